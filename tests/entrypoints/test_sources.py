@@ -71,6 +71,10 @@ def test_a_source_is_maintained_from_a_shell(
     assert run("sources", "sync", "my-tracker", "--sweep")["inserted"] == 1
     answer = run("ask", "What leaks?", "--as", "memory:team:core")
     assert answer["citations"][0]["sourceUrl"] == "https://memory.example/issue/1"
+    changed = run("sources", "change", "my-tracker", "--every", "9", "--option", "area=8")
+    assert (changed["everySeconds"], changed["options"]) == (540, {"area": "8"})
+    assert changed["sweepSeconds"] == added["sweepSeconds"]
+    assert "Name what to change" in run("sources", "change", "my-tracker", code=2)["detail"]
     assert run("sources", "pause", "my-tracker")["paused"]
     assert not run("sources", "resume", "my-tracker")["paused"]
     shown = run("sources", "show", "my-tracker")
@@ -135,6 +139,8 @@ async def test_a_server_syncs_by_itself_and_takes_each_genuine_webhook_once(
     assert [each["error"] for each in shown["runs"]] == [""] * len(shown["runs"])
     metrics = (await site.request("GET", "/metrics", scopes=ADMIN)).text
     assert 'lightwell_sources{state="working"} 1.0' in metrics
+    assert 'lightwell_source_webhooks_total{outcome="taken"} 2.0' in metrics
+    assert 'lightwell_source_webhooks_total{outcome="repeated"} 1.0' in metrics
 
 
 async def test_an_unknown_source_and_a_forged_webhook_get_the_same_reply(
@@ -162,6 +168,40 @@ async def test_an_unknown_source_and_a_forged_webhook_get_the_same_reply(
         for _ in range(60)
     ]
     assert (statuses[0], statuses[-1]) == (401, 429)
+
+
+async def wait_for_warning(site: Site, path: str) -> str:
+    """Wait until a sweep of the source has warned, and return what it says."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            shown = (await site.request("GET", path, scopes=ADMIN)).json()
+            if shown["warning"]:
+                return shown["warning"]
+            await asyncio.sleep(0.05)
+
+
+async def test_a_person_confirms_a_mass_deletion_and_changes_the_interval_over_http(
+    site: Site, system: MemorySystem
+) -> None:
+    for number in range(12):
+        system.put(f"issue/{number}", f"Text {number}")
+    body = {"name": "my-tracker", "system": "memory"}
+    await site.request("POST", "/v1/sources", scopes=ADMIN, json=body)
+    await wait_for(site, *(f"issue/{number}" for number in range(12)))
+    path = "/v1/sources/my-tracker"
+    change = {"everySeconds": 86_400, "sweepSeconds": 90_000}
+    changed = (await site.request("PATCH", path, scopes=ADMIN, json=change)).json()
+    assert (changed["everySeconds"], changed["sweepSeconds"]) == (86_400, 90_000)
+    assert (await site.request("PATCH", path, scopes=ADMIN, json={})).status_code == 422
+    system.records.clear()
+    system.put("issue/0", "Text 0")
+    await site.request("POST", f"{path}/sync", scopes=ADMIN, json={"sweep": True})
+    assert "allowMassDeletion" in await wait_for_warning(site, path)
+    confirmed = {"allowMassDeletion": True}
+    await site.request("POST", f"{path}/sync", scopes=ADMIN, json=confirmed)
+    await wait_for(site, "issue/0")
+    shown = (await site.request("GET", path, scopes=ADMIN)).json()
+    assert shown["warning"] == ""
 
 
 async def test_sources_are_for_administrators(site: Site) -> None:

@@ -42,6 +42,10 @@ async def sync(
     return report
 
 
+def people_of(project: Project) -> Directory:
+    return Directory(database=project.database, project_id=project.kb.project_id)
+
+
 async def urls(project: Project, *tags: str) -> list[str]:
     reader = await project.kb.reader(tags)
     return [each.url.rpartition("example/")[2] async for each in project.kb.documents(reader)]
@@ -211,7 +215,7 @@ async def test_s2_3_access_follows_the_directory_of_the_source(
     project: Project, system: MemorySystem
 ) -> None:
     source = await new_source(project)
-    directory = Directory(database=project.database, project_id=project.kb.project_id)
+    directory = people_of(project)
     for name in ("ada", "bob"):
         await directory.create_person(PersonChange(email=f"{name}@halden.example"))
     await directory.save_group("Team core", frozenset({"team:by-hand"}))
@@ -313,3 +317,43 @@ async def test_what_invisible_items_state_is_not_felt(
     system.put("note/9", "Falcon hides.", title="Project Falcon", about="issue/1")
     await sync(project, source, system)
     assert await view() != before
+
+
+async def test_s2_3_who_changes_an_address_at_the_source_stays_the_same_person(
+    project: Project, system: MemorySystem
+) -> None:
+    source, directory = await new_source(project), people_of(project)
+    ada = await directory.create_person(PersonChange(email="ada@halden.example"))
+    await sync(project, source, system)
+    system.people["ada"] = "ada.lindqvist@halden.example"
+    bob = await directory.create_person(PersonChange(email="ada.lindqvist@halden.example"))
+    await sync(project, source, system)
+    assert "memory:team:core" in (await directory.get_person(str(ada.id))).tags
+    assert (await directory.get_person(str(bob.id))).tags == frozenset()
+    await directory.change_person(
+        str(bob.id), PersonChange(external_ids={"memory": "ada"})
+    )  # what somebody has entered counts
+    await sync(project, source, system)
+    assert (await directory.get_person(str(ada.id))).tags == frozenset()
+    assert "memory:team:core" in (await directory.get_person(str(bob.id))).tags
+
+
+async def test_s2_3_two_installations_of_one_system_share_no_access_tag(
+    project: Project, system: MemorySystem
+) -> None:
+    other = MemorySystem(people={"bob": "bob@halden.example"}, teams={"core": {"bob"}})
+    system.teams["core"] = {"ada"}
+    other.put("issue/9", "A matter of the other office.", title="Other")
+    directory = people_of(project)
+    for name in ("ada", "bob"):
+        await directory.create_person(PersonChange(email=f"{name}@halden.example"))
+    await sync(project, await new_source(project), system)
+    await sync(project, await new_source(project, "second"), other)
+    tags = {
+        name: (await directory.get_person(f"{name}@halden.example")).tags for name in ("ada", "bob")
+    }
+    assert tags["bob"] == {"memory:@second:team:core"}
+    assert [await urls(project, *tags[name]) for name in ("ada", "bob")] == [
+        ["issue/1", "issue/2", "issue/3", "note/1"],
+        ["issue/9"],
+    ]

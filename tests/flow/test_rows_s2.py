@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from lightwell.connectors.files import Files
+from lightwell.domain.answers import INSUFFICIENT
 from lightwell.domain.briefs import Brief
 from lightwell.domain.candidates import Candidates
 from lightwell.domain.errors import NotFound
@@ -40,6 +41,27 @@ def picked(found: tuple[Candidates, ...]) -> dict[str, set[str]]:
 
 
 BOTH = {"Nordwind": {"Nordwind Energie", "Nordwind Logistik"}}
+
+
+async def test_s2_4_a_citation_has_all_fields_and_without_one_there_is_no_answer(
+    project: Project,
+) -> None:
+    kb = (await filled(project)).kb
+    asked, reader = "When was the depot of Castell Water built?", await kb.reader(SALES)
+    answer = await kb.ask(asked, reader)
+    (cited,) = answer.citations
+    assert (cited.source_url, cited.source_system, cited.source_type) == (
+        "file:///shelf/c.md",
+        "file",
+        "document",
+    )
+    document = await kb.document(reader, cited.document_ref)
+    assert (cited.document_ref, cited.chunk_ref) == (document.ref, f"{document.ref}#0")
+    assert cited.created_at == document.created_at
+    assert cited.snippet == "The depot of Castell Water was built in 1931."
+    assert 0.6 <= cited.score <= 1
+    refused = await kb.ask(asked, await kb.reader(SUPPORT))
+    assert (refused.text, refused.citations) == (INSUFFICIENT, ())
 
 
 async def test_s2_14_every_way_to_ask_gives_the_candidates_for_an_ambiguous_name(

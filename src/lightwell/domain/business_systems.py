@@ -40,7 +40,9 @@ class Source:
     """A source as it is stored. Times without an event are in the past.
 
     `error` says why the last sync failed, "" if it did not; `failures` counts the failed syncs since the last good one.
-    `warning` says what a sweep did not remove because it was too much at once. `is_running` is true while a process syncs.
+    `warning` says what a sweep did not remove because it was too much at once; `allows_mass_deletion` is true when a person has
+    confirmed it for the next sweep. `is_running` is true while a process syncs. `tag_scope` keeps the access tags of several
+    installations of one system apart, "" for the first.
     """
 
     id: SourceId
@@ -58,10 +60,29 @@ class Source:
     is_directory_due: bool
     is_paused: bool
     is_running: bool
+    allows_mass_deletion: bool
     error: str
     warning: str
     failures: int
+    tag_scope: str
     created_at: datetime
+
+    def scope_tag(self, tag: str) -> str:
+        """Return an access tag of the system as it is stored: that of a second installation has the source's name in it."""
+        if not self.tag_scope:
+            return tag
+        system, _, rest = tag.partition(":")
+        return f"{system}:@{self.tag_scope}:{rest}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceChange:
+    """What to change of a source; None leaves a field as it is. `options` replaces all of them."""
+
+    options: Mapping[str, str] | None = None
+    every_seconds: int | None = None
+    sweep_seconds: int | None = None
+    adds_people: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,10 +143,22 @@ def check_new_source(source: NewSource) -> NewSource:
         raise Invalid(
             "The name of a source has small letters, digits and hyphens, and begins with a letter; at most 40"
         )
-    for what, seconds in (
-        ("between two syncs", source.every_seconds),
-        ("between two sweeps", source.sweep_seconds),
-    ):
-        if not _MIN_SECONDS <= seconds <= _MAX_SECONDS:
-            raise Invalid(f"The time {what} is {_MIN_SECONDS} seconds to 30 days")
+    _check_interval("between two syncs", source.every_seconds)
+    _check_interval("between two sweeps", source.sweep_seconds)
     return source
+
+
+def check_change(change: SourceChange) -> SourceChange:
+    """Return the change; raise `Invalid` for one that changes nothing, or for an interval that is not allowed."""
+    if change == SourceChange():
+        raise Invalid("Name what to change: options, everySeconds, sweepSeconds or addsPeople")
+    if change.every_seconds is not None:
+        _check_interval("between two syncs", change.every_seconds)
+    if change.sweep_seconds is not None:
+        _check_interval("between two sweeps", change.sweep_seconds)
+    return change
+
+
+def _check_interval(what: str, seconds: int) -> None:
+    if not _MIN_SECONDS <= seconds <= _MAX_SECONDS:
+        raise Invalid(f"The time {what} is {_MIN_SECONDS} seconds to 30 days")

@@ -58,8 +58,12 @@ class QueueFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFigures:
-    """Sources by state (`working`, `failing`, `paused`), how late the next sync of one is, and items that could not be read."""
+    """Sources by state (`working`, `failing`, `paused`), how late the next sync of one is, and items that could not be read.
+
+    `webhooks` counts genuine ones by what became of them: `taken`, or `repeated`.
+    """
 
     sources: Mapping[str, int]
     overdue_seconds: float
     failed_items: int
+    webhooks: Mapping[str, int]

@@ -286,7 +286,8 @@ def _check_document(source: Source, item: SourceItem, document: NewDocument) -> 
     ends = {entity.ref for entity in document.structure.entities}
     if any(not {link.source, link.target} <= ends for link in document.structure.links):
         raise Invalid("one of its links has an end that is not among its entities")
-    return _with_text(document)
+    tags = frozenset(source.scope_tag(tag) for tag in document.acl_tags)
+    return _with_text(replace(document, acl_tags=tags))
 
 
 def _with_text(document: NewDocument) -> NewDocument:

@@ -209,7 +209,8 @@ async def _request_missing(target: SyncTarget, request: SyncRequest) -> str:
     async with target.database.transaction() as connection:
         await sources.require_lease(connection, source, target.worker)
         counted = await item_fetches.count_missing(connection, source)
-        warning = "" if request.allows_mass_deletion else describe_mass_deletion(counted)
+        is_allowed = request.allows_mass_deletion or target.source.allows_mass_deletion
+        warning = "" if is_allowed else describe_mass_deletion(counted)
         if not warning:
             await item_fetches.request_missing(connection, source)
         await sources.record_sweep(connection, source, warning)
@@ -227,7 +228,7 @@ def describe_mass_deletion(counted: Sequence[KindCount]) -> str:
         if each.missing > _MASS_ITEMS and each.missing > _MASS_SHARE * each.stored:
             return (
                 f"{each.missing:,} of {each.stored:,} items of the kind {each.kind!r} are missing in the source, so nothing"
-                " was removed; if that is right, sync with --allow-mass-deletion"
+                " was removed; if that is right, sync with --allow-mass-deletion (over HTTP allowMassDeletion)"
             )
     return ""
 

@@ -69,7 +69,9 @@ def _check(hint: WebhookHint, system: str) -> None:
 @repeatable
 async def _store(database: Database, source: SourceId, hint: WebhookHint) -> None:
     async with database.transaction() as connection:
-        if not await item_fetches.take_delivery(connection, source, hint.delivery):
+        is_new = await item_fetches.take_delivery(connection, source, hint.delivery)
+        await sources.count_webhook(connection, source, is_new=is_new)
+        if not is_new:
             return
         await item_fetches.request(connection, source, hint.refs)
         if hint.directory:

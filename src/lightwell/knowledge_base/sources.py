@@ -1,15 +1,17 @@
 """The verbs on sources: business systems that are synced into the project."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lightwell.domain.business_systems import (
     ItemFailure,
     NewSource,
     Source,
+    SourceChange,
     SourceId,
     SourceRun,
     StreamPosition,
+    check_change,
     check_new_source,
 )
 from lightwell.domain.errors import Invalid, LightwellError
@@ -103,10 +105,32 @@ class Sources:
             raise Invalid(f"The source {source.name!r} is being synced already; try again later")
         return report
 
-    async def request_sync(self, name: str, *, with_sweep: bool = False) -> Source:
-        """Ask workers to sync a source now; raise `NotFound`."""
+    async def change(self, name: str, change: SourceChange) -> Source:
+        """Change a source's intervals or options; its connector is opened once with them.
+
+        Raises `NotFound`, and `Invalid` for what is not allowed or what the connector refuses.
+        """
+        source, checked = await self.get(name), check_change(change)
+        if checked.options is not None:
+            async with self.context.open_source(replace(source, options=checked.options)):
+                pass
+        await sources.change(self.context.database, source.id, checked)
+        return await self.get(name)
+
+    async def request_sync(
+        self, name: str, *, with_sweep: bool = False, allows_mass_deletion: bool = False
+    ) -> Source:
+        """Ask workers to sync a source now; raise `NotFound`.
+
+        With `allows_mass_deletion` the next sweep may remove any number of items.
+        """
         source = await self.get(name)
-        await sources.request_sync(self.context.database, source.id, with_sweep=with_sweep)
+        await sources.request_sync(
+            self.context.database,
+            source.id,
+            with_sweep=with_sweep,
+            allows_mass_deletion=allows_mass_deletion,
+        )
         return await self.get(name)
 
     async def retry(self, name: str) -> int:

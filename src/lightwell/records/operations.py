@@ -47,6 +47,10 @@ SELECT CASE WHEN is_paused THEN 'paused' WHEN failures_in_row > 0 THEN 'failing'
 FROM sources GROUP BY 1 ORDER BY 1
 """
 
+_WEBHOOKS = (
+    "SELECT coalesce(sum(webhooks_taken), 0), coalesce(sum(webhooks_repeated), 0) FROM sources"
+)
+
 _FAILED_ITEMS = "SELECT count(*) FROM item_fetches WHERE reason <> ''"
 
 _WRITE = """
@@ -83,10 +87,12 @@ async def sources(database: Database) -> SourceFigures:
     """Return figures about sources."""
     rows = await database.rows(_SOURCES, {})
     failed = (await database.rows(_FAILED_ITEMS, {}))[0][0]
+    ((taken, repeated),) = await database.rows(_WEBHOOKS, {})
     return SourceFigures(
         sources={state: count for state, count, _ in rows},
         overdue_seconds=max((late for *_, late in rows), default=0.0),
         failed_items=failed,
+        webhooks={"taken": int(taken), "repeated": int(repeated)},
     )
 
 

@@ -17,18 +17,32 @@ from lightwell.records.jobs.queue import Worker
 
 _MAX_NAME_LENGTH = 200
 
-# An external id that an administrator has entered counts before an e-mail address.
+# An external id that an administrator has entered counts before what was found earlier, and that before an e-mail address.
 _MATCH = """
-SELECT given.external_id, coalesce(held.person_id, mailed.person_id)
+SELECT given.external_id, coalesce(held.person_id, known.person_id, mailed.person_id)
 FROM unnest(%(ids)s::text[], %(emails)s::text[]) AS given (external_id, email)
 LEFT JOIN person_external_ids AS held
   ON held.project_id = %(project_id)s AND held.system = %(system)s AND held.external_id = given.external_id
+LEFT JOIN source_people AS known
+  ON known.source_key = %(source)s AND known.external_id = given.external_id
+ AND NOT EXISTS (SELECT FROM person_external_ids AS other
+                 WHERE other.person_id = known.person_id AND other.system = %(system)s
+                   AND other.external_id <> given.external_id)
 LEFT JOIN people AS mailed
   ON mailed.project_id = %(project_id)s AND mailed.email = given.email AND given.email <> ''
  AND NOT EXISTS (SELECT FROM person_external_ids AS other
                  WHERE other.person_id = mailed.person_id AND other.system = %(system)s
                    AND other.external_id <> given.external_id)
-WHERE coalesce(held.person_id, mailed.person_id) IS NOT NULL
+WHERE coalesce(held.person_id, known.person_id, mailed.person_id) IS NOT NULL
+"""
+
+_REMEMBER = """
+INSERT INTO source_people (source_key, external_id, person_id)
+SELECT %(source)s, given.external_id, given.person_id
+FROM unnest(%(ids)s::text[], %(people)s::uuid[]) AS given (external_id, person_id)
+ORDER BY 2
+ON CONFLICT (source_key, external_id) DO UPDATE SET person_id = excluded.person_id
+WHERE source_people.person_id <> excluded.person_id
 """
 
 _ADD_PEOPLE = """
@@ -77,8 +91,8 @@ async def apply(
 ) -> None:
     """Make the source's groups, their tags and their members those of the directory, in one transaction.
 
-    People are matched by an external id that somebody has entered, else by an e-mail address that the system has
-    verified. Whoever is no active member any more loses the groups' tags at once. Groups made by hand stay as they are.
+    People are matched by an external id that somebody has entered, else as the same account was before, else by an e-mail
+    address that the system has verified. So who changes an address there stays the same person. Whoever is no active member any more loses the groups' tags at once. Groups made by hand stay as they are.
     Raises `LeaseLost`, and `Invalid` for a tag that is not the system's own.
     """
     _check_tags(source, directory.groups)
@@ -89,6 +103,8 @@ async def apply(
         if source.adds_people:
             await _add_people(connection, source, list(active.values()))
         people = await _match(connection, source, list(active.values()))
+        remembered = {"source": source.id, "ids": list(people), "people": list(people.values())}
+        await connection.execute(_REMEMBER, remembered)
         names = await _group_names(connection, source, directory.groups)
         await _write(connection, source, directory.groups, (names, people))
 
@@ -124,6 +140,7 @@ async def _match(
 ) -> dict[str, UUID]:
     fields: dict[str, object] = {
         "project_id": source.project_id,
+        "source": source.id,
         "system": source.system,
         "ids": [each.external_id for each in people],
         "emails": [_email(each) for each in people],
@@ -186,7 +203,7 @@ async def _write(
         "source": source.id,
         "ids": [new_id() for _ in groups],
         "names": [names[each.name] for each in groups],
-        "tags": [Jsonb(sorted(each.tags)) for each in groups],
+        "tags": [Jsonb(sorted(map(source.scope_tag, each.tags))) for each in groups],
         "groups": [group for group, _ in members],
         "members": [person for _, person in members],
     }

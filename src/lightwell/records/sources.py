@@ -4,7 +4,13 @@ from typing import LiteralString
 
 from psycopg.types.json import Jsonb
 
-from lightwell.domain.business_systems import NewSource, Source, SourceId, StreamPosition
+from lightwell.domain.business_systems import (
+    NewSource,
+    Source,
+    SourceChange,
+    SourceId,
+    StreamPosition,
+)
 from lightwell.domain.errors import Invalid, LeaseLost, NotFound
 from lightwell.domain.ids import ProjectId, new_id
 from lightwell.records.database import Connection, Database, Row
@@ -12,12 +18,15 @@ from lightwell.records.jobs.queue import Worker
 
 _COLUMNS: LiteralString = """
 source_id, project_id, name, system, options, every_seconds, sweep_seconds, adds_people, next_sync_at, next_sweep_at,
-next_sync_at <= now(), next_sweep_at <= now(), directory_due, is_paused, coalesce(leased_until > now(), false), last_error, sweep_warning, failures_in_row, created_at
+next_sync_at <= now(), next_sweep_at <= now(), directory_due, is_paused, coalesce(leased_until > now(), false), last_error, sweep_warning, failures_in_row, created_at,
+allows_mass_deletion, tag_scope
 """
 
 _INSERT = f"""
-INSERT INTO sources (source_id, project_id, name, system, options, every_seconds, sweep_seconds, adds_people)
-VALUES (%(id)s, %(project_id)s, %(name)s, %(system)s, %(options)s, %(every)s, %(sweep)s, %(adds_people)s)
+INSERT INTO sources (source_id, project_id, name, system, options, every_seconds, sweep_seconds, adds_people, tag_scope)
+SELECT %(id)s, %(project_id)s, %(name)s, %(system)s, %(options)s, %(every)s, %(sweep)s, %(adds_people)s,
+       CASE WHEN EXISTS (SELECT FROM sources WHERE project_id = %(project_id)s AND system = %(system)s)
+            THEN %(name)s ELSE '' END
 ON CONFLICT (project_id, name) DO NOTHING
 RETURNING {_COLUMNS}
 """  # noqa: S608 - only our own words
@@ -55,7 +64,24 @@ WHERE source_id = %(source)s
 
 _SYNC_NOW = """
 UPDATE sources SET next_sync_at = now(), failures_in_row = 0,
-    next_sweep_at = CASE WHEN %(sweep)s THEN now() ELSE next_sweep_at END
+    next_sweep_at = CASE WHEN %(sweep)s THEN now() ELSE next_sweep_at END,
+    allows_mass_deletion = allows_mass_deletion OR %(mass_deletion)s
+WHERE source_id = %(source)s
+"""
+
+_CHANGE = """
+UPDATE sources
+SET options = coalesce(%(options)s, options), adds_people = coalesce(%(adds_people)s, adds_people),
+    every_seconds = coalesce(%(every)s, every_seconds), sweep_seconds = coalesce(%(sweep)s, sweep_seconds),
+    next_sync_at = least(next_sync_at, now() + make_interval(secs => coalesce(%(every)s, every_seconds))),
+    next_sweep_at = least(next_sweep_at, now() + make_interval(secs => coalesce(%(sweep)s, sweep_seconds)))
+WHERE source_id = %(source)s
+"""
+
+_COUNT_WEBHOOK = """
+UPDATE sources
+SET webhooks_taken = webhooks_taken + CASE WHEN %(is_new)s THEN 1 ELSE 0 END,
+    webhooks_repeated = webhooks_repeated + CASE WHEN %(is_new)s THEN 0 ELSE 1 END
 WHERE source_id = %(source)s
 """
 
@@ -94,7 +120,7 @@ WHERE source_id = %(source)s AND leased_by = %(worker)s
 
 _SWEPT = """
 UPDATE sources
-SET sweep_warning = %(warning)s, next_sweep_at = now() + make_interval(secs => sweep_seconds)
+SET sweep_warning = %(warning)s, allows_mass_deletion = false, next_sweep_at = now() + make_interval(secs => sweep_seconds)
 WHERE source_id = %(source)s
 """
 
@@ -169,9 +195,40 @@ async def set_paused(database: Database, source: SourceId, *, is_paused: bool) -
     await database.execute(_SET_PAUSED, {"source": source, "paused": is_paused})
 
 
-async def request_sync(database: Database, source: SourceId, *, with_sweep: bool = False) -> None:
-    """Make a source due now, also after failures; `with_sweep` looks for deletions, too."""
-    await database.execute(_SYNC_NOW, {"source": source, "sweep": with_sweep})
+async def change(database: Database, source: SourceId, change: SourceChange) -> None:
+    """Change a source; the next sync and sweep come no later than its new intervals say."""
+    fields = {
+        "source": source,
+        "options": None if change.options is None else Jsonb(dict(change.options)),
+        "every": change.every_seconds,
+        "sweep": change.sweep_seconds,
+        "adds_people": change.adds_people,
+    }
+    await database.execute(_CHANGE, fields)
+
+
+async def request_sync(
+    database: Database,
+    source: SourceId,
+    *,
+    with_sweep: bool = False,
+    allows_mass_deletion: bool = False,
+) -> None:
+    """Make a source due now, also after failures; `with_sweep` looks for deletions, too.
+
+    With `allows_mass_deletion` the next sweep may remove any number of items.
+    """
+    fields = {
+        "source": source,
+        "sweep": with_sweep or allows_mass_deletion,
+        "mass_deletion": allows_mass_deletion,
+    }
+    await database.execute(_SYNC_NOW, fields)
+
+
+async def count_webhook(connection: Connection, source: SourceId, *, is_new: bool) -> None:
+    """Count a genuine webhook, as taken or as a repetition."""
+    await connection.execute(_COUNT_WEBHOOK, {"source": source, "is_new": is_new})
 
 
 async def delete(database: Database, source: SourceId) -> None:
@@ -271,4 +328,6 @@ def _source(row: Row) -> Source:
         warning=row[16],
         failures=row[17],
         created_at=row[18],
+        allows_mass_deletion=row[19],
+        tag_scope=row[20],
     )

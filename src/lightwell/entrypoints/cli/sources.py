@@ -14,6 +14,7 @@ from lightwell.domain.business_systems import (
     ItemFailure,
     NewSource,
     Source,
+    SourceChange,
     SourceCounts,
 )
 from lightwell.domain.errors import Invalid
@@ -198,6 +199,41 @@ async def sync_source(
         text=Text(clean(text)),
         code=Exit.INCOMPLETE if is_incomplete else Exit.FINE,
     )
+
+
+@command(
+    sources,
+    "change",
+    "lightwell sources change tracker --every 5",
+    "lightwell sources change chat --option base-url=https://chat.example.com --option account=2",
+    audited="sources change",
+)
+async def change_source(
+    name: SourceArgument,
+    *,
+    option: Options = None,
+    every: Annotated[
+        int | None,
+        typer.Option("--every", metavar="MINUTES", min=1, help="Minutes between two syncs."),
+    ] = None,
+    sweep_every: Annotated[
+        int | None,
+        typer.Option(
+            "--sweep-every",
+            metavar="HOURS",
+            min=1,
+            help="Hours between two looks for deleted items.",
+        ),
+    ] = None,
+) -> Report:
+    """Change how often a source is synced, or its options; options that are given replace all of them."""
+    change = SourceChange(
+        options=None if option is None else _parse_options(option),
+        every_seconds=None if every is None else every * 60,
+        sweep_seconds=None if sweep_every is None else sweep_every * 3600,
+    )
+    async with _open() as kb:
+        return _report(await kb.sources.change(name, change))
 
 
 @command(sources, "pause", "lightwell sources pause tracker", audited="sources pause")

@@ -102,6 +102,7 @@ class Operations:
     list_sources = Operation(source_calls.list_sources)
     get_source = Operation(source_calls.get_source)
     add_source = Operation(source_calls.add_source)
+    change_source = Operation(source_calls.change_source)
     sync_source = Operation(source_calls.sync_source)
     pause_source = Operation(source_calls.pause_source)
     resume_source = Operation(source_calls.resume_source)

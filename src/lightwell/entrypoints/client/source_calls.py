@@ -4,6 +4,7 @@ from lightwell.entrypoints.client.calls import Call, read_nothing, reader_of, se
 from lightwell.entrypoints.schemas.sources import (
     RetrySchema,
     SourceBody,
+    SourceChangeBody,
     SourceDetailsSchema,
     SourceList,
     SourceSchema,
@@ -32,10 +33,22 @@ def add_source(source: SourceBody) -> Call[SourceSchema]:
     return Call(method="POST", path=_PATH, body=source, read=_read_source, is_repeatable=False)
 
 
-def sync_source(source: str, *, sweep: bool = False) -> Call[SourceSchema]:
-    """Ask for a sync now; with `sweep`, also for a look for deleted items."""
+def change_source(source: str, change: SourceChangeBody) -> Call[SourceSchema]:
+    """Change a source's options or how often it is synced; what is left out stays as it is."""
+    path = f"{_PATH}/{segment(source)}"
+    return Call(method="PATCH", path=path, body=change, read=_read_source)
+
+
+def sync_source(
+    source: str, *, sweep: bool = False, allow_mass_deletion: bool = False
+) -> Call[SourceSchema]:
+    """Ask for a sync now; with `sweep`, also for a look for deleted items.
+
+    With `allow_mass_deletion` that look may remove any number of items: it confirms the source's warning.
+    """
     path = f"{_PATH}/{segment(source)}/sync"
-    return Call(method="POST", path=path, body=SyncBody(sweep=sweep), read=_read_source)
+    body = SyncBody(sweep=sweep, allow_mass_deletion=allow_mass_deletion)
+    return Call(method="POST", path=path, body=body, read=_read_source)
 
 
 def pause_source(source: str) -> Call[SourceSchema]:

@@ -175,7 +175,14 @@ def _source_metrics(found: SourceFigures) -> list[Metric]:
         "lightwell_source_failed_items", "Items of business systems that could not be read."
     )
     failed.add_metric([], found.failed_items)
-    return [sources, overdue, failed]
+    webhooks = CounterMetricFamily(
+        "lightwell_source_webhooks",
+        "Genuine webhooks of business systems: taken, or the repetition of one that was.",
+        labels=["outcome"],
+    )
+    for outcome, count in found.webhooks.items():
+        webhooks.add_metric([outcome], count)
+    return [sources, overdue, failed, webhooks]
 
 
 def _copy_metrics(lags: Sequence[CopyLag]) -> list[Metric]:

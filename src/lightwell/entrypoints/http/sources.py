@@ -9,6 +9,7 @@ from lightwell.entrypoints.http.projects import Projects
 from lightwell.entrypoints.schemas.sources import (
     RetrySchema,
     SourceBody,
+    SourceChangeBody,
     SourceDetailsSchema,
     SourceList,
     SourceSchema,
@@ -48,10 +49,19 @@ async def get_source(source: str, held: Held) -> SourceDetailsSchema:
     return details_schema(await held.show(source))
 
 
+@router.patch("/{source}")
+async def change_source(source: str, body: SourceChangeBody, held: Held) -> SourceSchema:
+    """Change a source's options or how often it is synced."""
+    return source_schema(await held.change(source, body.to_change()))
+
+
 @router.post("/{source}/sync", status_code=202)
 async def sync_source(source: str, body: SyncBody, held: Held) -> SourceSchema:
     """Ask for a sync now, also of a source that failed; `GET` shows how it went."""
-    return source_schema(await held.request_sync(source, with_sweep=body.sweep))
+    requested = await held.request_sync(
+        source, with_sweep=body.sweep, allows_mass_deletion=body.allow_mass_deletion
+    )
+    return source_schema(requested)
 
 
 @router.post("/{source}/pause")

@@ -5,7 +5,13 @@ from uuid import UUID
 
 from pydantic import Field
 
-from lightwell.domain.business_systems import SWEEP_SECONDS, SYNC_SECONDS, NewSource, Source
+from lightwell.domain.business_systems import (
+    SWEEP_SECONDS,
+    SYNC_SECONDS,
+    NewSource,
+    Source,
+    SourceChange,
+)
 from lightwell.entrypoints import json_sources
 from lightwell.entrypoints.schemas import Schema
 
@@ -30,6 +36,23 @@ class SourceBody(Schema):
         return NewSource(
             name=self.name,
             system=self.system,
+            options=self.options,
+            every_seconds=self.every_seconds,
+            sweep_seconds=self.sweep_seconds,
+            adds_people=self.adds_people,
+        )
+
+
+class SourceChangeBody(Schema):
+    """What to change of a source; what is left out stays as it is. `options` replaces all options."""
+
+    options: Annotated[dict[str, str] | None, Field(max_length=50)] = None
+    every_seconds: Annotated[int | None, Field(ge=30, le=2_592_000)] = None
+    sweep_seconds: Annotated[int | None, Field(ge=30, le=2_592_000)] = None
+    adds_people: bool | None = None
+
+    def to_change(self) -> SourceChange:
+        return SourceChange(
             options=self.options,
             every_seconds=self.every_seconds,
             sweep_seconds=self.sweep_seconds,
@@ -107,6 +130,13 @@ class SyncBody(Schema):
 
     sweep: Annotated[
         bool, Field(description="Also look for items that were deleted in the system.")
+    ] = False
+    allow_mass_deletion: Annotated[
+        bool,
+        Field(
+            description="Look for deleted items, and remove them although more than a fifth of the items is gone:"
+            " confirms the source's `warning`."
+        ),
     ] = False
 
 
