@@ -256,6 +256,38 @@ async def test_another_model_or_a_conversation_without_a_question_is_refused(
         await client.chat.completions.create(model=model, messages=asked)
 
 
+async def test_the_official_client_gets_the_same_answer_as_a_response(site: Site) -> None:
+    client = await openai_client(site, "team:sales")
+    said: list[Any] = [
+        {"role": "user", "content": [{"type": "input_text", "text": "What is Nordwind?"}]},
+        {"role": "assistant", "content": [{"type": "output_text", "text": "A customer."}]},
+        {"role": "user", "content": "What discount do they receive?"},
+    ]
+    followed = await client.responses.create(model="lightwell", input=said)
+    assert DISCOUNT in followed.output_text
+    whole = await client.responses.create(model="lightwell", input=QUESTION["query"])
+    assert whole.output_text.startswith(f"{DISCOUNT} [1]\n\n[1]: <")
+    (part,) = cast("Any", whole.output[0]).content
+    cited = part.annotations[0]
+    assert whole.output_text[cited.start_index : cited.end_index] == f"{DISCOUNT} [1]"
+    assert whole.usage is not None
+    stream = await client.responses.create(model="lightwell", input=QUESTION["query"], stream=True)
+    events: list[Any] = [each async for each in stream]
+    assert [each.sequence_number for each in events] == [*range(len(events))]
+    deltas = [each.delta for each in events if each.type == "response.output_text.delta"]
+    assert "".join(deltas) == whole.output_text == events[-1].response.output_text
+    assert events[-1].type == "response.completed"
+    async with client.responses.stream(model="lightwell", input=QUESTION["query"]) as following:
+        assert (await following.get_final_response()).output_text == whole.output_text
+    stranger = await openai_client(site, "team:support")
+    refused = await stranger.responses.create(model="lightwell", input=QUESTION["query"])
+    assert refused.output_text == INSUFFICIENT
+    for wrong in ({"model": "gpt"}, {"previous_response_id": "resp_1"}):
+        asked: Any = {"model": "lightwell", "input": "x", **wrong}
+        with pytest.raises(openai.APIStatusError, match=r"lightwell|stored"):
+            await client.responses.create(**asked)
+
+
 @pytest.mark.parametrize("scopes", [[], ["reed"]])
 async def test_a_key_needs_a_known_scope(database: Database, scopes: list[str]) -> None:
     keys = ApiKeys(database=database, tenant="default")

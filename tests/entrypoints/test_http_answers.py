@@ -11,7 +11,7 @@ from lightwell.domain.chat import NO_INFORMATION
 from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.conftest import Databases
-from tests.entrypoints.http_site import Site, open_site
+from tests.entrypoints.http_site import ALL_BUT_ADMIN, Site, open_site
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -169,9 +169,23 @@ async def test_unknown_filters_are_refused(site: Site) -> None:
 
 async def test_s1_1_what_a_model_cost_is_in_the_headers(databases: Databases) -> None:
     with databases.lent() as url, FakeEndpoint().running() as endpoint:
-        chat = {"chat_url": endpoint.base_url, "chat_model": "fake"}
-        async with open_site(url, **chat) as site:
-            await site.kb.ingest(InMemorySource(documents=DOCUMENTS[:1]))
+        models: dict[str, Any] = {
+            "chat_url": endpoint.base_url,
+            "chat_model": "fake",
+            "extraction": "model",
+            "http_worker": False,
+        }
+        async with open_site(url, **models) as site:
+            await site.kb.ingest(InMemorySource(documents=DOCUMENTS[:2]))
+            # What the deletion summarises: a description that became too long.
+            await site.keys.database.rows(
+                "WITH waiting AS (UPDATE profiles SET description = repeat('more | ', 2000)"
+                " WHERE subject = 'entity' RETURNING subject_id, class_id)"
+                " INSERT INTO long_profiles (subject_id, class_id, project_id)"
+                " SELECT subject_id, class_id, project_id FROM waiting JOIN entities ON entity_id = subject_id"
+                " RETURNING 1",
+                {},
+            )
             for path, body in (
                 ("query", {"query": QUESTION}),
                 ("statements", {"query": QUESTION}),
@@ -180,8 +194,12 @@ async def test_s1_1_what_a_model_cost_is_in_the_headers(databases: Databases) ->
                     "chat/completions",
                     {"model": "lightwell", "messages": [{"role": "user", "content": QUESTION}]},
                 ),
+                ("responses", {"model": "lightwell", "input": QUESTION}),
+                ("documents/delete", {"documentIds": [DOCUMENTS[0].url]}),
             ):
-                reply = await site.request("POST", f"/v1/{path}", "team:sales", json=body)
+                reply = await site.request(
+                    "POST", f"/v1/{path}", "team:sales", scopes=ALL_BUT_ADMIN, json=body
+                )
                 assert reply.status_code == 200, reply.text
-                assert int(reply.headers["X-Token-Usage-Calls"]) >= 1, path
+                assert int(reply.headers.get("X-Token-Usage-Calls", 0)) >= 1, (path, reply.text)
                 assert int(reply.headers["X-Token-Usage-Input"]) > 0

@@ -99,6 +99,9 @@ CASES: dict[str, list[Case]] = {
         )
         for each in QUESTIONS
     ],
+    "POST /v1/responses": [
+        Case("/v1/responses", {"model": "lightwell", "input": each}) for each in QUESTIONS
+    ],
     "GET /v1/feedback": [
         Case("/v1/feedback", who=QUIET),
         Case("/v1/feedback", query={"queryId": "{hidden_query}"}),
@@ -275,7 +278,7 @@ class Ids:
 
 
 VARYING = re.compile(
-    r'"(requestId|queryId|latencyMs|ms|totalDuration|created|\w+Ms)":\s*("[^"]*"|[\d.]+|null)'
+    r'"(requestId|queryId|latencyMs|ms|totalDuration|created|created_at|\w+Ms)":\s*("[^"]*"|[\d.]+|null)'
 )
 OF_THE_REQUEST = frozenset(("x-request-id", "x-query-id", "x-conversation-id", "content-length"))
 
@@ -298,7 +301,9 @@ async def reply_to(site: Site, route: str, case: Case, ids: Ids) -> object:
         text = reply.content.decode("latin-1")
     for name, hidden in ids.hidden.items():
         text = text.replace(hidden, name)
-    text = re.sub(r"chatcmpl-\w+|^id: \w+", "", VARYING.sub(r'"\1"', text), flags=re.MULTILINE)
+    text = re.sub(
+        r"(chatcmpl-|resp_|msg_)\w+|^id: \w+", "", VARYING.sub(r'"\1"', text), flags=re.MULTILINE
+    )
     headers = {name: each for name, each in reply.headers.items() if name not in OF_THE_REQUEST}
     return reply.status_code, headers, text
 

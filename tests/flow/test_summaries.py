@@ -195,3 +195,23 @@ async def test_no_reply_outlives_the_document_it_was_about(database: Database) -
             asked = len(endpoint.requests)
             await project.kb.ingest(InMemorySource(documents=tuple(notes)))
             assert len(endpoint.requests) == asked
+
+
+async def test_s1_1_a_deletion_tells_the_cost_of_what_its_reader_sees(database: Database) -> None:
+    notes = [note(f"{tag}{n}", [f"team:{tag}"]) for tag in "ab" for n in range(12)]
+    with FakeEndpoint(reply).running() as endpoint:
+        async with read_by_model(database, endpoint.base_url) as (project, _):
+            await project.kb.ingest(InMemorySource(documents=tuple(notes)))
+            invisible = list((await project.kb.reader(["team:b"])).classes)
+            await database.rows(
+                "WITH waiting AS (UPDATE profiles SET description = repeat('more | ', 2000)"
+                " WHERE class_id = ANY(%(classes)s) AND display_name = 'Acme Corp' RETURNING subject_id, class_id)"
+                " INSERT INTO long_profiles (subject_id, class_id, project_id)"
+                " SELECT subject_id, class_id, project_id FROM waiting JOIN entities ON entity_id = subject_id"
+                " RETURNING 1",
+                {"classes": invisible},
+            )
+            taken = len(summaries(endpoint))
+            reader = await project.kb.reader(["team:a"])
+            deleted = await project.kb.delete(reader, [notes[0].url])
+            assert (deleted.usage.calls, len(summaries(endpoint)) - taken) == (1, 2)

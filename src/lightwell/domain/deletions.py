@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from lightwell.domain.ids import DocumentId
+from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -11,7 +12,8 @@ class Deletion:
 
     An entity or relation counts as deleted when nothing that the reader sees mentions it any more, as rebuilt
     when something still does. Entities are given by reference, in order. `chunks`, `vectors`, `mentions` and
-    `relation_mentions` count removed rows.
+    `relation_mentions` count removed rows. `usage` is what models cost for what this reader sees: other access classes
+    are described anew, too, and nobody is told at what cost.
     """
 
     documents: tuple[DocumentId, ...]
@@ -24,3 +26,4 @@ class Deletion:
     mentions: int
     relation_mentions: int
     errors: tuple[str, ...] = ()
+    usage: TokenSummary = NO_USAGE

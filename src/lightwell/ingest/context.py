@@ -24,6 +24,7 @@ from lightwell.records.documents import chunks as staging
 from lightwell.records.documents import erasure
 from lightwell.records.embedding_spaces import Space
 from lightwell.records.graph import profiles
+from lightwell.records.graph.due_profiles import DueProfiles
 from lightwell.records.jobs.queue import Worker
 from lightwell.records.llm_cache import cache
 from lightwell.source_ports import ItemSource
@@ -155,8 +156,18 @@ async def finish_derived(context: IngestContext, since: datetime | None = None) 
     """
     project_id = context.project_id
     await erasure.finish_requested(context.database, project_id)
+    await describe_profiles(context, DueProfiles(since=since))
+    await propose_links(context.database, project_id)
+    await cache.delete_unused_replies(context.database, project_id)
+    await conversations.delete_unsupported_exchanges(context.database, project_id)
+    await update_graph_copy(context)
+
+
+async def describe_profiles(context: IngestContext, due: DueProfiles) -> None:
+    """Summarise the long descriptions of due profiles, and embed what changed; a model that fails is logged."""
+    project_id = context.project_id
     if context.summarizer is not None:
-        await summarize_long_profiles(project_id, context.summarizer, since)
+        await summarize_long_profiles(project_id, context.summarizer, due)
     describer = ProfileEmbedder(
         database=context.database,
         index=context.profiles,
@@ -164,11 +175,7 @@ async def finish_derived(context: IngestContext, since: datetime | None = None) 
         embedder=context.embedder,
         batch_size=context.embedding_batch_size,
     )
-    await embed_profiles(describer, project_id, since)
-    await propose_links(context.database, project_id)
-    await cache.delete_unused_replies(context.database, project_id)
-    await conversations.delete_unsupported_exchanges(context.database, project_id)
-    await update_graph_copy(context)
+    await embed_profiles(describer, project_id, due)
 
 
 async def apply_pending_changes(context: IngestContext) -> None:

@@ -8,7 +8,6 @@ The text comes from one access class only, and the vector depends on nothing but
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.graph import ProfileSubject
@@ -17,6 +16,7 @@ from lightwell.logs import logger
 from lightwell.ports import Embedder, ProfileIndex, ProfileVector
 from lightwell.records.database import Database
 from lightwell.records.graph import profile_queue
+from lightwell.records.graph.due_profiles import ALL_DUE, DueProfiles
 from lightwell.records.graph.profile_queue import ChangedProfile, Key
 
 MAX_CHARACTERS = 2000
@@ -51,9 +51,9 @@ def profile_text(profile: ChangedProfile) -> str:
 
 
 async def embed_profiles(
-    profile_embedder: ProfileEmbedder, project_id: ProjectId, since: datetime | None = None
+    profile_embedder: ProfileEmbedder, project_id: ProjectId, due: DueProfiles = ALL_DUE
 ) -> None:
-    """Update the index to the project's profiles; with `since`, only those refreshed at that time or later.
+    """Update the index to the due profiles of the project.
 
     If the embedder fails, the remaining profiles wait for the next call. Until then, search finds them by name only.
     """
@@ -65,7 +65,7 @@ async def embed_profiles(
         project_id,
         limit=profile_embedder.batch_size,
         max_characters=MAX_CHARACTERS,
-        since=since,
+        due=due,
     ):
         try:
             await _embed_and_store(profile_embedder, batch)

@@ -9,7 +9,6 @@ asked again only when they change.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from importlib import resources
 
 from lightwell.domain.errors import ModelFailed
@@ -21,6 +20,7 @@ from lightwell.ingest.concurrency import gather_or_cancel
 from lightwell.logs import logger
 from lightwell.ports import Message
 from lightwell.records.graph import summaries
+from lightwell.records.graph.due_profiles import ALL_DUE, DueProfiles
 from lightwell.records.graph.summaries import LongProfile
 from lightwell.records.llm_cache.cache import CachedReply, CacheType
 from lightwell.records.llm_cache.cached_model import CachedModel, ModelRequest
@@ -88,16 +88,14 @@ class Summarizer:
 
 
 async def summarize_long_profiles(
-    project_id: ProjectId, summarizer: Summarizer, since: datetime | None = None
+    project_id: ProjectId, summarizer: Summarizer, due: DueProfiles = ALL_DUE
 ) -> None:
-    """Summarise every description of the project that is too long; with `since`, only those refreshed later.
+    """Summarise every due description of the project that is too long.
 
     If the model fails, the descriptions stay joined and the next call tries again.
     """
     database = summarizer.model.database
-    while batch := await summaries.claim(
-        database, project_id, limit=_PROFILES_PER_BATCH, since=since
-    ):
+    while batch := await summaries.claim(database, project_id, limit=_PROFILES_PER_BATCH, due=due):
         try:
             await gather_or_cancel(_shorten(profile, summarizer) for profile in batch)
         except ModelFailed as error:

@@ -19,6 +19,7 @@ from lightwell.ingest.context import (
     Outcome,
     Progress,
     apply_pending_changes,
+    describe_profiles,
     finish_derived,
 )
 from lightwell.ingest.estimate import Estimate
@@ -28,6 +29,7 @@ from lightwell.metering import record_usage
 from lightwell.ports import Connector
 from lightwell.records.documents import documents, known
 from lightwell.records.graph import source_limits
+from lightwell.records.graph.due_profiles import DueProfiles
 from lightwell.records.jobs import queue
 
 
@@ -168,18 +170,19 @@ class DocumentWriter:
         await worker.run_until_idle(self.context, on_outcome, stop)
 
     async def delete(self, reader: Reader, names: Sequence[str]) -> Deletion:
-        report = await deletion.delete(
-            self.context, reader, await self._resolve_documents(reader, names)
-        )
-        await finish_derived(self.context)
-        return report
+        found = await self._resolve_documents(reader, names)
+        return await self._rebuild(reader, await deletion.delete(self.context, reader, found))
 
     async def erase(self, reader: Reader, names: Sequence[str]) -> Deletion:
-        report = await deletion.erase(
-            self.context, reader, await self._resolve_documents(reader, names)
-        )
+        found = await self._resolve_documents(reader, names)
+        return await self._rebuild(reader, await deletion.erase(self.context, reader, found))
+
+    async def _rebuild(self, reader: Reader, report: Deletion) -> Deletion:
+        """Finish derived data, and return the report with what the reader's part of it cost."""
+        with record_usage() as own:
+            await describe_profiles(self.context, DueProfiles(classes=reader.classes))
         await finish_derived(self.context)
-        return report
+        return replace(report, usage=own.summary)
 
     async def _resolve_documents(
         self, reader: Reader, names: Sequence[str] | None

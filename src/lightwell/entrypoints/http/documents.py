@@ -2,13 +2,14 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Response
 
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.texts import require_text
 from lightwell.entrypoints.http.authentication import Caller, Curating, Deleting, Reading
 from lightwell.entrypoints.http.problems import Forbidden
+from lightwell.entrypoints.http.usage import add_usage_headers
 from lightwell.entrypoints.schemas.documents import (
     AccessBody,
     DeletionBody,
@@ -48,9 +49,11 @@ async def list_documents(query: Annotated[DocumentQuery, Query()], caller: Readi
 
 
 @router.post("/delete")
-async def delete_documents(body: DeletionBody, caller: Deleting) -> DeletionSchema:
+async def delete_documents(
+    body: DeletionBody, caller: Deleting, response: Response
+) -> DeletionSchema:
     """Delete documents together; what is derived from them is rebuilt once. With `hard` it needs the scope `admin`."""
-    return await _delete(caller, body)
+    return await _delete(caller, body, response)
 
 
 @router.get("/{document}")
@@ -92,20 +95,22 @@ async def change_access(
 async def delete_document(
     document: DocumentName,
     caller: Deleting,
+    response: Response,
     hard: Annotated[  # noqa: FBT002 - a query parameter
         bool, Query(description="Leave no tombstone, so that not even its name remains.")
     ] = False,
 ) -> DeletionSchema:
     """Delete a document and everything extracted from it. With `hard` it needs the scope `admin`."""
-    return await _delete(caller, DeletionBody(document_ids=[document], hard=hard))
+    return await _delete(caller, DeletionBody(document_ids=[document], hard=hard), response)
 
 
-async def _delete(caller: Caller, body: DeletionBody) -> DeletionSchema:
-    """Delete documents. What models cost is not told: the summaries that follow may be of what the caller does not see."""
+async def _delete(caller: Caller, body: DeletionBody, response: Response) -> DeletionSchema:
+    """Delete documents, and say in headers what models cost for what the caller sees."""
     if body.hard and not caller.allows(Scope.ADMIN):
         raise Forbidden("A hard deletion needs a key with the scope admin")
     kb = caller.knowledge_base
     for each in body.document_ids:
         require_text(each, "The document's id")
     deleted = await (kb.erase if body.hard else kb.delete)(caller.reader, body.document_ids)
+    add_usage_headers(response, deleted.usage)
     return deletion_schema(deleted)

@@ -29,7 +29,7 @@ from lightwell.metering import record_usage
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
 
 MODEL = "lightwell"
-_MAX_MESSAGES = 200
+MAX_MESSAGES = 200
 
 
 class TextPart(BaseModel):
@@ -62,7 +62,7 @@ class CompletionRequest(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     model: Annotated[str, Field(examples=[MODEL])]
-    messages: Annotated[list[Message], Field(min_length=1, max_length=_MAX_MESSAGES)]
+    messages: Annotated[list[Message], Field(min_length=1, max_length=MAX_MESSAGES)]
     stream: bool = False
     stream_options: StreamOptions | None = None
 
@@ -133,7 +133,7 @@ async def complete_chat(
     body: CompletionRequest, caller: Reading, response: Response
 ) -> Completion | EventStream:
     """Answer the last message with citations, or say that the evidence is insufficient."""
-    asked = _parse(body)
+    asked = parse_conversation(body.model, [(each.role, each.text) for each in body.messages])
     if body.stream:
         with_usage = bool(body.stream_options and body.stream_options.include_usage)
         chunks = _stream(asked, caller, with_usage=with_usage)
@@ -152,7 +152,7 @@ async def complete_chat(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class Asked:
     """The last message, and the conversation before it, the oldest message first."""
 
     text: str
@@ -164,25 +164,26 @@ class _Asked:
         return QueryRequest(query=text)
 
 
-def _parse(body: CompletionRequest) -> _Asked:
-    """Return what is asked; raise `NotFound` for another model, `Invalid` for a last message by others."""
-    if body.model != MODEL:
-        raise NotFound(f"There is no model {body.model!r}; the model is {MODEL!r}")
-    *before, last = body.messages
-    if last.role != "user":
+def parse_conversation(model: str, messages: Sequence[tuple[str, str]]) -> Asked:
+    """Return what these messages, each a role and a text, ask; the last is the question.
+
+    Raises `NotFound` for another model, `Invalid` for a last message by others.
+    """
+    if model != MODEL:
+        raise NotFound(f"There is no model {model!r}; the model is {MODEL!r}")
+    *before, (role, text) = messages
+    if role != "user":
         raise Invalid("The last message must be the user's")
     history = [
-        ChatMessage(role=Role(each.role), content=each.text)
-        for each in before
-        if each.role in (Role.USER, Role.ASSISTANT)
+        ChatMessage(role=Role(role), content=said)
+        for role, said in before
+        if role in (Role.USER, Role.ASSISTANT)
     ]
-    QueryRequest(query=last.text).to_question()  # raises `Invalid` before a model is called
-    return _Asked(text=last.text, history=history)
+    QueryRequest(query=text).to_question()  # raises `Invalid` before a model is called
+    return Asked(text=text, history=history)
 
 
-async def _stream(
-    asked: _Asked, caller: Caller, *, with_usage: bool
-) -> AsyncGenerator[bytes, None]:
+async def _stream(asked: Asked, caller: Caller, *, with_usage: bool) -> AsyncGenerator[bytes, None]:
     """Yield the chunks of a completion as server-sent events; an error is an event, never a part of the text."""
     created, name = int(time.time()), f"chatcmpl-{uuid4().hex}"
 

@@ -29,7 +29,7 @@ from lightwell.domain.rate_limits import Allowance
 
 CONTENT_TYPE = "application/problem+json"
 
-OPENAI_PATHS = frozenset({"/v1/models", "/v1/chat/completions"})
+OPENAI_PATHS = frozenset({"/v1/models", "/v1/chat/completions", "/v1/responses"})
 """Here a problem also has `error`, where clients of OpenAI look for the message."""
 
 RESOURCE_METADATA = "/.well-known/oauth-protected-resource"

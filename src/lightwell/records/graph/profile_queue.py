@@ -7,13 +7,13 @@ result depends on a text that was deleted.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
 
 from lightwell.domain.graph import ProfileSubject
 from lightwell.domain.ids import ClassId, ProjectId
 from lightwell.ports import ProfileClaim
 from lightwell.records.database import Connection, Database, repeatable
+from lightwell.records.graph.due_profiles import ALL_DUE, DueProfiles
 
 Key = tuple[UUID, ClassId]
 """An entity or relation, and an access class: identifies a profile."""
@@ -68,6 +68,7 @@ _CLAIM = """
 WITH next AS (
     SELECT described.subject_id, described.class_id, described.text_hash FROM described_profiles AS described
     WHERE project_id = %(project_id)s AND changed AND (taken_until IS NULL OR taken_until < now())
+      AND (%(of)s::integer[] IS NULL OR described.class_id = ANY(%(of)s))
       AND EXISTS (SELECT FROM profiles AS profile
                   WHERE profile.subject_id = described.subject_id AND profile.class_id = described.class_id
                     AND profile.description <> ''
@@ -185,17 +186,16 @@ async def claim_changed(
     *,
     limit: int,
     max_characters: int,
-    since: datetime | None = None,
+    due: DueProfiles = ALL_DUE,
 ) -> list[ChangedProfile]:
     """Claim up to `limit` changed profiles that nobody else has claimed, with `max_characters` of their
     descriptions.
 
-    With `since`, only profiles that were recomputed then or later. A claim ends after a minute, or when the
-    profile is marked again.
+    A claim ends after a minute, or when the profile is marked again.
     """
     claimed = await database.rows(
         _CLAIM,
-        {"project_id": project_id, "limit": limit, "seconds": _CLAIM_SECONDS, "since": since},
+        {"project_id": project_id, "limit": limit, "seconds": _CLAIM_SECONDS, **due.parameters},
     )
     if not claimed:
         return []

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
 
 from lightwell.domain.ids import ClassId, ProjectId
 from lightwell.records.database import Connection, Database
+from lightwell.records.graph.due_profiles import ALL_DUE, DueProfiles
 
 LONG_BYTES = 500
 """Shorter descriptions cannot exceed any token threshold, because a token has at least one byte."""
@@ -47,6 +47,7 @@ _CLAIM = """
 WITH next AS (
     SELECT long.subject_id, long.class_id FROM long_profiles AS long
     WHERE project_id = %(project_id)s AND (taken_until IS NULL OR taken_until < now())
+      AND (%(of)s::integer[] IS NULL OR long.class_id = ANY(%(of)s))
       AND (%(since)s::timestamptz IS NULL OR EXISTS (
           SELECT FROM profiles AS profile WHERE profile.subject_id = long.subject_id
               AND profile.class_id = long.class_id AND profile.updated_at >= %(since)s))
@@ -99,16 +100,12 @@ async def mark_long(connection: Connection, touched: Sequence[tuple[UUID, int]])
 
 
 async def claim(
-    database: Database, project_id: ProjectId, *, limit: int, since: datetime | None = None
+    database: Database, project_id: ProjectId, *, limit: int, due: DueProfiles = ALL_DUE
 ) -> list[LongProfile]:
-    """Claim up to `limit` long profiles that nobody else has claimed; a claim ends by itself after five
-    minutes.
-
-    With `since`, only profiles that were recomputed then or later.
-    """
+    """Claim up to `limit` long profiles that nobody else has claimed; a claim ends by itself after five minutes."""
     rows = await database.rows(
         _CLAIM,
-        {"project_id": project_id, "limit": limit, "seconds": _CLAIM_SECONDS, "since": since},
+        {"project_id": project_id, "limit": limit, "seconds": _CLAIM_SECONDS, **due.parameters},
     )
     return [
         LongProfile(subject_id=row[0], class_id=ClassId(row[1]), name=row[2], description=row[3])

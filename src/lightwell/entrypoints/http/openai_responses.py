@@ -1,0 +1,231 @@
+"""`POST /v1/responses` of OpenAI's API: the same answers as `POST /v1/chat/completions`, in the other form.
+
+Nothing is stored: `previous_response_id` is refused, so a client sends the conversation with each request.
+"""
+
+import json
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from itertools import count
+from typing import Annotated, Literal
+from uuid import uuid4
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from lightwell.domain.answers import Answer, StreamType
+from lightwell.domain.errors import Invalid, LightwellError
+from lightwell.domain.usage import OperationType, TokenSummary
+from lightwell.entrypoints.http.authentication import Caller, Reading
+from lightwell.entrypoints.http.event_streams import EventStream, format_event
+from lightwell.entrypoints.http.openai_api import (
+    MAX_MESSAGES,
+    MODEL,
+    Asked,
+    UrlCitation,
+    annotations,
+    parse_conversation,
+)
+from lightwell.entrypoints.http.usage import add_usage_headers
+from lightwell.entrypoints.link_definitions import link_definitions
+from lightwell.metering import record_usage
+
+router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
+
+
+class InputPart(BaseModel):
+    """A part of a message, by the user or by the model; only text is understood."""
+
+    type: Literal["input_text", "output_text"]
+    text: str
+
+
+class InputMessage(BaseModel):
+    """A message; OpenAI's other fields are ignored."""
+
+    type: Literal["message"] = "message"
+    role: Literal["user", "assistant", "system", "developer"]
+    content: str | list[InputPart]
+
+    @property
+    def text(self) -> str:
+        if isinstance(self.content, str):
+            return self.content
+        return "\n".join(part.text for part in self.content)
+
+
+class ResponseRequest(BaseModel):
+    """OpenAI's request. What would change the answer's style, such as `instructions`, is ignored."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    model: Annotated[str, Field(examples=[MODEL])]
+    input: Annotated[
+        str | Annotated[list[InputMessage], Field(min_length=1, max_length=MAX_MESSAGES)],
+        Field(examples=["What discount does Nordwind Energie receive?"]),
+    ]
+    stream: bool = False
+    previous_response_id: Annotated[
+        str | None, Field(description="Refused: no response is stored.")
+    ] = None
+
+    def parse(self) -> Asked:
+        """Return what is asked; raise `NotFound` for another model, `Invalid` for a response that would be stored here."""
+        if self.previous_response_id:
+            raise Invalid("No response is stored here: send the messages of the conversation")
+        given = self.input
+        said = (
+            [("user", given)]
+            if isinstance(given, str)
+            else [(each.role, each.text) for each in given]
+        )
+        return parse_conversation(self.model, said)
+
+
+class UrlAnnotation(UrlCitation):
+    """The document that a part of the text rests on."""
+
+    type: Literal["url_citation"] = "url_citation"
+
+
+class OutputText(BaseModel):
+    type: Literal["output_text"] = "output_text"
+    text: str
+    annotations: list[UrlAnnotation]
+
+
+class OutputMessage(BaseModel):
+    id: str
+    type: Literal["message"] = "message"
+    role: Literal["assistant"] = "assistant"
+    status: Literal["in_progress", "completed"] = "completed"
+    content: list[OutputText]
+
+
+class TokenDetails(BaseModel):
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+class OutputDetails(BaseModel):
+    reasoning_tokens: int = 0
+
+
+class ResponseUsage(BaseModel):
+    """Tokens of chat models; 0 without one."""
+
+    input_tokens: int
+    input_tokens_details: TokenDetails = TokenDetails()
+    output_tokens: int
+    output_tokens_details: OutputDetails = OutputDetails()
+    total_tokens: int
+
+
+class ResponseObject(BaseModel):
+    id: str
+    object: Literal["response"] = "response"
+    created_at: int
+    status: Literal["in_progress", "completed"] = "completed"
+    model: str = MODEL
+    output: list[OutputMessage]
+    usage: ResponseUsage | None = None
+    error: None = None
+    incomplete_details: None = None
+    instructions: None = None
+    metadata: dict[str, str] = {}
+    parallel_tool_calls: bool = False
+    previous_response_id: None = None
+    store: bool = False
+    temperature: None = None
+    tool_choice: Literal["none"] = "none"
+    tools: list[str] = []
+    top_p: None = None
+
+
+@router.post("/responses", response_model=ResponseObject)
+async def create_response(
+    body: ResponseRequest, caller: Reading, response: Response
+) -> ResponseObject | EventStream:
+    """Answer the last message with citations, or say that the evidence is insufficient."""
+    asked = body.parse()
+    if body.stream:
+        return EventStream(_stream(asked, caller), render_error=_render_error)
+    with record_usage(OperationType.QUERY) as spent:
+        request = await asked.rewrite(caller)
+        answer = await caller.knowledge_base.query(request, caller.reader)
+    add_usage_headers(response, spent.summary)
+    return _complete(_begin(), _output(answer), spent.summary)
+
+
+async def _stream(asked: Asked, caller: Caller) -> AsyncGenerator[bytes, None]:
+    """Yield OpenAI's events of a response with one message of one part; an error is an event, never a part of the text."""
+    numbers, begun = count(), _begin()
+    message = OutputMessage(id=_message_id(begun), status="in_progress", content=[])
+    place = {"item_id": message.id, "output_index": 0, "content_index": 0}
+
+    def event(kind: str, **fields: object) -> bytes:
+        data = {"type": f"response.{kind}", "sequence_number": next(numbers), **fields}
+        return format_event(kind=f"response.{kind}", data=json.dumps(data, ensure_ascii=False))
+
+    request = await asked.rewrite(caller)
+    yield event("created", response=begun.model_dump())
+    yield event("in_progress", response=begun.model_dump())
+    yield event("output_item.added", output_index=0, item=message.model_dump())
+    yield event(
+        "content_part.added", **place, part=OutputText(text="", annotations=[]).model_dump()
+    )
+    async with aclosing(caller.knowledge_base.query_stream(request, caller.reader)) as events:
+        async for each in events:
+            if each.type is StreamType.TOKEN:
+                yield event("output_text.delta", **place, delta=each.content, logprobs=[])
+            elif each.type is StreamType.ERROR:
+                yield _error_event(each.error, "model_failed", next(numbers))
+                return
+            elif each.answer is not None:
+                part = _output(each.answer)
+                if footnotes := link_definitions(each.answer):
+                    yield event("output_text.delta", **place, delta=footnotes, logprobs=[])
+                for index, cited in enumerate(part.annotations):
+                    found = {"annotation_index": index, "annotation": cited.model_dump()}
+                    yield event("output_text.annotation.added", **place, **found)
+                yield event("output_text.done", **place, text=part.text, logprobs=[])
+                yield event("content_part.done", **place, part=part.model_dump())
+                done = _complete(begun, part, each.answer.usage)
+                yield event("output_item.done", output_index=0, item=done.output[0].model_dump())
+                yield event("completed", response=done.model_dump())
+
+
+def _begin() -> ResponseObject:
+    name = f"resp_{uuid4().hex}"
+    return ResponseObject(id=name, created_at=int(time.time()), status="in_progress", output=[])
+
+
+def _complete(begun: ResponseObject, part: OutputText, spent: TokenSummary) -> ResponseObject:
+    message = OutputMessage(id=_message_id(begun), content=[part])
+    usage = ResponseUsage(
+        input_tokens=spent.total_input_tokens,
+        output_tokens=spent.total_output_tokens,
+        total_tokens=spent.total_input_tokens + spent.total_output_tokens,
+    )
+    return begun.model_copy(update={"status": "completed", "output": [message], "usage": usage})
+
+
+def _message_id(begun: ResponseObject) -> str:
+    return f"msg_{begun.id.removeprefix('resp_')}"
+
+
+def _output(answer: Answer) -> OutputText:
+    found = [
+        UrlAnnotation.model_validate(each.url_citation.model_dump()) for each in annotations(answer)
+    ]
+    return OutputText(text=answer.text + link_definitions(answer), annotations=found)
+
+
+def _error_event(message: str, code: str, number: int = 0) -> bytes:
+    data = {"type": "error", "code": code, "message": message, "param": None}
+    return format_event(kind="error", data=json.dumps({**data, "sequence_number": number}))
+
+
+def _render_error(error: LightwellError) -> bytes:
+    return _error_event(str(error), error.code)
