@@ -124,6 +124,6 @@ def missing_words(retrieval: Retrieval) -> tuple[str, ...]:
     )
     return tuple(
         word
-        for word in dict.fromkeys(words(retrieval.question.text))
+        for word in dict.fromkeys(words(retrieval.analysis.text))
         if (own := frozenset(terms(word)) - _QUESTION_WORDS) and known.isdisjoint(own)
     )

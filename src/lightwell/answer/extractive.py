@@ -128,7 +128,7 @@ def extract_pieces(retrieval: Retrieval) -> list[SupportedSentence]:
 
 def question_parts(retrieval: Retrieval) -> list[Retrieval]:
     """Return the retrieval once for each part of a question that asks several things, with that part's words and weights."""
-    texts = [part for part in _PARTS.split(retrieval.question.text) if part]
+    texts = [part for part in _PARTS.split(retrieval.analysis.text) if part]
     parts = [
         _part(text, weights, retrieval)
         for text in texts

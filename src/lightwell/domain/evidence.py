@@ -130,10 +130,10 @@ NO_METRICS = Metrics(
 class Retrieval:
     """Evidence, best first, and how it was found.
 
-    `analysis` is the question's analysis, with the keywords for the graph search. `weights` are the question's
+    `analysis` is that of the question as it was read, with its spelling corrected, and has the keywords for the graph search. `weights` are the question's
     terms with their weights: inverse document frequencies over what the reader sees. `best_relevance` is 0.0
     without evidence. `entities` and `relations` are what the graph states, as the reader sees it: named entities
-    first, then the nearest; relations by weight. `notes` report what failed, such as a reranker that did not
+    first, then the nearest; relations by weight. `notes` report corrected words and what failed, such as a reranker that did not
     answer. `usage` is the cost of model calls. `ambiguous_names` lists the candidates of each name in the question
     that several entities have.
     """

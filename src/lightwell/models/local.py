@@ -115,6 +115,11 @@ def load_tokenizer() -> BertWordPieceTokenizer:
     return BertWordPieceTokenizer(str(_VOCABULARY), lowercase=True)
 
 
+def is_word(word: str) -> bool:
+    """Return whether the bundled vocabulary has this word, in lower case, as one piece; raise `ModelFailed` as `read_verified`."""
+    return load_tokenizer().token_to_id(word) is not None
+
+
 @cache
 def open_session(weights: Path, sha256: str) -> onnxruntime.InferenceSession:
     """Return a network that computes on the CPU with one thread for each run; raise `ModelFailed` as `read_verified`.

@@ -37,6 +37,7 @@ from lightwell.retrieve.local_reranker import RerankQuery
 from lightwell.retrieve.metrics import StepTimer, make_metrics
 from lightwell.retrieve.passages import Passage
 from lightwell.retrieve.sparse import Floats
+from lightwell.retrieve.spelling import IsWord, Respelled, correct_spelling
 from lightwell.retrieve.weights import load_weights
 from lightwell.tracing import span
 
@@ -66,13 +67,15 @@ class Retriever:
 
     `embedder` embeds questions, `sentence_embedder` the sentences of passages: the same model, perhaps with a cache.
     `model` names keywords; without one they are the question's own words. `reranker` is an endpoint that scores
-    passages; without one `ranking` decides. `cross_encoder` reads the best passages for the local reranker.
+    passages; without one `ranking` decides. `cross_encoder` reads the best passages for the local reranker. `is_word`
+    knows ordinary words; without it no spelling is corrected.
     """
 
     stores: Stores
     embedder: Embedder
     sentence_embedder: Embedder
     model: CachedModel | None = None
+    is_word: IsWord | None = None
     reranker: Reranker | None = None
     cross_encoder: CrossEncoder | None = None
     ranking: Ranking = Ranking()
@@ -87,7 +90,8 @@ class Retriever:
         """
         timer = StepTimer()
         with span("retrieve.prepare"):
-            query, keyword_note = await self._prepare(question, reader, until)
+            respelled = await self._correct_spelling(question, reader)
+            query, keyword_note = await self._prepare(respelled.question, reader, until)
         timer.lap()
         with span("retrieve.search"):
             results = await search_channels(self.stores, query, reader)
@@ -115,13 +119,22 @@ class Retriever:
             entities=things,
             relations=relations,
             notes=tuple(
-                dict.fromkeys(note for note in (keyword_note, *results.notes, rerank_note) if note)
+                dict.fromkeys(
+                    note
+                    for note in (respelled.note, keyword_note, *results.notes, rerank_note)
+                    if note
+                )
             ),
         )
 
     async def keywords(self, question: Question, *, until: float | None = None) -> Keywords:
         """Return the keywords with which `retrieve` would search the graph."""
         return (await self._keywords(question, analyze_query(question.text), until)).keywords
+
+    async def _correct_spelling(self, question: Question, reader: Reader) -> Respelled:
+        if self.is_word is None or not question.channels:
+            return Respelled(question=question)
+        return await correct_spelling(self.stores.database, reader, question, self.is_word)
 
     async def _prepare(
         self, question: Question, reader: Reader, until: float | None

@@ -137,6 +137,13 @@ def open_cross_encoder(settings: Settings) -> CrossEncoder | None:
     return LocalCrossEncoder()
 
 
+def is_ordinary_word(word: str) -> bool:
+    """Return whether an English word in lower case is in the vocabulary of the bundled networks."""
+    from lightwell.models.local import is_word
+
+    return is_word(word)
+
+
 def ranking(settings: Settings) -> Ranking:
     return Ranking(
         fusion=settings.fusion,

@@ -34,6 +34,7 @@ from lightwell.wiring.database import database_server
 from lightwell.wiring.models import (
     extract_by_model,
     ingestion_models,
+    is_ordinary_word,
     keyword_model,
     ranking,
     summarizer,
@@ -91,6 +92,7 @@ async def open_project(
         cross_encoder=resources.cross_encoder,
         ranking=ranking(settings),
     )
+    retriever = replace(retriever, is_word=is_ordinary_word)
     return KnowledgeBase(context, retriever, _answer_generator(resources), summarizer=summaries)
 
 
@@ -159,7 +161,7 @@ def make_retriever(
     cross_encoder: CrossEncoder | None = None,
     ranking: Ranking | None = None,
 ) -> Retriever:
-    """Return a retriever over what this context ingests; without `keyword_model`, keywords are words of the question."""
+    """Return a retriever over what this context ingests; without `keyword_model`, keywords are words of the question.; no spelling is corrected."""
     stores = Stores(
         database=context.database,
         vectors=context.vectors,
