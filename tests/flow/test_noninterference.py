@@ -39,6 +39,7 @@ from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.models import ScriptedCrossEncoder, ScriptedModel
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import make_retriever
+from lightwell.wiring.models import is_ordinary_word
 from tests.conftest import Databases
 from tests.generation import examples
 
@@ -1012,6 +1013,30 @@ async def test_the_cross_encoder_reads_only_what_the_reader_sees(database: Datab
         readings.append([*cross_encoder.texts, *cross_encoder.compared])
     assert readings[0] == readings[1]
     assert sorted(text.partition("\n")[2] for text in readings[0][: len(texts)]) == sorted(texts)
+
+
+async def test_spelling_is_corrected_by_what_the_reader_sees_alone(database: Database) -> None:
+    hidden_texts = (
+        "The wifi password is Osprey.",
+        "A pasword is a typing error.",
+        "A passward, too.",
+    )
+    own, both = await project_on(database, "own"), await project_on(database, "both")
+    seen: list[list[object]] = []
+    for project, hidden in ((own, ()), (both, hidden_texts)):
+        documents = [
+            make_document("wifi.md", "The wifi is near the dam.", OWN),
+            make_document("laptop.md", "A laptop is ordered in March.", OWN),
+            *(make_document(f"s{n}.md", text, SECRET) for n, text in enumerate(hidden)),
+        ]
+        await project.kb.ingest(InMemorySource(documents=tuple(documents)))
+        retriever = replace(make_retriever(project.context), is_word=is_ordinary_word)
+        kb = KnowledgeBase(project.context, retriever, AnswerGenerator(model=None))
+        reader = await kb.reader(OWN)
+        found = [await kb.search(text, reader) for text in ("wifi pasword", "my labtop in March")]
+        seen.append([(each.notes, dict(each.weights), each.best_relevance) for each in found])
+        assert [each.notes for each in found] == [(), ("Read “labtop” as “laptop”.",)]
+    assert seen[0] == seen[1]
 
 
 async def test_which_document_is_read_first_does_not_decide_the_order(database: Database) -> None:

@@ -5,13 +5,12 @@ from dataclasses import replace
 from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.records.database import Database
-from lightwell.testing.models import HashEmbedder
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import make_retriever
 from lightwell.wiring.models import is_ordinary_word
 from tests.flow.conftest import Project, project_on
 
-OWN, SECRET = ["team:a"], ["team:b"]
+OWN = ["team:a"]
 PASSWORDS = "The wifi password is changed on the first Monday of each month."
 
 
@@ -38,18 +37,3 @@ async def test_a_misspelt_question_is_read_as_the_documents_spell_it(database: D
     assert found.notes == ("Read “pasword” as “password”.",)
     assert found.weights == right.weights
     assert found.best_relevance == right.best_relevance > 0.5
-
-
-async def test_spelling_is_corrected_by_what_the_reader_sees_alone(database: Database) -> None:
-    answers: list[object] = []
-    for name, hidden in (("own", ()), ("both", (PASSWORDS, "A pasword is a typing error."))):
-        project = await project_on(database, name)
-        documents = [make_document("wifi.md", "The wifi is called Osprey.", OWN)]
-        documents += [make_document(f"s{n}.md", text, SECRET) for n, text in enumerate(hidden)]
-        await project.kb.ingest(InMemorySource(documents=tuple(documents)))
-        kb = spelling(project)
-        for text in ("wifi pasword", "wifi pasward"):
-            found = await kb.search(text, await kb.reader(OWN))
-            answers.append((found.notes, dict(found.weights), found.best_relevance))
-    assert answers[:2] == answers[2:]
-    assert all(not notes for notes, *_ in answers)  # type: ignore[misc]

@@ -34,6 +34,8 @@ def test_one_edit_is_undone(text: str, meant: dict[str, tuple[str, ...]]) -> Non
         "open /etc/pasword or pasword.txt",
         "set --pasword or pasword_file or the pre-pasword",
         "wofi",  # too short
+        "laptops",  # a form of an ordinary word
+        "laptoper",
         "rasword",  # another first letter
         "wo finde ich die plicy zum pasword",  # another language
     ],

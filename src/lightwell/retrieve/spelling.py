@@ -15,6 +15,7 @@ IsWord = Callable[[str], bool]
 """Whether a word in lower case is an ordinary word of the language."""
 
 _SHORTEST = 5
+_ENDINGS = ("s", "es", "d", "ed", "r", "er", "rs", "ers", "ing", "ly")
 _STRANGE_SHARE = 3
 """At most one word of so many may be misspelt: otherwise the question is in another language, or its words are those of a trade."""
 # In lower case, and no part of an address, a path, an option or a compound.
@@ -58,7 +59,7 @@ def find_misspelt(text: str, is_word: IsWord) -> dict[str, tuple[str, ...]]:
     strange = [
         word
         for word in dict.fromkeys(_WORD.findall(text))
-        if word not in STOP_WORDS and not is_word(word)
+        if word not in STOP_WORDS and not _is_ordinary(word, is_word)
     ]
     if len(strange) > max(1, len(words(text)) // _STRANGE_SHARE):
         return {}
@@ -78,6 +79,11 @@ def choose_corrections(
         if known and not chunks_with.get(_term(word), 0):
             chosen[word] = max(known, key=lambda other: (chunks_with[_term(other)], other))
     return chosen
+
+
+def _is_ordinary(word: str, is_word: IsWord) -> bool:
+    """Return whether it is an ordinary word or a form of one, which a list of words may lack: fonts, joiner."""
+    return any(is_word(word.removesuffix(ending)) for ending in ("", *_ENDINGS))
 
 
 def _one_edit_away(word: str) -> Collection[str]:
