@@ -17,7 +17,7 @@ from lightwell.domain.source_items import ItemPage, SourceDirectory
 from lightwell.ingest.item_sync import SyncReport, SyncRequest, sync_source
 from lightwell.ingest.webhooks import Webhook, take_webhook
 from lightwell.records import sources
-from lightwell.records.database import Database
+from lightwell.records.database import Database, Row
 from lightwell.testing.item_source import MemorySource, MemorySystem, open_memory
 from tests.patience import PATIENCE
 
@@ -56,7 +56,7 @@ async def sync_forever(project: Project, source: Source, system: MemorySystem) -
         await sync(project, source, system)
 
 
-async def state(project: Project) -> object:
+async def state(project: Project) -> list[list[Row]]:
     """Return all that a clean sync determines: documents, who sees them, entities, links, groups, and nothing left to do."""
     await project.kb.finish_jobs()
     queries = (
