@@ -40,7 +40,7 @@ ASKERS = (
     Asker(
         email="bob@halden.example",
         name="Bob Okafor",
-        role="head of support, who has none in Attio",
+        role="head of support, who has no account in Attio and reads the board's issues",
         systems=frozenset({"chatwoot", "linear"}),
     ),
 )
