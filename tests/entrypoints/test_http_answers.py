@@ -162,6 +162,20 @@ async def test_conversations_are_listed_page_by_page_read_and_deleted_by_their_o
     assert wrong.status_code == 422
 
 
+async def test_s3_14_a_question_over_http_leaves_no_plain_text_in_analytics(site: Site) -> None:
+    asked = {"query": "Which zirconium discount does Nordwind Energie receive?"}
+    query = (await post(site, "/v1/query", asked, "user:zenobia", "team:sales"))["queryId"]
+    rated = {"queryId": query, "rating": 5}
+    given = await site.request("POST", "/v1/feedback", "user:zenobia", "team:sales", json=rated)
+    assert given.status_code == 201
+    for table in ("rag_queries", "retrieval_metrics", "analytics_sessions", "feedback_events"):
+        rows = await site.keys.database.rows(
+            f"SELECT to_jsonb(kept)::text FROM {table} AS kept", {}
+        )
+        assert rows, table
+        assert not [row for row in rows if "zirconium" in row[0] or "zenobia" in row[0]], table
+
+
 async def test_unknown_filters_are_refused(site: Site) -> None:
     reply = await site.request("GET", "/v1/conversations", "team:sales", params={"page": "2"})
     assert (reply.status_code, reply.json()["code"]) == (422, "invalid_request")

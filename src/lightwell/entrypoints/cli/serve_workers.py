@@ -1,6 +1,7 @@
 """Several processes that serve one socket. Their parent holds the database server, replaces those that die, and stops them."""
 
 import asyncio
+import logging
 import multiprocessing
 import socket
 from collections.abc import Callable
@@ -94,7 +95,8 @@ class _Workers:
 
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
-        worker = context.Process(target=run_worker, args=(self.settings, self.listening))
+        level = logging.getLogger().level  # what --verbose chose
+        worker = context.Process(target=run_worker, args=(self.settings, self.listening, level))
         worker.start()
         self.running.append(worker)
 
@@ -112,8 +114,8 @@ class _Workers:
                 loop.remove_reader(each)
 
 
-def run_worker(chosen: "Settings", listening: socket.socket) -> None:
-    """Serve in this process until SIGTERM, or until the parent ends. SIGINT is the parent's."""
+def run_worker(chosen: "Settings", listening: socket.socket, level: int) -> None:
+    """Serve in this process until SIGTERM, or until the parent ends, and log from this level on. SIGINT is the parent's."""
     import signal
 
     from lightwell.entrypoints.cli.execution import configure_logging
@@ -121,7 +123,7 @@ def run_worker(chosen: "Settings", listening: socket.socket) -> None:
     from lightwell.entrypoints.http.app import create_app
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    configure_logging()
+    configure_logging(level)
     parent = multiprocessing.parent_process()
     orphaned = parent.sentinel if parent is not None else None
     with listening:
