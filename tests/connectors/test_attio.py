@@ -2,7 +2,7 @@
 
 import hashlib
 import hmac
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 import stamina
@@ -39,6 +39,8 @@ async def test_records_become_lines_that_read_well_with_their_links() -> None:
         {"attio:workspace"},
     )
     assert deal.url == f"https://app.attio.com/halden/deal/{halden.deal}"
+    created = halden.attio.records[halden.deal]["created_at"]
+    assert deal.created_at == datetime.fromisoformat(str(created))
     links = {(each.relation, each.type, each.target) for each in deal.structure.links}
     assert links == {
         ("associated_company", LinkType.BELONGS_TO, f"attio:company:{halden.nordwind}"),

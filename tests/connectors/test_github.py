@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Generator
+from datetime import UTC, datetime
 
 import httpx
 import pytest
@@ -54,6 +55,7 @@ async def test_an_issue_reads_as_a_thread_with_its_comments() -> None:
     assert issue.url == f"{WEB}/halden/tarn/issues/1"
     assert issue.acl_tags == {f"github:repo:{forge.tarn.row['id']}"}
     assert issue.author_ref == f"github:user:{forge.bob}"
+    assert issue.created_at == datetime(2026, 3, 2, 9, 3, tzinfo=UTC)
     pull = shelf.one(issue_of(forge, forge.pull))
     assert pull.kind == "pull-request"
     assert "bob, 2026-03-02 09:08 UTC, approved\n\nGood work." in pull.content.decode()

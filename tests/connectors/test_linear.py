@@ -97,6 +97,8 @@ def test_an_issue_reads_well_and_states_its_people_places_and_relations(linear: 
         "https://linear.app/halden/issue/ENG-1",
     )
     assert document.metadata["author"] == "Bob Stone"
+    assert document.created_at is not None
+    assert document.created_at.date().isoformat() == "2026-11-02"
     assert document.author_ref == f"linear:user:{linear.world['bob']}"
     assert document.raw_payload["identifier"] == "ENG-1"
     assert links_of(document) == {

@@ -130,6 +130,51 @@ async def test_s2_14_candidates_that_the_reader_may_not_see_make_no_name_ambiguo
     assert seen == [(), ()]
 
 
+# ── S2.2: the logical tables ──────────────────────────────────────────────────────────────────────────
+
+# An access class stands for its tags, a document's id for its reference, and a profile for what a class knows of an entity.
+FIELDS = {
+    "source_documents": "global_ref source_system source_type source_id source_url tenant_id created_at updated_at"
+    " author_ref raw_payload text_content language content_hash is_deleted acl_tags class_id",
+    "document_chunks": "chunk_ref document_id chunk_index chunk_text chunk_hash token_count start_offset end_offset"
+    " created_at class_id",
+    "entities": "entity_ref normalized_name created_at updated_at is_deleted",
+    "profiles": "entity_kind display_name primary_url attributes class_id",
+    "entity_links": "link_id from_ref to_ref link_type directional confidence evidence created_by created_at status"
+    " expires_at class_id",
+    "document_entity_mentions": "chunk_id entity_id mention_type confidence created_at class_id",
+    "ingestion_cursors": "source_system cursor_key cursor_value updated_at",
+    "source_cursors": "source_id stream cursor updated_at",
+    "ingestion_runs": "run_id source_system started_at finished_at status inserted updated deleted error_summary",
+}
+INDEXES = {
+    "source_documents": ("(source_system, source_type, updated_at)", "(content_hash)", "(tenant_id, updated_at)"),
+    "document_chunks": ("(document_id, chunk_index", "(chunk_hash)"),
+    "profiles": ("(entity_kind, lower(display_name))",),
+    "entities": ("(project_id, normalized_name)", "(normalized_name gin_trgm_ops)"),
+    "entity_links": ("(from_ref, link_type, status)", "(to_ref, link_type, status)"),
+    "document_entity_mentions": ("(entity_id, created_at)", "(chunk_id, entity_id)"),
+}  # fmt: skip
+
+
+async def test_s2_2_the_tables_have_all_fields_and_indexes(project: Project) -> None:
+    columns = await project.database.rows(
+        "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()", {}
+    )  # fmt: skip
+    wanted = {(table, name) for table, names in FIELDS.items() for name in names.split()}
+    assert wanted - {(row[0], row[1]) for row in columns} == set()
+    held = await project.database.rows(
+        "SELECT tablename, indexdef FROM pg_indexes WHERE schemaname = current_schema()", {}
+    )
+    missing = {
+        (table, key)
+        for table, keys in INDEXES.items()
+        for key in keys
+        if not any(row[0] == table and key in row[1] for row in held)
+    }
+    assert missing == set()
+
+
 # ── S2.10: a renamed file is the same document ────────────────────────────────────────────────────────
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 import pytest
 
@@ -173,6 +173,54 @@ async def test_chatwoot_answers_briefs_and_costs_nothing_again(project: Project)
     counts = (await site.sync(with_sweep=True)).counts
     assert (counts.inserted, counts.updated, counts.deleted) == (0, 0, 0)
     assert await jobs_and_embeddings(site) == before
+
+
+async def test_s2_6_a_reply_is_linked_with_the_message_that_it_answers(project: Project) -> None:
+    support = Support()
+    chat, petra, bob = support.chatwoot, ("contact", support.petra), ("user", support.bob)
+    reply, aside, careless, lost = (
+        chat.add_message(support.talk, "On Friday at nine, please.", petra),
+        chat.add_message(support.talk, "She sounds angry.", bob, private=True),
+        chat.add_message(support.talk, "We see.", bob),
+        chat.add_message(support.talk, "Hello?", petra),
+    )
+    answers = {reply: support.answer, aside: support.first, careless: support.note, lost: 999_999}
+    for message, first in answers.items():
+        chat.edit_message(message, content_attributes={"in_reply_to": first})
+    site = await make_site(project, "chatwoot", lambda: chatwoot_world.opened(support))
+    public = (reply, support.answer, f"chatwoot:inbox:{support.inbox}")
+    private = (aside, support.first, f"chatwoot:inbox:{support.inbox}:internal")
+    assert await _replies(site) == {public, private}
+    chat.delete_message(support.answer)
+    await site.deliver(chat.webhook("message_updated", support.answer), support.now)
+    assert await _replies(site) == {private}
+
+
+async def _replies(site: Site) -> set[tuple[int, int, str]]:
+    """Which message answers which, and the access tag of whoever knows."""
+    rows = await site.project.database.rows(
+        "SELECT split_part(reply.entity_ref, ':', 3)::int, split_part(first.entity_ref, ':', 3)::int, class.tags[1]"
+        " FROM entity_links AS link JOIN access_classes AS class USING (class_id)"
+        " JOIN entities AS reply ON reply.entity_id = from_ref JOIN entities AS first ON first.entity_id = to_ref"
+        " WHERE evidence ->> 'relation' = 'in_reply_to'",
+        {},
+    )
+    return {(row[0], row[1], row[2]) for row in rows}
+
+
+async def test_s2_4_a_citation_says_when_the_message_was_written(project: Project) -> None:
+    support = Support()
+    site = await make_site(project, "chatwoot", lambda: chatwoot_world.opened(support))
+    bob = await site.reader("bob")
+    began = datetime.fromtimestamp(1_772_442_180, UTC)
+    assert (await project.kb.document(bob, "chatwoot:conversation:1-1")).created_at == began
+    brief = await project.kb.brief("chatwoot:conversation:1-1", bob)
+    assert isinstance(brief, Brief)
+    page = f"{chatwoot_world.BASE}/app/accounts/1/conversations/1"
+    assert {each.created_at for each in brief.citations if each.source_url == page} == {began}
+    support.chatwoot.change_conversation(support.talk, status="resolved")
+    await site.sync()
+    assert (await project.kb.document(bob, "chatwoot:conversation:1-1")).created_at == began
 
 
 async def test_chatwoot_decides_who_sees_inboxes_and_private_notes(project: Project) -> None:

@@ -39,6 +39,7 @@ class ItemText:
     structure: ItemStructure = NO_STRUCTURE
     author: str = ""
     author_ref: str = ""
+    created_at: datetime | None = None
     updated_at: datetime | None = None
     metadata: Mapping[str, str] = field(default_factory=dict[str, str])
     payload: Mapping[str, object] = field(default_factory=dict[str, object])
@@ -69,6 +70,7 @@ def make_item_document(item: ItemText) -> NewDocument:
         acl_tags=item.tags,
         content=clean(item.text).encode(),
         content_hash=hashlib.sha256(covered.encode()).hexdigest(),
+        created_at=item.created_at,
         updated_at=item.updated_at,
         metadata=metadata,
         author_ref=item.author_ref,

@@ -157,7 +157,7 @@ class NewDocument:
     determine chunks (title, topic): a document with an equal hash is not processed again. `acl_origin` names
     what set the tags, "" for the source's default; it is not stored. `metadata` may name an `author`;
     `author_ref` is the source's own reference to that person, and `raw_payload` its own record of the document,
-    as JSON. `item_ref` names the item of a business system that it belongs to, None elsewhere; `structure` is what that item
+    as JSON. `created_at` is when the source made the document, None where it does not say. `item_ref` names the item of a business system that it belongs to, None elsewhere; `structure` is what that item
     states apart from the text, and is part of what `content_hash` covers.
     """
 
@@ -176,6 +176,7 @@ class NewDocument:
     acl_origin: str = ""
     author_ref: str = ""
     raw_payload: Mapping[str, object] = field(default_factory=dict[str, object])
+    created_at: datetime | None = None
     item_ref: GlobalRef | None = None
     structure: ItemStructure = NO_STRUCTURE
 
@@ -210,7 +211,8 @@ class Document:
 
     `omitted_chunks` counts the chunks at its end that were left out, because it has too many.
 
-    `updated_at` is the time of the last change in the source; for a file, the date in the document, if there is
+    `created_at` is when the source made it, else when it was first ingested. `updated_at` is the time of the last change in
+    the source; for a file, the date in the document, if there is
     one between 1970 and today. `author` is the author that the source names, else the document; `author_ref`
     the entity of that name, or the source's own reference. `metadata` holds other values from front matter,
     `.lightwell.yaml` or the source; `raw_payload` the source's own record.

@@ -38,17 +38,7 @@ def make_meeting(
     structure = _structure(maker, meeting, title)
     own = structure.entities[0]
     began = parse_time(meeting.start.datetime or meeting.start.date)
-    people = ", ".join(
-        one_line(each.name or each.email_address or "") for each in meeting.participants
-    )
-    about = ", ".join(each.name for each in structure.entities[1:] if each.kind != "person")
-    head = [
-        ("Meeting", title),
-        ("Start", time_text(began)),
-        ("End", time_text(parse_time(meeting.end.datetime or meeting.end.date))),
-        ("Participants", people),
-        ("About", about),
-    ]
+    head = _head(meeting, structure)
     document = ItemText(
         system=SYSTEM,
         kind="meeting",
@@ -61,6 +51,7 @@ def make_meeting(
         structure=structure,
         author=maker.workspace.actor_name(meeting.created_by_actor),
         author_ref=maker.workspace.actor_ref(meeting.created_by_actor),
+        created_at=parse_time(meeting.created_at),
         updated_at=began or parse_time(meeting.created_at),
         payload=raw,
     )
@@ -72,6 +63,7 @@ def make_meeting(
             url=each.call.web_url,
             title=f"Call: {title}",
             text=f"{field_lines([('Call', title), *head[1:]])}\n\n{_transcript(each)}",
+            created_at=parse_time(each.call.created_at),
             updated_at=parse_time(each.call.created_at),
             payload=each.raw,
         )
@@ -79,6 +71,21 @@ def make_meeting(
     )
     documents = tuple(make_item_document(each) for each in (document, *transcripts))
     return SourceItem(ref=own.ref, documents=documents)
+
+
+def _head(meeting: Meeting, structure: ItemStructure) -> list[tuple[str, str]]:
+    """Return what is known of a meeting, above its text; its title comes first."""
+    people = ", ".join(
+        one_line(each.name or each.email_address or "") for each in meeting.participants
+    )
+    own, *records = structure.entities
+    return [
+        ("Meeting", own.name),
+        ("Start", time_text(parse_time(meeting.start.datetime or meeting.start.date))),
+        ("End", time_text(parse_time(meeting.end.datetime or meeting.end.date))),
+        ("Participants", people),
+        ("About", ", ".join(each.name for each in records if each.kind != "person")),
+    ]
 
 
 def meeting_records(meeting: Meeting) -> list[RecordKey]:

@@ -268,6 +268,7 @@ class ItemMaker:
             tags=WORKSPACE_TAGS,
             author=self.workspace.actor_name(author) if author else "",
             author_ref=self.workspace.actor_ref(author) if author else "",
+            created_at=parse_time(created_at),
             updated_at=parse_time(created_at),
             payload=raw,
         )

@@ -120,6 +120,7 @@ def base_text(account: Account, conversation: Conversation) -> ItemText:
         structure=ItemStructure(entities=(own,)),
         author=contact.name if contact else "",
         author_ref=contact.ref if contact else "",
+        created_at=read_time(conversation.created_at),
         updated_at=read_time(conversation.created_at),
     )
 
@@ -135,7 +136,7 @@ def _public_part(
 ) -> ItemText:
     conversation = thread.conversation
     base = base_text(account, conversation)
-    structure = _structure(account, conversation, part, with_people=number == 1)
+    structure = _structure(account, thread, part, with_people=number == 1)
     payload: Json = {"messages": [raw for _, raw in part]}
     if number == 1:
         head = _head(account, conversation)
@@ -149,6 +150,7 @@ def _public_part(
             source_id=f"{base.source_id}.{number}",
             url=message_url(account, conversation, part[0][0].id),
             title=f"{base.title}, part {number}",
+            created_at=read_time(part[0][0].created_at),
         )
     return replace(
         _with_messages(account, base, head, part),
@@ -172,13 +174,14 @@ def _note_part(
         url=f"{base.url}#notes{suffix}",
         title=title,
         tags=internal_tags(conversation.inbox_id),
+        created_at=read_time(part[0][0].created_at),
         author="",
         author_ref="",
     )
     head = field_lines([("Private notes on", base.title)])
     return replace(
         _with_messages(account, noted, head, part),
-        structure=_structure(account, conversation, part, with_people=False),
+        structure=_structure(account, thread, part, with_people=False),
         payload={"messages": [raw for _, raw in part]},
     )
 
@@ -298,21 +301,31 @@ def _without_churn(raw: Json) -> Json:
 
 def _structure(
     account: Account,
-    conversation: Conversation,
+    thread: Thread,
     part: Iterable[tuple[Message, Json]],
     *,
     with_people: bool,
 ) -> ItemStructure:
-    """Return the conversation and its messages; with people, also its contact, assignee and inbox."""
+    """Return the conversation, its messages and what they reply to; with people, also its contact, assignee and inbox."""
+    conversation = thread.conversation
     own = own_entity(account, conversation)
-    messages = tuple(
-        _message_entity(account, conversation, message)
-        for message, _ in part
-        if not message.is_deleted
-    )
+    shown = [message for message, _ in part if not message.is_deleted]
+    replies = _find_replies(thread, shown)
+    told = {message.id: message for message in (*shown, *(first for _, first in replies))}
+    entities = {id_: _message_entity(account, conversation, each) for id_, each in told.items()}
+    messages = tuple(entities.values())
     links = tuple(
         StatedLink(source=each.ref, target=own.ref, type=LinkType.THREAD_OF, relation="message")
         for each in messages
+    )
+    links += tuple(
+        StatedLink(
+            source=entities[reply.id].ref,
+            target=entities[first.id].ref,
+            type=LinkType.RELATED_TO,
+            relation="in_reply_to",
+        )
+        for reply, first in replies
     )
     if not with_people:
         return ItemStructure(entities=(own, *messages), links=links)
@@ -328,6 +341,21 @@ def _structure(
     )
     entities = (own, *(each for _, each in others), *messages)
     return ItemStructure(entities=entities, links=links)
+
+
+def _find_replies(thread: Thread, shown: Iterable[Message]) -> list[tuple[Message, Message]]:
+    """Return those of the messages that reply to another, each with that one.
+
+    A public message names no private note, because not all who see the message see the note.
+    """
+    public = {message.id: message for message, _ in thread.select(private=False)}
+    known = public | {message.id: message for message, _ in thread.select(private=True)}
+    found: list[tuple[Message, Message]] = []
+    for message in shown:
+        first = (known if message.private else public).get(message.replies_to or 0)
+        if first is not None and first.id != message.id and not first.is_deleted:
+            found.append((message, first))
+    return found
 
 
 def _message_entity(account: Account, conversation: Conversation, message: Message) -> StatedEntity:

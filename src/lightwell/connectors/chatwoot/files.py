@@ -96,6 +96,7 @@ def _describe(account: Account, thread: Thread, file: _File, state: str) -> NewD
             structure=ItemStructure(entities=(own_entity(account, conversation),)),
             author=author,
             author_ref=f"chatwoot:{sender.type}:{sender.id}" if sender and sender.type else "",
+            created_at=read_time(message.created_at),
             updated_at=read_time(message.created_at),
             metadata={"file_url": attachment.data_url, "file_type": attachment.file_type},
             payload=attachment.model_dump(mode="json"),

@@ -66,6 +66,12 @@ class Message(Wire):
     attachments: Annotated[list[Attachment], BeforeValidator(_list_if_null)] = []
 
     @property
+    def replies_to(self) -> int | None:
+        """The id of the message that this one replies to, None if it replies to none."""
+        told = self.content_attributes.get("in_reply_to")
+        return int(told) if isinstance(told, int | str) and str(told).isdecimal() else None
+
+    @property
     def is_deleted(self) -> bool:
         return self.content_attributes.get("deleted") is True
 

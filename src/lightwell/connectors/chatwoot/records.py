@@ -69,6 +69,7 @@ def make_contact(
         text=head,
         tags=ACCOUNT_TAGS,
         structure=structure,
+        created_at=read_time(contact.created_at),
         updated_at=read_time(contact.created_at),
         payload={name: value for name, value in raw.items() if name not in _CHURNING},
     )
@@ -187,6 +188,7 @@ def _contact_notes(contact: ItemText, notes: Sequence[ContactNote]) -> ItemText:
         title=f"Notes on contact {contact.title}",
         text="\n\n".join(parts),
         tags=ACCOUNT_NOTES_TAGS,
+        created_at=read_time(min((note.created_at or 0 for note in notes), default=0)),
         structure=ItemStructure(entities=contact.structure.entities[:1]),
         payload={"notes": [note.model_dump(mode="json") for note in notes]},
     )

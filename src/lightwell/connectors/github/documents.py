@@ -213,6 +213,7 @@ def _make_part(
         structure=_state(thread, posts, repositories, is_first=not number),
         author=author.login if author else "",
         author_ref=describe_user(author).ref if author else "",
+        created_at=posts[0].at if number and posts else issue.created_at,
         updated_at=issue.updated_at,
         metadata={
             "status": _status(issue),

@@ -97,6 +97,7 @@ def make_item(kind: str, value: Dated, written: Written) -> SourceItem:
         acl_tags=written.tags,
         content=written.content.encode(),
         content_hash=sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest(),
+        created_at=value.created_at,
         updated_at=value.updated_at,
         metadata=metadata,
         author_ref=author_ref,

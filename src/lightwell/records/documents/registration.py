@@ -28,11 +28,11 @@ _INSERT = """
 INSERT INTO source_documents (
     document_id, project_id, tenant_id, global_ref, source_system, source_type, source_id, source_url,
     title, format, topic_tag, content_hash, file_size, author, author_ref, metadata, raw_payload, acl_tags, class_id,
-    source_key, item_ref, structure, body_hash, updated_at)
+    source_key, item_ref, structure, body_hash, created_at, updated_at)
 SELECT %(id)s, project_id, tenant_id, %(ref)s, %(system)s, %(kind)s, %(source_id)s, %(url)s,
        %(title)s, %(format)s, %(topic)s, %(hash)s, %(size)s, %(author)s, %(author_ref)s, %(metadata)s,
        %(raw_payload)s, %(tags)s, %(class_id)s, %(source)s, %(item_ref)s, %(structure)s, %(body_hash)s,
-       coalesce(%(updated_at)s, now())
+       coalesce(%(created_at)s, now()), coalesce(%(updated_at)s, now())
 FROM projects WHERE project_id = %(project_id)s
 """
 
@@ -42,7 +42,8 @@ SET source_url = %(url)s, title = %(title)s, format = %(format)s, topic_tag = %(
     file_size = %(size)s, author = %(author)s, author_ref = %(author_ref)s, metadata = %(metadata)s,
     raw_payload = %(raw_payload)s, is_deleted = false, erase_requested = false, status = 'pending',
     source_key = %(source)s, item_ref = %(item_ref)s, structure = %(structure)s, body_hash = %(body_hash)s,
-    error_code = '', error_message = '', updated_at = coalesce(%(updated_at)s, now())
+    error_code = '', error_message = '', created_at = coalesce(%(created_at)s, created_at),
+    updated_at = coalesce(%(updated_at)s, now())
 WHERE document_id = %(id)s
 """
 
@@ -68,7 +69,7 @@ UPDATE source_documents
 SET source_url = %(url)s, content_hash = %(hash)s, author_ref = %(author_ref)s, metadata = %(metadata)s,
     author = CASE WHEN %(author)s::text = '' THEN author ELSE %(author)s END,
     raw_payload = %(raw_payload)s, source_key = %(source)s, item_ref = %(item_ref)s, structure = %(structure)s,
-    updated_at = coalesce(%(updated_at)s, updated_at)
+    created_at = coalesce(%(created_at)s, created_at), updated_at = coalesce(%(updated_at)s, updated_at)
 WHERE document_id = %(id)s
 """
 
@@ -228,6 +229,7 @@ def _fields(
         "metadata": Jsonb(dict(document.metadata)),
         "raw_payload": Jsonb(dict(document.raw_payload)),
         "tags": sorted(document.acl_tags),
+        "created_at": document.created_at,
         "updated_at": document.updated_at,
         "upload": document.content,
         "source": origin.source if origin else None,
