@@ -24,6 +24,7 @@ from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR
 from lightwell.domain.questions import Fusion
 from lightwell.domain.sources import SourceIdStrategy
+from lightwell.embedding_settings import EmbeddingSettings
 from lightwell.ownership import reason_to_distrust
 from lightwell.server_settings import ServerSettings
 from lightwell.source_secrets import SECRET_NAME
@@ -47,7 +48,7 @@ def _default_data() -> Path:
     return platformdirs.user_data_path("lightwell", appauthor=False)
 
 
-class Settings(ServerSettings, StoreSettings):
+class Settings(ServerSettings, StoreSettings, EmbeddingSettings):
     """All settings; each has a default that works on a laptop without a key.
 
     Raises `Invalid` for a setting that is not there, naming the nearest one, and for a `.env` that others may change.
@@ -108,25 +109,6 @@ class Settings(ServerSettings, StoreSettings):
     tenant: str = Field(default="default", description="The tenant that the project belongs to.")
     project: str = Field(
         default="default", description="The project. Projects share no documents and no entities."
-    )
-
-    embedding_url: str | None = Field(
-        default=None,
-        description="URL of an OpenAI-compatible endpoint for embeddings, such as http://localhost:11434/v1. Without it, the bundled model is used, which is made for English.",
-    )
-    embedding_api_key: SecretStr = Field(
-        default=SecretStr("none"), description="API key of the embedding endpoint."
-    )
-    embedding_model: str = Field(
-        default="", description="Name of the embedding model at its endpoint."
-    )
-    embedding_dimension: Annotated[int, Field(ge=0)] = Field(
-        default=0,
-        description="Dimension of embeddings to request from the endpoint; 0 uses the model's own.",
-    )
-    embedding_batch_size: Annotated[int, Field(ge=1, le=2048)] = Field(
-        default=32,
-        description="Number of texts in one request to the embedding endpoint, or in one batch of the bundled model.",
     )
 
     chat_url: str | None = Field(
@@ -308,7 +290,7 @@ class Settings(ServerSettings, StoreSettings):
         description="Seconds without a heartbeat after which other workers take over a worker's jobs.",
     )
 
-    @field_validator("embedding_url", "chat_url", "rerank_url")
+    @field_validator("embedding_url", "next_embedding_url", "chat_url", "rerank_url")
     @classmethod
     def _is_http(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value and not _is_http_url(value):

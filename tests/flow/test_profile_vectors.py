@@ -379,7 +379,7 @@ async def test_profiles_of_before_are_embedded_at_the_next_occasion(
     store: Noted, database_url: str
 ) -> None:
     await store.put("one", A, PUMPS, "Jane Smith (person)", USES)
-    await store.project.database.execute("DROP TABLE described_profiles", {})
+    await store.project.database.execute("DROP TABLE described_profiles CASCADE", {})
     await store.project.context.profiles.drop(store.project.context.space.id)
     await store.project.database.execute(
         "DELETE FROM migrations WHERE name = '0004_profile_vectors'", {}

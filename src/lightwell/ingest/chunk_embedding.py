@@ -3,15 +3,21 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from lightwell.domain.errors import ModelFailed
 from lightwell.domain.ids import DocumentId
 from lightwell.domain.jobs import JobState
 from lightwell.ingest.chunking import text_to_embed
 from lightwell.ingest.context import IngestContext, Step
 from lightwell.ingest.progress_counter import ProgressCounter
+from lightwell.logs import logger
+from lightwell.records import embedding_spaces
 from lightwell.records.documents import chunks as staging
 from lightwell.records.documents.chunks import StagedChunk
+from lightwell.records.embedding_spaces import SpaceStatus
 from lightwell.records.jobs import queue
 from lightwell.records.jobs.queue import Claim
+
+_log = logger(__name__)
 
 
 async def embed_chunks(
@@ -55,6 +61,42 @@ async def embed_chunks(
             state=JobState.EXTRACTING,
             step="read",
             progress=75,
+        )
+
+
+async def embed_for_next_space(
+    context: IngestContext,
+    batch: Sequence[Claim],
+    chunks: Sequence[StagedChunk],
+    titles: Mapping[DocumentId, str],
+) -> None:
+    """Stage the vectors of these jobs' chunks for a space that is being filled, too, so that it does not fall behind.
+
+    Where its model fails or is unknown here, publishing notes what is missing, and whoever fills the space embeds it.
+    """
+    spaces = await embedding_spaces.list_live(context.database, context.project_id)
+    space = next((each for each in spaces if each.status is SpaceStatus.BUILDING), None)
+    model = space and embedding_spaces.find_model(context.models, space)
+    if space is None or model is None or not batch:
+        return
+    have = await staging.list_embedded(context.database, space.id, [each.id for each in chunks])
+    texts = {
+        each.hash: text_to_embed(titles[each.document_id], each.draft)
+        for each in chunks
+        if each.id not in have
+    }
+    try:
+        embedded = await model.embedder.embed_documents(list(texts.values()))
+    except ModelFailed as error:
+        _log.warning("the next embedding model failed", error=str(error))
+        return
+    vectors = dict(zip(texts, embedded, strict=True))
+    async with context.database.relaxed_transaction() as connection:
+        await queue.require_leases(connection, [claim.job_id for claim in batch], context.worker)
+        await staging.stage_vectors(
+            connection,
+            space.id,
+            {each.id: vectors[each.hash] for each in chunks if each.hash in vectors},
         )
 
 

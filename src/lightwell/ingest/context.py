@@ -3,26 +3,28 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
 from lightwell.domain.business_systems import Source
-from lightwell.domain.errors import Invalid
+from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.domain.ids import DocumentId, ProjectId
 from lightwell.domain.sources import SourceRetention
+from lightwell.ingest.gap_filling import GapFiller
 from lightwell.ingest.graph_copy import GraphCopy
 from lightwell.ingest.link_proposer import propose_links
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.profile_embedding import ProfileEmbedder, embed_profiles
 from lightwell.ingest.summaries import Summarizer, summarize_long_profiles
+from lightwell.logs import logger
 from lightwell.ports import Embedder, Extractor, ProfileIndex, VectorIndex
-from lightwell.records import conversations
+from lightwell.records import conversations, embedding_spaces
 from lightwell.records.coalescer import Coalescer
 from lightwell.records.database import Database, repeatable
 from lightwell.records.documents import chunks as staging
 from lightwell.records.documents import erasure
-from lightwell.records.embedding_spaces import Space
+from lightwell.records.embedding_spaces import Space, SpaceModel, SpaceStatus
 from lightwell.records.graph import profiles
 from lightwell.records.graph.due_profiles import DueProfiles
 from lightwell.records.jobs.queue import Worker
@@ -30,6 +32,8 @@ from lightwell.records.llm_cache import cache
 from lightwell.source_ports import ItemSource
 
 _INDEX_CHANGES_PER_BATCH = 500
+
+_log = logger(__name__)
 
 
 OpenConnector = Callable[[Source], AbstractAsyncContextManager[ItemSource]]
@@ -55,6 +59,14 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeLimits:
+    """Most `tokens` of an endpoint that a change of the embedding model takes, 0 for no limit, and how long the old vectors are kept."""
+
+    tokens: int = 0
+    grace_seconds: float = 86_400.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IngestContext:
     """One project with the stores, models and limits that ingestion into it needs. `only` restricts claims to these documents; None means all.
 
@@ -62,7 +74,7 @@ class IngestContext:
     parse and embed at a time, so that the others can wait for the chat model meanwhile. `embedding_batch_size` is the
     number of texts per embedder call. `refresh_batch_size` is the number of entities and relations per refresh
     transaction. `refresh_queue` combines the refreshes that concurrent batches ask for. `sources` says how entities
-    list their source chunks. `graph_copy` is the copy of the graph in another store, if there is one. `open_source` opens the connector of a business system. Ingestion calls `progress` after each step within a document.
+    list their source chunks. `models` are the embedding models that this process can call: `space` may become another's, within `change_limits`. `graph_copy` is the copy of the graph in another store, if there is one. `open_source` opens the connector of a business system. Ingestion calls `progress` after each step within a document.
     """
 
     project_id: ProjectId
@@ -74,6 +86,8 @@ class IngestContext:
     extractor: Extractor
     worker: Worker
     parser: Parser
+    models: tuple[SpaceModel, ...] = ()
+    change_limits: ChangeLimits = ChangeLimits()
     graph_copy: GraphCopy | None = None
     summarizer: Summarizer | None = None
     only: tuple[DocumentId, ...] | None = None
@@ -104,19 +118,36 @@ class Outcome:
     omitted: int = 0
 
 
+async def follow_space(context: IngestContext) -> IngestContext:
+    """Return the context for the space that is active now: another process may have changed the embedding model.
+
+    Raises `Invalid`, which says what to set, where this process cannot call that model.
+    """
+    space = await embedding_spaces.find_active(context.database, context.project_id)
+    if space is None or space.id == context.space.id:
+        return context
+    model = embedding_spaces.require_model(context.models, space)
+    return replace(context, space=space, embedder=model.embedder)
+
+
 async def sync_index(context: IngestContext) -> None:
-    """Apply recorded changes to the vector index: chunks that were removed or changed their access class."""
+    """Apply recorded changes to the vector index, in all spaces: chunks that were removed or changed their access class."""
+    spaces = await embedding_spaces.list_live(context.database, context.project_id)
     while changes := await staging.list_index_changes(
         context.database, context.project_id, limit=_INDEX_CHANGES_PER_BATCH
     ):
         gone = [change.chunk_id for change in changes if change.class_id is None]
-        if gone:
-            await context.vectors.remove(context.space.id, gone)
-        for class_id in sorted({each.class_id for each in changes if each.class_id is not None}):
-            moved = [change.chunk_id for change in changes if change.class_id == class_id]
-            await context.vectors.reclassify(context.space.id, moved, class_id)
+        classes = sorted({each.class_id for each in changes if each.class_id is not None})
+        for space in spaces:
+            if gone:
+                await context.vectors.remove(space.id, gone)
+            for class_id in classes:
+                moved = [change.chunk_id for change in changes if change.class_id == class_id]
+                await context.vectors.reclassify(space.id, moved, class_id)
         await staging.delete_index_changes(context.database, changes)
-    await context.vectors.build(context.space.id)
+    for space in spaces:
+        if space.status is SpaceStatus.ACTIVE:
+            await context.vectors.build(space.id)
     await update_graph_copy(context)
 
 
@@ -154,8 +185,9 @@ async def finish_derived(context: IngestContext, since: datetime | None = None) 
     deletes cached replies and conversation turns whose sources are gone. With `since`, only profiles that were
     refreshed at that time or later are summarised and embedded; a worker does the rest.
     """
-    project_id = context.project_id
+    context, project_id = await follow_space(context), context.project_id
     await erasure.finish_requested(context.database, project_id)
+    await _fill_active(context)
     await describe_profiles(context, DueProfiles(since=since))
     await propose_links(context.database, project_id)
     await cache.delete_unused_replies(context.database, project_id)
@@ -165,17 +197,39 @@ async def finish_derived(context: IngestContext, since: datetime | None = None) 
 
 async def describe_profiles(context: IngestContext, due: DueProfiles) -> None:
     """Summarise the long descriptions of due profiles, and embed what changed; a model that fails is logged."""
-    project_id = context.project_id
+    context, project_id = await follow_space(context), context.project_id
     if context.summarizer is not None:
         await summarize_long_profiles(project_id, context.summarizer, due)
     describer = ProfileEmbedder(
         database=context.database,
         index=context.profiles,
         space_id=context.space.id,
+        spaces=[each.id for each in await embedding_spaces.list_live(context.database, project_id)],
         embedder=context.embedder,
         batch_size=context.embedding_batch_size,
     )
     await embed_profiles(describer, project_id, due)
+
+
+def gap_filler(context: IngestContext) -> GapFiller:
+    """Return what embeds the chunks and profiles that a space of this project lacks."""
+    return GapFiller(
+        database=context.database,
+        project_id=context.project_id,
+        vectors=context.vectors,
+        profiles=context.profiles,
+        batch_size=context.embedding_batch_size,
+    )
+
+
+async def _fill_active(context: IngestContext) -> None:
+    """Embed published chunks that the active space lacks: their jobs began before the embedding model was changed."""
+    filler = gap_filler(context)
+    try:
+        while await filler.fill_chunks(context.space.id, context.embedder):
+            pass
+    except ModelFailed as error:
+        _log.warning("passages wait for their vectors: a model failed", error=str(error))
 
 
 async def apply_pending_changes(context: IngestContext) -> None:

@@ -7,7 +7,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.deletions import Deletion
 from lightwell.domain.errors import LightwellError
 from lightwell.domain.ids import DocumentId, ProjectId
-from lightwell.ingest.context import IngestContext, apply_pending_changes
+from lightwell.ingest.context import IngestContext, apply_pending_changes, follow_space
 from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.documents import deletion, documents, erasure
 from lightwell.records.documents.deletion import AffectedGraph
@@ -43,6 +43,7 @@ async def erase(
 async def _delete(
     context: IngestContext, reader: Reader, document_ids: Sequence[DocumentId], tombstone: Tombstone
 ) -> Deletion:
+    context = await follow_space(context)
     stored_vectors = await context.vectors.vectors(
         context.space.id, await deletion.list_chunks(context.database, reader, document_ids)
     )

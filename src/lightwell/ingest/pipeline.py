@@ -19,7 +19,7 @@ from lightwell.domain.errors import LimitExceeded, Unreadable
 from lightwell.domain.graph import Extraction
 from lightwell.domain.ids import ChunkId, DocumentId, make_chunk_id
 from lightwell.domain.jobs import JobState
-from lightwell.ingest.chunk_embedding import embed_chunks
+from lightwell.ingest.chunk_embedding import embed_chunks, embed_for_next_space
 from lightwell.ingest.chunking import chunk_hash, text_to_embed
 from lightwell.ingest.concurrency import gather_or_cancel
 from lightwell.ingest.context import IngestContext, Outcome, Progress, Step, refresh, sync_index
@@ -28,6 +28,7 @@ from lightwell.ingest.parser_messages import ChunkedDocument
 from lightwell.ingest.progress_counter import ProgressCounter
 from lightwell.ingest.titles import title_from_url
 from lightwell.ports import ExtractionInput
+from lightwell.records import embedding_spaces
 from lightwell.records.documents import chunks as staging
 from lightwell.records.documents import publishing
 from lightwell.records.documents.chunks import StagedChunk
@@ -148,12 +149,11 @@ async def _load_documents(
 
 async def _embed(context: IngestContext, group: Sequence[_ChunkedDocument]) -> None:
     to_embed = [document for document in group if document.claim.step == "embed"]
-    await embed_chunks(
-        context,
-        [document.claim for document in to_embed],
-        [chunk for document in to_embed for chunk in document.chunks],
-        {document.claim.document_id: document.title for document in to_embed},
-    )
+    claims = [document.claim for document in to_embed]
+    chunks = [chunk for document in to_embed for chunk in document.chunks]
+    titles = {document.claim.document_id: document.title for document in to_embed}
+    await embed_for_next_space(context, claims, chunks, titles)
+    await embed_chunks(context, claims, chunks, titles)
 
 
 async def _chunk_documents(
@@ -285,9 +285,10 @@ async def _index(context: IngestContext, group: Sequence[_ChunkedDocument]) -> N
     """Update the vector index to what PostgreSQL now publishes."""
     await sync_index(context)
     documents = [document.claim.document_id for document in group]
-    vectors = await staging.list_published_vectors(context.database, context.space.id, documents)
-    if vectors:
-        await context.vectors.put(context.space.id, vectors)
+    for space in await embedding_spaces.list_live(context.database, context.project_id):
+        vectors = await staging.list_published_vectors(context.database, space.id, documents)
+        if vectors:
+            await context.vectors.put(space.id, vectors)
 
 
 async def _finish(

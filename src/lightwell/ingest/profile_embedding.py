@@ -29,11 +29,15 @@ _log = logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileEmbedder:
-    """The stores and the model that profile embedding needs; `batch_size` profiles per embedder call."""
+    """The stores and the model that profile embedding needs; `batch_size` profiles per embedder call.
+
+    Vectors are made for the active space `space_id`. Those of profiles that are gone are removed from all `spaces`.
+    """
 
     database: Database
     index: ProfileIndex
     space_id: SpaceId
+    spaces: Sequence[SpaceId]
     embedder: Embedder
     batch_size: int = 32
 
@@ -82,7 +86,8 @@ async def _remove_silent(profile_embedder: ProfileEmbedder, project_id: ProjectI
     while silent := await profile_queue.claim_empty(
         profile_embedder.database, project_id, limit=_REMOVED_AT_ONCE
     ):
-        await profile_embedder.index.remove(profile_embedder.space_id, silent)
+        for space in profile_embedder.spaces:
+            await profile_embedder.index.remove(space, silent)
         await profile_queue.delete_vector_records(profile_embedder.database, silent)
 
 

@@ -97,7 +97,7 @@ async def summarize_long_profiles(
     database = summarizer.model.database
     while batch := await summaries.claim(database, project_id, limit=_PROFILES_PER_BATCH, due=due):
         try:
-            await gather_or_cancel(_shorten(profile, summarizer) for profile in batch)
+            await gather_or_cancel(_shorten(project_id, profile, summarizer) for profile in batch)
         except ModelFailed as error:
             _log.warning("descriptions stay long for now: a model failed", error=str(error))
             return
@@ -105,7 +105,7 @@ async def summarize_long_profiles(
             await summaries.release(database, batch)
 
 
-async def _shorten(profile: LongProfile, summarizer: Summarizer) -> None:
+async def _shorten(project_id: ProjectId, profile: LongProfile, summarizer: Summarizer) -> None:
     database = summarizer.model.database
     summary = None
     if token_count(profile.description) > summarizer.max_tokens:
@@ -115,7 +115,7 @@ async def _shorten(profile: LongProfile, summarizer: Summarizer) -> None:
         await summaries.keep_unsummarised(database, profile)
     else:
         text = summary.summary.summarized_description
-        await summaries.write(database, profile, text, summary.replies)
+        await summaries.write(database, project_id, profile, text, summary.replies)
 
 
 def _summarize_parts(

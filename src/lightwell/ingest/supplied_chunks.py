@@ -14,7 +14,7 @@ from lightwell.domain.jobs import JobState
 from lightwell.domain.requests import EmbeddedChunk, IngestResponse
 from lightwell.domain.texts import require_text
 from lightwell.ingest.chunking import chunk_hash, validate_chunk
-from lightwell.ingest.context import IngestContext
+from lightwell.ingest.context import IngestContext, follow_space
 from lightwell.ingest.parse.language import detect_language
 from lightwell.records.database import repeatable
 from lightwell.records.documents import supplied_chunks
@@ -34,6 +34,7 @@ async def enqueue_document(
 
     Readers see the previous content until a worker has published the new one.
     """
+    context = await follow_space(context)
     if not chunks:
         raise Invalid("Give at least one chunk; to remove a document, delete it")
     drafts = _drafts(chunks)

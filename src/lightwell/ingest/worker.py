@@ -22,7 +22,8 @@ from lightwell.domain.errors import (
     Unreadable,
 )
 from lightwell.domain.ids import new_id
-from lightwell.ingest.context import IngestContext, Outcome, finish_derived
+from lightwell.ingest.context import IngestContext, Outcome, finish_derived, follow_space
+from lightwell.ingest.embedding_change import work_on_change
 from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.pipeline import ingest
 from lightwell.logs import logger
@@ -81,7 +82,8 @@ async def run_worker(
 ) -> None:
     """Work until `stop` is set. While a model or the database fails, wait twice as long each time, at most a minute.
 
-    Derived data is finished at the start, after each batch, and after 30 idle seconds. Raises `BudgetSpent`, because
+    Derived data is finished at the start, after each batch, and after 30 idle seconds; between batches the worker embeds for a
+    change of the embedding model. Raises `BudgetSpent`, because
     waiting does not help then.
     """
     pause, idle = _POLL_SECONDS, _IDLE_SECONDS
@@ -89,7 +91,7 @@ async def run_worker(
         try:
             if await _run_batches(context, on_outcome, stop) or idle >= _IDLE_SECONDS:
                 await finish_derived(context)
-                idle = 0.0
+                idle = _IDLE_SECONDS if await work_on_change(context) else 0.0
             if pause > _POLL_SECONDS:
                 _log.warning("the worker has recovered and continues")
             pause = _POLL_SECONDS
@@ -110,9 +112,12 @@ async def run_until_idle(
     context: IngestContext, on_outcome: Callable[[Outcome], None], stop: asyncio.Event
 ) -> None:
     """Work until no job can be claimed or `stop` is set, and finish derived data; raise `ModelFailed`, `StoreFailed`, `ParserFailed`."""
-    await _run_batches(context, on_outcome, stop)
-    if not stop.is_set():
-        await finish_derived(context)
+    is_changing = True
+    while is_changing and not stop.is_set():
+        await _run_batches(context, on_outcome, stop)
+        if not stop.is_set():
+            await finish_derived(context)
+            is_changing = await work_on_change(context)
 
 
 async def _run_batches(
@@ -157,8 +162,9 @@ async def _cancel_all(running: Mapping[asyncio.Task[None], IngestContext]) -> No
 
 async def _claim(context: IngestContext) -> tuple[IngestContext, list[Claim]] | None:
     """Claim a batch under its own worker name, so that it can be lost or released independently of other batches."""
+    current = await follow_space(context)
     batch_context = replace(
-        context, worker=replace(context.worker, name=f"{context.worker.name}/{new_id()}")
+        current, worker=replace(context.worker, name=f"{context.worker.name}/{new_id()}")
     )
     try:
         batch = await queue.claim(

@@ -32,12 +32,14 @@ from lightwell.ingest.context import (
     Progress,
     apply_pending_changes,
     finish_derived,
+    follow_space,
 )
 from lightwell.ingest.estimate import Estimate
 from lightwell.ingest.summaries import Summarizer
 from lightwell.ingest.sync import SyncResult
 from lightwell.knowledge_base.analytics import Analytics
 from lightwell.knowledge_base.catalog import Catalog
+from lightwell.knowledge_base.embeddings import Embeddings
 from lightwell.knowledge_base.ingestion import DocumentWriter, Ingestion
 from lightwell.knowledge_base.jobs import Jobs
 from lightwell.knowledge_base.questions import QuestionAnswerer
@@ -55,7 +57,8 @@ __all__ = ["Ingestion", "KnowledgeBase", "Status"]
 class KnowledgeBase:
     """One project's documents, open for reading and writing; `lightwell.open_knowledge_base` makes one.
 
-    `summarizer` is used by merges with the strategy LLM_SUMMARIZE, also where rules extract.
+    `summarizer` is used by merges with the strategy LLM_SUMMARIZE, also where rules extract. `sources`: business systems that are
+    synced into the project; `embeddings`: its embedding models. Both are for administrators.
     """
 
     def __init__(
@@ -76,7 +79,8 @@ class KnowledgeBase:
         self._catalog = Catalog(context=context)
         self._jobs = Jobs(database=database)
         self._analytics = Analytics(database=database)
-        self._sources = Sources(context=context)
+        self.sources = Sources(context=context)
+        self.embeddings = Embeddings(context=context)
         self._graph = Graph(
             context=CurationContext(
                 database=database,
@@ -106,11 +110,6 @@ class KnowledgeBase:
     def jobs(self) -> Jobs:
         """Jobs and ingestion runs: list, show, retry, cancel."""
         return self._jobs
-
-    @property
-    def sources(self) -> Sources:
-        """Business systems that are synced into the project; for administrators."""
-        return self._sources
 
     @property
     def analytics(self) -> Analytics:
@@ -203,7 +202,7 @@ class KnowledgeBase:
 
     async def work(self, stop: asyncio.Event, on_outcome: Callable[[Outcome], None]) -> None:
         """Run as a worker until `stop` is set, and sync sources when they are due."""
-        async with run_in_background(SourceSchedule(list_due=self._sources.list_due), stop):
+        async with run_in_background(SourceSchedule(list_due=self.sources.list_due), stop):
             await self._writer.work(stop, on_outcome)
 
     async def work_until_idle(
@@ -386,7 +385,7 @@ class KnowledgeBase:
             exporting,
         )  # its workbooks are a tenth of what a question would import
 
-        context = self._context
+        context = await follow_space(self._context)
         # An exported profile must not repeat what is hidden or deleted since it was made.
         await apply_pending_changes(context)
         if config.separator is None:

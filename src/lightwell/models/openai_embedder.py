@@ -26,12 +26,14 @@ from lightwell.text.tokens import token_count
 class EmbeddingOptions:
     """How embeddings are requested from an endpoint.
 
-    `is_shortened` requests `dimension` numbers from a model that has more (Matryoshka). Texts are truncated to
+    `is_shortened` requests `dimension` numbers from a model that has more (Matryoshka). `is_cut` requests all of them, and
+    keeps the first `dimension`: for endpoints that refuse that request. Texts are truncated to
     `max_tokens`, counted as cl100k. Some models need the prefixes before a text.
     """
 
     dimension: int
     is_shortened: bool = False
+    is_cut: bool = False
     batch: int = 32
     max_tokens: int = 8000
     document_prefix: str = ""
@@ -129,6 +131,8 @@ class OpenAIEmbedder:
 
     def _unit(self, embedding: list[float] | str) -> NDArray[np.float32]:
         vector = self._numbers(embedding)
+        if self._space.is_cut:
+            vector = vector[: self.dimension]
         if len(vector) != self.dimension:
             raise self._malformed(
                 f"its vectors have {len(vector)} numbers instead of {self.dimension}; set"

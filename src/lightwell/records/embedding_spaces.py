@@ -1,9 +1,26 @@
-"""Embedding spaces: the model and dimension of a project's vectors. A project has one active space."""
+"""Embedding spaces: the model and dimension of a project's vectors. A project has one active space.
 
+While its model is changed it has a second one; `space_changes` says how.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
+from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import ProjectId, SpaceId
+from lightwell.ports import Embedder
 from lightwell.records.database import Database
+
+
+class SpaceStatus(StrEnum):
+    """Where a space is between its making and its end; questions use the active one."""
+
+    PREPARING = "preparing"
+    BUILDING = "building"
+    ACTIVE = "active"
+    RETIRED = "retired"
+    DROPPING = "dropping"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,11 +30,36 @@ class Space:
     id: SpaceId
     model: str
     dimension: int
+    status: SpaceStatus = SpaceStatus.ACTIVE
 
 
-_ACTIVE = """
-SELECT space_id, model, dimension FROM embedding_spaces
-WHERE project_id = %(project_id)s AND status = 'active'
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceModel:
+    """An embedding model that this process can call.
+
+    `sentences` is the same model for the sentences of passages, perhaps with a cache. `price` is for a million tokens, None
+    if it is unknown. A bundled model costs nothing, and no budget applies to it.
+    """
+
+    embedder: Embedder
+    sentences: Embedder
+    price: float | None = None
+    is_bundled: bool = False
+
+    @property
+    def name(self) -> str:
+        """The model and its dimension, as messages and commands name them."""
+        return f"{self.embedder.model} ({self.embedder.dimension})"
+
+    def fits(self, space: Space) -> bool:
+        """Return whether the vectors of this space are this model's."""
+        return (self.embedder.model, self.embedder.dimension) == (space.model, space.dimension)
+
+
+_SPACES = """
+SELECT space_id, model, dimension, status FROM embedding_spaces
+WHERE project_id = %(project_id)s AND status IN ('building', 'active', 'retired')
+ORDER BY space_id
 """
 
 _FIRST = """
@@ -42,6 +84,34 @@ async def get_or_create_active(
 
 async def find_active(database: Database, project_id: ProjectId) -> Space | None:
     """Return the project's active space, None where nothing was embedded yet."""
-    for space_id, model, dimension in await database.rows(_ACTIVE, {"project_id": project_id}):
-        return Space(id=SpaceId(space_id), model=model, dimension=dimension)
-    return None
+    return next(
+        (each for each in await list_live(database, project_id) if each.status == "active"), None
+    )
+
+
+async def list_live(database: Database, project_id: ProjectId) -> list[Space]:
+    """Return the project's spaces that must follow deletions and changes of access, by id."""
+    rows = await database.rows(_SPACES, {"project_id": project_id})
+    return [
+        Space(id=SpaceId(row[0]), model=row[1], dimension=row[2], status=SpaceStatus(row[3]))
+        for row in rows
+    ]
+
+
+def find_model(models: Sequence[SpaceModel], space: Space) -> SpaceModel | None:
+    """Return the model whose vectors this space holds, None where this process cannot call it."""
+    return next((each for each in models if each.fits(space)), None)
+
+
+def require_model(models: Sequence[SpaceModel], space: Space) -> SpaceModel:
+    """Return the model whose vectors this space holds; raise `Invalid`, which says what to set."""
+    found = find_model(models, space)
+    if found is None:
+        known = ", ".join(each.name for each in models)
+        raise Invalid(
+            f"This project's vectors were made by {space.model} with {space.dimension} dimensions, and the settings name"
+            f" {known}: vectors of two models cannot be compared. Name {space.model} in LIGHTWELL_EMBEDDING_URL,"
+            " LIGHTWELL_EMBEDDING_MODEL and LIGHTWELL_EMBEDDING_DIMENSION again. To change the model, name the new one in"
+            " LIGHTWELL_NEXT_EMBEDDING_URL, _MODEL and _DIMENSION, then run `lightwell embeddings change`"
+        )
+    return found

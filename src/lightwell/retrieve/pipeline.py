@@ -20,7 +20,8 @@ from lightwell.domain.query_analysis import QueryAnalysis, analyze_query
 from lightwell.domain.query_names import match_names
 from lightwell.domain.questions import GRAPH_CHANNELS, Channel, Fusion, Question
 from lightwell.ports import CrossEncoder, Embedder, Neighbourhood, Reranker, Vectors
-from lightwell.records import search
+from lightwell.records import embedding_spaces, search
+from lightwell.records.embedding_spaces import SpaceModel
 from lightwell.records.graph import entities
 from lightwell.records.llm_cache.cached_model import CachedModel
 from lightwell.retrieve import calibration, features, fusion, local_reranker, passages, rerank
@@ -68,7 +69,8 @@ class Retriever:
     `embedder` embeds questions, `sentence_embedder` the sentences of passages: the same model, perhaps with a cache.
     `model` names keywords; without one they are the question's own words. `reranker` is an endpoint that scores
     passages; without one `ranking` decides. `cross_encoder` reads the best passages for the local reranker. `is_word`
-    knows ordinary words; without it no spelling is corrected.
+    knows ordinary words; without it no spelling is corrected. `models` are those that it can
+    call: the space may become another one's.
     """
 
     stores: Stores
@@ -79,9 +81,34 @@ class Retriever:
     reranker: Reranker | None = None
     cross_encoder: CrossEncoder | None = None
     ranking: Ranking = Ranking()
+    models: tuple[SpaceModel, ...] = ()
 
     async def retrieve(
         self, question: Question, reader: Reader, *, until: float | None = None
+    ) -> Retrieval:
+        """Return the evidence that the reader may see, best first, from the space that is active now.
+
+        Raises `Invalid` where this process cannot call the space's model.
+        """
+        retriever = await self._follow_space(reader)
+        return await retriever.retrieve_in_space(question, reader, until)
+
+    async def _follow_space(self, reader: Reader) -> "Retriever":
+        """Return the retriever for the space that is active now: another process may have changed the embedding model."""
+        stores = self.stores
+        space = await embedding_spaces.find_active(stores.database, reader.project_id)
+        if space is None or space.id == stores.space.id:
+            return self
+        model = embedding_spaces.require_model(self.models, space)
+        return replace(
+            self,
+            stores=replace(stores, space=space),
+            embedder=model.embedder,
+            sentence_embedder=model.sentences,
+        )
+
+    async def retrieve_in_space(
+        self, question: Question, reader: Reader, until: float | None
     ) -> Retrieval:
         """Return the evidence that the reader may see, best first.
 

@@ -11,8 +11,9 @@ from lightwell.ports import Message
 from lightwell.records.health import examine_database
 from lightwell.settings import Settings
 from lightwell.wiring.database import database_server, has_store
+from lightwell.wiring.embedders import open_embedder
 from lightwell.wiring.graph_stores import open_graph_store
-from lightwell.wiring.models import chat_model, open_chat_connection, open_embedder, open_reranker
+from lightwell.wiring.models import chat_model, open_chat_connection, open_reranker
 
 
 async def examine(settings: Settings) -> list[Check]:

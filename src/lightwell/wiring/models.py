@@ -17,7 +17,7 @@ from lightwell.ingest.extract.llm_extractor import LLMExtractor
 from lightwell.ingest.summaries import Summarizer
 from lightwell.ingest.worker import with_batches_for
 from lightwell.models.meter import Meter, MeteredModel
-from lightwell.ports import ChatModel, CrossEncoder, Embedder, Reranker
+from lightwell.ports import ChatModel, CrossEncoder, Reranker
 from lightwell.records.database import Database
 from lightwell.records.llm_cache.cached_model import CachedModel
 from lightwell.retrieve.pipeline import Ranking
@@ -30,43 +30,6 @@ _AT_HAND = 4
 """Calls that wait at the limiter, so that no slot of the endpoint stays empty."""
 
 
-async def open_embedder(settings: Settings, stack: AsyncExitStack, meter: Meter) -> Embedder:
-    if settings.embedding_url is None:
-        from lightwell.models.local import MiniLM
-
-        return MiniLM()
-    from lightwell.models import endpoint, openai_embedder
-
-    connection = await stack.enter_async_context(
-        endpoint.connect(
-            _endpoint(
-                settings,
-                "LIGHTWELL_EMBEDDING",
-                (settings.embedding_url, settings.embedding_model, settings.embedding_api_key),
-            )
-        )
-    )
-    wanted = settings.embedding_dimension
-    return openai_embedder.OpenAIEmbedder(
-        connection,
-        openai_embedder.EmbeddingOptions(
-            dimension=wanted or await openai_embedder.detect_dimension(connection),
-            is_shortened=wanted > 0,
-            batch=settings.embedding_batch_size,
-        ),
-        meter,
-    )
-
-
-def with_sentence_cache(embedder: Embedder, settings: Settings) -> Embedder:
-    """Return the embedder for sentences of passages: the local model with a cache, an endpoint as it is."""
-    if settings.embedding_url is not None:
-        return embedder
-    from lightwell.models.embedding_cache import CachedEmbedder
-
-    return CachedEmbedder(inner=embedder)
-
-
 async def open_chat_connection(settings: Settings, stack: AsyncExitStack) -> "Connection | None":
     if settings.chat_url is None:
         return None
@@ -74,7 +37,7 @@ async def open_chat_connection(settings: Settings, stack: AsyncExitStack) -> "Co
 
     named = (settings.chat_url, settings.chat_model, settings.chat_api_key)
     return await stack.enter_async_context(
-        endpoint.connect(_endpoint(settings, "LIGHTWELL_CHAT", named))
+        endpoint.connect(named_endpoint(settings, "LIGHTWELL_CHAT", named))
     )
 
 
@@ -208,7 +171,9 @@ def extraction_spec(settings: Settings) -> ExtractionSpec:
     )
 
 
-def _endpoint(settings: Settings, prefix: str, named: tuple[str, str, SecretStr]) -> "Endpoint":
+def named_endpoint(
+    settings: Settings, prefix: str, named: tuple[str, str, SecretStr]
+) -> "Endpoint":
     from lightwell.models.endpoint import Endpoint
 
     url, model, key = named

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 from lightwell.answer.context import Budget
 from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.answer.verification.second_judge import VerifyBy
-from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import ProjectId
 from lightwell.domain.sources import SourceRetention
-from lightwell.ingest.context import IngestContext, OpenConnector
+from lightwell.ingest.context import ChangeLimits, IngestContext, OpenConnector
 from lightwell.ingest.extract.rule_extractor import RuleExtractor
 from lightwell.ingest.graph_copy import GraphCopy
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.worker import new_worker
 from lightwell.knowledge_base import KnowledgeBase
+from lightwell.logs import logger
 from lightwell.ports import CrossEncoder, Embedder, GraphIndex, Reranker, VectorIndex
 from lightwell.records import access_classes, embedding_spaces, projects, sources
 from lightwell.records.database import Database, connect
-from lightwell.records.embedding_spaces import Space
+from lightwell.records.embedding_spaces import Space, SpaceModel
 from lightwell.records.llm_cache import cache
 from lightwell.records.llm_cache.cached_model import CachedModel
 from lightwell.retrieve.channels import Stores
@@ -45,16 +45,16 @@ from lightwell.wiring.stores import open_milvus, vector_index
 if TYPE_CHECKING:
     from lightwell.stores.milvus.vectors import MilvusServer
 
+_log = logger(__name__)
+
 
 async def open_project(
     resources: Resources, name: str = "", *, open_source: OpenConnector | None = None
 ) -> KnowledgeBase:
     """Return the knowledge base of the project with this name, "" for the one that the settings name.
 
-    `open_source` opens the connectors of its sources, by default those of the systems themselves.
-    It takes a few short queries and opens nothing that must be closed. It works until the resources
-    are closed. A project that does not exist is created. Raises `StoreFailed`, or `Invalid` where the project's vectors
-    are another model's.
+    `open_source` opens the connectors of its sources, by default those of the systems themselves. It takes a few short queries
+    and opens nothing that must be closed. It works until the resources are closed. A project that does not exist is created. Raises `StoreFailed`, and `Invalid` where no model makes its vectors.
     """
     settings, database = resources.settings, resources.database
     project_id = await access_classes.get_or_create_project(
@@ -64,11 +64,12 @@ async def open_project(
     chat, meter = resources.chat, resources.meter
     models = ingestion_models(settings, database, project_id, chat, meter) if chat else None
     summaries = summarizer(settings, models) if models else None
+    model = await _active_model(resources, project_id)
     context = replace(
         await rule_ingest_context(
             database,
             project_id,
-            resources.embedder,
+            model.embedder,
             resources.parser,
             settings.lease_seconds,
             vector_index(database, project_id, resources.milvus),
@@ -76,6 +77,10 @@ async def open_project(
         open_source=open_source or open_connector,
         graph_copy=resources.graph_store
         and GraphCopy(database=database, project_id=project_id, store=resources.graph_store),
+        models=resources.models,
+        change_limits=ChangeLimits(
+            tokens=settings.token_budget, grace_seconds=settings.embedding_grace_hours * 3600
+        ),
         embedding_batch_size=settings.embedding_batch_size,
         refresh_batch_size=settings.graph_batch_size,
         sources=SourceRetention(
@@ -86,7 +91,7 @@ async def open_project(
         context = extract_by_model(replace(context, summarizer=summaries), settings, models)
     retriever = make_retriever(
         context,
-        sentence_embedder=resources.sentence_embedder,
+        sentence_embedder=model.sentences,
         keyword_model=keyword_model(settings, database, project_id, chat, meter),
         reranker=resources.reranker,
         cross_encoder=resources.cross_encoder,
@@ -177,6 +182,7 @@ def make_retriever(
         reranker=reranker,
         cross_encoder=cross_encoder,
         ranking=ranking or Ranking(),
+        models=context.models,
     )
 
 
@@ -215,14 +221,24 @@ async def _delete(
         await vector_index(database, project_id, milvus).drop(space)
 
 
+async def _active_model(resources: Resources, project_id: ProjectId) -> SpaceModel:
+    """Return the model of the project's vectors, or for a new project the one that the settings name; raise `Invalid`."""
+    space = await embedding_spaces.find_active(resources.database, project_id)
+    first = resources.models[0]
+    if space is None or first.fits(space):
+        return first
+    model = embedding_spaces.require_model(resources.models, space)
+    _log.warning(
+        "the project keeps its embedding model until `lightwell embeddings change`",
+        model=model.name,
+        settings=first.name,
+    )
+    return model
+
+
 async def _active_space(database: Database, project_id: ProjectId, embedder: Embedder) -> Space:
     space = await embedding_spaces.get_or_create_active(
         database, project_id, embedder.model, embedder.dimension
     )
-    if (space.model, space.dimension) != (embedder.model, embedder.dimension):
-        raise Invalid(
-            f"This project's vectors were made by {space.model} with {space.dimension} dimensions, and the settings"
-            f" name {embedder.model} with {embedder.dimension}: vectors of two models cannot be compared."
-            " Name the old model again, or another project in LIGHTWELL_PROJECT"
-        )
+    embedding_spaces.require_model([SpaceModel(embedder=embedder, sentences=embedder)], space)
     return space

@@ -11,16 +11,16 @@ from lightwell.ingest.parser_messages import ParserLimits
 from lightwell.models.meter import Meter
 from lightwell.ports import ChatModel, CrossEncoder, Embedder, Reranker
 from lightwell.records.database import Database
+from lightwell.records.embedding_spaces import SpaceModel
 from lightwell.settings import Settings, settings_from_environment
 from lightwell.wiring.database import open_database
+from lightwell.wiring.embedders import open_embedder, open_models
 from lightwell.wiring.graph_stores import open_graph_store
 from lightwell.wiring.models import (
     chat_model,
     open_chat_connection,
     open_cross_encoder,
-    open_embedder,
     open_reranker,
-    with_sentence_cache,
 )
 from lightwell.wiring.stores import open_milvus
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class Resources:
     """The connections, models, limiters and parser processes that all projects of a process share.
 
-    `embedder` embeds documents and questions, `sentence_embedder` the sentences of passages. `chat` is the connection to
+    `models` embed documents, questions and the sentences of passages: the one for new projects first. `chat` is the connection to
     the endpoint of chat models, `answer_model` the model that writes answers. `milvus` searches vectors, None where PostgreSQL does. `meter` counts what models
     cost, over all projects.
     `graph_store` holds copies of graphs; None where PostgreSQL's tables are read.
@@ -41,8 +41,7 @@ class Resources:
 
     settings: Settings
     database: Database
-    embedder: Embedder
-    sentence_embedder: Embedder
+    models: tuple[SpaceModel, ...]
     chat: "Connection | None"
     answer_model: ChatModel | None
     reranker: Reranker | None
@@ -51,6 +50,11 @@ class Resources:
     meter: Meter
     milvus: "MilvusServer | None" = None
     graph_store: GraphStore | None = None
+
+    @property
+    def embedder(self) -> Embedder:
+        """The model that the settings name for new projects."""
+        return self.models[0].embedder
 
 
 @asynccontextmanager
@@ -78,8 +82,7 @@ async def open_resources(
         yield Resources(
             settings=chosen,
             database=database,
-            embedder=embedder,
-            sentence_embedder=with_sentence_cache(embedder, chosen),
+            models=await open_models(chosen, stack, counted, embedder),
             chat=chat,
             answer_model=around_model(model) if model and around_model else model,
             reranker=await open_reranker(chosen, stack, counted),

@@ -127,6 +127,10 @@ COMMANDS: Mapping[str, Entry] = {
         "move:move",
         "Copy the project's vectors into another store, without a model; then set LIGHTWELL_VECTOR_STORE and restart.",
     ),
+    "embeddings": Entry(
+        "embeddings:embeddings",
+        "Show the project's embedding model, and change it while questions go on.",
+    ),
     "project": Entry("project:project", "Delete a whole project."),
 }
 """In the order in which people need them; `--help` lists them in this order."""

@@ -26,6 +26,15 @@ class StagedChunk:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedChunk:
+    """A published chunk with its access class and its document's title."""
+
+    chunk: StagedChunk
+    class_id: ClassId
+    title: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IndexChange:
     """A chunk that moved to another access class, or was deleted (None), since the indexes were updated."""
 
@@ -51,6 +60,15 @@ ORDER BY document_id, chunk_index
 """
 
 _PUBLISHED = _STAGED.replace("class_id = 0", "class_id <> 0")
+
+_PUBLISHED_BY_ID = """
+SELECT chunk.chunk_id, chunk.document_id, chunk.chunk_hash, chunk.chunk_index, chunk.chunk_text, chunk.token_count,
+       chunk.start_offset, chunk.end_offset, chunk.section_path, chunk.layout, chunk.has_code, chunk.has_formula,
+       chunk.has_table, chunk.language, chunk.class_id, document.title
+FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
+WHERE chunk.chunk_id = ANY(%(chunks)s) AND chunk.class_id <> 0
+ORDER BY chunk.chunk_id
+"""
 
 _TITLES = "SELECT document_id, title FROM source_documents WHERE document_id = ANY(%(documents)s)"
 
@@ -133,6 +151,16 @@ async def list_staged(database: Database, documents: Sequence[DocumentId]) -> li
 async def list_published(database: Database, documents: Sequence[DocumentId]) -> list[StagedChunk]:
     """Return the published chunks of these documents, by document and index."""
     return [_staged(row) for row in await database.rows(_PUBLISHED, {"documents": list(documents)})]
+
+
+async def list_published_by_id(
+    database: Database, chunks: Sequence[ChunkId]
+) -> list[PublishedChunk]:
+    """Return those of these chunks that are published, by id."""
+    return [
+        PublishedChunk(chunk=_staged(row), class_id=ClassId(row[14]), title=row[15])
+        for row in await database.rows(_PUBLISHED_BY_ID, {"chunks": list(chunks)})
+    ]
 
 
 async def get_titles(database: Database, documents: Sequence[DocumentId]) -> dict[DocumentId, str]:

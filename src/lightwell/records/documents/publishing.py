@@ -59,6 +59,20 @@ JOIN document_chunks USING (chunk_id)
 JOIN source_documents AS document USING (document_id)
 """
 
+# A space for which no vector was staged, because its model is new here or failed, gets the vectors later.
+_NOTE_GAPS = """
+INSERT INTO chunk_gaps (chunk_id, space_id)
+SELECT chunk.chunk_id, space.space_id
+FROM embedding_spaces AS space
+CROSS JOIN document_chunks AS chunk
+WHERE space.project_id = %(project_id)s AND space.status IN ('building', 'active', 'retired')
+  AND chunk.document_id = ANY(%(documents)s) AND chunk.class_id <> 0
+  AND NOT EXISTS (SELECT FROM staged_vectors AS staged
+                  WHERE staged.chunk_id = chunk.chunk_id AND staged.space_id = space.space_id)
+ORDER BY chunk.chunk_id, space.space_id
+ON CONFLICT DO NOTHING
+"""
+
 # Document frequencies and totals are kept per access class: a reader's BM25 statistics are sums over visible classes.
 _COUNT_TERMS = """
 INSERT INTO term_counts (class_id, term, chunks)
@@ -181,6 +195,7 @@ async def publish(
         ids = [document.document_id for document in documents]
         names, _ = await _unpublish(connection, project_id, ids, staged=False)
         await connection.execute(_PUBLISH_CHUNKS, {"documents": ids})
+        await connection.execute(_NOTE_GAPS, {"documents": ids, "project_id": project_id})
         await connection.execute(
             _PUBLISH_DOCUMENTS,
             {

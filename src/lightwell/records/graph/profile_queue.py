@@ -6,7 +6,8 @@ result depends on a text that was deleted.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import LiteralString
 from uuid import UUID
 
 from lightwell.domain.graph import ProfileSubject
@@ -57,6 +58,18 @@ LEFT JOIN described_profiles AS known USING (subject_id, class_id)
 WHERE profile.description <> '' OR known.subject_id IS NOT NULL
 ORDER BY touched.subject_id, touched.class_id
 ON CONFLICT (subject_id, class_id) DO UPDATE SET changed = true, taken_until = NULL
+"""
+
+# The vectors in spaces that are not active become outdated, too. The space of questions has `changed`.
+NOTE_GAPS: LiteralString = """
+INSERT INTO profile_gaps (subject_id, class_id, space_id)
+SELECT described.subject_id, described.class_id, space.space_id
+FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS touched (subject_id, class_id)
+JOIN described_profiles AS described USING (subject_id, class_id)
+JOIN embedding_spaces AS space USING (project_id)
+WHERE space.status IN ('building', 'retired')
+ORDER BY described.subject_id, described.class_id, space.space_id
+ON CONFLICT DO NOTHING
 """
 
 _ANY = (
@@ -173,6 +186,7 @@ async def mark_changed(connection: Connection, touched: Sequence[tuple[UUID, int
         return
     keys = [(subject_id, ClassId(class_id)) for subject_id, class_id in touched]
     await connection.execute(_MARK, _keys(keys))
+    await connection.execute(NOTE_GAPS, _keys(keys))
 
 
 async def has_changed(database: Database, project_id: ProjectId) -> bool:
@@ -199,8 +213,20 @@ async def claim_changed(
     )
     if not claimed:
         return []
-    known = {(row[0], ClassId(row[1])): (bytes(row[2]), row[3]) for row in claimed}
-    rows = await database.rows(_SAID, {**_keys(list(known)), "most": max_characters})
+    hashes = {(row[0], ClassId(row[1])): bytes(row[2]) for row in claimed}
+    claims = [
+        ProfileClaim(subject_id=row[0], class_id=ClassId(row[1]), until=row[3]) for row in claimed
+    ]
+    described = await describe(database, claims, max_characters=max_characters)
+    return [replace(each, text_hash=hashes[each.key]) for each in described]
+
+
+async def describe(
+    database: Database, claims: Sequence[ProfileClaim], *, max_characters: int
+) -> list[ChangedProfile]:
+    """Return those of the claimed profiles that have a description, with `max_characters` of it and no hash."""
+    by_key = {(claim.subject_id, claim.class_id): claim for claim in claims}
+    rows = await database.rows(_SAID, {**_keys(list(by_key)), "most": max_characters})
     return [
         ChangedProfile(
             subject=ProfileSubject(row[2]),
@@ -209,10 +235,8 @@ async def claim_changed(
             source=row[5],
             target=row[6],
             description=row[7],
-            text_hash=known[row[0], row[1]][0],
-            claim=ProfileClaim(
-                subject_id=row[0], class_id=ClassId(row[1]), until=known[row[0], row[1]][1]
-            ),
+            text_hash=b"",
+            claim=by_key[row[0], ClassId(row[1])],
         )
         for row in rows
     ]

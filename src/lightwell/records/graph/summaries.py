@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from lightwell.domain.ids import ClassId, ProjectId
-from lightwell.records.database import Connection, Database
+from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.graph.due_profiles import ALL_DUE, DueProfiles
+from lightwell.records.graph.profile_queue import NOTE_GAPS
+from lightwell.records.locks import PUBLISHING_LOCK
 
 LONG_BYTES = 500
 """Shorter descriptions cannot exceed any token threshold, because a token has at least one byte."""
@@ -113,11 +115,21 @@ async def claim(
     ]
 
 
+@repeatable
 async def write(
-    database: Database, profile: LongProfile, summary: str, replies: Sequence[UUID]
+    database: Database,
+    project_id: ProjectId,
+    profile: LongProfile,
+    summary: str,
+    replies: Sequence[UUID],
 ) -> None:
     """Replace the descriptions by their summary; do nothing if the profile has changed."""
-    await database.execute(_WRITE, {**_key(profile), "summary": summary, "replies": list(replies)})
+    written = {**_key(profile), "summary": summary, "replies": list(replies)}
+    key = {"subjects": [profile.subject_id], "classes": [profile.class_id]}
+    async with database.transaction() as connection:
+        await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
+        await connection.execute(_WRITE, written)
+        await connection.execute(NOTE_GAPS, key)
 
 
 async def keep_unsummarised(database: Database, profile: LongProfile) -> None:

@@ -12,9 +12,13 @@ from dataclasses import dataclass
 import psycopg
 from psycopg import sql
 
+from lightwell.domain.errors import Invalid
 from lightwell.logs import logger
 from lightwell.records.database import Connection, Database
 from lightwell.tasks import cancel_and_wait
+
+MAX_INDEXED_DIMENSION = 4_000
+"""pgvector's limit for an HNSW index over half-precision vectors."""
 
 _LOG_INTERVAL_SECONDS = 30.0
 
@@ -64,6 +68,17 @@ class ApproximateIndex:
     index: str
     min_rows: int
     max_memory: int
+
+
+def require_indexable(dimension: int) -> None:
+    """Raise `Invalid`, which says what to set, for vectors of more dimensions than pgvector indexes."""
+    if dimension > MAX_INDEXED_DIMENSION:
+        raise Invalid(
+            f"pgvector indexes at most {MAX_INDEXED_DIMENSION} dimensions, and the embedding model gives {dimension}. If the model is"
+            " trained for shorter vectors (Matryoshka), set LIGHTWELL_EMBEDDING_DIMENSION to a smaller dimension; where its endpoint"
+            " refuses that, set LIGHTWELL_EMBEDDING_MATRYOSHKA=true, too. For a model to change to, the settings begin with"
+            " LIGHTWELL_NEXT_EMBEDDING"
+        )
 
 
 async def build(database: Database, index: ApproximateIndex) -> bool:

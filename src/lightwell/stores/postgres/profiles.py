@@ -18,7 +18,7 @@ from lightwell.domain.graph import ProfileSubject
 from lightwell.domain.ids import SpaceId
 from lightwell.ports import ProfileClaim, ProfileHit, ProfileVector
 from lightwell.records.database import Connection, Database, Row
-from lightwell.stores.postgres.building import ApproximateIndex, build
+from lightwell.stores.postgres.building import ApproximateIndex, build, require_indexable
 
 _PROFILES_PER_SUBJECT = 3
 """How many nearest profiles the approximate search reads for each result: several may belong to one entity."""
@@ -114,6 +114,7 @@ class PostgresProfiles:
         self._max_exact = max_exact
 
     async def prepare(self, space: SpaceId, dimension: int) -> None:
+        require_indexable(dimension)
         for subject in ProfileSubject:
             if (await self._database.rows(_of(_PREPARED, space, subject), {}))[0][0]:
                 continue

@@ -17,15 +17,11 @@ from pgvector import HalfVector
 from psycopg import sql
 
 from lightwell.domain.access import Reader
-from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import ChunkId, ClassId, SpaceId
 from lightwell.ports import ChunkVector, Hit
 from lightwell.records.database import Connection, Database, Row, format_uuid_array
-from lightwell.stores.postgres.building import ApproximateIndex, build
+from lightwell.stores.postgres.building import ApproximateIndex, build, require_indexable
 from lightwell.stores.postgres.topics import ON_TOPIC
-
-_MAX_INDEXED_DIMENSION = 4_000
-"""pgvector's limit for an HNSW index over half-precision vectors."""
 
 _MEASURED_ROWS = 100_000
 """The table size at which exact and approximate search cost the same for `max_exact` visible rows. The cost of
@@ -163,11 +159,7 @@ class PostgresVectors:
         self._max_memory = max_memory
 
     async def prepare(self, space: SpaceId, dimension: int) -> None:
-        if dimension > _MAX_INDEXED_DIMENSION:
-            raise Invalid(
-                f"pgvector indexes at most {_MAX_INDEXED_DIMENSION} dimensions, and the embedding model gives {dimension};"
-                " set LIGHTWELL_EMBEDDING_DIMENSION to a smaller dimension that the model supports"
-            )
+        require_indexable(dimension)
         async with self._database.transaction() as connection:
             # Checked first: CREATE INDEX IF NOT EXISTS locks the table, and would wait for a running build.
             if not (await _row(connection, _of(_PREPARED, space), {}))[0]:

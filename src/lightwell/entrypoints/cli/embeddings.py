@@ -1,0 +1,133 @@
+"""`embeddings`: the project's embedding model, and the change to another."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Group
+from rich.text import Text
+
+from lightwell.entrypoints.cli.console import count_of, errors_console, fields
+from lightwell.entrypoints.cli.execution import Report
+from lightwell.entrypoints.cli.groups import command, new_group
+from lightwell.entrypoints.cli.options import Yes
+from lightwell.entrypoints.cli.store import open_project, settings_of_store
+from lightwell.entrypoints.json_embeddings import change_estimate, embedding_space
+
+if TYPE_CHECKING:
+    from lightwell.ingest.embedding_change import ChangeEstimate
+    from lightwell.records.space_changes import SpaceProgress
+
+embeddings = new_group(
+    "Show the project's embedding model, and change it while questions go on.",
+    "lightwell embeddings status",
+    "lightwell embeddings change --estimate",
+)
+
+Model = Annotated[
+    str,
+    typer.Argument(
+        metavar="[MODEL]",
+        help="The model to change to: the one in LIGHTWELL_NEXT_EMBEDDING_MODEL by default, or a bundled one by its name.",
+    ),
+]
+
+
+@command(embeddings, "status", "lightwell embeddings status", "lightwell embeddings status --json")
+async def show_status() -> Report:
+    """Show the model of the project's vectors, and how far a change to another one is."""
+    async with open_project(settings_of_store()) as kb:
+        return _status_report(await kb.embeddings.list())
+
+
+@command(
+    embeddings,
+    "change",
+    "lightwell embeddings change --estimate",
+    "lightwell embeddings change bge-small-en-v1.5-int8",
+    "lightwell embeddings change --background",
+)
+async def change_model(
+    model: Model = "",
+    *,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Only show what the change would take.")
+    ] = False,
+    background: Annotated[
+        bool,
+        typer.Option("--background", help="Begin the change, and leave it to workers and servers."),
+    ] = False,
+) -> Report:
+    """Embed everything with another model beside the old vectors, then use the new ones from one moment to the next.
+
+    Questions use the old model until then. A change that was interrupted goes on with the same command. The old vectors are kept for
+    LIGHTWELL_EMBEDDING_GRACE_HOURS, so that a change back is quick.
+    """
+    console = errors_console()
+    async with open_project(settings_of_store()) as kb:
+        if estimate:
+            return _estimate_report(await kb.embeddings.estimate(model))
+        if not await kb.embeddings.is_changing():
+            begun = await kb.embeddings.start(model)
+            console.print(_estimate_text(begun))
+        if not background:
+            with console.status("Embedding") as shown:
+                await kb.embeddings.finish(lambda progress: shown.update(_progress(progress)))
+        return _status_report(await kb.embeddings.list())
+
+
+@command(embeddings, "cancel", "lightwell embeddings cancel")
+async def cancel_change() -> Report:
+    """End the change that is under way, and drop what was embedded for it; the project keeps its model."""
+    async with open_project(settings_of_store()) as kb:
+        await kb.embeddings.cancel()
+        return _status_report(await kb.embeddings.list())
+
+
+@command(embeddings, "drop", "lightwell embeddings drop --yes", audited="embeddings drop")
+async def drop_old(*, yes: Yes = False) -> Report:
+    """Drop the vectors of the earlier models now, instead of after the grace period; a change back embeds everything again."""
+    from lightwell.entrypoints.cli.groups import confirm
+
+    confirm("Drop the vectors of the earlier models?", yes=yes)
+    async with open_project(settings_of_store()) as kb:
+        dropped = await kb.embeddings.drop_retired()
+    return Report(
+        document={"dropped": dropped},
+        text=Text(f"Dropped the vectors of {count_of(dropped, 'earlier model')}."),
+    )
+
+
+def _progress(progress: "SpaceProgress") -> str:
+    done = progress.chunks - progress.missing_chunks
+    return (
+        f"Embedding with {progress.space.model}: {done:,} of {progress.chunks:,} passages,"
+        f" {progress.missing_profiles:,} descriptions to do"
+    )
+
+
+def _status_report(spaces: "Sequence[SpaceProgress]") -> Report:
+    rows = [(f"{each.space.status.value}", _space_text(each)) for each in spaces]
+    document = {"spaces": [embedding_space(each) for each in spaces]}
+    text = fields(rows) if rows else Text("Nothing is embedded yet.")
+    return Report(document=document, text=text)
+
+
+def _space_text(progress: "SpaceProgress") -> str:
+    space = progress.space
+    text = f"{space.model}, {space.dimension} dimensions"
+    if progress.missing_chunks or progress.missing_profiles:
+        text += f"; to do: {progress.missing_chunks:,} of {progress.chunks:,} passages, {progress.missing_profiles:,} descriptions"
+    return text
+
+
+def _estimate_report(estimate: "ChangeEstimate") -> Report:
+    return Report(document=change_estimate(estimate), text=Group(_estimate_text(estimate)))
+
+
+def _estimate_text(estimate: "ChangeEstimate") -> Text:
+    price = "an unknown price" if estimate.price is None else f"a price of {estimate.price:.4f}"
+    return Text(
+        f"{estimate.model}, {estimate.dimension} dimensions: {estimate.chunks:,} different passages and {estimate.profiles:,} descriptions,"
+        f" about {estimate.tokens:,} tokens, {price}, about {max(1, round(estimate.seconds / 60)):,} minutes in one process."
+    )

@@ -1,0 +1,102 @@
+"""Embeds what an embedding space lacks: published chunks and described profiles without a vector in it.
+
+    claim ─ text ─ embed (equal texts once) ─ put ─ close the gap
+
+A process that dies leaves claims, which run out. Whatever is deleted, moved or described anew meanwhile is seen at the put.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightwell.domain.ids import ProjectId, SpaceId
+from lightwell.ingest.chunking import text_to_embed
+from lightwell.ingest.profile_embedding import MAX_CHARACTERS, profile_text
+from lightwell.ports import ChunkVector, Embedder, ProfileIndex, ProfileVector, VectorIndex
+from lightwell.records import space_changes
+from lightwell.records.database import Database
+from lightwell.records.documents import chunks as published
+from lightwell.records.documents.chunks import PublishedChunk
+from lightwell.records.graph import profile_queue
+from lightwell.text.tokens import token_count
+
+_BATCHES_AT_ONCE = 8
+
+Vector = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GapFiller:
+    """The stores of one project; `batch_size` texts per request to an embedder, several of which are made at once."""
+
+    database: Database
+    project_id: ProjectId
+    vectors: VectorIndex
+    profiles: ProfileIndex
+    batch_size: int
+
+    async def fill_chunks(self, space: SpaceId, embedder: Embedder) -> bool:
+        """Embed some of the chunks that the space lacks; return whether there were any to claim. Raises `ModelFailed`, `StoreFailed`."""
+        database, limit = self.database, _BATCHES_AT_ONCE * self.batch_size
+        claimed = await space_changes.claim_chunks(database, space, limit)
+        if not claimed:
+            return False
+        try:
+            found = await published.list_published_by_id(database, claimed)
+            vectors, tokens = await self._vectors(space, embedder, found)
+            entries = [
+                ChunkVector(
+                    chunk_id=each.chunk.id, class_id=each.class_id, vector=vectors[each.chunk.hash]
+                )
+                for each in found
+            ]
+            await self.vectors.put(space, entries)
+            await space_changes.close_chunks(database, space, claimed, tokens)
+        finally:
+            await space_changes.release_chunks(database, space, claimed)
+        return True
+
+    async def fill_profiles(self, space: SpaceId, embedder: Embedder) -> bool:
+        """Embed some of the profiles that the space, which is not active, lacks; return whether there were any to claim."""
+        database = self.database
+        claims = await space_changes.claim_profiles(database, space, self.batch_size)
+        if not claims:
+            return False
+        try:
+            described = await profile_queue.describe(
+                database, claims, max_characters=MAX_CHARACTERS
+            )
+            texts = list(dict.fromkeys(profile_text(each) for each in described))
+            vectors = dict(zip(texts, await embedder.embed_documents(texts), strict=True))
+            entries = [
+                ProfileVector(
+                    subject=each.subject, claim=each.claim, vector=vectors[profile_text(each)]
+                )
+                for each in described
+            ]
+            await self.profiles.put(space, entries)
+            await space_changes.close_profiles(database, space, claims)
+            tokens = sum(token_count(text) for text in texts)
+            await space_changes.add_tokens(database, space, tokens)
+        finally:
+            await profile_queue.release(database, claims)
+        return True
+
+    async def _vectors(
+        self, space: SpaceId, embedder: Embedder, found: Sequence[PublishedChunk]
+    ) -> tuple[Mapping[bytes, Vector], int]:
+        """Return the vectors by the hash of the text, and how many tokens were embedded; equal texts are embedded once."""
+        hashes = [each.chunk.hash for each in found]
+        same = await published.find_published_by_hash(self.database, self.project_id, hashes)
+        stored = await self.vectors.vectors(space, list(same.values()))
+        known = {hash_: stored[chunk] for hash_, chunk in same.items() if chunk in stored}
+        texts = {
+            each.chunk.hash: text_to_embed(each.title, each.chunk.draft)
+            for each in found
+            if each.chunk.hash not in known
+        }
+        embedded = await embedder.embed_documents(list(texts.values()))
+        tokens = sum(token_count(text) for text in texts.values())
+        return {**known, **dict(zip(texts, embedded, strict=True))}, tokens
