@@ -1,6 +1,6 @@
 """A project's embedding model is changed while questions, ingestion and deletion go on."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -26,6 +26,7 @@ from lightwell.wiring import make_retriever
 
 from .conftest import CountingEmbedder
 from .notes import Noted, noted
+from .test_noninterference import view
 
 A, B = ["team:a"], ["team:b"]
 PUMPS, TAPS = "Acme Corp (organization): sells pumps", "Nordwind (organization): repairs taps"
@@ -164,6 +165,30 @@ async def test_s3_12_a_project_changes_its_model_and_questions_follow(changing: 
     assert await changing.found("pumps", A) == before
     assert "Acme Corp" in await changing.near("sells pumps", A)
     await require_complete(changing)
+
+
+async def test_s3_12_nothing_invisible_is_felt_while_two_spaces_exist(
+    changing: Changing, other_database: Database
+) -> None:
+    """A reader of A sees the same before, during and after a change, whether B's document exists or not."""
+    own = await open_changing(other_database)
+    await own.notes.put("one", A, PUMPS)
+
+    async def seen(store: Changing) -> object:
+        reader = await store.kb.reader(A)
+        asked = ("What sells pumps?", "Who repairs taps?")
+        return await view(store.notes.project, reader, asked), await store.near("taps", A)
+
+    steps: tuple[Callable[[Changing], Awaitable[object]], ...] = (
+        lambda store: store.embeddings.start(""),
+        lambda store: store.embeddings.advance(),
+        lambda store: store.embeddings.finish(lambda progress: None),
+    )
+    assert await seen(changing) == await seen(own)
+    for step in steps:
+        for store in (changing, own):
+            await step(store)
+        assert await seen(changing) == await seen(own)
 
 
 async def test_what_changes_during_the_filling_is_in_both_spaces(changing: Changing) -> None:

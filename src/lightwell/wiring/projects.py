@@ -15,7 +15,6 @@ from lightwell.ingest.graph_copy import GraphCopy
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.worker import new_worker
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.logs import logger
 from lightwell.ports import CrossEncoder, Embedder, GraphIndex, Reranker, VectorIndex
 from lightwell.records import access_classes, embedding_spaces, projects, sources
 from lightwell.records.database import Database, connect
@@ -44,8 +43,6 @@ from lightwell.wiring.stores import open_milvus, vector_index
 
 if TYPE_CHECKING:
     from lightwell.stores.milvus.vectors import MilvusServer
-
-_log = logger(__name__)
 
 
 async def open_project(
@@ -227,13 +224,7 @@ async def _active_model(resources: Resources, project_id: ProjectId) -> SpaceMod
     first = resources.models[0]
     if space is None or first.fits(space):
         return first
-    model = embedding_spaces.require_model(resources.models, space)
-    _log.warning(
-        "the project keeps its embedding model until `lightwell embeddings change`",
-        model=model.name,
-        settings=first.name,
-    )
-    return model
+    return embedding_spaces.require_model(resources.models, space)
 
 
 async def _active_space(database: Database, project_id: ProjectId, embedder: Embedder) -> Space:
