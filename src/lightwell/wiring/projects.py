@@ -62,28 +62,8 @@ async def open_project(
     models = ingestion_models(settings, database, project_id, chat, meter) if chat else None
     summaries = summarizer(settings, models) if models else None
     model = await _active_model(resources, project_id)
-    context = replace(
-        await rule_ingest_context(
-            database,
-            project_id,
-            model.embedder,
-            resources.parser,
-            settings.lease_seconds,
-            vector_index(database, project_id, resources.milvus),
-        ),
-        open_source=open_source or open_connector,
-        graph_copy=resources.graph_store
-        and GraphCopy(database=database, project_id=project_id, store=resources.graph_store),
-        models=resources.models,
-        change_limits=ChangeLimits(
-            tokens=settings.token_budget, grace_seconds=settings.embedding_grace_hours * 3600
-        ),
-        embedding_batch_size=settings.embedding_batch_size,
-        refresh_batch_size=settings.graph_batch_size,
-        sources=SourceRetention(
-            limit=settings.max_source_ids, strategy=settings.source_id_strategy
-        ),
-    )
+    context = await _ingest_context(resources, project_id, model)
+    context = replace(context, open_source=open_source or open_connector)
     if settings.extraction == "model":
         context = extract_by_model(replace(context, summarizer=summaries), settings, models)
     retriever = make_retriever(
@@ -106,6 +86,34 @@ async def list_waiting_projects(resources: Resources) -> list[tuple[str, Project
 async def list_due_projects(resources: Resources) -> list[tuple[str, ProjectId]]:
     """Return the names and ids of the projects with a source that should be synced now."""
     return await sources.list_due_projects(resources.database, resources.settings.tenant)
+
+
+async def _ingest_context(
+    resources: Resources, project_id: ProjectId, model: SpaceModel
+) -> IngestContext:
+    settings, database = resources.settings, resources.database
+    context = await rule_ingest_context(
+        database,
+        project_id,
+        model.embedder,
+        resources.parser,
+        settings.lease_seconds,
+        vector_index(database, project_id, resources.milvus),
+    )
+    return replace(
+        context,
+        graph_copy=resources.graph_store
+        and GraphCopy(database=database, project_id=project_id, store=resources.graph_store),
+        models=resources.models,
+        change_limits=ChangeLimits(
+            tokens=settings.token_budget, grace_seconds=settings.embedding_grace_hours * 3600
+        ),
+        embedding_batch_size=settings.embedding_batch_size,
+        refresh_batch_size=settings.graph_batch_size,
+        sources=SourceRetention(
+            limit=settings.max_source_ids, strategy=settings.source_id_strategy
+        ),
+    )
 
 
 def _answer_generator(resources: Resources) -> AnswerGenerator:
