@@ -18,6 +18,7 @@ from psycopg import conninfo, sql
 from lightwell.records.database import Database, connect
 from lightwell.testing.server import temporary_server
 from tests import generation
+from tests.age_server.server import AgeServer, age_server_of_test
 from tests.milvus_server import use_milvus
 from tests.neo4j_server.server import Neo4jServer, shared_server
 from tests.parsers import lending
@@ -81,6 +82,13 @@ def neo4j_server() -> Iterator[Neo4jServer]:
     """The Neo4j server that all workers share; each project's copy has an id of its own in it."""
     with shared_server() as shared:
         yield shared
+
+
+@pytest.fixture(scope="session")
+def age_server() -> Iterator[AgeServer]:
+    """A PostgreSQL server with Apache AGE for the tests of one worker."""
+    with age_server_of_test() as started:
+        yield started
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,12 @@ from lightwell.domain.ids import ChunkId, ClassId, DocumentId, EntityId, Relatio
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopiedMention:
-    """An entity that a chunk mentions, how often, and how certain that is."""
+    """An entity that a chunk mentions, how often, and how certain that is; `kind` and `description` are this chunk's."""
 
     entity: EntityId
     name: str
+    kind: str
+    description: str
     frequency: int
     confidence: float
 
@@ -31,16 +33,18 @@ class CopiedRelation:
     target: EntityId
     target_name: str
     predicate: str
+    description: str
     weight: float
     confidence: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopiedChunk:
-    """What the copy holds of one published chunk; `preview` is the beginning of its text."""
+    """What the copy holds of one published chunk; `preview` is the beginning of its text, `url` its document's."""
 
     id: ChunkId
     document_id: DocumentId
+    url: str
     class_id: ClassId
     topic: str
     preview: str

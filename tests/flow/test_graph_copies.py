@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,8 @@ from lightwell.retrieve.channels import WITHOUT_GRAPH
 from lightwell.stores.copied_graph import CopiedGraph
 from lightwell.stores.postgres.graph import PostgresGraph
 from lightwell.testing.sources import InMemorySource, make_document
-from tests.graph_stores import open_neo4j_of
+from tests.age_server.server import AgeServer, age_server_of_test
+from tests.graph_stores import COPIES, open_age_of, open_neo4j_of, open_store
 from tests.neo4j_server.server import Neo4jServer, own_server
 
 from .conftest import Project, project_on
@@ -39,10 +41,34 @@ DOCUMENTS = (
 )
 
 
-@pytest.fixture
-async def graph_store(neo4j_server: Neo4jServer) -> AsyncIterator[GraphStore]:
+@pytest.fixture(params=COPIES)
+async def graph_store(request: pytest.FixtureRequest) -> AsyncIterator[GraphStore]:
     async with AsyncExitStack() as stack:
-        yield await open_neo4j_of(neo4j_server, stack)
+        store = await open_store(request, stack)
+        assert store is not None
+        yield store
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnStore:
+    """A store whose server belongs to one test, which may kill it."""
+
+    store: GraphStore
+    server: Neo4jServer | AgeServer
+
+
+@pytest.fixture(params=COPIES)
+async def own_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[OwnStore]:
+    async with AsyncExitStack() as stack:
+        if request.param == "age":
+            age = stack.enter_context(age_server_of_test())
+            yield OwnStore(store=open_age_of(age), server=age)
+            return
+        if settings.get_current_profile_name() != "thorough":
+            pytest.skip("`make test-long` runs it: a second Neo4j takes minutes of a small machine")
+        request.getfixturevalue("neo4j_server")  # it has fetched the files
+        neo4j = stack.enter_context(own_server(tmp_path / "neo4j"))
+        yield OwnStore(store=await open_neo4j_of(neo4j, stack), server=neo4j)
 
 
 async def ids(database: Database, column: str) -> list[ChunkId]:
@@ -150,34 +176,28 @@ async def test_s3_11_what_waits_for_the_copy_is_left_out_and_never_shown_old(
     assert (await copies.list_lags(database))[0].changes == 0
 
 
-@pytest.mark.skipif(
-    settings.get_current_profile_name() != "thorough",
-    reason="`make test-long` runs it: a second Neo4j takes minutes of a small machine",
-)
 async def test_s3_11_a_killed_store_costs_channels_and_nothing_else(
-    database: Database, neo4j_server: Neo4jServer, tmp_path: Path
+    database: Database, own_store: OwnStore
 ) -> None:
-    """The shared server has fetched the files. This one is killed during ingestion, deletion and questions."""
-    async with AsyncExitStack() as stack:
-        server = stack.enter_context(own_server(tmp_path / "neo4j"))
-        store = await open_neo4j_of(server, stack)
-        project = await project_on(database, graph_store=store)
-        await project.kb.ingest(InMemorySource(documents=DOCUMENTS[:2]))
-        reader = await project.kb.reader(["team:a"])
-        asked = "What about Acme Corp and Jane Smith?"
-        assert not (await project.kb.search(asked, reader)).notes
-        server.kill()
-        found = await project.kb.search(asked, reader)
-        assert WITHOUT_GRAPH in found.notes
-        assert found.evidence
-        await project.kb.ingest(InMemorySource(documents=DOCUMENTS[1:]))
-        urls = {each.chunk.url for each in (await project.kb.search(asked, reader)).evidence}
-        assert urls == {"file:///shelf/2.md"}
-        server.start()
-        await project.kb.ingest(InMemorySource(documents=DOCUMENTS[1:]))
-        copied = CopiedGraph(database, store)
-        reader = await project.kb.reader(["team:a", "team:b"])
-        entities = [EntityId(each) for each in await ids(database, "entity_id")]
-        expected = await PostgresGraph(database).chunks_mentioning(reader, entities, limit=9)
-        assert await copied.chunks_mentioning(reader, entities, limit=9) == expected
-        assert not (await project.kb.search(asked, await project.kb.reader(["team:a"]))).notes
+    """The server is killed during ingestion, deletion and questions."""
+    store, server = own_store.store, own_store.server
+    project = await project_on(database, graph_store=store)
+    await project.kb.ingest(InMemorySource(documents=DOCUMENTS[:2]))
+    reader = await project.kb.reader(["team:a"])
+    asked = "What about Acme Corp and Jane Smith?"
+    assert not (await project.kb.search(asked, reader)).notes
+    server.kill()
+    found = await project.kb.search(asked, reader)
+    assert WITHOUT_GRAPH in found.notes
+    assert found.evidence
+    await project.kb.ingest(InMemorySource(documents=DOCUMENTS[1:]))
+    urls = {each.chunk.url for each in (await project.kb.search(asked, reader)).evidence}
+    assert urls == {"file:///shelf/2.md"}
+    server.start()
+    await project.kb.ingest(InMemorySource(documents=DOCUMENTS[1:]))
+    copied = CopiedGraph(database, store)
+    reader = await project.kb.reader(["team:a", "team:b"])
+    entities = [EntityId(each) for each in await ids(database, "entity_id")]
+    expected = await PostgresGraph(database).chunks_mentioning(reader, entities, limit=9)
+    assert await copied.chunks_mentioning(reader, entities, limit=9) == expected
+    assert not (await project.kb.search(asked, await project.kb.reader(["team:a"]))).notes

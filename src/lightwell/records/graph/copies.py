@@ -22,6 +22,7 @@ from lightwell.graph_ports import CopiedChunk, CopiedMention, CopiedRelation, Gr
 from lightwell.records.database import Connection, Database, Row, repeatable
 
 _PREVIEW = 200
+_DESCRIPTION = 1000
 
 _FIND = "SELECT graph_id, is_filled FROM graph_copies WHERE project_id = %(project_id)s AND store = %(store)s"
 
@@ -56,14 +57,16 @@ WHERE project_id = %(project_id)s AND applied_at IS NULL ORDER BY change_id LIMI
 """
 
 _CHUNKS = """
-SELECT chunk.chunk_id, chunk.document_id, chunk.class_id, coalesce(term.topic_tag, ''), left(chunk.chunk_text, %(preview)s)
+SELECT chunk.chunk_id, chunk.document_id, chunk.class_id, coalesce(term.topic_tag, ''), left(chunk.chunk_text, %(preview)s),
+       document.source_url
 FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
 LEFT JOIN chunk_terms AS term USING (chunk_id)
 WHERE chunk_id = ANY(%(chunks)s) AND chunk.class_id <> 0 AND NOT document.is_deleted
 """
 
 _MENTIONS = """
-SELECT chunk_id, entity_id, normalized_name, sum(frequency), max(confidence)
+SELECT chunk_id, entity_id, normalized_name, sum(frequency), max(confidence), max(mention.entity_kind),
+       max(left(mention.description, %(description)s))
 FROM document_entity_mentions AS mention JOIN entities USING (entity_id)
 WHERE chunk_id = ANY(%(chunks)s)
 GROUP BY chunk_id, entity_id, normalized_name
@@ -71,7 +74,7 @@ GROUP BY chunk_id, entity_id, normalized_name
 
 _RELATIONS = """
 SELECT chunk_id, relation_id, source_id, source.normalized_name, target_id, target.normalized_name, predicate,
-       weight, confidence
+       weight, confidence, left(mention.description, %(description)s)
 FROM relation_mentions AS mention JOIN relations USING (relation_id)
 JOIN entities AS source ON source.entity_id = source_id JOIN entities AS target ON target.entity_id = target_id
 WHERE chunk_id = ANY(%(chunks)s)
@@ -344,12 +347,17 @@ async def list_rare(
 
 async def _read_chunks(connection: Connection, ids: Sequence[UUID]) -> list[CopiedChunk]:
     """Return the published chunks that mention or state something."""
-    facts = {"chunks": list(ids), "preview": _PREVIEW}
+    facts = {"chunks": list(ids), "preview": _PREVIEW, "description": _DESCRIPTION}
     mentions: defaultdict[UUID, list[CopiedMention]] = defaultdict(list)
     for row in await (await connection.execute(_MENTIONS, facts)).fetchall():
         mentions[row[0]].append(
             CopiedMention(
-                entity=EntityId(row[1]), name=row[2], frequency=int(row[3]), confidence=row[4]
+                entity=EntityId(row[1]),
+                name=row[2],
+                frequency=int(row[3]),
+                confidence=row[4],
+                kind=row[5],
+                description=row[6],
             )
         )
     relations: defaultdict[UUID, list[CopiedRelation]] = defaultdict(list)
@@ -363,6 +371,7 @@ async def _read_chunks(connection: Connection, ids: Sequence[UUID]) -> list[Copi
             class_id=ClassId(row[2]),
             topic=row[3],
             preview=row[4],
+            url=row[5],
             mentions=tuple(mentions[row[0]]),
             relations=tuple(relations[row[0]]),
         )
@@ -381,6 +390,7 @@ def _relation(row: Row) -> CopiedRelation:
         predicate=row[6],
         weight=row[7],
         confidence=row[8],
+        description=row[9],
     )
 
 

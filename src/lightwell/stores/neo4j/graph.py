@@ -20,6 +20,7 @@ from lightwell.graph_ports import (
     SharedEntity,
     Subgraph,
 )
+from lightwell.stores.copied_rows import Row, id_bytes, id_texts, make_rows
 from lightwell.stores.neo4j import cypher
 
 _CONNECT_SECONDS = 2.0
@@ -91,14 +92,14 @@ class Neo4jGraph:
         self, scope: GraphScope, entities: Sequence[EntityId], limit: int
     ) -> list[ChunkId]:
         return await self._chunks(
-            cypher.MENTIONING, scope, {"entities": _texts(entities), "limit": limit}
+            cypher.MENTIONING, scope, {"entities": id_texts(entities), "limit": limit}
         )
 
     async def stating(
         self, scope: GraphScope, relations: Sequence[RelationId], limit: int
     ) -> list[ChunkId]:
         return await self._chunks(
-            cypher.STATING, scope, {"relations": _texts(relations), "limit": limit}
+            cypher.STATING, scope, {"relations": id_texts(relations), "limit": limit}
         )
 
     async def relating(
@@ -111,11 +112,11 @@ class Neo4jGraph:
         return await self._chunks(
             cypher.RELATING,
             scope,
-            {"named": _texts(named), "members": _texts(members), "limit": limit},
+            {"named": id_texts(named), "members": id_texts(members), "limit": limit},
         )
 
     async def mentioned(self, scope: GraphScope, chunks: Sequence[ChunkId]) -> list[EntityId]:
-        found = await self._read(cypher.MENTIONED, scope, {"chunks": _texts(chunks)})
+        found = await self._read(cypher.MENTIONED, scope, {"chunks": id_texts(chunks)})
         return [EntityId(UUID(each)) for each in cast("list[str]", found)]
 
     async def sharing(
@@ -130,7 +131,7 @@ class Neo4jGraph:
     async def subgraph(
         self, scope: GraphScope, chunks: Sequence[ChunkId], above: float
     ) -> Subgraph:
-        facts = {"chunks": _texts(chunks), "above": above}
+        facts = {"chunks": id_texts(chunks), "above": above}
         mentions, relations = await asyncio.gather(
             self._read(cypher.SUBGRAPH_MENTIONS, scope, facts),
             self._read(cypher.SUBGRAPH_RELATIONS, scope, facts),
@@ -138,11 +139,11 @@ class Neo4jGraph:
         roots = {str(one): root.bytes for one, root in scope.roots.items()}
         return Subgraph(
             mentions={
-                _bytes(chunk): b"".join(roots.get(each) or _bytes(each) for each in entities)
+                id_bytes(chunk): b"".join(roots.get(each) or id_bytes(each) for each in entities)
                 for chunk, entities in cast("list[tuple[str, list[str]]]", mentions)
             },
             relations=[
-                (_bytes(source), _bytes(target), weight)
+                (id_bytes(source), id_bytes(target), weight)
                 for source, target, weight in cast("list[tuple[str, str, float]]", relations)
             ],
         )
@@ -222,56 +223,29 @@ async def _write(transaction: AsyncManagedTransaction, batch: GraphBatch) -> boo
     passed = await transaction.run(cypher.ENTER, {**graph, "fence": batch.fence})
     if await passed.single() is None:
         return False
-    changed = {**graph, "chunks": _texts([*(chunk.id for chunk in batch.chunks), *batch.gone])}
+    changed = {**graph, "chunks": id_texts([*(chunk.id for chunk in batch.chunks), *batch.gone])}
     touched: set[str] = set()
     for query in (cypher.FORGET_MENTIONS, cypher.FORGET_RELATIONS):
         record = await (await transaction.run(query, changed)).single(strict=True)
         touched.update(record["ids"])
-    await transaction.run(cypher.FORGET_CHUNKS, {**graph, "gone": _texts(batch.gone)})
-    for query, rows in _rows(batch.chunks):
+    await transaction.run(cypher.FORGET_CHUNKS, {**graph, "gone": id_texts(batch.gone)})
+    for query, rows in _statements(batch.chunks):
         await transaction.run(query, {**graph, "rows": rows})
     await transaction.run(cypher.FORGET_CONCEPTS, {**graph, "ids": sorted(touched)})
     return True
 
 
-def _rows(chunks: Sequence[CopiedChunk]) -> list[tuple[LiteralString, list[dict[str, object]]]]:
+def _statements(
+    chunks: Sequence[CopiedChunk],
+) -> list[tuple[LiteralString, Sequence[Row]]]:
     """Return the statements that write these chunks, each with its rows."""
-    names: dict[str, str] = {}
-    relations: defaultdict[str, list[dict[str, object]]] = defaultdict(list)
-    mentions: list[dict[str, object]] = []
-    for chunk in chunks:
-        own: dict[str, object] = {"chunk": str(chunk.id), "class_id": chunk.class_id}
-        for each in chunk.mentions:
-            names[str(each.entity)] = each.name
-            counted = {"frequency": each.frequency, "confidence": each.confidence}
-            mentions.append({**own, **counted, "entity": str(each.entity)})
-        for each in chunk.relations:
-            ends = {"source": str(each.source), "target": str(each.target)}
-            names |= {ends["source"]: each.source_name, ends["target"]: each.target_name}
-            stated = {"relation": str(each.relation), "topic": chunk.topic}
-            figures = {"weight": each.weight, "confidence": each.confidence}
-            relations[each.predicate].append({**own, **ends, **stated, **figures})
+    rows = make_rows(chunks)
+    relations: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in rows.relations:
+        relations[str(row["predicate"])].append(row)
     return [
-        (cypher.WRITE_CHUNKS, [_chunk_row(chunk) for chunk in chunks]),
-        (cypher.WRITE_CONCEPTS, [{"id": one, "name": names[one]} for one in sorted(names)]),
-        (cypher.WRITE_MENTIONS, mentions),
-        *((cypher.WRITE_RELATIONS[each], rows) for each, rows in sorted(relations.items())),
+        (cypher.WRITE_CHUNKS, rows.chunks),
+        (cypher.WRITE_CONCEPTS, rows.entities),
+        (cypher.WRITE_MENTIONS, rows.mentions),
+        *((cypher.WRITE_RELATIONS[each], stated) for each, stated in sorted(relations.items())),
     ]
-
-
-def _chunk_row(chunk: CopiedChunk) -> dict[str, object]:
-    return {
-        "chunk": str(chunk.id),
-        "document": str(chunk.document_id),
-        "class_id": chunk.class_id,
-        "topic": chunk.topic,
-        "preview": chunk.preview,
-    }
-
-
-def _texts(ids: Sequence[UUID]) -> list[str]:
-    return [str(each) for each in ids]
-
-
-def _bytes(text: str) -> bytes:
-    return bytes.fromhex(text.replace("-", ""))

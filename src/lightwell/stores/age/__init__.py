@@ -1,0 +1,1 @@
+"""Copies of graphs in PostgreSQL servers with Apache AGE."""
