@@ -28,9 +28,9 @@ class StoreSettings(BaseSettings):
         default=30.0,
         description="How long one call of Milvus may take, in seconds. After a restart its first answer takes some time.",
     )
-    graph_store: Literal["postgres", "neo4j"] = Field(
+    graph_store: Literal["postgres", "neo4j", "age"] = Field(
         default="postgres",
-        description="Where questions search the graph: `postgres` (the tables of record), or a copy in `neo4j` that workers keep up to date.",
+        description="Where questions search the graph: `postgres` (the tables of record), or a copy in `neo4j` or `age` (Apache AGE) that workers keep up to date.",
     )
     neo4j_url: str = Field(
         default="bolt://127.0.0.1:7687",
@@ -39,6 +39,10 @@ class StoreSettings(BaseSettings):
     neo4j_user: str = Field(default="neo4j", description="The user who signs in to Neo4j.")
     neo4j_password: SecretStr | None = Field(
         default=None, description="The password of that user. Whoever has it reads the whole graph."
+    )
+    age_url: SecretStr | None = Field(
+        default=None,
+        description="URL of the PostgreSQL database with Apache AGE, `postgresql://user:password@host:5432/database`. Whoever has it reads the whole graph.",
     )
     graph_timeout_seconds: Annotated[float, Field(gt=0, le=60)] = Field(
         default=5.0,

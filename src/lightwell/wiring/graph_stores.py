@@ -7,16 +7,32 @@ from lightwell.graph_ports import GraphStore
 from lightwell.ingest.graph_copy import GraphCopy
 from lightwell.records import projects
 from lightwell.settings import Settings
+from lightwell.stores.age.graph import AgeGraph, AgeLogin
 from lightwell.wiring.database import open_database
 
 
 async def open_graph_store(settings: Settings, stack: AsyncExitStack) -> GraphStore | None:
     """Return the store that holds copies of graphs, closed with the stack; None for PostgreSQL's own tables.
 
-    The server need not answer now. Raises `Invalid` where the driver or the password is missing.
+    The server need not answer now. Raises `Invalid` where the driver, the password or the URL is missing.
     """
     if settings.graph_store == "postgres":
         return None
+    if settings.graph_store == "age":
+        return _open_age(settings)
+    return await _open_neo4j(settings, stack)
+
+
+def _open_age(settings: Settings) -> GraphStore:
+    if settings.age_url is None:
+        raise Invalid(
+            "LIGHTWELL_GRAPH_STORE=age needs LIGHTWELL_AGE_URL, such as postgresql://user:password@host:5432/database"
+        )
+    url = settings.age_url.get_secret_value()
+    return AgeGraph(AgeLogin(url=url, seconds=settings.graph_timeout_seconds))
+
+
+async def _open_neo4j(settings: Settings, stack: AsyncExitStack) -> GraphStore:
     try:
         from lightwell.stores.neo4j.graph import Neo4jLogin, open_neo4j
     except ModuleNotFoundError:

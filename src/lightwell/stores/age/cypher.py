@@ -68,7 +68,7 @@ RETURN id(r), a.entity_id, b.entity_id
 """
 
 LONELY: LiteralString = """
-UNWIND $ids AS id MATCH (e:Entity) WHERE e.entity_id = id
+UNWIND $ids AS entity MATCH (e:Entity) WHERE e.entity_id = entity
   AND NOT EXISTS((e)<-[:MENTIONS]-(:Chunk)) AND NOT EXISTS((e)-[:RELATED_TO]-(:Entity))
 RETURN id(e)
 """
@@ -87,7 +87,7 @@ DELETE_ENTITIES: LiteralString = (
 )
 
 EXISTING: LiteralString = (
-    "UNWIND $ids AS id MATCH (e:Entity) WHERE e.entity_id = id RETURN e.entity_id"
+    "UNWIND $ids AS entity MATCH (e:Entity) WHERE e.entity_id = entity RETURN e.entity_id"
 )
 
 WRITE_CHUNKS: LiteralString = """
@@ -118,8 +118,8 @@ CREATE (a)-[:RELATED_TO {relation_id: row.relation, chunk_id: row.chunk, class_i
 
 # What an entity shows is what the newest chunks say of it: ids of chunks begin with their time.
 SHOW_ENTITIES: LiteralString = """
-UNWIND $ids AS id
-MATCH (c:Chunk)-[m:MENTIONS]->(e:Entity) WHERE e.entity_id = id
+UNWIND $ids AS entity
+MATCH (c:Chunk)-[m:MENTIONS]->(e:Entity) WHERE e.entity_id = entity
 WITH e, m, c.chunk_id AS chunk ORDER BY chunk DESC
 WITH e, collect(chunk) AS chunks, collect(m.source_file_path) AS paths, collect(m.type) AS types,
      collect(m.description) AS descriptions
