@@ -1,13 +1,15 @@
 """A copy of the graph in another store says what PostgreSQL says, to each reader, after every kind of change."""
 
+import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from hypothesis import settings
-from psycopg import sql
+from psycopg import AsyncConnection, sql
 
 from lightwell.domain.access import Reader
 from lightwell.domain.graph import MergeStrategy
@@ -201,3 +203,40 @@ async def test_s3_11_a_killed_store_costs_channels_and_nothing_else(
     expected = await PostgresGraph(database).chunks_mentioning(reader, entities, limit=9)
     assert await copied.chunks_mentioning(reader, entities, limit=9) == expected
     assert not (await project.kb.search(asked, await project.kb.reader(["team:a"]))).notes
+
+
+async def test_s0_10_an_entity_of_age_shows_its_newest_sources_and_none_that_are_gone(
+    database: Database, age_server: AgeServer
+) -> None:
+    store = open_age_of(age_server)
+    project = await project_on(database, graph_store=store)
+    await project.kb.ingest(InMemorySource(documents=DOCUMENTS))
+    copy = await copies.find(database, project.context.project_id, "age")
+    assert copy is not None
+    paths = await properties(age_server, copy[0], "MATCH (e:Entity {name: 'osprey'}) RETURN e")
+    assert [each["source_file_paths"] for each in paths] == [
+        ["file:///shelf/4.md", "file:///shelf/3.md", "file:///shelf/1.md"]
+    ]
+    assert set(paths[0]) == SHOWN | {"entity_id"}
+    for edge in await properties(age_server, copy[0], "MATCH ()-[r:RELATED_TO]->() RETURN r"):
+        assert edge.keys() >= SHOWN - {"name", "type"} | {"keywords", "weight"}
+    await project.kb.ingest(InMemorySource(documents=DOCUMENTS[:1]))
+    [left] = await properties(age_server, copy[0], "MATCH (e:Entity {name: 'osprey'}) RETURN e")
+    assert left["source_file_paths"] == ["file:///shelf/1.md"]
+    assert left["source_chunk_ids"] == paths[0]["source_chunk_ids"][2:]
+    assert not await properties(age_server, copy[0], "MATCH (e:Entity {name: 'tarn'}) RETURN e")
+
+
+SHOWN = {"name", "type", "description", "source_chunk_ids", "source_file_paths"}
+
+
+async def properties(server: AgeServer, graph: UUID, query: str) -> list[dict[str, list[str]]]:
+    """Return the properties of what a query finds, as somebody sees them who looks at the graph with AGE's tools."""
+    statement = sql.SQL(
+        "SELECT ag_catalog.agtype_out(ag_catalog.age_properties(x))::text"
+        " FROM ag_catalog.cypher({}, {}) AS (x ag_catalog.agtype)"
+    ).format(sql.Literal(f"lightwell_{graph.hex}"), sql.Literal(query))
+    async with await AsyncConnection.connect(server.url) as connection:
+        await connection.execute("SET search_path = public, ag_catalog")
+        rows = await (await connection.execute(statement)).fetchall()
+    return [json.loads(row[0]) for row in rows]

@@ -1,10 +1,15 @@
 """The statements for Apache AGE. Each copy is a graph of its own; every read filters by access class in its pattern.
 
-AGE knows no subqueries and no alternatives of labels, and its DELETE and MERGE read whole tables. So relations have one
-label, rows are deleted by SQL, and what exists is found before it is created.
+AGE knows no subqueries, and its DELETE, MERGE and startNode() may read whole tables. So rows are deleted by
+SQL, what exists is found before it is created, and edges carry the ids of their ends.
 """
 
 from typing import LiteralString
+
+# PostgreSQL expects a thousand rows of every UNWIND, and would read whole tables for a few ids.
+SETTINGS: LiteralString = """
+SET search_path = public, ag_catalog; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off
+"""
 
 # The lock lets several processes prepare at once: CREATE ... IF NOT EXISTS fails in one of two that run together.
 PREPARE: tuple[LiteralString, ...] = (
@@ -63,8 +68,8 @@ RETURN DISTINCT e.entity_id
 """
 
 RELATIONS_OF: LiteralString = """
-UNWIND $chunks AS chunk MATCH (a:Entity)-[r:RELATED_TO]->(b:Entity) WHERE r.chunk_id = chunk
-RETURN id(r), a.entity_id, b.entity_id
+UNWIND $chunks AS chunk MATCH (:Entity)-[r:RELATED_TO]->(:Entity) WHERE r.chunk_id = chunk
+RETURN id(r), r.source, r.target
 """
 
 LONELY: LiteralString = """
@@ -111,7 +116,7 @@ WRITE_RELATIONS: LiteralString = """
 UNWIND $rows AS row
 MATCH (a:Entity) WHERE a.entity_id = row.source
 MATCH (b:Entity) WHERE b.entity_id = row.target
-CREATE (a)-[:RELATED_TO {relation_id: row.relation, chunk_id: row.chunk, class_id: row.class_id, topic: row.topic,
+CREATE (a)-[:RELATED_TO {relation_id: row.relation, source: row.source, target: row.target, chunk_id: row.chunk, class_id: row.class_id, topic: row.topic,
                          keywords: row.predicate, description: row.description, weight: row.weight,
                          confidence: row.confidence, source_chunk_ids: [row.chunk], source_file_paths: [row.url]}]->(b)
 """
@@ -151,9 +156,8 @@ UNWIND $members AS member
 MATCH (e:Entity)-[r:RELATED_TO]-(:Entity)
 WHERE e.entity_id = member AND r.class_id IN $classes AND ($topic = '' OR r.topic = $topic)
 WITH DISTINCT r
-WITH r, startNode(r) AS a, endNode(r) AS b
 WITH r.chunk_id AS chunk, r.confidence AS confidence,
-     coalesce($roots[a.entity_id], a.entity_id) AS source, coalesce($roots[b.entity_id], b.entity_id) AS target
+     coalesce($roots[r.source], r.source) AS source, coalesce($roots[r.target], r.target) AS target
 WHERE source <> target
 WITH chunk, max(CASE WHEN source IN $named AND target IN $named THEN 1 ELSE 0 END) AS between,
      max(confidence) AS confidence
@@ -183,9 +187,9 @@ RETURN chunk, collect(e.entity_id)
 
 SUBGRAPH_RELATIONS: LiteralString = """
 UNWIND $chunks AS chunk
-MATCH (a:Entity)-[r:RELATED_TO]->(b:Entity)
+MATCH (:Entity)-[r:RELATED_TO]->(:Entity)
 WHERE r.chunk_id = chunk AND r.class_id IN $classes AND r.confidence > $above
-WITH coalesce($roots[a.entity_id], a.entity_id) AS source, coalesce($roots[b.entity_id], b.entity_id) AS target,
+WITH coalesce($roots[r.source], r.source) AS source, coalesce($roots[r.target], r.target) AS target,
      r.weight AS weight
 WHERE source <> target
 WITH source, target, sum(weight) AS weight

@@ -185,7 +185,7 @@ class AgeGraph:
                     application_name="lightwell",
                 ) as connection,
             ):
-                await connection.execute("SET search_path = public, ag_catalog")
+                await connection.execute(cypher.SETTINGS)
                 yield connection
         except TimeoutError:
             raise GraphFailed(
