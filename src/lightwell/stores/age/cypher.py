@@ -101,7 +101,8 @@ CREATE (:Chunk {chunk_id: row.chunk, document_id: row.document, class_id: row.cl
 """
 
 WRITE_ENTITIES: LiteralString = (
-    "UNWIND $rows AS row CREATE (:Entity {entity_id: row.id, name: row.name})"
+    "UNWIND $rows AS row CREATE (:Entity {entity_id: row.id, name: row.name, type: '', description: '',"
+    " source_chunk_ids: [], source_file_paths: []})"
 )
 
 WRITE_MENTIONS: LiteralString = """
@@ -121,8 +122,21 @@ CREATE (a)-[:RELATED_TO {relation_id: row.relation, source: row.source, target: 
                          confidence: row.confidence, source_chunk_ids: [row.chunk], source_file_paths: [row.url]}]->(b)
 """
 
+ADD_SOURCES: LiteralString = """
+UNWIND $rows AS row
+MATCH (e:Entity) WHERE e.entity_id = row.id
+SET e.source_chunk_ids = (row.chunks + e.source_chunk_ids)[0..50],
+    e.source_file_paths = (row.paths + e.source_file_paths)[0..50], e.type = row.kind, e.description = row.description
+"""
+
+CLEAR_SOURCES: LiteralString = """
+UNWIND $ids AS entity
+MATCH (e:Entity) WHERE e.entity_id = entity
+SET e.source_chunk_ids = [], e.source_file_paths = [], e.type = '', e.description = ''
+"""
+
 # What an entity shows is what the newest chunks say of it: ids of chunks begin with their time.
-SHOW_ENTITIES: LiteralString = """
+READ_SOURCES: LiteralString = """
 UNWIND $ids AS entity
 MATCH (c:Chunk)-[m:MENTIONS]->(e:Entity) WHERE e.entity_id = entity
 WITH e, m, c.chunk_id AS chunk ORDER BY chunk DESC

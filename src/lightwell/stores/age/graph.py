@@ -15,10 +15,11 @@ from lightwell.domain.errors import GraphFailed, Invalid
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
 from lightwell.graph_ports import GraphBatch, GraphScope, SharedEntity, Subgraph
 from lightwell.stores.age import cypher
-from lightwell.stores.copied_rows import id_bytes, id_texts, make_rows
+from lightwell.stores.copied_rows import Row, id_bytes, id_texts, make_rows
 
 _CONNECT_SECONDS = 2
 _WRITE_SECONDS = 120.0
+_SOURCES = 50  # that an entity shows
 _CONNECTIONS = 8  # of one process; more searches wait for their turn
 
 Values = tuple[object, ...]
@@ -234,7 +235,30 @@ async def _write(connection: AsyncConnection, batch: GraphBatch) -> None:
         await _run(connection, graph, query, {"rows": given}, 1)
     lonely = await _run(connection, graph, cypher.LONELY, {"ids": sorted(touched)}, 1)
     await _delete(connection, graph, cypher.DELETE_ENTITIES, lonely)
-    await _run(connection, graph, cypher.SHOW_ENTITIES, {"ids": sorted(touched | {*names})}, 1)
+    await _show_sources(connection, graph, rows.mentions, touched)
+
+
+async def _show_sources(
+    connection: AsyncConnection, graph: UUID, mentions: Sequence[Row], changed: set[str]
+) -> None:
+    """Let entities show the chunks that mention them. All mentions are read only of those that lost one or changed."""
+    newest: dict[str, list[Row]] = {}
+    for row in sorted(mentions, key=lambda each: str(each["chunk"]), reverse=True):
+        if row["entity"] not in changed:
+            newest.setdefault(str(row["entity"]), []).append(row)
+    added = [
+        {
+            "id": entity,
+            "chunks": [each["chunk"] for each in rows[:_SOURCES]],
+            "paths": [each["url"] for each in rows[:_SOURCES]],
+            "kind": rows[0]["kind"],
+            "description": rows[0]["description"],
+        }
+        for entity, rows in newest.items()
+    ]
+    await _run(connection, graph, cypher.ADD_SOURCES, {"rows": added}, 1)
+    for query in (cypher.CLEAR_SOURCES, cypher.READ_SOURCES):
+        await _run(connection, graph, query, {"ids": sorted(changed)}, 1)
 
 
 async def _forget(connection: AsyncConnection, batch: GraphBatch) -> set[str]:
