@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import LiteralString
 from uuid import UUID
 
 import pytest
@@ -230,12 +231,13 @@ async def test_s0_10_an_entity_of_age_shows_its_newest_sources_and_none_that_are
 SHOWN = {"name", "type", "description", "source_chunk_ids", "source_file_paths"}
 
 
-async def properties(server: AgeServer, graph: UUID, query: str) -> list[dict[str, list[str]]]:
+async def properties(
+    server: AgeServer, graph: UUID, query: LiteralString
+) -> list[dict[str, list[str]]]:
     """Return the properties of what a query finds, as somebody sees them who looks at the graph with AGE's tools."""
     statement = sql.SQL(
-        "SELECT ag_catalog.agtype_out(ag_catalog.age_properties(x))::text"
-        " FROM ag_catalog.cypher({}, {}) AS (x ag_catalog.agtype)"
-    ).format(sql.Literal(f"lightwell_{graph.hex}"), sql.Literal(query))
+        "SELECT ag_catalog.age_properties(x) FROM ag_catalog.cypher({}, $q$ {} $q$) AS (x ag_catalog.agtype)"
+    ).format(sql.Literal(f"lightwell_{graph.hex}"), sql.SQL(query))
     async with await AsyncConnection.connect(server.url) as connection:
         await connection.execute("SET search_path = public, ag_catalog")
         rows = await (await connection.execute(statement)).fetchall()

@@ -1,14 +1,15 @@
 """The statements for Apache AGE. Each copy is a graph of its own; every read filters by access class in its pattern.
 
-AGE knows no subqueries, and its DELETE, MERGE and startNode() may read whole tables. So rows are deleted by
-SQL, what exists is found before it is created, and edges carry the ids of their ends.
+AGE knows no subqueries, and its writing clauses look each row up in a whole table: CREATE of an edge, SET, DELETE, MERGE,
+and startNode(). So Cypher finds and makes what is written, SQL writes it, and edges carry the ids of their ends.
 """
 
 from typing import LiteralString
 
 # PostgreSQL expects a thousand rows of every UNWIND, and would read whole tables for a few ids.
 SETTINGS: LiteralString = """
-SET search_path = public, ag_catalog; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off
+SET search_path = public, ag_catalog; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_seqscan = off;
+SET enable_material = off; SET enable_bitmapscan = off; SET jit = off
 """
 
 # The lock lets several processes prepare at once: CREATE ... IF NOT EXISTS fails in one of two that run together.
@@ -105,45 +106,48 @@ WRITE_ENTITIES: LiteralString = (
     " source_chunk_ids: [], source_file_paths: []})"
 )
 
-WRITE_MENTIONS: LiteralString = """
+INSERT_MENTIONS: LiteralString = 'INSERT INTO {schema}."MENTIONS" (start_id, end_id, properties) SELECT c0::ag_catalog.graphid, c1::ag_catalog.graphid, c2 FROM '
+NEW_MENTIONS: LiteralString = """
 UNWIND $rows AS row
 MATCH (c:Chunk) WHERE c.chunk_id = row.chunk
 MATCH (e:Entity) WHERE e.entity_id = row.entity
-CREATE (c)-[:MENTIONS {class_id: row.class_id, frequency: row.frequency, confidence: row.confidence,
-                       type: row.kind, description: row.description, source_file_path: row.url}]->(e)
+RETURN id(c), id(e), {class_id: row.class_id, frequency: row.frequency, confidence: row.confidence, type: row.kind,
+                      description: row.description, source_file_path: row.url}
 """
 
-WRITE_RELATIONS: LiteralString = """
+INSERT_RELATIONS: LiteralString = 'INSERT INTO {schema}."RELATED_TO" (start_id, end_id, properties) SELECT c0::ag_catalog.graphid, c1::ag_catalog.graphid, c2 FROM '
+NEW_RELATIONS: LiteralString = """
 UNWIND $rows AS row
 MATCH (a:Entity) WHERE a.entity_id = row.source
 MATCH (b:Entity) WHERE b.entity_id = row.target
-CREATE (a)-[:RELATED_TO {relation_id: row.relation, source: row.source, target: row.target, chunk_id: row.chunk, class_id: row.class_id, topic: row.topic,
-                         keywords: row.predicate, description: row.description, weight: row.weight,
-                         confidence: row.confidence, source_chunk_ids: [row.chunk], source_file_paths: [row.url]}]->(b)
+RETURN id(a), id(b), {relation_id: row.relation, source: row.source, target: row.target, chunk_id: row.chunk,
+                      class_id: row.class_id, topic: row.topic, keywords: row.predicate, description: row.description,
+                      weight: row.weight, confidence: row.confidence, source_chunk_ids: [row.chunk],
+                      source_file_paths: [row.url]}
 """
 
-ADD_SOURCES: LiteralString = """
+UPDATE_ENTITIES: LiteralString = 'UPDATE {schema}."Entity" AS old SET properties = new.c1 FROM '
+OF_ENTITIES: LiteralString = " WHERE old.id = new.c0::ag_catalog.graphid"
+
+ADDED_SOURCES: LiteralString = """
 UNWIND $rows AS row
 MATCH (e:Entity) WHERE e.entity_id = row.id
-SET e.source_chunk_ids = (row.chunks + e.source_chunk_ids)[0..50],
-    e.source_file_paths = (row.paths + e.source_file_paths)[0..50], e.type = row.kind, e.description = row.description
-"""
-
-CLEAR_SOURCES: LiteralString = """
-UNWIND $ids AS entity
-MATCH (e:Entity) WHERE e.entity_id = entity
-SET e.source_chunk_ids = [], e.source_file_paths = [], e.type = '', e.description = ''
+RETURN id(e), {entity_id: e.entity_id, name: e.name, type: row.kind, description: row.description,
+               source_chunk_ids: (row.chunks + e.source_chunk_ids)[0..50],
+               source_file_paths: (row.paths + e.source_file_paths)[0..50]}
 """
 
 # What an entity shows is what the newest chunks say of it: ids of chunks begin with their time.
-READ_SOURCES: LiteralString = """
+ALL_SOURCES: LiteralString = """
 UNWIND $ids AS entity
-MATCH (c:Chunk)-[m:MENTIONS]->(e:Entity) WHERE e.entity_id = entity
+MATCH (e:Entity) WHERE e.entity_id = entity
+OPTIONAL MATCH (c:Chunk)-[m:MENTIONS]->(e)
 WITH e, m, c.chunk_id AS chunk ORDER BY chunk DESC
 WITH e, collect(chunk) AS chunks, collect(m.source_file_path) AS paths, collect(m.type) AS types,
      collect(m.description) AS descriptions
-SET e.source_chunk_ids = chunks[0..50], e.source_file_paths = paths[0..50], e.type = types[0],
-    e.description = descriptions[0]
+RETURN id(e), {entity_id: e.entity_id, name: e.name, type: coalesce(types[0], ''),
+               description: coalesce(descriptions[0], ''), source_chunk_ids: chunks[0..50],
+               source_file_paths: paths[0..50]}
 """
 
 _VISIBLE: LiteralString = (

@@ -226,13 +226,14 @@ async def _write(connection: AsyncConnection, batch: GraphBatch) -> None:
     names = [str(row["id"]) for row in rows.entities]
     known = {row[0] for row in await _run(connection, graph, cypher.EXISTING, {"ids": names}, 1)}
     new = [row for row in rows.entities if row["id"] not in known]
-    for query, given in (
-        (cypher.WRITE_CHUNKS, rows.chunks),
-        (cypher.WRITE_ENTITIES, new),
-        (cypher.WRITE_MENTIONS, rows.mentions),
-        (cypher.WRITE_RELATIONS, rows.relations),
-    ):
-        await _run(connection, graph, query, {"rows": given}, 1)
+    await _run(connection, graph, cypher.WRITE_CHUNKS, {"rows": rows.chunks}, 1)
+    await _run(connection, graph, cypher.WRITE_ENTITIES, {"rows": new}, 1)
+    insert = _in_graph(cypher.INSERT_MENTIONS, graph)
+    made = _ask(graph, cypher.NEW_MENTIONS, 3)
+    await connection.execute(insert + made, [json.dumps({"rows": rows.mentions})])
+    insert = _in_graph(cypher.INSERT_RELATIONS, graph)
+    made = _ask(graph, cypher.NEW_RELATIONS, 3)
+    await connection.execute(insert + made, [json.dumps({"rows": rows.relations})])
     lonely = await _run(connection, graph, cypher.LONELY, {"ids": sorted(touched)}, 1)
     await _delete(connection, graph, cypher.DELETE_ENTITIES, lonely)
     await _show_sources(connection, graph, rows.mentions, touched)
@@ -256,9 +257,12 @@ async def _show_sources(
         }
         for entity, rows in newest.items()
     ]
-    await _run(connection, graph, cypher.ADD_SOURCES, {"rows": added}, 1)
-    for query in (cypher.CLEAR_SOURCES, cypher.READ_SOURCES):
-        await _run(connection, graph, query, {"ids": sorted(changed)}, 1)
+    update = _in_graph(cypher.UPDATE_ENTITIES, graph)
+    of_these = sql.SQL(cypher.OF_ENTITIES)
+    one = _ask(graph, cypher.ADDED_SOURCES, 2)
+    await connection.execute(update + one + of_these, [json.dumps({"rows": added})])
+    one = _ask(graph, cypher.ALL_SOURCES, 2)
+    await connection.execute(update + one + of_these, [json.dumps({"ids": sorted(changed)})])
 
 
 async def _forget(connection: AsyncConnection, batch: GraphBatch) -> set[str]:
@@ -292,15 +296,20 @@ async def _run(
     columns: int,
 ) -> list[Values]:
     """Run one Cypher query and return its rows. What is given travels beside it, as one JSON text."""
+    statement = sql.SQL("SELECT * FROM ") + _ask(graph, query, columns)
+    rows = await (await connection.execute(statement, [json.dumps(facts)])).fetchall()
+    return [tuple(_parse(each) for each in row) for row in rows]
+
+
+def _ask(graph: UUID, query: LiteralString, columns: int) -> sql.Composed:
+    """Return a Cypher query as a table `new` of SQL with columns c0, c1, ...; its facts are the one parameter."""
     names = sql.SQL(", ").join(
         sql.SQL("{} ag_catalog.agtype").format(sql.Identifier(f"c{each}"))
         for each in range(columns)
     )
-    statement = sql.SQL(
-        "SELECT * FROM ag_catalog.cypher({}, $cypher$ {} $cypher$, %s) AS ({})"
-    ).format(sql.Literal(_name(graph)), sql.SQL(query), names)
-    rows = await (await connection.execute(statement, [json.dumps(facts)])).fetchall()
-    return [tuple(_parse(each) for each in row) for row in rows]
+    return sql.SQL("ag_catalog.cypher({}, $cypher$ {} $cypher$, %s) AS new ({})").format(
+        sql.Literal(_name(graph)), sql.SQL(query), names
+    )
 
 
 def _in_graph(statement: LiteralString, graph: UUID) -> sql.Composed:
