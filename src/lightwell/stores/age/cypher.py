@@ -75,7 +75,8 @@ RETURN id(r), r.source, r.target
 
 LONELY: LiteralString = """
 UNWIND $ids AS entity MATCH (e:Entity) WHERE e.entity_id = entity
-  AND NOT EXISTS((e)<-[:MENTIONS]-(:Chunk)) AND NOT EXISTS((e)-[:RELATED_TO]-(:Entity))
+  AND NOT EXISTS((e)<-[:MENTIONS]-(:Chunk)) AND NOT EXISTS((e)-[:RELATED_TO]->(:Entity))
+  AND NOT EXISTS((e)<-[:RELATED_TO]-(:Entity))
 RETURN id(e)
 """
 
@@ -169,10 +170,15 @@ WITH DISTINCT r.chunk_id AS chunk
 RETURN chunk ORDER BY chunk LIMIT $limit
 """
 
+# A pattern without direction would read all relations.
 RELATING: LiteralString = """
 UNWIND $members AS member
-MATCH (e:Entity)-[r:RELATED_TO]-(:Entity)
-WHERE e.entity_id = member AND r.class_id IN $classes AND ($topic = '' OR r.topic = $topic)
+MATCH (e:Entity) WHERE e.entity_id = member
+OPTIONAL MATCH (e)-[r:RELATED_TO]->(:Entity) WHERE r.class_id IN $classes AND ($topic = '' OR r.topic = $topic)
+WITH e, collect(r) AS leaving
+OPTIONAL MATCH (e)<-[r:RELATED_TO]-(:Entity) WHERE r.class_id IN $classes AND ($topic = '' OR r.topic = $topic)
+WITH leaving, collect(r) AS coming
+UNWIND leaving + coming AS r
 WITH DISTINCT r
 WITH r.chunk_id AS chunk, r.confidence AS confidence,
      coalesce($roots[r.source], r.source) AS source, coalesce($roots[r.target], r.target) AS target
