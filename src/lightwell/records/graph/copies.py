@@ -268,9 +268,8 @@ async def list_dropped(database: Database, store: str) -> list[UUID]:
 
 async def forget_dropped(database: Database, graph: UUID) -> None:
     """Record that the store has deleted this copy."""
-    await database.execute(
-        "DELETE FROM dropped_graphs WHERE graph_id = %(graph)s", {"graph": graph}
-    )
+    facts = {"graph": graph}
+    await database.execute("DELETE FROM dropped_graphs WHERE graph_id = %(graph)s", facts)
 
 
 async def list_lags(database: Database) -> list[CopyLag]:
@@ -319,15 +318,13 @@ async def still_hold(
     database: Database, reader: Reader, seen: CopyView, chunks: Sequence[ChunkId]
 ) -> set[ChunkId]:
     """Return those of the chunks that the reader sees and that the copy had right when it was read."""
-    rows = await database.rows(
-        _STILL_HOLDS,
-        {
-            "chunks": list(chunks),
-            "classes": list(reader.classes),
-            "began": seen.began,
-            "graph": seen.graph,
-        },
-    )
+    facts = {
+        "chunks": list(chunks),
+        "classes": list(reader.classes),
+        "began": seen.began,
+        "graph": seen.graph,
+    }
+    rows = await database.rows(_STILL_HOLDS, facts)
     return {ChunkId(row[0]) for row in rows}
 
 
@@ -338,10 +335,8 @@ async def list_rare(
 
     Each comes with its root and the number of those chunks.
     """
-    rows = await database.rows(
-        _RARE,
-        {"entities": list(entities), "classes": list(reader.classes), "rarest": rarest},
-    )
+    facts = {"entities": list(entities), "classes": list(reader.classes), "rarest": rarest}
+    rows = await database.rows(_RARE, facts)
     return [(EntityId(row[0]), EntityId(row[1]), int(row[2])) for row in rows]
 
 
