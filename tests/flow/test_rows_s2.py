@@ -11,9 +11,11 @@ from lightwell.domain.briefs import Brief
 from lightwell.domain.candidates import Candidates
 from lightwell.domain.errors import NotFound
 from lightwell.domain.graph import ManualEdit
+from lightwell.domain.ids import GlobalRef
 from lightwell.ingest.sync import DocumentChange
 from lightwell.knowledge_base.ingestion import Ingestion
 from lightwell.records.database import Database
+from lightwell.records.documents.item_merges import follow_chains
 from lightwell.testing.sources import InMemorySource, make_document
 
 from .conftest import Project, project_on
@@ -260,6 +262,12 @@ async def test_s2_10_two_existing_files_of_one_content_are_two_documents(
         (root / "b.md").as_uri(): held[(root / "b.md").as_uri()],
         (root / "c.md").as_uri(): held[first.as_uri()],
     }
+
+
+def test_s2_10_items_that_are_merged_one_after_the_other_have_one_survivor() -> None:
+    a, b, c, d = (GlobalRef(f"attio:company:{each}") for each in "abcd")
+    assert follow_chains({a: b, b: c}) == {a: c, b: c}
+    assert follow_chains({a: b, b: a, d: d}) == {}
 
 
 @pytest.mark.parametrize("how", ["content", "format", "other source", "deleted before"])

@@ -12,6 +12,7 @@ from lightwell.domain.briefs import Brief
 from lightwell.domain.business_systems import NewSource, Source
 from lightwell.domain.directory import PersonChange
 from lightwell.domain.errors import StoreFailed
+from lightwell.domain.graph import ManualEdit
 from lightwell.domain.item_structure import LinkType
 from lightwell.domain.links import LinkFilter, LinkStatus
 from lightwell.ingest import item_pages
@@ -392,6 +393,30 @@ async def test_s2_10_a_merge_at_the_source_passes_links_names_and_mentions_to_th
         (company,) = (await project.kb.candidates(name, bob)).candidates
         assert (company.entity.ref, company.entity.name) == (merging.survivor, "Nordwind Group")
     assert gained <= await _links_of(site, merging.survivor)
+
+
+async def test_s2_10_edits_and_merges_by_hand_pass_to_the_survivor(project: Project) -> None:
+    halden, graph = Halden(), project.kb.graph
+    add = halden.attio.add_record
+    former, double, branch = (
+        add("companies", {"name": name}) for name in ("Aurora Wind", "Nordwind E.", "Aurora Nord")
+    )
+    old, twin, third, new = (
+        f"attio:company:{each}" for each in (former, double, branch, halden.nordwind)
+    )
+    site = await make_site(project, "attio", lambda: attio_world.opened(halden.attio))
+    bob = await site.reader("bob")
+    await graph.edit(bob, old, ManualEdit(description="They pay within ten days."))
+    await graph.merge(bob, [third], old)
+    await graph.merge(bob, [twin], new)
+    for each in (former, double):
+        await site.deliver(halden.attio.merge_records(halden.nordwind, each), attio_world.NOW)
+    entity = (await graph.entity(bob, new)).entity
+    assert "They pay within ten days." in entity.description
+    assert (await graph.entity(bob, third)).entity.id == entity.id
+    kept = "SELECT entity_ref FROM entities WHERE entity_ref = ANY(%(refs)s)"
+    assert await project.database.rows(kept, {"refs": [old, twin]}) == []
+    assert len(await graph.merges(bob)) == 1
 
 
 async def test_s2_10_a_killed_or_repeated_delivery_of_a_merge_leaves_the_same(

@@ -9,6 +9,7 @@ from lightwell.domain.ids import DocumentId, GlobalRef, ProjectId
 from lightwell.domain.links import SYMMETRIC
 from lightwell.records import item_fetches
 from lightwell.records.database import Connection
+from lightwell.records.graph import merged_corrections
 
 # A survivor that was itself merged before stands for what it was merged into.
 _SURVIVORS = """
@@ -123,13 +124,12 @@ async def store(
     source: SourceId,
     merged: Mapping[GlobalRef, GlobalRef],
 ) -> list[DocumentId]:
-    """Store what was merged into what, move people's decisions along, and return the documents to publish anew.
+    """Store what was merged into what, move people's decisions and corrections along, and return the documents to publish anew.
 
     It is called before the former items are removed, since their names are theirs. What is stored already changes nothing.
     """
     final = await find_survivors(connection, project_id, merged.values())
-    pairs = {former: final.get(new, new) for former, new in merged.items()}
-    pairs = {former: survivor for former, survivor in pairs.items() if former != survivor}
+    pairs = follow_chains({former: final.get(new, new) for former, new in merged.items()})
     if not pairs:
         return []
     stored = await connection.execute(_STORE, {**_pairs(project_id, pairs), "source": source})
@@ -142,7 +142,21 @@ async def store(
         _MOVE_DECISIONS,
         {**_pairs(project_id, new), "symmetric": [each.value for each in SYMMETRIC]},
     )
+    await merged_corrections.move(connection, project_id, new)
     return await _list_naming(connection, project_id, [*new, *new.values()])
+
+
+def follow_chains(merged: Mapping[GlobalRef, GlobalRef]) -> dict[GlobalRef, GlobalRef]:
+    """Return each former item with the item at the end of its chain of merges, without items that lead back to themselves."""
+    ends: dict[GlobalRef, GlobalRef] = {}
+    for former, survivor in merged.items():
+        passed = {former}
+        while survivor in merged and survivor not in passed:
+            passed.add(survivor)
+            survivor = merged[survivor]
+        if survivor not in passed:
+            ends[former] = survivor
+    return ends
 
 
 async def separate(

@@ -1,0 +1,104 @@
+"""What people corrected by hand, moved from items that a business system merged into others to the survivors."""
+
+from collections.abc import Mapping
+
+from lightwell.domain.ids import EntityId, GlobalRef, ProjectId
+from lightwell.records.database import Connection
+from lightwell.records.graph import resolution
+from lightwell.records.graph.profiles import refresh_all
+from lightwell.records.locks import PUBLISHING_LOCK
+
+_MERGED = """
+SELECT entity_key(%(project_id)s, given.former), entity_key(%(project_id)s, given.survivor)
+FROM unnest(%(former)s::text[], %(survivors)s::text[]) AS given (former, survivor)
+JOIN entities AS entity ON entity.project_id = %(project_id)s AND entity.entity_ref = given.former
+ORDER BY 1
+"""
+
+# A survivor that no document names yet is delivered with the same page, or fetched.
+_SURVIVORS = """
+INSERT INTO entities (entity_id, project_id, entity_ref, normalized_name)
+SELECT DISTINCT entity_key(%(project_id)s, given.survivor), %(project_id)s::uuid, given.survivor, lower(given.survivor)
+FROM unnest(%(survivors)s::text[]) AS given (survivor) ORDER BY 1
+ON CONFLICT (project_id, entity_ref) DO NOTHING
+"""
+
+# Each field that both have is that of the later edit. A name that a person gave the former item is not the survivor's. Nor
+# does an edit keep what the former item was called, where its class knows the survivor.
+_MOVE_EDITS = """
+WITH merged AS (
+    SELECT * FROM unnest(%(former_ids)s::uuid[], %(survivor_ids)s::uuid[]) AS given (former, survivor)
+), taken AS (
+    DELETE FROM entity_edits USING merged WHERE named_as = merged.former RETURNING merged.survivor, entity_edits.*
+), latest AS (
+    SELECT DISTINCT ON (survivor, class_id) * FROM taken ORDER BY survivor, class_id, said_at DESC, named_as
+)
+INSERT INTO entity_edits AS edit (
+    named_as, class_id, entity_kind, description, source_ids, known_name, known_kind, normalized_name, said_by, said_at)
+SELECT latest.survivor, latest.class_id, latest.entity_kind, latest.description, latest.source_ids,
+       coalesce(profile.display_name, latest.known_name), coalesce(profile.entity_kind, latest.known_kind),
+       CASE WHEN profile.subject_id IS NULL THEN latest.normalized_name ELSE entity.normalized_name END,
+       latest.said_by, latest.said_at
+FROM latest JOIN entities AS entity ON entity.entity_id = latest.survivor
+LEFT JOIN profiles AS profile ON profile.subject_id = latest.survivor AND profile.class_id = latest.class_id
+WHERE coalesce(latest.entity_kind, latest.description) IS NOT NULL OR latest.source_ids IS NOT NULL OR profile.subject_id IS NULL
+ON CONFLICT (named_as, class_id) DO UPDATE
+SET entity_kind = CASE WHEN excluded.said_at > edit.said_at THEN coalesce(excluded.entity_kind, edit.entity_kind)
+                       ELSE coalesce(edit.entity_kind, excluded.entity_kind) END,
+    description = CASE WHEN excluded.said_at > edit.said_at THEN coalesce(excluded.description, edit.description)
+                       ELSE coalesce(edit.description, excluded.description) END,
+    source_ids = CASE WHEN excluded.said_at > edit.said_at THEN coalesce(excluded.source_ids, edit.source_ids)
+                      ELSE coalesce(edit.source_ids, excluded.source_ids) END,
+    said_by = CASE WHEN excluded.said_at > edit.said_at THEN excluded.said_by ELSE edit.said_by END,
+    said_at = greatest(excluded.said_at, edit.said_at)
+"""
+
+# A merge by hand of the two is the system's own now; one of the former item with others is one of the survivor.
+_MOVE_SOURCES = """
+WITH merged AS (
+    SELECT * FROM unnest(%(former_ids)s::uuid[], %(survivor_ids)s::uuid[]) AS given (former, survivor)
+), taken AS (
+    DELETE FROM merged_entities AS source USING merged, entity_merges AS merge
+    WHERE merge.merge_id = source.merge_id AND source.undone_at IS NULL
+      AND (source.source_id = merged.former OR source.source_id = merged.survivor AND merge.target_id = merged.former)
+    RETURNING source.*, merged.former, merged.survivor, merge.target_id
+)
+INSERT INTO merged_entities (merge_id, source_id, place, source_classes)
+SELECT merge_id, survivor, min(place), array_agg(DISTINCT class_id)
+FROM taken CROSS JOIN LATERAL unnest(source_classes) AS class_id
+WHERE source_id = former AND target_id <> survivor
+GROUP BY merge_id, survivor
+ON CONFLICT (merge_id, source_id) DO NOTHING
+"""
+
+_MOVE_TARGETS = """
+UPDATE entity_merges AS merge SET target_id = merged.survivor
+FROM unnest(%(former_ids)s::uuid[], %(survivor_ids)s::uuid[]) AS merged (former, survivor)
+WHERE merge.target_id = merged.former
+"""
+
+_DROP_SUMMARIES = "DELETE FROM merge_summaries WHERE members && %(former_ids)s::uuid[]"
+
+
+async def move(
+    connection: Connection, project_id: ProjectId, merged: Mapping[GlobalRef, GlobalRef]
+) -> None:
+    """Move edits and merges by hand from the former items to their survivors, and refresh what they describe.
+
+    Relations that people added to a former item, and parts that they split from it, stay where they are.
+    """
+    keys: dict[str, object] = {
+        "project_id": project_id,
+        "former": list(merged),
+        "survivors": list(merged.values()),
+    }
+    rows = await (await connection.execute(_MERGED, keys)).fetchall()
+    if not rows:
+        return
+    keys |= {"former_ids": [row[0] for row in rows], "survivor_ids": [row[1] for row in rows]}
+    await connection.execute(PUBLISHING_LOCK, keys)
+    for statement in (_SURVIVORS, _MOVE_EDITS, _MOVE_SOURCES, _MOVE_TARGETS, _DROP_SUMMARIES):
+        await connection.execute(statement, keys)
+    touched = sorted({EntityId(each) for row in rows for each in row})
+    await resolution.resolve(connection, project_id, touched)
+    await refresh_all(connection, project_id)
