@@ -38,7 +38,7 @@ class Site:
 
     async def sync(self, *, is_full: bool = True, with_sweep: bool = False) -> SyncReport:
         request = SyncRequest(is_full=is_full, with_sweep=with_sweep)
-        report = await sync_source(self.project.database, self.source.id, self._open, request)
+        report = await sync_source(self.project.database, self.source.id, self.connect, request)
         assert report is not None
         await self.project.kb.finish_jobs()
         return report
@@ -47,7 +47,7 @@ class Site:
         """Take a webhook as the server does: what it names is fetched at the next sync, which need not be due."""
         headers, body = self.server.sign_webhook(type, self.world[name], sent_at=NOW)
         webhook = Webhook(headers=headers, body=body, received_at=NOW)
-        await take_webhook(self.project.database, self._open, self.source.id, webhook)
+        await take_webhook(self.project.database, self.connect, self.source.id, webhook)
         await self.sync(is_full=False)
 
     async def reader(self, person: str) -> Reader:
@@ -66,7 +66,7 @@ class Site:
         return {each.chunk.title for each in found.evidence}
 
     @asynccontextmanager
-    async def _open(self, source: Source) -> AsyncGenerator[LinearSource]:
+    async def connect(self, source: Source) -> AsyncGenerator[LinearSource]:
         assert source.system == "linear"
         async with connected(self.server) as opened:
             yield opened
@@ -163,6 +163,26 @@ async def test_an_edit_that_a_webhook_names_is_there_after_one_fetch(site: Site)
         await site.reader("ada"), f"linear:comment:{site.world['comment']}"
     )
     assert "It only happens behind the corporate proxy." in text
+
+
+async def test_s2_5_webhooks_repeated_and_in_another_order_give_the_last_version_once(
+    site: Site,
+) -> None:
+    comment, hooks = site.world["comment"], list[Webhook]()
+    for body in ("It is the proxy.", "It was the firewall."):
+        site.world.workspace.edit("Comment", comment, body=body)
+        headers, content = site.server.sign_webhook("Comment", comment, sent_at=NOW, body=body)
+        hooks.append(Webhook(headers=headers, body=content, received_at=NOW))
+    embedded: list[int] = []
+    for order in ((1, 0, 1), (0, 1, 0)):
+        for each in order:
+            database = site.project.database
+            await take_webhook(database, site.connect, site.source.id, hooks[each])
+        await site.sync(is_full=False)
+        text = await site.project.kb.text(await site.reader("ada"), f"linear:comment:{comment}")
+        assert "It was the firewall." in text
+        embedded.append(len(site.project.embedder.texts))
+    assert embedded[0] == embedded[1]
 
 
 async def test_what_is_trashed_or_deleted_is_gone_with_what_belongs_to_it(site: Site) -> None:

@@ -17,6 +17,7 @@ from lightwell.domain.item_structure import LinkType
 from lightwell.domain.links import LinkFilter, LinkStatus
 from lightwell.ingest import item_pages
 from lightwell.ingest.item_sync import SyncReport, SyncRequest, sync_source
+from lightwell.ingest.webhooks import Webhook, take_webhook
 from lightwell.knowledge_base.directory import Directory
 from lightwell.records import item_fetches, sources
 from lightwell.source_ports import ItemSource
@@ -333,6 +334,96 @@ async def test_a_damaged_cursor_is_reported(project: Project, system: str) -> No
         with pytest.raises(Exception, match="cursor of the source is damaged"):
             async for _ in source.pull(source.streams[1], '{"page": "no"'):
                 pass
+
+
+@dataclass(frozen=True)
+class Edits:
+    """Two edits of one item of a system, each with its webhook; `ref` is the item's, `last` what it says afterwards."""
+
+    connect: Callable[[], AbstractAsyncContextManager[ItemSource]]
+    ref: str
+    last: str
+    now: datetime
+    make: Callable[[], list[Delivery]]
+
+
+def attio_edits() -> Edits:
+    halden = Halden()
+    attio = halden.attio
+
+    def make() -> list[Delivery]:
+        hooks: list[Delivery] = []
+        for stage in ("Won", "Lost"):
+            attio.change_record(halden.deal, {"stage": stage})
+            hooks.append(attio.webhook(attio.event("record.updated", attio.records[halden.deal])))
+        return hooks
+
+    ref = f"attio:deal:{halden.deal}"
+    return Edits(lambda: attio_world.opened(attio), ref, "Deal stage: Lost", attio_world.NOW, make)
+
+
+def chatwoot_edits() -> Edits:
+    support = Support()
+    chatwoot = support.chatwoot
+
+    def make() -> list[Delivery]:
+        hooks: list[Delivery] = []
+        for text in ("It works again.", "It is down again."):
+            chatwoot.edit_message(support.first, content=text)
+            hooks.append(chatwoot.webhook("message_updated", support.first))
+        return hooks
+
+    return Edits(
+        lambda: chatwoot_world.opened(support),
+        "chatwoot:conversation:1-1",
+        "It is down again.",
+        support.now,
+        make,
+    )
+
+
+def github_edits() -> Edits:
+    forge = Forge()
+
+    def make() -> list[Delivery]:
+        hooks: list[Delivery] = []
+        for state in ("closed", "open"):
+            forge.github.change_issue(forge.tarn, forge.issue, state=state, title=f"It is {state}")
+            number = {"number": forge.issue}
+            hooks.append(forge.github.webhook("issues", forge.tarn, issue=number))
+        return hooks
+
+    ref = f"github:issue:{forge.tarn.row['id']}-{forge.issue}"
+    return Edits(
+        lambda: github_world.opened(forge.github),
+        ref,
+        "Title: It is open\nStatus: open",
+        forge.github.now,
+        make,
+    )
+
+
+@pytest.mark.parametrize("edit", [attio_edits, chatwoot_edits, github_edits])
+async def test_s2_5_webhooks_repeated_and_in_another_order_give_the_last_version_once(
+    project: Project, edit: Callable[[], Edits]
+) -> None:
+    edits = edit()
+    site = await make_site(project, edits.ref.partition(":")[0], edits.connect)
+    first, second = edits.make()
+
+    async def take(*deliveries: Delivery) -> None:
+        for headers, body in deliveries:
+            webhook = Webhook(headers=headers, body=body, received_at=edits.now)
+            await take_webhook(project.database, lambda _: edits.connect(), site.source.id, webhook)
+        await site.sync(is_full=False)
+
+    await take(second, first, second)
+    assert edits.last in await site.text("ada", edits.ref)
+    before = await jobs_and_embeddings(site)
+    await take(first, second, first)
+    assert await jobs_and_embeddings(site) == before
+    counted = "SELECT webhooks_taken, webhooks_repeated FROM sources"
+    assert await project.database.rows(counted, {}) == [(2, 4)]
 
 
 async def _links_of(site: Site, name: str) -> set[tuple[str, str]]:
