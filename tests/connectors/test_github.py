@@ -1,22 +1,25 @@
 """GitHub's connector against the stand-in for GitHub."""
 
 import random
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Generator
 from datetime import UTC, datetime
 
 import httpx
 import pytest
 import stamina
 
+from lightwell.connectors.api_client import ApiClient
 from lightwell.connectors.github import open_github
-from lightwell.connectors.github.api import wait_asked
+from lightwell.connectors.github.api import GithubApi, wait_asked
 from lightwell.connectors.github.documents import PART_POSTS
+from lightwell.connectors.github.files import FileReader
+from lightwell.connectors.github.models import Repository
 from lightwell.domain.errors import Invalid, Refused, SourceFailed
 from lightwell.domain.ids import GlobalRef
 from lightwell.domain.item_structure import LinkType
 from lightwell.testing.connector_contract import Genuine, check_connector
 from lightwell.testing.github.server import make_github_app
-from lightwell.testing.github.state import SECRET, TOKEN, WEB
+from lightwell.testing.github.state import API, SECRET, TOKEN, WEB
 from tests.connectors.pulling import Shelf
 from tests.github_world import Forge, opened
 
@@ -246,6 +249,36 @@ async def test_limits_in_all_forms_are_waited_for(
         async with opened(forge.github) as source:
             await shelf.sync(source)
         assert shelf.documents
+
+
+@pytest.mark.parametrize(
+    "broken", ["a page for ever", "a tree in itself", "a move to nowhere", "a limit until never"]
+)
+async def test_a_broken_server_ends_a_call_with_a_message(
+    broken: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lightwell.connectors.github.api._MAX_PAGES", 3)
+    tree = {"path": "again", "type": "tree", "mode": "040000", "sha": "a" * 40}
+    never = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "9" * 5_000}
+    answers = {
+        "a page for ever": httpx.Response(200, json=[{"id": 1}] * 100),
+        "a tree in itself": httpx.Response(
+            200, json={"sha": "a" * 40, "tree": [tree], "truncated": True}
+        ),
+        "a move to nowhere": httpx.Response(301, headers={"location": "http://[::1"}),
+        "a limit until never": httpx.Response(403, headers=never, text="rate limit"),
+    }
+    transport = httpx.MockTransport(lambda request: answers[broken])
+    async with httpx.AsyncClient(transport=transport, base_url=API) as client:
+        api = GithubApi(ApiClient(name="GitHub", client=client, wait_asked=wait_asked))
+        files = FileReader(api, Repository.model_validate(Forge().tarn.row))
+        calls: dict[str, Callable[[], Awaitable[object]]] = {
+            "a page for ever": lambda: api.list_allowed("/rows"),
+            "a tree in itself": lambda: files.read_tree("a" * 40),
+        }
+        call = calls.get(broken, lambda: api.find_moved("/repos/halden/tarn"))
+        with pytest.raises(SourceFailed):
+            await call()
 
 
 async def test_a_refusal_that_is_no_limit_ends_the_sync() -> None:

@@ -47,6 +47,8 @@ def points(*chunks: Chunk) -> list[str]:
             "Training: Status: open Deadline: 2026-06-30",
         ),
         ("Deal: Nordwind Energie\nDeal stage: Qualified", "Training: Deal stage: Qualified"),
+        ("Nordwind Energie\nStatus: not resolved", "Training: Status: not resolved"),
+        ("Nordwind Energie\nStatus: To be done", "Training: Status: To be done"),
         (
             "Status: In Progress\n\nNordwind Energie gets new sensors by 12 June 2026. It rains.",
             "Training: Nordwind Energie gets new sensors by 12 June 2026.",

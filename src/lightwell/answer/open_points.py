@@ -29,11 +29,11 @@ _STATE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _OVER = re.compile(
-    r"\b(?:closed|resolved|done|completed?|cancell?ed|duplicate|archived|won|lost|rejected|shipped|released|fixed|active|inactive"
+    r"(?<!\bnot )(?<!\bto be )(?<!\bnicht )(?<!\bpas )\b(?:closed|resolved|done|completed?|cancell?ed|duplicate|archived|won|lost|rejected|shipped|released|fixed|active|inactive"
     r"|erledigt|geschlossen|abgeschlossen|terminée?|fermée?)\b",
     re.IGNORECASE,
 )
-"""States of items with which nothing is left to do; `active` is the state of a customer, not of work."""
+"""States of items with which nothing is left to do, unless negated; `active` is the state of a customer, not of work."""
 
 
 def open_points(retrieval: Retrieval) -> list[SupportedSentence]:

@@ -16,8 +16,12 @@ from lightwell.domain.errors import SourceFailed
 BASE_URL = "https://api.github.com"
 HEADERS = {"accept": "application/vnd.github+json", "x-github-api-version": "2022-11-28"}
 PAGE_ROWS = 100
+_MAX_PAGES = 1_000
+"""GitHub ends listings far earlier; a server that repeats one page for ever must not hold a sync."""
+
 _RAW = {"accept": "application/vnd.github.raw+json"}
 _SECONDARY_WAIT_SECONDS = 60.0
+_MAX_DIGITS = 16
 _LIMITED = (HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS)
 _GONE = (
     HTTPStatus.NOT_FOUND,
@@ -82,7 +86,7 @@ class GithubApi:
         """Return the answer for a repository, also where it was renamed: GitHub leads from the old name to the new one."""
         response = await self._send(path, None, {})
         if response.status_code == HTTPStatus.MOVED_PERMANENTLY:
-            target = response.request.url.join(response.headers.get("location", ""))
+            target = _join(response.request.url, response.headers.get("location", ""))
             if target.netloc != response.request.url.netloc or target.scheme != response.url.scheme:
                 raise SourceFailed(f"GitHub leads from {path} to another server")
             response = await self._send(str(target), None, {})
@@ -90,8 +94,7 @@ class GithubApi:
 
     async def list_all(self, path: str, params: Params | None = None) -> AsyncIterator[list[Json]]:
         """Yield the pages of a listing; nothing where it does not exist."""
-        page = 1
-        while True:
+        for page in range(1, _MAX_PAGES + 1):
             asked = {**(params or {}), "per_page": PAGE_ROWS, "page": page}
             answer = await self.get(path, asked)
             if answer is None:
@@ -99,13 +102,12 @@ class GithubApi:
             yield answer.rows
             if len(answer.rows) < PAGE_ROWS:
                 return
-            page += 1
+        raise _endless(path)
 
     async def list_allowed(self, path: str) -> list[Json] | None:
         """Return all rows of a short listing, None where the token may not ask for it."""
         rows: list[Json] = []
-        while True:
-            page = len(rows) // PAGE_ROWS + 1
+        for page in range(1, _MAX_PAGES + 1):
             response = await self._send(path, {"per_page": PAGE_ROWS, "page": page}, {})
             if response.status_code in (*_GONE, HTTPStatus.FORBIDDEN):
                 return None
@@ -113,6 +115,7 @@ class GithubApi:
             rows += found
             if len(found) < PAGE_ROWS:
                 return rows
+        raise _endless(path)
 
     async def _send(
         self, path: str, params: Params | None, headers: Mapping[str, str]
@@ -145,12 +148,27 @@ def wait_asked(response: httpx.Response) -> float | None:
     if (seconds := retry_after(response)) is not None:
         return seconds
     reset = response.headers.get("x-ratelimit-reset", "")
-    if response.headers.get("x-ratelimit-remaining") == "0" and reset.isdecimal():
+    if (
+        response.headers.get("x-ratelimit-remaining") == "0"
+        and reset.isdecimal()
+        and len(reset) < _MAX_DIGITS
+    ):
         return max(1.0, int(reset) - server_time(response).timestamp())
     is_limit = response.status_code == HTTPStatus.TOO_MANY_REQUESTS
     if is_limit or b"rate limit" in response.content[:2_000].lower():
         return _SECONDARY_WAIT_SECONDS
     return None
+
+
+def _endless(path: str) -> SourceFailed:
+    return SourceFailed(f"GitHub lists more than {_MAX_PAGES:,} pages at {path}")
+
+
+def _join(url: httpx.URL, location: str) -> httpx.URL:
+    try:
+        return url.join(location)
+    except httpx.InvalidURL as error:
+        raise SourceFailed(f"GitHub leads from {url.path} to no address") from error
 
 
 def _read(response: httpx.Response) -> Answer:

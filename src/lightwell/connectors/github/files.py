@@ -9,12 +9,16 @@ from lightwell.connectors.github.documents import make_file
 from lightwell.connectors.github.models import Branch, Repository, Tree, TreeEntry
 from lightwell.connectors.github.reading import Result, size_of
 from lightwell.connectors.github.structure import file_ref
+from lightwell.domain.errors import SourceFailed
 from lightwell.domain.source_items import UnreadableItem
 
 _SUFFIXES = (".md", ".markdown")
 _REGULAR = ("100644", "100755")
 _FOLDER = "tree"
 _MAX_FILE_BYTES = 2 * 1000**2
+_MAX_DEPTH = 100
+"""Folders in each other; a tree that holds itself would be read for ever."""
+
 _PAGE_FILES, _PAGE_BYTES = 50, 8 * 1000**2
 
 Entries = Mapping[str, TreeEntry]
@@ -89,6 +93,10 @@ class FileReader:
         """Return the Markdown files below a folder; none for "", or for a folder that GitHub no longer keeps."""
         if not sha:
             return {}
+        if folder.count("/") > _MAX_DEPTH:
+            raise SourceFailed(
+                f"The folders of {self.repository.full_name} lie too deep in each other"
+            )
         path = path_of(self.repository.full_name, "git", "trees", sha)
         answer = await self.api.get(path, {"recursive": 1})
         if answer is None:
