@@ -15,6 +15,7 @@ from lightwell.connectors.source_options import check_options, parse_flag
 from lightwell.domain.errors import Invalid
 
 _OPTIONS = ("repositories", "base_url", "skip_profiles")
+_NAME = re.compile(NAME_PATTERN)
 _MAX_REPOSITORIES = 100
 
 
@@ -54,7 +55,7 @@ def parse_options(options: Mapping[str, str]) -> GithubOptions:
     if len(names) > _MAX_REPOSITORIES:
         raise Invalid(f"A source of GitHub has at most {_MAX_REPOSITORIES} repositories")
     for name in names:
-        if not re.fullmatch(NAME_PATTERN, name):
+        if not _NAME.fullmatch(name):
             raise Invalid(f"{name!r} is not a repository; write owner/name")
     return GithubOptions(
         repositories=tuple(dict.fromkeys(names)),
