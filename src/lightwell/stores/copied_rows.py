@@ -1,10 +1,10 @@
-"""What the graph stores are given of a batch: rows for their `UNWIND`, the same for each."""
+"""What all graph stores are given, rows for their `UNWIND`, and the values of what they return."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from lightwell.graph_ports import CopiedChunk
+from lightwell.graph_ports import CopiedChunk, GraphScope, SharedEntity, Subgraph
 
 Row = Mapping[str, object]
 """One row of a statement's parameter."""
@@ -44,6 +44,32 @@ def make_rows(chunks: Sequence[CopiedChunk]) -> BatchRows:
         entities=[{"id": one, "name": names[one]} for one in sorted(names)],
         mentions=mentions,
         relations=relations,
+    )
+
+
+def make_shared_rows(entities: Sequence[SharedEntity]) -> list[Row]:
+    """Return a row for each shared entity."""
+    return [
+        {"entity": str(each.entity), "root": str(each.root), "share": each.share}
+        for each in entities
+    ]
+
+
+def make_subgraph(
+    scope: GraphScope,
+    mentions: Iterable[tuple[str, Sequence[str]]],
+    relations: Iterable[tuple[str, str, float]],
+) -> Subgraph:
+    """Return the subgraph of these rows: each chunk with its entities, and source, target and weight of each relation."""
+    roots = {str(one): root.bytes for one, root in scope.roots.items()}
+    return Subgraph(
+        mentions={
+            id_bytes(chunk): b"".join(roots.get(each) or id_bytes(each) for each in entities)
+            for chunk, entities in mentions
+        },
+        relations=[
+            (id_bytes(source), id_bytes(target), weight) for source, target, weight in relations
+        ],
     )
 
 

@@ -31,6 +31,7 @@ from lightwell.connectors.attio.workspace import (
     RecordKey,
     Workspace,
 )
+from lightwell.connectors.row_results import make_unreadable
 from lightwell.domain.ids import GlobalRef, global_ref
 from lightwell.domain.source_items import SourceItem, UnreadableItem
 
@@ -225,11 +226,7 @@ def _parse_rows(
         try:
             values.append((model.model_validate(row), row))
         except ValidationError as error:
-            fields = sorted({".".join(map(str, each["loc"][:2])) for each in error.errors()})
-            message = f"Attio sent it in a form that is not known: {', '.join(fields)}"
-            unreadable.append(
-                UnreadableItem(ref=ref_of(row), reason="unknown_form", message=message)
-            )
+            unreadable.append(make_unreadable("Attio", ref_of(row), error))
     return _Parsed(values, tuple(unreadable))
 
 

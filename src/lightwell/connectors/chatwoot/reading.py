@@ -22,13 +22,11 @@ from lightwell.connectors.chatwoot.models import (
     Portal,
 )
 from lightwell.connectors.chatwoot.records import make_article, make_company, make_contact
+from lightwell.connectors.row_results import Result, make_unreadable
 from lightwell.domain.ids import GlobalRef, global_ref
-from lightwell.domain.source_items import ItemPage, SourceItem, UnreadableItem
+from lightwell.domain.source_items import SourceItem
 
 _AT_ONCE = 4
-
-Result = SourceItem | UnreadableItem | GlobalRef
-"""What became of a row: an item, a reason why not, or the reference of what is gone."""
 
 T = TypeVar("T")
 
@@ -49,7 +47,7 @@ class RowReader:
             rows = await self.account.api.messages(conversation.id)
             messages = tuple((Message.model_validate(each), each) for each in rows or ())
         except ValidationError as error:
-            return _unreadable(ref, error)
+            return make_unreadable("Chatwoot", ref, error)
         if rows is None:
             return ref
         thread = Thread(
@@ -64,7 +62,7 @@ class RowReader:
         try:
             contact = Contact.model_validate(row)
         except ValidationError as error:
-            return _unreadable(ref, error)
+            return make_unreadable("Chatwoot", ref, error)
         answer = await self.account.api.get_optional(f"contacts/{contact.id}/notes")
         notes = [parse(ContactNote, each) for each in answer.rows] if answer else []
         return make_contact(self.account, contact, row, notes)
@@ -73,7 +71,7 @@ class RowReader:
         try:
             return make_company(self.account, Company.model_validate(row), row)
         except ValidationError as error:
-            return _unreadable(self._ref("company", str(row.get("id"))), error)
+            return make_unreadable("Chatwoot", self._ref("company", str(row.get("id"))), error)
 
     async def article(self, portal: Portal, row: Json) -> Result:
         """Return a published article; one that is not published is gone."""
@@ -81,7 +79,7 @@ class RowReader:
         try:
             article = Article.model_validate(row)
         except ValidationError as error:
-            return _unreadable(ref, error)
+            return make_unreadable("Chatwoot", ref, error)
         return make_article(self.account, portal, article, row) if article.is_published else ref
 
     async def at_once(
@@ -99,18 +97,3 @@ class RowReader:
 
     def _ref(self, kind: str, source_id: str) -> GlobalRef:
         return global_ref(SYSTEM, kind, source_id)
-
-
-def make_page(results: Sequence[Result], cursor: str) -> ItemPage:
-    return ItemPage(
-        items=tuple(each for each in results if isinstance(each, SourceItem)),
-        cursor=cursor,
-        removed=tuple(each for each in results if isinstance(each, str)),
-        unreadable=tuple(each for each in results if isinstance(each, UnreadableItem)),
-    )
-
-
-def _unreadable(ref: GlobalRef, error: ValidationError) -> UnreadableItem:
-    fields = sorted({".".join(map(str, each["loc"][:2])) for each in error.errors()})
-    message = f"Chatwoot sent it in a form that is not known: {', '.join(fields)}"
-    return UnreadableItem(ref=ref, reason="unknown_form", message=message)

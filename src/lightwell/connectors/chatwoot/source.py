@@ -14,8 +14,9 @@ from lightwell.connectors.chatwoot.api import Answer, ChatwootApi, list_in, pars
 from lightwell.connectors.chatwoot.cursors import StreamCursor, parse_cursor
 from lightwell.connectors.chatwoot.files import ReadFile
 from lightwell.connectors.chatwoot.models import Json, Portal
-from lightwell.connectors.chatwoot.reading import Result, RowReader, make_page
+from lightwell.connectors.chatwoot.reading import RowReader
 from lightwell.connectors.chatwoot.webhooks import WebhookCheck, read_webhook
+from lightwell.connectors.row_results import Result, make_page
 from lightwell.domain.ids import GlobalRef, global_ref
 from lightwell.domain.source_items import (
     ItemPage,

@@ -7,8 +7,9 @@ from lightwell.connectors.github.api import GithubApi, Unchanged, parse, path_of
 from lightwell.connectors.github.cursors import FilePosition
 from lightwell.connectors.github.documents import make_file
 from lightwell.connectors.github.models import Branch, Repository, Tree, TreeEntry
-from lightwell.connectors.github.reading import Result, size_of
+from lightwell.connectors.github.reading import size_of
 from lightwell.connectors.github.structure import file_ref
+from lightwell.connectors.row_results import Result
 from lightwell.domain.errors import SourceFailed
 from lightwell.domain.source_items import UnreadableItem
 

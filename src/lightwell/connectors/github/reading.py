@@ -24,14 +24,12 @@ from lightwell.connectors.github.models import (
     Wire,
 )
 from lightwell.connectors.github.structure import SYSTEM, Repositories, issue_ref
+from lightwell.connectors.row_results import Result, make_unreadable
 from lightwell.domain.ids import GlobalRef, global_ref
-from lightwell.domain.source_items import ItemPage, SourceItem, UnreadableItem
+from lightwell.domain.source_items import SourceItem, UnreadableItem
 
 _MAX_POSTS = 2_000
 """The rest of a longer thread is not read: an item is held in memory as a whole."""
-
-Result = SourceItem | UnreadableItem | GlobalRef
-"""What became of a row: an item, a reason why not, or the reference of what is gone."""
 
 T = TypeVar("T", bound=Wire)
 
@@ -57,7 +55,7 @@ class IssueReader:
             issue = Issue.model_validate(row)
             posts = await self._posts(repository, issue)
         except ValidationError as error:
-            return unreadable(ref, error)
+            return make_unreadable("GitHub", ref, error)
         thread = Thread(repository=repository, issue=issue, raw=row, posts=posts)
         return make_thread(thread, self.repositories)
 
@@ -117,21 +115,6 @@ def missing_ref(name: str) -> GlobalRef:
 def _missing(name: str) -> UnreadableItem:
     message = f"GitHub has no repository {name}, or the token does not see it"
     return UnreadableItem(ref=missing_ref(name), reason="not_found", message=message)
-
-
-def unreadable(ref: GlobalRef, error: ValidationError) -> UnreadableItem:
-    fields = sorted({".".join(map(str, each["loc"][:2])) for each in error.errors()})
-    message = f"GitHub sent it in a form that is not known: {', '.join(fields)}"
-    return UnreadableItem(ref=ref, reason="unknown_form", message=message)
-
-
-def make_page(results: Sequence[Result], cursor: str) -> ItemPage:
-    return ItemPage(
-        items=tuple(each for each in results if isinstance(each, SourceItem)),
-        cursor=cursor,
-        removed=tuple(each for each in results if isinstance(each, str)),
-        unreadable=tuple(each for each in results if isinstance(each, UnreadableItem)),
-    )
 
 
 def size_of(result: Result) -> int:

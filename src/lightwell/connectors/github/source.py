@@ -12,9 +12,7 @@ from lightwell.connectors.github.files import Entries, FileReader
 from lightwell.connectors.github.models import Json, Repository
 from lightwell.connectors.github.reading import (
     IssueReader,
-    Result,
     load_repositories,
-    make_page,
     missing_ref,
     read_repositories,
     size_of,
@@ -26,6 +24,7 @@ from lightwell.connectors.github.structure import (
     repository_ref,
 )
 from lightwell.connectors.github.webhooks import read_webhook
+from lightwell.connectors.row_results import Result, make_page
 from lightwell.domain.ids import GlobalRef, global_ref
 from lightwell.domain.source_items import ItemPage, SourceDirectory, WebhookHint
 

@@ -36,6 +36,12 @@ if TYPE_CHECKING:
     from lightwell.ingest.context import Outcome
 
 
+Title = Annotated[str, typer.Option("--title", help="The title; overrides the document's own.")]
+Topic = Annotated[
+    str, typer.Option("--topic", metavar="TOPIC", help="The topic tag of the document.")
+]
+
+
 class _GivenChunk(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -87,9 +93,7 @@ def add_document(  # noqa: PLR0913 - the options of a command are its arguments
         list[str] | None,
         typer.Option("--acl", metavar="TAG", help="Access tags, if the file names none."),
     ] = None,
-    title: Annotated[
-        str, typer.Option("--title", help="The title; overrides the document's own.")
-    ] = "",
+    title: Title = "",
     file_format: Annotated[
         Format | None, typer.Option("--format", help="The format; overrides the file name.")
     ] = None,
@@ -97,9 +101,7 @@ def add_document(  # noqa: PLR0913 - the options of a command are its arguments
         list[str] | None,
         typer.Option("--metadata", metavar="KEY=VALUE", help="Additional metadata."),
     ] = None,
-    topic: Annotated[
-        str, typer.Option("--topic", metavar="TOPIC", help="The topic tag of the document.")
-    ] = "",
+    topic: Topic = "",
     no_wait: NoWait = False,
     server: Server = None,
 ) -> Work:
@@ -133,15 +135,11 @@ async def fetch_document(  # noqa: PLR0913 - the options of a command are its ar
     acl: Annotated[
         list[str] | None, typer.Option("--acl", metavar="TAG", help="Access tags.")
     ] = None,
-    title: Annotated[
-        str, typer.Option("--title", help="The title; overrides the document's own.")
-    ] = "",
+    title: Title = "",
     file_format: Annotated[
         Format | None, typer.Option("--format", help="The format; overrides what the URL says.")
     ] = None,
-    topic: Annotated[
-        str, typer.Option("--topic", metavar="TOPIC", help="The topic tag of the document.")
-    ] = "",
+    topic: Topic = "",
     no_wait: NoWait = False,
     server: Server = None,
 ) -> Report:

@@ -15,7 +15,13 @@ from lightwell.domain.errors import GraphFailed, Invalid
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
 from lightwell.graph_ports import GraphBatch, GraphScope, SharedEntity, Subgraph
 from lightwell.stores.age import cypher
-from lightwell.stores.copied_rows import Row, id_bytes, id_texts, make_rows
+from lightwell.stores.copied_rows import (
+    Row,
+    id_texts,
+    make_rows,
+    make_shared_rows,
+    make_subgraph,
+)
 
 _CONNECT_SECONDS = 2
 _WRITE_SECONDS = 120.0
@@ -115,11 +121,8 @@ class AgeGraph:
     async def sharing(
         self, scope: GraphScope, entities: Sequence[SharedEntity], limit: int
     ) -> list[ChunkId]:
-        shared = [
-            {"entity": str(each.entity), "root": str(each.root), "share": each.share}
-            for each in entities
-        ]
-        return await self._chunks(cypher.SHARING, scope, {"shared": shared, "limit": limit})
+        facts = {"shared": make_shared_rows(entities), "limit": limit}
+        return await self._chunks(cypher.SHARING, scope, facts)
 
     async def subgraph(
         self, scope: GraphScope, chunks: Sequence[ChunkId], above: float
@@ -129,19 +132,16 @@ class AgeGraph:
             self._read(cypher.SUBGRAPH_MENTIONS, 2, scope, facts),
             self._read(cypher.SUBGRAPH_RELATIONS, 3, scope, facts),
         )
-        roots = {str(one): root.bytes for one, root in scope.roots.items()}
-        return Subgraph(
-            mentions={
-                id_bytes(_text(chunk)): b"".join(
-                    roots.get(_text(each)) or id_bytes(_text(each))
-                    for each in cast("list[object]", entities)
-                )
+        return make_subgraph(
+            scope,
+            (
+                (_text(chunk), [_text(each) for each in cast("list[object]", entities)])
                 for chunk, entities in mentions
-            },
-            relations=[
-                (id_bytes(_text(source)), id_bytes(_text(target)), float(cast("float", weight)))
+            ),
+            (
+                (_text(source), _text(target), float(cast("float", weight)))
                 for source, target, weight in relations
-            ],
+            ),
         )
 
     async def _chunks(

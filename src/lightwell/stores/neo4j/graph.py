@@ -20,7 +20,13 @@ from lightwell.graph_ports import (
     SharedEntity,
     Subgraph,
 )
-from lightwell.stores.copied_rows import Row, id_bytes, id_texts, make_rows
+from lightwell.stores.copied_rows import (
+    Row,
+    id_texts,
+    make_rows,
+    make_shared_rows,
+    make_subgraph,
+)
 from lightwell.stores.neo4j import cypher
 
 _CONNECT_SECONDS = 2.0
@@ -122,11 +128,8 @@ class Neo4jGraph:
     async def sharing(
         self, scope: GraphScope, entities: Sequence[SharedEntity], limit: int
     ) -> list[ChunkId]:
-        shared = [
-            {"entity": str(each.entity), "root": str(each.root), "share": each.share}
-            for each in entities
-        ]
-        return await self._chunks(cypher.SHARING, scope, {"shared": shared, "limit": limit})
+        facts = {"shared": make_shared_rows(entities), "limit": limit}
+        return await self._chunks(cypher.SHARING, scope, facts)
 
     async def subgraph(
         self, scope: GraphScope, chunks: Sequence[ChunkId], above: float
@@ -136,16 +139,10 @@ class Neo4jGraph:
             self._read(cypher.SUBGRAPH_MENTIONS, scope, facts),
             self._read(cypher.SUBGRAPH_RELATIONS, scope, facts),
         )
-        roots = {str(one): root.bytes for one, root in scope.roots.items()}
-        return Subgraph(
-            mentions={
-                id_bytes(chunk): b"".join(roots.get(each) or id_bytes(each) for each in entities)
-                for chunk, entities in cast("list[tuple[str, list[str]]]", mentions)
-            },
-            relations=[
-                (id_bytes(source), id_bytes(target), weight)
-                for source, target, weight in cast("list[tuple[str, str, float]]", relations)
-            ],
+        return make_subgraph(
+            scope,
+            cast("list[tuple[str, list[str]]]", mentions),
+            cast("list[tuple[str, str, float]]", relations),
         )
 
     async def _chunks(
