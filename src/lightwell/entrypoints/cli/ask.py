@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 from uuid import UUID
 
@@ -156,7 +157,8 @@ async def _answer(options: AskOptions, who: Sequence[str] | None) -> Report:
     async with open_as(who, meter) as (kb, reader):
         began = time.perf_counter()
         answer = await kb.query(options.request, reader)
-        document = json_output.answer(answer, milliseconds=milliseconds_since(began))
+        took = milliseconds_since(began)
+    document = partial(json_output.answer, answer, milliseconds=took)
     return report_with_costs(meter, document, text_output.answer(answer))
 
 
@@ -169,7 +171,8 @@ async def _list_statements(options: AskOptions, who: Sequence[str] | None) -> Re
         listed = await kb.statements(
             options.text, reader, topic=options.topic, limit=options.limit, mode=options.mode
         )
-        document = json_output.statements(listed, milliseconds=milliseconds_since(began))
+        took = milliseconds_since(began)
+    document = partial(json_output.statements, listed, milliseconds=took)
     return report_with_costs(meter, document, text_output.statements(listed))
 
 

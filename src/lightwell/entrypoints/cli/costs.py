@@ -1,6 +1,6 @@
 """The cost of calls to models, as text and as JSON."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -112,12 +112,18 @@ def costs_of(meter: "Meter") -> Costs:
 
 
 def report_with_costs(
-    meter: "Meter", document: Mapping[str, object], text: RenderableType, code: Exit = Exit.FINE
+    meter: "Meter",
+    document: Mapping[str, object] | Callable[[], Mapping[str, object]],
+    text: RenderableType,
+    code: Exit = Exit.FINE,
 ) -> Report:
     """Return a report with the costs: as `usage` in JSON, as a last line in text."""
     paid = costs_of(meter)
+    plain = Report(document=document, text=text)
     return Report(
-        document={**document, "usage": paid.document()}, text=Group(text, *paid.lines()), code=code
+        document=lambda: {**plain.as_json(), "usage": paid.document()},
+        text=Group(text, *paid.lines()),
+        code=code,
     )
 
 

@@ -6,7 +6,7 @@ import json
 import logging
 import signal
 import sys
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 
 import typer
@@ -20,12 +20,19 @@ from lightwell.entrypoints.cli.errors import Exit, report_error
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A command's result, as JSON and as text; `printed` means that the command has printed it already."""
+    """A command's result, as JSON and as text; `printed` means that the command has printed it already.
 
-    document: Mapping[str, object]
+    `document` may be a function, which is called only where the JSON is wanted: to count tokens takes half a second.
+    """
+
+    document: Mapping[str, object] | Callable[[], Mapping[str, object]]
     text: RenderableType
     code: Exit = Exit.FINE
     printed: bool = False
+
+    def as_json(self) -> Mapping[str, object]:
+        """Return the document."""
+        return self.document() if callable(self.document) else self.document
 
 
 def run(
@@ -45,7 +52,7 @@ def run(
         raise typer.Exit(code)
     if as_json:
         is_utf8 = sys.stdout.encoding.lower() == "utf-8"
-        typer.echo(json.dumps(report.document, ensure_ascii=not is_utf8, indent=2))
+        typer.echo(json.dumps(report.as_json(), ensure_ascii=not is_utf8, indent=2))
     else:
         print_report(report.text)
     raise typer.Exit(code)
@@ -62,7 +69,7 @@ def _end(
     try:
         with open_audit(audited) as write:
             report, code = _work(command, as_json=as_json)
-            write({} if report is None else report.document, code)
+            write({} if report is None else report.as_json(), code)
     except Invalid as error:
         return None, report_error(error, as_json=as_json)
     finally:
