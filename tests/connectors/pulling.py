@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+import httpx
+
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.ids import GlobalRef
 from lightwell.domain.source_items import ItemPage, UnreadableItem
@@ -68,3 +70,9 @@ class Shelf:
 
     def hashes(self) -> dict[str, str]:
         return {each.url: each.content_hash for item in self.documents.values() for each in item}
+
+
+def in_parts(response: httpx.Response) -> httpx.Response:
+    """Return the response as it comes from a network: with a body that nobody has read."""
+    stream = httpx.ByteStream(response.content)
+    return httpx.Response(response.status_code, headers=response.headers, stream=stream)

@@ -2,12 +2,14 @@
 
 import hashlib
 import hmac
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 import pytest
 import stamina
 
 from lightwell.connectors.attio import open_attio
+from lightwell.connectors.attio.api import AttioApi
 from lightwell.domain.errors import Invalid, Refused, SourceFailed
 from lightwell.domain.ids import GlobalRef
 from lightwell.domain.item_structure import LinkType
@@ -274,3 +276,25 @@ async def test_it_keeps_the_contract_of_connectors() -> None:
         await check_connector(
             source, unknown=GlobalRef(f"attio:deal:{halden.note}"), webhook=webhook
         )
+
+
+async def test_a_meeting_whose_transcript_has_no_end_costs_only_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    halden, shelf = Halden(), Shelf()
+    answer = AttioApi.get
+
+    async def get(
+        api: AttioApi, path: str, params: Mapping[str, str | int] | None = None
+    ) -> dict[str, object] | None:
+        found = await answer(api, path, params)
+        if found and path.endswith("/transcript"):
+            return {**found, "pagination": {"next_cursor": "0"}}
+        return found
+
+    monkeypatch.setattr(AttioApi, "get", get)
+    async with opened(halden.attio) as source:
+        await shelf.sync(source)
+    (unreadable,) = shelf.unreadable
+    assert (unreadable.ref, unreadable.reason) == (f"attio:meeting:{halden.meeting}", "too_large")
+    assert GlobalRef(f"attio:deal:{halden.deal}") in shelf.documents

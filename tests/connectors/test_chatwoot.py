@@ -14,6 +14,7 @@ import uvicorn
 from lightwell.connectors.attachments import AttachmentReader
 from lightwell.connectors.chatwoot import open_chatwoot
 from lightwell.connectors.chatwoot.conversations import PART_MESSAGES
+from lightwell.connectors.chatwoot.source import ChatwootSource
 from lightwell.domain.documents import Format
 from lightwell.domain.errors import Invalid, Refused, SourceFailed, Unreadable
 from lightwell.domain.ids import GlobalRef
@@ -344,3 +345,46 @@ async def test_it_keeps_the_contract_of_connectors() -> None:
         await check_connector(
             source, unknown=GlobalRef("chatwoot:conversation:1-999"), webhook=webhook
         )
+
+
+def limit_bytes(source: ChatwootSource, max_bytes: int) -> None:
+    source.api = replace(source.api, client=replace(source.api.client, max_bytes=max_bytes))
+
+
+async def test_messages_that_are_too_large_for_one_answer_come_in_smaller_pages() -> None:
+    support, shelf, clean = Support(), Shelf(), Shelf()
+    for number in range(300):
+        support.chatwoot.add_message(support.talk, f"Line {number}", ("contact", support.petra))
+    async with opened(support) as source:
+        await clean.sync(source)
+        limit_bytes(source, 60_000)
+        await shelf.sync(source)
+    assert shelf.hashes() == clean.hashes()
+    assert not shelf.unreadable
+
+
+async def test_a_conversation_that_is_too_large_costs_only_itself() -> None:
+    support, shelf = Support(), Shelf()
+    large = support.chatwoot.add_conversation(support.inbox, support.petra)
+    for text in ("x" * 50_000, "The last one is small."):
+        support.chatwoot.add_message(large, text, ("contact", support.petra))
+    async with opened(support) as source:
+        limit_bytes(source, 40_000)
+        await shelf.sync(source)
+    (unreadable,) = shelf.unreadable
+    assert (unreadable.ref, unreadable.reason) == (f"chatwoot:conversation:1-{large}", "too_large")
+    assert GlobalRef(f"chatwoot:conversation:1-{support.talk}") in shelf.documents
+
+
+async def test_changes_that_are_too_many_for_one_answer_are_found_by_a_walk() -> None:
+    support, shelf, clean = Support(), Shelf(), Shelf()
+    async with opened(support) as source:
+        await shelf.sync(source)
+        for number in range(60):
+            talk = support.chatwoot.add_conversation(support.inbox, support.petra)
+            support.chatwoot.add_message(talk, f"News {number}", ("contact", support.petra))
+        limit_bytes(source, 60_000)
+        await shelf.sync(source)
+        await clean.sync(source)
+    assert shelf.hashes() == clean.hashes()
+    assert len(shelf.documents) > 60

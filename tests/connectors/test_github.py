@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Awaitable, Callable, Generator
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import httpx
@@ -20,7 +21,7 @@ from lightwell.domain.item_structure import LinkType
 from lightwell.testing.connector_contract import Genuine, check_connector
 from lightwell.testing.github.server import make_github_app
 from lightwell.testing.github.state import API, SECRET, TOKEN, WEB
-from tests.connectors.pulling import Shelf
+from tests.connectors.pulling import Shelf, in_parts
 from tests.github_world import Forge, opened
 
 
@@ -268,7 +269,8 @@ async def test_a_broken_server_ends_a_call_with_a_message(
         "a move to nowhere": httpx.Response(301, headers={"location": "http://[::1"}),
         "a limit until never": httpx.Response(403, headers=never, text="rate limit"),
     }
-    transport = httpx.MockTransport(lambda request: answers[broken])
+    answer = answers[broken]
+    transport = httpx.MockTransport(lambda request: in_parts(answer))
     async with httpx.AsyncClient(transport=transport, base_url=API) as client:
         api = GithubApi(ApiClient(name="GitHub", client=client, wait_asked=wait_asked))
         files = FileReader(api, Repository.model_validate(Forge().tarn.row))
@@ -334,3 +336,21 @@ async def test_wrong_options_are_refused(options: dict[str, str]) -> None:
     with pytest.raises(Invalid):
         async with open_github(options, TOKEN, SECRET):
             pass
+
+
+async def test_what_is_too_large_costs_only_its_item() -> None:
+    forge, shelf = Forge(), Shelf()
+    forge.github.write_files(forge.tarn, {"large.md": b"x" * 100_000})
+    forge.github.comment(forge.docs, forge.public, "y" * 100_000, author=forge.cy)
+    async with opened(forge.github) as source:
+        source.api = GithubApi(replace(source.api.client, max_bytes=60_000))
+        for stream in ("issue", "file"):
+            async for page in source.pull(stream, ""):
+                shelf.store(page)
+    reasons = {each.ref: each.reason for each in shelf.unreadable}
+    numbers = [forge.tarn.row["id"], forge.docs.row["id"]]
+    assert reasons == {
+        f"github:file:{numbers[0]}/large.md": "too_large",
+        f"github:issue:{numbers[1]}-{forge.public}": "too_large",
+    }
+    assert GlobalRef(f"github:issue:{numbers[0]}-{forge.issue}") in shelf.documents

@@ -13,6 +13,7 @@ from lightwell.connectors.linear.cursors import Position, parse_cursor
 from lightwell.connectors.linear.opening import open_linear
 from lightwell.domain.errors import Invalid, SourceFailed
 from lightwell.testing.linear.server import LinearServer
+from tests.connectors.pulling import in_parts
 from tests.linear_world import Received, World, build_world, connected
 
 NOW = datetime(2026, 11, 2, 9, tzinfo=UTC)
@@ -223,7 +224,8 @@ async def test_the_token_is_sent_as_linear_wants_it_and_along_no_redirect(
 
     def answer(request: httpx.Request) -> httpx.Response:
         sent.append(request)
-        return httpx.Response(307, headers={"location": "https://evil.example/graphql"})
+        elsewhere = httpx.Response(307, headers={"location": "https://evil.example/graphql"})
+        return in_parts(elsewhere)
 
     async with open_linear({}, token, "", httpx.MockTransport(answer)) as source:
         with pytest.raises(SourceFailed, match="status 307"):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import httpx
 
-from lightwell.connectors.api_client import ApiClient, WaitAsked
+from lightwell.connectors.api_client import ACCEPT_ENCODING, ApiClient, WaitAsked
 from lightwell.connectors.source_options import parse_base_url
 from lightwell.domain.errors import Invalid
 
@@ -38,7 +38,7 @@ async def open_api(
             )
     async with httpx.AsyncClient(
         base_url=parse_base_url(api.base_url),
-        headers={**api.headers, "user-agent": "Lightwell"},
+        headers={**api.headers, "user-agent": "Lightwell", "accept-encoding": ACCEPT_ENCODING},
         timeout=_TIMEOUT_SECONDS,
         transport=transport,
     ) as client:

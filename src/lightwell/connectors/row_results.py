@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from pydantic import ValidationError
 
+from lightwell.connectors.api_client import ResponseTooLarge
 from lightwell.domain.ids import GlobalRef
 from lightwell.domain.source_items import ItemPage, SourceItem, UnreadableItem
 
@@ -19,6 +20,11 @@ def make_page(results: Sequence[Result], cursor: str) -> ItemPage:
         removed=tuple(each for each in results if isinstance(each, str)),
         unreadable=tuple(each for each in results if isinstance(each, UnreadableItem)),
     )
+
+
+def make_too_large(ref: GlobalRef, error: ResponseTooLarge) -> UnreadableItem:
+    """Return the item whose parts are too large to be read; the others of its page are not concerned."""
+    return UnreadableItem(ref=ref, reason="too_large", message=str(error))
 
 
 def make_unreadable(vendor: str, ref: GlobalRef, error: ValidationError) -> UnreadableItem:

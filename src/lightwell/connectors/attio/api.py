@@ -9,14 +9,16 @@ from urllib.parse import quote
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
-from lightwell.connectors.api_client import ApiClient, retry_after
-from lightwell.connectors.attio.models import Json, Wire
+from lightwell.connectors.api_client import ApiClient, ResponseTooLarge, retry_after
+from lightwell.connectors.attio.models import CursorAnswer, Json, Wire
 from lightwell.domain.errors import SourceFailed
 
 BASE_URL = "https://api.attio.com"
 _ANSWER = TypeAdapter[Json](Json)
 _ROWS = TypeAdapter[list[Json]](list[Json])
 _OVERLAP, _MAX_RETURNS = 10, 100
+_MAX_ITEM_PAGES = 200
+"""Of a listing that belongs to one item, such as a transcript, and is held in memory as a whole."""
 
 T = TypeVar("T", bound=Wire)
 
@@ -53,6 +55,23 @@ class AttioApi:
             rows += page
             if limit is None or len(page) < limit:
                 return rows
+
+    async def list_by_cursor(
+        self, path: str, params: Mapping[str, str | int]
+    ) -> AsyncIterator[Json]:
+        """Yield the answers of a listing that belongs to one item; none for what does not exist.
+
+        Raises `ResponseTooLarge` for more than is held in memory.
+        """
+        cursor, seen = "", set[str]()
+        while answer := await self.get(path, {**params, **({"cursor": cursor} if cursor else {})}):
+            yield answer
+            cursor = next_cursor(answer)
+            if not cursor:
+                return
+            if cursor in seen or len(seen) == _MAX_ITEM_PAGES:
+                raise ResponseTooLarge(f"Attio lists more than {len(seen):,} pages at {path}")
+            seen.add(cursor)
 
     async def _send(self, request: httpx.Request) -> Json | None:
         response = await self.client.send(request)
@@ -117,6 +136,11 @@ def rows_of(answer: Json) -> list[Json]:
         return _ROWS.validate_python(answer.get("data"))
     except ValidationError as error:
         raise SourceFailed("Attio sent a list in a form that is not known") from error
+
+
+def next_cursor(answer: Json) -> str:
+    """Return where a listing with cursors goes on, "" at its end."""
+    return parse(CursorAnswer, answer).pagination.next_cursor or ""
 
 
 def row_key(row: Json) -> str:

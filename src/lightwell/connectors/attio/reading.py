@@ -7,13 +7,13 @@ from typing import Generic, TypeVar
 
 from pydantic import ValidationError
 
+from lightwell.connectors.api_client import ResponseTooLarge
 from lightwell.connectors.attio.api import AttioApi, parse, path_of, row_key, rows_of
 from lightwell.connectors.attio.calls import RecordedCall, make_meeting, meeting_records
 from lightwell.connectors.attio.documents import ItemMaker, entry_ref, references
 from lightwell.connectors.attio.models import (
     Call,
     Comment,
-    CursorAnswer,
     Entry,
     Json,
     Meeting,
@@ -31,7 +31,7 @@ from lightwell.connectors.attio.workspace import (
     RecordKey,
     Workspace,
 )
-from lightwell.connectors.row_results import make_unreadable
+from lightwell.connectors.row_results import make_too_large, make_unreadable
 from lightwell.domain.ids import GlobalRef, global_ref
 from lightwell.domain.source_items import SourceItem, UnreadableItem
 
@@ -127,12 +127,10 @@ class RowReader:
         maker = await self._maker(
             key for value, _ in parsed.values for key in meeting_records(value)
         )
-        calls = await self.at_once(self._calls, [value.key for value, _ in parsed.values])
-        items = tuple(
-            make_meeting(maker, value, raw, recorded)
-            for (value, raw), recorded in zip(parsed.values, calls, strict=True)
-        )
-        return Batch(items=items, unreadable=parsed.unreadable)
+        read = await self.at_once(lambda row: self._meeting(maker, *row), parsed.values)
+        items = tuple(each for each in read if isinstance(each, SourceItem))
+        unreadable = tuple(each for each in read if isinstance(each, UnreadableItem))
+        return Batch(items=items, unreadable=parsed.unreadable + unreadable)
 
     async def comments_below(self, targets: Sequence[dict[str, str]]) -> list[Json]:
         """Return the comments on records or entries; each target has the parameters that name one of them."""
@@ -167,17 +165,20 @@ class RowReader:
             if len(threads) < _THREADS_PER_PAGE:
                 return comments
 
+    async def _meeting(
+        self, maker: ItemMaker, meeting: Meeting, raw: Json
+    ) -> SourceItem | UnreadableItem:
+        try:
+            calls = await self._calls(meeting.key)
+        except ResponseTooLarge as error:
+            return make_too_large(global_ref(SYSTEM, "meeting", meeting.key), error)
+        return make_meeting(maker, meeting, raw, calls)
+
     async def _calls(self, meeting_id: str) -> list[RecordedCall]:
-        rows, cursor = list[Json](), ""
-        while True:
-            params = {"limit": _CALLS_PER_PAGE} | ({"cursor": cursor} if cursor else {})
-            answer = await self.api.get(path_of("meetings", meeting_id, "call_recordings"), params)
-            if answer is None:
-                break
+        path = path_of("meetings", meeting_id, "call_recordings")
+        rows = list[Json]()
+        async for answer in self.api.list_by_cursor(path, {"limit": _CALLS_PER_PAGE}):
             rows += rows_of(answer)
-            cursor = next_cursor(answer)
-            if not cursor:
-                break
         calls = [(parse(Call, row), row) for row in rows]
         return [
             await self._recorded(call, row) for call, row in calls if call.status == "completed"
@@ -191,17 +192,11 @@ class RowReader:
             call.id.call_recording_id,
             "transcript",
         )
-        segments, text, cursor = list[Segment](), "", ""
-        while True:
-            answer = await self.api.get(path, {"cursor": cursor} if cursor else {})
-            if answer is None:
-                break
+        segments, text = list[Segment](), ""
+        async for answer in self.api.list_by_cursor(path, {}):
             part = parse(TranscriptAnswer, answer).data
             segments += part.transcript
             text = text or part.raw_transcript
-            cursor = next_cursor(answer)
-            if not cursor:
-                break
         return RecordedCall(call=call, raw=raw, segments=tuple(segments), text=text)
 
 
@@ -209,11 +204,6 @@ class RowReader:
 class _Parsed(Generic[T]):
     values: list[tuple[T, Json]]
     unreadable: tuple[UnreadableItem, ...]
-
-
-def next_cursor(answer: Json) -> str:
-    """Return where a listing with cursors goes on, "" at its end."""
-    return parse(CursorAnswer, answer).pagination.next_cursor or ""
 
 
 def _parse_rows(

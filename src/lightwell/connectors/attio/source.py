@@ -8,6 +8,7 @@ from lightwell.connectors.attio.api import (
     AttioApi,
     OffsetPosition,
     list_by_offset,
+    next_cursor,
     path_of,
     row_key,
     rows_of,
@@ -17,7 +18,7 @@ from lightwell.connectors.attio.directory import CallReaders, make_directory
 from lightwell.connectors.attio.documents import entry_ref
 from lightwell.connectors.attio.fetching import fetch_items
 from lightwell.connectors.attio.models import Json
-from lightwell.connectors.attio.reading import Batch, RowReader, next_cursor
+from lightwell.connectors.attio.reading import Batch, RowReader
 from lightwell.connectors.attio.webhooks import read_webhook
 from lightwell.connectors.attio.workspace import (
     SYSTEM,

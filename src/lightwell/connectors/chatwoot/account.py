@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from lightwell.connectors.chatwoot.api import ChatwootApi, parse
 from lightwell.connectors.chatwoot.models import Agent, Inbox, Sender
@@ -20,12 +21,13 @@ _ADMINISTRATOR = "administrator"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """An account as of one moment; `base_url` is where people open it."""
+    """An account as of the moment `at` by Chatwoot's clock, None where it does not tell the time; `base_url` is where people open it."""
 
     api: ChatwootApi
     base_url: str
     inboxes: Mapping[int, Inbox]
     agents: Mapping[int, Agent]
+    at: datetime | None = None
 
     @property
     def number(self) -> int:
@@ -84,13 +86,15 @@ def internal_tags(inbox_id: int) -> Tags:
 
 async def load_account(api: ChatwootApi, base_url: str) -> Account:
     """Read the inboxes and agents of the account."""
-    inboxes = [parse(Inbox, row) for row in (await api.require("inboxes")).rows]
+    answer = await api.require("inboxes")
+    inboxes = [parse(Inbox, row) for row in answer.rows]
     agents = [parse(Agent, row) for row in (await api.require("agents")).rows]
     return Account(
         api=api,
         base_url=base_url,
         inboxes={each.id: each for each in inboxes},
         agents={each.id: each for each in agents},
+        at=answer.at,
     )
 
 

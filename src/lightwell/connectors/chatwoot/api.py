@@ -3,14 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TypeVar
 
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
-from lightwell.connectors.api_client import ApiClient, retry_after
+from lightwell.connectors.api_client import ApiClient, ResponseTooLarge, parse_date, retry_after
 from lightwell.connectors.chatwoot.models import Json, Wire
 from lightwell.domain.errors import SourceFailed
 
@@ -19,6 +18,8 @@ _ROWS = TypeAdapter[list[Json]](list[Json])
 _OPTIONAL = frozenset((HTTPStatus.NOT_FOUND, HTTPStatus.FORBIDDEN, HTTPStatus.PAYMENT_REQUIRED))
 _LAST_ID = 2**31 - 1
 _SHORTEST_PAGE = 100
+_MAX_THREAD_BYTES = 128 * 1000**2
+"""Of JSON; a conversation is held in memory as a whole."""
 
 Params = Mapping[str, str | int]
 T = TypeVar("T", bound=Wire)
@@ -26,10 +27,11 @@ T = TypeVar("T", bound=Wire)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A response; `at` is the server's clock, None where it does not tell the time."""
+    """A response of `size` bytes; `at` is the server's clock, None where it does not tell the time."""
 
     body: Json | list[Json]
     at: datetime | None
+    size: int = 0
 
     @property
     def object(self) -> Json:
@@ -71,19 +73,31 @@ class ChatwootApi:
         return found
 
     async def messages(self, display_id: int) -> list[Json] | None:
-        """Return all messages of a conversation, the oldest first; None where it does not exist."""
+        """Return all messages of a conversation, the oldest first; None where it does not exist.
+
+        Raises `ResponseTooLarge` for more than is held in memory.
+        """
         messages: dict[int, Json] = {}
-        path = f"conversations/{display_id}/messages"
+        size = 0
         while True:
-            after = max(messages, default=0) + 1
-            # With both bounds a page has up to 1,000 messages; with `after` alone it would have 100.
-            answer = await self.get(path, {"after": after, "before": _LAST_ID})
+            answer = await self._read_messages(display_id, max(messages, default=0))
             if answer is None:
                 return None
+            size += answer.size
+            if size > _MAX_THREAD_BYTES:
+                raise ResponseTooLarge("The messages of the conversation are too large to be read")
             new = {_id(row): row for row in answer.rows if _id(row) not in messages}
             messages |= new
             if len(new) < _SHORTEST_PAGE:
                 return [messages[id_] for id_ in sorted(messages)]
+
+    async def _read_messages(self, display_id: int, last: int) -> Answer | None:
+        """Return the messages behind the last one: up to 1,000, and only 100 where these have too many bytes."""
+        path = f"conversations/{display_id}/messages"
+        try:
+            return await self.get(path, {"after": last + 1, "before": _LAST_ID})
+        except ResponseTooLarge:
+            return await self.get(path, {"after": last})
 
     async def _send(self, path: str, params: Params | None) -> httpx.Response:
         client = self.client.client
@@ -131,14 +145,9 @@ def _answer(response: httpx.Response) -> Answer:
         body = _ANSWER.validate_json(response.content)
     except ValidationError as error:
         raise SourceFailed(f"Chatwoot sent {path} in a form that is not known") from error
-    return Answer(body=body, at=_server_time(response))
-
-
-def _server_time(response: httpx.Response) -> datetime | None:
-    try:
-        return parsedate_to_datetime(response.headers.get("date", ""))
-    except ValueError:
-        return None
+    return Answer(
+        body=body, size=len(response.content), at=parse_date(response.headers.get("date", ""))
+    )
 
 
 def _id(row: Json) -> int:

@@ -6,6 +6,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lightwell.domain.errors import SourceFailed
 
+OVERLAP = timedelta(minutes=2)
+"""How far back a look for changes goes beyond the last one, because clocks are not read at the moment of a change."""
+
 
 class StreamCursor(BaseModel):
     """Times are seconds since 1970 by Chatwoot's clock.
@@ -27,9 +30,9 @@ class StreamCursor(BaseModel):
         return self.began_at > 0
 
     def needs_walk(self, now: datetime, every: timedelta) -> bool:
-        """Return whether all rows are to be read: a walk is under way, or the last was too long ago."""
+        """Return whether all rows are to be read: a walk is under way, the last was too long ago, or the clock was set back since."""
         walked = datetime.fromtimestamp(self.walked_at, UTC)
-        return self.is_walking or not self.walked_at or now - walked >= every
+        return self.is_walking or not -OVERLAP <= now - walked < every
 
     def change(self, **changes: object) -> "StreamCursor":
         return self.model_copy(update=changes)

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
+from lightwell.connectors.api_client import ResponseTooLarge
 from lightwell.connectors.chatwoot.account import SYSTEM, Account
 from lightwell.connectors.chatwoot.api import parse
 from lightwell.connectors.chatwoot.conversations import Thread, thread_documents
@@ -22,7 +23,7 @@ from lightwell.connectors.chatwoot.models import (
     Portal,
 )
 from lightwell.connectors.chatwoot.records import make_article, make_company, make_contact
-from lightwell.connectors.row_results import Result, make_unreadable
+from lightwell.connectors.row_results import Result, make_too_large, make_unreadable
 from lightwell.domain.ids import GlobalRef, global_ref
 from lightwell.domain.source_items import SourceItem
 
@@ -48,6 +49,8 @@ class RowReader:
             messages = tuple((Message.model_validate(each), each) for each in rows or ())
         except ValidationError as error:
             return make_unreadable("Chatwoot", ref, error)
+        except ResponseTooLarge as error:
+            return make_too_large(ref, error)
         if rows is None:
             return ref
         thread = Thread(

@@ -2,16 +2,17 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import cast
 
+from lightwell.connectors.api_client import ResponseTooLarge
 from lightwell.connectors.chatwoot.account import (
     SYSTEM,
     load_account,
     read_directory,
 )
 from lightwell.connectors.chatwoot.api import Answer, ChatwootApi, list_in, parse
-from lightwell.connectors.chatwoot.cursors import StreamCursor, parse_cursor
+from lightwell.connectors.chatwoot.cursors import OVERLAP, StreamCursor, parse_cursor
 from lightwell.connectors.chatwoot.files import ReadFile
 from lightwell.connectors.chatwoot.models import Json, Portal
 from lightwell.connectors.chatwoot.reading import RowReader
@@ -28,7 +29,6 @@ from lightwell.domain.source_items import (
 COMPANY, CONTACT, CONVERSATION, ARTICLE = "company", "contact", "conversation", "article"
 _ROWS_PER_PAGE = 25
 _PAGE_BYTES = 8 * 1000**2
-_OVERLAP = timedelta(minutes=2)
 _LONGEST_CATCH_UP = timedelta(days=1)
 """What changed within so long comes in one answer without pages; after a longer pause all conversations are walked."""
 _WALK = {"status": "all", "assignee_type": "all", "sort_by": "created_at_asc"}
@@ -49,7 +49,7 @@ class ChatwootOptions:
 
 @dataclass(slots=True, kw_only=True)
 class ChatwootSource:
-    """One account of Chatwoot; an `ItemSource`. `now` is the clock where the server does not tell the time."""
+    """One account of Chatwoot; an `ItemSource`. `now` is our clock, and `_ahead` how far Chatwoot's is ahead of it."""
 
     api: ChatwootApi
     base_url: str
@@ -58,6 +58,7 @@ class ChatwootSource:
     read_file: ReadFile
     now: Callable[[], datetime]
     _reader: RowReader | None = field(default=None)
+    _ahead: timedelta = field(default=timedelta())
 
     @property
     def system(self) -> str:
@@ -104,29 +105,42 @@ class ChatwootSource:
     async def _open(self, *, is_new: bool = False) -> RowReader:
         if self._reader is None or is_new:
             account = await load_account(self.api, self.base_url)
+            now = self.now()
+            self._ahead = (account.at or now) - now
             self._reader = RowReader(account, self.read_file, self.options.reads_bots)
         return self._reader
 
     async def _pull_conversations(
         self, reader: RowReader, cursor: StreamCursor
     ) -> AsyncIterator[ItemPage]:
-        now = self.now()
-        since = now.timestamp() - cursor.checked_at
-        is_late = since > _LONGEST_CATCH_UP.total_seconds()
-        if is_late or cursor.needs_walk(now, self.options.rewalk):
+        answer = await self._list_changed(cursor)
+        if answer is None:
             async for rows, after in self._walk(cursor):
                 async for page in self._conversation_pages(reader, rows, cursor, after):
                     yield page
                 cursor = after
             yield ItemPage(items=(), cursor=cursor.finish_walk().dump())
             return
-        seconds = int(since + _OVERLAP.total_seconds())
-        changed = {"status": "all", "assignee_type": "all", "updated_within": max(seconds, 1)}
-        answer = await self.api.require("conversations", changed)
         rows, _ = list_in(answer)
         after = cursor.change(checked_at=self._time_of(answer))
         async for page in self._conversation_pages(reader, rows, cursor, after):
             yield page
+
+    async def _list_changed(self, cursor: StreamCursor) -> Answer | None:
+        """Return the conversations that changed since the cursor, None where all are to be walked instead."""
+        now = self._server_now()
+        since = now - datetime.fromtimestamp(cursor.checked_at, UTC)
+        is_known = (
+            -OVERLAP <= since <= _LONGEST_CATCH_UP
+        )  # else its clock was set, or it was long ago
+        if not is_known or cursor.needs_walk(now, self.options.rewalk):
+            return None
+        seconds = max(1, int((since + OVERLAP).total_seconds()))
+        changed = {"status": "all", "assignee_type": "all", "updated_within": seconds}
+        try:
+            return await self.api.require("conversations", changed)
+        except ResponseTooLarge:  # it has no pages
+            return None
 
     async def _conversation_pages(
         self, reader: RowReader, rows: Sequence[Json], before: StreamCursor, after: StreamCursor
@@ -167,15 +181,15 @@ class ChatwootSource:
     async def _pull_listing(
         self, reader: RowReader, stream: str, cursor: StreamCursor
     ) -> AsyncIterator[ItemPage]:
-        now = self.now()
+        now = self._server_now()
         if not cursor.needs_walk(now, self.options.relist):
             if stream == CONTACT:
                 async for rows in self._active_contacts(cursor.checked_at):
                     yield make_page(await reader.at_once(reader.contact, rows), cursor.dump())
-                checked = int((now - _OVERLAP).timestamp())
+                checked = int((now - OVERLAP).timestamp())
                 yield ItemPage(items=(), cursor=cursor.change(checked_at=checked).dump())
             return
-        begun = int((now - _OVERLAP).timestamp())
+        begun = int((now - OVERLAP).timestamp())
         cursor = cursor if cursor.is_walking else cursor.change(began_at=begun)
         if stream == ARTICLE:
             async for portal, rows in self._articles():
@@ -256,6 +270,9 @@ class ChatwootSource:
 
     def _time_of(self, answer: Answer) -> int:
         return int((answer.at or self.now()).timestamp())
+
+    def _server_now(self) -> datetime:
+        return self.now() + self._ahead
 
 
 def _payload(answer: Answer) -> Json:

@@ -3,13 +3,14 @@
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 
+from lightwell.connectors.api_client import ResponseTooLarge
 from lightwell.connectors.github.api import GithubApi, Unchanged, parse, path_of
 from lightwell.connectors.github.cursors import FilePosition
 from lightwell.connectors.github.documents import make_file
 from lightwell.connectors.github.models import Branch, Repository, Tree, TreeEntry
 from lightwell.connectors.github.reading import size_of
 from lightwell.connectors.github.structure import file_ref
-from lightwell.connectors.row_results import Result
+from lightwell.connectors.row_results import Result, make_too_large
 from lightwell.domain.errors import SourceFailed
 from lightwell.domain.source_items import UnreadableItem
 
@@ -117,7 +118,10 @@ class FileReader:
         """Return a file as an item."""
         ref = file_ref(self.repository.id, entry.path)
         path = path_of(self.repository.full_name, "git", "blobs", entry.sha)
-        content = await self.api.get_raw(path)
+        try:
+            content = await self.api.get_raw(path)
+        except ResponseTooLarge as error:
+            return make_too_large(ref, error)
         if content is None:
             return ref
         try:

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
+from lightwell.connectors.api_client import ResponseTooLarge
 from lightwell.connectors.github.api import GithubApi, parse, path_of
 from lightwell.connectors.github.documents import (
     Post,
@@ -24,7 +25,7 @@ from lightwell.connectors.github.models import (
     Wire,
 )
 from lightwell.connectors.github.structure import SYSTEM, Repositories, issue_ref
-from lightwell.connectors.row_results import Result, make_unreadable
+from lightwell.connectors.row_results import Result, make_too_large, make_unreadable
 from lightwell.domain.ids import GlobalRef, global_ref
 from lightwell.domain.source_items import SourceItem, UnreadableItem
 
@@ -56,6 +57,8 @@ class IssueReader:
             posts = await self._posts(repository, issue)
         except ValidationError as error:
             return make_unreadable("GitHub", ref, error)
+        except ResponseTooLarge as error:
+            return make_too_large(ref, error)
         thread = Thread(repository=repository, issue=issue, raw=row, posts=posts)
         return make_thread(thread, self.repositories)
 
