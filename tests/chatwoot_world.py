@@ -3,11 +3,14 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
+from http import HTTPStatus
 
 import httpx
 
 from lightwell.connectors.chatwoot import open_chatwoot
 from lightwell.connectors.chatwoot.source import ChatwootSource
+from lightwell.domain.errors import Unreadable
 from lightwell.testing.chatwoot import SECRET, TOKEN, FakeChatwoot
 from lightwell.testing.chatwoot_server import make_chatwoot_app
 
@@ -54,11 +57,20 @@ async def read_memory(url: str) -> bytes:
     return b"# Reset\nHold the button for ten seconds."
 
 
+async def download(transport: httpx.ASGITransport, url: str) -> bytes:
+    """Return a file as the account's server delivers it, over a redirect and without the token."""
+    async with httpx.AsyncClient(transport=transport, follow_redirects=True) as client:
+        response = await client.get(url)
+    if response.status_code != HTTPStatus.OK:
+        raise Unreadable("unreachable", f"status {response.status_code}")
+    return response.content
+
+
 @asynccontextmanager
 async def opened(support: Support, **options: str) -> AsyncGenerator[ChatwootSource]:
     transport = httpx.ASGITransport(make_chatwoot_app(support.chatwoot))
     given = {"base_url": BASE, "account": "1", **options}
     async with open_chatwoot(given, TOKEN, SECRET, transport) as source:
-        source.read_file = read_memory
+        source.read_file = partial(download, transport)
         source.now = lambda: support.now
         yield source

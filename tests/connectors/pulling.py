@@ -1,13 +1,13 @@
 """A stand-in for the engine: it pulls a source into a dictionary, and counts what would have cost a job."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 import httpx
 
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.ids import GlobalRef
-from lightwell.domain.source_items import ItemPage, UnreadableItem
+from lightwell.domain.source_items import AttachedFile, ItemPage, UnreadableItem
 from lightwell.source_ports import ItemSource
 
 
@@ -27,7 +27,7 @@ class Shelf:
         self.changed = []
         for stream in source.streams:
             async for page in source.pull(stream, self.cursors.get(stream, "")):
-                self.store(page)
+                await self.store(page)
                 self.cursors[stream] = page.cursor
                 pages -= 1
                 if not pages:
@@ -46,16 +46,19 @@ class Shelf:
     async def fetch(self, source: ItemSource, refs: Iterable[GlobalRef]) -> ItemPage:
         self.changed = []
         page = await source.fetch(list(refs))
-        self.store(page)
+        await self.store(page)
         return page
 
-    def store(self, page: ItemPage) -> None:
+    async def store(self, page: ItemPage) -> None:
         for item in page.items:
-            old = {each.url: each.content_hash for each in self.documents.get(item.ref, ())}
-            new = {each.url: each.content_hash for each in item.documents}
+            known = {each.url: each for each in self.documents.get(item.ref, ())}
+            old = {url: each.content_hash for url, each in known.items()}
+            files = [await read_file(each, known) for each in item.files]
+            documents = (*item.documents, *files)
+            new = {each.url: each.content_hash for each in documents}
             self.changed += [url for url, hash_ in new.items() if old.get(url) != hash_]
             self.changed += sorted(old.keys() - new.keys())
-            self.documents[item.ref] = item.documents
+            self.documents[item.ref] = documents
         for ref in page.removed:
             self.documents.pop(ref, None)
         self.unreadable += page.unreadable
@@ -70,6 +73,14 @@ class Shelf:
 
     def hashes(self) -> dict[str, str]:
         return {each.url: each.content_hash for item in self.documents.values() for each in item}
+
+
+async def read_file(file: AttachedFile, known: Mapping[str, NewDocument]) -> NewDocument:
+    """Return the file's document, with the content that is known already."""
+    old = known.get(file.document.url)
+    if old is None or old.file_version != file.document.file_version:
+        return await file.read()
+    return replace(file.document, content=old.content, format=old.format, has_content=True)
 
 
 def in_parts(response: httpx.Response) -> httpx.Response:

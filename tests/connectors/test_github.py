@@ -346,7 +346,7 @@ async def test_what_is_too_large_costs_only_its_item() -> None:
         source.api = GithubApi(replace(source.api.client, max_bytes=60_000))
         for stream in ("issue", "file"):
             async for page in source.pull(stream, ""):
-                shelf.store(page)
+                await shelf.store(page)
     reasons = {each.ref: each.reason for each in shelf.unreadable}
     numbers = [forge.tarn.row["id"], forge.docs.row["id"]]
     assert reasons == {

@@ -24,7 +24,7 @@ from lightwell.testing.attio_server import make_attio_app
 from lightwell.testing.chatwoot_server import make_chatwoot_app
 from tests.attio_world import Halden
 from tests.chatwoot_world import Support, read_memory
-from tests.connectors.pulling import Shelf
+from tests.connectors.pulling import Shelf, in_parts
 
 pytestmark = pytest.mark.shared
 
@@ -62,7 +62,7 @@ class Recorder(httpx.AsyncBaseTransport):
         response = await self.inner.handle_async_request(request)
         await response.aread()
         self.seen.append((request, response))
-        return response
+        return in_parts(response)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import cast
 
 import pytest
 
@@ -257,6 +258,59 @@ async def test_chatwoot_tells_of_edits_and_deletions(project: Project) -> None:
     await site.sync(with_sweep=True)
     assert await site.kinds("ada") == OTHERS
     assert await site.finds("ada", "The gateway works again") <= OTHERS
+
+
+def downloads(support: Support) -> list[str]:
+    """Return what was downloaded of the account's files since the last time, from the log of its server."""
+    names = [call.rpartition("/")[2] for call in support.chatwoot.calls if "/disk/" in call]
+    support.chatwoot.calls.clear()
+    return sorted(names)
+
+
+async def test_s2_11_files_that_are_stored_are_not_downloaded_again(project: Project) -> None:
+    support = Support()
+    chatwoot, petra = support.chatwoot, ("contact", support.petra)
+    chatwoot.attach(support.answer, "broken.pdf", b"no PDF")
+    gone = chatwoot.attach(support.answer, "gone.md", b"# Gone")
+    file = chatwoot.files.pop(gone)
+    site = await make_site(project, "chatwoot", lambda: chatwoot_world.opened(support))
+    assert downloads(support) == ["broken.pdf", "gone.md", "reset steps.md"]
+
+    chatwoot.add_message(support.talk, "Any news?", petra)
+    chatwoot.files[gone] = file
+    await site.sync()
+    assert downloads(support) == ["gone.md"], "what was not there is tried again, and only that"
+    assert "Gone" in await site.text("bob", f"chatwoot:attachment:{gone}")
+
+    before = await jobs_and_embeddings(site)
+    await site.sync(with_sweep=True)
+    assert (downloads(support), await jobs_and_embeddings(site)) == ([], before)
+
+    new = chatwoot.attach(support.answer, "new.md", b"# New")
+    chatwoot.add_message(support.talk, "See the new file.", ("user", support.bob))
+    await site.sync()
+    assert downloads(support) == ["new.md"]
+    assert "New" in await site.text("bob", f"chatwoot:attachment:{new}")
+
+
+async def test_s2_11_what_changes_around_a_file_is_stored_without_the_file(
+    project: Project,
+) -> None:
+    support = Support()
+    site = await make_site(project, "chatwoot", lambda: chatwoot_world.opened(support))
+    manual = f"chatwoot:attachment:{support.manual}"
+    text, embedded = await site.text("bob", manual), len(project.embedder.texts)
+    downloads(support)
+    row = support.chatwoot.messages[support.answer]
+    row["sender"] = {**cast("dict[str, object]", row["sender"]), "available_name": "Robert Okafor"}
+    support.chatwoot.change_conversation(support.talk)
+    await site.sync()
+    assert downloads(support) == []
+    (known,) = [
+        each async for each in project.kb.documents(await site.reader("bob")) if each.ref == manual
+    ]
+    assert (known.author, await site.text("bob", manual)) == ("Robert Okafor", text)
+    assert not [each for each in project.embedder.texts[embedded:] if "ten seconds" in each]
 
 
 async def test_github_answers_briefs_and_costs_nothing_again(project: Project) -> None:

@@ -159,6 +159,9 @@ class NewDocument:
     `author_ref` is the source's own reference to that person, and `raw_payload` its own record of the document,
     as JSON. `created_at` is when the source made the document, None where it does not say. `item_ref` names the item of a business system that it belongs to, None elsewhere; `structure` is what that item
     states apart from the text, and is part of what `content_hash` covers.
+
+    `file_version` is that of the file whose content this is, "" for a text: as long as it stays, so does the content, and
+    a document that is stored with it may come without its content (`has_content`).
     """
 
     system: str
@@ -179,6 +182,8 @@ class NewDocument:
     created_at: datetime | None = None
     item_ref: GlobalRef | None = None
     structure: ItemStructure = NO_STRUCTURE
+    file_version: str = ""
+    has_content: bool = True
 
     @property
     def author(self) -> str:

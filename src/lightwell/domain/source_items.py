@@ -4,7 +4,7 @@ An item is one object of the system, such as an issue, a deal or a conversation.
 with different readers.
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from lightwell.domain.access import Tags
@@ -13,11 +13,25 @@ from lightwell.domain.ids import GlobalRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AttachedFile:
+    """A file that an item carries, and that is downloaded only if it is not stored yet.
+
+    `document` describes it: without its content, with a `file_version`, and with a `content_hash` that covers this version.
+    `read` returns it with its content. Where the file cannot be read, it returns a document that only names it: with the
+    same version and hash if that stays so, with an empty version and another hash if it is to be tried again.
+    """
+
+    document: NewDocument
+    read: Callable[[], Awaitable[NewDocument]] = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceItem:
-    """One item with all its documents, each with `item_ref == ref`. A document that is no longer among them is deleted."""
+    """One item with all its documents and files, each with `item_ref == ref`. A document that is no longer among them is deleted."""
 
     ref: GlobalRef
     documents: tuple[NewDocument, ...]
+    files: tuple[AttachedFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

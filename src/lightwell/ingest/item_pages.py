@@ -10,8 +10,9 @@ from lightwell.domain.documents import Format, NewDocument
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import DocumentId, GlobalRef, RunId
 from lightwell.domain.runs import RunChange
-from lightwell.domain.source_items import ItemPage, SourceItem, UnreadableItem
+from lightwell.domain.source_items import AttachedFile, ItemPage, SourceItem, UnreadableItem
 from lightwell.ingest.isolation import document_failure
+from lightwell.ingest.item_files import has_file, is_same, read_files
 from lightwell.ingest.pipeline import REEXTRACT
 from lightwell.records import item_fetches, source_runs, sources
 from lightwell.records.database import Connection, Database, repeatable
@@ -57,15 +58,25 @@ async def store_page(target: SyncTarget, page: ItemPage, position: PagePosition)
     """Store the page with its cursor, and return what it did.
 
     An item that is malformed, or that makes the transaction fail by itself, is kept as unreadable; the others are
-    stored. Raises `LeaseLost` when another process syncs the source now.
+    stored. A page with many files is stored in parts, the last one with the cursor. Raises `LeaseLost` when another
+    process syncs the source now.
     """
-    checked = check_page(target.source, page)
+    counts = SourceCounts()
+    async for part, is_last in read_files(
+        target.database, target.source, check_page(target.source, page)
+    ):
+        at = position if is_last else replace(position, stream="")
+        counts += await _store_part(target, part, at)
+    return counts
+
+
+async def _store_part(target: SyncTarget, page: ItemPage, position: PagePosition) -> SourceCounts:
     try:
-        return await _store(target, checked, position)
+        return await _store(target, page, position)
     except Exception as error:
-        if document_failure(error, target.source.name) is None or not checked.items:
+        if document_failure(error, target.source.name) is None or not page.items:
             raise
-    return await _store_one_by_one(target, checked, position)
+    return await _store_one_by_one(target, page, position)
 
 
 async def _store_one_by_one(
@@ -172,22 +183,12 @@ class _Plan:
     unreadable: list[UnreadableItem] = field(default_factory=list[UnreadableItem])
 
     def add(self, source: Source, document: NewDocument, old: KnownDocument | None) -> None:
-        if old is None or not _is_same(source, document, old):
+        if old is None or not is_same(source, document, old):
             self.register.append(document)
         elif old.acl_tags != document.acl_tags:
             self.retag[old.id] = document.acl_tags
         else:
             self.unchanged += 1
-
-
-def _is_same(source: Source, document: NewDocument, old: KnownDocument) -> bool:
-    return (
-        not old.is_deleted
-        and old.is_complete
-        and old.source == source.id
-        and old.item_ref == document.item_ref
-        and old.content_hash == document.content_hash
-    )
 
 
 def _find_conflict(
@@ -200,6 +201,8 @@ def _find_conflict(
             return "another source of this project has this item already"
         if document.url in urls:
             return "another document has its URL"
+        if not document.has_content and not (old and has_file(source, document, old)):
+            return "a file of it has changed meanwhile, and is read again"
     return ""
 
 
@@ -264,12 +267,30 @@ def check_page(source: Source, page: ItemPage) -> ItemPage:
 
 def _check_item(source: Source, item: SourceItem) -> SourceItem:
     """Return the item with documents that can be stored; raise `Invalid` where the connector breaks its contract."""
-    refs = [document_ref(document) for document in item.documents]
+    described = [*item.documents, *(each.document for each in item.files)]
+    refs = [document_ref(document) for document in described]
     if len(set(refs)) < len(refs):
         raise Invalid("two of its documents have one reference")
     return replace(
-        item, documents=tuple(_check_document(source, item, each) for each in item.documents)
+        item,
+        documents=tuple(_check_document(source, item, each) for each in item.documents),
+        files=tuple(_check_file(source, item, each) for each in item.files),
     )
+
+
+def _check_file(source: Source, item: SourceItem, file: AttachedFile) -> AttachedFile:
+    """Return the file whose document is checked, as described and as read."""
+
+    async def read() -> NewDocument:
+        document = await file.read()
+        if document_ref(document) != document_ref(file.document):
+            raise Invalid("a file of it is read as another document")
+        return _check_document(source, item, document)
+
+    document = _check_document(source, item, file.document)
+    if not document.file_version or document.has_content:
+        raise Invalid("a file of it has no version, or comes with its content")
+    return AttachedFile(document=document, read=read)
 
 
 def _check_document(source: Source, item: SourceItem, document: NewDocument) -> NewDocument:
@@ -292,7 +313,7 @@ def _check_document(source: Source, item: SourceItem, document: NewDocument) -> 
 
 def _with_text(document: NewDocument) -> NewDocument:
     """Return the document with its title as the text where it has none, so that it is found, too."""
-    if document.content.strip():
+    if document.content.strip() or not document.has_content:
         return document
     text = document.title.strip() or document.url
     return replace(document, content=text.encode(), format=Format.TEXT)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from lightwell.domain.access import parse_tags
+from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import Invalid, Refused
 from lightwell.domain.ids import GlobalRef
 from lightwell.domain.source_items import ItemPage, SourceItem
@@ -46,8 +47,9 @@ async def check_pull(connector: ItemSource) -> dict[GlobalRef, SourceItem]:
     assert found, "a complete pull finds no item: put some into the system for this test"
     for item in found.values():
         check_item(connector.system, item)
+        await check_files(item)
     assert await _pull_all(connector) == found, "two complete pulls of the same items differ"
-    urls = [document.url for item in found.values() for document in item.documents]
+    urls = [document.url for item in found.values() for document in _documents_of(item)]
     assert len(set(urls)) == len(urls), "two documents have one URL"
     return found
 
@@ -57,7 +59,11 @@ def check_item(system: str, item: SourceItem) -> None:
     own = f"{system}:"
     is_sound = item.ref.startswith(own) and item.ref.count(":") > 1
     assert is_sound, f"{item.ref} is not {system}:<kind>:<id>"
-    for document in item.documents:
+    for file in item.files:
+        described = file.document
+        assert described.file_version, f"{item.ref}: a file has no version, so it is always read"
+        assert not described.has_content, f"{item.ref}: a file comes with its content"
+    for document in _documents_of(item):
         assert document.system == system, f"{item.ref}: a document is of another system"
         assert document.item_ref == item.ref, f"{item.ref}: a document belongs to another item"
         assert document.url.startswith(("https://", "http://")), f"{item.ref}: a URL is not HTTP"
@@ -72,6 +78,14 @@ def check_item(system: str, item: SourceItem) -> None:
         )
         ends = {end for link in document.structure.links for end in (link.source, link.target)}
         assert ends <= set(entities), f"{item.ref}: a link has an end that is no entity"
+
+
+async def check_files(item: SourceItem) -> None:
+    """Check that each file is read as the document that describes it, with its content."""
+    for file in item.files:
+        read = await file.read()
+        assert read.url == file.document.url, f"{item.ref}: a file is read as another document"
+        assert read.has_content, f"{item.ref}: a file that is read has no content"
 
 
 async def check_resume(connector: ItemSource) -> None:
@@ -154,6 +168,10 @@ def _must_refuse(connector: ItemSource, webhook: Genuine, what: str) -> None:
     except Invalid as error:
         raise AssertionError(f"{what} is read before its signature is checked") from error
     raise AssertionError(f"{what} is not refused")
+
+
+def _documents_of(item: SourceItem) -> tuple[NewDocument, ...]:
+    return (*item.documents, *(file.document for file in item.files))
 
 
 async def _pull_all(connector: ItemSource) -> dict[GlobalRef, SourceItem]:

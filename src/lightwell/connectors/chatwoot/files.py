@@ -16,6 +16,7 @@ from lightwell.connectors.item_documents import field_lines, make_item_document,
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import Unreadable
 from lightwell.domain.item_structure import ItemStructure
+from lightwell.domain.source_items import AttachedFile
 from lightwell.ingest.parse.formats import detect_format, has_known_extension
 
 ReadFile = Callable[[str], Awaitable[bytes]]
@@ -24,45 +25,64 @@ ReadFile = Callable[[str], Awaitable[bytes]]
 _MAX_CONVERSATION_BYTES = 16 * 1000**2
 """Bytes of all files of one conversation; later ones keep only their name."""
 
+_STORED = "read"
+_TRANSIENT = "unreachable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attachments:
+    """The attachments of a conversation: those with a text, to be downloaded, and documents that only name the others."""
+
+    files: tuple[AttachedFile, ...]
+    documents: tuple[NewDocument, ...]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _File:
     message: Message
     attachment: Attachment
 
+    @property
+    def version(self) -> str:
+        """Chatwoot never changes the file of an attachment: another file is another attachment."""
+        return f"{self.attachment.id}:{self.attachment.file_size or 0}"
 
-async def attachment_documents(
-    account: Account, thread: Thread, read_file: ReadFile
-) -> list[NewDocument]:
-    """Return a document for each attachment of a message that was not deleted."""
+
+def list_attachments(
+    account: Account, thread: Thread, read_file: ReadFile, max_bytes: int
+) -> Attachments:
+    """Return the attachments of messages that were not deleted; a file of more than `max_bytes` is only named."""
+    files: list[AttachedFile] = []
     documents: list[NewDocument] = []
     left = _MAX_CONVERSATION_BYTES
     for message, _ in thread.messages:
         for attachment in () if message.is_deleted else message.attachments:
             if not attachment.data_url:
                 continue  # a place or a contact has no file
-            file = _File(message=message, attachment=attachment)
-            document = await _document(account, thread, file, read_file, left)
-            left -= len(document.content)
-            documents.append(document)
-    return documents
+            file, size = _File(message=message, attachment=attachment), attachment.file_size or 0
+            if attachment.file_type != "file" or not has_known_extension(file_name(attachment)):
+                documents.append(_describe(account, thread, file, ""))
+            elif size > min(left, max_bytes):
+                documents.append(_describe(account, thread, file, "too_large"))
+            else:
+                left -= size
+                files.append(_attach(account, thread, file, read_file))
+    return Attachments(files=tuple(files), documents=tuple(documents))
 
 
-async def _document(
-    account: Account, thread: Thread, file: _File, read_file: ReadFile, left: int
-) -> NewDocument:
-    name = file_name(file.attachment)
-    if file.attachment.file_type != "file" or not has_known_extension(name):
-        return _describe(account, thread, file, "")
-    if (file.attachment.file_size or 0) > left:
-        return _describe(account, thread, file, "too_large")
-    try:
-        content = await read_file(file.attachment.data_url)
-        format_ = detect_format(name, content)
-    except Unreadable as error:
-        return _describe(account, thread, file, error.reason)
-    document = _describe(account, thread, file, "read")
-    return replace(document, content=content, format=format_)
+def _attach(account: Account, thread: Thread, file: _File, read_file: ReadFile) -> AttachedFile:
+    described = replace(_describe(account, thread, file, _STORED), file_version=file.version)
+
+    async def read() -> NewDocument:
+        try:
+            content = await read_file(file.attachment.data_url)
+            format_ = detect_format(file_name(file.attachment), content)
+        except Unreadable as error:
+            is_transient = error.reason == _TRANSIENT
+            return _describe(account, thread, file, error.reason) if is_transient else described
+        return replace(described, content=content, format=format_)
+
+    return AttachedFile(document=replace(described, content=b"", has_content=False), read=read)
 
 
 def _describe(account: Account, thread: Thread, file: _File, state: str) -> NewDocument:

@@ -20,7 +20,6 @@ from lightwell.connectors.source_options import (
 )
 from lightwell.domain.errors import Invalid
 
-_MAX_ATTACHMENT_BYTES = 10 * 1000**2
 _OPTIONS = (
     "base_url",
     "account",
@@ -46,12 +45,9 @@ async def open_chatwoot(
     check_options("chatwoot", options, _OPTIONS)
     if "base_url" not in options or "account" not in options:
         raise Invalid("A source of Chatwoot needs the options base_url and account")
-    base_url = parse_base_url(options["base_url"])
+    base_url, parsed = parse_base_url(options["base_url"]), _parse_options(options)
     account = parse_number(options, "account", 0)
-    files = AttachmentReader(
-        base_url=base_url,
-        max_bytes=parse_number(options, "max_attachment_bytes", _MAX_ATTACHMENT_BYTES),
-    )
+    files = AttachmentReader(base_url=base_url, max_bytes=parsed.max_file_bytes)
     api = Api(
         name="Chatwoot",
         base_url=base_url,
@@ -62,7 +58,7 @@ async def open_chatwoot(
         yield ChatwootSource(
             api=ChatwootApi(client=client, account=account),
             base_url=base_url,
-            options=_parse_options(options),
+            options=parsed,
             webhook_check=WebhookCheck(
                 secret=webhook_secret,
                 takes_unsigned=parse_flag(options, "unsigned_webhooks"),
@@ -74,8 +70,10 @@ async def open_chatwoot(
 
 
 def _parse_options(options: Mapping[str, str]) -> ChatwootOptions:
+    max_bytes = parse_number(options, "max_attachment_bytes", ChatwootOptions().max_file_bytes)
     return ChatwootOptions(
         rewalk=timedelta(seconds=parse_seconds(options, "rewalk_seconds", 7 * 86_400)),
         relist=timedelta(seconds=parse_seconds(options, "relist_seconds", 6 * 3600)),
         reads_bots=parse_flag(options, "bot_messages"),
+        max_file_bytes=max_bytes,
     )

@@ -11,7 +11,7 @@ from lightwell.connectors.api_client import ResponseTooLarge
 from lightwell.connectors.chatwoot.account import SYSTEM, Account
 from lightwell.connectors.chatwoot.api import parse
 from lightwell.connectors.chatwoot.conversations import Thread, thread_documents
-from lightwell.connectors.chatwoot.files import ReadFile, attachment_documents
+from lightwell.connectors.chatwoot.files import ReadFile, list_attachments
 from lightwell.connectors.chatwoot.models import (
     Article,
     Company,
@@ -38,6 +38,7 @@ class RowReader:
 
     account: Account
     read_file: ReadFile
+    max_file_bytes: int
     reads_bots: bool
     _limit: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
@@ -57,8 +58,8 @@ class RowReader:
             conversation=conversation, raw=row, messages=messages, reads_bots=self.reads_bots
         )
         texts = thread_documents(self.account, thread)
-        files = await attachment_documents(self.account, thread, self.read_file)
-        return SourceItem(ref=ref, documents=(*texts, *files))
+        attached = list_attachments(self.account, thread, self.read_file, self.max_file_bytes)
+        return SourceItem(ref=ref, documents=(*texts, *attached.documents), files=attached.files)
 
     async def contact(self, row: Json) -> Result:
         ref = self._ref("contact", str(row.get("id")))

@@ -39,12 +39,13 @@ class ChatwootOptions:
     """How to read an account.
 
     All conversations are walked again each `rewalk`: Chatwoot does not tell when a message is edited or deleted.
-    Contacts, companies and articles are listed in full each `relist`.
+    Contacts, companies and articles are listed in full each `relist`. Files of more than `max_file_bytes` are only named.
     """
 
     rewalk: timedelta = timedelta(days=7)
     relist: timedelta = timedelta(hours=6)
     reads_bots: bool = False
+    max_file_bytes: int = 10 * 1000**2
 
 
 @dataclass(slots=True, kw_only=True)
@@ -107,7 +108,10 @@ class ChatwootSource:
             account = await load_account(self.api, self.base_url)
             now = self.now()
             self._ahead = (account.at or now) - now
-            self._reader = RowReader(account, self.read_file, self.options.reads_bots)
+            options = self.options
+            self._reader = RowReader(
+                account, self.read_file, options.max_file_bytes, options.reads_bots
+            )
         return self._reader
 
     async def _pull_conversations(

@@ -10,12 +10,16 @@ from lightwell.records.database import Connection, Database, Row
 
 _COLUMNS = """
 global_ref, document_id, source_key, item_ref, content_hash, acl_tags, is_deleted,
-status <> 'failed' OR error_code = 'unreadable_document'
+status <> 'failed' OR error_code = 'unreadable_document', body_hash, status = 'active'
 """
 
-_KNOWN = f"""
+_STORED = f"""
 SELECT {_COLUMNS} FROM source_documents
 WHERE project_id = %(project_id)s AND global_ref = ANY(%(refs)s)
+"""  # noqa: S608 - only our own words
+
+_KNOWN = f"""
+{_STORED}
 UNION
 SELECT {_COLUMNS} FROM source_documents
 WHERE project_id = %(project_id)s AND source_key = %(source)s AND item_ref = ANY(%(items)s)
@@ -50,7 +54,10 @@ WHERE source_key = %(source)s AND NOT is_deleted GROUP BY 1 ORDER BY 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownDocument:
-    """A registered document. `is_complete` is false where its ingestion failed for a reason other than its content."""
+    """A registered document. `is_complete` is false where its ingestion failed for a reason other than its content.
+
+    `body_hash` is that of the content of which it has chunks, "" where it has none.
+    """
 
     ref: GlobalRef
     id: DocumentId
@@ -60,6 +67,7 @@ class KnownDocument:
     acl_tags: Tags
     is_deleted: bool
     is_complete: bool
+    body_hash: str = ""
 
 
 async def list_known(
@@ -77,6 +85,15 @@ async def list_known(
         "refs": list(refs),
     }
     rows = await (await connection.execute(_KNOWN, fields)).fetchall()
+    return {GlobalRef(row[0]): _known(row) for row in rows}
+
+
+async def list_stored(
+    database: Database, project_id: ProjectId, refs: Sequence[GlobalRef]
+) -> dict[GlobalRef, KnownDocument]:
+    """Return by reference the documents with these references."""
+    fields = {"project_id": project_id, "refs": list(refs)}
+    rows = await database.rows(_STORED, fields)
     return {GlobalRef(row[0]): _known(row) for row in rows}
 
 
@@ -119,4 +136,5 @@ def _known(row: Row) -> KnownDocument:
         acl_tags=frozenset(row[5]),
         is_deleted=row[6],
         is_complete=row[7],
+        body_hash=row[8] if row[9] else "",
     )

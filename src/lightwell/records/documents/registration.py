@@ -136,7 +136,7 @@ async def register(
         job = _job(document, old)
         queued.append(job)
         fields = _fields(project_id, job.document_id, document, origin)
-        keeps_chunks = origin is not None and old is not None and old.has_body(_body_hash(document))
+        keeps_chunks = origin is not None and old is not None and old.has_body(body_hash(document))
         rows.append(
             {
                 **fields,
@@ -236,11 +236,14 @@ def _fields(
         "restate_step": origin.restate_step if origin else "",
         "item_ref": document.item_ref or "",
         "structure": Jsonb(structure_to_json(document.structure)) if document.item_ref else None,
-        "body_hash": _body_hash(document) if document.item_ref else "",
+        "body_hash": body_hash(document) if document.item_ref else "",
     }
 
 
-def _body_hash(document: NewDocument) -> str:
-    """Return the hash of what determines a document's chunks."""
+def body_hash(document: NewDocument) -> str:
+    """Return the hash of what determines a document's chunks; the version of a file stands for its content and format."""
+    if document.file_version:
+        head = "\0".join(["file", document.title, document.topic, document.file_version])
+        return hashlib.sha256(head.encode()).hexdigest()
     head = "\0".join([document.format.value, document.title, document.topic, ""])
     return hashlib.sha256(head.encode() + document.content).hexdigest()
