@@ -68,6 +68,7 @@ UNFILTERED = {
     "records/graph/profile_queue.py:_OWN": "a worker locks the profiles that it has claimed",
     "records/documents/known.py:_KNOWN": "a connector compares its source with what is stored",
     "records/documents/registered.py:_FIND": "a connector's change finds its document",
+    "records/documents/items.py:_STORED": "a page of a source is compared with what is stored",
     "records/documents/items.py:_KNOWN": "a page of a source is compared with what is stored",
     "records/documents/items.py:_TAKEN": "a page of a source may not take another document's URL",
     "records/documents/items.py:_OF_SOURCE": "the removal of a source deletes its documents",
