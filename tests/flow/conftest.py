@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from lightwell.answer.pipeline import AnswerGenerator
-from lightwell.graph_ports import GraphStore
 from lightwell.ingest.context import IngestContext
 from lightwell.ingest.graph_copy import GraphCopy
 from lightwell.knowledge_base import KnowledgeBase
@@ -16,6 +15,8 @@ from lightwell.records.database import Database
 from lightwell.testing.models import HashEmbedder
 from lightwell.wiring import make_retriever, rule_ingest_context
 from tests.parsers import lent_parsers
+from tests.store_combinations import POSTGRES, Stores
+from tests.store_combinations import stores as stores  # a fixture of the tests in this folder
 
 
 @dataclass(frozen=True)
@@ -52,14 +53,20 @@ class Project:
 
 
 async def project_on(
-    database: Database, name: str = "project", graph_store: GraphStore | None = None
+    database: Database, name: str = "project", stores: Stores = POSTGRES
 ) -> Project:
-    """Return a project on this database; with `graph_store`, questions read the graph's copy there."""
+    """Return a project on this database, with its vectors and the copy of its graph in these stores."""
     embedder = CountingEmbedder()
     project_id = await access_classes.get_or_create_project(database, "tenant", name)
-    context = await rule_ingest_context(database, project_id, embedder, lent_parsers()())
-    if graph_store is not None:
-        copy = GraphCopy(database=database, project_id=project_id, store=graph_store)
+    context = await rule_ingest_context(
+        database,
+        project_id,
+        embedder,
+        lent_parsers()(),
+        vectors=stores.vectors(database, project_id),
+    )
+    if stores.graph is not None:
+        copy = GraphCopy(database=database, project_id=project_id, store=stores.graph)
         context = replace(context, graph_copy=copy)
     answers = AnswerGenerator(model=None)
     kb = KnowledgeBase(context, make_retriever(context), answers)

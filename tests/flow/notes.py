@@ -19,6 +19,7 @@ from lightwell.records.database import Database
 from lightwell.records.llm_cache.cached_model import CachedModel
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import make_retriever
+from tests.store_combinations import POSTGRES, Stores
 
 from .conftest import Project, project_on
 
@@ -87,8 +88,13 @@ class Noted:
         assert done.problems == ()
 
 
-async def noted(database: Database, name: str = "project", model: ChatModel | None = None) -> Noted:
-    plain = await project_on(database, name)
+async def noted(
+    database: Database,
+    name: str = "project",
+    model: ChatModel | None = None,
+    stores: Stores = POSTGRES,
+) -> Noted:
+    plain = await project_on(database, name, stores)
     context = replace(plain.context, extractor=Notes())
     answers = AnswerGenerator(model=None)
     project_id = plain.kb.project_id

@@ -64,5 +64,6 @@ def server_of(project: Project) -> Projects:
         open_by_name=open_by_name,
         delete_by_name=unused,
         list_waiting=list_waiting,
+        list_changing=list_none,
         list_due=list_none,
     )

@@ -21,8 +21,10 @@ from lightwell.records.database import Database
 from lightwell.records.documents import chunks as published
 from lightwell.records.embedding_spaces import SpaceModel
 from lightwell.records.graph import profile_queue
+from lightwell.stores.milvus.vectors import MilvusVectors
 from lightwell.testing.models import HashEmbedder
 from lightwell.wiring import make_retriever
+from tests.store_combinations import POSTGRES, Stores, on_each_vector_store
 
 from .conftest import CountingEmbedder
 from .notes import Noted, noted
@@ -95,8 +97,8 @@ class Changing:
         return {names[hit.subject_id]: round(hit.similarity, 3) for hit in hits}
 
 
-async def open_changing(database: Database) -> Changing:
-    notes = await noted(database)
+async def open_changing(database: Database, stores: Stores = POSTGRES) -> Changing:
+    notes = await noted(database, stores=stores)
     old, following = notes.project.embedder, NextEmbedder()
     models = tuple(
         SpaceModel(embedder=each, sentences=each, price=2.0) for each in (old, following)
@@ -114,8 +116,8 @@ async def open_changing(database: Database) -> Changing:
 
 
 @pytest.fixture
-async def changing(database: Database) -> Changing:
-    store = await open_changing(database)
+async def changing(database: Database, stores: Stores) -> Changing:
+    store = await open_changing(database, stores)
     await store.notes.put("one", A, PUMPS)
     await store.notes.put("two", B, TAPS)
     return store
@@ -131,11 +133,14 @@ async def require_complete(store: Changing) -> None:
     texts = [text_to_embed(each.title, each.chunk.draft) for each in found]
     for each, expected in zip(found, await context.embedder.embed_documents(texts), strict=True):
         np.testing.assert_allclose(vectors[each.chunk.id], expected, atol=0.001)
-    stored = sql.SQL("SELECT chunk_id, class_id FROM {} ORDER BY chunk_id").format(
-        sql.Identifier(f"chunk_vectors_{space.id:d}")
-    )
-    rows = await database.rows(stored, {})
-    assert [(row[0], row[1]) for row in rows] == ids
+    if isinstance(context.vectors, MilvusVectors):
+        assert await context.vectors.count(space.id) == len(ids)
+    else:
+        stored = sql.SQL("SELECT chunk_id, class_id FROM {} ORDER BY chunk_id").format(
+            sql.Identifier(f"chunk_vectors_{space.id:d}")
+        )
+        rows = await database.rows(stored, {})
+        assert [(row[0], row[1]) for row in rows] == ids
     profiles = await database.rows(
         "SELECT subject_id, class_id FROM profiles WHERE description <> '' ORDER BY 1, 2", {}
     )
@@ -148,14 +153,21 @@ async def require_complete(store: Changing) -> None:
     assert profiles == await database.rows(described, {})
 
 
+@on_each_vector_store
 async def test_s3_12_a_project_changes_its_model_and_questions_follow(changing: Changing) -> None:
     estimate = await changing.embeddings.start("")
     assert (estimate.chunks, estimate.profiles, estimate.dimension) == (2, 2, 32)
     assert 20 < estimate.tokens < 100
     assert estimate.price == pytest.approx(estimate.tokens * 2 / 1_000_000)
     assert await changing.spaces() == [(64, "active"), (32, "building")]
+    begun = (await changing.embeddings.list())[-1]
+    assert (begun.percent, begun.seconds_left) == (0, None)
     before = await changing.found("pumps", A)
     assert before
+    await changing.embeddings.advance()
+    halfway = (await changing.embeddings.list())[-1]
+    assert halfway.percent == 50
+    assert halfway.seconds_left == pytest.approx(halfway.seconds)
     await changing.fill()
     assert await changing.spaces() == [(64, "active"), (32, "building")]
     asked = len(changing.following.texts)
@@ -167,11 +179,12 @@ async def test_s3_12_a_project_changes_its_model_and_questions_follow(changing: 
     await require_complete(changing)
 
 
+@on_each_vector_store
 async def test_s3_12_nothing_invisible_is_felt_while_two_spaces_exist(
-    changing: Changing, other_database: Database
+    changing: Changing, other_database: Database, stores: Stores
 ) -> None:
     """A reader of A sees the same before, during and after a change, whether B's document exists or not."""
-    own = await open_changing(other_database)
+    own = await open_changing(other_database, stores)
     await own.notes.put("one", A, PUMPS)
 
     async def seen(store: Changing) -> object:
@@ -191,6 +204,7 @@ async def test_s3_12_nothing_invisible_is_felt_while_two_spaces_exist(
         assert await seen(changing) == await seen(own)
 
 
+@on_each_vector_store
 async def test_what_changes_during_the_filling_is_in_both_spaces(changing: Changing) -> None:
     notes = changing.notes
     await notes.put("three", A, "Jane Smith (person): runs the harbour")
@@ -212,6 +226,7 @@ async def test_what_changes_during_the_filling_is_in_both_spaces(changing: Chang
     assert set(await changing.near("harbour", B)) == {"Jane Smith"}
 
 
+@on_each_vector_store
 async def test_a_document_deleted_between_claim_and_put_does_not_come_back(
     changing: Changing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -307,6 +322,7 @@ async def test_chunks_whose_job_began_before_the_swap_get_their_vectors_after_it
     await require_complete(changing)
 
 
+@on_each_vector_store
 async def test_changing_back_embeds_only_what_came_since(changing: Changing) -> None:
     await changing.embeddings.start("")
     await changing.embeddings.finish(lambda progress: None)

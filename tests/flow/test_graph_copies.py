@@ -26,6 +26,7 @@ from lightwell.testing.sources import InMemorySource, make_document
 from tests.age_server.server import AgeServer, age_server_of_test
 from tests.graph_stores import COPIES, open_age_of, open_neo4j_of, open_store
 from tests.neo4j_server.server import Neo4jServer, own_server
+from tests.store_combinations import Stores
 
 from .conftest import Project, project_on
 from .test_noninterference import view
@@ -125,7 +126,7 @@ async def assert_same(project: Project, store: GraphStore) -> None:
 
 
 async def test_a_copy_follows_every_change(database: Database, graph_store: GraphStore) -> None:
-    project = await project_on(database, graph_store=graph_store)
+    project = await project_on(database, stores=Stores(graph=graph_store))
     kb = project.kb
     await kb.ingest(InMemorySource(documents=DOCUMENTS))
     await assert_same(project, graph_store)
@@ -145,8 +146,8 @@ async def test_a_copy_follows_every_change(database: Database, graph_store: Grap
 async def test_s3_3_nothing_invisible_is_felt_through_a_copy(
     database: Database, other_database: Database, graph_store: GraphStore
 ) -> None:
-    full = await project_on(database, graph_store=graph_store)
-    own = await project_on(other_database, graph_store=graph_store)
+    full = await project_on(database, stores=Stores(graph=graph_store))
+    own = await project_on(other_database, stores=Stores(graph=graph_store))
     await full.kb.ingest(InMemorySource(documents=DOCUMENTS))
     await own.kb.ingest(InMemorySource(documents=DOCUMENTS[:2]))
     asked = ["What about Acme Corp and Jane Smith?", "Who owes money to Nordwind?"]
@@ -160,7 +161,7 @@ async def test_s3_3_nothing_invisible_is_felt_through_a_copy(
 async def test_s3_11_what_waits_for_the_copy_is_left_out_and_never_shown_old(
     database: Database, graph_store: GraphStore
 ) -> None:
-    project = await project_on(database, graph_store=graph_store)
+    project = await project_on(database, stores=Stores(graph=graph_store))
     await project.kb.ingest(InMemorySource(documents=DOCUMENTS))
     reader = await project.kb.reader(["team:a"])
     graph = CopiedGraph(database, graph_store)
@@ -184,7 +185,7 @@ async def test_s3_11_a_killed_store_costs_channels_and_nothing_else(
 ) -> None:
     """The server is killed during ingestion, deletion and questions."""
     store, server = own_store.store, own_store.server
-    project = await project_on(database, graph_store=store)
+    project = await project_on(database, stores=Stores(graph=store))
     await project.kb.ingest(InMemorySource(documents=DOCUMENTS[:2]))
     reader = await project.kb.reader(["team:a"])
     asked = "What about Acme Corp and Jane Smith?"
@@ -210,7 +211,7 @@ async def test_s0_10_an_entity_of_age_shows_its_newest_sources_and_none_that_are
     database: Database, age_server: AgeServer
 ) -> None:
     store = open_age_of(age_server)
-    project = await project_on(database, graph_store=store)
+    project = await project_on(database, stores=Stores(graph=store))
     await project.kb.ingest(InMemorySource(documents=DOCUMENTS))
     copy = await copies.find(database, project.context.project_id, "age")
     assert copy is not None

@@ -32,7 +32,7 @@ from lightwell.domain.links import LinkFilter
 from lightwell.ingest import sync as following
 from lightwell.ingest.extract.extraction_prompt import ExtractionSpec
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.ports import Message
+from lightwell.ports import Message, VectorIndex
 from lightwell.records.database import Database, connect
 from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.testing.endpoint import FakeEndpoint
@@ -42,6 +42,7 @@ from lightwell.wiring import make_retriever
 from lightwell.wiring.models import is_ordinary_word
 from tests.conftest import Databases
 from tests.generation import examples
+from tests.store_combinations import POSTGRES, Stores, on_each_combination, on_servers
 
 from .conftest import Project, project_on
 from .extraction_model import Options, names, read_by_model
@@ -78,13 +79,17 @@ def corpora(draw: st.DrawFn) -> list[NewDocument]:
     documents: list[NewDocument] = []
     for number in range(size):
         tags = draw(st.sets(st.sampled_from(TAGS), max_size=2))
-        lines = [
-            f"{source.choice(NAMES)} {source.choice(VERBS)} {source.choice(NAMES)} {source.choice(THINGS)}."
-            for _ in range(source.randint(1, 6))
-        ]
-        title = source.choice(NAMES) if source.random() < 0.4 else ""
-        documents.append(make_document(f"{number}.md", " ".join(lines), tags, title=title))
+        documents.append(make_page(source, number, tags))
     return documents
+
+
+def make_page(source: random.Random, number: int, tags: Collection[str]) -> NewDocument:
+    lines = [
+        f"{source.choice(NAMES)} {source.choice(VERBS)} {source.choice(NAMES)} {source.choice(THINGS)}."
+        for _ in range(source.randint(1, 6))
+    ]
+    title = source.choice(NAMES) if source.random() < 0.4 else ""
+    return make_document(f"{number}.md", " ".join(lines), tags, title=title)
 
 
 @st.composite
@@ -182,8 +187,10 @@ def _citation(one: Citation) -> object:
     return (one.id, one.source_url, one.snippet, one.score, one.locator)
 
 
-async def store(database: Database, documents: Sequence[NewDocument]) -> Project:
-    project = await project_on(database, name=uuid4().hex)
+async def store(
+    database: Database, documents: Sequence[NewDocument], stores: Stores = POSTGRES
+) -> Project:
+    project = await project_on(database, uuid4().hex, stores)
     await project.kb.ingest(InMemorySource(documents=tuple(documents)))
     return project
 
@@ -204,7 +211,29 @@ async def test_nothing_invisible_is_felt(
     )
 
 
-async def test_deleting_what_is_invisible_changes_nothing(database: Database) -> None:
+@on_servers
+async def test_nothing_invisible_is_felt_on_servers(
+    database: Database, other_database: Database, stores: Stores
+) -> None:
+    """The same law for several readers of one corpus, not generated: making a store on a server takes seconds."""
+    source = random.Random(14)
+    corpus = [make_page(source, number, source.sample(TAGS, number % 3)) for number in range(9)]
+    asked = ["What about Acme Corp and Jane Smith?", "Who visited Tarn Valley after the outage?"]
+    full = await store(database, corpus, stores)
+    for tags in ({"team:a"}, {"team:b", "team:c"}, set[str]()):
+        own = await store(other_database, [one for one in corpus if one.acl_tags & tags], stores)
+        reader = await full.kb.reader(tags)
+        assert await view(full, reader, asked) == await view(own, await own.kb.reader(tags), asked)
+        found = await full.kb.search(asked[0], reader)
+        assert not found.notes
+        ranks = {channel for each in found.evidence for channel in each.ranks}
+        assert not tags or {"dense", "entities"} <= ranks
+
+
+@on_each_combination
+async def test_deleting_what_is_invisible_changes_nothing(
+    database: Database, stores: Stores
+) -> None:
     visible = [
         make_document(f"{n}.md", f"Acme Corp met Jane Smith in March about ENG-{n}.", ["team:a"])
         for n in range(4)
@@ -213,7 +242,7 @@ async def test_deleting_what_is_invisible_changes_nothing(database: Database) ->
         make_document(f"s{n}.md", "Acme Corp owes money to Nordwind. Jane Smith knows.", ["team:b"])
         for n in range(4)
     ]
-    project = await store(database, [*visible, *secret])
+    project = await store(database, [*visible, *secret], stores)
     reader = await project.kb.reader(["team:a"])
     asked = ["What about Acme Corp and Jane Smith?", "Who owes money to Nordwind?"]
     before = await view(project, reader, asked)
@@ -572,25 +601,28 @@ async def test_briefs_candidates_and_conversations_feel_nothing_invisible(
     assert seen[0] == seen[1]
 
 
+@on_each_combination
 async def test_a_conversation_forgets_what_goes_out_of_sight(
-    database: Database, other_database: Database
+    database: Database, other_database: Database, stores: Stores
 ) -> None:
     """What is said after a document went to others is what would be said had the reader never had it."""
     debt = "Osprey owes money to Nordwind. Jane Smith signed for Osprey."
     plain = make_document("p.md", "The dam in Tarn Valley was built in 1931.", ["team:a"])
     follow_up = "And who signed for it?"
-    full = await store(database, [make_document("s.md", debt, ["team:a"]), plain])
+    full = await store(database, [make_document("s.md", debt, ["team:a"]), plain], stores)
     reader = await full.kb.reader(["team:a"])
     begun = await full.kb.chat("Who owes money to Nordwind?", reader)
     assert begun.response.sources
     built = "When was the dam in Tarn Valley built?"
     await full.kb.chat(built, reader, conversation=begun.conversation_id)
     await full.kb.ingest(InMemorySource(documents=(make_document("s.md", debt, ["team:b"]), plain)))
-    own = await store(other_database, [plain])
+    own = await store(other_database, [plain], stores)
     other = await own.kb.reader(["team:a"])
     alone = await own.kb.chat(built, other)
     reader = await full.kb.reader(["team:a"])
     assert await briefed(full, reader, "Osprey") == await briefed(own, other, "Osprey")
+    asked = [built, follow_up, "Who signed for Osprey?"]
+    assert await view(full, reader, asked) == await view(own, other, asked)
     one = await full.kb.chat(follow_up, reader, conversation=begun.conversation_id)
     two = await own.kb.chat(follow_up, other, conversation=alone.conversation_id)
     assert _response(one) == _response(two)
@@ -812,9 +844,19 @@ CORRECTIONS: dict[str, Correction] = {
 }
 
 
-async def _full_store(database: Database) -> Noted:
+_BESIDE_EACH_OTHER = (
+    "a rejection by others",
+    "a description of what is invisible",
+    "a relation to what is invisible",
+    "a split in what is invisible, undone",
+    "two merged into what is invisible",
+)
+"""Corrections that may be made one after the other in the same store."""
+
+
+async def _full_store(database: Database, stores: Stores = POSTGRES) -> Noted:
     """Return a store with invisible documents, which came first, and visible ones."""
-    full = await _store_with_one_key(database)
+    full = await _store_with_one_key(database, stores)
     await full.put(
         "h",
         SECRET,
@@ -830,15 +872,18 @@ async def _full_store(database: Database) -> Noted:
     return full
 
 
-async def _two_stores(database: Database, other: Database) -> tuple[Noted, Noted]:
+async def _two_stores(
+    database: Database, other: Database, stores: Stores = POSTGRES
+) -> tuple[Noted, Noted]:
     """Return a store with invisible documents and one without, under one key for ids."""
-    full, own = await _full_store(database), await _store_with_one_key(other)
+    full = await _full_store(database, stores)
+    own = await _store_with_one_key(other, stores)
     await _put_visible(own)
     return full, own
 
 
-async def _store_with_one_key(database: Database) -> Noted:
-    store = await noted(database)
+async def _store_with_one_key(database: Database, stores: Stores = POSTGRES) -> Noted:
+    store = await noted(database, stores=stores)
     await database.execute("UPDATE projects SET id_key = %(key)s", {"key": b"one key"})
     return store
 
@@ -995,6 +1040,19 @@ async def test_a_guessed_name_confirms_nothing(
     assert merged.entity.name == "Project Falcon"
 
 
+@on_each_combination
+async def test_what_people_correct_of_the_invisible_is_not_felt_by_questions(
+    database: Database, other_database: Database, stores: Stores
+) -> None:
+    """All corrections after one another, because a merge changes which entities a copy of the graph leads through."""
+    full, own = await _two_stores(database, other_database, stores)
+    asked = ["What does Acme Corp sell?", "Who signs for Acme Corporation?", "What is Osprey?"]
+    expected = await view(own.project, await own.kb.reader(OWN), asked)
+    for name in _BESIDE_EACH_OTHER:
+        await CORRECTIONS[name](full, await full.kb.reader(BOTH))
+        assert await view(full.project, await full.kb.reader(OWN), asked) == expected, name
+
+
 async def test_the_cross_encoder_reads_only_what_the_reader_sees(database: Database) -> None:
     texts = ("Acme Corp ordered pumps in March.", "Acme Corp met Jane Smith about pumps.")
     hidden_text = "Acme Corp ordered pumps in March from Osprey."
@@ -1126,9 +1184,32 @@ async def test_estimates_feel_nothing_invisible(
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("max_exact", [0, 1000], ids=["approximate", "exact"])
+def _exact(project: Project) -> VectorIndex:
+    return PostgresVectors(project.database, max_exact=1000)
+
+
+def _approximate(project: Project) -> VectorIndex:
+    return PostgresVectors(project.database, max_exact=0)
+
+
+def _own(project: Project) -> VectorIndex:
+    return project.context.vectors
+
+
+@pytest.mark.parametrize(
+    ("stores", "open_index"),
+    [
+        ("postgres", _exact),
+        ("postgres", _approximate),
+        pytest.param("milvus", _own, marks=pytest.mark.slow),
+    ],
+    indirect=["stores"],
+)
 async def test_what_moved_out_of_sight_takes_no_place_before_the_index_has_followed(
-    database: Database, other_database: Database, max_exact: int
+    database: Database,
+    other_database: Database,
+    stores: Stores,
+    open_index: Callable[[Project], VectorIndex],
 ) -> None:
     """Between the moment a document is narrowed and the end of the sync, or after a crash in between."""
     seen = [
@@ -1144,17 +1225,17 @@ async def test_what_moved_out_of_sight_takes_no_place_before_the_index_has_follo
         for n in range(8)
     ]
     narrowed = [replace(each, acl_tags=frozenset({"team:h"})) for each in moved]
-    both, alone = await store(database, [*seen, *moved]), await store(other_database, seen)
+    both = await store(database, [*seen, *moved], stores)
+    alone = await store(other_database, seen, stores)
     source = InMemorySource(documents=(*seen, *narrowed))
     await following.sync(both.database, both.kb.project_id, source, "file")
-    near = [await near_oil(project, max_exact) for project in (both, alone)]
+    near = [await near_oil(project, open_index(project)) for project in (both, alone)]
     assert near[0] == near[1]
     assert len(near[0]) == 4
 
 
-async def near_oil(project: Project, max_exact: int) -> list[str]:
+async def near_oil(project: Project, index: VectorIndex) -> list[str]:
     """Return the URLs of the four chunks that are nearest to a question, as team:v sees them."""
-    index = PostgresVectors(project.database, max_exact=max_exact)
     await index.build(project.context.space.id)
     [vector] = await project.embedder.embed_query("How often does the turbine need oil?")
     reader = await project.kb.reader(["team:v"])

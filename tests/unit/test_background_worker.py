@@ -57,6 +57,7 @@ def projects(work: dict[str, Work], failures: int = 0) -> Projects:
         open_by_name=open_by_name,
         delete_by_name=unused,
         list_waiting=list_waiting,
+        list_changing=list_none,
         list_due=list_none,
     )
 

@@ -16,6 +16,8 @@ def embedding_space(progress: SpaceProgress) -> Mapping[str, object]:
         "missingChunks": progress.missing_chunks,
         "profiles": progress.profiles,
         "missingProfiles": progress.missing_profiles,
+        "percent": progress.percent,
+        "secondsLeft": None if progress.seconds_left is None else round(progress.seconds_left, 1),
         "tokens": progress.tokens,
         "startedAt": progress.started_at and progress.started_at.isoformat(),
         "endedAt": progress.ended_at and progress.ended_at.isoformat(),

@@ -11,6 +11,7 @@ from lightwell.records.database import (
 )
 from lightwell.records.errors import translate_errors
 from lightwell.records.graph import copies
+from lightwell.records.space_figures import SpaceFigures, list_figures_on
 
 _CTYPE = "SELECT datctype FROM pg_database WHERE datname = current_database()"
 _EXTENSION = "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'"
@@ -59,6 +60,15 @@ async def examine_database(conninfo: str) -> list[Check]:
         ),
         *(_copy_check(lag) for lag in lags),
     ]
+
+
+async def list_spaces(conninfo: str) -> list[SpaceFigures]:
+    """Return the embedding spaces of all projects; raise `StoreFailed` if the server does not answer."""
+    with translate_errors():
+        async with await AsyncConnection.connect(
+            validate_conninfo(conninfo), autocommit=True
+        ) as connection:
+            return await list_figures_on(connection)
 
 
 def _copy_check(lag: CopyLag) -> Check:

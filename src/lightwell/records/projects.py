@@ -29,6 +29,13 @@ WHERE tenants.name = %(tenant)s
 ORDER BY projects.name
 """
 
+_CHANGING = """
+SELECT projects.name, projects.project_id FROM projects JOIN tenants USING (tenant_id)
+WHERE tenants.name = %(tenant)s
+  AND EXISTS (SELECT FROM embedding_spaces AS space WHERE space.project_id = projects.project_id AND space.status = 'building')
+ORDER BY projects.name
+"""
+
 _SPACES = (
     "SELECT space_id FROM embedding_spaces WHERE project_id = %(project_id)s ORDER BY space_id"
 )
@@ -72,6 +79,12 @@ async def list_names(database: Database, tenant: str) -> list[tuple[str, datetim
 async def list_waiting(database: Database, tenant: str) -> list[tuple[str, ProjectId]]:
     """Return the tenant's projects that have a job which a worker can claim, by name."""
     rows = await database.rows(_WAITING, {"tenant": tenant})
+    return [(name, ProjectId(project_id)) for name, project_id in rows]
+
+
+async def list_changing(database: Database, tenant: str) -> list[tuple[str, ProjectId]]:
+    """Return the tenant's projects whose embedding model is being changed, by name."""
+    rows = await database.rows(_CHANGING, {"tenant": tenant})
     return [(name, ProjectId(project_id)) for name, project_id in rows]
 
 

@@ -25,7 +25,8 @@ CLAIM_SECONDS = 60.0
 class SpaceProgress:
     """A space, how many published chunks and described profiles the project has, and how many of them lack a vector in it.
 
-    `is_queued` is false while it is still being found out what the space lacks. `tokens` counts what was embedded for the change.
+    `is_queued` is false while it is still being found out what the space lacks. `tokens` counts what was embedded for the change,
+    which began `seconds` ago.
     """
 
     space: Space
@@ -37,6 +38,27 @@ class SpaceProgress:
     tokens: int
     started_at: datetime | None
     ended_at: datetime | None
+    seconds: float
+
+    @property
+    def percent(self) -> int:
+        """How much of the space has its vectors, rounded down; 100 only where nothing is missing."""
+        return 100 * self._done // self._all if self._all else 100
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long the rest of the filling takes at its pace so far, None where it has no pace yet or is not under way."""
+        if self.space.status is not SpaceStatus.BUILDING or not self._done:
+            return None
+        return self.seconds * (self._all - self._done) / self._done
+
+    @property
+    def _all(self) -> int:
+        return self.chunks + self.profiles
+
+    @property
+    def _done(self) -> int:
+        return max(0, self._all - self.missing_chunks - self.missing_profiles)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +82,8 @@ SELECT space_id, model, dimension, status, is_queued, tokens, started_at, ended_
        (SELECT count(*) FROM chunk_gaps AS gap WHERE gap.space_id = space.space_id),
        CASE WHEN status = 'active' THEN
            (SELECT count(*) FROM described_profiles WHERE project_id = %(project_id)s AND changed)
-       ELSE (SELECT count(*) FROM profile_gaps AS gap WHERE gap.space_id = space.space_id) END
+       ELSE (SELECT count(*) FROM profile_gaps AS gap WHERE gap.space_id = space.space_id) END,
+       coalesce(extract(epoch FROM now() - started_at), 0)::float
 FROM embedding_spaces AS space WHERE project_id = %(project_id)s ORDER BY space_id
 """
 
@@ -225,6 +248,7 @@ async def list_progress(database: Database, project_id: ProjectId) -> list[Space
             tokens=row[5],
             started_at=row[6],
             ended_at=row[7],
+            seconds=row[10],
         )
         for row in await database.rows(_PROGRESS, key)
     ]

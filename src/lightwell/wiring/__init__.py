@@ -32,6 +32,7 @@ from lightwell.wiring.graph_stores import rebuild_graph
 from lightwell.wiring.projects import (
     delete_project,
     delete_project_of,
+    list_changing_projects,
     list_due_projects,
     list_waiting_projects,
     make_retriever,
@@ -46,6 +47,7 @@ __all__ = [
     "delete_project_of",
     "examine",
     "files",
+    "list_changing_projects",
     "list_due_projects",
     "list_waiting_projects",
     "make_intake",

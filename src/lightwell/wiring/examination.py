@@ -1,6 +1,6 @@
 """The checks of `lightwell doctor`: the database, each model, and the graph store."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from uuid import UUID
 
@@ -8,10 +8,12 @@ from lightwell.domain.errors import Invalid, LightwellError
 from lightwell.domain.health import Check
 from lightwell.models.meter import Meter
 from lightwell.ports import Message
-from lightwell.records.health import examine_database
+from lightwell.records.embedding_spaces import SpaceModel, SpaceStatus
+from lightwell.records.health import examine_database, list_spaces
+from lightwell.records.space_figures import SpaceFigures
 from lightwell.settings import Settings
 from lightwell.wiring.database import database_server, has_store
-from lightwell.wiring.embedders import open_embedder
+from lightwell.wiring.embedders import open_embedder, open_models
 from lightwell.wiring.graph_stores import open_graph_store
 from lightwell.wiring.models import chat_model, open_chat_connection, open_reranker
 
@@ -33,7 +35,43 @@ async def examine(settings: Settings) -> list[Check]:
                 checks.append(Check(name=name, ok=True, detail=detail, fix=""))
             except LightwellError as error:
                 checks.append(_failed_check(name, error))
+        try:
+            checks += await _space_checks(settings, stack)
+        except LightwellError as error:
+            checks.append(_failed_check("embedding spaces", error))
     return checks
+
+
+async def _space_checks(settings: Settings, stack: AsyncExitStack) -> list[Check]:
+    """Check each project's vectors: whether these settings name their model, and how far a change to another one is."""
+    if not has_store(settings):
+        return []
+    conninfo = await stack.enter_async_context(database_server(settings))
+    spaces = [each for each in await list_spaces(conninfo) if each.tenant == settings.tenant]
+    if not spaces:
+        return []
+    models = await open_models(
+        settings, stack, Meter(), await open_embedder(settings, stack, Meter())
+    )
+    return [_space_check(each, models) for each in spaces]
+
+
+def _space_check(found: SpaceFigures, models: Sequence[SpaceModel]) -> Check:
+    name = f"{found.model} ({found.dimension})"
+    is_known = name in [each.name for each in models]
+    done = max(0, found.chunks - found.missing_chunks)
+    detail = f"{name}, {done:,} of {found.chunks:,} passages"
+    if found.missing_profiles:
+        detail += f", {found.missing_profiles:,} descriptions to do"
+    if found.status is SpaceStatus.BUILDING:
+        detail += f", for {found.seconds / 60:,.0f} minutes"
+    fix = f"Name {found.model} in LIGHTWELL_EMBEDDING_URL, _MODEL and _DIMENSION, or in LIGHTWELL_NEXT_EMBEDDING_URL, _MODEL and _DIMENSION"
+    if found.status is SpaceStatus.BUILDING:
+        fix += ", or end the change with `lightwell embeddings cancel`"
+    what = "change of vectors" if found.status is SpaceStatus.BUILDING else "vectors"
+    return Check(
+        name=f"{what} of {found.project}", ok=is_known, detail=detail, fix="" if is_known else fix
+    )
 
 
 async def _database_checks(settings: Settings, stack: AsyncExitStack) -> list[Check]:

@@ -83,6 +83,11 @@ async def list_waiting_projects(resources: Resources) -> list[tuple[str, Project
     return await projects.list_waiting(resources.database, resources.settings.tenant)
 
 
+async def list_changing_projects(resources: Resources) -> list[tuple[str, ProjectId]]:
+    """Return the names and ids of the projects whose embedding model is being changed."""
+    return await projects.list_changing(resources.database, resources.settings.tenant)
+
+
 async def list_due_projects(resources: Resources) -> list[tuple[str, ProjectId]]:
     """Return the names and ids of the projects with a source that should be synced now."""
     return await sources.list_due_projects(resources.database, resources.settings.tenant)

@@ -14,6 +14,7 @@ from lightwell.entrypoints.http import (
     corrections,
     directory,
     documents,
+    embeddings,
     exports,
     feedback,
     graph,
@@ -47,6 +48,7 @@ from lightwell.models.meter import Meter
 from lightwell.settings import Settings
 from lightwell.wiring import (
     delete_project_of,
+    list_changing_projects,
     list_due_projects,
     list_waiting_projects,
     make_intake,
@@ -69,6 +71,7 @@ _ROUTES = (
     openai_responses,
     directory,
     administration,
+    embeddings,
     oauth_metadata,
     documents,
     uploads,
@@ -92,6 +95,7 @@ def create_app(settings: Settings) -> FastAPI:
                 open_by_name=partial(open_project, resources),
                 delete_by_name=partial(delete_project_of, resources),
                 list_waiting=partial(list_waiting_projects, resources),
+                list_changing=partial(list_changing_projects, resources),
                 list_due=partial(list_due_projects, resources),
             )
             app.state.readiness = health.ReadinessCheck(resources)

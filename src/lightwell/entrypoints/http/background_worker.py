@@ -58,18 +58,21 @@ class BackgroundWorker:
                 await self._wait()
 
     async def _list_due(self) -> dict[str, ProjectId]:
-        """Return the projects with jobs, then the open ones whose derived data was not looked after for a while."""
+        """Return the projects with jobs, then those that are open or change their embedding model and were not looked after for a while."""
         try:
             waiting = await self.projects.list_waiting()
+            changing = await self.projects.list_changing()
         except StoreFailed as error:
             _log.warning("the worker cannot look for jobs and tries again", error=str(error))
             await asyncio.sleep(_FIRST_PAUSE_SECONDS)
             return {}
         now = asyncio.get_running_loop().time()
+        known = {name: each.project_id for name, each in self.projects.opened.items()}
         untended = {
-            name: knowledge_base.project_id
-            for name, knowledge_base in self.projects.opened.items()
-            if now - self._worked_at.get(name, -_UPKEEP_SECONDS) >= _UPKEEP_SECONDS
+            name: project_id
+            for name, project_id in {**known, **dict(changing)}.items()
+            if name in self.projects.requested
+            or now - self._worked_at.get(name, -_UPKEEP_SECONDS) >= _UPKEEP_SECONDS
         }
         return dict(waiting) | {name: untended[name] for name in untended.keys() - dict(waiting)}
 
@@ -79,6 +82,7 @@ class BackgroundWorker:
         return name not in self._running and (pause is None or now >= pause.until)
 
     async def _work(self, name: str, project_id: ProjectId) -> None:
+        self.projects.requested.discard(name)
         try:
             knowledge_base = await self.projects.open(name, project_id)
             await knowledge_base.work_until_idle(self.stop, _log_outcome)

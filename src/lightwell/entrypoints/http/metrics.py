@@ -35,7 +35,9 @@ from lightwell.entrypoints.http.authentication import (
 from lightwell.entrypoints.http.problems import Forbidden
 from lightwell.logs import logger
 from lightwell.records import operations
+from lightwell.records.embedding_spaces import SpaceStatus
 from lightwell.records.graph import copies
+from lightwell.records.space_figures import SpaceFigures, list_figures
 from lightwell.tasks import cancel_and_wait
 from lightwell.wiring import Resources
 
@@ -114,6 +116,7 @@ async def show_metrics(request: Request) -> Response:
         *_queue_metrics(await operations.queue(database)),
         *_source_metrics(await operations.sources(database)),
         *_copy_metrics(await copies.list_lags(database)),
+        *_space_metrics(await list_figures(database)),
         *_process_metrics(await operations.sum_processes(database)),
     ]
     registry = CollectorRegistry(auto_describe=False)
@@ -195,6 +198,28 @@ def _copy_metrics(lags: Sequence[CopyLag]) -> list[Metric]:
     )
     behind.add_metric([], max((lag.seconds for lag in lags), default=0.0))
     return [waiting, behind]
+
+
+def _space_metrics(spaces: Sequence[SpaceFigures]) -> list[Metric]:
+    gaps = GaugeMetricFamily(
+        "lightwell_embedding_gaps",
+        "Passages and descriptions without a vector, in spaces that questions use (active) or that are being filled (building).",
+        labels=["space", "kind"],
+    )
+    for status in sorted({each.status for each in spaces}):
+        own = [each for each in spaces if each.status is status]
+        gaps.add_metric([status.value, "passages"], sum(each.missing_chunks for each in own))
+        gaps.add_metric([status.value, "descriptions"], sum(each.missing_profiles for each in own))
+    changing = [each.seconds for each in spaces if each.status is SpaceStatus.BUILDING]
+    changes = GaugeMetricFamily(
+        "lightwell_embedding_changes", "Projects whose embedding model is being changed."
+    )
+    changes.add_metric([], len(changing))
+    longest = GaugeMetricFamily(
+        "lightwell_embedding_change_seconds", "How long the longest of these changes has taken."
+    )
+    longest.add_metric([], max(changing, default=0.0))
+    return [gaps, changes, longest]
 
 
 def _process_metrics(found: ProcessFigures) -> list[Metric]:

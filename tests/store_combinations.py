@@ -1,0 +1,76 @@
+"""The combinations of stores that a project may have; the servers are real, and one per module or run."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+import pytest
+
+from lightwell.domain.ids import ProjectId
+from lightwell.graph_ports import GraphStore
+from lightwell.ports import VectorIndex
+from lightwell.records.database import Database
+from lightwell.stores.milvus.vectors import MilvusServer
+from lightwell.stores.milvus.vectors import connect as connect_milvus
+from lightwell.wiring.stores import vector_index
+from tests.graph_stores import open_age_of, open_neo4j_of
+
+_MILVUS_SECONDS = 120.0
+"""Milvus's first answer after a start takes up to a minute of a busy machine."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stores:
+    """Where a project keeps its vectors and searches its graph, None for PostgreSQL.
+
+    `projects` are those that keep vectors in Milvus.
+    """
+
+    milvus: MilvusServer | None = None
+    graph: GraphStore | None = None
+    projects: list[ProjectId] | None = None
+
+    def vectors(self, database: Database, project_id: ProjectId) -> VectorIndex:
+        if self.projects is not None:
+            self.projects.append(project_id)
+        return vector_index(database, project_id, self.milvus)
+
+
+POSTGRES = Stores()
+_SERVERS = ("milvus", "neo4j", "age", "milvus+neo4j")
+on_servers = pytest.mark.parametrize(
+    "stores", [pytest.param(each, marks=pytest.mark.slow) for each in _SERVERS], indirect=True
+)
+"""Runs a test, which takes `stores`, on each combination that needs a server."""
+on_each_combination = pytest.mark.parametrize(
+    "stores",
+    ["postgres", *(pytest.param(each, marks=pytest.mark.slow) for each in _SERVERS)],
+    indirect=True,
+)
+
+on_each_vector_store = pytest.mark.parametrize(
+    "stores", ["postgres", pytest.param("milvus", marks=pytest.mark.slow)], indirect=True
+)
+
+
+@pytest.fixture
+async def stores(request: pytest.FixtureRequest) -> AsyncIterator[Stores]:
+    """The stores that the parameter names, by default PostgreSQL; what a test leaves in Milvus is dropped."""
+    names = getattr(request, "param", "postgres").split("+")
+    async with AsyncExitStack() as stack:
+        graph = None
+        if "neo4j" in names:
+            graph = await open_neo4j_of(request.getfixturevalue("neo4j_server"), stack)
+        if "age" in names:
+            graph = open_age_of(request.getfixturevalue("age_server"))
+        if "milvus" not in names:
+            yield Stores(graph=graph)
+            return
+        url = request.getfixturevalue("milvus_url")
+        milvus = await stack.enter_async_context(connect_milvus(url, "", _MILVUS_SECONDS))
+        made = list[ProjectId]()
+        yield Stores(milvus=milvus, graph=graph, projects=made)
+        prefixes = tuple(f"lightwell_{each.hex}_" for each in made)
+        for name in await milvus.client.list_collections():
+            if name.startswith(prefixes):
+                await milvus.client.drop_collection(name)
