@@ -20,7 +20,7 @@ from lightwell.logs import logger
 from lightwell.records import embedding_spaces, space_changes
 from lightwell.records.documents import chunks as published
 from lightwell.records.embedding_spaces import SpaceModel, SpaceStatus
-from lightwell.records.space_changes import SpaceProgress
+from lightwell.records.space_progress import SpaceProgress
 from lightwell.text.tokens import token_count
 
 _log = logger(__name__)

@@ -9,7 +9,7 @@ from lightwell.ingest.context import IngestContext, follow_space
 from lightwell.ingest.embedding_change import ChangeEstimate
 from lightwell.records import space_changes
 from lightwell.records.embedding_spaces import SpaceModel, SpaceStatus
-from lightwell.records.space_changes import SpaceProgress
+from lightwell.records.space_progress import SpaceProgress
 
 UNDER_WAY = (SpaceStatus.PREPARING, SpaceStatus.BUILDING)
 

@@ -7,7 +7,6 @@ What starts or swaps a space holds the project's publishing lock, so that nothin
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import LiteralString
 
 from lightwell.domain.errors import Invalid
@@ -16,49 +15,10 @@ from lightwell.ports import ProfileClaim
 from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.embedding_spaces import Space, SpaceStatus
 from lightwell.records.locks import PUBLISHING_LOCK
+from lightwell.records.space_progress import SpaceProgress
 
 CLAIM_SECONDS = 60.0
 """After this time without an end, another process embeds what a process that died had claimed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpaceProgress:
-    """A space, how many published chunks and described profiles the project has, and how many of them lack a vector in it.
-
-    `is_queued` is false while it is still being found out what the space lacks. `tokens` counts what was embedded for the change,
-    which began `seconds` ago.
-    """
-
-    space: Space
-    chunks: int
-    missing_chunks: int
-    profiles: int
-    missing_profiles: int
-    is_queued: bool
-    tokens: int
-    started_at: datetime | None
-    ended_at: datetime | None
-    seconds: float
-
-    @property
-    def percent(self) -> int:
-        """How much of the space has its vectors, rounded down; 100 only where nothing is missing."""
-        return 100 * self._done // self._all if self._all else 100
-
-    @property
-    def seconds_left(self) -> float | None:
-        """How long the rest of the filling takes at its pace so far, None where it has no pace yet or is not under way."""
-        if self.space.status is not SpaceStatus.BUILDING or not self._done:
-            return None
-        return self.seconds * (self._all - self._done) / self._done
-
-    @property
-    def _all(self) -> int:
-        return self.chunks + self.profiles
-
-    @property
-    def _done(self) -> int:
-        return max(0, self._all - self.missing_chunks - self.missing_profiles)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
