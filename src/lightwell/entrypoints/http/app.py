@@ -47,6 +47,7 @@ from lightwell.knowledge_base.api_keys import ApiKeys
 from lightwell.models.meter import Meter
 from lightwell.settings import Settings
 from lightwell.wiring import (
+    Resources,
     delete_project_of,
     list_changing_projects,
     list_due_projects,
@@ -89,15 +90,7 @@ def create_app(settings: Settings) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncGenerator[None, None]:
         meter = Meter(settings.token_budget, max_listed=0)
         async with open_resources(settings, meter) as resources:
-            app.state.projects = Projects(
-                keys=ApiKeys(database=resources.database, tenant=settings.tenant),
-                home=settings.project,
-                open_by_name=partial(open_project, resources),
-                delete_by_name=partial(delete_project_of, resources),
-                list_waiting=partial(list_waiting_projects, resources),
-                list_changing=partial(list_changing_projects, resources),
-                list_due=partial(list_due_projects, resources),
-            )
+            app.state.projects = _projects_of(resources)
             app.state.readiness = health.ReadinessCheck(resources)
             app.state.intake = make_intake(settings)
             app.state.intake_slots = IntakeSlots(most=settings.http_uploads)
@@ -133,3 +126,15 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(module.router)
     app.router.routes.append(mcp.make_route())
     return app
+
+
+def _projects_of(resources: Resources) -> Projects:
+    return Projects(
+        keys=ApiKeys(database=resources.database, tenant=resources.settings.tenant),
+        home=resources.settings.project,
+        open_by_name=partial(open_project, resources),
+        delete_by_name=partial(delete_project_of, resources),
+        list_waiting=partial(list_waiting_projects, resources),
+        list_changing=partial(list_changing_projects, resources),
+        list_due=partial(list_due_projects, resources),
+    )
