@@ -12,7 +12,7 @@ help:
 	@echo "make demo    set everything up, read the example documents and systems, answer four questions"
 	@echo "make serve   serve the example company over HTTP, with API keys to try it"
 	@echo "make test    the tests, in parallel (WORKERS=1 for one after the other)"
-	@echo "make test-slow  what CI runs beside them: Neo4j, AGE, Milvus, the built wheel, load, long documents"
+	@echo "make test-slow  what CI runs beside them: Neo4j, AGE, Milvus, the built wheel, load, every pattern and request"
 	@echo "make test-long  both with twenty times as many generated examples, and five minutes of load"
 	@echo "make fuzz    requests made from the OpenAPI document, many more than in make test"
 	@echo "make quick   the tests that need no database"

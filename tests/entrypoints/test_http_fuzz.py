@@ -27,7 +27,7 @@ from tests.conftest import Databases
 from tests.entrypoints.http_site import Site, open_site
 from tests.generation import examples
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 
 GENERAL: Any = schemathesis.checks
 OPENAPI: Any = schemathesis.specs.openapi.checks

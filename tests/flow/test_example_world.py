@@ -19,7 +19,7 @@ from lightwell.models.local import MiniLM
 from lightwell.testing.perfect_reader import PerfectReader, serving
 from lightwell.world import DEMO, DOCUMENTS, PEOPLE, QUESTIONS, Question
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 
 PERSONS = sorted(PEOPLE)
 ANSWERED_FLOOR, REFUSED_FLOOR, READ_FLOOR = 0.75, 0.9, 0.75

@@ -455,6 +455,7 @@ async def large(project: Project) -> Project:
 
 
 # md and txt are written by the same class.
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [ExportFormat.CSV, ExportFormat.XLSX, ExportFormat.MD])
 async def test_memory_does_not_grow_with_what_is_exported(
     large: Project, tmp_path: Path, form: ExportFormat

@@ -20,6 +20,8 @@ from lightwell.text.sentences import sentence_spans
 from lightwell.text.units import split_into_units
 from tests.growth import Timed
 
+pytestmark = pytest.mark.slow
+
 JANE = cues.entity_names(["Jane Smith"])
 BODIES = (
     "_", "-", ".", "+", "#", "*", "/", "|", "[", "(", "<", "@", "a", "A", "1", " ", "\n", "`", "~", "$", '"', "\u0301",

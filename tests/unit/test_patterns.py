@@ -15,6 +15,8 @@ import lightwell
 from tests.growth import Timed
 from tests.pumps import GENERIC, Pump, pumps
 
+pytestmark = pytest.mark.slow
+
 SOURCE = Path(lightwell.__file__).parent
 MAX_PUMPS = 40
 WALKS = frozenset(("finditer", "findall", "sub", "subn", "split"))
