@@ -19,7 +19,7 @@ from lightwell.records.database import Database, connect
 from lightwell.testing.server import temporary_server
 from tests import generation
 from tests.age_server.server import AgeServer, age_server_of_test
-from tests.milvus_server import use_milvus
+from tests.milvus_server import MilvusUse, use_milvus
 from tests.neo4j_server.server import Neo4jServer, shared_server
 from tests.parsers import lending
 
@@ -93,10 +93,16 @@ def age_server() -> Iterator[AgeServer]:
 
 
 @pytest.fixture(scope="module")
-def milvus_url() -> Iterator[str]:
+def milvus_use() -> Iterator[MilvusUse]:
+    """A use of the Milvus server that all test runs of this machine share."""
+    with use_milvus() as use:
+        yield use
+
+
+@pytest.fixture(scope="module")
+def milvus_url(milvus_use: MilvusUse) -> str:
     """The URL of the Milvus server that all test runs of this machine share."""
-    with use_milvus() as url:
-        yield url
+    return milvus_use.url
 
 
 @pytest.fixture(scope="session")

@@ -6,13 +6,16 @@ The package is 58 MB and is installed into an environment of its own in the user
 import fcntl
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 import platformdirs
 import pytest
@@ -25,26 +28,44 @@ _FOLDER = platformdirs.user_cache_path("lightwell-tests") / "milvus"
 _START_SECONDS = 180.0
 
 
+@dataclass(frozen=True)
+class MilvusUse:
+    """A use of the machine's Milvus; `uses` is a file that each use holds a shared lock on."""
+
+    url: str
+    uses: TextIO
+
+    @contextmanager
+    def kill(self) -> Generator[None]:
+        """Kill the server as soon as nobody else uses it; the launcher starts it again.
+
+        The others wait with their next use until the caller leaves: it has seen the server answer by then.
+        """
+        fcntl.flock(self.uses, fcntl.LOCK_EX)
+        try:
+            os.kill(int((_FOLDER / "server.pid").read_text()), signal.SIGKILL)
+            yield
+        finally:
+            fcntl.flock(self.uses, fcntl.LOCK_SH)
+
+
 @contextmanager
-def use_milvus() -> Generator[str]:
-    """Yield the URL of a running Milvus; skip with a message where it cannot be installed, except in CI."""
+def use_milvus() -> Generator[MilvusUse]:
+    """Yield a use of a running Milvus; skip with a message where it cannot be installed, except in CI."""
     users = _FOLDER / "users"
     users.mkdir(parents=True, exist_ok=True)
     user = users / str(os.getpid())
-    with _locked():
-        python = _install()
-        user.touch()
-        _start_unless_running(python)
-        _wait_until_ready()
-    try:
-        yield URL
-    finally:
-        user.unlink(missing_ok=True)
-
-
-def server_process() -> int:
-    """Return the process id of the server, to kill it; the launcher starts it again."""
-    return int((_FOLDER / "server.pid").read_text())
+    with (_FOLDER / "uses").open("w") as uses:
+        fcntl.flock(uses, fcntl.LOCK_SH)
+        with _locked():
+            python = _install()
+            user.touch()
+            _start_unless_running(python)
+            _wait_until_ready()
+        try:
+            yield MilvusUse(URL, uses)
+        finally:
+            user.unlink(missing_ok=True)
 
 
 @contextmanager

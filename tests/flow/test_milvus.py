@@ -1,8 +1,6 @@
 """Lightwell on PostgreSQL and a real Milvus: ingestion, questions, access, deletion, failures, and the copy from one store to the other."""
 
 import asyncio
-import os
-import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import TypeVar
 
@@ -17,7 +15,7 @@ from lightwell.settings import Settings
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring.vector_moves import move_vectors
 from tests.conftest import Databases
-from tests.milvus_server import server_process
+from tests.milvus_server import MilvusUse
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 
@@ -85,17 +83,17 @@ async def test_what_is_retagged_or_deleted_is_found_no_more(kb: KnowledgeBase) -
 
 
 async def test_s3_11_an_ingestion_that_meets_a_killed_server_loses_nothing(
-    kb: KnowledgeBase,
+    kb: KnowledgeBase, milvus_use: MilvusUse
 ) -> None:
     late = make_document("d.md", "The Osprey buoy floats for 400 days.", US)
     await kb.enqueue(InMemorySource(documents=(OURS, THEIRS, late)))
-    os.kill(server_process(), signal.SIGKILL)
-    await until_served(kb.finish_jobs)
-    reader = await kb.reader(US)
-    assert (await kb.document(reader, late.url)).state is DocumentState.ACTIVE
-    answer = await until_served(
-        lambda: kb.ask("For how many days does the Osprey buoy float?", reader)
-    )
+    with milvus_use.kill():
+        await until_served(kb.finish_jobs)
+        reader = await kb.reader(US)
+        assert (await kb.document(reader, late.url)).state is DocumentState.ACTIVE
+        answer = await until_served(
+            lambda: kb.ask("For how many days does the Osprey buoy float?", reader)
+        )
     assert "400 days" in answer.text
 
 

@@ -1,7 +1,5 @@
 """The contract of `VectorIndex`, on every implementation, each with its real server."""
 
-import os
-import signal
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -23,7 +21,7 @@ from lightwell.stores.milvus.vectors import connect as connect_milvus
 from lightwell.stores.postgres.vectors import PostgresVectors
 from tests.chunk_rows import CHUNKS, DOCUMENT
 from tests.conftest import Databases
-from tests.milvus_server import server_process
+from tests.milvus_server import MilvusUse
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -237,20 +235,22 @@ async def test_s3_1_the_collection_has_the_fields_and_the_index_of_the_specifica
 
 
 @pytest.mark.parametrize("store", [MILVUS], indirect=True)
-async def test_s3_11_a_restarted_server_never_looks_like_one_without_evidence(store: Store) -> None:
+async def test_s3_11_a_restarted_server_never_looks_like_one_without_evidence(
+    store: Store, milvus_use: MilvusUse
+) -> None:
     """Until Milvus has loaded everything, there is an error or the whole answer: never an empty or a partial one."""
     assert isinstance(store.index, MilvusVectors)
     a = await store.new_class()
     expected = sorted(await store.add(a, np.repeat(QUESTION[None], 20, axis=0)))
     assert await store.nearest(QUESTION, a, limit=20) == expected
-    os.kill(server_process(), signal.SIGKILL)
     failures: list[str] = []
     found: list[ChunkId] = []
-    while not found:
-        try:
-            found = await store.nearest(QUESTION, a, limit=20)
-            assert found == expected
-        except IndexFailed as error:
-            failures.append(str(error))
+    with milvus_use.kill():
+        while not found:
+            try:
+                found = await store.nearest(QUESTION, a, limit=20)
+                assert found == expected
+            except IndexFailed as error:
+                failures.append(str(error))
     assert all("Milvus at" in each and "LIGHTWELL_MILVUS" in each for each in failures)
     assert await store.index.count(store.space) >= len(expected)
