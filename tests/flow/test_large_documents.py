@@ -60,7 +60,7 @@ async def test_a_document_of_too_many_passages_is_read_in_part_and_says_so(
         document = await project.kb.document(reader, "file:///shelf/long.txt")
         assert document.state is DocumentState.ACTIVE
         report = IngestSummary(found=[ended.found], done=ended.done, sources=()).report()
-        told = cast("list[dict[str, str]]", report.document["warnings"])
+        told = cast("list[dict[str, str]]", report.as_json()["warnings"])
         assert [each["documentUrl"] for each in told] == [each.url for each in ended.warnings]
         warning = "; ".join(each.message for each in ended.warnings)
         assert [each["message"] for each in told] == ([warning] if warning else [])
