@@ -67,11 +67,12 @@ _PASSAGE = re.compile(r"^\[(\d+)\]\n(~{3,})\n(.*?)\n\2$", re.MULTILINE | re.DOTA
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """A running server: where it listens, a key for all documents, and its process."""
+    """A running server: where it listens and answers questions, a key for all documents, and its process."""
 
     url: str
     key: str
     process: psutil.Process
+    path: str = "/v1/query"
 
     @property
     def megabytes(self) -> float:
@@ -151,7 +152,7 @@ def measure(served: Served, folder: Path, *, clients: int, seconds: int) -> Load
     script.write_text(_SCRIPT)
     command = ["wrk", "-t1", f"-c{clients}", f"-d{seconds}s", "--timeout", "60s", "-s", str(script)]
     ended = subprocess.run(
-        [*command, f"{served.url}/v1/query"],
+        [*command, served.url + served.path],
         env=os.environ | {"KEY": served.key, "QUESTIONS": str(folder / "questions.jsonl")},
         check=True,
         capture_output=True,
