@@ -1,4 +1,4 @@
-"""`ask`, `search` and `login` against a server on a socket."""
+"""Commands against a server on a socket."""
 
 import asyncio
 import json
@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import uvicorn
@@ -159,6 +160,45 @@ def test_the_output_is_that_of_the_store_here(running: Running, tmp_path: Path) 
             sent = run(tmp_path, *command, *form, "--server", running.url, **there)
             assert sent.returncode == own.returncode == 0, sent.stderr + own.stderr
             assert sent.stdout == own.stdout, command
+
+
+def test_statements_and_briefs_of_a_server_are_those_of_the_store_here(
+    running: Running, tmp_path: Path
+) -> None:
+    for command in (("ask", QUESTION, "--statements"), ("brief", "Nordwind Energie")):
+        own = run(
+            tmp_path, *command, "--as", "team:sales", LIGHTWELL_DATABASE_URL=running.database_url
+        )
+        sent = run(tmp_path, *command, "--server", running.url, LIGHTWELL_API_KEY=running.key)
+        assert sent.returncode == own.returncode == 0, sent.stderr + own.stderr
+        assert DISCOUNT in sent.stdout
+        assert sent.stdout == own.stdout, command
+        hidden = run(
+            tmp_path, *command, "--server", running.url, LIGHTWELL_API_KEY=running.other_key
+        )
+        assert "18 percent" not in hidden.stdout
+
+
+def test_feedback_and_analytics_of_a_server(running: Running, tmp_path: Path) -> None:
+    def there(*arguments: str) -> dict[str, Any]:
+        key = {"LIGHTWELL_API_KEY": running.key}
+        ended = run(tmp_path, *arguments, "--json", "--server", running.url, **key)
+        assert ended.returncode == 0, ended.stderr
+        return json.loads(ended.stdout)
+
+    session = there("analytics", "begin")["sessionId"]
+    query = there("ask", QUESTION, "--session", session)["queryId"]
+    given = there("feedback", query, "4", "--comment", "good")
+    assert there("analytics", "feedback")["feedback"] == [given]
+    (asked,) = there("analytics", "queries", "--session", session)["queries"]
+    assert (asked["queryId"], asked["rating"]) == (query, 4.0)
+    assert there("analytics", "summary", "--session", session)["queries"] == 1
+    assert there("analytics", "end", session)["queries"] == 1
+    page = there("analytics", "sessions", "--limit", "1")
+    assert page["sessions"][0]["sessionId"] == page["nextAfter"] or page["nextAfter"] is None
+    key = {"LIGHTWELL_API_KEY": running.key}
+    shown = run(tmp_path, "analytics", "queries", "--server", running.url, **key)
+    assert query in shown.stdout
 
 
 def test_a_limit_beyond_the_interface_is_explained(running: Running, tmp_path: Path) -> None:

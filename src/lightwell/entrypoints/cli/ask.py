@@ -25,7 +25,12 @@ from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.groups import QuestionCommand, Work, command, single_command
 from lightwell.entrypoints.cli.options import As, Json, Question, Server, Topic, Where
 from lightwell.entrypoints.cli.progress import question_meter
-from lightwell.entrypoints.cli.remote import ask_server, choose_server, stream_from_server
+from lightwell.entrypoints.cli.remote import (
+    ask_server,
+    choose_server,
+    list_statements_of_server,
+    stream_from_server,
+)
 from lightwell.entrypoints.cli.store import open_as
 
 ask = single_command()
@@ -117,8 +122,6 @@ def answer_question(  # noqa: PLR0913 - the options of a command are its argumen
     """Answer a question with citations, or say that the evidence is insufficient (exit code 0 too)."""
     if statements and stream:
         raise typer.BadParameter("a list is not streamed; leave one out", param_hint="--stream")
-    if statements and server:
-        raise typer.BadParameter("a server is asked for answers only", param_hint="--statements")
     if statements and session:
         raise typer.BadParameter("a list belongs to no session", param_hint="--session")
     options = AskOptions(
@@ -129,7 +132,7 @@ def answer_question(  # noqa: PLR0913 - the options of a command are its argumen
         session=SessionId(session) if session else None,
     )
     if statements:
-        return _list_statements(options, who)
+        return _list_statements(options, who, server)
     if stream:
         return _stream(options, who, server, as_json=as_json)
     return _ask(options, who, server)
@@ -162,8 +165,12 @@ async def _answer(options: AskOptions, who: Sequence[str] | None) -> Report:
     return report_with_costs(meter, document, text_output.answer(answer))
 
 
-async def _list_statements(options: AskOptions, who: Sequence[str] | None) -> Report:
-    """Report what the documents state, each with its citations and dates."""
+async def _list_statements(
+    options: AskOptions, who: Sequence[str] | None, server: str | None
+) -> Report:
+    """Report what the documents of a server, or of the store here, state, each with its citations and dates."""
+    if login := choose_server(server, who):
+        return await list_statements_of_server(options.request, login)
     options.request.to_question()
     meter = question_meter()
     async with open_as(who, meter) as (kb, reader):

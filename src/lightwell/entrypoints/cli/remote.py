@@ -127,6 +127,18 @@ async def ask_server(asked: QueryRequest, at: Login) -> Report:
     )
 
 
+async def list_statements_of_server(asked: QueryRequest, at: Login) -> Report:
+    """Report what the documents of a server state."""
+    from lightwell.entrypoints.cli import server_output
+    from lightwell.entrypoints.client import question_calls
+
+    call = question_calls.statements(
+        asked.query, top_k=asked.top_k, mode=asked.mode, topic=asked.topic_filter
+    )
+    reply = await send(call, at)
+    return Report(document=dump(reply), text=server_output.statements(reply))
+
+
 async def stream_from_server(asked: QueryRequest, at: Login, *, as_json: bool) -> Report:
     """Print a server's answer sentence by sentence, then report its citations; raise `ModelFailed`."""
     from lightwell.entrypoints.cli import server_output

@@ -2,22 +2,52 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from uuid import UUID
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 import lightwell.entrypoints.cli.text_output as text_output
-from lightwell.domain.answers import Citation
+from lightwell.domain.answers import INSUFFICIENT, Citation
+from lightwell.domain.candidates import Candidate, Candidates
 from lightwell.domain.documents import Locator
+from lightwell.domain.graph import Entity
+from lightwell.domain.ids import EntityId
 from lightwell.entrypoints.cli.console import clean, dim, new_table
 from lightwell.entrypoints.schemas.passages import SearchResponse
-from lightwell.entrypoints.schemas.questions import CitationSchema, QueryResponse
+from lightwell.entrypoints.schemas.questions import (
+    AmbiguousName,
+    CandidateSchema,
+    CitationSchema,
+    QueryResponse,
+    StatementsResponse,
+)
 
 
 def answer(reply: QueryResponse) -> RenderableType:
     """Return an answer with its numbered citations, or the nearest passages if there is no answer."""
     text = text_output.highlight(reply.answer, [(start, end) for start, end in reply.highlights])
-    return Group(text, below(reply.citations, reply.nearest, reply.notes, reply.confidence))
+    return Group(
+        text,
+        below(reply.citations, reply.nearest, reply.notes, reply.confidence),
+        *_ambiguous_names(reply.ambiguous_names),
+    )
+
+
+def statements(reply: StatementsResponse) -> RenderableType:
+    """Return statements with their dates and numbered citations, or the nearest passages if there are none."""
+    lines: list[RenderableType] = [] if reply.statements else [Text(INSUFFICIENT)]
+    for each in reply.statements:
+        marks = "".join(clean(cited.id) for cited in each.citations)
+        named = f"; names {clean(', '.join(each.dates))}" if each.dates else ""
+        said_at = f"{datetime.fromisoformat(each.said_at):%Y-%m-%d}" if each.said_at else ""
+        lines += [Text(f"• {clean(each.text)} {marks}"), dim(f"  {said_at}{named}")]
+    cited = {each.id: each for stated in reply.statements for each in stated.citations}
+    return Group(
+        *lines,
+        below(list(cited.values()), reply.nearest, reply.notes, reply.confidence),
+        *_ambiguous_names(reply.ambiguous_names),
+    )
 
 
 def below(
@@ -29,8 +59,8 @@ def below(
     """Return the lines below an answer's text: its citations or the nearest passages, then notes."""
     remarks = (dim(clean(note)) for note in notes)
     if not citations:
-        return Group(*text_output.nearest([_citation(each) for each in nearest]), *remarks)
-    sources = (line for each in citations for line in text_output.citation(_citation(each)))
+        return Group(*text_output.nearest([citation(each) for each in nearest]), *remarks)
+    sources = (line for each in citations for line in text_output.citation(citation(each)))
     return Group(Text(), *sources, dim(f"confidence: {clean(confidence)}"), *remarks)
 
 
@@ -47,7 +77,32 @@ def passages(reply: SearchResponse) -> RenderableType:
     return table
 
 
-def _citation(sent: CitationSchema) -> Citation:
+def candidates(sent: AmbiguousName) -> Candidates:
+    """Return what a name may mean, for display. Only what a pick list shows of an entity is sent."""
+    return Candidates(
+        name=sent.name, candidates=tuple(_candidate(each) for each in sent.candidates)
+    )
+
+
+def _ambiguous_names(sent: Sequence[AmbiguousName]) -> Iterable[Text]:
+    return text_output.ambiguous_names([candidates(each) for each in sent])
+
+
+def _candidate(sent: CandidateSchema) -> Candidate:
+    entity = Entity(
+        id=EntityId(UUID(sent.entity_id)),
+        ref=sent.entity_ref,
+        name=sent.entity_name,
+        kind=sent.entity_type,
+        description="",
+        chunk_count=0,
+        sources=(),
+        paths=(),
+    )
+    return Candidate(entity=entity, distinguishing=sent.distinguishing)
+
+
+def citation(sent: CitationSchema) -> Citation:
     """Return the citation for display. Its document's last change is not sent, and not shown either."""
     created = datetime.fromisoformat(sent.created_at)
     start, end = sent.highlight or (0, 0)

@@ -113,4 +113,6 @@ class Operations:
     list_feedback = Operation(feedback_calls.list_feedback)
     begin_session = Operation(feedback_calls.begin_session)
     end_session = Operation(feedback_calls.end_session)
+    list_sessions = Operation(feedback_calls.list_sessions)
     list_queries = Operation(feedback_calls.list_queries)
+    sum_up_queries = Operation(feedback_calls.sum_up_queries)
