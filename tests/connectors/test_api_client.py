@@ -102,6 +102,20 @@ async def test_an_answer_arrives_whole_packed_or_not(answer: Sequence[bytes]) ->
     assert b"accept-encoding: gzip\r\n" in vendor.requests[0].lower()
 
 
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+async def test_a_redirect_is_not_followed_so_no_credential_goes_to_another_host(
+    status: int,
+) -> None:
+    elsewhere = Vendor([whole(BODY)])
+    async with calling(elsewhere) as other:
+        line = f"HTTP/1.1 {status} Moved\r\nlocation: {other.client.base_url.join('/rows')}\r\n".encode()
+        vendor = Vendor([[line + b"content-length: 0\r\n\r\n"]])
+        async with calling(vendor) as client:
+            client.client.headers["authorization"] = "Bearer secret"
+            response = await call(client)
+    assert (response.status_code, len(vendor.requests), elsewhere.requests) == (status, 1, [])
+
+
 async def test_an_endless_answer_ends_the_call() -> None:
     vendor = Vendor([[OK + CHUNKED + b"\r\n", chunk(b"x" * 8_000)]], is_endless=True)
     async with calling(vendor) as client:

@@ -177,7 +177,7 @@ async def _chat_interactively(options: ChatOptions, who: Sequence[str] | None) -
             if line.strip():
                 turn = await _turn(kb, reader, line, options)
                 options = replace(options, conversation=str(turn.conversation_id))
-                typer.echo("\n".join(each.plain for each in _response(turn)))
+                typer.echo(clean("\n".join(each.plain for each in _response(turn))))
     ended = (
         f"conversation: {options.conversation}" if options.conversation else "No message was sent."
     )

@@ -1,19 +1,20 @@
 """Text that is safe to print, tables and fields, and the consoles of stdout and stderr.
 
-Every text of a document and every file name passes through `clean` before it is printed, so that no document can
-control the terminal.
+Every text of a document, of a business system and of a server passes through `clean` before it is printed, so that
+none can control the terminal. The consoles see to it for whatever they print; what `typer.echo` prints is cleaned by its caller.
 """
 
 import sys
 import time
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from urllib.parse import unquote
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -95,9 +96,22 @@ def print_report(text: RenderableType) -> None:
     typer.echo("\n".join(line.rstrip() for line in lines))  # Rich fills lines up with blanks
 
 
+class _SafeConsole(Console):
+    """A console that prints no control character of any text, whoever wrote it; styles are added afterwards."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(clean(segment.text), segment.style)
+
+
 def _console(*, stderr: bool) -> Console:
     stream = sys.stderr if stderr else sys.stdout
-    return Console(
+    return _SafeConsole(
         stderr=stderr,
         markup=False,
         highlight=False,

@@ -77,27 +77,104 @@ FROM unnest(%(former_ids)s::uuid[], %(survivor_ids)s::uuid[]) AS merged (former,
 WHERE merge.target_id = merged.former
 """
 
+# The later of two edits of what is one relation now stands. A relation of an item with itself says nothing any more.
+_MOVE_RELATION_EDITS = """
+WITH merged AS (
+    SELECT * FROM unnest(%(former_ids)s::uuid[], %(survivor_ids)s::uuid[]) AS given (former, survivor)
+), taken AS (
+    DELETE FROM relation_edits AS said USING relations AS relation
+    WHERE relation.relation_id = said.stated_as
+      AND (relation.source_id = ANY(%(former_ids)s::uuid[]) OR relation.target_id = ANY(%(former_ids)s::uuid[]))
+    RETURNING said.*, relation.source_id, relation.target_id, relation.predicate
+), renamed AS (
+    SELECT taken.*, coalesce(near.survivor, taken.source_id) AS source, coalesce(far.survivor, taken.target_id) AS target
+    FROM taken LEFT JOIN merged AS near ON near.former = taken.source_id LEFT JOIN merged AS far ON far.former = taken.target_id
+), latest AS (
+    SELECT DISTINCT ON (source, target, predicate, class_id) renamed.*,
+           relation_key(%(project_id)s, source, target, predicate) AS key
+    FROM renamed WHERE source <> target ORDER BY source, target, predicate, class_id, said_at DESC, stated_as
+), created AS (
+    INSERT INTO relations (relation_id, project_id, source_id, target_id, predicate)
+    SELECT DISTINCT key, %(project_id)s::uuid, source, target, predicate FROM latest ORDER BY 1
+    ON CONFLICT (source_id, target_id, predicate) DO NOTHING
+)
+INSERT INTO relation_edits AS edit (
+    stated_as, class_id, keywords, description, weight, comparison, use_case, said_by, said_at)
+SELECT key, class_id, keywords, description, weight, comparison, use_case, said_by, said_at FROM latest
+ON CONFLICT (stated_as, class_id) DO UPDATE
+SET keywords = excluded.keywords, description = excluded.description, weight = excluded.weight,
+    comparison = excluded.comparison, use_case = excluded.use_case, said_by = excluded.said_by, said_at = excluded.said_at
+WHERE edit.said_at < excluded.said_at
+"""
+
+# Documents that named the former item name the survivor when they are published again: a split moves that mention.
+_MOVE_SPLITS = """
+WITH merged AS (
+    SELECT * FROM unnest(%(former_ids)s::uuid[], %(survivor_ids)s::uuid[]) AS given (former, survivor)
+), taken AS (
+    DELETE FROM split_passages AS passage USING merged WHERE passage.source_id = merged.former
+    RETURNING merged.survivor, passage.*
+)
+INSERT INTO split_passages AS kept (split_id, source_id, document_id, class_id, chunk_hash, undone_by, undone_at)
+SELECT DISTINCT ON (split_id, survivor, document_id, chunk_hash)
+       split_id, survivor, document_id, class_id, chunk_hash, undone_by, undone_at
+FROM taken ORDER BY split_id, survivor, document_id, chunk_hash, undone_at DESC NULLS FIRST
+ON CONFLICT (split_id, source_id, document_id, chunk_hash) DO UPDATE
+SET class_id = excluded.class_id, undone_by = NULL, undone_at = NULL
+WHERE kept.undone_at IS NOT NULL AND excluded.undone_at IS NULL
+"""
+
+# A rejection holds hashes of the two references, in order.
+_MOVE_REJECTIONS = """
+WITH merged AS (
+    SELECT keyed_hash(%(project_id)s, encode(sha256(convert_to(given.former, 'UTF8')), 'hex')) AS former,
+           keyed_hash(%(project_id)s, encode(sha256(convert_to(given.survivor, 'UTF8')), 'hex')) AS survivor
+    FROM unnest(%(former)s::text[], %(survivors)s::text[]) AS given (former, survivor)
+), taken AS (
+    DELETE FROM rejected_merges AS rejected USING merged
+    WHERE rejected.project_id = %(project_id)s AND merged.former IN (rejected.one, rejected.other)
+    RETURNING rejected.*
+), renamed AS (
+    SELECT taken.*, coalesce(near.survivor, taken.one) AS near, coalesce(far.survivor, taken.other) AS far
+    FROM taken LEFT JOIN merged AS near ON near.former = taken.one LEFT JOIN merged AS far ON far.former = taken.other
+), turned AS (
+    SELECT project_id, rejected_by, rejected_at, least(near, far) AS one, greatest(near, far) AS other,
+           CASE WHEN near < far THEN one_classes ELSE other_classes END AS one_classes,
+           CASE WHEN near < far THEN other_classes ELSE one_classes END AS other_classes
+    FROM renamed WHERE near <> far
+)
+INSERT INTO rejected_merges AS rejected (project_id, one, other, one_classes, other_classes, rejected_by, rejected_at)
+SELECT project_id, one, other, array_agg(DISTINCT one_class), array_agg(DISTINCT other_class), rejected_by, max(rejected_at)
+FROM turned CROSS JOIN LATERAL unnest(one_classes) AS one_class CROSS JOIN LATERAL unnest(other_classes) AS other_class
+GROUP BY project_id, one, other, rejected_by
+ON CONFLICT (project_id, one, other, rejected_by) DO UPDATE
+SET one_classes = rejected.one_classes || excluded.one_classes,
+    other_classes = rejected.other_classes || excluded.other_classes
+"""
+
+_MOVES = (_SURVIVORS, _MOVE_EDITS, _MOVE_SOURCES, _MOVE_TARGETS, _MOVE_RELATION_EDITS, _MOVE_SPLITS)
+
 _DROP_SUMMARIES = "DELETE FROM merge_summaries WHERE members && %(former_ids)s::uuid[]"
 
 
 async def move(
     connection: Connection, project_id: ProjectId, merged: Mapping[GlobalRef, GlobalRef]
 ) -> None:
-    """Move edits and merges by hand from the former items to their survivors, and refresh what they describe.
-
-    Relations that people added to a former item, and parts that they split from it, stay where they are.
+    """Move edits, merges, splits, relations by hand and rejected proposals from the former items to their survivors, and
+    refresh what they describe.
     """
     keys: dict[str, object] = {
         "project_id": project_id,
         "former": list(merged),
         "survivors": list(merged.values()),
     }
+    await connection.execute(_MOVE_REJECTIONS, keys)
     rows = await (await connection.execute(_MERGED, keys)).fetchall()
     if not rows:
         return
     keys |= {"former_ids": [row[0] for row in rows], "survivor_ids": [row[1] for row in rows]}
     await connection.execute(PUBLISHING_LOCK, keys)
-    for statement in (_SURVIVORS, _MOVE_EDITS, _MOVE_SOURCES, _MOVE_TARGETS, _DROP_SUMMARIES):
+    for statement in (*_MOVES, _DROP_SUMMARIES):
         await connection.execute(statement, keys)
     touched = sorted({EntityId(each) for row in rows for each in row})
     await resolution.resolve(connection, project_id, touched)
