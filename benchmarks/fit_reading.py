@@ -130,7 +130,9 @@ def found_passages(
     """Return the question as the reranker gets it, and the first passages that are found `without` some passages."""
     asked = store.ask(question, without=without)
     first_pass = opened(asked, learned.load_weights())
-    scores = fusion.fuse(first_pass, texts(store, asked, first_pass), learned.load_weights())
+    scores = fusion.second_pass_scores(
+        first_pass, texts(store, asked, first_pass), learned.load_weights()
+    )
     relevance = calibration.calibrated_relevance(first_pass, scores)
     weights = signals.inverse_document_frequencies(asked.corpus).tolist()
     query = RerankQuery(

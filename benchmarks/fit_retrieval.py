@@ -146,7 +146,9 @@ def _last_look(store: Store, asked: Asked, weights: Weights) -> Floats:
 
 def _ranked(store: Store, asked: Asked, weights: Weights) -> tuple[fusion.FirstPass, Floats]:
     first_pass = opened(asked, weights)
-    return first_pass, fusion.fuse(first_pass, texts(store, asked, first_pass), weights)
+    return first_pass, fusion.second_pass_scores(
+        first_pass, texts(store, asked, first_pass), weights
+    )
 
 
 def _judged(asking: Sequence[Asking], weights: Weights) -> Logistic:

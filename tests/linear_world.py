@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import httpx
 
 from lightwell.connectors.api_client import ApiClient
-from lightwell.connectors.linear.api import LinearApi, wait_asked
+from lightwell.connectors.linear.api import LinearApi, rate_limit_wait
 from lightwell.connectors.linear.source import LinearSource
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.ids import GlobalRef
@@ -29,7 +29,9 @@ async def connected(server: LinearServer, token: str = TOKEN) -> AsyncGenerator[
         base_url="https://api.linear.example",
         headers={"Authorization": token},
     ) as client:
-        api = LinearApi(api=ApiClient(name="Linear", client=client, wait_asked=wait_asked))
+        api = LinearApi(
+            api=ApiClient(name="Linear", client=client, rate_limit_wait=rate_limit_wait)
+        )
         yield LinearSource(
             api=api, webhook_secret=WEBHOOK_SECRET, clock=lambda: server.workspace.now
         )

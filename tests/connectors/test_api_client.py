@@ -65,13 +65,13 @@ async def calling(vendor: Vendor, *, max_seconds: float = 60) -> AsyncGenerator[
         name="Vendor",
         base_url=f"http://{host}:{port}",
         headers={},
-        wait_asked=lambda response: None,
+        rate_limit_wait=lambda response: None,
     )
     async with server, open_api(api, None) as client:
         yield ApiClient(
             name=client.name,
             client=client.client,
-            wait_asked=client.wait_asked,
+            rate_limit_wait=client.rate_limit_wait,
             max_bytes=MAX_BYTES,
             max_seconds=max_seconds,
         )
@@ -198,13 +198,13 @@ async def test_a_limit_with_any_time_to_wait_is_waited_for(asked: str | None) ->
     header = f"retry-after: {asked}\r\ndate: {DATE}\r\n" if asked else ""
     busy = [f"HTTP/1.1 429 Busy\r\n{header}content-length: 0\r\n\r\n".encode()]
     async with calling(Vendor([busy, busy, whole(b"{}")])) as client:
-        limited = ApiClient(name="Vendor", client=client.client, wait_asked=retry_after)
+        limited = ApiClient(name="Vendor", client=client.client, rate_limit_wait=retry_after)
         assert (await call(limited)).status_code == 200
 
 
 async def test_a_limit_that_asks_for_too_long_a_wait_ends_the_call() -> None:
     busy = [b"HTTP/1.1 429 Busy\r\nretry-after: 99999\r\ncontent-length: 0\r\n\r\n"]
     async with calling(Vendor([busy])) as client:
-        limited = ApiClient(name="Vendor", client=client.client, wait_asked=retry_after)
+        limited = ApiClient(name="Vendor", client=client.client, rate_limit_wait=retry_after)
         with pytest.raises(SourceFailed, match="asks to wait 99,999 seconds"):
             await call(limited)

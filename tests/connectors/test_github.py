@@ -11,7 +11,7 @@ import stamina
 
 from lightwell.connectors.api_client import ApiClient
 from lightwell.connectors.github import open_github
-from lightwell.connectors.github.api import GithubApi, wait_asked
+from lightwell.connectors.github.api import GithubApi, rate_limit_wait
 from lightwell.connectors.github.documents import PART_POSTS
 from lightwell.connectors.github.files import FileReader
 from lightwell.connectors.github.models import Repository
@@ -243,7 +243,7 @@ async def test_limits_in_all_forms_are_waited_for(
 ) -> None:
     date = {"date": "Mon, 02 Mar 2026 09:00:00 GMT"}
     text = "You have exceeded a secondary rate limit."
-    assert wait_asked(httpx.Response(status, headers=headers | date, text=text)) == expected
+    assert rate_limit_wait(httpx.Response(status, headers=headers | date, text=text)) == expected
     forge, shelf = Forge(), Shelf()
     forge.github.refusals = [(status, headers)]
     if expected is not None:
@@ -272,7 +272,7 @@ async def test_a_broken_server_ends_a_call_with_a_message(
     answer = answers[broken]
     transport = httpx.MockTransport(lambda request: in_parts(answer))
     async with httpx.AsyncClient(transport=transport, base_url=API) as client:
-        api = GithubApi(ApiClient(name="GitHub", client=client, wait_asked=wait_asked))
+        api = GithubApi(ApiClient(name="GitHub", client=client, rate_limit_wait=rate_limit_wait))
         files = FileReader(api, Repository.model_validate(Forge().tarn.row))
         calls: dict[str, Callable[[], Awaitable[object]]] = {
             "a page for ever": lambda: api.list_allowed("/rows"),
@@ -284,7 +284,7 @@ async def test_a_broken_server_ends_a_call_with_a_message(
 
 
 async def test_a_refusal_that_is_no_limit_ends_the_sync() -> None:
-    assert wait_asked(httpx.Response(403, text="Resource not accessible by token")) is None
+    assert rate_limit_wait(httpx.Response(403, text="Resource not accessible by token")) is None
     forge = Forge()
     transport = httpx.ASGITransport(make_github_app(forge.github))
     options = {"repositories": "halden/tarn", "base_url": "https://api.github.test"}

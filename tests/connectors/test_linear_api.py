@@ -8,7 +8,7 @@ import pytest
 import stamina
 from starlette.responses import JSONResponse, Response
 
-from lightwell.connectors.linear.api import wait_asked
+from lightwell.connectors.linear.api import rate_limit_wait
 from lightwell.connectors.linear.cursors import Position, parse_cursor
 from lightwell.connectors.linear.opening import open_linear
 from lightwell.domain.errors import Invalid, SourceFailed
@@ -87,7 +87,7 @@ def test_a_limit_is_recognised_by_its_code_and_waits_until_the_reset_in_millisec
         headers={**given, "date": "Mon, 02 Nov 2026 09:00:00 GMT"},
         json={"errors": [{"message": "no", "extensions": extensions}]},
     )
-    assert wait_asked(answer) == seconds
+    assert rate_limit_wait(answer) == seconds
 
 
 async def test_a_short_limit_is_waited_for_and_a_long_one_ends_the_sync_where_it_is(

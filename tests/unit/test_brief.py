@@ -16,7 +16,7 @@ from lightwell.answer.brief.namesakes import address_matches_name
 from lightwell.answer.brief.selection import (
     DraftLine,
     Part,
-    build_messages,
+    brief_messages,
     candidate_sentences,
     extract_lines,
     generate_lines,
@@ -382,4 +382,4 @@ async def test_only_what_fits_is_sent() -> None:
     model = ScriptedModel(["ABOUT"])
     await generate_lines(model, entity(), PASSAGES, drafts, max_tokens=30)
     assert "[2]\n" not in model.sent[0].messages[1].content
-    assert [each.role for each in build_messages(entity(), [])] == ["system", "user"]
+    assert [each.role for each in brief_messages(entity(), [])] == ["system", "user"]

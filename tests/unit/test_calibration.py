@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
 from lightwell.retrieve import calibration, fusion
-from lightwell.retrieve.signals import Candidates, Corpus
+from lightwell.retrieve.signals import CandidateFeatures, Corpus
 from lightwell.retrieve.weights import RELEVANCE, load_weights
 from tests.matrices import empty_matrix, from_dense
 
@@ -16,9 +16,9 @@ TERMS = ("nordwind", "discount", "receive")
 
 def found(
     cosine: list[float], frequencies: list[list[float]], titles: tuple[str, ...] | None = None
-) -> Candidates:
+) -> CandidateFeatures:
     count = len(cosine)
-    return Candidates(
+    return CandidateFeatures(
         keys=tuple(f"{at:03}" for at in range(count)),
         titles=titles or ("",) * count,
         cosine=np.array(cosine),
@@ -31,13 +31,13 @@ def found(
     )
 
 
-def relevance(candidates: Candidates, *, chunks: int = 40) -> list[float]:
+def relevance(candidates: CandidateFeatures, *, chunks: int = 40) -> list[float]:
     counts = np.array([6.0, 3.0, 5.0])
     corpus = Corpus(
         chunks=chunks, mean_length=50.0, term_counts=counts, entity_counts=np.array([1.0])
     )
     opening = fusion.first_pass(candidates, corpus, load_weights())
-    scores = fusion.fuse(opening, {}, load_weights())
+    scores = fusion.second_pass_scores(opening, {}, load_weights())
     return calibration.calibrated_relevance(opening, scores).tolist()
 
 

@@ -9,10 +9,10 @@ from uuid import UUID
 import pytest
 
 from lightwell.answer.chat import recent_messages
-from lightwell.answer.context import Budget
 from lightwell.answer.forms import chat_response, cited_documents
 from lightwell.answer.graph_answer import graph_facts
 from lightwell.answer.model_calls import TokenCountingModel
+from lightwell.answer.prompt import Budget
 from lightwell.answer.quotes import make_citation, make_quote
 from lightwell.domain.answers import Answer, Answered, CitedSentence, InsufficientEvidence
 from lightwell.domain.chat import (

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightwell.retrieve import fusion
-from lightwell.retrieve.signals import Candidates, Corpus
+from lightwell.retrieve.signals import CandidateFeatures, Corpus
 from lightwell.retrieve.weights import FIRST_PASS, LINKS, load_weights
 from tests.matrices import empty_matrix, from_dense, to_dense
 
@@ -16,7 +16,7 @@ RANKINGS = st.lists(st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=
 
 def asked(
     seed: int, *, count: int = 30, terms: int = 4, entities: int = 12
-) -> tuple[Candidates, Corpus]:
+) -> tuple[CandidateFeatures, Corpus]:
     """Return made-up candidates of a store of 200 chunks; some of them are alike in everything but their key."""
     numbers = np.random.default_rng(seed)
     mentions = (numbers.random((count, entities)) < 0.2).astype(float)
@@ -25,7 +25,7 @@ def asked(
     mentions[1], frequencies[1] = mentions[0], frequencies[0]
     cosine = np.round(numbers.random(count), 3)
     cosine[1] = cosine[0]
-    return Candidates(
+    return CandidateFeatures(
         keys=tuple(f"doc-{at:03}" for at in range(count)),
         titles=tuple("same" if at < 2 else f"title {at}" for at in range(count)),
         cosine=cosine,
@@ -42,7 +42,7 @@ def asked(
     )
 
 
-def moved(candidates: Candidates, places: list[int]) -> Candidates:
+def moved(candidates: CandidateFeatures, places: list[int]) -> CandidateFeatures:
     return replace(
         candidates,
         keys=tuple(candidates.keys[at] for at in places),
@@ -54,11 +54,11 @@ def moved(candidates: Candidates, places: list[int]) -> Candidates:
     )
 
 
-def scores(candidates: Candidates, corpus: Corpus) -> dict[str, float]:
+def scores(candidates: CandidateFeatures, corpus: Corpus) -> dict[str, float]:
     """Return the fused scores by key, in their order; every passage's text names the third title."""
     opening = fusion.first_pass(candidates, corpus, load_weights())
     texts = {int(place): "it speaks of Title 3" for place in opening.top}
-    values = fusion.fuse(opening, texts, load_weights())
+    values = fusion.second_pass_scores(opening, texts, load_weights())
     places = fusion.rank(values, candidates.keys)
     return {candidates.keys[at]: float(values[at]) for at in places}
 
@@ -115,8 +115,10 @@ def test_a_passage_whose_title_the_best_one_names_rises() -> None:
     opening = fusion.first_pass(candidates, corpus, load_weights())
     best = int(opening.top[0])
     last = int(fusion.rank(opening.scores, candidates.keys)[-1])
-    silent = fusion.fuse(opening, {}, load_weights())
-    speaking = fusion.fuse(opening, {best: f"see {candidates.titles[last]}."}, load_weights())
+    silent = fusion.second_pass_scores(opening, {}, load_weights())
+    speaking = fusion.second_pass_scores(
+        opening, {best: f"see {candidates.titles[last]}."}, load_weights()
+    )
     assert speaking[last] > silent[last]
 
 
@@ -124,7 +126,7 @@ def test_the_passage_that_holds_the_missing_half_comes_second() -> None:
     # The first passage holds two terms and leads by a rare name to the one that holds the third; another
     # holds as much without a link.
     mentions = np.array([[1.0], [0.0], [1.0], [0.0]])
-    candidates = Candidates(
+    candidates = CandidateFeatures(
         keys=("first", "alone", "linked", "idle"),
         titles=("", "", "", ""),
         cosine=np.array([0.6, 0.3, 0.3, 0.0]),
@@ -146,7 +148,7 @@ def test_the_passage_that_holds_the_missing_half_comes_second() -> None:
 def test_nothing_found_is_ranked_as_nothing() -> None:
     candidates, corpus = asked(1)
     opening = fusion.first_pass(moved(candidates, []), corpus, load_weights())
-    assert fusion.fuse(opening, {}, load_weights()).shape == (0,)
+    assert fusion.second_pass_scores(opening, {}, load_weights()).shape == (0,)
     assert opening.top.tolist() == []
 
 
@@ -167,7 +169,7 @@ def test_the_shipped_weights_have_one_number_for_each_signal() -> None:
 
 def test_what_a_linked_passage_adds_counts_the_more_the_more_it_adds() -> None:
     # Both share a rare name with the first passage; the one repeats its term, the other brings a second.
-    candidates = Candidates(
+    candidates = CandidateFeatures(
         keys=("first", "repeats", "adds"),
         titles=("", "", ""),
         cosine=np.array([0.6, 0.3, 0.3]),

@@ -5,9 +5,9 @@ from uuid import UUID
 
 import pytest
 
-from lightwell.answer.context import Budget
 from lightwell.answer.graph_answer import GraphFact, graph_facts
 from lightwell.answer.pipeline import AnswerGenerator
+from lightwell.answer.prompt import Budget
 from lightwell.domain.chat import GraphClaim
 from lightwell.domain.graph import Entity, Predicate, Relation
 from lightwell.domain.ids import EntityId, RelationId

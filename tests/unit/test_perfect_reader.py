@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lightwell.answer.context import Context, build_messages
+from lightwell.answer.prompt import Context, answer_messages
 from lightwell.answer.reply import verify_reply
 from lightwell.testing.perfect_reader import NOT_ANSWERABLE, PerfectReader
 from tests.passages import chunk, passage
@@ -23,7 +23,7 @@ PASSAGES = (
 async def said(*passages: int, question: str = QUESTION) -> str:
     shown = tuple(PASSAGES[each] for each in passages)
     context = Context(entities=(), relations=(), passages=shown, tokens=0)
-    messages = build_messages(question, context)
+    messages = answer_messages(question, context)
     return (await PerfectReader({QUESTION: GROUPS}).reply(messages, max_tokens=200)).text
 
 
@@ -49,4 +49,4 @@ async def test_it_knows_the_answers_of_a_collection(tmp_path: Path) -> None:
     (tmp_path / "questions.jsonl").write_text(json.dumps(asked))
     reader = PerfectReader.from_questions(tmp_path / "questions.jsonl")
     context = Context(entities=(), relations=(), passages=PASSAGES, tokens=0)
-    assert reader.say(build_messages(QUESTION, context)) == await said(0, 1)
+    assert reader.say(answer_messages(QUESTION, context)) == await said(0, 1)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lightwell.answer.context import Budget, select_graph_context
+from lightwell.answer.prompt import Budget, select_graph_context
 from lightwell.answer.quotes import weighted_coverage
 from lightwell.domain.answers import Answer, FromModelAlone, InsufficientEvidence
 from lightwell.domain.chat import GraphClaim

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 
 from lightwell.answer import extractive, statements
 from lightwell.answer.answer_builder import AnswerBuilder
-from lightwell.answer.context import Budget, Prompt, build_messages, passage_text, select_context
 from lightwell.answer.forms import Part, stream_events
 from lightwell.answer.model_calls import TimeLimitedModel
 from lightwell.answer.open_points import open_points
+from lightwell.answer.prompt import Budget, Prompt, answer_messages, passage_text, select_context
 from lightwell.answer.quotes import SupportedSentence
 from lightwell.answer.reply import (
     REPLY_SCHEMA,
@@ -117,7 +117,7 @@ class AnswerGenerator:
             return statements.list_statements(retrieval, extracted).finish(self._author)
         shown = select_context(retrieval, self.budget)
         verifier = reply_verifier(shown.passages, retrieval.analysis)
-        messages = build_messages(retrieval.question.text, shown, Prompt.STATEMENTS)
+        messages = answer_messages(retrieval.question.text, shown, Prompt.STATEMENTS)
         request = _Request(messages=messages, max_tokens=MAX_LISTING_TOKENS, schema=REPLY_SCHEMA)
         reply = _complete_reply(model, request)
         try:
@@ -154,7 +154,7 @@ class AnswerGenerator:
         shown = select_context(retrieval, self.budget)
         verifier = reply_verifier(shown.passages, retrieval.analysis)
         builder = AnswerBuilder(retrieval=retrieval, context_tokens=shown.tokens)
-        messages = build_messages(retrieval.question.text, shown)
+        messages = answer_messages(retrieval.question.text, shown)
         reply = call(model, _Request(messages=messages, schema=REPLY_SCHEMA))
         failure: ModelFailed | None = None
         try:

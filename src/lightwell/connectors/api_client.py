@@ -30,7 +30,7 @@ _GZIP_WINDOW = zlib.MAX_WBITS | 16
 _UNPACKED_HEADERS = ("content-encoding", "content-length", "transfer-encoding")
 _TOO_MANY = HTTPStatus.TOO_MANY_REQUESTS
 
-WaitAsked = Callable[[httpx.Response], float | None]
+RateLimitWait = Callable[[httpx.Response], float | None]
 """From a response to the seconds that the vendor asks to wait; 0 for "later", None where it asks for nothing."""
 
 
@@ -50,13 +50,13 @@ class ResponseTooLarge(SourceFailed):
 class ApiClient:
     """A vendor's API. `client` has the base URL, the credentials and the timeout; `name` is for messages.
 
-    `wait_asked` recognises the vendor's own form of a rate limit. An answer has at most `max_bytes`, and takes at most
+    `rate_limit_wait` recognises the vendor's own form of a rate limit. An answer has at most `max_bytes`, and takes at most
     `max_seconds` from the request to its last byte.
     """
 
     name: str
     client: httpx.AsyncClient
-    wait_asked: WaitAsked
+    rate_limit_wait: RateLimitWait
     max_bytes: int = _MAX_BYTES
     max_seconds: float = _MAX_SECONDS
 
@@ -86,7 +86,7 @@ class ApiClient:
             ) from error
         except httpx.TransportError as error:
             raise _TryAgain(f"no answer ({type(error).__name__})") from error
-        seconds = self.wait_asked(response)
+        seconds = self.rate_limit_wait(response)
         if seconds is None and response.status_code == _TOO_MANY:
             seconds = 0.0
         if seconds is not None:

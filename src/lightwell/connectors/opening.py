@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import httpx
 
-from lightwell.connectors.api_client import ACCEPT_ENCODING, ApiClient, WaitAsked
+from lightwell.connectors.api_client import ACCEPT_ENCODING, ApiClient, RateLimitWait
 from lightwell.connectors.source_options import parse_base_url
 from lightwell.domain.errors import Invalid
 
@@ -20,7 +20,7 @@ class Api:
     name: str
     base_url: str
     headers: Mapping[str, str]
-    wait_asked: WaitAsked
+    rate_limit_wait: RateLimitWait
 
 
 @asynccontextmanager
@@ -42,4 +42,4 @@ async def open_api(
         timeout=_TIMEOUT_SECONDS,
         transport=transport,
     ) as client:
-        yield ApiClient(name=api.name, client=client, wait_asked=api.wait_asked)
+        yield ApiClient(name=api.name, client=client, rate_limit_wait=api.rate_limit_wait)

@@ -100,10 +100,10 @@ def split_into_chunks(document: ParsedDocument) -> tuple[ChunkDraft, ...]:
     A document of up to 1024 tokens is one chunk. Otherwise each chunk has 100 to 2000 tokens, and 512 to 1024
     where the text allows it. No chunk has more than 16,000 characters.
     """
-    return split_up_to(document, len(document.text)).drafts
+    return split_into_first_chunks(document, len(document.text)).drafts
 
 
-def split_up_to(document: ParsedDocument, max_chunks: int) -> Chunking:
+def split_into_first_chunks(document: ParsedDocument, max_chunks: int) -> Chunking:
     """Return at most so many of the chunks that `split_into_chunks` returns."""
     text = document.text
     whole = _trim(text, 0, len(text))

@@ -9,8 +9,8 @@ from lightwell.domain.errors import LightwellError
 from lightwell.domain.ids import DocumentId, ProjectId
 from lightwell.ingest.context import IngestContext, apply_pending_changes, follow_space
 from lightwell.records.database import Connection, Database, repeatable
-from lightwell.records.documents import deletion, documents, erasure
-from lightwell.records.documents.deletion import AffectedGraph
+from lightwell.records.documents import deletion_effects, documents, erasure
+from lightwell.records.documents.deletion_effects import AffectedGraph
 from lightwell.records.locks import lock_project
 
 Tombstone = Callable[[Connection, ProjectId, Sequence[DocumentId]], Awaitable[None]]
@@ -32,7 +32,7 @@ async def erase(
     """
     report = await _delete(context, reader, document_ids, erasure.request)
     await erasure.finish_requested(context.database, reader.project_id)
-    reingested = await deletion.list_urls(context.database, reader, document_ids)
+    reingested = await deletion_effects.list_urls(context.database, reader, document_ids)
     errors = tuple(
         f"{url} was ingested again during the deletion, so it still exists; delete it again"
         for url in reingested
@@ -45,7 +45,7 @@ async def _delete(
 ) -> Deletion:
     context = await follow_space(context)
     stored_vectors = await context.vectors.vectors(
-        context.space.id, await deletion.list_chunks(context.database, reader, document_ids)
+        context.space.id, await deletion_effects.list_chunks(context.database, reader, document_ids)
     )
     affected = await _hide(context.database, reader, document_ids, tombstone)
     errors: list[str] = []
@@ -63,7 +63,7 @@ async def _hide(
 ) -> AffectedGraph:
     async with database.transaction() as connection:
         await lock_project(connection, reader.project_id)
-        affected = await deletion.find_affected(connection, reader, document_ids)
+        affected = await deletion_effects.find_affected(connection, reader, document_ids)
         await tombstone(connection, reader.project_id, document_ids)
         return affected
 
@@ -76,7 +76,7 @@ async def _report(
     outcome: tuple[int, tuple[str, ...]],
 ) -> Deletion:
     vectors, errors = outcome
-    visible = await deletion.find_still_visible(
+    visible = await deletion_effects.find_still_visible(
         context.database, reader, [*affected.entities, *affected.relations]
     )
     names = affected.entities.items()

@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from lightwell.domain.documents import Format
 from lightwell.domain.errors import Unreadable
-from lightwell.ingest.chunking import split_into_chunks, split_up_to
+from lightwell.ingest.chunking import split_into_chunks, split_into_first_chunks
 from lightwell.ingest.parse import parse
 from lightwell.ingest.parser_messages import (
     HELLO,
@@ -98,7 +98,7 @@ def _stop_time_limits() -> None:
 def _parse_request(request: Request, content: bytes, limits: ParserLimits) -> Reply:
     try:
         document = parse(content, request.format, name=request.name)
-        chunking = split_up_to(document, limits.max_chunks)
+        chunking = split_into_first_chunks(document, limits.max_chunks)
         return Reply(
             document=ChunkedDocument(
                 title=document.title,

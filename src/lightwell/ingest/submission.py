@@ -12,7 +12,7 @@ from lightwell.domain.jobs import JobState, QueuedJob
 from lightwell.domain.requests import IdempotencyKey, IngestResponse
 from lightwell.records import idempotency
 from lightwell.records.database import Connection, Database, repeatable
-from lightwell.records.documents import documents, handed_in, registration
+from lightwell.records.documents import documents, registration, submitted
 from lightwell.records.locks import lock_project
 
 
@@ -73,10 +73,10 @@ async def _register(
     reader, tags = submission.reader, document.acl_tags
     old: Tags | None = None
     if document.system == WEB:
-        known = await handed_in.find_page(connection, reader.project_id, document.url, tags)
+        known = await submitted.find_page(connection, reader.project_id, document.url, tags)
         document = replace(document, source_id=known or str(new_id()))
     elif document.system != UPLOAD:
-        old = await handed_in.find_file_tags(connection, reader, document.url)
+        old = await submitted.find_file_tags(connection, reader, document.url)
     if old is None:
         submission.authority.require_new(tags)
     else:
@@ -92,7 +92,7 @@ async def change_access(
     """Give one of the reader's documents other tags; raise `NotFound`, or `Invalid` where the authority may not."""
     async with database.transaction() as connection:
         await lock_project(connection, reader.project_id)
-        held = await handed_in.lock_tags(connection, reader, [document])
+        held = await submitted.lock_tags(connection, reader, [document])
         if document not in held:
             raise NotFound("Document not found")
         authority.require_change(held[document], tags)

@@ -81,12 +81,12 @@ class Catalog:
             raise Invalid(f"The text has {len(text):,} characters: start and end must lie within")
         return DocumentText(document=document, text=text, passage=span)
 
-    async def submit(self, handed_in: Submission) -> tuple[IngestResponse, ...]:
+    async def submit(self, submitted: Submission) -> tuple[IngestResponse, ...]:
         """Register documents that somebody hands in: all or none, and durable when this returns; workers ingest them.
 
         Raises `Invalid`, `NotFound` and `KeyReused` as `ingest.submission` says.
         """
-        return await submission.submit(self.context.database, handed_in)
+        return await submission.submit(self.context.database, submitted)
 
     async def find_earlier(
         self, reader: Reader, key: IdempotencyKey

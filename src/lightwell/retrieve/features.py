@@ -9,17 +9,17 @@ from lightwell.ports import Neighbourhood
 from lightwell.records.search import TermStatistics
 from lightwell.retrieve import signals
 from lightwell.retrieve.channels import ChannelResults, SearchQuery
-from lightwell.retrieve.signals import Candidates, Corpus
+from lightwell.retrieve.signals import CandidateFeatures, Corpus
 from lightwell.retrieve.sparse import SparseMatrix, sparse_matrix
 
 
 def candidate_features(
     query: SearchQuery, results: ChannelResults, neighbourhood: Neighbourhood
-) -> Candidates:
+) -> CandidateFeatures:
     """Return the features of the neighbourhood's chunks, in their order."""
     hits = [results.words[chunk] for chunk in neighbourhood.chunks]
     named = {entity.id.bytes for entity in query.entities}
-    return Candidates(
+    return CandidateFeatures(
         keys=tuple(f"{hit.url}\n{hit.index:09}" for hit in hits),
         titles=tuple(hit.title for hit in hits),
         terms=query.terms,

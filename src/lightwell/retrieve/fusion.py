@@ -8,7 +8,7 @@ import numpy as np
 
 from lightwell.retrieve import signals
 from lightwell.retrieve.pagerank import personalized_pagerank, transitions
-from lightwell.retrieve.signals import Candidates, Corpus
+from lightwell.retrieve.signals import CandidateFeatures, Corpus
 from lightwell.retrieve.sparse import Floats, Places, SparseMatrix
 from lightwell.retrieve.weights import FIRST_PASS, LINKS, Weights
 
@@ -34,7 +34,7 @@ class FirstPass:
     `designation_matches` (n,) is 1 where the question gives the document's designation.
     """
 
-    candidates: Candidates
+    candidates: CandidateFeatures
     corpus: Corpus
     impacts: Floats
     steps: SparseMatrix
@@ -73,7 +73,7 @@ def _by_key(keys: tuple[str, ...]) -> Places:
     return np.unique(np.array(keys, np.str_), return_inverse=True)[1]
 
 
-def first_pass(candidates: Candidates, corpus: Corpus, weights: Weights) -> FirstPass:
+def first_pass(candidates: CandidateFeatures, corpus: Corpus, weights: Weights) -> FirstPass:
     """Score the candidates, each by itself."""
     steps = transitions(candidates.mentions, candidates.relations)
     impacts = signals.bm25_by_term(candidates, corpus)
@@ -98,7 +98,7 @@ def first_pass(candidates: Candidates, corpus: Corpus, weights: Weights) -> Firs
     )
 
 
-def fuse(first_pass: FirstPass, texts: Mapping[int, str], weights: Weights) -> Floats:
+def second_pass_scores(first_pass: FirstPass, texts: Mapping[int, str], weights: Weights) -> Floats:
     """Return the scores, (n,), after two rounds that measure what each candidate adds to the best passages.
 
     `texts` holds the texts of `first_pass.top` by their places; a passage without one names no title.
@@ -147,7 +147,7 @@ def second_pass_features(first_pass: FirstPass, scores: Floats, titled: Titled) 
 
 
 def _pagerank_from_question(
-    candidates: Candidates, corpus: Corpus, steps: SparseMatrix
+    candidates: CandidateFeatures, corpus: Corpus, steps: SparseMatrix
 ) -> list[Floats]:
     chunks = len(candidates.keys)
     restarts = np.zeros((chunks + len(corpus.entity_counts), 2))

@@ -63,7 +63,7 @@ async def extract_keywords(
         return ExtractedKeywords(keywords=own)
     request = ModelRequest(
         kind=CacheType.KEYWORD_EXTRACTION,
-        messages=build_messages(query.text),
+        messages=keyword_messages(query.text),
         max_tokens=REPLY_TOKENS,
         schema=SCHEMA,
         max_age=max_age_seconds,
@@ -82,7 +82,7 @@ async def extract_keywords(
     )
 
 
-def build_messages(question: str) -> list[Message]:
+def keyword_messages(question: str) -> list[Message]:
     """Return the messages that ask for the keywords of a question."""
     page = resources.files("lightwell.retrieve").joinpath("prompts", "keywords.md")
     return [

@@ -264,7 +264,7 @@ class Retriever:
                 self.stores.database, reader, [chunks[place] for place in top]
             )
             by_place = {place: texts[chunks[place]].text for place in top if chunks[place] in texts}
-            scores = fusion.fuse(first_pass, by_place, load_weights())
+            scores = fusion.second_pass_scores(first_pass, by_place, load_weights())
         relevance = calibration.calibrated_relevance(first_pass, scores)
         count = self._passage_count(query) + _SPARE
         order: list[int] = fusion.rank(scores, candidates.keys)[:count].tolist()

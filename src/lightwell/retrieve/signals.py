@@ -21,7 +21,7 @@ _KEPT_TITLES = 20_000  # titles recur with every question, and folding them was 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidates:
+class CandidateFeatures:
     """The features of n candidates with t question terms and e entities, in any order of the candidates.
 
     `keys` are distinct and order equal scores. `cosine` (n,) lies in [-1, 1]. `frequencies` (n, t) and
@@ -60,20 +60,20 @@ def inverse_document_frequencies(corpus: Corpus) -> Floats:
     return np.log1p((absent + 0.5) / (corpus.term_counts + 0.5))
 
 
-def bm25_by_term(candidates: Candidates, corpus: Corpus) -> Floats:
+def bm25_by_term(candidates: CandidateFeatures, corpus: Corpus) -> Floats:
     """Return each term's share of BM25 in each candidate, (n, t), from 0 to below the term's rarity."""
     norm = K1 * (1 - B + B * candidates.lengths / max(corpus.mean_length, 1.0))
     saturated = candidates.frequencies / (candidates.frequencies + norm[:, None])
     return saturated * inverse_document_frequencies(corpus)
 
 
-def term_coverage(candidates: Candidates, corpus: Corpus) -> Floats:
+def term_coverage(candidates: CandidateFeatures, corpus: Corpus) -> Floats:
     """Return the share of the question's terms, by rarity, that each candidate contains: (n,) in [0, 1]."""
     weights = inverse_document_frequencies(corpus)
     return (candidates.frequencies > 0) @ weights / max(float(weights.sum()), 1e-9)
 
 
-def name_coverage(candidates: Candidates, corpus: Corpus) -> Floats:
+def name_coverage(candidates: CandidateFeatures, corpus: Corpus) -> Floats:
     """Return the share of the question's entities, by rarity, that each candidate mentions: (n,) in [0, 1]."""
     counts = np.maximum(corpus.entity_counts[candidates.named], 1.0)
     weights = np.zeros(len(corpus.entity_counts))
@@ -81,7 +81,7 @@ def name_coverage(candidates: Candidates, corpus: Corpus) -> Floats:
     return candidates.mentions @ weights / max(float(weights.sum()), 1e-9)
 
 
-def shared_names(candidates: Candidates, corpus: Corpus, firsts: Places) -> Floats:
+def shared_names(candidates: CandidateFeatures, corpus: Corpus, firsts: Places) -> Floats:
     """Return how strongly rare shared entities link first passages to candidates: (firsts, n) in [0, 1]."""
     counts, mentions = corpus.entity_counts, candidates.mentions
     is_link = (counts > 1) & (counts <= RAREST)

@@ -4,8 +4,8 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lightwell.answer.context import Budget
 from lightwell.answer.pipeline import AnswerGenerator
+from lightwell.answer.prompt import Budget
 from lightwell.answer.verification.second_judge import VerifyBy
 from lightwell.domain.ids import ProjectId
 from lightwell.domain.sources import SourceRetention
@@ -176,7 +176,10 @@ def make_retriever(
     cross_encoder: CrossEncoder | None = None,
     ranking: Ranking | None = None,
 ) -> Retriever:
-    """Return a retriever over what this context ingests; without `keyword_model`, keywords are words of the question.; no spelling is corrected."""
+    """Return a retriever over what this context ingests; without `keyword_model`, keywords are words of the question.
+
+    No spelling is corrected.
+    """
     stores = Stores(
         database=context.database,
         vectors=context.vectors,

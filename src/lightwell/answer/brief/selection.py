@@ -15,8 +15,8 @@ from lightwell.answer.brief.cues import (
     has_content,
     news_score,
 )
-from lightwell.answer.context import passage_text
 from lightwell.answer.extractive import is_heading
+from lightwell.answer.prompt import passage_text
 from lightwell.answer.quotes import Quote, make_quote, render_quote, shorten
 from lightwell.answer.reply import verify_reply
 from lightwell.answer.verification import support
@@ -158,7 +158,7 @@ async def generate_lines(
     shown = _passages_to_show(passages, drafts, max_tokens)
     evidence = [_evidence(each) for each in shown]
     dates = {each.chunk.id: each.said_at for each in shown}
-    reply = await model.reply(build_messages(entity, evidence), max_tokens=MAX_REPLY_TOKENS)
+    reply = await model.reply(brief_messages(entity, evidence), max_tokens=MAX_REPLY_TOKENS)
     made: list[DraftLine] = []
     for part, text in _parts(reply.text):
         made += [
@@ -185,7 +185,7 @@ def _add_extracted(lines: list[DraftLine], drafts: Sequence[DraftLine]) -> list[
     return lines
 
 
-def build_messages(entity: Entity, evidence: Sequence[Evidence]) -> list[Message]:
+def brief_messages(entity: Entity, evidence: Sequence[Evidence]) -> list[Message]:
     """Return the messages for the model; passages are numbered from 1."""
     rules = (resources.files("lightwell.answer.brief") / "prompts" / "brief.md").read_text("utf-8")
     blocks = "\n\n".join(

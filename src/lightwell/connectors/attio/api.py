@@ -165,7 +165,7 @@ def path_of(*parts: str) -> str:
     return "/v2/" + "/".join(quote(part, safe="") for part in parts)
 
 
-def wait_asked(response: httpx.Response) -> float | None:
+def rate_limit_wait(response: httpx.Response) -> float | None:
     """Return the seconds that Attio asks to wait: `Retry-After` is the date of the next second, as a rule."""
     if response.status_code != HTTPStatus.TOO_MANY_REQUESTS:
         return None

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import httpx
 
-from lightwell.connectors.attio.api import BASE_URL, AttioApi, wait_asked
+from lightwell.connectors.attio.api import BASE_URL, AttioApi, rate_limit_wait
 from lightwell.connectors.attio.directory import CallReaders
 from lightwell.connectors.attio.source import AttioOptions, AttioSource
 from lightwell.connectors.opening import Api, open_api
@@ -32,7 +32,7 @@ async def open_attio(
         name="Attio",
         base_url=options.get("base_url", BASE_URL),
         headers={"authorization": f"Bearer {token}"},
-        wait_asked=wait_asked,
+        rate_limit_wait=rate_limit_wait,
     )
     async with open_api(api, transport) as client:
         yield AttioSource(

@@ -125,7 +125,7 @@ def parse(model: type[T], row: Json) -> T:
         ) from error
 
 
-def wait_asked(response: httpx.Response) -> float | None:
+def rate_limit_wait(response: httpx.Response) -> float | None:
     """Return the seconds that Chatwoot asks to wait: it refuses with status 429, as a rule without saying for how long."""
     if response.status_code != HTTPStatus.TOO_MANY_REQUESTS:
         return None

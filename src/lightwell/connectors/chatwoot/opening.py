@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import httpx
 
 from lightwell.connectors.attachments import AttachmentReader
-from lightwell.connectors.chatwoot.api import ChatwootApi, wait_asked
+from lightwell.connectors.chatwoot.api import ChatwootApi, rate_limit_wait
 from lightwell.connectors.chatwoot.source import ChatwootOptions, ChatwootSource
 from lightwell.connectors.chatwoot.webhooks import WebhookCheck
 from lightwell.connectors.opening import Api, open_api
@@ -52,7 +52,7 @@ async def open_chatwoot(
         name="Chatwoot",
         base_url=base_url,
         headers={"api_access_token": token},
-        wait_asked=wait_asked,
+        rate_limit_wait=rate_limit_wait,
     )
     async with open_api(api, transport) as client:
         yield ChatwootSource(

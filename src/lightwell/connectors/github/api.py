@@ -138,7 +138,7 @@ def parse(model: type[T], row: Json) -> T:
         raise SourceFailed(f"GitHub sent a {model.__name__} in a form that is not known") from error
 
 
-def wait_asked(response: httpx.Response) -> float | None:
+def rate_limit_wait(response: httpx.Response) -> float | None:
     """Return the seconds that GitHub asks to wait: it refuses with 403 or 429, and headers say until when.
 
     A secondary limit may come without any of these headers; then GitHub asks for a minute.

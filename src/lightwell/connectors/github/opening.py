@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import httpx
 
-from lightwell.connectors.github.api import BASE_URL, HEADERS, GithubApi, wait_asked
+from lightwell.connectors.github.api import BASE_URL, HEADERS, GithubApi, rate_limit_wait
 from lightwell.connectors.github.models import NAME_PATTERN
 from lightwell.connectors.github.source import GithubOptions, GithubSource
 from lightwell.connectors.opening import Api, open_api
@@ -35,7 +35,7 @@ async def open_github(
         name="GitHub",
         base_url=options.get("base_url", BASE_URL),
         headers={**HEADERS, "authorization": f"Bearer {token}"},
-        wait_asked=wait_asked,
+        rate_limit_wait=rate_limit_wait,
     )
     async with open_api(api, transport) as client:
         yield GithubSource(

@@ -166,7 +166,7 @@ class LinearApi:
         return parsed
 
 
-def wait_asked(response: httpx.Response) -> float | None:
+def rate_limit_wait(response: httpx.Response) -> float | None:
     """Return the seconds until the exhausted budget is full again; 0 without a readable time, None where no limit was hit.
 
     Linear refuses with status 400 and the code RATELIMITED, its edge with 429. Times are milliseconds since 1970.

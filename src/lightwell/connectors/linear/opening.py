@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import httpx
 
-from lightwell.connectors.linear.api import NAME, LinearApi, wait_asked
+from lightwell.connectors.linear.api import NAME, LinearApi, rate_limit_wait
 from lightwell.connectors.linear.source import LinearSource
 from lightwell.connectors.opening import Api, open_api
 from lightwell.connectors.source_options import check_options
@@ -32,7 +32,7 @@ async def open_linear(
         name=NAME,
         base_url=options.get("base_url", BASE_URL),
         headers={"authorization": _authorize(token)},
-        wait_asked=wait_asked,
+        rate_limit_wait=rate_limit_wait,
     )
     async with open_api(api, transport) as client:
         yield LinearSource(api=LinearApi(api=client), webhook_secret=webhook_secret)

@@ -18,7 +18,7 @@ from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.groups import command, single_command
 from lightwell.entrypoints.cli.progress import show_progress
-from lightwell.entrypoints.cli.store import open_project, settings
+from lightwell.entrypoints.cli.store import open_store_project, settings
 from lightwell.world import DEMO, DOCUMENTS, PEOPLE, Question
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ async def run_demo() -> Report:
     from lightwell.testing.example_company import ExampleCompany
 
     chosen = temporary_store(settings())
-    async with open_project(chosen, open_source=ExampleCompany().open) as kb:
+    async with open_store_project(chosen, open_source=ExampleCompany().open) as kb:
         ended = await _ingest(kb, chosen)
         asked = [await _ask(kb, question, who) for question, *both in DEMO for who in both]
         systems = await show_systems(kb)
@@ -74,7 +74,7 @@ async def run_demo() -> Report:
 
 async def ingest_example_company(chosen: "Settings") -> None:
     """Ingest the example company's documents into this store, which is created where there is none."""
-    async with open_project(chosen) as kb:
+    async with open_store_project(chosen) as kb:
         await _ingest(kb, chosen)
 
 

@@ -26,7 +26,7 @@ from lightwell.entrypoints.cli.options import As, NoWait, Server
 from lightwell.entrypoints.cli.remote import dump, require_server, send
 from lightwell.entrypoints.cli.store import (
     open_as,
-    open_project,
+    open_store_project,
     parse_document_tags,
     settings_for_new_documents,
 )
@@ -223,7 +223,7 @@ async def _enqueue(options: RequestOptions) -> Report:
     from lightwell.wiring import requested
 
     chosen, request = settings_for_new_documents(), options.request()
-    async with open_project(chosen) as kb:
+    async with open_store_project(chosen) as kb:
         answer = await kb.enqueue_document(requested(request, chosen))
     text = f"The document waits for `lightwell worker` as job {answer.job_id}."
     return Report(document=json_output.ingest_response(answer), text=Text(text))
@@ -234,7 +234,7 @@ async def _add(options: RequestOptions) -> Report:
     from lightwell.wiring import requested
 
     chosen, request = settings_for_new_documents(), options.request()
-    async with open_project(chosen) as kb:
+    async with open_store_project(chosen) as kb:
         answer = await kb.enqueue_document(requested(request, chosen))
         done = await kb.finish_jobs([answer.document_id])
     return _job_report(answer, done)

@@ -11,7 +11,7 @@ from lightwell.entrypoints.cli.console import count_of, errors_console, fields
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.groups import command, new_group
 from lightwell.entrypoints.cli.options import Yes
-from lightwell.entrypoints.cli.store import open_project, settings_of_store
+from lightwell.entrypoints.cli.store import open_store_project, settings_of_store
 from lightwell.entrypoints.json_embeddings import change_estimate, embedding_space
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ Model = Annotated[
 @command(embeddings, "status", "lightwell embeddings status", "lightwell embeddings status --json")
 async def show_status() -> Report:
     """Show the model of the project's vectors, and how far a change to another one is."""
-    async with open_project(settings_of_store()) as kb:
+    async with open_store_project(settings_of_store()) as kb:
         return _status_report(await kb.embeddings.list())
 
 
@@ -64,7 +64,7 @@ async def change_model(
     LIGHTWELL_EMBEDDING_GRACE_HOURS, so that a change back is quick.
     """
     console = errors_console()
-    async with open_project(settings_of_store()) as kb:
+    async with open_store_project(settings_of_store()) as kb:
         if estimate:
             return _estimate_report(await kb.embeddings.estimate(model))
         if not await kb.embeddings.is_changing():
@@ -79,7 +79,7 @@ async def change_model(
 @command(embeddings, "cancel", "lightwell embeddings cancel")
 async def cancel_change() -> Report:
     """End the change that is under way, and drop what was embedded for it; the project keeps its model."""
-    async with open_project(settings_of_store()) as kb:
+    async with open_store_project(settings_of_store()) as kb:
         await kb.embeddings.cancel()
         return _status_report(await kb.embeddings.list())
 
@@ -90,7 +90,7 @@ async def drop_old(*, yes: Yes = False) -> Report:
     from lightwell.entrypoints.cli.groups import confirm
 
     confirm("Drop the vectors of the earlier models?", yes=yes)
-    async with open_project(settings_of_store()) as kb:
+    async with open_store_project(settings_of_store()) as kb:
         dropped = await kb.embeddings.drop_retired()
     return Report(
         document={"dropped": dropped},

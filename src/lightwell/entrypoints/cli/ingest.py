@@ -18,7 +18,7 @@ from lightwell.entrypoints.cli.groups import Work, command, single_command
 from lightwell.entrypoints.cli.options import Budget, Estimate, NoWait
 from lightwell.entrypoints.cli.progress import show_progress
 from lightwell.entrypoints.cli.store import (
-    open_project,
+    open_store_project,
     parse_document_tags,
     settings,
     settings_for_new_documents,
@@ -95,7 +95,7 @@ async def _ingest(
 
     sources = _sources(paths, acl, topic)
     console, meter = errors_console(), budgeted_meter(budget)
-    async with open_project(settings_for_new_documents(), meter) as kb:
+    async with open_store_project(settings_for_new_documents(), meter) as kb:
         try:
             with show_progress(console) as progress:
                 ended = [
@@ -125,7 +125,7 @@ async def _estimate(paths: Sequence[Path], acl: Sequence[str] | None, *, topic: 
     """
     sources, chosen = _sources(paths, acl, topic), settings()
     with _existing_or_temporary(chosen) as there:
-        async with open_project(there) as kb:
+        async with open_store_project(there) as kb:
             found = [await kb.estimate(source) for source in sources]
     return estimate_report(found, chosen, which="new or changed")
 
@@ -151,7 +151,7 @@ async def _enqueue(paths: Sequence[Path], acl: Sequence[str] | None, *, topic: s
     from lightwell.entrypoints.cli.ingest_report import IngestSummary
 
     sources = _sources(paths, acl, topic)
-    async with open_project(settings_for_new_documents()) as kb:
+    async with open_store_project(settings_for_new_documents()) as kb:
         found = [await kb.enqueue(source) for source in sources]
     return IngestSummary(found=found, done=None, sources=sources).report()
 

@@ -13,7 +13,7 @@ from lightwell.domain.errors import Invalid
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.groups import command, single_command
 from lightwell.entrypoints.cli.options import As
-from lightwell.entrypoints.cli.store import open_project, parse_reader_tags, settings_of_store
+from lightwell.entrypoints.cli.store import open_store_project, parse_reader_tags, settings_of_store
 
 if TYPE_CHECKING:
     from anyio import AsyncFile
@@ -73,7 +73,7 @@ def _callers(chosen: "Settings", who: list[str] | None) -> "AbstractAsyncContext
 async def _open_with_tags(chosen: "Settings", tags: "Tags") -> "AsyncGenerator[GetCaller]":
     from lightwell.entrypoints.mcp_server import Caller
 
-    async with open_project(chosen) as kb:
+    async with open_store_project(chosen) as kb:
 
         async def get_caller(_: object) -> Caller:
             return Caller(knowledge_base=kb, reader=await kb.reader(tags))

@@ -20,7 +20,7 @@ from lightwell.entrypoints.cli.options import (
 )
 from lightwell.entrypoints.cli.progress import question_meter
 from lightwell.entrypoints.cli.remote import choose_server, search_server
-from lightwell.entrypoints.cli.store import open_as, open_project, settings_of_store
+from lightwell.entrypoints.cli.store import open_as, open_store_project, settings_of_store
 
 search = single_command()
 keywords = single_command()
@@ -66,7 +66,7 @@ async def show_keywords(
 ) -> Report:
     """Show a question's keywords: themes find relations, names and terms find entities."""
     meter = question_meter()
-    async with open_project(settings_of_store(), meter) as kb:
+    async with open_store_project(settings_of_store(), meter) as kb:
         found = await kb.keywords(question)
     rows = [
         ("themes", ", ".join(found.high)),

@@ -24,7 +24,7 @@ from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.groups import Work, command, confirm, new_group
 from lightwell.entrypoints.cli.options import NoWait, Rows, Yes
 from lightwell.entrypoints.cli.store import (
-    open_project,
+    open_store_project,
     settings_for_new_documents,
     settings_of_store,
 )
@@ -67,7 +67,7 @@ SweepEvery = Annotated[
 
 @asynccontextmanager
 async def _open() -> "AsyncGenerator[KnowledgeBase]":
-    async with open_project(settings_of_store()) as kb:
+    async with open_store_project(settings_of_store()) as kb:
         yield kb
 
 
@@ -116,7 +116,7 @@ async def add_source(
         sweep_seconds=sweep_every * 3600,
         adds_people=adds_people,
     )
-    async with open_project(settings_for_new_documents()) as kb:
+    async with open_store_project(settings_for_new_documents()) as kb:
         return _report(await kb.sources.create(new))
 
 

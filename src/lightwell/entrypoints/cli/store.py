@@ -55,7 +55,7 @@ def settings_for_new_documents() -> "Settings":
 
 
 @asynccontextmanager
-async def open_project(
+async def open_store_project(
     chosen: "Settings", meter: "Meter | None" = None, *, open_source: "OpenConnector | None" = None
 ) -> "AsyncGenerator[KnowledgeBase]":
     """Open the project, and create its store where there is none; libraries are imported only now."""
@@ -71,7 +71,7 @@ async def open_as(
 ) -> "AsyncGenerator[tuple[KnowledgeBase, Reader]]":
     """Open the existing project for the reader whom `--as` names; raise `Invalid` for no tags, before anything is opened."""
     tags = parse_reader_tags(who)
-    async with open_project(settings_of_store(), meter) as kb:
+    async with open_store_project(settings_of_store(), meter) as kb:
         yield kb, await get_reader(kb, tags)
 
 

@@ -10,7 +10,7 @@ from lightwell.entrypoints.cli.console import clean, count_of, errors_console
 from lightwell.entrypoints.cli.costs import budgeted_meter, report_with_costs
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.groups import command, single_command
-from lightwell.entrypoints.cli.store import open_project, settings
+from lightwell.entrypoints.cli.store import open_store_project, settings
 
 if TYPE_CHECKING:
     from lightwell.ingest.context import Outcome
@@ -35,7 +35,7 @@ async def process_jobs() -> Report:
         console.print(Text(clean(f"{outcome.url}: {end}")))
 
     chosen, meter = settings(), budgeted_meter()
-    async with open_project(chosen, meter) as kb:
+    async with open_store_project(chosen, meter) as kb:
         stop = _stop_on_signal()
         console.print(Text(f"Working on the project {chosen.project!r}; Ctrl-C stops."))
         await kb.work(stop, print_outcome)

@@ -7,7 +7,7 @@ out.
 from collections.abc import Sequence
 
 from lightwell.domain.ids import DocumentId, ProjectId
-from lightwell.records import conversations, statistics
+from lightwell.records import conversations, planner_statistics
 from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.documents import documents, item_merges, purge
 from lightwell.records.documents.publishing import unpublish
@@ -44,7 +44,7 @@ async def finish_requested(database: Database, project_id: ProjectId) -> None:
     """Remove the tombstones with a requested erasure and all that only they had: references, URLs, jobs, names."""
     if (await database.rows(_REQUESTED, {"project_id": project_id}))[0][0]:
         await _erase(database, project_id)
-        await statistics.refresh(database)
+        await planner_statistics.clear(database)
 
 
 @repeatable

@@ -35,7 +35,7 @@ class NewSplit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SplitResult:
+class StoredSplit:
     """The part, and the number of passages whose mentions moved to it."""
 
     part: EntityId
@@ -108,7 +108,7 @@ ORDER BY split.split_id DESC LIMIT %(limit)s
 
 
 @repeatable
-async def split(database: Database, reader: Reader, new: NewSplit) -> SplitResult:
+async def split(database: Database, reader: Reader, new: NewSplit) -> StoredSplit:
     """Store a split in one transaction; raise `Invalid` if there is nothing to move or no other entity to move it to."""
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, {"project_id": reader.project_id})
@@ -124,7 +124,7 @@ async def split(database: Database, reader: Reader, new: NewSplit) -> SplitResul
         sources = {EntityId(row[0]) for row in rows}
         await resolution.resolve(connection, reader.project_id, [*sources, part])
         await refresh_all(connection, reader.project_id)
-    return SplitResult(part=part, passages=len({row[3] for row in rows}))
+    return StoredSplit(part=part, passages=len({row[3] for row in rows}))
 
 
 @repeatable

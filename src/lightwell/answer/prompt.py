@@ -97,7 +97,7 @@ class Context:
     tokens: int
 
 
-def build_messages(
+def answer_messages(
     question: str, context: Context, prompt: Prompt = Prompt.ANSWER
 ) -> list[Message]:
     """Return what the model is sent: background that cannot be cited, passages numbered from 1, the question."""

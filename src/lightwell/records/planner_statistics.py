@@ -58,7 +58,7 @@ _MIN_VERSION_TO_CLEAR = 180_000
 
 
 @repeatable
-async def refresh(database: Database) -> None:
+async def clear(database: Database) -> None:
     """Replace the planner's statistics, so that they hold no sample of deleted rows, and vacuum the tables.
 
     PostgreSQL before version 18 keeps the statistics of tables that are empty now.

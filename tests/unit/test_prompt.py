@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightwell.answer.context import (
+from lightwell.answer.prompt import (
     Budget,
     Context,
-    build_messages,
+    answer_messages,
     entity_line,
     relation_line,
     select_context,
@@ -77,7 +77,7 @@ def test_what_the_graph_says_is_shown_in_order_within_its_share() -> None:
     assert (made.entities, made.relations) == ((said,), (owns,))
     assert entity_line(said) == "- Osprey (term): A project. It delivers Tarn."
     assert relation_line(owns) == "- Osprey → Tarn (PART_OF): delivers it"
-    content = build_messages(ASKED, made)[1].content
+    content = answer_messages(ASKED, made)[1].content
     assert content.index("- Osprey (term)") < content.index("- Osprey →") < content.index("[1]\n")
     assert "Plover" not in content
 
@@ -160,5 +160,5 @@ def test_a_budget_is_kept_and_the_choice_is_the_same_each_time(
     assert made.tokens <= tokens
     assert made == shown(*given_, tokens=tokens, entities=entities)
     assert bool(made.passages) == bool(given_)
-    sent = build_messages(ASKED, made)[1].content
+    sent = answer_messages(ASKED, made)[1].content
     assert token_count(sent) <= made.tokens + token_count(ASKED) + 40
