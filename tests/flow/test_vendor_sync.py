@@ -8,6 +8,7 @@ from typing import cast
 
 import pytest
 
+from lightwell.connectors.attio.documents import WORKSPACE_TAGS, list_tags
 from lightwell.domain.access import Reader
 from lightwell.domain.briefs import Brief
 from lightwell.domain.business_systems import NewSource, Source
@@ -597,6 +598,31 @@ async def test_s2_10_relations_splits_and_rejections_by_hand_pass_to_the_survivo
     assert await project.database.rows(rejected, {}) == before
     await graph.unsplit(bob, "Aurora Works")
     assert ("deal", "Rotor test") in await _links_of(site, new)
+
+
+async def test_s2_10_a_merge_tells_nothing_to_who_does_not_see_the_survivor(
+    project: Project,
+) -> None:
+    """Whose list names the former item gets the reference of the survivor, but none of its names, texts and edits."""
+    halden, kb = Halden(), project.kb
+    former = halden.attio.add_record("companies", {"name": "Aurora Wind"})
+    halden.attio.add_entry(halden.list, former, {"tier": "Silver"})
+    aside = halden.attio.add_list("Aside", "aside", "companies", {"tier": "select"})
+    halden.attio.add_entry(aside, former, {"tier": "Silver"})
+    site = await make_site(project, "attio", lambda: attio_world.opened(halden.attio))
+    bob, reader = await site.reader("bob"), await kb.reader(list_tags(aside))
+    old, new = f"attio:company:{former}", f"attio:company:{halden.nordwind}"
+    await kb.graph.edit(bob, new, ManualEdit(description="They pay late."), tags=WORKSPACE_TAGS)
+    await kb.graph.edit(bob, old, ManualEdit(description="They are sold."), tags=WORKSPACE_TAGS)
+    before = (await kb.graph.entity(reader, old)).entity
+    await site.deliver(halden.attio.merge_records(halden.nordwind, former), attio_world.NOW)
+
+    after = (await kb.graph.entity(reader, "Aurora Wind")).entity
+    assert after.ref == new
+    assert (after.name, after.description) == (before.name, before.description)
+    assert not (await kb.candidates("Nordwind Energie", reader)).candidates
+    described = (await kb.graph.entity(bob, new)).entity.description
+    assert "They are sold." in described
 
 
 async def test_s2_10_a_killed_or_repeated_delivery_of_a_merge_leaves_the_same(
