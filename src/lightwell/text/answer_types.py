@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from lightwell.text import facts
-from lightwell.text.dates import PartialDate, find_date_texts
+from lightwell.text.dates import find_date_texts
 from lightwell.text.terms import terms
 
 
@@ -15,6 +15,7 @@ class AnswerType(StrEnum):
     DAY = "day"
     DEADLINE = "deadline"
     FIGURE = "figure"
+    FREQUENCY = "frequency"
     ADDRESS = "address"
     NAME = "name"
 
@@ -35,26 +36,61 @@ class ExpectedAnswer:
     dates: frozenset[str]
 
 
+_AUXILIARY = (
+    r"(?:is|are|was|were|do|does|did|will|would|can|could|should|must|has|have|had|may|might)"
+)
+_OWNED = r"what(?:['’]s|\s+(?:is|are|was|were))\s+(?:the|our|your|its)\s+(?:(?!(?:of|for|in|on|to|with|at|by|from|that|which|when|if|as)\b)[\w'’-]+\s+){0,6}"
+"""Before the noun that a question asks for: "what is the minimum"."""
+_QUANTITY = (
+    r"(?:amount|price|cost|discount|budget|margin|rent|rate|fee|fine|salary|allowance|limit|maximum|minimum|max|cap|quota|size|length"
+    r"|duration|period|interval|timeout|threshold|number|percentage|share|age)s?"
+)
 _ASKING = (
-    (AnswerType.ADDRESS, r"e-?mail|telephone number|phone number|telefonnummer"),
+    (
+        AnswerType.ADDRESS,
+        rf"e-?mail address(?:es)?|(?:tele)?phone numbers?|telefonnummer|{_OWNED}e-?mail|(?:which|what) e-?mail",
+    ),
     (
         AnswerType.DEADLINE,
-        r"deadlines?|due(?: dates?)?|(?:by|until|before) when|how soon|fristen?|termine?|bis wann|délais?|échéances?|avant quand",
+        rf"{_OWNED}(?:deadline|due date)s?|(?:which|what) deadlines?|due(?=\\W*$)|(?:by|until|before) when|how soon"
+        r"|fristen?|termine?|bis wann|délais?|échéances?|avant quand",
     ),
     (
         AnswerType.DAY,
-        r"when|(?:which|what) (?:day|date|month|year)|wann|an welchem tag|welches datum|quand|quel jour|quelles? dates?",
+        rf"when\s+{_AUXILIARY}|when(?=\W*$)|(?:since|from|know|tell me|say) when"
+        rf"|(?:which|what) (?:day|date|month|year)|{_OWNED}dates?"
+        r"|wann|an welchem tag|welches datum|quand|quel jour|quelles? dates?",
+    ),
+    (
+        AnswerType.FREQUENCY,
+        r"how (?:often|frequently)|wie oft|wie häufig|(?:à quelle|combien de) (?:fréquence|fois)",
     ),
     (
         AnswerType.FIGURE,
-        r"how (?:many|much|long|fast|soon|far|often|old|high|large|big|small)|what (?:amounts?|prices?|costs?|discounts?"
-        r"|budgets?|margins?|rent|salary|share|rate)|what is the (?:[\w-]+ ){0,8}(?:amount|price|cost|discount|budget|margin|rent|rate)"
-        r"|wie ?viele?|wie (?:lange|hoch|teuer|weit|oft)|combien|quel (?:prix|montant)",
+        r"how (?:many|much|long|fast|soon|quickly|far|old|high|large|big|small)|what (?:amounts?|prices?|costs?|discounts?"
+        rf"|budgets?|margins?|rent|salary|share|rate|percentage|prize money)|{_OWNED}{_QUANTITY}"
+        rf"|what {_AUXILIARY} [^?.]{{1,80}} (?:cost|earn|charge|pay|owe|deduct)"
+        r"|wie ?viele?|wie (?:lange|hoch|teuer|weit)|combien|quel (?:prix|montant)",
     ),
     (AnswerType.PERSON, r"who|whom|whose|wer|wem|wen|(?:^|(?:à|par|de) )qui"),
 )
+_ASKING_IN_KEYWORDS = (
+    (AnswerType.ADDRESS, r"e-?mail"),
+    (AnswerType.DEADLINE, r"deadlines?|due"),
+    (AnswerType.DAY, r"dates?"),
+    (AnswerType.FIGURE, _QUANTITY),
+    (AnswerType.PERSON, r"leader|founder|inventor|author|chair(?:wo)?man|c[efto]o|head of"),
+)
+"""What a question asks for that is no sentence: "password expiry period"."""
+_SENTENCE = re.compile(
+    rf"\b(?:{_AUXILIARY}|who|whom|whose|what|which|when|where|why|how|am|i|we|you|my|our|wer|was|wann|wo|wie|warum|welche\w*|ist|sind|qui|que|quoi|quand|où|comment|est|sont)\b",
+    re.IGNORECASE,
+)
 _PATTERNS = tuple(
     (kind, re.compile(rf"\b(?:{asking})\b", re.IGNORECASE)) for kind, asking in _ASKING
+)
+_KEYWORD_PATTERNS = tuple(
+    (kind, re.compile(rf"\b(?:{asking})\b", re.IGNORECASE)) for kind, asking in _ASKING_IN_KEYWORDS
 )
 _ASKING_TERMS = {
     kind: frozenset(terms(asking))
@@ -91,12 +127,24 @@ _ACTS = tuple(
 _TIME = frozenset({"second", "minute", "hour", "day", "week", "month", "year"})
 _MONEY = frozenset({"eur", "usd", "gbp", "chf"})
 _UNITS_ASKED = (
-    (re.compile(r"\b(?:how (?:long|soon|fast|old)|wie lange|combien de temps)\b", re.I), _TIME),
     (
-        re.compile(r"\b(?:discount|margin|share|rate|rabatt|nachlass|remise)\b", re.I),
+        re.compile(
+            r"\b(?:how (?:long|soon|fast|quickly|old)|duration|period|interval|timeout|wie lange|combien de temps)\b",
+            re.I,
+        ),
+        _TIME,
+    ),
+    (
+        re.compile(r"\b(?:discount|margin|share|rabatt|nachlass|remise)\b", re.I),
         frozenset({"percent"}) | _MONEY,
     ),
-    (re.compile(r"\b(?:price|cost|budget|rent|salary|preis|kosten|prix|amount)\b", re.I), _MONEY),
+    (
+        re.compile(
+            r"\b(?:price|cost|budget|rent|salary|fee|fine|allowance|earn|charge|pay|owe|deduct|prize money|preis|kosten|prix|amount)\b",
+            re.I,
+        ),
+        _MONEY,
+    ),
 )
 _PEOPLE = frozenset(
     terms(
@@ -112,13 +160,30 @@ _BY = re.compile(
     r"|d[’']ici)\b.{0,40}",
     re.IGNORECASE | re.DOTALL,
 )
+_OFTEN = re.compile(
+    r"\b(?:once|twice|times|every|each|daily|nightly|hourly|weekly|monthly|quarterly|yearly|annual(?:ly)?|always|never"
+    r"|mal|täglich|wöchentlich|monatlich|jährlich|jede[rsnm]?|fois|chaque|tous|toutes|quotidien\w*|hebdomadaire\w*|mensuel\w*)\b",
+    re.IGNORECASE,
+)
 _YEAR = re.compile(r"(?<![\d.,:/€$£-])(?:1[5-9]|20)\d\d(?![\d.,:/-]\d|\d)")
+_TIME_WORDS = re.compile(
+    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|june|july|august|september|october|november"
+    r"|december|q[1-4]|quarter|noon|midnight|\d{1,2}(?::\d\d)? ?(?:am|pm|utc|uhr)|daily|nightly|weekly|monthly|yearly|immediately|tomorrow)\b",
+    re.IGNORECASE,
+)
+_ROLE = re.compile(
+    r"@\w|#\w|\b(?:team|manager|lead|leader|officer|head|director|department|committee|maintainer|owner|helpdesk|vp|c[efto]o)s?\b",
+    re.IGNORECASE,
+)
+_ROW = re.compile(r"^.*\|.*$", re.MULTILINE)
+"""Rows of tables: the head of a column may stand for the unit."""
 _ADDRESS = re.compile(r"\w@\w|\+?\d[\d ()/-]{6,}\d")
 
 
 def expected_answer(question: str) -> ExpectedAnswer:
     """Return what the question asks for: `when` a day, `how many` a figure, `who` a person, else `which` a name."""
-    kinds = frozenset(kind for kind, pattern in _PATTERNS if pattern.search(question))
+    patterns = _PATTERNS if _SENTENCE.search(question) else (*_PATTERNS, *_KEYWORD_PATTERNS)
+    kinds = frozenset(kind for kind, pattern in patterns if pattern.search(question))
     if not kinds and _ANY_NAME.search(question):
         kinds = frozenset({AnswerType.NAME})
     counted = {
@@ -147,6 +212,22 @@ def answer_types_in(
     return frozenset(kind for kind in expected.kinds if _holds(kind, text, context, expected))
 
 
+def lacking_share(text: str, expected: ExpectedAnswer, *, context: str = "") -> float:
+    """Return how much of what is asked for a text lacks, 0 to 1: the share of the kinds, or that of the question's dates.
+
+    It is 0 where the question asks for nothing of a kind, or only for some name. A day may be told by its weekday or by how
+    long after something it is, and a person by a role: where such words stand, neither is lacking.
+    """
+    kinds = expected.kinds - {AnswerType.NAME}
+    lacking = [
+        kind
+        for kind in kinds
+        if not _tells_otherwise(kind, text) and not _holds(kind, text, context, expected)
+    ]
+    dates = expected.dates and expected.dates - _dates(f"{context}\n{text}")
+    return max(len(lacking) / max(len(kinds), 1), len(dates) / max(len(expected.dates), 1))
+
+
 def terms_answered_by_type(
     kinds: Collection[AnswerType], expected: ExpectedAnswer
 ) -> frozenset[str]:
@@ -171,15 +252,11 @@ def _holds(kind: AnswerType, text: str, context: str, expected: ExpectedAnswer) 
         case AnswerType.DAY:
             return bool(_dates(text) - expected.dates)
         case AnswerType.DEADLINE:
-            return any(_dates(match[0]) for match in _BY.finditer(text))
+            return any(_dates(each[0]) or _has_duration(each[0]) for each in _BY.finditer(text))
         case AnswerType.FIGURE:
-            bare = not expected.counts or bool(
-                expected.units.intersection(terms(f"{context} {text}"))
-            )
-            return any(
-                _is_wanted(figure, expected, bare=bare)
-                for figure, _ in facts.facts_with_context(text)
-            )
+            return _holds_figure(text, context, expected)
+        case AnswerType.FREQUENCY:
+            return _OFTEN.search(text) is not None
         case AnswerType.NAME:
             return any(not name & expected.terms for name in facts.find_names(text))
         case AnswerType.ADDRESS:
@@ -189,13 +266,37 @@ def _holds(kind: AnswerType, text: str, context: str, expected: ExpectedAnswer) 
             return any(not name & expected.terms for name in names)
 
 
-def _is_wanted(figure: facts.Figure | PartialDate, expected: ExpectedAnswer, *, bare: bool) -> bool:
-    match figure:
-        case facts.Figure(value=value, unit=unit):
-            counts = not expected.units or unit in expected.units or (bare and not unit)
-            return counts and value not in expected.figures and ":" not in value
-        case PartialDate():
+def _tells_otherwise(kind: AnswerType, text: str) -> bool:
+    """Return whether a text may say it in other words than those of this kind."""
+    match kind:
+        case AnswerType.DAY | AnswerType.DEADLINE:
+            return _TIME_WORDS.search(text) is not None or _has_duration(text)
+        case AnswerType.PERSON:
+            return _ROLE.search(text) is not None
+        case _:
             return False
+
+
+def _holds_figure(text: str, context: str, expected: ExpectedAnswer) -> bool:
+    found = facts.find_quantities(text)
+    if any(_is_wanted(each, expected, bare=not expected.units) for each in found):
+        return True
+    if not expected.units:
+        return False
+    if expected.counts:
+        is_named = bool(expected.units.intersection(terms(f"{context} {text}")))
+        return is_named and any(_is_wanted(each, expected, bare=True) for each in found)
+    rows = facts.find_quantities("\n".join(_ROW.findall(text)))
+    return any(_is_wanted(each, expected, bare=True) for each in rows)
+
+
+def _has_duration(text: str) -> bool:
+    return any(each.unit in _TIME for each in facts.find_quantities(text))
+
+
+def _is_wanted(figure: facts.Figure, expected: ExpectedAnswer, *, bare: bool) -> bool:
+    counts = not expected.units or figure.unit in expected.units or (bare and not figure.unit)
+    return counts and figure.value not in expected.figures and ":" not in figure.value
 
 
 def _dates(text: str) -> frozenset[str]:

@@ -94,6 +94,11 @@ def find_figures(text: str) -> frozenset[Figure]:
     return frozenset(years.union(figure for _, figure in _figures(text)))
 
 
+def find_quantities(text: str) -> frozenset[Figure]:
+    """Return the figures of a text as `find_figures` does, without the years of dates."""
+    return frozenset(figure for _, figure in _figures(text))
+
+
 def possible_units(word: str) -> frozenset[str]:
     """Return the units that a figure before this word may have; none for a stop word."""
     return frozenset({_UNITS.get(word.casefold()) or next(iter(terms(word)), "")} - {""})
