@@ -24,6 +24,7 @@ from lightwell.retrieve.local_reranker import (
 )
 from lightwell.retrieve.weights import READ, RERANK, load_weights
 from lightwell.testing.models import HashEmbedder, ScriptedCrossEncoder
+from lightwell.text.answer_types import expected_answer
 
 BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
 WEIGHTS = {"discount": 2.0, "nordwind": 3.0, "receiv": 1.0}
@@ -65,7 +66,13 @@ def passage(text: str, *, title: str = "Contract", number: int = 1) -> Evidence:
 async def asked() -> RerankQuery:
     text = "What discount does Nordwind receive?"
     vector = await HashEmbedder().embed_query(text)
-    return RerankQuery(text=text, vector=vector[0], weights=WEIGHTS, names=frozenset({"nordwind"}))
+    return RerankQuery(
+        text=text,
+        vector=vector[0],
+        weights=WEIGHTS,
+        names=frozenset({"nordwind"}),
+        expected=expected_answer(text),
+    )
 
 
 async def relevance(entry: Evidence) -> float:
@@ -177,5 +184,7 @@ def test_only_what_is_missing_counts_against_a_passage() -> None:
     fitted = dict(zip(RERANK, weights.rerank.weights, strict=True))
     assert fitted.pop("missing") < 0
     assert np.all(np.array(list(fitted.values())) >= 0)
-    assert np.all(weights.read.weights >= 0)
-    assert dict(zip(READ, weights.read.weights, strict=True))["reading"] > 0
+    read = dict(zip(READ, weights.read.weights, strict=True))
+    assert read.pop("lacking") < 0
+    assert np.all(np.array(list(read.values())) >= 0)
+    assert read["reading"] > 0

@@ -19,6 +19,7 @@ from lightwell.ports import CrossEncoder, Embedder
 from lightwell.retrieve import weights as learned
 from lightwell.retrieve.signals import title_terms
 from lightwell.retrieve.sparse import Floats
+from lightwell.text.answer_types import ExpectedAnswer, lacking_share
 from lightwell.text.terms import terms
 from lightwell.text.units import split_into_units
 
@@ -33,6 +34,9 @@ READ_LANGUAGE = "en"
 
 UNREAD = -3.0
 """The log odds of a passage of which nothing was read, since other passages have more of the question's terms."""
+
+BEST_UNITS = 3
+"""Units of a passage in which the kind of answer that is asked for is searched first."""
 
 CONTEXT_COUNTS = 0.5
 """The weight of a term that only the context or the title contains."""
@@ -68,12 +72,13 @@ class _Unit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerankQuery:
-    """What the reranker knows of a question; `names` are the terms of its proper names."""
+    """What the reranker knows of a question; `names` are the terms of its proper names, `expected` is what it asks for."""
 
     text: str
     vector: NDArray[np.float32]
     weights: Mapping[str, float]
     names: frozenset[str]
+    expected: ExpectedAnswer
 
 
 async def rerank_locally(
@@ -233,7 +238,8 @@ def highlight_by_terms(
 def read_features(query: RerankQuery, entry: Evidence, windows: Sequence[ReadWindow]) -> Floats:
     """Return the measures of a passage that the cross-encoder read, (`weights.READ`,).
 
-    They are the log odds that the measures below give it; how similar its best unit or window is; and the best window's log odds.
+    They are the log odds that the measures below give it; how similar its best unit or window is; the best window's log odds;
+    and how much of what is asked for (a figure, a person, a day) it lacks.
     """
     fitted = learned.load_weights().rerank
     return np.array(
@@ -241,8 +247,19 @@ def read_features(query: RerankQuery, entry: Evidence, windows: Sequence[ReadWin
             fitted.base + float(rerank_features(query, entry) @ fitted.weights),
             max((each.similarity for each in (*entry.highlights, *windows)), default=0.0),
             max((each.logit for each in windows), default=UNREAD),
+            _lacking(query, entry),
         ]
     )
+
+
+def _lacking(query: RerankQuery, entry: Evidence) -> float:
+    """Return how much of what is asked for a passage lacks, 0 to 1: the mean over its best units and the whole of it."""
+    chunk = entry.chunk
+    best = "\n".join(chunk.text[each.start : each.end] for each in entry.highlights[:BEST_UNITS])
+    in_best = lacking_share(best, query.expected, context=chunk.title)
+    if not in_best:
+        return 0.0
+    return (in_best + lacking_share(chunk.text, query.expected, context=chunk.title)) / 2
 
 
 def rerank_features(query: RerankQuery, entry: Evidence) -> Floats:

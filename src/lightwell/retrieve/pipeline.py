@@ -312,6 +312,7 @@ class Retriever:
             vector=query.vector,
             weights=query.weights,
             names=query.analysis.proper_name_terms,
+            expected=query.analysis.expected,
         )
         scored = await local_reranker.rerank_locally(
             self.sentence_embedder,

@@ -20,8 +20,8 @@ RELEVANCE = ("cosine", "cover", "impact", "names", "title", "together")
 RERANK = ("passage", "cover", "similarity", "title", "missing")
 """The measures of the local reranker in the order of their columns."""
 
-READ = ("features", "similarity", "reading")
-"""The measures of a passage that the cross-encoder read: what `RERANK` comes to, the best unit's similarity, and the best window's log odds."""
+READ = ("features", "similarity", "reading", "lacking")
+"""The measures of a passage that the cross-encoder read: what `RERANK` comes to, the best unit's similarity, the best window's log odds, and how much of what is asked for it lacks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
