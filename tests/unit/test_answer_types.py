@@ -1,0 +1,55 @@
+"""What kind of answer a question asks for, and how much of it a passage lacks."""
+
+import pytest
+
+from lightwell.text.answer_types import AnswerType, expected_answer, lacking_share
+
+DAY, FIGURE, PERSON = AnswerType.DAY, AnswerType.FIGURE, AnswerType.PERSON
+
+
+@pytest.mark.parametrize(
+    ("question", "kinds"),
+    [
+        ("When does the contract end?", {DAY}),
+        ("What do I do when the server is down?", set[AnswerType]()),
+        ("Since when is it allowed?", {DAY}),
+        ("How much does the licence cost?", {FIGURE}),
+        ("What is the maximum file size?", {FIGURE}),
+        ("password expiry period", {FIGURE}),
+        ("How often are backups made?", {AnswerType.FREQUENCY}),
+        ("Who approves expenses?", {PERSON}),
+        ("CEO of Nordwind", {PERSON}),
+        ("What is the e-mail address of support?", {AnswerType.ADDRESS}),
+        ("Where do I write e-mails?", set[AnswerType]()),
+        ("When is the report due?", {DAY, AnswerType.DEADLINE}),
+    ],
+)
+def test_what_a_question_asks_for(question: str, kinds: set[AnswerType]) -> None:
+    assert expected_answer(question).kinds - {AnswerType.NAME} == kinds
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "share"),
+    [
+        ("How much does the licence cost?", "The licence costs 40 EUR a month.", 0),
+        ("How much does the licence cost?", "The licence is sold by our partners.", 1),
+        ("How much does the licence cost?", "Call 3 people before you buy it.", 1),
+        ("When does the contract end?", "It ends on 3 May 2026.", 0),
+        ("When does the contract end?", "It ends next Friday.", 0),
+        ("When does the contract end?", "The contract has two parts.", 1),
+        ("How often are backups made?", "Backups are made every night.", 0),
+        ("How often are backups made?", "Backups are made by a script.", 1),
+        ("Who approves expenses?", "Expenses are approved by the finance team.", 0),
+        ("Who approves expenses?", "Expenses need an approval.", 1),
+        ("What was decided on 3 May 2026?", "The price was raised on 3 May 2026.", 0),
+        ("What was decided on 3 May 2026?", "The price was raised.", 1),
+        ("How do I reset my password?", "Anything.", 0),
+    ],
+)
+def test_what_a_passage_lacks_of_the_asked_kind(question: str, text: str, share: float) -> None:
+    assert lacking_share(text, expected_answer(question)) == share
+
+
+def test_a_figure_of_the_question_is_no_answer_to_it() -> None:
+    asked = expected_answer("How much is the fee for 30 users?")
+    assert lacking_share("It is for 30 users.", asked) == 1
