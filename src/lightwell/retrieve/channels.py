@@ -23,6 +23,7 @@ from lightwell.records.database import Database
 from lightwell.records.embedding_spaces import Space
 from lightwell.records.search import LexicalHit, LexicalQuery, NamedEntity, TermStatistics
 from lightwell.retrieve import fusion, signals
+from lightwell.retrieve.sparse import Floats
 from lightwell.tracing import span
 
 MAX_FOUND = 100
@@ -282,3 +283,17 @@ def _lexical_query(statistics: TermStatistics, wanted: Sequence[str]) -> str:
         others = " | ".join(search.tsquery(term) for _, term in counts[1:4])
         return f"{rare[0]} & ({others})"
     return " | ".join(rare)
+
+
+def reciprocal_rank_scores(
+    results: ChannelResults, chunks: Sequence[ChunkId], keys: Sequence[str]
+) -> Floats:
+    """Return the chunks' scores by reciprocal rank fusion over the channels, (chunks,); `keys` are theirs."""
+    key_of = dict(zip(chunks, keys, strict=True))
+    rankings: list[list[str]] = []
+    for channel in Channel:
+        found = [chunk for chunk in chunks if channel in results.ranks[chunk]]
+        found.sort(key=lambda chunk: results.ranks[chunk][channel])
+        rankings.append([key_of[chunk] for chunk in found])
+    fused = fusion.reciprocal_ranks(rankings)
+    return np.array([fused[key] for key in keys])

@@ -7,8 +7,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import Chunk
 from lightwell.domain.errors import GraphFailed, ModelFailed
@@ -31,13 +29,13 @@ from lightwell.retrieve.channels import (
     SearchQuery,
     Stores,
     complete_scores,
+    reciprocal_rank_scores,
     search_channels,
 )
 from lightwell.retrieve.keywords import UNANSWERED, ExtractedKeywords, extract_keywords
 from lightwell.retrieve.local_reranker import RerankQuery
 from lightwell.retrieve.metrics import StepTimer, make_metrics
 from lightwell.retrieve.passages import Passage
-from lightwell.retrieve.sparse import Floats
 from lightwell.retrieve.spelling import IsWord, Respelled, correct_spelling
 from lightwell.retrieve.weights import load_weights
 from lightwell.tracing import span
@@ -257,7 +255,7 @@ class Retriever:
         first_pass = fusion.first_pass(candidates, corpus, load_weights())
         texts: dict[ChunkId, Chunk] = {}
         if self.ranking.fusion is Fusion.RRF:
-            scores = _reciprocal_rank_scores(results, chunks, candidates.keys)
+            scores = reciprocal_rank_scores(results, chunks, candidates.keys)
         else:
             top: list[int] = first_pass.top.tolist()
             texts = await search.get_chunks(
@@ -364,20 +362,6 @@ def _most_relevant(evidence: Sequence[Evidence], limit: int) -> tuple[Evidence, 
     """Return the `limit` passages of the highest relevance, in the order they have."""
     kept = sorted(range(len(evidence)), key=lambda place: (-evidence[place].relevance, place))
     return tuple(evidence[place] for place in sorted(kept[:limit]))
-
-
-def _reciprocal_rank_scores(
-    results: ChannelResults, chunks: Sequence[ChunkId], keys: Sequence[str]
-) -> Floats:
-    """Return the chunks' scores by reciprocal rank fusion over the channels."""
-    key_of = dict(zip(chunks, keys, strict=True))
-    rankings: list[list[str]] = []
-    for channel in Channel:
-        found = [chunk for chunk in chunks if channel in results.ranks[chunk]]
-        found.sort(key=lambda chunk: results.ranks[chunk][channel])
-        rankings.append([key_of[chunk] for chunk in found])
-    fused = fusion.reciprocal_ranks(rankings)
-    return np.array([fused[key] for key in keys])
 
 
 def _make_evidence(
