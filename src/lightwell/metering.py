@@ -52,6 +52,16 @@ def record_usage(
         _LOGS.reset(logs)
 
 
+@contextmanager
+def stop_recording() -> Generator[None, None, None]:
+    """Add the calls made inside the block to no usage log outside it."""
+    logs = _LOGS.set(())
+    try:
+        yield
+    finally:
+        _LOGS.reset(logs)
+
+
 async def record_stream(
     events: AsyncGenerator[T, None], log: UsageLog, operation: OperationType
 ) -> AsyncGenerator[T, None]:

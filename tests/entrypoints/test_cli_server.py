@@ -201,6 +201,32 @@ def test_feedback_and_analytics_of_a_server(running: Running, tmp_path: Path) ->
     assert query in shown.stdout
 
 
+def test_the_graph_of_a_server_is_edited(running: Running, tmp_path: Path) -> None:
+    def there(*arguments: str) -> dict[str, Any]:
+        key = {"LIGHTWELL_API_KEY": running.key}
+        ended = run(tmp_path, "graph", *arguments, "--json", "--server", running.url, **key)
+        assert ended.returncode == 0, ended.stderr
+        return json.loads(ended.stdout)
+
+    made = there("create", "Tarn Valley", "--kind", "site", "--acl", "team:sales")
+    named = there("rename", "Tarn Valley", "Tarn Dam", "--acl", "team:sales")
+    assert (named["entityName"], named["previousEntityRef"]) == ("Tarn Dam", made["entityRef"])
+    there("describe", "Tarn Dam", "--description", "A dam.", "--acl", "team:sales")
+    related = there("relate", "Tarn Dam", "Nordwind Energie", "--acl", "team:sales")
+    assert related["predicate"] == "RELATED_TO"
+    assert there("unrelate", "Tarn Dam", "Nordwind Energie")["deleted"]["source"] == "Tarn Dam"
+    assert there("delete", "Tarn Dam", "--yes")["deleted"]["description"] == "A dam."
+    split = there(
+        "split", "Nordwind Energie", "--into", "Nordwind Oslo", "--document", running.document
+    )
+    (listed,) = there("splits")["splits"]
+    assert (listed["splitId"], listed["part"]) == (split["splitId"], "Nordwind Oslo")
+    whole = there("unsplit", split["splitId"])["entities"]
+    assert "Nordwind Energie" in [each["entityName"] for each in whole]
+    assert len(there("delete-entities", "Nordwind Energie", "--yes")["deleted"]) == 1
+    assert there("restore", "Nordwind Energie")["entityName"] == "Nordwind Energie"
+
+
 def test_a_limit_beyond_the_interface_is_explained(running: Running, tmp_path: Path) -> None:
     key = {"LIGHTWELL_API_KEY": running.key}
     long = run(tmp_path, "links", "list", "--about", "a" * 401, "--server", running.url, **key)

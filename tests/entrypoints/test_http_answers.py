@@ -191,15 +191,6 @@ async def test_s1_1_what_a_model_cost_is_in_the_headers(databases: Databases) ->
         }
         async with open_site(url, **models) as site:
             await site.kb.ingest(InMemorySource(documents=DOCUMENTS[:2]))
-            # What the deletion summarises: a description that became too long.
-            await site.keys.database.rows(
-                "WITH waiting AS (UPDATE profiles SET description = repeat('more | ', 2000)"
-                " WHERE subject = 'entity' RETURNING subject_id, class_id)"
-                " INSERT INTO long_profiles (subject_id, class_id, project_id)"
-                " SELECT subject_id, class_id, project_id FROM waiting JOIN entities ON entity_id = subject_id"
-                " RETURNING 1",
-                {},
-            )
             for path, body in (
                 ("query", {"query": QUESTION}),
                 ("statements", {"query": QUESTION}),
@@ -209,11 +200,49 @@ async def test_s1_1_what_a_model_cost_is_in_the_headers(databases: Databases) ->
                     {"model": "lightwell", "messages": [{"role": "user", "content": QUESTION}]},
                 ),
                 ("responses", {"model": "lightwell", "input": QUESTION}),
-                ("documents/delete", {"documentIds": [DOCUMENTS[0].url]}),
             ):
-                reply = await site.request(
-                    "POST", f"/v1/{path}", "team:sales", scopes=ALL_BUT_ADMIN, json=body
-                )
+                reply = await site.request("POST", f"/v1/{path}", "team:sales", json=body)
                 assert reply.status_code == 200, reply.text
                 assert int(reply.headers.get("X-Token-Usage-Calls", 0)) >= 1, (path, reply.text)
                 assert int(reply.headers["X-Token-Usage-Input"]) > 0
+
+
+_TOO_LONG = """
+    WITH lengthened AS (
+        UPDATE profiles SET description = repeat('more ' || clock_timestamp()::text || ' | ', 500), updated_at = now() + interval '1 minute'
+        WHERE subject = 'entity' RETURNING subject_id, class_id
+    )
+    INSERT INTO long_profiles (subject_id, class_id, project_id)
+    SELECT subject_id, class_id, project_id FROM lengthened JOIN entities ON entity_id = subject_id
+    ON CONFLICT DO NOTHING RETURNING 1
+"""
+
+
+async def test_s1_1_what_a_correction_costs_is_in_the_headers_of_who_sees_it(
+    databases: Databases,
+) -> None:
+    """Descriptions that became too long are summarised after each correction: only the caller's own ones count."""
+    with databases.lent() as url, FakeEndpoint().running() as endpoint:
+        models: dict[str, Any] = {
+            "chat_url": endpoint.base_url,
+            "chat_model": "fake",
+            "extraction": "model",
+            "http_worker": False,
+        }
+        async with open_site(url, **models) as site:
+            await site.kb.ingest(InMemorySource(documents=DOCUMENTS[:2]))
+
+            async def cost(method: str, path: str, tag: str, **more: Any) -> int:
+                await site.keys.database.rows(_TOO_LONG, {})
+                reply = await site.request(method, f"/v1/{path}", tag, scopes=ALL_BUT_ADMIN, **more)
+                assert reply.status_code in (200, 201), reply.text
+                return int(reply.headers.get("X-Token-Usage-Calls", 0))
+
+            plant = {"name": "Osprey Plant", "kind": "site"}
+            # Nobody else's descriptions are told: team:other sees none of those that become too long.
+            assert await cost("POST", "graph/entities", "team:other", json=plant) == 0
+            assert await cost("POST", "graph/entities", "team:sales", json=plant) >= 1
+            path, edit = "graph/entities/Osprey Plant", {"description": "A plant."}
+            assert await cost("PATCH", path, "team:sales", json=edit) >= 1
+            body = {"documentIds": [DOCUMENTS[0].url]}
+            assert await cost("POST", "documents/delete", "team:sales", json=body) >= 1

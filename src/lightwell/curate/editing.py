@@ -49,7 +49,7 @@ async def create(
         name=cleaned.name, kind=kind, description=cleaned.description, sources=cleaned.sources
     )
     manual_edit = await _with_chunk_ids(context.database, reader, with_kind, [audience])
-    async with context.finish_derived_after():
+    async with context.finish_derived_after(reader):
         entity_id = await edits.create(context.database, reader, manual_edit, audience)
     return await _get_edited(context, reader, entity_id)
 
@@ -75,7 +75,7 @@ async def edit(
     audiences = await _audiences(database, reader, audience, [resolved])
     cleaned = await _with_chunk_ids(database, reader, cleaned, audiences)
     edits_to_write = (cleaned, ManualEdit(name=current.name, kind=current.kind))
-    async with context.finish_derived_after():
+    async with context.finish_derived_after(reader):
         await edits.edit_entity(database, reader, resolved.entity_id, edits_to_write, audiences)
     return await _get_edited(context, reader, resolved.entity_id)
 
@@ -87,7 +87,7 @@ async def delete(context: CurationContext, reader: Reader, name: str) -> Entity:
     """
     resolved = await entities.resolve_name(context.database, reader, name)
     deleted = await entities.get(context.database, reader, resolved.entity_id)
-    async with context.finish_derived_after():
+    async with context.finish_derived_after(reader):
         await edits.delete(context.database, reader, resolved.entity_id)
     return deleted
 
@@ -100,7 +100,7 @@ async def delete_entities(
     resolved = [await entities.resolve_name(database, reader, name) for name in names]
     entity_ids = list(dict.fromkeys(each.entity_id for each in resolved))
     deleted = [await entities.get(database, reader, each) for each in entity_ids]
-    async with context.finish_derived_after():
+    async with context.finish_derived_after(reader):
         for each in entity_ids:
             await edits.delete(database, reader, each)
     return tuple(deleted)
@@ -117,7 +117,7 @@ async def delete_relations(
         target = await entities.resolve_name(database, reader, key.target)
         found = await _get_relation(database, reader, (source, target), key.predicate)
         deleted[source, target, key.predicate] = found
-    async with context.finish_derived_after():
+    async with context.finish_derived_after(reader):
         for source, target, predicate in deleted:
             await edits.hide_relation(database, reader, source, target, predicate)
     return tuple(deleted.values())
@@ -125,7 +125,7 @@ async def delete_relations(
 
 async def restore(context: CurationContext, reader: Reader, name: str) -> Entity:
     """Undo the manual deletion of an entity; raise `NotFound`."""
-    async with context.finish_derived_after():
+    async with context.finish_derived_after(reader):
         entity_id = await edits.restore(context.database, reader, name)
     return await _get_edited(context, reader, entity_id)
 
@@ -156,7 +156,7 @@ async def relate(
         )
     names = {end.entity_id: await _current_name(database, reader, end) for end in (source, target)}
     audiences = await _audiences(database, reader, audience, [source, target])
-    async with context.finish_derived_after():
+    async with context.finish_derived_after(reader):
         await edits.create_relation(database, reader, names, relation_mention, audiences)
     return await _get_relation(database, reader, (source, target), relation_mention.predicate)
 
@@ -171,7 +171,7 @@ async def unrelate(
         await entities.resolve_name(database, reader, target),
     )
     deleted = await _get_relation(database, reader, ends, predicate)
-    async with context.finish_derived_after():
+    async with context.finish_derived_after(reader):
         await edits.hide_relation(database, reader, ends[0], ends[1], predicate)
     return deleted
 

@@ -73,7 +73,7 @@ class Links:
     async def propose(self, reader: Reader, *, about: str = "") -> None:
         """Propose links anew for an entity, "" for all of business systems that the reader sees; raise `NotFound`."""
         members = await self._members(reader, about) if about else None
-        async with self.context.finish_derived_after():
+        async with self.context.finish_derived_after(reader):
             await links.request_proposals(self._database, reader, members)
 
     async def confirm(self, reader: Reader, link: UUID) -> EntityLink:
@@ -102,7 +102,7 @@ class Links:
         Raises `NotFound`, and `Invalid` for a link that nobody decided.
         """
         found = await self._find(reader, link)
-        async with self.context.finish_derived_after():
+        async with self.context.finish_derived_after(reader):
             was_decided = await links.remove_decision(self._database, reader, found.id)
         if not was_decided:
             raise Invalid("Nobody has decided this link: reject it so that it does not apply")

@@ -53,7 +53,7 @@ async def merge(
         strategy=strategy,
         summaries=summaries,
     )
-    async with context.finish_derived_after():
+    async with context.finish_derived_after(reader):
         await merges.merge(database, reader, new)
     redirected, deduped = count_redirections(related, source_ids, into.entity_id)
     return MergeResult(
@@ -74,7 +74,7 @@ async def unmerge(context: CurationContext, reader: Reader, name: str) -> tuple[
     """
     database = context.database
     chosen = _merge_id(name) or (await entities.resolve_name(database, reader, name)).named_as
-    async with context.finish_derived_after():
+    async with context.finish_derived_after(reader):
         separated = await merges.unmerge(database, reader, name, chosen)
     found = await entities.get_many(database, reader, separated)
     return tuple(found[each] for each in separated if each in found)

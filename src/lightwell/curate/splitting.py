@@ -50,7 +50,7 @@ async def split(
         documents=tuple(each.id for each in document_list),
         chunks=tuple(chunks),
     )
-    async with context.finish_derived_after():
+    async with context.finish_derived_after(reader):
         moved = await splits.split(database, reader, new)
     remaining = await entities.get_many(database, reader, [resolved.entity_id])
     return SplitResult(
@@ -68,7 +68,7 @@ async def unsplit(context: CurationContext, reader: Reader, name: str) -> tuple[
     """
     database = context.database
     chosen = _uuid(name) or (await entities.resolve_name(database, reader, name)).entity_id
-    async with context.finish_derived_after():
+    async with context.finish_derived_after(reader):
         entity_ids = await splits.unsplit(database, reader, name, chosen)
     found = await entities.get_many(database, reader, entity_ids)
     return tuple({found[each].id: found[each] for each in entity_ids if each in found}.values())

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
+from lightwell.domain.access import Reader
 from lightwell.domain.business_systems import Source
 from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.domain.ids import DocumentId, ProjectId
@@ -18,6 +19,7 @@ from lightwell.ingest.parser import Parser
 from lightwell.ingest.profile_embedding import ProfileEmbedder, embed_profiles
 from lightwell.ingest.summaries import Summarizer, summarize_long_profiles
 from lightwell.logs import logger
+from lightwell.metering import stop_recording
 from lightwell.ports import Embedder, Extractor, ProfileIndex, VectorIndex
 from lightwell.records import conversations, embedding_spaces
 from lightwell.records.coalescer import Coalescer
@@ -193,6 +195,18 @@ async def finish_derived(context: IngestContext, since: datetime | None = None) 
     await cache.delete_unused_replies(context.database, project_id)
     await conversations.delete_unsupported_exchanges(context.database, project_id)
     await update_graph_copy(context)
+
+
+async def finish_derived_for(
+    context: IngestContext, reader: Reader, since: datetime | None = None
+) -> None:
+    """Finish derived data, as `finish_derived` does, after a change that this reader made.
+
+    Usage logs around it count only what the reader's own classes cost: the rest would tell of what the reader does not see.
+    """
+    await describe_profiles(context, DueProfiles(classes=reader.classes, since=since))
+    with stop_recording():
+        await finish_derived(context, since)
 
 
 async def describe_profiles(context: IngestContext, due: DueProfiles) -> None:

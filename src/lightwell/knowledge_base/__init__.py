@@ -31,7 +31,7 @@ from lightwell.ingest.context import (
     Outcome,
     Progress,
     apply_pending_changes,
-    finish_derived,
+    finish_derived_for,
     follow_space,
 )
 from lightwell.ingest.estimate import Estimate
@@ -86,7 +86,7 @@ class KnowledgeBase:
                 database=database,
                 graph=retriever.stores.graph,
                 summarize=summarizer.summarize if summarizer else None,
-                finish_derived=lambda since: finish_derived(context, since),
+                finish_derived=lambda reader, since: finish_derived_for(context, reader, since),
                 separator=answers.separator,
             )
         )

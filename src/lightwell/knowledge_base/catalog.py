@@ -9,7 +9,7 @@ from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.requests import IdempotencyKey, IngestResponse
 from lightwell.ingest import submission
-from lightwell.ingest.context import IngestContext, apply_pending_changes, finish_derived
+from lightwell.ingest.context import IngestContext, apply_pending_changes, finish_derived_for
 from lightwell.ingest.submission import Submission
 from lightwell.records import search
 from lightwell.records.documents import documents, published_chunks
@@ -105,5 +105,5 @@ class Catalog:
         document = await documents.get(database, reader, name)
         await submission.change_access(database, reader, authority, document.id, tags)
         await apply_pending_changes(self.context)
-        await finish_derived(self.context)
+        await finish_derived_for(self.context, reader)
         return replace(document, acl_tags=tags)

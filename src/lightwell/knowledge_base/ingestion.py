@@ -19,8 +19,7 @@ from lightwell.ingest.context import (
     Outcome,
     Progress,
     apply_pending_changes,
-    describe_profiles,
-    finish_derived,
+    finish_derived_for,
 )
 from lightwell.ingest.estimate import Estimate
 from lightwell.ingest.pipeline import REEXTRACT
@@ -29,7 +28,6 @@ from lightwell.metering import record_usage
 from lightwell.ports import Connector
 from lightwell.records.documents import documents, known
 from lightwell.records.graph import source_limits
-from lightwell.records.graph.due_profiles import DueProfiles
 from lightwell.records.jobs import queue
 
 
@@ -180,8 +178,7 @@ class DocumentWriter:
     async def _rebuild(self, reader: Reader, report: Deletion) -> Deletion:
         """Finish derived data, and return the report with what the reader's part of it cost."""
         with record_usage() as own:
-            await describe_profiles(self.context, DueProfiles(classes=reader.classes))
-        await finish_derived(self.context)
+            await finish_derived_for(self.context, reader)
         return replace(report, usage=own.summary)
 
     async def _resolve_documents(

@@ -1,13 +1,12 @@
 """`graph create`, `rename`, `describe`, `relate` and `delete`: edits that people make to entities and relations."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.text import Text
 
-import lightwell.entrypoints.json_graph as json_graph
 from lightwell.domain.graph import ManualEdit, Predicate, RelationMention, parse_relation_key
 from lightwell.entrypoints.cli.console import clean
 from lightwell.entrypoints.cli.costs import budgeted_meter, report_with_costs
@@ -21,8 +20,13 @@ from lightwell.entrypoints.cli.graph import (
     relations_table,
 )
 from lightwell.entrypoints.cli.groups import Work, command, confirm
-from lightwell.entrypoints.cli.options import As, Yes
+from lightwell.entrypoints.cli.options import As, Server, Yes
+from lightwell.entrypoints.cli.remote import choose_server, dump, send
 from lightwell.entrypoints.cli.store import open_as, parse_document_tags
+
+if TYPE_CHECKING:
+    from lightwell.entrypoints.schemas.corrections import EntityList, RelationList
+    from lightwell.entrypoints.schemas.graph import EntitySchema
 
 For = Annotated[
     list[str] | None,
@@ -61,6 +65,10 @@ Related = Annotated[
 ]
 
 
+# Who asks the store here (`--as`), and the server to ask instead (`--server`).
+_Asked = tuple[Sequence[str] | None, str | None]
+
+
 Keys = Annotated[
     list[str],
     typer.Argument(
@@ -76,17 +84,22 @@ async def create_entity(
     kind: Kind = "",
     description: Description = "",
     who: As = None,
+    server: Server = None,
     acl: For = None,
 ) -> Report:
     """Create an entity; mentions of its name in documents are linked to it."""
+    from lightwell.entrypoints.client import edit_calls
     from lightwell.entrypoints.schemas.graph import entity_schema
 
     manual_edit = ManualEdit(name=name, kind=kind, description=description)
     tags = parse_document_tags(acl)
+    if login := choose_server(server, who):
+        there = await send(edit_calls.create_entity(manual_edit, tags=tags), login)
+        return Report(document=dump(there), text=entity_fields(there))
     meter = budgeted_meter()
     async with open_as(who, meter) as (kb, reader):
-        made = await kb.graph.create(reader, manual_edit, tags=tags)
-    return report_with_costs(meter, json_graph.entity(made), entity_fields(entity_schema(made)))
+        here = entity_schema(await kb.graph.create(reader, manual_edit, tags=tags))
+    return report_with_costs(meter, dump(here), entity_fields(here))
 
 
 @command(graph, "rename", 'lightwell graph rename "Acme Corp" "Acme International" --as team:us')
@@ -95,10 +108,11 @@ def rename_entity(
     new_name: Annotated[str, typer.Argument(metavar="NAME", help="Its new name.")],
     *,
     who: As = None,
+    server: Server = None,
     acl: For = None,
 ) -> Work:
     """Rename an entity; names that documents use stay as aliases."""
-    return _edit(name, ManualEdit(name=new_name), who, acl)
+    return _edit(name, ManualEdit(name=new_name), (who, server), acl)
 
 
 @command(
@@ -108,18 +122,19 @@ def rename_entity(
     'lightwell graph describe "Acme Corp" --kind organization --as team:us',
     'lightwell graph describe "Acme Corp" --description "Makes pumps." --source REF --as team:us',
 )
-def describe_entity(
+def describe_entity(  # noqa: PLR0913 - the options of a command are its arguments
     name: EntityName,
     *,
     kind: Kind = "",
     description: Description = "",
     source: Sources = None,
     who: As = None,
+    server: Server = None,
     acl: For = None,
 ) -> Work:
     """Set an entity's kind or description; it overrides what documents say, also after they are ingested again."""
     manual_edit = ManualEdit(kind=kind, description=description, sources=tuple(source or ()))
-    return _edit(name, manual_edit, who, acl)
+    return _edit(name, manual_edit, (who, server), acl)
 
 
 @command(graph, "delete", 'lightwell graph delete "Lorem Ipsum" --as team:us --yes')
@@ -127,11 +142,12 @@ def delete_entity(
     name: EntityName,
     *,
     who: As = None,
+    server: Server = None,
     yes: Yes = False,
 ) -> Work:
     """Hide an entity, now and in future, from all readers who share a tag with you; documents are unchanged."""
     confirm(f"Delete the entity {name}?", yes=yes)
-    return _delete(name, who)
+    return _delete(name, (who, server))
 
 
 @command(graph, "restore", 'lightwell graph restore "Lorem Ipsum" --as team:us')
@@ -139,14 +155,19 @@ async def restore_entity(
     name: EntityName,
     *,
     who: As = None,
+    server: Server = None,
 ) -> Report:
     """Show a deleted entity again, as documents describe it."""
+    from lightwell.entrypoints.client import edit_calls
     from lightwell.entrypoints.schemas.graph import entity_schema
 
+    if login := choose_server(server, who):
+        there = await send(edit_calls.restore_entity(name), login)
+        return Report(document=dump(there), text=entity_fields(there))
     meter = budgeted_meter()
     async with open_as(who, meter) as (kb, reader):
-        shown = await kb.graph.restore(reader, name)
-    return report_with_costs(meter, json_graph.entity(shown), entity_fields(entity_schema(shown)))
+        here = entity_schema(await kb.graph.restore(reader, name))
+    return report_with_costs(meter, dump(here), entity_fields(here))
 
 
 @command(
@@ -171,9 +192,11 @@ async def relate_entities(  # noqa: PLR0913 - the options of a command are its a
         typer.Option("--use-case", help="The use case of the comparison; only with COMPARED_TO."),
     ] = "",
     who: As = None,
+    server: Server = None,
     acl: For = None,
 ) -> Report:
     """Add or update a relation between two entities."""
+    from lightwell.entrypoints.client import edit_calls
     from lightwell.entrypoints.schemas.graph import relation_schema
 
     relation_mention = RelationMention(
@@ -186,12 +209,13 @@ async def relate_entities(  # noqa: PLR0913 - the options of a command are its a
         use_case=use_case,
     )
     tags = parse_document_tags(acl)
+    if login := choose_server(server, who):
+        there = await send(edit_calls.relate_entities(relation_mention, tags=tags), login)
+        return Report(document=dump(there), text=relations_table([there]))
     meter = budgeted_meter()
     async with open_as(who, meter) as (kb, reader):
-        made = await kb.graph.relate(reader, relation_mention, tags=tags)
-    return report_with_costs(
-        meter, json_graph.relation(made), relations_table([relation_schema(made)])
-    )
+        here = relation_schema(await kb.graph.relate(reader, relation_mention, tags=tags))
+    return report_with_costs(meter, dump(here), relations_table([here]))
 
 
 @command(
@@ -205,13 +229,22 @@ async def unrelate_entities(
     *,
     predicate: Related = Predicate.RELATED_TO,
     who: As = None,
+    server: Server = None,
 ) -> Report:
     """Hide a relation, now and in future, from all readers who share a tag with you."""
+    from lightwell.entrypoints.client import edit_calls
+    from lightwell.entrypoints.schemas.corrections import RelationList
+    from lightwell.entrypoints.schemas.graph import relation_schema
+
+    if login := choose_server(server, who):
+        key = f"{source} {predicate.value} {target}"
+        were = await send(edit_calls.delete_relations([key]), login)
+        return Report(document={"deleted": dump(were.relations[0])}, text=_deleted_relations(were))
     meter = budgeted_meter()
     async with open_as(who, meter) as (kb, reader):
-        was = await kb.graph.unrelate(reader, source, target, predicate)
-    text = f"Deleted: {was.source} {was.predicate.value} {was.target}."
-    return report_with_costs(meter, {"deleted": json_graph.relation(was)}, Text(clean(text)))
+        was = relation_schema(await kb.graph.unrelate(reader, source, target, predicate))
+    text = _deleted_relations(RelationList(relations=[was]))
+    return report_with_costs(meter, {"deleted": dump(was)}, text)
 
 
 @command(
@@ -223,11 +256,12 @@ def delete_relations(
     keys: Keys,
     *,
     who: As = None,
+    server: Server = None,
     yes: Yes = False,
 ) -> Work:
     """Hide several relations at once; if one of them does not exist, none is hidden."""
     confirm(f"Delete {len(keys)} relations?", yes=yes)
-    return _delete_relations(keys, who)
+    return _delete_relations(keys, (who, server))
 
 
 @command(
@@ -239,60 +273,105 @@ def delete_entities(
     ],
     *,
     who: As = None,
+    server: Server = None,
     yes: Yes = False,
 ) -> Work:
     """Hide several entities at once; if one of them does not exist, none is hidden."""
     confirm(f"Delete {len(names)} entities?", yes=yes)
-    return _delete_entities(names, who)
+    return _delete_entities(names, (who, server))
 
 
 async def _edit(
-    name: str, manual_edit: ManualEdit, who: Sequence[str] | None, acl: Sequence[str] | None
+    name: str,
+    manual_edit: ManualEdit,
+    asked: _Asked,
+    acl: Sequence[str] | None,
 ) -> Report:
     """Store an edit of an entity, and report the entity as it is now."""
+    from lightwell.entrypoints.client import edit_calls, graph_calls
     from lightwell.entrypoints.schemas.graph import entity_schema
 
+    who, server = asked
     tags = parse_document_tags(acl)
+    if login := choose_server(server, who):
+        was = (await send(graph_calls.get_entity(name), login)).entity_ref
+        there = await send(edit_calls.edit_entity(name, manual_edit, tags=tags), login)
+        document = {**dump(there), "previousEntityRef": was}
+        return Report(document=document, text=_edited(there, was))
     meter = budgeted_meter()
     async with open_as(who, meter) as (kb, reader):
         old = (await kb.graph.entity(reader, name)).entity.ref
-        now = await kb.graph.edit(reader, name, manual_edit, tags=tags)
-    document = {**json_graph.entity(now), "previousEntityRef": old}
-    if old == now.ref:
-        return report_with_costs(meter, document, entity_fields(entity_schema(now)))
-    told = f"The reference is now {now.ref}; {old} still names the same entity."
-    return report_with_costs(
-        meter, document, Group(entity_fields(entity_schema(now)), Text(clean(told)))
-    )
+        here = entity_schema(await kb.graph.edit(reader, name, manual_edit, tags=tags))
+    return report_with_costs(meter, {**dump(here), "previousEntityRef": old}, _edited(here, old))
 
 
-async def _delete(name: str, who: Sequence[str] | None) -> Report:
+async def _delete(name: str, asked: _Asked) -> Report:
     """Hide an entity, and report what it was."""
+    from lightwell.entrypoints.client import edit_calls
+    from lightwell.entrypoints.schemas.graph import entity_schema
+
+    who, server = asked
+    if login := choose_server(server, who):
+        (there,) = (await send(edit_calls.delete_entities([name]), login)).entities
+        return Report(document={"deleted": dump(there)}, text=_deleted_entity(there))
     meter = budgeted_meter()
     async with open_as(who, meter) as (kb, reader):
-        was = await kb.graph.delete(reader, name)
-    text = f"Deleted {was.name} ({was.ref}); `lightwell graph restore` shows it again, as documents describe it."
-    return report_with_costs(meter, {"deleted": json_graph.entity(was)}, Text(clean(text)))
+        here = entity_schema(await kb.graph.delete(reader, name))
+    return report_with_costs(meter, {"deleted": dump(here)}, _deleted_entity(here))
 
 
-async def _delete_relations(keys: Sequence[str], who: Sequence[str] | None) -> Report:
+async def _delete_relations(keys: Sequence[str], asked: _Asked) -> Report:
     """Hide relations, and report what they were."""
+    from lightwell.entrypoints.client import edit_calls
+    from lightwell.entrypoints.schemas.corrections import RelationList
+    from lightwell.entrypoints.schemas.graph import relation_schema
+
+    who, server = asked
     wanted = [parse_relation_key(key) for key in keys]
-    async with open_as(who) as (kb, reader):
-        were = await kb.graph.delete_relations(reader, wanted)
-    lines = [f"Deleted: {each.source} {each.predicate.value} {each.target}." for each in were]
-    return Report(
-        document={"deleted": [json_graph.relation(each) for each in were]},
-        text=Text(clean("\n".join(lines))),
-    )
+    if login := choose_server(server, who):
+        were = await send(edit_calls.delete_relations(keys), login)
+    else:
+        async with open_as(who) as (kb, reader):
+            found = await kb.graph.delete_relations(reader, wanted)
+        were = RelationList(relations=[relation_schema(each) for each in found])
+    document = {"deleted": [dump(each) for each in were.relations]}
+    return Report(document=document, text=_deleted_relations(were))
 
 
-async def _delete_entities(names: Sequence[str], who: Sequence[str] | None) -> Report:
+async def _delete_entities(names: Sequence[str], asked: _Asked) -> Report:
     """Hide entities, and report what they were."""
-    async with open_as(who) as (kb, reader):
-        were = await kb.graph.delete_entities(reader, names)
-    lines = [f"Deleted {each.name} ({each.ref})." for each in were]
-    return Report(
-        document={"deleted": [json_graph.entity(each) for each in were]},
-        text=Text(clean("\n".join(lines))),
-    )
+    from lightwell.entrypoints.client import edit_calls
+    from lightwell.entrypoints.schemas.corrections import EntityList
+    from lightwell.entrypoints.schemas.graph import entity_schema
+
+    who, server = asked
+    if login := choose_server(server, who):
+        were = await send(edit_calls.delete_entities(names), login)
+    else:
+        async with open_as(who) as (kb, reader):
+            found = await kb.graph.delete_entities(reader, names)
+        were = EntityList(entities=[entity_schema(each) for each in found])
+    document = {"deleted": [dump(each) for each in were.entities]}
+    return Report(document=document, text=_deleted_entities(were))
+
+
+def _edited(now: "EntitySchema", old: str) -> RenderableType:
+    if old == now.entity_ref:
+        return entity_fields(now)
+    moved = f"The reference is now {now.entity_ref}; {old} still names the same entity."
+    return Group(entity_fields(now), Text(clean(moved)))
+
+
+def _deleted_entity(was: "EntitySchema") -> Text:
+    again = "`lightwell graph restore` shows it again, as documents describe it."
+    return Text(clean(f"Deleted {was.entity_name} ({was.entity_ref}); {again}"))
+
+
+def _deleted_entities(were: "EntityList") -> Text:
+    lines = [f"Deleted {each.entity_name} ({each.entity_ref})." for each in were.entities]
+    return Text(clean("\n".join(lines)))
+
+
+def _deleted_relations(were: "RelationList") -> Text:
+    lines = [f"Deleted: {each.source} {each.predicate} {each.target}." for each in were.relations]
+    return Text(clean("\n".join(lines)))

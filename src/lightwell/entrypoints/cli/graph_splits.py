@@ -1,22 +1,25 @@
 """`graph split`, `unsplit` and `splits`: for one name that means two entities."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.text import Text
 
-import lightwell.entrypoints.json_graph as json_graph
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import SplitId
-from lightwell.entrypoints.cli.console import clean, count_of, dim, new_table
+from lightwell.entrypoints.cli.console import clean, count_of, dim, minute, new_table
 from lightwell.entrypoints.cli.costs import budgeted_meter, report_with_costs
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.graph import EntityName, graph
 from lightwell.entrypoints.cli.groups import command
-from lightwell.entrypoints.cli.options import As, Rows
+from lightwell.entrypoints.cli.options import As, PageSize, Server
+from lightwell.entrypoints.cli.remote import choose_server, dump, send
 from lightwell.entrypoints.cli.store import open_as
+
+if TYPE_CHECKING:
+    from lightwell.entrypoints.schemas.corrections import EntityList, SplitResponse
 
 
 @command(
@@ -53,22 +56,25 @@ async def split_entity(
         ),
     ] = None,
     who: As = None,
+    server: Server = None,
 ) -> Report:
     """Split an entity whose name means two things: move its mentions in some documents or passages to the other one.
 
     Ingesting the documents again keeps the split. `graph unsplit` undoes it.
     """
+    from lightwell.entrypoints.client import graph_calls
+    from lightwell.entrypoints.schemas.corrections import split_response
+
+    documents, passages = document or [], passage or []
+    if login := choose_server(server, who):
+        call = graph_calls.split_entity(name, into, documents=documents, passages=passages)
+        split = await send(call, login)
+        return Report(document=dump(split), text=_split_text(split))
     meter = budgeted_meter()
     async with open_as(who, meter) as (kb, reader):
-        done = await kb.graph.split(
-            reader, name, into, documents=document or [], passages=passage or []
-        )
-    moved = count_of(done.passages, "passage")
-    text = Group(
-        Text(clean(f"{moved} moved to {done.part.name} ({done.part.ref}).")),
-        dim(f"`lightwell graph unsplit {done.split_id}` undoes it."),
-    )
-    return report_with_costs(meter, json_graph.split_result(done), text)
+        done = await kb.graph.split(reader, name, into, documents=documents, passages=passages)
+    split = split_response(done)
+    return report_with_costs(meter, dump(split), _split_text(split))
 
 
 @command(graph, "unsplit", 'lightwell graph unsplit "Anna Schmidt (Kiel)" --as team:us')
@@ -81,23 +87,21 @@ async def unsplit_entity(
     ],
     *,
     who: As = None,
+    server: Server = None,
 ) -> Report:
-    """Undo a split in the documents that you may see."""
+    """Undo a split in the documents that you may see; a server knows it by its id."""
+    from lightwell.entrypoints.client import graph_calls
+    from lightwell.entrypoints.schemas.corrections import EntityList
+    from lightwell.entrypoints.schemas.graph import entity_schema
+
+    if login := choose_server(server, who):
+        there = await send(graph_calls.undo_split(_split_id(name)), login)
+        return Report(document=dump(there), text=_whole_text(there))
     meter = budgeted_meter()
     async with open_as(who, meter) as (kb, reader):
         whole = await kb.graph.unsplit(reader, name)
-    names = ", ".join(each.name for each in whole)
-    return report_with_costs(
-        meter,
-        {"entities": [json_graph.entity(each) for each in whole]},
-        Text(
-            clean(
-                f"The split is undone. These entities have the mentions again: {names}."
-                if whole
-                else "The split is undone."
-            )
-        ),
-    )
+    here = EntityList(entities=[entity_schema(each) for each in whole])
+    return report_with_costs(meter, dump(here), _whole_text(here))
 
 
 @command(
@@ -109,7 +113,8 @@ async def unsplit_entity(
 async def list_splits(
     *,
     who: As = None,
-    limit: Rows = 100,
+    server: Server = None,
+    limit: PageSize = 100,
     after: Annotated[
         str,
         typer.Option(
@@ -118,29 +123,44 @@ async def list_splits(
     ] = "",
 ) -> Report:
     """List active splits in documents that you may see, the latest first."""
+    from lightwell.entrypoints.client import graph_calls
+    from lightwell.entrypoints.schemas import PageQuery, cut_page
+    from lightwell.entrypoints.schemas.corrections import split_page
+
     behind = _split_id(after) if after else None
-    async with open_as(who) as (kb, reader):
-        held = await kb.graph.splits(reader, after=behind, limit=limit + 1)
-    page = held[:limit]
-    following = str(page[-1].split_id) if len(held) > limit else None
+    query = PageQuery(limit=limit, after=after)
+    if login := choose_server(server, who):
+        page = await send(graph_calls.list_splits(query), login)
+    else:
+        async with open_as(who) as (kb, reader):
+            held = await kb.graph.splits(reader, after=behind, limit=limit + 1)
+        page = split_page(*cut_page(held, query, lambda each: str(each.split_id)))
     table = new_table("name", "split off as", "documents", "when", "split")
-    for each in page:
+    for each in page.splits:
         table.add_row(
             clean(", ".join(each.names)),
             clean(each.part),
-            clean("\n".join(each.urls)),
-            f"{each.split_at:%Y-%m-%d %H:%M}",
-            str(each.split_id),
+            clean("\n".join(each.documents)),
+            minute(each.made_at),
+            clean(each.split_id),
         )
-    more = [dim(f"There are more: --after {following}")] if following else []
-    text = Group(table, *more) if page else Text("There are no splits that you may see.")
-    return Report(
-        document={
-            "splits": [json_graph.active_split(each) for each in page],
-            "nextAfter": following,
-        },
-        text=text,
+    more = [dim(f"There are more: --after {clean(page.next_after)}")] if page.next_after else []
+    text = Group(table, *more) if page.splits else Text("There are no splits that you may see.")
+    return Report(document=dump(page), text=text)
+
+
+def _split_text(split: "SplitResponse") -> RenderableType:
+    moved, part = count_of(split.passages, "passage"), split.part
+    return Group(
+        Text(clean(f"{moved} moved to {part.entity_name} ({part.entity_ref}).")),
+        dim(clean(f"`lightwell graph unsplit {split.split_id}` undoes it.")),
     )
+
+
+def _whole_text(whole: "EntityList") -> Text:
+    names = ", ".join(each.entity_name for each in whole.entities)
+    again = f" These entities have the mentions again: {names}." if names else ""
+    return Text(clean(f"The split is undone.{again}"))
 
 
 def _split_id(text: str) -> SplitId:

@@ -1,4 +1,4 @@
-"""Calls about the graph: entities, relations, merges and merge proposals."""
+"""Calls about the graph: entities, relations, merges, merge proposals and splits. `edit_calls` has edits."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -15,6 +15,9 @@ from lightwell.entrypoints.schemas.corrections import (
     PairBody,
     ProposalList,
     ProposalQuery,
+    SplitBody,
+    SplitPage,
+    SplitResponse,
 )
 from lightwell.entrypoints.schemas.graph import (
     EntityDetailsSchema,
@@ -35,6 +38,8 @@ _read_merge = reader_of(MergeResponse)
 _read_merges = reader_of(MergePage)
 _read_apart = reader_of(EntityList)
 _read_proposals = reader_of(ProposalList)
+_read_split = reader_of(SplitResponse)
+_read_splits = reader_of(SplitPage)
 
 
 def list_entities(query: EntityQuery | None = None) -> Call[EntityPage]:
@@ -103,3 +108,23 @@ def reject_merge_proposal(one: str, other: str) -> Call[EntityList]:
     body = PairBody(one=one, other=other)
     path = f"{_PATH}/proposals/reject"
     return Call(method="POST", path=path, body=body, read=_read_apart, is_repeatable=False)
+
+
+def split_entity(
+    entity: str, into: str, *, documents: Sequence[str] = (), passages: Sequence[str] = ()
+) -> Call[SplitResponse]:
+    """Split an entity whose name means two things: its mentions in these documents and passages move to `into`."""
+    body = SplitBody(entity=entity, into=into, documents=tuple(documents), passages=tuple(passages))
+    path = f"{_PATH}/splits"
+    return Call(method="POST", path=path, body=body, read=_read_split, is_repeatable=False)
+
+
+def list_splits(query: PageQuery | None = None) -> Call[SplitPage]:
+    """List a page of active splits in documents that you see, the latest first."""
+    return Call(method="GET", path=f"{_PATH}/splits", query=query, read=_read_splits)
+
+
+def undo_split(split: UUID | str) -> Call[EntityList]:
+    """Undo a split, by its id; return what has the mentions again."""
+    path = f"{_PATH}/splits/{UUID(str(split))}"
+    return Call(method="DELETE", path=path, read=_read_apart, is_repeatable=False)

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Generic, ParamSpec, Protocol, Self, TypeVar, overload
 
 import lightwell.entrypoints.client.document_calls as document_calls
+import lightwell.entrypoints.client.edit_calls as edit_calls
 import lightwell.entrypoints.client.feedback_calls as feedback_calls
 import lightwell.entrypoints.client.graph_calls as graph_calls
 import lightwell.entrypoints.client.job_calls as job_calls
@@ -90,6 +91,16 @@ class Operations:
     list_merge_proposals = Operation(graph_calls.list_merge_proposals)
     confirm_merge_proposal = Operation(graph_calls.confirm_merge_proposal)
     reject_merge_proposal = Operation(graph_calls.reject_merge_proposal)
+    split_entity = Operation(graph_calls.split_entity)
+    list_splits = Operation(graph_calls.list_splits)
+    undo_split = Operation(graph_calls.undo_split)
+
+    create_entity = Operation(edit_calls.create_entity)
+    edit_entity = Operation(edit_calls.edit_entity)
+    delete_entities = Operation(edit_calls.delete_entities)
+    restore_entity = Operation(edit_calls.restore_entity)
+    relate_entities = Operation(edit_calls.relate_entities)
+    delete_relations = Operation(edit_calls.delete_relations)
 
     list_links = Operation(link_calls.list_links)
     get_link = Operation(link_calls.get_link)

@@ -11,7 +11,7 @@ from lightwell.domain.graph import parse_relation_key
 from lightwell.domain.ids import MergeId, SplitId
 from lightwell.entrypoints.http.authentication import Caller, Curating, Reading
 from lightwell.entrypoints.http.graph import EntityPath
-from lightwell.entrypoints.http.usage import add_usage_headers
+from lightwell.entrypoints.http.usage import usage_headers
 from lightwell.entrypoints.schemas import PageQuery, cut_page
 from lightwell.entrypoints.schemas.corrections import (
     ConfirmationBody,
@@ -51,10 +51,10 @@ router = APIRouter(prefix="/v1/graph", tags=["graph"])
 @router.post("/merges", status_code=201)
 async def merge_entities(body: MergeBody, caller: Curating, response: Response) -> MergeResponse:
     """Merge several entities into one; their names become aliases. It also holds for documents that come later."""
-    done = await caller.knowledge_base.graph.merge(
-        caller.reader, body.sources, body.target, strategy=body.strategy
-    )
-    add_usage_headers(response, done.usage)
+    with usage_headers(response):
+        done = await caller.knowledge_base.graph.merge(
+            caller.reader, body.sources, body.target, strategy=body.strategy
+        )
     return merge_response(done)
 
 
@@ -69,9 +69,10 @@ async def list_merges(caller: Reading, query: Annotated[PageQuery, Query()]) -> 
 
 
 @router.delete("/merges/{merge_id}")
-async def undo_merge(merge_id: UUID, caller: Curating) -> EntityList:
+async def undo_merge(merge_id: UUID, caller: Curating, response: Response) -> EntityList:
     """Undo a merge completely; return the entities that are apart again."""
-    apart = await caller.knowledge_base.graph.unmerge(caller.reader, str(merge_id))
+    with usage_headers(response):
+        apart = await caller.knowledge_base.graph.unmerge(caller.reader, str(merge_id))
     return EntityList(entities=[entity_schema(each) for each in apart])
 
 
@@ -91,10 +92,10 @@ async def confirm_merge_proposal(
     body: ConfirmationBody, caller: Curating, response: Response
 ) -> MergeResponse:
     """Merge the two entities of a proposal that is still listed, `other` into `one`."""
-    done = await caller.knowledge_base.graph.confirm(
-        caller.reader, body.one, body.other, strategy=body.strategy
-    )
-    add_usage_headers(response, done.usage)
+    with usage_headers(response):
+        done = await caller.knowledge_base.graph.confirm(
+            caller.reader, body.one, body.other, strategy=body.strategy
+        )
     return merge_response(done)
 
 
@@ -106,15 +107,16 @@ async def reject_merge_proposal(body: PairBody, caller: Curating) -> EntityList:
 
 
 @router.post("/splits", status_code=201)
-async def split_entity(body: SplitBody, caller: Curating) -> SplitResponse:
+async def split_entity(body: SplitBody, caller: Curating, response: Response) -> SplitResponse:
     """Split an entity whose name means two things. Ingesting the documents again keeps the split."""
-    done = await caller.knowledge_base.graph.split(
-        caller.reader,
-        body.entity,
-        body.into,
-        documents=body.documents,
-        passages=body.passages,
-    )
+    with usage_headers(response):
+        done = await caller.knowledge_base.graph.split(
+            caller.reader,
+            body.entity,
+            body.into,
+            documents=body.documents,
+            passages=body.passages,
+        )
     return split_response(done)
 
 
@@ -129,60 +131,74 @@ async def list_splits(caller: Reading, query: Annotated[PageQuery, Query()]) -> 
 
 
 @router.delete("/splits/{split_id}")
-async def undo_split(split_id: UUID, caller: Curating) -> EntityList:
+async def undo_split(split_id: UUID, caller: Curating, response: Response) -> EntityList:
     """Undo a split in the documents that you see; return what has the mentions again."""
-    whole = await caller.knowledge_base.graph.unsplit(caller.reader, str(split_id))
+    with usage_headers(response):
+        whole = await caller.knowledge_base.graph.unsplit(caller.reader, str(split_id))
     return EntityList(entities=[entity_schema(each) for each in whole])
 
 
 @router.post("/entities", status_code=201)
-async def create_entity(body: NewEntityBody, caller: Curating) -> EntitySchema:
+async def create_entity(body: NewEntityBody, caller: Curating, response: Response) -> EntitySchema:
     """Create an entity; mentions of its name in documents are linked to it."""
     tags = _audience(caller, body.acl_tags)
-    made = await caller.knowledge_base.graph.create(caller.reader, body.to_edit(), tags=tags)
+    with usage_headers(response):
+        made = await caller.knowledge_base.graph.create(caller.reader, body.to_edit(), tags=tags)
     return entity_schema(made)
 
 
 @router.post("/entities/delete")
-async def delete_entities(body: NamesBody, caller: Curating) -> EntityList:
+async def delete_entities(body: NamesBody, caller: Curating, response: Response) -> EntityList:
     """Hide several entities, now and in future, from all who share a tag with you; documents are unchanged."""
-    were = await caller.knowledge_base.graph.delete_entities(caller.reader, body.names)
+    with usage_headers(response):
+        were = await caller.knowledge_base.graph.delete_entities(caller.reader, body.names)
     return EntityList(entities=[entity_schema(each) for each in were])
 
 
 @router.post("/entities/restore")
-async def restore_entity(body: NameBody, caller: Curating) -> EntitySchema:
+async def restore_entity(body: NameBody, caller: Curating, response: Response) -> EntitySchema:
     """Show a deleted entity again, as documents describe it."""
-    return entity_schema(await caller.knowledge_base.graph.restore(caller.reader, body.name))
+    with usage_headers(response):
+        return entity_schema(await caller.knowledge_base.graph.restore(caller.reader, body.name))
 
 
 @router.patch("/entities/{name:path}")
-async def edit_entity(name: EntityPath, body: EntityEdit, caller: Curating) -> EntitySchema:
+async def edit_entity(
+    name: EntityPath, body: EntityEdit, caller: Curating, response: Response
+) -> EntitySchema:
     """Set an entity's name, kind, description or sources; this overrides what documents say, also later ones."""
     tags = _audience(caller, body.acl_tags)
-    now = await caller.knowledge_base.graph.edit(caller.reader, name, body.to_edit(), tags=tags)
+    with usage_headers(response):
+        now = await caller.knowledge_base.graph.edit(caller.reader, name, body.to_edit(), tags=tags)
     return entity_schema(now)
 
 
 @router.delete("/entities/{name:path}")
-async def delete_entity(name: EntityPath, caller: Curating) -> EntitySchema:
+async def delete_entity(name: EntityPath, caller: Curating, response: Response) -> EntitySchema:
     """Hide an entity, now and in future, from all who share a tag with you; return what it was."""
-    return entity_schema(await caller.knowledge_base.graph.delete(caller.reader, name))
+    with usage_headers(response):
+        return entity_schema(await caller.knowledge_base.graph.delete(caller.reader, name))
 
 
 @router.put("/relations")
-async def relate_entities(body: RelationBody, caller: Curating) -> RelationSchema:
+async def relate_entities(
+    body: RelationBody, caller: Curating, response: Response
+) -> RelationSchema:
     """Add or replace what people say of a relation between two entities."""
     tags = _audience(caller, body.acl_tags)
-    made = await caller.knowledge_base.graph.relate(caller.reader, body.to_mention(), tags=tags)
+    with usage_headers(response):
+        made = await caller.knowledge_base.graph.relate(caller.reader, body.to_mention(), tags=tags)
     return relation_schema(made)
 
 
 @router.post("/relations/delete")
-async def delete_relations(body: RelationKeysBody, caller: Curating) -> RelationList:
+async def delete_relations(
+    body: RelationKeysBody, caller: Curating, response: Response
+) -> RelationList:
     """Hide relations, now and in future, from all who share a tag with you."""
     wanted = [parse_relation_key(each) for each in body.relations]
-    were = await caller.knowledge_base.graph.delete_relations(caller.reader, wanted)
+    with usage_headers(response):
+        were = await caller.knowledge_base.graph.delete_relations(caller.reader, wanted)
     return RelationList(relations=[relation_schema(each) for each in were])
 
 

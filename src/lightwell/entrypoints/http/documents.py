@@ -9,7 +9,7 @@ from lightwell.domain.ids import ChunkId
 from lightwell.domain.texts import require_text
 from lightwell.entrypoints.http.authentication import Caller, Curating, Deleting, Reading
 from lightwell.entrypoints.http.problems import Forbidden
-from lightwell.entrypoints.http.usage import add_usage_headers
+from lightwell.entrypoints.http.usage import add_usage_headers, usage_headers
 from lightwell.entrypoints.schemas.documents import (
     AccessBody,
     DeletionBody,
@@ -78,16 +78,18 @@ async def get_text(
 
 @router.put("/{document}/access")
 async def change_access(
-    document: DocumentName, body: AccessBody, caller: Curating
+    document: DocumentName, body: AccessBody, caller: Curating, response: Response
 ) -> DocumentSchema:
     """Give a document other access tags; every read follows at once.
 
     A caller adds and removes only tags that it has, and keeps one of them; with the scope `admin`, any. The next sync of
     the document's source gives it the tags that the source says.
     """
-    changed = await caller.knowledge_base.catalog.change_access(
-        caller.reader, caller.authority, document, parse_given_tags(body.acl_tags)
-    )
+    tags = parse_given_tags(body.acl_tags)
+    with usage_headers(response):
+        changed = await caller.knowledge_base.catalog.change_access(
+            caller.reader, caller.authority, document, tags
+        )
     return document_schema(changed)
 
 

@@ -3,11 +3,12 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 
 import lightwell.entrypoints.json_links as json_links
 from lightwell.domain.links import LinkFilter, LinkStatus, parse_link_cursor
 from lightwell.entrypoints.http.authentication import Curating, Reading
+from lightwell.entrypoints.http.usage import usage_headers
 from lightwell.entrypoints.schemas import PageQuery, cut_page
 from lightwell.entrypoints.schemas.links import (
     LinkPage,
@@ -44,10 +45,11 @@ async def add_link(body: NewLinkBody, caller: Curating) -> LinkSchema:
 
 
 @router.post("/propose")
-async def propose_links(body: LinkProposalBody, caller: Curating) -> LinkPage:
+async def propose_links(body: LinkProposalBody, caller: Curating, response: Response) -> LinkPage:
     """Propose links anew; return the first of what is proposed. It happens by itself after each ingestion."""
     links = caller.knowledge_base.graph.links
-    await links.propose(caller.reader, about=body.about)
+    with usage_headers(response):
+        await links.propose(caller.reader, about=body.about)
     page = PageQuery()
     found = await links.list_links(
         caller.reader,
@@ -76,6 +78,7 @@ async def reject_link(link_id: UUID, caller: Curating) -> LinkSchema:
 
 
 @router.delete("/{link_id}")
-async def remove_link(link_id: UUID, caller: Curating) -> LinkSchema:
+async def remove_link(link_id: UUID, caller: Curating, response: Response) -> LinkSchema:
     """Take back a decision; return the link as it was. It may be proposed again."""
-    return link_schema(await caller.knowledge_base.graph.links.remove(caller.reader, link_id))
+    with usage_headers(response):
+        return link_schema(await caller.knowledge_base.graph.links.remove(caller.reader, link_id))

@@ -1,8 +1,20 @@
 """What models cost, as headers of a response."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 from fastapi import Response
 
 from lightwell.domain.usage import TokenSummary
+from lightwell.metering import record_usage
+
+
+@contextmanager
+def usage_headers(response: Response) -> Generator[None]:
+    """Say in the response's headers what models cost inside the block, where one was called."""
+    with record_usage() as log:
+        yield
+    add_usage_headers(response, log.summary)
 
 
 def add_usage_headers(response: Response, usage: TokenSummary) -> None:
