@@ -600,7 +600,7 @@ async def test_s2_10_relations_splits_and_rejections_by_hand_pass_to_the_survivo
     assert ("deal", "Rotor test") in await _links_of(site, new)
 
 
-async def test_s2_10_a_merge_tells_nothing_to_who_does_not_see_the_survivor(
+async def test_s2_10_a_merge_tells_no_name_and_no_text_to_who_does_not_see_the_survivor(
     project: Project,
 ) -> None:
     """Whose list names the former item gets the reference of the survivor, but none of its names, texts and edits."""
