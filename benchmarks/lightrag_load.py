@@ -29,7 +29,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.growth import document
-from benchmarks.server_load import Served, measure, prepare, questions, quote_first, serving
+from benchmarks.server_load import Served, measure_clients, prepare, questions, quote_first, serving
 from lightwell.domain.documents import NewDocument
 from lightwell.settings import Settings
 from lightwell.testing.endpoint import Body, FakeEndpoint
@@ -175,20 +175,10 @@ def _run(given: argparse.Namespace, folder: Path) -> None:
                 f"{theirs.url}/query", json={"query": "Who stands where?"}, timeout=60
             )
             print(answer.text[:300])
-            _measure(theirs, "LightRAG", given, folder, table)
+            measure_clients(theirs, "LightRAG", given, folder, table)
         with serving(ours, key, models) as served:
-            _measure(served, "Lightwell", given, folder, table)
+            measure_clients(served, "Lightwell", given, folder, table)
     Console(width=120).print(table)
-
-
-def _measure(
-    served: Served, name: str, given: argparse.Namespace, folder: Path, table: Table
-) -> None:
-    measure(served, folder, clients=2, seconds=3)  # models and pool are opened
-    for clients in (int(each) for each in given.clients.split(",")):
-        load = measure(served, folder, clients=clients, seconds=given.seconds)
-        figures = (f"{load.per_second:.1f}", f"{load.p50:.0f}", f"{load.p95:.0f}", str(load.failed))
-        table.add_row(name, str(clients), *figures, f"{served.megabytes:.0f}")
 
 
 if __name__ == "__main__":

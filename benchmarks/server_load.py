@@ -261,7 +261,7 @@ def _run(given: argparse.Namespace, folder: Path) -> None:
             model = FakeEndpoint(quote_first, behaviour=Behaviour(latency=setup.latency or 0.0))
             chat = None if setup.latency is None else model
             with model.running(), serving(settings, keys[settings.data], chat) as served:
-                _measure_setup(served, setup, given, folder, table)
+                measure_clients(served, setup.name, given, folder, table)
                 if setup == SETUPS[1]:
                     done, seconds = asyncio.run(stream_at_once(served, asked, STREAMS))
                     table.add_row(f"{STREAMS} streams", str(done), "", f"{seconds:.1f} s in all")
@@ -270,14 +270,15 @@ def _run(given: argparse.Namespace, folder: Path) -> None:
     Console(width=120).print(table)
 
 
-def _measure_setup(
-    served: Served, setup: Setup, given: argparse.Namespace, folder: Path, table: Table
+def measure_clients(
+    served: Served, name: str, given: argparse.Namespace, folder: Path, table: Table
 ) -> None:
+    """Add a row for each number of clients."""
     measure(served, folder, clients=2, seconds=3)  # models and pool are opened
     for clients in (int(each) for each in given.clients.split(",")):
         load = measure(served, folder, clients=clients, seconds=given.seconds)
         figures = (f"{load.per_second:.1f}", f"{load.p50:.0f}", f"{load.p95:.0f}", str(load.failed))
-        table.add_row(setup.name, str(clients), *figures, f"{served.megabytes:.0f}")
+        table.add_row(name, str(clients), *figures, f"{served.megabytes:.0f}")
 
 
 def _measure_ingestion(
