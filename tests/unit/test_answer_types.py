@@ -21,6 +21,7 @@ DAY, FIGURE, PERSON = AnswerType.DAY, AnswerType.FIGURE, AnswerType.PERSON
         ("CEO of Nordwind", {PERSON}),
         ("What is the e-mail address of support?", {AnswerType.ADDRESS}),
         ("Where do I write e-mails?", set[AnswerType]()),
+        ("What did we promise about deadlines?", {AnswerType.DEADLINE}),
         ("When is the report due?", {DAY, AnswerType.DEADLINE}),
     ],
 )

@@ -52,7 +52,7 @@ _ASKING = (
     ),
     (
         AnswerType.DEADLINE,
-        rf"{_OWNED}(?:deadline|due date)s?|(?:which|what) deadlines?|due(?=\W*$)|(?:by|until|before) when|how soon"
+        rf"{_OWNED}(?:deadline|due date)s?|(?:which|what|about|any) (?:(?:the|our|their) )?deadlines?|due(?=\W*$)|(?:by|until|before) when|how soon"
         r"|fristen?|termine?|bis wann|délais?|échéances?|avant quand",
     ),
     (
