@@ -18,9 +18,9 @@ NOTHING_SECONDS = 0.0002
 """What takes less for 2 KB takes no time worth speaking of for 50 KB, even if it grows with the square."""
 
 CERTAIN_SECONDS = 0.06
-"""Measurements that together take so long say enough: one of 60 ms, or three of 20 ms."""
+"""Measurements that together take so long say enough: two of 30 ms, or three of 20 ms. One alone may have been disturbed."""
 
-STEEP = 2.2
+STEEP = 3.0
 """From which multiple of linear growth on it is taken for more; from 10 to 50 KB, quadratic growth is 5 times linear."""
 
 LONGEST_SECONDS = 0.6
@@ -84,7 +84,7 @@ class Timed:
             after = min(after, self.seconds(pump, large, suffix, max(steep, LONGEST_SECONDS)))
             if after < steep:
                 return False
-            if count * before >= CERTAIN_SECONDS:
+            if count > 1 and count * before >= CERTAIN_SECONDS:
                 return True
         return True
 
