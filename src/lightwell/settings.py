@@ -23,7 +23,7 @@ from lightwell.domain.documents import MAX_DOCUMENT_CHUNKS
 from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR
 from lightwell.domain.questions import Fusion
-from lightwell.domain.sources import SourceIdStrategy
+from lightwell.domain.source_retention import SourceIdStrategy
 from lightwell.embedding_settings import EmbeddingSettings
 from lightwell.ownership import reason_to_distrust
 from lightwell.server_settings import ServerSettings

@@ -15,7 +15,7 @@ from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import NotFound
 from lightwell.domain.exports import ExportConfig, ExportFormat
 from lightwell.domain.graph import ManualEdit, Predicate, RelationMention
-from lightwell.domain.sources import SourceIdStrategy
+from lightwell.domain.source_retention import SourceIdStrategy
 from lightwell.records.database import Database, list_migrations
 from lightwell.testing.endpoint import Body, FakeEndpoint
 from lightwell.testing.models import ScriptedModel

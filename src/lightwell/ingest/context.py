@@ -11,7 +11,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.business_systems import Source
 from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.domain.ids import DocumentId, ProjectId
-from lightwell.domain.sources import SourceRetention
+from lightwell.domain.source_retention import SourceRetention
 from lightwell.ingest.gap_filling import GapFiller
 from lightwell.ingest.graph_copy import GraphCopy
 from lightwell.ingest.link_proposer import propose_links

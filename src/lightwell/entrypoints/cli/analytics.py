@@ -12,8 +12,8 @@ from lightwell.domain.analytics import FeedbackRequest
 from lightwell.domain.ids import FeedbackId, QueryId, SessionId
 from lightwell.entrypoints.cli.console import clean, dim, fields, new_table
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import command, new_group, single_command
 from lightwell.entrypoints.cli.options import As, Before, PageSize, Server
+from lightwell.entrypoints.cli.registration import command, new_group, single_command
 from lightwell.entrypoints.cli.remote import choose_server, dump, send
 from lightwell.entrypoints.cli.store import open_as
 

@@ -22,9 +22,9 @@ from lightwell.domain.questions import Mode, QueryRequest
 from lightwell.entrypoints.cli.console import clean, milliseconds_since
 from lightwell.entrypoints.cli.costs import costs_of, report_with_costs
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import QuestionCommand, Work, command, single_command
 from lightwell.entrypoints.cli.options import As, Json, Question, Server, Topic, Where
 from lightwell.entrypoints.cli.progress import question_meter
+from lightwell.entrypoints.cli.registration import QuestionCommand, Work, command, single_command
 from lightwell.entrypoints.cli.remote import (
     ask_server,
     choose_server,

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from lightwell.entrypoints.cli.console import clean
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import command, single_command
+from lightwell.entrypoints.cli.registration import command, single_command
 from lightwell.entrypoints.cli.store import settings, settings_of_store
 
 backup, restore, migrate = single_command(), single_command(), single_command()

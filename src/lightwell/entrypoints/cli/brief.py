@@ -15,10 +15,10 @@ from lightwell.domain.candidates import Candidates
 from lightwell.entrypoints.cli.console import clean
 from lightwell.entrypoints.cli.costs import report_with_costs
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import command, single_command
 from lightwell.entrypoints.cli.logins import Login
 from lightwell.entrypoints.cli.options import As, Server
 from lightwell.entrypoints.cli.progress import question_meter
+from lightwell.entrypoints.cli.registration import command, single_command
 from lightwell.entrypoints.cli.remote import choose_server, dump, send
 from lightwell.entrypoints.cli.store import open_as
 

@@ -27,9 +27,9 @@ from lightwell.domain.questions import Mode
 from lightwell.entrypoints.cli.console import clean, dim, new_table
 from lightwell.entrypoints.cli.costs import report_with_costs
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import Work, command, confirm, new_group, single_command
 from lightwell.entrypoints.cli.options import As, Json, Rows, Topic, Where, Yes
 from lightwell.entrypoints.cli.progress import question_meter
+from lightwell.entrypoints.cli.registration import Work, command, confirm, new_group, single_command
 from lightwell.entrypoints.cli.store import open_as
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from lightwell.domain.business_systems import SourceCounts
 from lightwell.entrypoints.cli.console import clean, errors_console
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import command, single_command
 from lightwell.entrypoints.cli.progress import show_progress
+from lightwell.entrypoints.cli.registration import command, single_command
 from lightwell.entrypoints.cli.store import open_store_project, settings
 from lightwell.world import DEMO, DOCUMENTS, PEOPLE, Question
 

@@ -3,7 +3,7 @@
 import lightwell.entrypoints.cli.text_output as text_output
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import command, single_command
+from lightwell.entrypoints.cli.registration import command, single_command
 from lightwell.entrypoints.cli.store import settings
 
 doctor = single_command()

@@ -15,8 +15,8 @@ from lightwell.domain.errors import Invalid
 from lightwell.domain.texts import split_at_commas
 from lightwell.entrypoints.cli.console import clean, fields, minute
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import command, new_group
 from lightwell.entrypoints.cli.options import As, PageSize, Rows, Server
+from lightwell.entrypoints.cli.registration import command, new_group
 from lightwell.entrypoints.cli.remote import choose_server, dump, require_server, send
 from lightwell.entrypoints.cli.store import open_as
 

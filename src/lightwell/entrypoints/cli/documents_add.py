@@ -19,10 +19,10 @@ from lightwell.entrypoints.cli.console import clean, count_of
 from lightwell.entrypoints.cli.documents import Name, document_name, documents
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import Work, command
 from lightwell.entrypoints.cli.jobs import follow_to_end
 from lightwell.entrypoints.cli.logins import Login
 from lightwell.entrypoints.cli.options import As, NoWait, Server
+from lightwell.entrypoints.cli.registration import Work, command
 from lightwell.entrypoints.cli.remote import dump, require_server, send
 from lightwell.entrypoints.cli.store import (
     open_as,

@@ -11,10 +11,10 @@ from lightwell.entrypoints.cli.costs import report_with_costs
 from lightwell.entrypoints.cli.documents import document_name, documents, server_name
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import Work, command, confirm
 from lightwell.entrypoints.cli.logins import Login
 from lightwell.entrypoints.cli.options import As, Server, Yes
 from lightwell.entrypoints.cli.progress import question_meter
+from lightwell.entrypoints.cli.registration import Work, command, confirm
 from lightwell.entrypoints.cli.remote import choose_server, dump, send
 from lightwell.entrypoints.cli.store import open_as
 

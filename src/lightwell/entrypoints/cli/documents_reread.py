@@ -13,10 +13,10 @@ from lightwell.entrypoints.cli.costs import Costs, budgeted_meter, costs_of, est
 from lightwell.entrypoints.cli.documents import document_name, documents
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import Work, command
 from lightwell.entrypoints.cli.ingest import STOPPED
 from lightwell.entrypoints.cli.options import As, Budget, Estimate, NoWait
 from lightwell.entrypoints.cli.progress import show_progress
+from lightwell.entrypoints.cli.registration import Work, command
 from lightwell.entrypoints.cli.store import open_as, settings
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from lightwell.entrypoints.cli.console import count_of, errors_console, fields
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import command, new_group
 from lightwell.entrypoints.cli.options import Yes
+from lightwell.entrypoints.cli.registration import command, new_group
 from lightwell.entrypoints.cli.store import open_store_project, settings_of_store
 from lightwell.entrypoints.json_embeddings import change_estimate, embedding_space
 
@@ -87,7 +87,7 @@ async def cancel_change() -> Report:
 @command(embeddings, "drop", "lightwell embeddings drop --yes", audited="embeddings drop")
 async def drop_old(*, yes: Yes = False) -> Report:
     """Drop the vectors of the earlier models now, instead of after the grace period; a change back embeds everything again."""
-    from lightwell.entrypoints.cli.groups import confirm
+    from lightwell.entrypoints.cli.registration import confirm
 
     confirm("Drop the vectors of the earlier models?", yes=yes)
     async with open_store_project(settings_of_store()) as kb:

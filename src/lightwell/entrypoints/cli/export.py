@@ -22,8 +22,8 @@ from lightwell.domain.exports import (
 )
 from lightwell.entrypoints.cli.console import clean, count_of, errors_console
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import Work, command, single_command
 from lightwell.entrypoints.cli.options import As
+from lightwell.entrypoints.cli.registration import Work, command, single_command
 from lightwell.entrypoints.cli.store import open_as, parse_reader_tags
 
 export = single_command()

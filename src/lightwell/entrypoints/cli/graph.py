@@ -10,8 +10,8 @@ from rich.text import Text
 from lightwell.domain.graph import parse_relation_key
 from lightwell.entrypoints.cli.console import clean, dim, fields, new_table
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import command, new_group
 from lightwell.entrypoints.cli.options import As, PageSize, Server
+from lightwell.entrypoints.cli.registration import command, new_group
 from lightwell.entrypoints.cli.remote import choose_server, dump, send
 from lightwell.entrypoints.cli.store import open_as
 

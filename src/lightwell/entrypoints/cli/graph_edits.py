@@ -19,8 +19,8 @@ from lightwell.entrypoints.cli.graph import (
     graph,
     relations_table,
 )
-from lightwell.entrypoints.cli.groups import Work, command, confirm
 from lightwell.entrypoints.cli.options import As, Server, Yes
+from lightwell.entrypoints.cli.registration import Work, command, confirm
 from lightwell.entrypoints.cli.remote import choose_server, dump, send
 from lightwell.entrypoints.cli.store import open_as, parse_document_tags
 

@@ -14,8 +14,8 @@ from lightwell.entrypoints.cli.console import clean, count_of, dim, minute, new_
 from lightwell.entrypoints.cli.costs import budgeted_meter, report_with_costs
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.graph import SourceName, TargetName, graph
-from lightwell.entrypoints.cli.groups import command
 from lightwell.entrypoints.cli.options import As, PageSize, Server
+from lightwell.entrypoints.cli.registration import command
 from lightwell.entrypoints.cli.remote import choose_server, dump, send
 from lightwell.entrypoints.cli.store import open_as
 

@@ -4,7 +4,7 @@ from rich.text import Text
 
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.graph import graph
-from lightwell.entrypoints.cli.groups import command
+from lightwell.entrypoints.cli.registration import command
 from lightwell.entrypoints.cli.store import settings_of_store
 
 

@@ -14,9 +14,9 @@ from lightwell.domain.errors import Invalid
 from lightwell.entrypoints.cli.console import clean, errors_console
 from lightwell.entrypoints.cli.costs import budgeted_meter, costs_of, estimate_report
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import Work, command, single_command
 from lightwell.entrypoints.cli.options import Budget, Estimate, NoWait
 from lightwell.entrypoints.cli.progress import show_progress
+from lightwell.entrypoints.cli.registration import Work, command, single_command
 from lightwell.entrypoints.cli.store import (
     open_store_project,
     parse_document_tags,

@@ -16,9 +16,9 @@ from lightwell.entrypoints.cli.console import clean, fields, new_table
 from lightwell.entrypoints.cli.documents import document_name, server_name
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import command, new_group
 from lightwell.entrypoints.cli.logins import Login
 from lightwell.entrypoints.cli.options import As, Before, PageSize, Server
+from lightwell.entrypoints.cli.registration import command, new_group
 from lightwell.entrypoints.cli.remote import choose_server, dump, require_server, send
 from lightwell.entrypoints.cli.store import open_as
 

@@ -12,7 +12,7 @@ from lightwell.domain.api_keys import LONGEST_GRACE, ApiKey, Scope, Token
 from lightwell.domain.errors import Invalid
 from lightwell.entrypoints.cli.console import clean, new_table
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import command, new_group
+from lightwell.entrypoints.cli.registration import command, new_group
 from lightwell.entrypoints.cli.store import open_keys, parse_document_tags
 from lightwell.entrypoints.json_directory import api_key
 

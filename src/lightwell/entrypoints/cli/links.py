@@ -14,8 +14,8 @@ from lightwell.domain.links import EntityLink, LinkFilter, LinkStatus, parse_lin
 from lightwell.entrypoints.cli.console import clean, dim, fields, minute, new_table
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.graph import SourceName, TargetName
-from lightwell.entrypoints.cli.groups import command, new_group
 from lightwell.entrypoints.cli.options import As, PageSize, Server
+from lightwell.entrypoints.cli.registration import command, new_group
 from lightwell.entrypoints.cli.remote import choose_server, dump, send
 from lightwell.entrypoints.cli.store import open_as
 

@@ -11,8 +11,8 @@ from rich.text import Text
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.errors import Invalid
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import command, single_command
 from lightwell.entrypoints.cli.options import As
+from lightwell.entrypoints.cli.registration import command, single_command
 from lightwell.entrypoints.cli.store import open_store_project, parse_reader_tags, settings_of_store
 
 if TYPE_CHECKING:

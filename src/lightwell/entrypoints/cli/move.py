@@ -8,7 +8,7 @@ from rich.text import Text
 from lightwell.entrypoints.cli.console import errors_console
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import command, single_command
+from lightwell.entrypoints.cli.registration import command, single_command
 from lightwell.entrypoints.cli.store import settings_of_store
 
 move = single_command()

@@ -17,8 +17,8 @@ from lightwell.domain.directory import (
 )
 from lightwell.entrypoints.cli.console import clean, new_table
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import Work, command, confirm, new_group
 from lightwell.entrypoints.cli.options import Yes
+from lightwell.entrypoints.cli.registration import Work, command, confirm, new_group
 from lightwell.entrypoints.cli.store import open_directory, parse_document_tags
 from lightwell.entrypoints.json_directory import group as group_document
 from lightwell.entrypoints.json_directory import person as person_document

@@ -7,8 +7,8 @@ from rich.text import Text
 
 from lightwell.entrypoints.cli.console import clean
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import Work, command, confirm, new_group
 from lightwell.entrypoints.cli.options import Yes
+from lightwell.entrypoints.cli.registration import Work, command, confirm, new_group
 from lightwell.entrypoints.cli.store import settings_of_store
 
 project = new_group("Delete a whole project.", "lightwell project delete trial --yes")

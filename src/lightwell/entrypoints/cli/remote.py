@@ -16,7 +16,6 @@ from lightwell.domain.errors import Invalid, ModelFailed, NotFound
 from lightwell.domain.questions import Mode, QueryRequest
 from lightwell.entrypoints.cli.console import clean
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import command, single_command
 from lightwell.entrypoints.cli.logins import (
     Login,
     find_login,
@@ -25,6 +24,7 @@ from lightwell.entrypoints.cli.logins import (
     parse_server_url,
     save_login,
 )
+from lightwell.entrypoints.cli.registration import command, single_command
 from lightwell.entrypoints.cli.store import settings
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from lightwell.domain.questions import make_question, require_retrieval_mode
 from lightwell.entrypoints.cli.console import fields, milliseconds_since
 from lightwell.entrypoints.cli.costs import report_with_costs
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import QuestionCommand, command, single_command
 from lightwell.entrypoints.cli.options import (
     As,
     Limit,
@@ -19,6 +18,7 @@ from lightwell.entrypoints.cli.options import (
     Topic,
 )
 from lightwell.entrypoints.cli.progress import question_meter
+from lightwell.entrypoints.cli.registration import QuestionCommand, command, single_command
 from lightwell.entrypoints.cli.remote import choose_server, search_server
 from lightwell.entrypoints.cli.store import open_as, open_store_project, settings_of_store
 

@@ -13,7 +13,7 @@ from lightwell.domain.errors import Invalid
 from lightwell.entrypoints.cli.console import errors_console, unwrapped_line
 from lightwell.entrypoints.cli.demo import ingest_example_company, temporary_store
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import command, single_command
+from lightwell.entrypoints.cli.registration import command, single_command
 from lightwell.entrypoints.cli.store import open_keys_of, settings, settings_of_store
 from lightwell.world import DEMO, PEOPLE
 

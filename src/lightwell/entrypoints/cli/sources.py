@@ -21,8 +21,8 @@ from lightwell.domain.errors import Invalid
 from lightwell.entrypoints.cli.console import clean, count_of, errors_console, new_table
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import Work, command, confirm, new_group
 from lightwell.entrypoints.cli.options import NoWait, Rows, Yes
+from lightwell.entrypoints.cli.registration import Work, command, confirm, new_group
 from lightwell.entrypoints.cli.store import (
     open_store_project,
     settings_for_new_documents,

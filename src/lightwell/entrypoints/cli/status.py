@@ -2,8 +2,8 @@
 
 from lightwell.entrypoints.cli.console import fields
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import command, single_command
 from lightwell.entrypoints.cli.options import As
+from lightwell.entrypoints.cli.registration import command, single_command
 from lightwell.entrypoints.cli.store import open_as
 
 status = single_command()

@@ -9,7 +9,7 @@ from rich.text import Text
 from lightwell.entrypoints.cli.console import clean, count_of, errors_console
 from lightwell.entrypoints.cli.costs import budgeted_meter, report_with_costs
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.groups import command, single_command
+from lightwell.entrypoints.cli.registration import command, single_command
 from lightwell.entrypoints.cli.store import open_store_project, settings
 
 if TYPE_CHECKING:

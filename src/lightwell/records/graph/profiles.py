@@ -11,7 +11,7 @@ from typing import LiteralString
 from uuid import UUID
 
 from lightwell.domain.ids import ProjectId
-from lightwell.domain.sources import SourceIdStrategy
+from lightwell.domain.source_retention import SourceIdStrategy
 from lightwell.records.database import Connection
 from lightwell.records.graph import (
     link_proposals,

@@ -3,7 +3,7 @@
 from typing import LiteralString
 
 from lightwell.domain.ids import ProjectId
-from lightwell.domain.sources import SourceIdStrategy, SourceRetention
+from lightwell.domain.source_retention import SourceIdStrategy, SourceRetention
 from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.locks import PUBLISHING_LOCK
 
