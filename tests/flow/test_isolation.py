@@ -21,7 +21,7 @@ from lightwell.ingest.extract import rule_extractor
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import ExtractionInput, Vectors
 from lightwell.records.jobs import queue
-from lightwell.records.jobs.queue import Worker
+from lightwell.records.jobs.queue import LeaseHolder
 from lightwell.testing.models import HashEmbedder
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import make_retriever
@@ -262,7 +262,7 @@ async def test_extraction_that_takes_longer_than_a_lease_ends(
     await project.kb.enqueue(
         InMemorySource(documents=(make_document("a.md", "This note is long.", TAGS),))
     )
-    context = replace(project.context, worker=Worker(name="slow", seconds=lease))
+    context = replace(project.context, worker=LeaseHolder(name="slow", seconds=lease))
     told: list[Outcome] = []
     await worker.run_until_done(context, told.append)
     assert [outcome.error for outcome in told] == [""]

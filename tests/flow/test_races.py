@@ -160,7 +160,7 @@ async def test_whoever_registers_waits_for_a_worker_and_does_not_lock_it_out(
 ) -> None:
     """The worker holds a job and wants its document: nobody may hold the document and want the job."""
     await project.kb.enqueue(shelf(A))
-    worker = work.new_worker()
+    worker = work.new_lease_holder()
     [claim] = await queue.claim(database, project.kb.project_id, worker, limit=1)
     async with database.transaction() as connection:
         await queue.add_processed(connection, {claim.job_id: 0})
@@ -174,7 +174,7 @@ async def test_jobs_are_locked_in_one_order(database: Database, project: Project
     """A heartbeat holds one job and wants the next: nobody may hold that one and want the first."""
     names = [make_document(f"{n}.md", f"Note {n}.", TAGS) for n in range(2)]
     await project.kb.enqueue(shelf(*names))
-    worker = work.new_worker()
+    worker = work.new_lease_holder()
     first, second = sorted(
         await queue.claim(database, project.kb.project_id, worker, limit=2),
         key=lambda claim: claim.job_id,
@@ -185,7 +185,7 @@ async def test_jobs_are_locked_in_one_order(database: Database, project: Project
     )
     async with database.transaction() as connection:
         await queue.add_processed(connection, {first.job_id: 0})
-        beat = asyncio.create_task(queue.renew_leases(database, worker))
+        beat = asyncio.create_task(queue.renew_all_leases(database, worker))
         await waiting_for_a_lock(database)
         await queue.add_processed(connection, {second.job_id: 0})
     assert await beat == 2
@@ -222,7 +222,7 @@ async def waiting_for_a_lock(database: Database) -> None:
         await asyncio.sleep(0.01)
 
 
-async def advance(connection: Connection, ids: Sequence[JobId], worker: queue.Worker) -> None:
+async def advance(connection: Connection, ids: Sequence[JobId], worker: queue.LeaseHolder) -> None:
     state = JobState.EMBEDDING
     await queue.advance(connection, ids, worker, state=state, step="embed", progress=25)
 

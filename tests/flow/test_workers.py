@@ -19,7 +19,7 @@ from lightwell.ingest.extract.rule_extractor import RuleExtractor
 from lightwell.ports import ExtractionInput
 from lightwell.records.database import Database, connect
 from lightwell.records.jobs import queue
-from lightwell.records.jobs.queue import Worker
+from lightwell.records.jobs.queue import LeaseHolder
 from lightwell.stores.embedded.server import run_server
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.patience import PATIENCE
@@ -131,7 +131,7 @@ async def test_a_heartbeat_that_ends_is_told_at_once_and_raised(
 async def holding_a_job(project: Project) -> IngestContext:
     """Return a way whose worker holds a job, and beats a few times a second."""
     await project.kb.enqueue(note(0))
-    context = replace(project.context, worker=Worker(name="beating", seconds=0.6))
+    context = replace(project.context, worker=LeaseHolder(name="beating", seconds=0.6))
     assert (
         len(await queue.claim(context.database, project.kb.project_id, context.worker, limit=1))
         == 1

@@ -47,7 +47,7 @@ async def embed_chunks(
         embedded = [chunk for hash_ in part for chunk in by_hash[hash_]]
         chunks_by_job = Counter(by_document[chunk.document_id] for chunk in embedded)
         async with context.database.relaxed_transaction() as connection:
-            await queue.require_leases(connection, list(chunks_by_job), context.worker)
+            await queue.renew_or_raise(connection, list(chunks_by_job), context.worker)
             await queue.add_processed(connection, chunks_by_job)
             await staging.stage_vectors(
                 connection, context.space.id, {chunk.id: vectors[chunk.hash] for chunk in embedded}
@@ -92,7 +92,7 @@ async def embed_for_next_space(
         return
     vectors = dict(zip(texts, embedded, strict=True))
     async with context.database.relaxed_transaction() as connection:
-        await queue.require_leases(connection, [claim.job_id for claim in batch], context.worker)
+        await queue.renew_or_raise(connection, [claim.job_id for claim in batch], context.worker)
         await staging.stage_vectors(
             connection,
             space.id,
@@ -116,7 +116,7 @@ async def _reuse_published(
         hash_: vectors[chunk] for hash_, chunk in chunk_by_hash.items() if chunk in vectors
     }
     async with context.database.relaxed_transaction() as connection:
-        await queue.require_leases(connection, [claim.job_id for claim in batch], context.worker)
+        await queue.renew_or_raise(connection, [claim.job_id for claim in batch], context.worker)
         await staging.stage_vectors(
             connection,
             context.space.id,

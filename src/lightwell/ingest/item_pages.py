@@ -21,7 +21,7 @@ from lightwell.records.documents.items import KnownDocument
 from lightwell.records.documents.registered import check_url, document_ref
 from lightwell.records.documents.registration import ItemOrigin
 from lightwell.records.jobs import runs
-from lightwell.records.jobs.queue import Worker
+from lightwell.records.jobs.queue import LeaseHolder
 from lightwell.records.locks import lock_project
 
 
@@ -31,7 +31,7 @@ class SyncTarget:
 
     database: Database
     source: Source
-    worker: Worker
+    worker: LeaseHolder
     run: RunId
 
 
@@ -101,7 +101,7 @@ async def _store(target: SyncTarget, page: ItemPage, position: PagePosition) -> 
     source, project_id = target.source, target.source.project_id
     async with target.database.transaction() as connection:
         await lock_project(connection, project_id)
-        await sources.require_lease(connection, source.id, target.worker)
+        await sources.renew_or_raise(connection, source.id, target.worker)
         changes = await _compare(connection, source, page)
         renamed = await _store_merges(connection, source, page)
         counts = await _apply(connection, target, changes)

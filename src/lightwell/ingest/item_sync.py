@@ -17,12 +17,12 @@ from lightwell.domain.ids import GlobalRef, RunId
 from lightwell.domain.source_items import ItemPage, UnreadableItem
 from lightwell.ingest.context import OpenConnector
 from lightwell.ingest.item_pages import PagePosition, SyncTarget, store_page
-from lightwell.ingest.worker import LEASE_SECONDS, new_worker
+from lightwell.ingest.worker import LEASE_SECONDS, new_lease_holder
 from lightwell.logs import logger
 from lightwell.records import item_fetches, source_directory, source_runs, sources
 from lightwell.records.database import Database, repeatable
 from lightwell.records.item_fetches import KindCount
-from lightwell.records.jobs.queue import Worker
+from lightwell.records.jobs.queue import LeaseHolder
 from lightwell.source_ports import ItemSource
 from lightwell.tasks import cancel_and_wait
 
@@ -100,7 +100,7 @@ async def sync_source(
     Raises what the connector raises (`SourceFailed`, `Invalid`), after the failure and the time of the next try are
     stored. What was stored before stays.
     """
-    worker = new_worker(request.lease_seconds)
+    worker = new_lease_holder(request.lease_seconds)
     async with _lease(database, source_id, worker) as source:
         if source is None:
             return None
@@ -199,7 +199,7 @@ async def _sweep(sync: _Sync) -> None:
 @repeatable
 async def _add_swept(target: SyncTarget, refs: Sequence[GlobalRef]) -> None:
     async with target.database.relaxed_transaction() as connection:
-        await sources.require_lease(connection, target.source.id, target.worker)
+        await sources.renew_or_raise(connection, target.source.id, target.worker)
         await item_fetches.add_swept(connection, target.source.id, refs)
 
 
@@ -207,7 +207,7 @@ async def _add_swept(target: SyncTarget, refs: Sequence[GlobalRef]) -> None:
 async def _request_missing(target: SyncTarget, request: SyncRequest) -> str:
     source = target.source.id
     async with target.database.transaction() as connection:
-        await sources.require_lease(connection, source, target.worker)
+        await sources.renew_or_raise(connection, source, target.worker)
         counted = await item_fetches.count_missing(connection, source)
         is_allowed = request.allows_mass_deletion or target.source.allows_mass_deletion
         warning = "" if is_allowed else describe_mass_deletion(counted)
@@ -235,7 +235,7 @@ def describe_mass_deletion(counted: Sequence[KindCount]) -> str:
 
 @asynccontextmanager
 async def _lease(
-    database: Database, source: SourceId, worker: Worker
+    database: Database, source: SourceId, worker: LeaseHolder
 ) -> AsyncGenerator[Source | None, None]:
     """Hold the lease on a source during the block, and renew it three times per lease period."""
     acquired = await sources.acquire(database, source, worker)
@@ -253,7 +253,7 @@ async def _lease(
             _log.warning("the lease on a source will expire", error=str(error))
 
 
-async def _renew(database: Database, source: SourceId, worker: Worker) -> None:
+async def _renew(database: Database, source: SourceId, worker: LeaseHolder) -> None:
     while True:
         await asyncio.sleep(worker.seconds / 3)
         try:

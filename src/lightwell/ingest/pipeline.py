@@ -253,7 +253,7 @@ async def _extract_and_publish(context: IngestContext, group: Sequence[_ChunkedD
                 _extractions_of(reextracted, extractions),
             )
         # the heartbeat waits for this transaction's locks, so a long one must leave the jobs with a fresh lease
-        await queue.require_leases(
+        await queue.renew_or_raise(
             connection, [each.claim.job_id for each in unpublished], context.worker
         )
 

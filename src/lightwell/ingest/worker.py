@@ -28,7 +28,7 @@ from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.pipeline import ingest
 from lightwell.logs import logger
 from lightwell.records.jobs import queue
-from lightwell.records.jobs.queue import Claim, Worker
+from lightwell.records.jobs.queue import Claim, LeaseHolder
 from lightwell.tasks import cancel_and_wait
 from lightwell.tracing import span
 
@@ -45,9 +45,9 @@ _CRASHED = (
 _log = logger(__name__)
 
 
-def new_worker(seconds: float = LEASE_SECONDS) -> Worker:
+def new_lease_holder(seconds: float = LEASE_SECONDS) -> LeaseHolder:
     """Return a worker with a unique name. After `seconds` without a heartbeat, others may take over its jobs."""
-    return Worker(name=f"{socket.gethostname()}:{os.getpid()}:{new_id()}", seconds=seconds)
+    return LeaseHolder(name=f"{socket.gethostname()}:{os.getpid()}:{new_id()}", seconds=seconds)
 
 
 def with_batches_for(context: IngestContext, slots: int) -> IngestContext:
@@ -279,7 +279,7 @@ async def _heartbeat(context: IngestContext) -> None:
     while True:
         await asyncio.sleep(context.worker.seconds / 3)
         try:
-            await queue.renew_leases(context.database, context.worker)
+            await queue.renew_all_leases(context.database, context.worker)
             missed = 0
         except StoreFailed as error:
             missed += 1

@@ -13,7 +13,7 @@ from lightwell.domain.source_items import SourceDirectory, SourceGroup, SourcePe
 from lightwell.records import sources
 from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.directory import DIRECTORY_LOCK
-from lightwell.records.jobs.queue import Worker
+from lightwell.records.jobs.queue import LeaseHolder
 
 _MAX_NAME_LENGTH = 200
 
@@ -87,7 +87,7 @@ ON CONFLICT DO NOTHING
 
 @repeatable
 async def apply(
-    database: Database, source: Source, worker: Worker, directory: SourceDirectory
+    database: Database, source: Source, worker: LeaseHolder, directory: SourceDirectory
 ) -> None:
     """Make the source's groups, their tags and their members those of the directory, in one transaction.
 
@@ -99,7 +99,7 @@ async def apply(
     active = {each.external_id: each for each in directory.people if each.is_active}
     async with database.transaction() as connection:
         await connection.execute(DIRECTORY_LOCK, {"project_id": source.project_id})
-        await sources.require_lease(connection, source.id, worker)
+        await sources.renew_or_raise(connection, source.id, worker)
         if source.adds_people:
             await _add_people(connection, source, list(active.values()))
         people = await _match(connection, source, list(active.values()))

@@ -14,7 +14,7 @@ from lightwell.domain.business_systems import (
 from lightwell.domain.errors import Invalid, LeaseLost, NotFound
 from lightwell.domain.ids import ProjectId, new_id
 from lightwell.records.database import Connection, Database, Row
-from lightwell.records.jobs.queue import Worker
+from lightwell.records.jobs.queue import LeaseHolder
 
 _COLUMNS: LiteralString = """
 source_id, project_id, name, system, options, every_seconds, sweep_seconds, adds_people, next_sync_at, next_sweep_at,
@@ -236,23 +236,23 @@ async def delete(database: Database, source: SourceId) -> None:
     await database.execute(_DELETE, {"source": source})
 
 
-async def acquire(database: Database, source: SourceId, worker: Worker) -> Source | None:
+async def acquire(database: Database, source: SourceId, worker: LeaseHolder) -> Source | None:
     """Take the lease on a source and return it as it is now; None while another process has the lease."""
     rows = await database.rows(_ACQUIRE, _lease(source, worker))
     return _source(rows[0]) if rows else None
 
 
-async def renew(database: Database, source: SourceId, worker: Worker) -> None:
-    """Renew the lease; whoever has lost it learns so from `require_lease`."""
+async def renew(database: Database, source: SourceId, worker: LeaseHolder) -> None:
+    """Renew the lease; whoever has lost it learns so from `renew_or_raise`."""
     await database.execute(_RENEW, _lease(source, worker))
 
 
-async def release(database: Database, source: SourceId, worker: Worker) -> None:
+async def release(database: Database, source: SourceId, worker: LeaseHolder) -> None:
     """Give the lease back, so that others may sync the source."""
     await database.execute(_RELEASE, _lease(source, worker))
 
 
-async def require_lease(connection: Connection, source: SourceId, worker: Worker) -> None:
+async def renew_or_raise(connection: Connection, source: SourceId, worker: LeaseHolder) -> None:
     """Renew the lease within a transaction; raise `LeaseLost` where another process has it or the source is gone."""
     renewed = await connection.execute(_RENEW, _lease(source, worker))
     if not renewed.rowcount:
@@ -260,13 +260,15 @@ async def require_lease(connection: Connection, source: SourceId, worker: Worker
 
 
 async def record_success(
-    database: Database, source: SourceId, worker: Worker, *, was_full: bool
+    database: Database, source: SourceId, worker: LeaseHolder, *, was_full: bool
 ) -> None:
     """Store that a sync has succeeded; after a full one, the next is due after the source's interval."""
     await database.execute(_SUCCEEDED, {**_lease(source, worker), "was_full": was_full})
 
 
-async def record_failure(database: Database, source: SourceId, worker: Worker, error: str) -> None:
+async def record_failure(
+    database: Database, source: SourceId, worker: LeaseHolder, error: str
+) -> None:
     """Store why a sync failed, and when to try again."""
     await database.execute(_FAILED, {**_lease(source, worker), "error": error})
 
@@ -303,7 +305,7 @@ async def forget_cursors(database: Database, source: SourceId) -> None:
     await database.execute(_FORGET_CURSORS, {"source": source})
 
 
-def _lease(source: SourceId, worker: Worker) -> dict[str, object]:
+def _lease(source: SourceId, worker: LeaseHolder) -> dict[str, object]:
     return {"source": source, "worker": worker.name, "seconds": worker.seconds}
 
 

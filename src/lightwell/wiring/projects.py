@@ -13,7 +13,7 @@ from lightwell.ingest.context import ChangeLimits, IngestContext, OpenConnector
 from lightwell.ingest.extract.rule_extractor import RuleExtractor
 from lightwell.ingest.graph_copy import GraphCopy
 from lightwell.ingest.parser import Parser
-from lightwell.ingest.worker import new_worker
+from lightwell.ingest.worker import new_lease_holder
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import CrossEncoder, Embedder, GraphIndex, Reranker, VectorIndex
 from lightwell.records import access_classes, embedding_spaces, projects, sources
@@ -162,7 +162,7 @@ async def rule_ingest_context(
         space=space,
         embedder=embedder,
         extractor=RuleExtractor(),
-        worker=new_worker(lease_seconds),
+        worker=new_lease_holder(lease_seconds),
         parser=parser,
     )
 

@@ -1,8 +1,8 @@
 """The job queue: one job per document, claimed under a lease.
 
-A worker writes for a job only in transactions that begin with `advance`, `renew` or `complete`. These raise
-`LeaseLost` once another worker has taken the job over. So a worker that was paused longer than its lease can do
-no harm.
+A worker writes for a job only in transactions that begin with `advance`, `renew_or_raise` or `complete`. These
+raise `LeaseLost` once another worker has taken the job over. So a worker that was paused longer than its lease can do
+no harm. `renew_all_leases` is the heartbeat.
 """
 
 from collections.abc import Sequence
@@ -43,8 +43,8 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Worker:
-    """A worker and its lease time: after `seconds` without a heartbeat, other workers may take its jobs over."""
+class LeaseHolder:
+    """A worker as the holder of leases: after `seconds` without a heartbeat, other workers may take over what it holds."""
 
     name: str
     seconds: float
@@ -180,7 +180,7 @@ UPDATE source_documents SET status = 'failed', error_code = %(code)s, error_mess
 FROM failed WHERE source_documents.document_id = failed.document_id
 """
 
-_HEARTBEAT = """
+_RENEW_ALL = """
 WITH own AS (
     SELECT id FROM ingestion_jobs
     WHERE leased_by = %(worker)s AND leased_until > now()
@@ -243,7 +243,7 @@ async def enqueue_reextraction(
 async def claim(
     database: Database,
     project_id: ProjectId,
-    worker: Worker,
+    worker: LeaseHolder,
     *,
     limit: int,
     only: Sequence[DocumentId] | None = None,
@@ -258,7 +258,7 @@ async def claim(
 async def advance(
     connection: Connection,
     jobs: Sequence[JobId],
-    worker: Worker,
+    worker: LeaseHolder,
     *,
     state: JobState,
     step: str,
@@ -280,7 +280,9 @@ async def advance(
     await connection.execute(_DOCUMENT_STATE, {"documents": documents, "status": state.value})
 
 
-async def require_leases(connection: Connection, jobs: Sequence[JobId], worker: Worker) -> None:
+async def renew_or_raise(
+    connection: Connection, jobs: Sequence[JobId], worker: LeaseHolder
+) -> None:
     """Renew these jobs' leases, at either end of a transaction; raise `LeaseLost` if another worker has taken one over."""
     parameters = {"jobs": list(jobs), "worker": worker.name, "seconds": worker.seconds}
     renewed = await connection.execute(_RENEW, parameters)
@@ -323,7 +325,7 @@ async def add_processed(connection: Connection, chunks: dict[JobId, int]) -> Non
     )
 
 
-async def complete(connection: Connection, jobs: Sequence[JobId], worker: Worker) -> None:
+async def complete(connection: Connection, jobs: Sequence[JobId], worker: LeaseHolder) -> None:
     """Complete these jobs; raise `LeaseLost` if another worker has taken one of them over."""
     done = await connection.execute(_COMPLETE, {"jobs": list(jobs), "worker": worker.name})
     rows = await done.fetchall()
@@ -333,25 +335,29 @@ async def complete(connection: Connection, jobs: Sequence[JobId], worker: Worker
     await connection.execute(_DOCUMENT_STATE, {"documents": documents, "status": "active"})
 
 
-async def fail(database: Database, job: JobId, worker: Worker, *, code: str, message: str) -> None:
+async def fail(
+    database: Database, job: JobId, worker: LeaseHolder, *, code: str, message: str
+) -> None:
     """Fail a job: delete the document's staged chunks, keep its published ones."""
     await database.execute(
         _FAIL, {"job": job, "worker": worker.name, "code": code, "message": message}
     )
 
 
-async def renew_leases(database: Database, worker: Worker) -> int:
-    """Renew all leases of the worker; return their number."""
-    return await database.execute(_HEARTBEAT, {"worker": worker.name, "seconds": worker.seconds})
+async def renew_all_leases(database: Database, worker: LeaseHolder) -> int:
+    """Renew the leases of all jobs of the worker, as a heartbeat; return their number."""
+    return await database.execute(_RENEW_ALL, {"worker": worker.name, "seconds": worker.seconds})
 
 
-async def release(database: Database, worker: Worker, jobs: Sequence[JobId] | None = None) -> None:
+async def release(
+    database: Database, worker: LeaseHolder, jobs: Sequence[JobId] | None = None
+) -> None:
     """Release these open jobs of the worker, None for all, so that others can claim them; the attempt counts."""
     job_ids = None if jobs is None else list(jobs)
     await database.execute(_RELEASE, {"worker": worker.name, "attempts": 0, "jobs": job_ids})
 
 
-async def release_without_attempt(database: Database, worker: Worker) -> None:
+async def release_without_attempt(database: Database, worker: LeaseHolder) -> None:
     """Release all open jobs of the worker without counting the attempt: something other than the jobs stopped
     it.
 
