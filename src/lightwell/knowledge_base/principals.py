@@ -21,7 +21,7 @@ class Principals:
     async def of_key(self, text: str) -> Principal | None:
         """Return for whom the API key with this token speaks; None for any other text, and for a key that is not valid."""
         token = parse_token(text)
-        return token and await api_keys.authenticate(self.database, self.tenant, token)
+        return token and await api_keys.find_principal(self.database, self.tenant, token)
 
     async def of_token(self, identity: TokenIdentity) -> Principal | None:
         """Return for whom a verified token of the issuer speaks.

@@ -86,7 +86,7 @@ async def insert(  # noqa: PLR0913 - the columns of one row
     return _key((await database.rows(_INSERT, row))[0])
 
 
-async def authenticate(database: Database, tenant: str, token: Token) -> Principal | None:
+async def find_principal(database: Database, tenant: str, token: Token) -> Principal | None:
     """Return for whom the key of the token speaks now, and note its use.
 
     None where the tenant has no such key, where the secret is wrong, where the key has expired or was revoked, and where

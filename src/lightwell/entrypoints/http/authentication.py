@@ -129,8 +129,8 @@ async def caller_of(request: Request, scope: Scope) -> Caller:
     return await caller_with(scope)(await open_for(projects_of(request), acting))
 
 
-async def renew(request: Request, scope: Scope) -> Caller:
-    """Return the caller of a request that takes long as it is now; raise as the dependencies do where it has no access any more.
+async def recheck_caller(request: Request, scope: Scope) -> Caller:
+    """Return the caller of a request that takes long, checked again; raise as the dependencies do where it has no access any more.
 
     It counts against no rate limit.
     """

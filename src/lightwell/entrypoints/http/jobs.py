@@ -13,7 +13,7 @@ from lightwell.domain.api_keys import Scope
 from lightwell.domain.errors import LightwellError, NotFound
 from lightwell.domain.ids import JobId
 from lightwell.domain.jobs import Job
-from lightwell.entrypoints.http.authentication import Caller, Ingesting, projects_of, renew
+from lightwell.entrypoints.http.authentication import Caller, Ingesting, projects_of, recheck_caller
 from lightwell.entrypoints.http.event_streams import EventStream, format_event
 from lightwell.entrypoints.http.problems import Forbidden, Unauthenticated
 from lightwell.entrypoints.http.projects import Projects
@@ -33,7 +33,7 @@ JobName = Annotated[
 ]
 
 _POLL_SECONDS = 0.5
-_RENEW_POLLS = 20
+_POLLS_PER_RECHECK = 20
 
 
 @router.get("")
@@ -77,7 +77,7 @@ async def stream_job(request: Request, job_id: JobName, caller: Ingesting) -> Ev
 
     async def renewed() -> Caller:
         try:
-            return await renew(request, Scope.INGEST)
+            return await recheck_caller(request, Scope.INGEST)
         except (Unauthenticated, Forbidden) as error:
             raise NotFound(f"There is no job {job_id} that you may see") from error
 
@@ -95,7 +95,7 @@ async def follow_job(
     sent: Job | None = None
     for polls in count():
         job = await caller.knowledge_base.jobs.show(caller.reader, job_id)
-        if polls and (job != sent or polls % _RENEW_POLLS == 0):
+        if polls and (job != sent or polls % _POLLS_PER_RECHECK == 0):
             caller = await renewed()
             job = await caller.knowledge_base.jobs.show(caller.reader, job_id)
         if job != sent:

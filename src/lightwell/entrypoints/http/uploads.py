@@ -16,7 +16,7 @@ from lightwell.domain.api_keys import Scope
 from lightwell.domain.documents import Format, NewDocument
 from lightwell.domain.errors import Invalid, LightwellError, Unreadable
 from lightwell.domain.requests import IdempotencyKey, IngestRequest
-from lightwell.entrypoints.http.authentication import Caller, Ingesting, projects_of, renew
+from lightwell.entrypoints.http.authentication import Caller, Ingesting, projects_of, recheck_caller
 from lightwell.entrypoints.http.intake_slots import IntakeSlots
 from lightwell.entrypoints.http.multipart import UploadLimits, read_form
 from lightwell.entrypoints.http.problems import CONTENT_TYPE
@@ -153,7 +153,9 @@ async def upload_documents(  # noqa: PLR0913 - what a request brings along
 ) -> UploadResponse:
     """Take files as new documents, all of them or none, with a job for each."""
     async with read_form(request, limits) as form:
-        caller = await renew(request, Scope.INGEST)  # the form may have taken long to arrive
+        caller = await recheck_caller(
+            request, Scope.INGEST
+        )  # the form may have taken long to arrive
         files = _files_of(form)
         asked = _to_request(form, caller, len(files))
         origins = [upload_origin(file.filename or "") for file in files]
