@@ -13,12 +13,12 @@ from pydantic import BaseModel, ValidationError
 
 from lightwell.answer.quotes import Quote, SupportedSentence, narrow
 from lightwell.answer.verification.active_content import are_quoted
-from lightwell.answer.verification.support import (
+from lightwell.answer.verification.sentence_support import (
     CheckedPassage,
     collect_names,
+    find_supporting_quotes,
+    find_supporting_quotes_elsewhere,
     prepare_passage,
-    supporting_quotes,
-    supporting_quotes_elsewhere,
 )
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.query_analysis import QueryAnalysis, analyze_query
@@ -342,7 +342,7 @@ class ReplyVerifier:
             self._has_refused = self._has_refused or _REFUSED.search(each.text) is not None
             if self._has_refused:
                 break
-            quotes = self._supporting_quotes(each.text, each.numbers)
+            quotes = self._find_supporting_quotes(each.text, each.numbers)
             if quotes:
                 self.kept_count += 1
                 wanted = frozenset(terms(each.text))
@@ -355,14 +355,14 @@ class ReplyVerifier:
                 self._has_declined = self._has_declined or is_refusal
         return supported
 
-    def _supporting_quotes(self, text: str, numbers: Sequence[int]) -> tuple[Quote, ...]:
+    def _find_supporting_quotes(self, text: str, numbers: Sequence[int]) -> tuple[Quote, ...]:
         given = self.whole if is_reported_speech(text) else self.sources
         passages = [given[number - 1] for number in numbers if 0 < number <= len(given)]
         if not passages:
             return ()
-        found = supporting_quotes(text, passages, self.known) or supporting_quotes_elsewhere(
-            text, passages, given, self.known
-        )
+        found = find_supporting_quotes(
+            text, passages, self.known
+        ) or find_supporting_quotes_elsewhere(text, passages, given, self.known)
         return found if are_quoted(text, [each.evidence.chunk.text for each in found]) else ()
 
 

@@ -19,7 +19,7 @@ from lightwell.answer.extractive import is_heading
 from lightwell.answer.prompt import passage_text
 from lightwell.answer.quotes import Quote, make_quote, render_quote, shorten
 from lightwell.answer.reply import verify_reply
-from lightwell.answer.verification import support
+from lightwell.answer.verification import sentence_support
 from lightwell.domain.briefs import MAX_CITATIONS, EntityPassage
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.fences import fence
@@ -129,8 +129,8 @@ def passes_verification(sentence: CandidateSentence) -> bool:
     """Return whether the sentence passes the verification of answers; one that gives a model orders does not."""
     quote = sentence.quote
     return bool(
-        support.supporting_quotes(
-            quote.text, [support.prepare_passage(quote.evidence)], frozenset()
+        sentence_support.find_supporting_quotes(
+            quote.text, [sentence_support.prepare_passage(quote.evidence)], frozenset()
         )
     )
 

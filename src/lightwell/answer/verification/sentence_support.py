@@ -1,4 +1,4 @@
-"""Does what is cited carry what is said? A statement that no quotation carries is dropped.
+"""Does what is cited support a sentence of an answer? A sentence that no quote supports is removed.
 
 What this finds: figures, dates and names that the source lacks or gives to something else, denial turned round, another bound, duty
 or opposite word (`modality.py`), words the source does not have, and injected instructions that were obeyed. What it cannot find: names and roles
@@ -21,13 +21,13 @@ from lightwell.text.injection import is_inside_injection
 from lightwell.text.terms import terms
 
 MIN_SUPPORT = 0.5
-"""The share of a statement's words that one passage must have; what stands around its quote counts half.
+"""The share of a sentence's words that one passage must have; what stands around its quote counts half.
 
-A short statement needs more: of two words one and a half, of one the whole.
+A short sentence needs more: of two words one and a half, of one the whole.
 """
 
 MIN_JOINT_SUPPORT = 0.6
-"""The same where only several passages together carry a statement."""
+"""The same where only several passages together support a sentence."""
 
 _NEAR = 0.5
 _DIGIT = re.compile(r"\d")
@@ -47,8 +47,8 @@ class CheckedPassage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _StatementFacts:
-    """A statement, taken apart: its `content` are its terms without numbers, where it has any.
+class _SentenceFacts:
+    """A sentence of an answer, taken apart: its `content` are its terms without numbers, where it has any.
 
     Each figure and date comes with the terms beside it.
     """
@@ -63,7 +63,7 @@ class _StatementFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _BestQuote:
-    """The quote of a source that says most of a claim."""
+    """The quote of a source that says most of a sentence."""
 
     source: CheckedPassage
     place: int
@@ -110,77 +110,77 @@ def collect_names(query: QueryAnalysis, sources: Sequence[CheckedPassage]) -> fr
     return frozenset[str]().union(*query.names, *found)
 
 
-def supporting_quotes(
-    statement: str, sources: Sequence[CheckedPassage], known: frozenset[str]
+def find_supporting_quotes(
+    text: str, sources: Sequence[CheckedPassage], known: frozenset[str]
 ) -> tuple[Quote, ...]:
-    """Return the quotes that carry a statement, the cited passages in order; () when they do not.
+    """Return the quotes that support a sentence, the cited passages in order; () when they do not.
 
-    Of several passages those stay that carry it by themselves; where none does, all of them may carry it together.
+    Of several passages those stay that support it by themselves; where none does, all of them may support it together.
     """
-    claim = _claim(statement, known)
-    alone = [quote for each in sources for quote in _supporting(claim, [each], MIN_SUPPORT)]
+    sentence = _sentence_facts(text, known)
+    alone = [quote for each in sources for quote in _supporting(sentence, [each], MIN_SUPPORT)]
     if alone or len(sources) < 2:
         return tuple(alone)
-    return tuple(_supporting(claim, sources, MIN_JOINT_SUPPORT))
+    return tuple(_supporting(sentence, sources, MIN_JOINT_SUPPORT))
 
 
-def supporting_quotes_elsewhere(
-    statement: str,
+def find_supporting_quotes_elsewhere(
+    text: str,
     sources: Sequence[CheckedPassage],
     other_sources: Sequence[CheckedPassage],
     known: frozenset[str],
 ) -> tuple[Quote, ...]:
-    """Return the quotes of the one given passage that best carries what the cited ones do not; () when none does.
+    """Return the quotes of the one given passage that best supports what the cited ones do not; () when none does.
 
-    It must carry it by itself, with as many words as several together need, and no cited passage may say otherwise.
+    It must support it by itself, with as many words as several together need, and no cited passage may say otherwise.
     """
-    claim = _claim(statement, known)
-    if any(_contradicts(claim, each) for each in sources):
+    sentence = _sentence_facts(text, known)
+    if any(_contradicts(sentence, each) for each in sources):
         return ()
     others = [each for each in other_sources if each not in sources]
-    found = [_supporting(claim, [each], MIN_JOINT_SUPPORT) for each in others]
-    return tuple(max(found, key=lambda quotes: _shared_terms(claim, quotes), default=()))
+    found = [_supporting(sentence, [each], MIN_JOINT_SUPPORT) for each in others]
+    return tuple(max(found, key=lambda quotes: _shared_terms(sentence, quotes), default=()))
 
 
-def _contradicts(claim: _StatementFacts, source: CheckedPassage) -> bool:
+def _contradicts(sentence: _SentenceFacts, source: CheckedPassage) -> bool:
     """Return whether a passage speaks of the same and has another figure, or denies it."""
-    pick = _best(claim, source)
-    if pick is None or _support(claim, [pick]) < MIN_SUPPORT:
+    pick = _best(sentence, source)
+    if pick is None or _support(sentence, [pick]) < MIN_SUPPORT:
         return False
-    figures = [figure for figure, _ in claim.figures]
+    figures = [figure for figure, _ in sentence.figures]
     others = _facts_of(pick.quote).own.difference(figures)
-    return _is_negated_or_altered(claim, pick.quote) or any(
+    return _is_negated_or_altered(sentence, pick.quote) or any(
         _has_conflicting_fact(others, figure) for figure in figures
     )
 
 
-def _shared_terms(claim: _StatementFacts, quotes: Sequence[Quote]) -> int:
-    return len(claim.content & frozenset[str]().union(*(each.terms for each in quotes)))
+def _shared_terms(sentence: _SentenceFacts, quotes: Sequence[Quote]) -> int:
+    return len(sentence.content & frozenset[str]().union(*(each.terms for each in quotes)))
 
 
-def _claim(statement: str, known: frozenset[str]) -> _StatementFacts:
-    said = frozenset(terms(statement))
-    return _StatementFacts(
-        text=statement,
+def _sentence_facts(text: str, known: frozenset[str]) -> _SentenceFacts:
+    said = frozenset(terms(text))
+    return _SentenceFacts(
+        text=text,
         content=frozenset(term for term in said if not _DIGIT.search(term)) or said,
-        figures=tuple(facts.facts_with_context(statement)),
-        names=facts.find_names(statement, known),
+        figures=tuple(facts.facts_with_context(text)),
+        names=facts.find_names(text, known),
         known=known,
-        clauses=facts.split_into_clauses(statement),
+        clauses=facts.split_into_clauses(text),
     )
 
 
 def _supporting(
-    claim: _StatementFacts, sources: Sequence[CheckedPassage], least: float
+    sentence: _SentenceFacts, sources: Sequence[CheckedPassage], least: float
 ) -> list[Quote]:
-    picks = [pick for each in sources if (pick := _best(claim, each)) is not None]
-    if len(picks) < len(sources) or _support(claim, picks) < _least(claim, least):
+    picks = [pick for each in sources if (pick := _best(sentence, each)) is not None]
+    if len(picks) < len(sources) or _support(sentence, picks) < _least(sentence, least):
         return []
-    if not _names_are_supported(claim, picks) or any(
-        _is_negated_or_altered(claim, each.quote) for each in picks
+    if not _names_are_supported(sentence, picks) or any(
+        _is_negated_or_altered(sentence, each.quote) for each in picks
     ):
         return []
-    further = _quotes_for_missing_facts(claim, picks)
+    further = _quotes_for_missing_facts(sentence, picks)
     if further is None:
         return []
     return list({each.place: each for each in (*(pick.quote for pick in picks), *further)}.values())
@@ -189,33 +189,33 @@ def _supporting(
 # ── words ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _best(claim: _StatementFacts, source: CheckedPassage) -> _BestQuote | None:
-    """Return the quote that has most of the statement's words, and of equals most of its figures."""
+def _best(sentence: _SentenceFacts, source: CheckedPassage) -> _BestQuote | None:
+    """Return the quote that has most of the sentence's words, and of equals most of its figures."""
     shares = [
-        _share(claim.content, quote.terms, _near(source, place))
+        _share(sentence.content, quote.terms, _near(source, place))
         for place, quote in enumerate(source.quotes)
     ]
     most = max(shares, default=0.0)
     if not most:
         return None
     equals = [place for place, share in enumerate(shares) if share == most]
-    held = {place: _shared_share(claim, source.quotes[place]) for place in equals}
+    held = {place: _shared_share(sentence, source.quotes[place]) for place in equals}
     return _BestQuote(source=source, place=max(equals, key=lambda place: (held[place], -place)))
 
 
-def _shared_share(claim: _StatementFacts, quote: Quote) -> int:
+def _shared_share(sentence: _SentenceFacts, quote: Quote) -> int:
     said = _facts_of(quote)
-    return sum(_states(said.figures, figure) for figure, _ in claim.figures)
+    return sum(_states(said.figures, figure) for figure, _ in sentence.figures)
 
 
-def _support(claim: _StatementFacts, best_quotes: Sequence[_BestQuote]) -> float:
+def _support(sentence: _SentenceFacts, best_quotes: Sequence[_BestQuote]) -> float:
     own = frozenset[str]().union(*(each.quote.terms for each in best_quotes))
     near = frozenset[str]().union(*(each.near for each in best_quotes))
-    return _share(claim.content, own, near)
+    return _share(sentence.content, own, near)
 
 
-def _least(claim: _StatementFacts, least: float) -> float:
-    return max(least, MIN_SUPPORT + 0.5 / max(1, len(claim.content)) - 1e-9)
+def _least(sentence: _SentenceFacts, least: float) -> float:
+    return max(least, MIN_SUPPORT + 0.5 / max(1, len(sentence.content)) - 1e-9)
 
 
 def _share(wanted: frozenset[str], own: frozenset[str], near: frozenset[str]) -> float:
@@ -233,13 +233,13 @@ def _near(source: CheckedPassage, place: int) -> frozenset[str]:
 
 
 def _quotes_for_missing_facts(
-    claim: _StatementFacts, best_quotes: Sequence[_BestQuote]
+    sentence: _SentenceFacts, best_quotes: Sequence[_BestQuote]
 ) -> list[Quote] | None:
     """Return the quotes that bring what figures and dates the picked ones lack; None when one is wrong."""
     said = [_facts_of(each.quote) for each in best_quotes]
-    mine = frozenset(figure for figure, _ in claim.figures)
+    mine = frozenset(figure for figure, _ in sentence.figures)
     further: list[Quote] = []
-    for wanted, beside in claim.figures:
+    for wanted, beside in sentence.figures:
         held = any(_states(each.figures, wanted) for each in said)
         if held and any(_is_elsewhere(wanted, beside, each.quote) for each in best_quotes):
             return None
@@ -248,7 +248,7 @@ def _quotes_for_missing_facts(
         if any(_has_conflicting_fact(each.own - mine, wanted) for each in said):
             return None
         bringing = _quote_with_figure(
-            wanted, beside or claim.content, [each.source for each in best_quotes]
+            wanted, beside or sentence.content, [each.source for each in best_quotes]
         )
         if bringing is None:
             return None
@@ -306,7 +306,7 @@ def _has_conflicting_fact(
 # ── names, denial ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _names_are_supported(claim: _StatementFacts, best_quotes: Sequence[_BestQuote]) -> bool:
+def _names_are_supported(sentence: _SentenceFacts, best_quotes: Sequence[_BestQuote]) -> bool:
     """Return whether the sources have every name, and the quotes do not give another in a name's place.
 
     A row of a table speaks of what it names, with its head and its headings, and of nobody else.
@@ -314,7 +314,7 @@ def _names_are_supported(claim: _StatementFacts, best_quotes: Sequence[_BestQuot
     """
     whole = frozenset[str]().union(*(each.source.terms for each in best_quotes))
     is_german = any(each.source.evidence.chunk.language == "de" for each in best_quotes)
-    wanted = [each for each in claim.names if not is_german or each <= claim.known]
+    wanted = [each for each in sentence.names if not is_german or each <= sentence.known]
     if not all(name <= whole for name in wanted):
         return False
     said = frozenset[str]().union(*(_facts_of(each.quote).terms for each in best_quotes))
@@ -322,7 +322,7 @@ def _names_are_supported(claim: _StatementFacts, best_quotes: Sequence[_BestQuot
     runs = [
         run
         for each in best_quotes
-        for run in facts.find_names(_quote_in_context(each.quote), claim.known)
+        for run in facts.find_names(_quote_in_context(each.quote), sentence.known)
     ]
     if any(_is_partly_different(name, run) for name in wanted if not name <= said for run in runs):
         return False
@@ -330,8 +330,8 @@ def _names_are_supported(claim: _StatementFacts, best_quotes: Sequence[_BestQuot
         return True
     if any(each.quote.text.startswith("|") for each in best_quotes):
         return False
-    return not any(_has_other_names(claim, each.quote) for each in best_quotes) and (
-        len(wanted) == 1 or all(_is_free(name, claim, best_quotes) for name in absent)
+    return not any(_has_other_names(sentence, each.quote) for each in best_quotes) and (
+        len(wanted) == 1 or all(_is_free(name, sentence, best_quotes) for name in absent)
     )
 
 
@@ -341,7 +341,7 @@ def _is_partly_different(name: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _is_free(
-    name: frozenset[str], claim: _StatementFacts, best_quotes: Sequence[_BestQuote]
+    name: frozenset[str], sentence: _SentenceFacts, best_quotes: Sequence[_BestQuote]
 ) -> bool:
     """Return whether a name that the quotes lack stands somewhere in the passages without somebody else."""
     naming = [
@@ -350,21 +350,21 @@ def _is_free(
         for quote in each.source.quotes
         if name & _facts_of(quote).terms
     ]
-    return any(not _has_other_names(claim, quote) for quote in naming)
+    return any(not _has_other_names(sentence, quote) for quote in naming)
 
 
-def _has_other_names(claim: _StatementFacts, quote: Quote) -> bool:
-    mine = claim.content.union(*claim.names)
-    return any(not name & mine for name in facts.find_names(quote.text, claim.known))
+def _has_other_names(sentence: _SentenceFacts, quote: Quote) -> bool:
+    mine = sentence.content.union(*sentence.names)
+    return any(not name & mine for name in facts.find_names(quote.text, sentence.known))
 
 
-def _is_negated_or_altered(claim: _StatementFacts, quote: Quote) -> bool:
+def _is_negated_or_altered(sentence: _SentenceFacts, quote: Quote) -> bool:
     """Return whether a quote denies what is claimed, or says it otherwise in a small word that matters."""
     denial = facts.split_into_clauses(quote.text)
-    if facts.differ_in_negation(claim.clauses, denial):
+    if facts.differ_in_negation(sentence.clauses, denial):
         return True
-    denies = any(each.is_negated for each in (*claim.clauses, *denial))
-    return changes_modality(claim.text, f"{quote.context}\n{quote.text}", denies=denies)
+    denies = any(each.is_negated for each in (*sentence.clauses, *denial))
+    return changes_modality(sentence.text, f"{quote.context}\n{quote.text}", denies=denies)
 
 
 def _quote_in_context(quote: Quote) -> str:
