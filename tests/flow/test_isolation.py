@@ -21,7 +21,7 @@ from lightwell.ingest.extract import rule_extractor
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import ExtractionInput, Vectors
 from lightwell.records.jobs import queue
-from lightwell.records.jobs.queue import LeaseHolder
+from lightwell.records.leases import LeaseHolder
 from lightwell.testing.models import HashEmbedder
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import make_retriever

@@ -20,6 +20,7 @@ from lightwell.records.documents import chunks as staging
 from lightwell.records.documents import documents, publishing, registration
 from lightwell.records.graph import mentions, profiles
 from lightwell.records.jobs import queue
+from lightwell.records.leases import LeaseHolder
 from lightwell.records.locks import lock_project
 from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.testing.models import HashEmbedder
@@ -222,7 +223,7 @@ async def waiting_for_a_lock(database: Database) -> None:
         await asyncio.sleep(0.01)
 
 
-async def advance(connection: Connection, ids: Sequence[JobId], worker: queue.LeaseHolder) -> None:
+async def advance(connection: Connection, ids: Sequence[JobId], worker: LeaseHolder) -> None:
     state = JobState.EMBEDDING
     await queue.advance(connection, ids, worker, state=state, step="embed", progress=25)
 

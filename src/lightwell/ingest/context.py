@@ -29,7 +29,7 @@ from lightwell.records.documents import erasure
 from lightwell.records.embedding_spaces import Space, SpaceModel, SpaceStatus
 from lightwell.records.graph import profiles
 from lightwell.records.graph.due_profiles import DueProfiles
-from lightwell.records.jobs.queue import LeaseHolder
+from lightwell.records.leases import LeaseHolder
 from lightwell.records.llm_cache import cache
 from lightwell.source_ports import ItemSource
 

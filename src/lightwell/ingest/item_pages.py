@@ -21,7 +21,7 @@ from lightwell.records.documents.items import KnownDocument
 from lightwell.records.documents.registered import check_url, document_ref
 from lightwell.records.documents.registration import ItemOrigin
 from lightwell.records.jobs import runs
-from lightwell.records.jobs.queue import LeaseHolder
+from lightwell.records.leases import LeaseHolder
 from lightwell.records.locks import lock_project
 
 

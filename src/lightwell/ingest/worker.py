@@ -28,7 +28,8 @@ from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.pipeline import ingest
 from lightwell.logs import logger
 from lightwell.records.jobs import queue
-from lightwell.records.jobs.queue import Claim, LeaseHolder
+from lightwell.records.jobs.queue import Claim
+from lightwell.records.leases import LeaseHolder
 from lightwell.tasks import cancel_and_wait
 from lightwell.tracing import span
 

@@ -14,7 +14,7 @@ from lightwell.domain.business_systems import (
 from lightwell.domain.errors import Invalid, LeaseLost, NotFound
 from lightwell.domain.ids import ProjectId, new_id
 from lightwell.records.database import Connection, Database, Row
-from lightwell.records.jobs.queue import LeaseHolder
+from lightwell.records.leases import LeaseHolder
 
 _COLUMNS: LiteralString = """
 source_id, project_id, name, system, options, every_seconds, sweep_seconds, adds_people, next_sync_at, next_sweep_at,

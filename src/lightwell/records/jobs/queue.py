@@ -17,6 +17,7 @@ from lightwell.domain.errors import LeaseLost
 from lightwell.domain.ids import ClassId, DocumentId, GlobalRef, JobId, ProjectId, new_id
 from lightwell.domain.jobs import JobState
 from lightwell.records.database import Connection, Database, Row, repeatable
+from lightwell.records.leases import LeaseHolder
 from lightwell.records.locks import lock_project
 
 
@@ -40,14 +41,6 @@ class Claim:
     attempts: int
     upload: bytes
     is_item: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaseHolder:
-    """A worker as the holder of leases: after `seconds` without a heartbeat, other workers may take over what it holds."""
-
-    name: str
-    seconds: float
 
 
 MAX_ATTEMPTS = 10
