@@ -16,7 +16,7 @@ from lightwell.domain.documents import DocumentState, Format, NewDocument
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.graph import Extraction, Mention
 from lightwell.ingest import worker
-from lightwell.ingest.context import Outcome, Progress, Step
+from lightwell.ingest.context import DocumentOutcome, Progress, Step
 from lightwell.ingest.extract import rule_extractor
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import ExtractionInput, Vectors
@@ -220,7 +220,7 @@ async def test_a_document_begun_too_often_is_set_aside_at_any_step(project: Proj
     await project.database.execute(
         "UPDATE ingestion_jobs SET attempts = %(most)s", {"most": queue.MAX_ATTEMPTS}
     )
-    told: list[Outcome] = []
+    told: list[DocumentOutcome] = []
     await worker.run_until_done(project.context, told.append)
     assert ["never ended" in outcome.error for outcome in told] == [True]
 
@@ -235,7 +235,7 @@ class Extracting:
         return await self.extracted(chunks)
 
 
-def ignore(outcome: Outcome) -> None:
+def ignore(outcome: DocumentOutcome) -> None:
     del outcome
 
 
@@ -263,7 +263,7 @@ async def test_extraction_that_takes_longer_than_a_lease_ends(
         InMemorySource(documents=(make_document("a.md", "This note is long.", TAGS),))
     )
     context = replace(project.context, worker=LeaseHolder(name="slow", seconds=lease))
-    told: list[Outcome] = []
+    told: list[DocumentOutcome] = []
     await worker.run_until_done(context, told.append)
     assert [outcome.error for outcome in told] == [""]
     assert len(reads) == 1

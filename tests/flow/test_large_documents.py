@@ -13,7 +13,7 @@ from lightwell.domain.documents import DocumentState
 from lightwell.domain.graph import Extraction
 from lightwell.entrypoints.cli.ingest_report import IngestSummary
 from lightwell.ingest import worker
-from lightwell.ingest.context import Outcome
+from lightwell.ingest.context import DocumentOutcome
 from lightwell.ingest.extract import rule_extractor
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.parser_messages import ParserLimits
@@ -133,7 +133,7 @@ async def test_publishing_that_outlasts_a_lease_is_not_repeated(
 
     monkeypatch.setattr(publishing, "publish", outlasting)
     await project.kb.enqueue(shelf(note="The pump is blue."))
-    told: list[Outcome] = []
+    told: list[DocumentOutcome] = []
     await worker.run_until_done(project.context, told.append)
     assert [(outcome.error, outcome.chunks) for outcome in told] == [("", 1)]
     attempts = "SELECT attempts FROM ingestion_jobs"

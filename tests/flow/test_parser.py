@@ -19,7 +19,7 @@ from lightwell.domain.documents import DocumentState, Format
 from lightwell.domain.errors import LimitExceeded, ParserFailed, Unreadable
 from lightwell.ingest import parser as parsing
 from lightwell.ingest import worker
-from lightwell.ingest.context import Outcome
+from lightwell.ingest.context import DocumentOutcome
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.parser_messages import ChunkedDocument, ParserLimits
 from lightwell.settings import Settings
@@ -129,7 +129,7 @@ async def test_a_pdf_that_takes_all_memory_fails_alone(project: Project, parser:
     )
     good = make_document("good.md", "The pump is blue.", TAGS)
     await project.kb.enqueue(InMemorySource(documents=(hostile, good)))
-    told: list[Outcome] = []
+    told: list[DocumentOutcome] = []
     await worker.run_until_done(replace(project.context, parser=parser), told.append)
     errors = {outcome.url.rsplit("/", 1)[1]: outcome.error for outcome in told}
     assert errors["good.md"] == ""
@@ -257,7 +257,7 @@ async def test_without_a_process_nothing_is_tried_and_no_attempt_counts(
             await worker.run_until_done(context, lambda outcome: None)
     rows = await project.database.rows("SELECT status, attempts FROM ingestion_jobs", {})
     assert rows == [("chunking", 0)]
-    told: list[Outcome] = []
+    told: list[DocumentOutcome] = []
     await worker.run_until_done(context, told.append)
     assert [outcome.error for outcome in told] == [""]
 

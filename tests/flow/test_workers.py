@@ -14,7 +14,7 @@ from lightwell.domain.errors import StoreFailed
 from lightwell.domain.exports import ExportConfig, ExportFormat, ExportTable
 from lightwell.domain.graph import Extraction
 from lightwell.ingest import worker
-from lightwell.ingest.context import IngestContext, Outcome
+from lightwell.ingest.context import DocumentOutcome, IngestContext
 from lightwell.ingest.extract.rule_extractor import RuleExtractor
 from lightwell.ports import ExtractionInput
 from lightwell.records.database import Database, connect
@@ -161,7 +161,7 @@ async def test_a_document_that_is_replaced_does_not_count_against_its_neighbours
             return await super().extract(chunks)
 
     context = replace(project.context, extractor=Replacing())
-    outcomes: list[Outcome] = []
+    outcomes: list[DocumentOutcome] = []
     await worker.run_until_done(context, outcomes.append)
     assert len(replaced) == queue.MAX_ATTEMPTS + 2
     assert {outcome.error for outcome in outcomes} == {""}

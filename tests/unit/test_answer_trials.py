@@ -12,9 +12,9 @@ from lightwell.evaluation.answers import (
     AnswerTrial,
     AskTime,
     Exchange,
-    Outcome,
     Reason,
     Stage,
+    TrialOutcome,
     judge,
     stages_holding,
 )
@@ -50,7 +50,7 @@ def exchange(reply: str, sent: str = WHOLE) -> Exchange:
 
 def test_a_right_answer_has_no_reason() -> None:
     done = trial(answer(RIGHT), retrieved(WHOLE))
-    assert (done.outcome, done.reason, done.missing) == (Outcome.RIGHT, None, ())
+    assert (done.outcome, done.reason, done.missing) == (TrialOutcome.RIGHT, None, ())
     assert done.is_well
 
 
@@ -92,7 +92,7 @@ def test_what_no_document_answers_is_to_be_refused() -> None:
     asked = question(())
     assert trial(refusal(), retrieved(WHOLE), asked=asked).is_well
     answered = trial(answer(RIGHT), retrieved(WHOLE), asked=asked)
-    assert (answered.outcome, answered.reason) == (Outcome.WRONG, Reason.NOT_REFUSED)
+    assert (answered.outcome, answered.reason) == (TrialOutcome.WRONG, Reason.NOT_REFUSED)
 
 
 def test_gold_documents_are_all_needed_unless_one_is_enough() -> None:

@@ -8,12 +8,12 @@ from rich.console import Console
 
 from lightwell.entrypoints.cli.console import file_name
 from lightwell.entrypoints.cli.progress import show_progress
-from lightwell.ingest.context import Outcome, Progress, Step
+from lightwell.ingest.context import DocumentOutcome, Progress, Step
 
 LONG = "file:///x/long.txt"
 
 
-def lines(*told: Progress | Outcome) -> list[str]:
+def lines(*told: Progress | DocumentOutcome) -> list[str]:
     console = Console(file=io.StringIO(), force_terminal=False, width=200)
     with show_progress(console) as shown:
         for each in told:
@@ -37,7 +37,7 @@ def test_a_large_document_shows_each_tenth_of_a_step() -> None:
 
 
 def test_a_small_document_shows_its_end_only() -> None:
-    end = Outcome(url=LONG, chunks=12, error="")
+    end = DocumentOutcome(url=LONG, chunks=12, error="")
     assert lines(embedded(6, 12), embedded(12, 12), end) == ["[1/1] /x/long.txt: 12 passages"]
 
 

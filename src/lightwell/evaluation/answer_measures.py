@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lightwell.evaluation.answers import AnswerTrial, Outcome, Reason, Stage
+from lightwell.evaluation.answers import AnswerTrial, Reason, Stage, TrialOutcome
 from lightwell.evaluation.measures import auroc, mean
 
 
@@ -75,7 +75,7 @@ def _badness(trial: AnswerTrial) -> tuple[bool, int, float]:
 
 
 def _is_right(trial: AnswerTrial) -> bool:
-    return trial.outcome is Outcome.RIGHT
+    return trial.outcome is TrialOutcome.RIGHT
 
 
 def _share(trials: Sequence[AnswerTrial], holds: Callable[[AnswerTrial], bool]) -> float | None:

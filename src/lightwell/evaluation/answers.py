@@ -32,7 +32,7 @@ class Stage(StrEnum):
 _WINDOWS = {Stage.WINDOW_600: 600, Stage.WINDOW_1200: 1200}
 
 
-class Outcome(StrEnum):
+class TrialOutcome(StrEnum):
     RIGHT = "right"
     WRONG = "wrong"
     REFUSED = "refused"
@@ -77,7 +77,7 @@ class AnswerTrial:
     """
 
     question: CollectionQuestion
-    outcome: Outcome
+    outcome: TrialOutcome
     reason: Reason | None
     text: str
     shown: str
@@ -91,7 +91,7 @@ class AnswerTrial:
 
     @property
     def is_refused(self) -> bool:
-        return self.outcome is Outcome.REFUSED
+        return self.outcome is TrialOutcome.REFUSED
 
     @property
     def is_well(self) -> bool:
@@ -183,28 +183,28 @@ def _window(entry: Evidence, size: int) -> str:
     return text[start : start + size]
 
 
-def _outcome(question: CollectionQuestion, answer: Answer) -> Outcome:
+def _outcome(question: CollectionQuestion, answer: Answer) -> TrialOutcome:
     if not answer.citations:
-        return Outcome.REFUSED
-    return Outcome.RIGHT if is_right(question.groups, answer) else Outcome.WRONG
+        return TrialOutcome.REFUSED
+    return TrialOutcome.RIGHT if is_right(question.groups, answer) else TrialOutcome.WRONG
 
 
 def _reason(
     question: CollectionQuestion,
     answer: Answer,
-    outcome: Outcome,
+    outcome: TrialOutcome,
     held: frozenset[Stage],
     exchanges: Sequence[Exchange],
 ) -> Reason | None:
     if not question.is_answerable:
-        return None if outcome is Outcome.REFUSED else Reason.NOT_REFUSED
-    if outcome is Outcome.RIGHT:
+        return None if outcome is TrialOutcome.REFUSED else Reason.NOT_REFUSED
+    if outcome is TrialOutcome.RIGHT:
         return None
     if Stage.ALL_PASSAGES not in held:
         return Reason.NOT_RETRIEVED
     if exchanges:
         return _reason_of_model(question, answer, exchanges)
-    if outcome is Outcome.REFUSED:
+    if outcome is TrialOutcome.REFUSED:
         is_below = answer.relevance < SUFFICIENT_RELEVANCE
         return Reason.BELOW_THRESHOLD if is_below else Reason.WRONG_SENTENCE
     return Reason.INCOMPLETE if _is_partial(question, answer) else Reason.WRONG_SENTENCE

@@ -111,7 +111,7 @@ def _no_connector(source: Source) -> AbstractAsyncContextManager[ItemSource]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class DocumentOutcome:
     """The result of one document's job; `error` is "" on success. `omitted` counts chunks that were left out."""
 
     url: str

@@ -22,7 +22,14 @@ from lightwell.domain.jobs import JobState
 from lightwell.ingest.chunk_embedding import embed_chunks, embed_for_next_space
 from lightwell.ingest.chunking import chunk_hash, text_to_embed
 from lightwell.ingest.concurrency import gather_or_cancel
-from lightwell.ingest.context import IngestContext, Outcome, Progress, Step, refresh, sync_index
+from lightwell.ingest.context import (
+    DocumentOutcome,
+    IngestContext,
+    Progress,
+    Step,
+    refresh,
+    sync_index,
+)
 from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.parser_messages import ChunkedDocument
 from lightwell.ingest.progress_counter import ProgressCounter
@@ -67,7 +74,7 @@ def extraction_input(title: str, chunk: StagedChunk) -> ExtractionInput:
 
 
 async def ingest(
-    context: IngestContext, batch: Sequence[Claim], on_outcome: Callable[[Outcome], None]
+    context: IngestContext, batch: Sequence[Claim], on_outcome: Callable[[DocumentOutcome], None]
 ) -> None:
     """Ingest the documents of these jobs completely, from the step where each one stands.
 
@@ -114,7 +121,7 @@ def _take_group(waiting: deque[_ChunkedDocument]) -> list[_ChunkedDocument]:
 
 
 async def _load_documents(
-    context: IngestContext, batch: Sequence[Claim], on_outcome: Callable[[Outcome], None]
+    context: IngestContext, batch: Sequence[Claim], on_outcome: Callable[[DocumentOutcome], None]
 ) -> list[_ChunkedDocument]:
     """Parse and chunk new documents and load the chunks of others; documents that cannot be parsed are left out."""
     documents = await _chunk_documents(
@@ -157,7 +164,7 @@ async def _embed(context: IngestContext, group: Sequence[_ChunkedDocument]) -> N
 
 
 async def _chunk_documents(
-    context: IngestContext, batch: Sequence[Claim], on_outcome: Callable[[Outcome], None]
+    context: IngestContext, batch: Sequence[Claim], on_outcome: Callable[[DocumentOutcome], None]
 ) -> list[_ChunkedDocument]:
     """Parse and chunk, as many at once as the parser has processes; return the documents that succeeded."""
     parsing = asyncio.Semaphore(context.parser.processes)
@@ -201,7 +208,7 @@ async def _chunk_documents(
 
 
 async def _parse_or_fail(
-    context: IngestContext, claim: Claim, on_outcome: Callable[[Outcome], None]
+    context: IngestContext, claim: Claim, on_outcome: Callable[[DocumentOutcome], None]
 ) -> _ChunkedDocument | None:
     """Parse and chunk one document. If it fails by itself, mark its job as failed, report it and return None."""
     try:
@@ -217,7 +224,7 @@ async def _parse_or_fail(
             code=failure.code,
             message=failure.message,
         )
-        on_outcome(Outcome(url=claim.url, chunks=0, error=failure.message))
+        on_outcome(DocumentOutcome(url=claim.url, chunks=0, error=failure.message))
         return None
 
 
@@ -292,7 +299,9 @@ async def _index(context: IngestContext, group: Sequence[_ChunkedDocument]) -> N
 
 
 async def _finish(
-    context: IngestContext, group: Sequence[_ChunkedDocument], on_outcome: Callable[[Outcome], None]
+    context: IngestContext,
+    group: Sequence[_ChunkedDocument],
+    on_outcome: Callable[[DocumentOutcome], None],
 ) -> None:
     async with context.database.transaction() as connection:
         await queue.complete(
@@ -303,7 +312,7 @@ async def _finish(
         )
     for document in group:
         on_outcome(
-            Outcome(
+            DocumentOutcome(
                 url=document.claim.url,
                 chunks=len(document.chunks),
                 error="",

@@ -22,7 +22,7 @@ from lightwell.domain.errors import (
     Unreadable,
 )
 from lightwell.domain.ids import new_id
-from lightwell.ingest.context import IngestContext, Outcome, finish_derived, follow_space
+from lightwell.ingest.context import DocumentOutcome, IngestContext, finish_derived, follow_space
 from lightwell.ingest.embedding_change import work_on_change
 from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.pipeline import ingest
@@ -63,7 +63,9 @@ def with_batches_for(context: IngestContext, slots: int) -> IngestContext:
     )
 
 
-async def run_until_done(context: IngestContext, on_outcome: Callable[[Outcome], None]) -> None:
+async def run_until_done(
+    context: IngestContext, on_outcome: Callable[[DocumentOutcome], None]
+) -> None:
     """Work until the project, or its part in `context.only`, has no open job. This waits for jobs of other workers, too.
 
     Raises `ModelFailed` if a model fails; the jobs stay open for the next worker or command.
@@ -78,7 +80,7 @@ async def run_until_done(context: IngestContext, on_outcome: Callable[[Outcome],
 
 async def run_worker(
     context: IngestContext,
-    on_outcome: Callable[[Outcome], None],
+    on_outcome: Callable[[DocumentOutcome], None],
     stop: asyncio.Event,
 ) -> None:
     """Work until `stop` is set. While a model or the database fails, wait twice as long each time, at most a minute.
@@ -110,7 +112,7 @@ async def run_worker(
 
 
 async def run_until_idle(
-    context: IngestContext, on_outcome: Callable[[Outcome], None], stop: asyncio.Event
+    context: IngestContext, on_outcome: Callable[[DocumentOutcome], None], stop: asyncio.Event
 ) -> None:
     """Work until no job can be claimed or `stop` is set, and finish derived data; raise `ModelFailed`, `StoreFailed`, `ParserFailed`."""
     is_changing = True
@@ -123,7 +125,7 @@ async def run_until_idle(
 
 async def _run_batches(
     context: IngestContext,
-    on_outcome: Callable[[Outcome], None],
+    on_outcome: Callable[[DocumentOutcome], None],
     stop: asyncio.Event,
 ) -> bool:
     """Ingest batches concurrently until no job can be claimed or `stop` is set; return whether there was any.
@@ -184,7 +186,7 @@ async def _claim(context: IngestContext) -> tuple[IngestContext, list[Claim]] | 
 
 
 async def _ingest_batch(
-    context: IngestContext, batch: list[Claim], on_outcome: Callable[[Outcome], None]
+    context: IngestContext, batch: list[Claim], on_outcome: Callable[[DocumentOutcome], None]
 ) -> None:
     """Ingest the batch. The attempt counts for a failure of the documents or of the database, and for no other."""
     try:
@@ -203,7 +205,7 @@ async def _ingest_batch(
 
 
 async def _ingest_part(
-    context: IngestContext, part: Sequence[Claim], on_outcome: Callable[[Outcome], None]
+    context: IngestContext, part: Sequence[Claim], on_outcome: Callable[[DocumentOutcome], None]
 ) -> None:
     """Ingest the part. If one of several documents makes it fail, release all; each is tried alone next time.
 
@@ -228,7 +230,7 @@ async def _ingest_part(
             code=failure.code,
             message=failure.message,
         )
-        on_outcome(Outcome(url=first.url, chunks=0, error=failure.message))
+        on_outcome(DocumentOutcome(url=first.url, chunks=0, error=failure.message))
 
 
 async def _release_without_attempt(context: IngestContext) -> None:

@@ -27,8 +27,8 @@ from lightwell.domain.questions import Channel, Mode, QueryRequest, make_questio
 from lightwell.domain.requests import EmbeddedChunk, IngestResponse
 from lightwell.domain.status import Status
 from lightwell.ingest.context import (
+    DocumentOutcome,
     IngestContext,
-    Outcome,
     Progress,
     apply_pending_changes,
     finish_derived_for,
@@ -137,7 +137,7 @@ class KnowledgeBase:
         system: str = "file",
         *,
         on_start: Callable[[SyncResult, int], None] | None = None,
-        on_outcome: Callable[[Outcome], None] | None = None,
+        on_outcome: Callable[[DocumentOutcome], None] | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> Ingestion:
         """Sync a source and finish all open jobs of the project.
@@ -168,8 +168,8 @@ class KnowledgeBase:
         self,
         only: Sequence[DocumentId] | None = None,
         *,
-        on_outcome: Callable[[Outcome], None] | None = None,
-    ) -> tuple[Outcome, ...]:
+        on_outcome: Callable[[DocumentOutcome], None] | None = None,
+    ) -> tuple[DocumentOutcome, ...]:
         """Finish the jobs of these documents, None for all open jobs."""
         return await self._writer.finish_jobs(only, on_outcome or _ignore)
 
@@ -191,8 +191,8 @@ class KnowledgeBase:
         names: Sequence[str] | None,
         *,
         on_start: Callable[[int], None] | None = None,
-        on_outcome: Callable[[Outcome], None] | None = None,
-    ) -> tuple[Outcome, ...]:
+        on_outcome: Callable[[DocumentOutcome], None] | None = None,
+    ) -> tuple[DocumentOutcome, ...]:
         """Extract entities and relations again from the chunks of these of the reader's documents, None for all.
 
         Cached replies of a model are not asked for again, and nothing is embedded. Until a document is finished, its old
@@ -200,13 +200,15 @@ class KnowledgeBase:
         """
         return await self._writer.reread(reader, names, on_start or _ignore, on_outcome or _ignore)
 
-    async def work(self, stop: asyncio.Event, on_outcome: Callable[[Outcome], None]) -> None:
+    async def work(
+        self, stop: asyncio.Event, on_outcome: Callable[[DocumentOutcome], None]
+    ) -> None:
         """Run as a worker until `stop` is set, and sync sources when they are due."""
         async with run_in_background(SourceSchedule(list_due=self.sources.list_due), stop):
             await self._writer.work(stop, on_outcome)
 
     async def work_until_idle(
-        self, stop: asyncio.Event, on_outcome: Callable[[Outcome], None]
+        self, stop: asyncio.Event, on_outcome: Callable[[DocumentOutcome], None]
     ) -> None:
         """Run as a worker until no job can be claimed or `stop` is set; raise `ModelFailed`, `ParserFailed`, `StoreFailed`."""
         await self._writer.work_until_idle(stop, on_outcome)

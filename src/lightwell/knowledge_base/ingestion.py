@@ -15,8 +15,8 @@ from lightwell.domain.usage import NO_USAGE, OperationType, TokenSummary
 from lightwell.ingest import deletion, supplied_chunks, sync, worker
 from lightwell.ingest import estimate as estimating
 from lightwell.ingest.context import (
+    DocumentOutcome,
     IngestContext,
-    Outcome,
     Progress,
     apply_pending_changes,
     finish_derived_for,
@@ -36,7 +36,7 @@ class Ingestion:
     """The result of one ingestion: the changes of the source, the end of each document's job, and the cost of calls to endpoints."""
 
     found: SyncResult
-    done: tuple[Outcome, ...]
+    done: tuple[DocumentOutcome, ...]
     usage: TokenSummary = NO_USAGE
 
     @property
@@ -79,7 +79,7 @@ class DocumentWriter:
         connector: Connector,
         system: str,
         on_start: Callable[[SyncResult, int], None],
-        on_outcome: Callable[[Outcome], None],
+        on_outcome: Callable[[DocumentOutcome], None],
         progress: Callable[[Progress], None],
     ) -> Ingestion:
         with record_usage(OperationType.INGESTION) as log:
@@ -89,7 +89,7 @@ class DocumentWriter:
             open_urls = await queue.list_open_urls(database, self.context.project_id)
             on_start(found, len(own.keys() & open_urls))
 
-            def tell_own(outcome: Outcome) -> None:
+            def tell_own(outcome: DocumentOutcome) -> None:
                 if outcome.url in own:
                     on_outcome(outcome)
 
@@ -126,8 +126,8 @@ class DocumentWriter:
         return await supplied_chunks.enqueue_document(self.context, document, chunks)
 
     async def finish_jobs(
-        self, only: Sequence[DocumentId] | None, on_outcome: Callable[[Outcome], None]
-    ) -> tuple[Outcome, ...]:
+        self, only: Sequence[DocumentId] | None, on_outcome: Callable[[DocumentOutcome], None]
+    ) -> tuple[DocumentOutcome, ...]:
         context = self.context if only is None else replace(self.context, only=tuple(only))
         return await _drain(context, on_outcome)
 
@@ -149,20 +149,22 @@ class DocumentWriter:
         reader: Reader,
         names: Sequence[str] | None,
         on_start: Callable[[int], None],
-        on_outcome: Callable[[Outcome], None],
-    ) -> tuple[Outcome, ...]:
+        on_outcome: Callable[[DocumentOutcome], None],
+    ) -> tuple[DocumentOutcome, ...]:
         again = await self._resolve_documents(reader, names)
         await queue.enqueue_reextraction(self.context.database, reader, again, step=REEXTRACT)
         own = replace(self.context, only=tuple(again))
         on_start(await queue.count_open(self.context.database, self.context.project_id, again))
         return await _drain(own, on_outcome)
 
-    async def work(self, stop: asyncio.Event, on_outcome: Callable[[Outcome], None]) -> None:
+    async def work(
+        self, stop: asyncio.Event, on_outcome: Callable[[DocumentOutcome], None]
+    ) -> None:
         await self._keep_sources()
         await worker.run_worker(self.context, on_outcome, stop)
 
     async def work_until_idle(
-        self, stop: asyncio.Event, on_outcome: Callable[[Outcome], None]
+        self, stop: asyncio.Event, on_outcome: Callable[[DocumentOutcome], None]
     ) -> None:
         await self._keep_sources()
         await worker.run_until_idle(self.context, on_outcome, stop)
@@ -198,11 +200,11 @@ class DocumentWriter:
 
 
 async def _drain(
-    context: IngestContext, on_outcome: Callable[[Outcome], None]
-) -> tuple[Outcome, ...]:
-    done: list[Outcome] = []
+    context: IngestContext, on_outcome: Callable[[DocumentOutcome], None]
+) -> tuple[DocumentOutcome, ...]:
+    done: list[DocumentOutcome] = []
 
-    def remember(outcome: Outcome) -> None:
+    def remember(outcome: DocumentOutcome) -> None:
         done.append(outcome)
         on_outcome(outcome)
 

@@ -33,7 +33,7 @@ from lightwell.entrypoints.cli.store import (
 
 if TYPE_CHECKING:
     from lightwell.entrypoints.schemas.documents import IngestResponseSchema
-    from lightwell.ingest.context import Outcome
+    from lightwell.ingest.context import DocumentOutcome
 
 
 Title = Annotated[str, typer.Option("--title", help="The title; overrides the document's own.")]
@@ -253,7 +253,7 @@ def _read_chunks(path: Path) -> list[EmbeddedChunk]:
     ]
 
 
-def _job_report(answer: IngestResponse, outcomes: "Sequence[Outcome]") -> Report:
+def _job_report(answer: IngestResponse, outcomes: "Sequence[DocumentOutcome]") -> Report:
     failed = [each for each in outcomes if each.error]
     chunks = count_of(sum(each.chunks for each in outcomes), "passage")
     lines = [f"{chunks} ingested; job {answer.job_id}."]

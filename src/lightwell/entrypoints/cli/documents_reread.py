@@ -20,7 +20,7 @@ from lightwell.entrypoints.cli.registration import Work, command
 from lightwell.entrypoints.cli.store import open_as, settings
 
 if TYPE_CHECKING:
-    from lightwell.ingest.context import Outcome
+    from lightwell.ingest.context import DocumentOutcome
 
 
 @command(
@@ -99,7 +99,7 @@ def _document_urls(names: Sequence[str] | None) -> list[str] | None:
     return None if names is None else [document_name(name) for name in names]
 
 
-def _report(outcomes: "Sequence[Outcome]", usage: Costs) -> Report:
+def _report(outcomes: "Sequence[DocumentOutcome]", usage: Costs) -> Report:
     failed = [outcome for outcome in outcomes if outcome.error]
     read, chunks = len(outcomes) - len(failed), sum(outcome.chunks for outcome in outcomes)
     lines: list[RenderableType] = [

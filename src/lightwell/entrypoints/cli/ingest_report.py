@@ -19,7 +19,7 @@ from lightwell.entrypoints.cli.console import clean, count_of, unwrapped_line
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.guarded_source import GuardedSource
-from lightwell.ingest.context import Outcome
+from lightwell.ingest.context import DocumentOutcome
 from lightwell.ingest.sync import DocumentChange, DocumentProblem, SyncResult
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ class IngestSummary:
     """What one `ingest` did over all its paths; `done` is None if workers do the work."""
 
     found: Sequence[SyncResult]
-    done: Sequence[Outcome] | None
+    done: Sequence[DocumentOutcome] | None
     sources: Sequence[GuardedSource]
     usage: costs.Costs = costs.NOTHING
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from lightwell.entrypoints.cli.console import clean, count_of, errors_console, file_name
 
 if TYPE_CHECKING:
-    from lightwell.ingest.context import Outcome
+    from lightwell.ingest.context import DocumentOutcome
     from lightwell.ingest.context import Progress as Moved
     from lightwell.ingest.sync import SyncResult
     from lightwell.models.meter import Meter
@@ -55,7 +55,7 @@ class IngestProgress:
             self.console.print(Text(line))
             self.shown = tenth
 
-    def advance(self, outcome: "Outcome") -> None:
+    def advance(self, outcome: "DocumentOutcome") -> None:
         """Show that one document is done."""
         self.done += 1
         self.total = max(self.total, self.done)

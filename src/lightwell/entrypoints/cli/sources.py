@@ -30,7 +30,7 @@ from lightwell.entrypoints.cli.store import (
 )
 
 if TYPE_CHECKING:
-    from lightwell.ingest.context import Outcome
+    from lightwell.ingest.context import DocumentOutcome
     from lightwell.ingest.item_sync import SyncProgress
     from lightwell.knowledge_base import KnowledgeBase
     from lightwell.knowledge_base.sources import SourceDetails
@@ -320,7 +320,7 @@ def _print_progress(progress: "SyncProgress") -> None:
     errors_console().print(Text(clean(line)))
 
 
-def _print_outcome(outcome: "Outcome") -> None:
+def _print_outcome(outcome: "DocumentOutcome") -> None:
     end = f"failed: {outcome.error}" if outcome.error else count_of(outcome.chunks, "passage")
     errors_console().print(Text(clean(f"{outcome.url}: {end}")))
 

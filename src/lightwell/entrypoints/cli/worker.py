@@ -13,7 +13,7 @@ from lightwell.entrypoints.cli.registration import command, single_command
 from lightwell.entrypoints.cli.store import open_store_project, settings
 
 if TYPE_CHECKING:
-    from lightwell.ingest.context import Outcome
+    from lightwell.ingest.context import DocumentOutcome
 
 
 worker = single_command()
@@ -26,10 +26,10 @@ async def process_jobs() -> Report:
     Any number of workers may run, on any machine that reaches the database. On the first
     signal the worker finishes its current documents; on the second it stops at once. Nothing is lost either way.
     """
-    done: list[Outcome] = []
+    done: list[DocumentOutcome] = []
     console = errors_console()
 
-    def print_outcome(outcome: "Outcome") -> None:
+    def print_outcome(outcome: "DocumentOutcome") -> None:
         done.append(outcome)
         end = f"failed: {outcome.error}" if outcome.error else count_of(outcome.chunks, "passage")
         console.print(Text(clean(f"{outcome.url}: {end}")))

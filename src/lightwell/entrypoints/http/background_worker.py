@@ -13,7 +13,7 @@ from lightwell.domain.business_systems import Source
 from lightwell.domain.errors import LightwellError, StoreFailed
 from lightwell.domain.ids import ProjectId
 from lightwell.entrypoints.http.projects import Projects
-from lightwell.ingest.context import Outcome
+from lightwell.ingest.context import DocumentOutcome
 from lightwell.knowledge_base.source_schedule import SourceSchedule, run_in_background
 from lightwell.knowledge_base.sources import Sources
 from lightwell.logs import logger
@@ -115,7 +115,7 @@ class BackgroundWorker:
             return
 
 
-def _log_outcome(outcome: Outcome) -> None:
+def _log_outcome(outcome: DocumentOutcome) -> None:
     if outcome.error:
         _log.info("a document could not be ingested", error=outcome.error)
 
