@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from lightwell.domain.graph import ManualEdit
-from lightwell.ingest.context import finish_derived
+from lightwell.ingest.derived_data import finish_derived
 from lightwell.records.database import Database
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from lightwell.testing.sources import InMemorySource, make_document

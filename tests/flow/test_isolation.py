@@ -16,8 +16,8 @@ from lightwell.domain.documents import DocumentState, Format, NewDocument
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.graph import Extraction, Mention
 from lightwell.ingest import worker
-from lightwell.ingest.context import DocumentOutcome, Progress, Step
 from lightwell.ingest.extract import rule_extractor
+from lightwell.ingest.progress import DocumentOutcome, Progress, Step
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import ExtractionInput, Vectors
 from lightwell.records.jobs import queue

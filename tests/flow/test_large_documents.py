@@ -13,10 +13,10 @@ from lightwell.domain.documents import DocumentState
 from lightwell.domain.graph import Extraction
 from lightwell.entrypoints.cli.ingest_report import IngestSummary
 from lightwell.ingest import worker
-from lightwell.ingest.context import DocumentOutcome
 from lightwell.ingest.extract import rule_extractor
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.parser_messages import ParserLimits
+from lightwell.ingest.progress import DocumentOutcome
 from lightwell.knowledge_base.ingestion import DocumentWriter
 from lightwell.ports import ExtractionInput
 from lightwell.records.database import Connection, Database

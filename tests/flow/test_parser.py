@@ -19,9 +19,9 @@ from lightwell.domain.documents import DocumentState, Format
 from lightwell.domain.errors import LimitExceeded, ParserFailed, Unreadable
 from lightwell.ingest import parser as parsing
 from lightwell.ingest import worker
-from lightwell.ingest.context import DocumentOutcome
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.parser_messages import ChunkedDocument, ParserLimits
+from lightwell.ingest.progress import DocumentOutcome
 from lightwell.settings import Settings
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import open_resources, resources

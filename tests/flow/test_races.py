@@ -13,7 +13,7 @@ from lightwell.domain.jobs import JobState
 from lightwell.ingest import deletion
 from lightwell.ingest import sync as following
 from lightwell.ingest import worker as work
-from lightwell.ingest.context import sync_index
+from lightwell.ingest.derived_data import sync_index
 from lightwell.ports import Change, ChangedDocument, RemovedDocument, UnchangedDocument, Vectors
 from lightwell.records.database import Connection, Database, connect, repeatable
 from lightwell.records.documents import chunks as staging

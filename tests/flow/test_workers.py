@@ -14,8 +14,9 @@ from lightwell.domain.errors import StoreFailed
 from lightwell.domain.exports import ExportConfig, ExportFormat, ExportTable
 from lightwell.domain.graph import Extraction
 from lightwell.ingest import worker
-from lightwell.ingest.context import DocumentOutcome, IngestContext
+from lightwell.ingest.context import IngestContext
 from lightwell.ingest.extract.rule_extractor import RuleExtractor
+from lightwell.ingest.progress import DocumentOutcome
 from lightwell.ports import ExtractionInput
 from lightwell.records.database import Database, connect
 from lightwell.records.jobs import queue

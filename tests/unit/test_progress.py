@@ -8,7 +8,7 @@ from rich.console import Console
 
 from lightwell.entrypoints.cli.console import file_name
 from lightwell.entrypoints.cli.progress import show_progress
-from lightwell.ingest.context import DocumentOutcome, Progress, Step
+from lightwell.ingest.progress import DocumentOutcome, Progress, Step
 
 LONG = "file:///x/long.txt"
 

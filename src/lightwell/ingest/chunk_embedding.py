@@ -7,7 +7,8 @@ from lightwell.domain.errors import ModelFailed
 from lightwell.domain.ids import DocumentId
 from lightwell.domain.jobs import JobState
 from lightwell.ingest.chunking import text_to_embed
-from lightwell.ingest.context import IngestContext, Step
+from lightwell.ingest.context import IngestContext
+from lightwell.ingest.progress import Step
 from lightwell.ingest.progress_counter import ProgressCounter
 from lightwell.logs import logger
 from lightwell.records import embedding_spaces

@@ -7,7 +7,8 @@ from lightwell.domain.access import Reader
 from lightwell.domain.deletions import Deletion
 from lightwell.domain.errors import LightwellError
 from lightwell.domain.ids import DocumentId, ProjectId
-from lightwell.ingest.context import IngestContext, apply_pending_changes, follow_space
+from lightwell.ingest.context import IngestContext, follow_space
+from lightwell.ingest.derived_data import apply_pending_changes
 from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.documents import deletion_effects, documents, erasure
 from lightwell.records.documents.deletion_effects import AffectedGraph

@@ -14,7 +14,8 @@ from time import monotonic
 from lightwell.domain.errors import BudgetSpent, Invalid, ModelFailed
 from lightwell.domain.ids import ChunkId, SpaceId
 from lightwell.ingest.chunking import text_to_embed
-from lightwell.ingest.context import IngestContext, gap_filler
+from lightwell.ingest.context import IngestContext
+from lightwell.ingest.derived_data import gap_filler
 from lightwell.ingest.profile_embedding import MAX_CHARACTERS
 from lightwell.logs import logger
 from lightwell.records import embedding_spaces, space_changes

@@ -22,16 +22,11 @@ from lightwell.domain.jobs import JobState
 from lightwell.ingest.chunk_embedding import embed_chunks, embed_for_next_space
 from lightwell.ingest.chunking import chunk_hash, text_to_embed
 from lightwell.ingest.concurrency import gather_or_cancel
-from lightwell.ingest.context import (
-    DocumentOutcome,
-    IngestContext,
-    Progress,
-    Step,
-    refresh,
-    sync_index,
-)
+from lightwell.ingest.context import IngestContext
+from lightwell.ingest.derived_data import refresh, sync_index
 from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.parser_messages import ChunkedDocument
+from lightwell.ingest.progress import DocumentOutcome, Progress, Step
 from lightwell.ingest.progress_counter import ProgressCounter
 from lightwell.ingest.titles import title_from_url
 from lightwell.ports import ExtractionInput

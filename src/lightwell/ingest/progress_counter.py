@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from lightwell.domain.ids import DocumentId
-from lightwell.ingest.context import IngestContext, Progress, Step
+from lightwell.ingest.context import IngestContext
+from lightwell.ingest.progress import Progress, Step
 from lightwell.records.documents.chunks import StagedChunk
 from lightwell.records.jobs.queue import Claim
 

@@ -22,10 +22,12 @@ from lightwell.domain.errors import (
     Unreadable,
 )
 from lightwell.domain.ids import new_id
-from lightwell.ingest.context import DocumentOutcome, IngestContext, finish_derived, follow_space
+from lightwell.ingest.context import IngestContext, follow_space
+from lightwell.ingest.derived_data import finish_derived
 from lightwell.ingest.embedding_change import work_on_change
 from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.pipeline import ingest
+from lightwell.ingest.progress import DocumentOutcome
 from lightwell.logs import logger
 from lightwell.records.jobs import queue
 from lightwell.records.jobs.queue import Claim

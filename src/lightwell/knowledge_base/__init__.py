@@ -26,15 +26,10 @@ from lightwell.domain.keywords import Keywords
 from lightwell.domain.questions import Channel, Mode, QueryRequest, make_question
 from lightwell.domain.requests import EmbeddedChunk, IngestResponse
 from lightwell.domain.status import Status
-from lightwell.ingest.context import (
-    DocumentOutcome,
-    IngestContext,
-    Progress,
-    apply_pending_changes,
-    finish_derived_for,
-    follow_space,
-)
+from lightwell.ingest.context import IngestContext, follow_space
+from lightwell.ingest.derived_data import apply_pending_changes, finish_derived_for
 from lightwell.ingest.estimate import Estimate
+from lightwell.ingest.progress import DocumentOutcome, Progress
 from lightwell.ingest.summaries import Summarizer
 from lightwell.ingest.sync import SyncResult
 from lightwell.knowledge_base.analytics import Analytics

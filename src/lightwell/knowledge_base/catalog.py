@@ -9,7 +9,8 @@ from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.requests import IdempotencyKey, IngestResponse
 from lightwell.ingest import submission
-from lightwell.ingest.context import IngestContext, apply_pending_changes, finish_derived_for
+from lightwell.ingest.context import IngestContext
+from lightwell.ingest.derived_data import apply_pending_changes, finish_derived_for
 from lightwell.ingest.submission import Submission
 from lightwell.records import search
 from lightwell.records.documents import documents, published_chunks

@@ -14,15 +14,11 @@ from lightwell.domain.requests import EmbeddedChunk, IngestResponse
 from lightwell.domain.usage import NO_USAGE, OperationType, TokenSummary
 from lightwell.ingest import deletion, supplied_chunks, sync, worker
 from lightwell.ingest import estimate as estimating
-from lightwell.ingest.context import (
-    DocumentOutcome,
-    IngestContext,
-    Progress,
-    apply_pending_changes,
-    finish_derived_for,
-)
+from lightwell.ingest.context import IngestContext
+from lightwell.ingest.derived_data import apply_pending_changes, finish_derived_for
 from lightwell.ingest.estimate import Estimate
 from lightwell.ingest.pipeline import REEXTRACT
+from lightwell.ingest.progress import DocumentOutcome, Progress
 from lightwell.ingest.sync import DocumentProblem, SyncResult
 from lightwell.metering import record_usage
 from lightwell.ports import Connector

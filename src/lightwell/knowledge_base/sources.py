@@ -16,7 +16,8 @@ from lightwell.domain.business_systems import (
 )
 from lightwell.domain.errors import Invalid, LightwellError
 from lightwell.domain.ids import DocumentId
-from lightwell.ingest.context import IngestContext, apply_pending_changes, finish_derived
+from lightwell.ingest.context import IngestContext
+from lightwell.ingest.derived_data import apply_pending_changes, finish_derived
 from lightwell.ingest.item_sync import SyncReport, SyncRequest, sync_source
 from lightwell.records import item_fetches, source_runs, sources
 from lightwell.records.database import repeatable

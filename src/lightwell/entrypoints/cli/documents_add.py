@@ -33,7 +33,7 @@ from lightwell.entrypoints.cli.store import (
 
 if TYPE_CHECKING:
     from lightwell.entrypoints.schemas.documents import IngestResponseSchema
-    from lightwell.ingest.context import DocumentOutcome
+    from lightwell.ingest.progress import DocumentOutcome
 
 
 Title = Annotated[str, typer.Option("--title", help="The title; overrides the document's own.")]

@@ -20,7 +20,7 @@ from lightwell.entrypoints.cli.registration import Work, command
 from lightwell.entrypoints.cli.store import open_as, settings
 
 if TYPE_CHECKING:
-    from lightwell.ingest.context import DocumentOutcome
+    from lightwell.ingest.progress import DocumentOutcome
 
 
 @command(

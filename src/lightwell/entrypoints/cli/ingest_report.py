@@ -19,7 +19,7 @@ from lightwell.entrypoints.cli.console import clean, count_of, unwrapped_line
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.guarded_source import GuardedSource
-from lightwell.ingest.context import DocumentOutcome
+from lightwell.ingest.progress import DocumentOutcome
 from lightwell.ingest.sync import DocumentChange, DocumentProblem, SyncResult
 
 T = TypeVar("T")

@@ -13,8 +13,8 @@ from rich.text import Text
 from lightwell.entrypoints.cli.console import clean, count_of, errors_console, file_name
 
 if TYPE_CHECKING:
-    from lightwell.ingest.context import DocumentOutcome
-    from lightwell.ingest.context import Progress as Moved
+    from lightwell.ingest.progress import DocumentOutcome
+    from lightwell.ingest.progress import Progress as Moved
     from lightwell.ingest.sync import SyncResult
     from lightwell.models.meter import Meter
 

@@ -30,8 +30,8 @@ from lightwell.entrypoints.cli.store import (
 )
 
 if TYPE_CHECKING:
-    from lightwell.ingest.context import DocumentOutcome
     from lightwell.ingest.item_sync import SyncProgress
+    from lightwell.ingest.progress import DocumentOutcome
     from lightwell.knowledge_base import KnowledgeBase
     from lightwell.knowledge_base.sources import SourceDetails
 

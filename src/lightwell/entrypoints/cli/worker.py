@@ -13,7 +13,7 @@ from lightwell.entrypoints.cli.registration import command, single_command
 from lightwell.entrypoints.cli.store import open_store_project, settings
 
 if TYPE_CHECKING:
-    from lightwell.ingest.context import DocumentOutcome
+    from lightwell.ingest.progress import DocumentOutcome
 
 
 worker = single_command()

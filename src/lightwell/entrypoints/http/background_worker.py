@@ -13,7 +13,7 @@ from lightwell.domain.business_systems import Source
 from lightwell.domain.errors import LightwellError, StoreFailed
 from lightwell.domain.ids import ProjectId
 from lightwell.entrypoints.http.projects import Projects
-from lightwell.ingest.context import DocumentOutcome
+from lightwell.ingest.progress import DocumentOutcome
 from lightwell.knowledge_base.source_schedule import SourceSchedule, run_in_background
 from lightwell.knowledge_base.sources import Sources
 from lightwell.logs import logger

@@ -1,0 +1,40 @@
+"""Recomputes the profiles whose mentions changed, once for all concurrent batches that ask for it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lightwell.domain.ids import ProjectId
+from lightwell.records.coalescer import Coalescer
+from lightwell.records.database import Database, repeatable
+from lightwell.records.graph import profiles
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefreshRequest:
+    """A project whose profiles are to be refreshed, `batch_size` entities and relations per transaction."""
+
+    database: Database
+    project_id: ProjectId
+    batch_size: int
+
+
+RefreshQueue = Coalescer[RefreshRequest, None]
+
+
+def new_refresh_queue() -> RefreshQueue:
+    """Return a queue that combines concurrent requests of each project."""
+    return Coalescer(_refresh_all)
+
+
+async def _refresh_all(requests: Sequence[RefreshRequest]) -> list[None]:
+    for request in {each.project_id: each for each in requests}.values():
+        refreshed = request.batch_size
+        while refreshed == request.batch_size:
+            refreshed = await _refresh_some(request)
+    return [None] * len(requests)
+
+
+@repeatable
+async def _refresh_some(request: RefreshRequest) -> int:
+    async with request.database.transaction() as connection:
+        return await profiles.refresh(connection, request.project_id, limit=request.batch_size)
