@@ -25,7 +25,7 @@ from retrieval_store import Passage, Question, Store, opened, texts
 from lightwell.domain.documents import Chunk, Layout, Locator
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
-from lightwell.domain.query_names import proper_name_terms
+from lightwell.domain.question_names import proper_name_terms
 from lightwell.models.local import MiniLM
 from lightwell.ports import Vectors
 from lightwell.retrieve import calibration, fusion, local_reranker, signals

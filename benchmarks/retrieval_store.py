@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from lightwell.domain.query_names import find_name_runs, match_names
+from lightwell.domain.question_names import find_name_runs, match_names
 from lightwell.retrieve import fusion, signals
 from lightwell.retrieve.signals import CandidateFeatures, Corpus
 from lightwell.retrieve.sparse import Floats, Places, SparseMatrix, sparse_matrix

@@ -9,7 +9,7 @@ from lightwell.domain.documents import Chunk, Layout, Locator, Page, Section
 from lightwell.domain.evidence import Evidence, Highlight, Metrics, Retrieval
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
-from lightwell.domain.query_analysis import analyze_query
+from lightwell.domain.question_analysis import analyze_question
 from lightwell.domain.questions import Mode, make_question
 from lightwell.text.terms import terms
 from lightwell.text.tokens import token_count
@@ -98,7 +98,7 @@ def found(
     )
     return Retrieval(
         question=make_question(text, mode=mode),
-        analysis=analyze_query(text),
+        analysis=analyze_question(text),
         weights=weighed,
         evidence=evidence,
         best_relevance=max((one.relevance for one in evidence), default=0.0),

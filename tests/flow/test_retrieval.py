@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import cast
 
-from lightwell.domain.query_analysis import analyze_query
+from lightwell.domain.question_analysis import analyze_question
 from lightwell.domain.questions import Channel, make_question
 from lightwell.entrypoints import json_output
 from lightwell.retrieve.pipeline import Ranking
@@ -71,7 +71,7 @@ async def test_a_retrieval_carries_the_analysis_of_its_question(project: Project
     reader = await project.kb.reader(TAGS)
     retrieval = await project.kb.search("Who promised Ada Smith 480 EUR by 3 May 2026?", reader)
     analysis = retrieval.analysis
-    assert analysis == analyze_query("Who promised Ada Smith 480 EUR by 3 May 2026?")
+    assert analysis == analyze_question("Who promised Ada Smith 480 EUR by 3 May 2026?")
     assert analysis.capitalized_names == ("Ada Smith", "EUR", "May")
     assert analysis.keywords.low == ("Ada Smith 480 EUR", "3 May 2026")
     assert [(day.year, day.month, day.day) for day in analysis.dates] == [(2026, 5, 3)]

@@ -7,7 +7,7 @@ import pytest
 from lightwell.domain.errors import ModelFailed, ModelRefused
 from lightwell.domain.ids import ProjectId
 from lightwell.domain.keywords import rule_keywords
-from lightwell.domain.query_analysis import analyze_query
+from lightwell.domain.question_analysis import analyze_question
 from lightwell.domain.usage import OperationType
 from lightwell.models.meter import Meter, MeteredModel
 from lightwell.records import access_classes
@@ -34,10 +34,10 @@ async def test_a_question_is_asked_about_once(database: Database, project_id: Pr
     meter, model = Meter(), ScriptedModel([REPLY])
     metered = MeteredModel(inner=model, meter=meter, operation=OperationType.KEYWORD_EXTRACTION)
     asking = CachedModel(database, project_id, metered, slots=1)
-    found = await extract_keywords(analyze_query(QUESTION), asking)
+    found = await extract_keywords(analyze_question(QUESTION), asking)
     assert (found.keywords.high, found.keywords.low) == (("price terms",), ("Nordwind Energie",))
     assert (found.keywords.by_model, found.note) == (True, "")
-    assert await extract_keywords(analyze_query(QUESTION), asking) == found
+    assert await extract_keywords(analyze_question(QUESTION), asking) == found
     assert [sent.schema for sent in model.sent] == [SCHEMA]
     assert meter.summary.by_operation_type.keys() == {OperationType.KEYWORD_EXTRACTION}
     stored = await database.rows("SELECT cache_type, result FROM extraction_cache", {})
@@ -50,11 +50,11 @@ async def test_after_its_time_it_is_asked_about_anew(
 ) -> None:
     model = ScriptedModel([REPLY, REPLY])
     asking = CachedModel(database, project_id, model, slots=1)
-    await extract_keywords(analyze_query(QUESTION), asking)
+    await extract_keywords(analyze_question(QUESTION), asking)
     await database.execute(
         "UPDATE extraction_cache SET created_at = created_at - interval '2 hours'", {}
     )
-    found = await extract_keywords(analyze_query(QUESTION), asking, max_age_seconds=seconds)
+    found = await extract_keywords(analyze_question(QUESTION), asking, max_age_seconds=seconds)
     assert (len(model.sent), found.keywords.by_model) == (calls, True)
 
 
@@ -71,7 +71,7 @@ async def test_where_the_model_is_of_no_use_the_question_speaks_and_a_note_says_
     database: Database, project_id: ProjectId, says: ScriptedReply, note: str
 ) -> None:
     asking = CachedModel(database, project_id, ScriptedModel([says]), slots=1)
-    found = await extract_keywords(analyze_query(QUESTION), asking)
+    found = await extract_keywords(analyze_question(QUESTION), asking)
     assert (found.keywords, found.note) == (rule_keywords(QUESTION), note)
 
 
@@ -99,6 +99,7 @@ async def test_the_models_keywords_join_the_questions_names_each_on_one_level(
 ) -> None:
     reply = json.dumps({"high_level_keywords": high, "low_level_keywords": low})
     found = await extract_keywords(
-        analyze_query(QUESTION), CachedModel(database, project_id, ScriptedModel([reply]), slots=1)
+        analyze_question(QUESTION),
+        CachedModel(database, project_id, ScriptedModel([reply]), slots=1),
     )
     assert (found.keywords.high, found.keywords.low) == (themes, terms)

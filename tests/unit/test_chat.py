@@ -31,7 +31,7 @@ from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.evidence import Evidence, Metrics, Retrieval
 from lightwell.domain.graph import Entity, Predicate, Relation
 from lightwell.domain.ids import ChunkId, DocumentId, EntityId, GlobalRef, QueryId, RelationId
-from lightwell.domain.query_analysis import analyze_query
+from lightwell.domain.question_analysis import analyze_question
 from lightwell.domain.questions import make_question
 from lightwell.ports import Message
 from lightwell.testing.models import ScriptedModel
@@ -211,7 +211,7 @@ def retrieval(
 ) -> Retrieval:
     return Retrieval(
         question=make_question("What?"),
-        analysis=analyze_query("What?"),
+        analysis=analyze_question("What?"),
         weights={},
         evidence=evidence,
         best_relevance=0.9,

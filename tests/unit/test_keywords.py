@@ -4,10 +4,10 @@ import hashlib
 
 import pytest
 
-from lightwell.domain.fences import fence
 from lightwell.domain.keywords import LONGEST_KEYWORD, MAX_KEYWORDS, rule_keywords
-from lightwell.domain.query_analysis import analyze_query
-from lightwell.domain.query_names import keyword_names
+from lightwell.domain.prompt_fencing import fence
+from lightwell.domain.question_analysis import analyze_question
+from lightwell.domain.question_names import keyword_names
 from lightwell.retrieve.keywords import (
     extract_keywords,
     keyword_messages,
@@ -117,7 +117,7 @@ def test_names_stand_in_order_and_once() -> None:
 
 
 async def test_without_a_model_the_question_speaks_for_itself() -> None:
-    found = await extract_keywords(analyze_query(QUESTION), None)
+    found = await extract_keywords(analyze_question(QUESTION), None)
     assert (found.keywords, found.note) == (rule_keywords(QUESTION), "")
     assert found.keywords.question_hash == hashlib.sha256(QUESTION.encode()).hexdigest()
 

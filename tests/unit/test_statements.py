@@ -9,7 +9,7 @@ from lightwell.answer.statements import MAX_STATEMENTS, merge_retrievals, paraph
 from lightwell.domain.answers import EXTRACTS, Answer, Confidence
 from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Retrieval
-from lightwell.domain.query_analysis import analyze_query
+from lightwell.domain.question_analysis import analyze_question
 from lightwell.testing.models import ScriptedModel
 from lightwell.text.terms import terms
 from tests.passages import chunk, found, passage
@@ -95,10 +95,10 @@ async def test_a_pronoun_stands_for_whom_the_sentence_before_names(relevance: fl
 
 
 def test_what_was_said_is_looked_for_in_other_words_too() -> None:
-    other = paraphrase_question(analyze_query(PROMISES)).split()
+    other = paraphrase_question(analyze_question(PROMISES)).split()
     assert {"versprochen", *terms("promis")} <= {*other}
     assert not {*other} & {*terms("promise deadlines decided")}
-    assert paraphrase_question(analyze_query("Who leads Osprey?")) == ""
+    assert paraphrase_question(analyze_question("Who leads Osprey?")) == ""
     one = asked(PLAN, CALL)
     more = merge_retrievals(one, asked(CALL, AGAIN, relevance=0.7))
     assert [each.chunk for each in more.evidence] == [PLAN, CALL, AGAIN]

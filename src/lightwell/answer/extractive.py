@@ -23,7 +23,7 @@ from lightwell.domain.evidence import (
     Retrieval,
     match_score,
 )
-from lightwell.domain.query_analysis import analyze_query
+from lightwell.domain.question_analysis import analyze_question
 from lightwell.text import facts
 from lightwell.text.answer_types import (
     AnswerType,
@@ -138,7 +138,7 @@ def question_parts(retrieval: Retrieval) -> list[Retrieval]:
 
 
 def _part(text: str, weights: Mapping[str, float], retrieval: Retrieval) -> Retrieval:
-    analysis = analyze_query(text)
+    analysis = analyze_question(text)
     asks_for_content = retrieval.analysis.asks_for_message_content
     return replace(
         retrieval,

@@ -10,7 +10,7 @@ from lightwell.domain.answers import Answer, FromModelAlone, InsufficientEvidenc
 from lightwell.domain.chat import GraphClaim
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Retrieval
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity, Relation
-from lightwell.domain.query_analysis import QueryAnalysis
+from lightwell.domain.question_analysis import QuestionAnalysis
 from lightwell.text.answer_types import (
     AnswerType,
     answer_types_in,
@@ -76,8 +76,8 @@ def _answering_facts(retrieval: Retrieval) -> tuple[GraphFact, ...]:
     Together they cover 0.6 of the weights of its terms, 0.6 of those that are no names, and every name; the best
     contains what is asked for.
     """
-    query, weights = retrieval.analysis, retrieval.weights
-    asked = words(query.text)
+    analysis, weights = retrieval.analysis, retrieval.weights
+    asked = words(analysis.text)
     facts = [
         fact
         for fact in _facts(retrieval.entities, retrieval.relations)
@@ -86,7 +86,7 @@ def _answering_facts(retrieval: Retrieval) -> tuple[GraphFact, ...]:
     named = {name for fact in facts for name in fact.names if _is_named(name, asked)}
     known = frozenset(terms(" ".join(named)))
     rest = {term: weight for term, weight in weights.items() if term not in known}
-    chosen = _select([_match(fact, query) for fact in facts], rest)
+    chosen = _select([_match(fact, analysis) for fact in facts], rest)
     covered = frozenset[str]().union(*(each.terms for each in chosen))
     if (
         not chosen
@@ -94,7 +94,7 @@ def _answering_facts(retrieval: Retrieval) -> tuple[GraphFact, ...]:
         or (rest and weighted_coverage(covered, rest) < SUFFICIENT_RELEVANCE)
     ):
         return ()
-    if not all(name <= covered for name in query.names):
+    if not all(name <= covered for name in analysis.names):
         return ()
     return tuple(each.fact for each in chosen)
 
@@ -115,19 +115,21 @@ def _select(facts: Sequence[_MatchedFact], rest: dict[str, float]) -> list[_Matc
     return chosen
 
 
-def _match(fact: GraphFact, query: QueryAnalysis) -> _MatchedFact:
-    types = answer_types_in(fact.text, query.expected)
+def _match(fact: GraphFact, analysis: QuestionAnalysis) -> _MatchedFact:
+    types = answer_types_in(fact.text, analysis.expected)
     return _MatchedFact(
         fact=fact,
-        terms=frozenset(terms(fact.text)) | terms_answered_by_type(types, query.expected),
-        has_expected_type=types >= _required_types(query, fact),
+        terms=frozenset(terms(fact.text)) | terms_answered_by_type(types, analysis.expected),
+        has_expected_type=types >= _required_types(analysis, fact),
     )
 
 
-def _required_types(query: QueryAnalysis, fact: GraphFact) -> frozenset[AnswerType]:
+def _required_types(analysis: QuestionAnalysis, fact: GraphFact) -> frozenset[AnswerType]:
     """Return the types that a fact must contain; any description answers who or what its entity is."""
-    expected = query.expected
-    if _WHAT_IT_IS.search(query.text) and expected.terms <= frozenset(terms(" ".join(fact.names))):
+    expected = analysis.expected
+    if _WHAT_IT_IS.search(analysis.text) and expected.terms <= frozenset(
+        terms(" ".join(fact.names))
+    ):
         return expected.kinds - {AnswerType.PERSON, AnswerType.NAME}
     return expected.kinds
 

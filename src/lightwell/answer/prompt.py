@@ -13,8 +13,8 @@ from typing import TypeVar
 from lightwell.answer.quotes import weighted_coverage
 from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import Evidence, Highlight, Retrieval
-from lightwell.domain.fences import fence
 from lightwell.domain.graph import Entity, Relation
+from lightwell.domain.prompt_fencing import fence
 from lightwell.ports import Message
 from lightwell.text.terms import terms, words
 from lightwell.text.tokens import token_count

@@ -21,7 +21,7 @@ from lightwell.answer.verification.sentence_support import (
     prepare_passage,
 )
 from lightwell.domain.evidence import Evidence
-from lightwell.domain.query_analysis import QueryAnalysis, analyze_query
+from lightwell.domain.question_analysis import QuestionAnalysis, analyze_question
 from lightwell.text import facts
 from lightwell.text.injection import is_reported_speech
 from lightwell.text.markup import strip_bullet
@@ -366,18 +366,18 @@ class ReplyVerifier:
         return found if are_quoted(text, [each.evidence.chunk.text for each in found]) else ()
 
 
-def reply_verifier(passages: Sequence[Evidence], query: QueryAnalysis) -> ReplyVerifier:
+def reply_verifier(passages: Sequence[Evidence], analysis: QuestionAnalysis) -> ReplyVerifier:
     """Return the verifier of a reply to a question that was sent with these passages, numbered from 1."""
     sources = tuple(prepare_passage(each) for each in passages)
     whole = sources
-    if query.asks_for_message_content:
+    if analysis.asks_for_message_content:
         whole = tuple(prepare_passage(each, with_orders=True) for each in passages)
-    return ReplyVerifier(sources=sources, whole=whole, known=collect_names(query, sources))
+    return ReplyVerifier(sources=sources, whole=whole, known=collect_names(analysis, sources))
 
 
 def verify_reply(
     reply: str, passages: Sequence[Evidence], question: str = ""
 ) -> list[SupportedSentence]:
     """Return the sentences of a whole reply that their citations support, in order."""
-    verifier = reply_verifier(passages, analyze_query(question))
+    verifier = reply_verifier(passages, analyze_question(question))
     return [*verifier.feed(reply), *verifier.flush()]

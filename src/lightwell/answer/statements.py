@@ -17,7 +17,7 @@ from lightwell.answer.quotes import (
     weighted_coverage,
 )
 from lightwell.domain.evidence import Evidence, Retrieval
-from lightwell.domain.query_analysis import QueryAnalysis
+from lightwell.domain.question_analysis import QuestionAnalysis
 from lightwell.text.answer_types import speech_act_terms
 from lightwell.text.dates import find_first_date
 from lightwell.text.markup import strip_bullet
@@ -73,9 +73,9 @@ def list_statements(
     return builder
 
 
-def paraphrase_question(query: QueryAnalysis) -> str:
+def paraphrase_question(analysis: QuestionAnalysis) -> str:
     """Return other words, in each known language, for the act of saying that a question asks about; "" for no such question."""
-    return " ".join(sorted(query.speech_acts - query.expected.terms))
+    return " ".join(sorted(analysis.speech_acts - analysis.expected.terms))
 
 
 def merge_retrievals(retrieval: Retrieval, more: Retrieval) -> Retrieval:

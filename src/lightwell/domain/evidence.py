@@ -7,7 +7,7 @@ from lightwell.domain.candidates import Candidates
 from lightwell.domain.documents import Chunk
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.ids import QueryId, new_query_id
-from lightwell.domain.query_analysis import QueryAnalysis
+from lightwell.domain.question_analysis import QuestionAnalysis
 from lightwell.domain.questions import Channel, Question
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 
@@ -139,7 +139,7 @@ class Retrieval:
     """
 
     question: Question
-    analysis: QueryAnalysis
+    analysis: QuestionAnalysis
     weights: Mapping[str, float]
     evidence: tuple[Evidence, ...]
     best_relevance: float

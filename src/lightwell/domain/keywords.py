@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from lightwell.domain.graph import normalize_name
-from lightwell.domain.query_names import COMMANDS, keyword_names, keyword_words
+from lightwell.domain.question_names import COMMANDS, keyword_names, keyword_words
 from lightwell.text.terms import STOP_WORDS, words
 
 MAX_KEYWORDS = 16

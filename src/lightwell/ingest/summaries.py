@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from importlib import resources
 
 from lightwell.domain.errors import ModelFailed
-from lightwell.domain.fences import fence
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR
 from lightwell.domain.ids import ProjectId
+from lightwell.domain.prompt_fencing import fence
 from lightwell.domain.summaries import DescriptionSummary, Summary
 from lightwell.ingest.concurrency import gather_or_cancel
 from lightwell.logs import logger

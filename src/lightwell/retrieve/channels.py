@@ -14,7 +14,7 @@ from lightwell.domain.errors import GraphFailed
 from lightwell.domain.evidence import ChannelMetrics
 from lightwell.domain.graph import ProfileSubject
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
-from lightwell.domain.query_analysis import QueryAnalysis
+from lightwell.domain.question_analysis import QuestionAnalysis
 from lightwell.domain.questions import Channel, Question
 from lightwell.logs import logger
 from lightwell.ports import GraphIndex, ProfileHit, ProfileIndex, VectorIndex
@@ -54,16 +54,17 @@ class Stores:
 class SearchQuery:
     """A question as the channels search for it: its analysis, with what the store and the embedder say of it.
 
-    `weights` are its first 32 distinct terms, in order, with their rarity among the reader's chunks. `low` and `high` are
-    the vectors of its keywords, or the question's own where its keywords are only its words. `entities` are those of the
+    `weights` are its first 32 distinct terms, in order, with their rarity among the reader's chunks. `low_vector` and
+    `high_vector` are the vectors of its keywords (`Keywords.low`, `Keywords.high`), or the question's own where its keywords
+    are only its words. `entities` are those of the
     reader's that the question names.
     """
 
     question: Question
-    analysis: QueryAnalysis
+    analysis: QuestionAnalysis
     vector: NDArray[np.float32]
-    low: NDArray[np.float32]
-    high: NDArray[np.float32]
+    low_vector: NDArray[np.float32]
+    high_vector: NDArray[np.float32]
     weights: Mapping[str, float]
     statistics: TermStatistics
     entities: tuple[NamedEntity, ...]
@@ -182,7 +183,7 @@ async def _from_entities(
     stores: Stores, query: SearchQuery, results: ChannelResults, reader: Reader
 ) -> list[ChunkId]:
     """Return chunks that mention entities the question names, then entities whose profiles are similar to it."""
-    near = await _similar_profiles(stores, query.low, reader, ProfileSubject.ENTITY)
+    near = await _similar_profiles(stores, query.low_vector, reader, ProfileSubject.ENTITY)
     described = [EntityId(hit.subject_id) for hit in near]
     results.entities.extend(described)
     by_name, by_profile = await asyncio.gather(
@@ -196,7 +197,7 @@ async def _from_relations(
     stores: Stores, query: SearchQuery, results: ChannelResults, reader: Reader
 ) -> list[ChunkId]:
     """Return chunks that state relations similar to the question, then relations of the entities it names."""
-    near = await _similar_profiles(stores, query.high, reader, ProfileSubject.RELATION)
+    near = await _similar_profiles(stores, query.high_vector, reader, ProfileSubject.RELATION)
     results.relations.extend(RelationId(hit.subject_id) for hit in near)
     topic, graph, rare = query.question.topic, stores.graph, _rare_entities(query)
     described = (

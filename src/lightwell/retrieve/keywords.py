@@ -9,10 +9,10 @@ from importlib import resources
 from typing import cast
 
 from lightwell.domain.errors import ModelFailed
-from lightwell.domain.fences import fence
 from lightwell.domain.graph import normalize_name
 from lightwell.domain.keywords import Keywords, clean_keywords
-from lightwell.domain.query_analysis import QueryAnalysis
+from lightwell.domain.prompt_fencing import fence
+from lightwell.domain.question_analysis import QuestionAnalysis
 from lightwell.logs import logger
 from lightwell.ports import Message
 from lightwell.records.llm_cache.cache import CacheType
@@ -52,18 +52,18 @@ class ExtractedKeywords:
 
 
 async def extract_keywords(
-    query: QueryAnalysis, model: CachedModel | None, *, max_age_seconds: float = KEPT_SECONDS
+    analysis: QuestionAnalysis, model: CachedModel | None, *, max_age_seconds: float = KEPT_SECONDS
 ) -> ExtractedKeywords:
     """Return the keywords that the model names. Without a model, or where it fails, return the question's own.
 
     A reply is stored under the hash of the question and used for `max_age_seconds`, whichever model and prompt it is from.
     """
-    own = query.keywords
+    own = analysis.keywords
     if model is None:
         return ExtractedKeywords(keywords=own)
     request = ModelRequest(
         kind=CacheType.KEYWORD_EXTRACTION,
-        messages=keyword_messages(query.text),
+        messages=keyword_messages(analysis.text),
         max_tokens=REPLY_TOKENS,
         schema=SCHEMA,
         max_age=max_age_seconds,
@@ -74,7 +74,7 @@ async def extract_keywords(
     except ModelFailed as error:
         _log.warning("keywords are taken from the question: a model failed", error=str(error))
         return ExtractedKeywords(keywords=own, note=UNANSWERED)
-    high, low = parse_keywords(reply.text, query.text)
+    high, low = parse_keywords(reply.text, analysis.text)
     if not high and not low:
         return ExtractedKeywords(keywords=own, note=UNUSABLE)
     return ExtractedKeywords(

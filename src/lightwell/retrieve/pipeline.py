@@ -14,8 +14,8 @@ from lightwell.domain.evidence import Evidence, Retrieval
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.keywords import Keywords
-from lightwell.domain.query_analysis import QueryAnalysis, analyze_query
-from lightwell.domain.query_names import match_names
+from lightwell.domain.question_analysis import QuestionAnalysis, analyze_question
+from lightwell.domain.question_names import match_names
 from lightwell.domain.questions import GRAPH_CHANNELS, Channel, Fusion, Question
 from lightwell.ports import CrossEncoder, Embedder, Neighbourhood, Reranker, Vectors
 from lightwell.records import embedding_spaces, search
@@ -154,7 +154,7 @@ class Retriever:
 
     async def keywords(self, question: Question, *, until: float | None = None) -> Keywords:
         """Return the keywords with which `retrieve` would search the graph."""
-        return (await self._keywords(question, analyze_query(question.text), until)).keywords
+        return (await self._keywords(question, analyze_question(question.text), until)).keywords
 
     async def _correct_spelling(self, question: Question, reader: Reader) -> Respelled:
         if self.is_word is None or not question.channels:
@@ -165,7 +165,7 @@ class Retriever:
         self, question: Question, reader: Reader, until: float | None
     ) -> tuple[SearchQuery, str]:
         """Return the analysed question with its vectors, its statistics and the entities it names, and a note on what failed."""
-        analysis = analyze_query(question.text)
+        analysis = analyze_question(question.text)
         terms = analysis.terms[:_MAX_TERMS]
         database = self.stores.database
         vector, statistics, found, extracted = await asyncio.gather(
@@ -180,8 +180,8 @@ class Retriever:
             question=question,
             analysis=replace(analysis, keywords=extracted.keywords),
             vector=vector[0],
-            low=low[0],
-            high=high[0],
+            low_vector=low[0],
+            high_vector=high[0],
             weights=features.term_weights(statistics, terms),
             statistics=statistics,
             entities=tuple(entity for entity in found if entity.name in names),
@@ -199,7 +199,7 @@ class Retriever:
             ) from None
 
     async def _keywords(
-        self, question: Question, analysis: QueryAnalysis, until: float | None
+        self, question: Question, analysis: QuestionAnalysis, until: float | None
     ) -> ExtractedKeywords:
         needs_graph = question.channels & {Channel.ENTITIES, Channel.RELATIONS}
         model = self.model if needs_graph else None

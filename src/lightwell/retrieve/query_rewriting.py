@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from importlib import resources
 
 from lightwell.domain.errors import ModelFailed
-from lightwell.domain.fences import fence
 from lightwell.domain.keywords import rule_keywords
-from lightwell.domain.query_names import keyword_names, proper_name_terms
+from lightwell.domain.prompt_fencing import fence
+from lightwell.domain.question_names import keyword_names, proper_name_terms
 from lightwell.domain.questions import MAX_QUESTION_LENGTH
 from lightwell.logs import logger
 from lightwell.ports import ChatModel, Message

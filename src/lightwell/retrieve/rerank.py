@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from lightwell.domain.documents import Chunk
 from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.domain.evidence import Evidence
-from lightwell.domain.fences import neutralize_chat_marks
+from lightwell.domain.prompt_fencing import neutralize_chat_marks
 from lightwell.logs import logger
 from lightwell.ports import Reranker
 

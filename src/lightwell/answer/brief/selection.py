@@ -22,9 +22,9 @@ from lightwell.answer.reply import verify_reply
 from lightwell.answer.verification import sentence_support
 from lightwell.domain.briefs import MAX_CITATIONS, EntityPassage
 from lightwell.domain.evidence import Evidence
-from lightwell.domain.fences import fence
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity
 from lightwell.domain.ids import ChunkId
+from lightwell.domain.prompt_fencing import fence
 from lightwell.ports import ChatModel, Message
 from lightwell.text.dates import find_first_date
 from lightwell.text.open_cues import open_issue_score

@@ -17,7 +17,7 @@ from lightwell.domain.candidates import MAX_CANDIDATES, Candidate, Candidates
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity, normalize_name
 from lightwell.domain.ids import ChunkId
-from lightwell.domain.query_analysis import QueryAnalysis
+from lightwell.domain.question_analysis import QuestionAnalysis
 from lightwell.records.database import Database
 from lightwell.records.graph import entities, entity_lookup, entity_passages
 from lightwell.text.open_cues import CUES
@@ -223,7 +223,7 @@ def _may_restate(named: Entity, stated: Entity) -> bool:
 
 
 async def ambiguous_names(
-    database: Database, reader: Reader, query: QueryAnalysis
+    database: Database, reader: Reader, analysis: QuestionAnalysis
 ) -> tuple[Candidates, ...]:
     """Return the candidates for each name in the question that may mean several of the reader's entities.
 
@@ -231,9 +231,9 @@ async def ambiguous_names(
     different e-mail addresses. The question settles it by naming one of them in full, or an address.
     """
     found: list[Candidates] = []
-    for name in query.capitalized_names[:MAX_NAMES]:
+    for name in analysis.capitalized_names[:MAX_NAMES]:
         meant = await _possible_entities(database, reader, name)
-        if len(meant) > 1 and not _says_which(query.text, name, meant):
+        if len(meant) > 1 and not _says_which(analysis.text, name, meant):
             several = await list_candidates(database, reader, meant[:MAX_CANDIDATES])
             found.append(Candidates(name=name, candidates=several))
     return tuple(found)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
-from lightwell.domain.fences import fence
+from lightwell.domain.prompt_fencing import fence
 from lightwell.ports import ChatModel, Message
 
 MAX_VERDICT_TOKENS = 200

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from lightwell.answer.quotes import Quote, split_into_quotes
 from lightwell.answer.verification.modality import changes_modality
 from lightwell.domain.evidence import Evidence
-from lightwell.domain.query_analysis import QueryAnalysis
+from lightwell.domain.question_analysis import QuestionAnalysis
 from lightwell.text import facts
 from lightwell.text.dates import PartialDate, find_dates
 from lightwell.text.facts import Clause, Figure
@@ -102,12 +102,12 @@ def prepare_passage(evidence: Evidence, *, with_orders: bool = False) -> Checked
     )
 
 
-def collect_names(query: QueryAnalysis, sources: Sequence[CheckedPassage]) -> frozenset[str]:
+def collect_names(analysis: QuestionAnalysis, sources: Sequence[CheckedPassage]) -> frozenset[str]:
     """Return the terms of all names that the question and the passages contain."""
     texts = [each.evidence.chunk.text for each in sources]
     texts.extend(_heading(each.evidence) for each in sources)
     found = (name for text in texts for name in facts.find_names(text))
-    return frozenset[str]().union(*query.names, *found)
+    return frozenset[str]().union(*analysis.names, *found)
 
 
 def find_supporting_quotes(

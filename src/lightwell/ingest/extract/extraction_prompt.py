@@ -7,8 +7,8 @@ from enum import StrEnum
 from functools import cache
 from importlib import resources
 
-from lightwell.domain.fences import fence
 from lightwell.domain.graph import Extraction, Mention, MentionType, normalize_name
+from lightwell.domain.prompt_fencing import fence
 from lightwell.ingest.extract import rule_extractor
 from lightwell.ingest.extract.reply_parser import ParsedReply, Problem
 from lightwell.ports import ExtractionInput, Message

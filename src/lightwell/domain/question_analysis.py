@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from lightwell.domain.keywords import Keywords, rule_keywords
-from lightwell.domain.query_names import (
+from lightwell.domain.question_names import (
     NameRun,
     capitalized_names,
     find_name_runs,
@@ -22,7 +22,7 @@ from lightwell.text.terms import terms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueryAnalysis:
+class QuestionAnalysis:
     """A question's words, taken apart.
 
     `terms` are distinct and in order. `name_runs` are all that may be names, to look up; `capitalized_names` those that
@@ -53,9 +53,9 @@ class QueryAnalysis:
         return tuple(dict.fromkeys(run.name for run in self.name_runs))
 
 
-def analyze_query(text: str) -> QueryAnalysis:
+def analyze_question(text: str) -> QuestionAnalysis:
     """Return what the words of a question say, without a model and without a look at any document."""
-    return QueryAnalysis(
+    return QuestionAnalysis(
         text=text,
         terms=tuple(dict.fromkeys(terms(text))),
         name_runs=find_name_runs(text),

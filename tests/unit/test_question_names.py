@@ -1,11 +1,11 @@
 from collections.abc import Collection
 
-from lightwell.domain.query_analysis import analyze_query
-from lightwell.domain.query_names import find_name_runs, match_names
+from lightwell.domain.question_analysis import analyze_question
+from lightwell.domain.question_names import find_name_runs, match_names
 
 
 def candidate_names(question: str) -> tuple[str, ...]:
-    return analyze_query(question).candidate_names
+    return analyze_question(question).candidate_names
 
 
 def matched(question: str, known: Collection[str]) -> tuple[str, ...]:
