@@ -35,7 +35,7 @@ from lightwell.ports import Embedder
 from lightwell.retrieve import local_reranker
 from lightwell.retrieve import weights as learned
 from lightwell.retrieve.local_reranker import RerankQuery
-from lightwell.retrieve.sparse import Floats
+from lightwell.retrieve.sparse_matrix import Floats
 from lightwell.retrieve.weights import READ
 from lightwell.settings import Settings
 from lightwell.wiring import open_knowledge_base

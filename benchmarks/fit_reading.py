@@ -31,7 +31,7 @@ from lightwell.ports import Vectors
 from lightwell.retrieve import calibration, fusion, local_reranker, signals
 from lightwell.retrieve import weights as learned
 from lightwell.retrieve.local_reranker import RerankQuery
-from lightwell.retrieve.sparse import Floats
+from lightwell.retrieve.sparse_matrix import Floats
 from lightwell.retrieve.weights import RERANK, Logistic
 from lightwell.text.answer_types import expected_answer
 
@@ -119,7 +119,7 @@ async def measured(
     as_read, found = found_passages(store, question, without)
     read = await local_reranker.rerank_locally(embedder, as_read, found)
     rows = [
-        local_reranker.rerank_features(as_read, replace(one, relevance=own.relevance))
+        local_reranker.rerank_measures(as_read, replace(one, relevance=own.relevance))
         for one, own in zip(read, found, strict=True)
     ]
     return np.array(rows).reshape(len(rows), len(RERANK))

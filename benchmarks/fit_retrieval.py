@@ -21,7 +21,7 @@ from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
 from lightwell.evaluation.measures import auroc
 from lightwell.retrieve import calibration, fusion
 from lightwell.retrieve import weights as learned
-from lightwell.retrieve.sparse import Floats
+from lightwell.retrieve.sparse_matrix import Floats
 from lightwell.retrieve.weights import (
     FIRST_PASS,
     LINKS,
@@ -65,7 +65,7 @@ Asking = tuple[Store, list[Asked]]
 
 
 def fit(asking: Sequence[Asking]) -> Weights:
-    """Return fitted weights: those of the first pass, then those of the second, whose features depend on its own scores."""
+    """Return fitted weights: those of the first pass, then those of the second, whose signals depend on its own scores."""
     weights = learned.load_weights()
     tables = [[opened(each, weights).table for each in asked] for _, asked in asking]
     scores = [[table @ weights.first_pass for table in its] for its in tables]
@@ -140,8 +140,8 @@ def _last_look(store: Store, asked: Asked, weights: Weights) -> Floats:
     titled = fusion.named_titles(first_pass, texts(store, asked, first_pass))
     scores = first_pass.scores
     for _ in range(fusion.ROUNDS - 1):
-        scores = fusion.second_pass_features(first_pass, scores, titled) @ weights.second_pass
-    return fusion.second_pass_features(first_pass, scores, titled)
+        scores = fusion.second_pass_signals(first_pass, scores, titled) @ weights.second_pass
+    return fusion.second_pass_signals(first_pass, scores, titled)
 
 
 def _ranked(store: Store, asked: Asked, weights: Weights) -> tuple[fusion.FirstPass, Floats]:
@@ -161,11 +161,11 @@ def _judged(asking: Sequence[Asking], weights: Weights) -> Logistic:
             first_pass, scores = _ranked(store, each, weights)
             order = fusion.rank(scores, each.candidates.keys)
             best_gold = [at for at in order if each.is_gold[at]][:1]
-            rows.extend(calibration.relevance_features(first_pass, scores)[best_gold])
+            rows.extend(calibration.relevance_measures(first_pass, scores)[best_gold])
             gone = store.ask(each.question, without=each.question.gold)
             first_pass, scores = _ranked(store, gone, weights)
             worst = fusion.rank(scores, gone.candidates.keys)[:NEGATIVES]
-            rows.extend(calibration.relevance_features(first_pass, scores)[worst])
+            rows.extend(calibration.relevance_measures(first_pass, scores)[worst])
             is_evidence += [True] * len(best_gold) + [False] * len(worst)
             counts += [1.0] * len(best_gold) + [1 / NEGATIVES] * len(worst)
     return _logistic(np.array(rows), np.array(is_evidence), np.array(counts))

@@ -21,7 +21,7 @@ from lightwell.ingest.extract.rule_extractor import extract_by_rules
 from lightwell.ingest.parse import parse
 from lightwell.models.local import MiniLM
 from lightwell.ports import ChangedDocument, ExtractionInput
-from lightwell.retrieve.sparse import Floats
+from lightwell.retrieve.sparse_matrix import Floats
 from lightwell.world import DOCUMENTS, PEOPLE, QUESTIONS
 
 EVALUATION = Path(__file__).parents[2] / "shared" / "eval"

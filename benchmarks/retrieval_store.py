@@ -12,8 +12,8 @@ from scipy.sparse import csr_array
 
 from lightwell.domain.question_names import find_name_runs, match_names
 from lightwell.retrieve import fusion, signals
-from lightwell.retrieve.signals import CandidateFeatures, Corpus
-from lightwell.retrieve.sparse import Floats, Places, SparseMatrix, sparse_matrix
+from lightwell.retrieve.candidate_arrays import CandidateArrays, CorpusStatistics
+from lightwell.retrieve.sparse_matrix import Floats, Places, SparseMatrix, sparse_matrix
 from lightwell.retrieve.weights import Weights
 from lightwell.text import terms
 
@@ -37,8 +37,8 @@ class Asked:
     """A question with what the store says of it; `places` are the candidates' places in the store."""
 
     question: Question
-    candidates: CandidateFeatures
-    corpus: Corpus
+    candidates: CandidateArrays
+    corpus: CorpusStatistics
     places: Places
 
     @property
@@ -108,7 +108,7 @@ class Store:
         drawn = [self.passages[int(at)] for at in places]
         mentions = _rows(self.mentions, places)
         kept = np.union1d(_columns_of(mentions), everything.named)
-        candidates = CandidateFeatures(
+        candidates = CandidateArrays(
             keys=tuple(each.key for each in drawn),
             titles=tuple(each.title for each in drawn),
             cosine=everything.cosine[places],
@@ -119,7 +119,7 @@ class Store:
             named=np.searchsorted(kept, everything.named),
             terms=tuple(sorted(set(terms.terms(question.text)))),
         )
-        narrowed = Corpus(
+        narrowed = CorpusStatistics(
             chunks=corpus.chunks,
             mean_length=corpus.mean_length,
             term_counts=corpus.term_counts,
@@ -127,7 +127,9 @@ class Store:
         )
         return Asked(question=question, candidates=candidates, corpus=narrowed, places=places)
 
-    def _everything(self, question: Question, is_there: Flags) -> tuple[CandidateFeatures, Corpus]:
+    def _everything(
+        self, question: Question, is_there: Flags
+    ) -> tuple[CandidateArrays, CorpusStatistics]:
         asked = sorted(set(terms.terms(question.text)))
         rows = [
             [min(each[term], terms.MAX_TERM_FREQUENCY) for term in asked]
@@ -137,7 +139,7 @@ class Store:
         counts = cast("Floats", is_there.astype(float) @ self.mentions)
         known = {name: at for name, at in self.entities.items() if counts[at] > 0}
         named = sorted(known[name] for name in match_names(find_name_runs(question.text), known))
-        everything = CandidateFeatures(
+        everything = CandidateArrays(
             keys=tuple(each.key for each in self.passages),
             titles=tuple(each.title for each in self.passages),
             cosine=self.vectors @ question.vector,
@@ -147,7 +149,7 @@ class Store:
             relations=_for_ranking(self.relations),
             named=np.array(named, np.intp),
         )
-        corpus = Corpus(
+        corpus = CorpusStatistics(
             chunks=int(is_there.sum()),
             mean_length=float(self.lengths[is_there].mean()),
             term_counts=(found[is_there] > 0).sum(axis=0).astype(float),
@@ -155,7 +157,9 @@ class Store:
         )
         return everything, corpus
 
-    def _drawn(self, everything: CandidateFeatures, corpus: Corpus, is_there: Flags) -> Places:
+    def _drawn(
+        self, everything: CandidateArrays, corpus: CorpusStatistics, is_there: Flags
+    ) -> Places:
         words = np.where(is_there, signals.bm25_by_term(everything, corpus).sum(axis=1), 0.0)
         cosine = np.where(is_there, everything.cosine, -1.0)
         by_words = _best(words)[:BEST]

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lightwell.retrieve.sparse import Floats, SparseMatrix, sparse_matrix
+from lightwell.retrieve.sparse_matrix import Floats, SparseMatrix, sparse_matrix
 
 
 def from_dense(given: ArrayLike) -> SparseMatrix:

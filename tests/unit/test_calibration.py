@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
 from lightwell.retrieve import calibration, fusion
-from lightwell.retrieve.signals import CandidateFeatures, Corpus
+from lightwell.retrieve.candidate_arrays import CandidateArrays, CorpusStatistics
 from lightwell.retrieve.weights import RELEVANCE, load_weights
 from tests.matrices import empty_matrix, from_dense
 
@@ -16,9 +16,9 @@ TERMS = ("nordwind", "discount", "receive")
 
 def found(
     cosine: list[float], frequencies: list[list[float]], titles: tuple[str, ...] | None = None
-) -> CandidateFeatures:
+) -> CandidateArrays:
     count = len(cosine)
-    return CandidateFeatures(
+    return CandidateArrays(
         keys=tuple(f"{at:03}" for at in range(count)),
         titles=titles or ("",) * count,
         cosine=np.array(cosine),
@@ -31,9 +31,9 @@ def found(
     )
 
 
-def relevance(candidates: CandidateFeatures, *, chunks: int = 40) -> list[float]:
+def relevance(candidates: CandidateArrays, *, chunks: int = 40) -> list[float]:
     counts = np.array([6.0, 3.0, 5.0])
-    corpus = Corpus(
+    corpus = CorpusStatistics(
         chunks=chunks, mean_length=50.0, term_counts=counts, entity_counts=np.array([1.0])
     )
     opening = fusion.first_pass(candidates, corpus, load_weights())
@@ -100,7 +100,7 @@ def test_what_else_was_found_does_not_change_a_relevance() -> None:
 def test_a_link_to_what_completes_it_raises_a_relevance() -> None:
     apart = found([0.5, 0.5], [[2, 0, 0], [0, 1, 1]])
     linked = replace(apart, mentions=from_dense(np.ones((2, 1))))
-    corpus = Corpus(
+    corpus = CorpusStatistics(
         chunks=40,
         mean_length=50.0,
         term_counts=np.array([6.0, 3.0, 5.0]),

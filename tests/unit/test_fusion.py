@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightwell.retrieve import fusion
-from lightwell.retrieve.signals import CandidateFeatures, Corpus
+from lightwell.retrieve.candidate_arrays import CandidateArrays, CorpusStatistics
 from lightwell.retrieve.weights import FIRST_PASS, LINKS, load_weights
 from tests.matrices import empty_matrix, from_dense, to_dense
 
@@ -16,7 +16,7 @@ RANKINGS = st.lists(st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=
 
 def asked(
     seed: int, *, count: int = 30, terms: int = 4, entities: int = 12
-) -> tuple[CandidateFeatures, Corpus]:
+) -> tuple[CandidateArrays, CorpusStatistics]:
     """Return made-up candidates of a store of 200 chunks; some of them are alike in everything but their key."""
     numbers = np.random.default_rng(seed)
     mentions = (numbers.random((count, entities)) < 0.2).astype(float)
@@ -25,7 +25,7 @@ def asked(
     mentions[1], frequencies[1] = mentions[0], frequencies[0]
     cosine = np.round(numbers.random(count), 3)
     cosine[1] = cosine[0]
-    return CandidateFeatures(
+    return CandidateArrays(
         keys=tuple(f"doc-{at:03}" for at in range(count)),
         titles=tuple("same" if at < 2 else f"title {at}" for at in range(count)),
         cosine=cosine,
@@ -34,7 +34,7 @@ def asked(
         mentions=from_dense(mentions),
         relations=from_dense(related + related.T),
         named=np.array([0, 3], np.intp),
-    ), Corpus(
+    ), CorpusStatistics(
         chunks=200,
         mean_length=40.0,
         term_counts=np.array([3.0, 10.0, 50.0, 120.0])[:terms],
@@ -42,7 +42,7 @@ def asked(
     )
 
 
-def moved(candidates: CandidateFeatures, places: list[int]) -> CandidateFeatures:
+def moved(candidates: CandidateArrays, places: list[int]) -> CandidateArrays:
     return replace(
         candidates,
         keys=tuple(candidates.keys[at] for at in places),
@@ -54,7 +54,7 @@ def moved(candidates: CandidateFeatures, places: list[int]) -> CandidateFeatures
     )
 
 
-def scores(candidates: CandidateFeatures, corpus: Corpus) -> dict[str, float]:
+def scores(candidates: CandidateArrays, corpus: CorpusStatistics) -> dict[str, float]:
     """Return the fused scores by key, in their order; every passage's text names the third title."""
     opening = fusion.first_pass(candidates, corpus, load_weights())
     texts = {int(place): "it speaks of Title 3" for place in opening.top}
@@ -126,7 +126,7 @@ def test_the_passage_that_holds_the_missing_half_comes_second() -> None:
     # The first passage holds two terms and leads by a rare name to the one that holds the third; another
     # holds as much without a link.
     mentions = np.array([[1.0], [0.0], [1.0], [0.0]])
-    candidates = CandidateFeatures(
+    candidates = CandidateArrays(
         keys=("first", "alone", "linked", "idle"),
         titles=("", "", "", ""),
         cosine=np.array([0.6, 0.3, 0.3, 0.0]),
@@ -136,7 +136,7 @@ def test_the_passage_that_holds_the_missing_half_comes_second() -> None:
         relations=empty_matrix(1, 1),
         named=np.array([], np.intp),
     )
-    corpus = Corpus(
+    corpus = CorpusStatistics(
         chunks=100,
         mean_length=20.0,
         term_counts=np.array([2.0, 2.0, 2.0]),
@@ -169,7 +169,7 @@ def test_the_shipped_weights_have_one_number_for_each_signal() -> None:
 
 def test_what_a_linked_passage_adds_counts_the_more_the_more_it_adds() -> None:
     # Both share a rare name with the first passage; the one repeats its term, the other brings a second.
-    candidates = CandidateFeatures(
+    candidates = CandidateArrays(
         keys=("first", "repeats", "adds"),
         titles=("", "", ""),
         cosine=np.array([0.6, 0.3, 0.3]),
@@ -179,7 +179,7 @@ def test_what_a_linked_passage_adds_counts_the_more_the_more_it_adds() -> None:
         relations=empty_matrix(1, 1),
         named=np.array([], np.intp),
     )
-    corpus = Corpus(
+    corpus = CorpusStatistics(
         chunks=100,
         mean_length=20.0,
         term_counts=np.array([2.0, 2.0]),
@@ -187,7 +187,7 @@ def test_what_a_linked_passage_adds_counts_the_more_the_more_it_adds() -> None:
     )
     opening = fusion.first_pass(candidates, corpus, load_weights())
     first_alone = np.array([1.0, 0.0, 0.0])
-    table = fusion.second_pass_features(opening, first_alone, fusion.named_titles(opening, {}))
+    table = fusion.second_pass_signals(opening, first_alone, fusion.named_titles(opening, {}))
     _, repeats, adds = table[:, len(FIRST_PASS) + LINKS.index("pair_by_names")]
     assert adds == pytest.approx(2 * repeats)
     assert repeats > 0

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from lightwell.retrieve.pagerank import personalized_pagerank, transitions
-from lightwell.retrieve.sparse import SparseMatrix
+from lightwell.retrieve.sparse_matrix import SparseMatrix
 from tests.matrices import from_dense, to_dense
 
 GRAPHS = st.integers(1, 6).flatmap(

@@ -18,9 +18,9 @@ from lightwell.retrieve.local_reranker import (
     COMPARED,
     MAX_COMPARED,
     RerankQuery,
-    read_features,
-    rerank_features,
+    read_measures,
     rerank_locally,
+    rerank_measures,
 )
 from lightwell.retrieve.weights import READ, RERANK, load_weights
 from lightwell.testing.models import HashEmbedder, ScriptedCrossEncoder
@@ -117,11 +117,11 @@ async def test_of_a_long_passage_only_the_units_with_most_of_the_question_are_co
 async def test_the_measures_are_those_of_the_weights_in_their_order() -> None:
     bare = await asked()
     named = dict(
-        zip(RERANK, rerank_features(bare, passage("Soup.", title="Discount")), strict=True)
+        zip(RERANK, rerank_measures(bare, passage("Soup.", title="Discount")), strict=True)
     )
     assert named == {"passage": 0, "cover": 0, "similarity": 0, "title": 1, "missing": 1}
     nobody = replace(bare, names=frozenset[str]())
-    assert rerank_features(nobody, passage("Soup."))[RERANK.index("missing")] == 0
+    assert rerank_measures(nobody, passage("Soup."))[RERANK.index("missing")] == 0
 
 
 async def read(
@@ -171,7 +171,7 @@ async def test_of_a_passage_that_was_read_few_units_and_the_best_window_are_comp
 async def test_a_window_that_is_more_similar_than_any_unit_counts() -> None:
     window = ReadWindow(start=0, end=9, logit=1.0)
     likes = [
-        read_features(await asked(), passage(DISCOUNT), (replace(window, similarity=each),))
+        read_measures(await asked(), passage(DISCOUNT), (replace(window, similarity=each),))
         for each in (0.2, 0.7)
     ]
     assert [float(each[READ.index("similarity")]) for each in likes] == [0.2, 0.7]

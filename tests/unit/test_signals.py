@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightwell.retrieve import signals
-from lightwell.retrieve.signals import CandidateFeatures, Corpus
+from lightwell.retrieve.candidate_arrays import CandidateArrays, CorpusStatistics
 from tests.matrices import empty_matrix, from_dense
 
 NUMBERS = st.lists(st.floats(-100, 100), min_size=1, max_size=30)
@@ -17,11 +17,11 @@ def candidates(
     *,
     mentions: list[list[float]] | None = None,
     named: tuple[int, ...] = (),
-) -> CandidateFeatures:
+) -> CandidateArrays:
     count = len(frequencies)
     entities = np.array(mentions or [[0.0]] * count)
     size = (entities.shape[1],) * 2
-    return CandidateFeatures(
+    return CandidateArrays(
         keys=tuple(f"chunk-{at}" for at in range(count)),
         titles=("",) * count,
         cosine=np.zeros(count),
@@ -33,8 +33,8 @@ def candidates(
     )
 
 
-def corpus(term_counts: list[float], entity_counts: list[float] | None = None) -> Corpus:
-    return Corpus(
+def corpus(term_counts: list[float], entity_counts: list[float] | None = None) -> CorpusStatistics:
+    return CorpusStatistics(
         chunks=100,
         mean_length=10.0,
         term_counts=np.array(term_counts),

@@ -7,7 +7,7 @@ import numpy as np
 
 from lightwell.retrieve import fusion, signals
 from lightwell.retrieve.fusion import FirstPass
-from lightwell.retrieve.sparse import Floats
+from lightwell.retrieve.sparse_matrix import Floats
 from lightwell.retrieve.weights import load_weights
 
 MAX_PARTNERS = 5
@@ -19,11 +19,11 @@ def calibrated_relevance(first_pass: FirstPass, scores: Floats) -> Floats:
     `scores` are the fused scores; their best are the passages that others may complete.
     """
     fitted = load_weights().relevance
-    logits = fitted.base + relevance_features(first_pass, scores) @ fitted.weights
+    logits = fitted.base + relevance_measures(first_pass, scores) @ fitted.weights
     return 1 / (1 + np.exp(-logits))
 
 
-def relevance_features(first_pass: FirstPass, scores: Floats) -> Floats:
+def relevance_measures(first_pass: FirstPass, scores: Floats) -> Floats:
     """Return the measures of relevance, (n, `weights.RELEVANCE`), each in [0, 1]; none lowers relevance.
 
     They are the cosine similarity; the share of the question's terms; their BM25 weight; its entities; how much of the

@@ -23,7 +23,7 @@ from lightwell.records.database import Database
 from lightwell.records.embedding_spaces import Space
 from lightwell.records.search import LexicalHit, LexicalQuery, NamedEntity, TermStatistics
 from lightwell.retrieve import fusion, signals
-from lightwell.retrieve.sparse import Floats
+from lightwell.retrieve.sparse_matrix import Floats
 from lightwell.tracing import span
 
 MAX_FOUND = 100

@@ -7,9 +7,9 @@ from functools import cache, lru_cache
 import numpy as np
 
 from lightwell.retrieve import signals
+from lightwell.retrieve.candidate_arrays import CandidateArrays, CorpusStatistics
 from lightwell.retrieve.pagerank import personalized_pagerank, transitions
-from lightwell.retrieve.signals import CandidateFeatures, Corpus
-from lightwell.retrieve.sparse import Floats, Places, SparseMatrix
+from lightwell.retrieve.sparse_matrix import Floats, Places, SparseMatrix
 from lightwell.retrieve.weights import FIRST_PASS, LINKS, Weights
 
 Titled = Callable[[int], Floats]
@@ -34,8 +34,8 @@ class FirstPass:
     `designation_matches` (n,) is 1 where the question gives the document's designation.
     """
 
-    candidates: CandidateFeatures
-    corpus: Corpus
+    candidates: CandidateArrays
+    corpus: CorpusStatistics
     impacts: Floats
     steps: SparseMatrix
     table: Floats
@@ -73,7 +73,9 @@ def _by_key(keys: tuple[str, ...]) -> Places:
     return np.unique(np.array(keys, np.str_), return_inverse=True)[1]
 
 
-def first_pass(candidates: CandidateFeatures, corpus: Corpus, weights: Weights) -> FirstPass:
+def first_pass(
+    candidates: CandidateArrays, corpus: CorpusStatistics, weights: Weights
+) -> FirstPass:
     """Score the candidates, each by itself."""
     steps = transitions(candidates.mentions, candidates.relations)
     impacts = signals.bm25_by_term(candidates, corpus)
@@ -106,7 +108,7 @@ def second_pass_scores(first_pass: FirstPass, texts: Mapping[int, str], weights:
     titled = named_titles(first_pass, texts)
     scores = first_pass.scores
     for _ in range(ROUNDS):
-        table = second_pass_features(first_pass, scores, titled)
+        table = second_pass_signals(first_pass, scores, titled)
         scores = table @ weights.second_pass + weights.designations * first_pass.designation_matches
     return scores
 
@@ -122,7 +124,7 @@ def named_titles(first_pass: FirstPass, texts: Mapping[int, str]) -> Titled:
     return titled
 
 
-def second_pass_features(first_pass: FirstPass, scores: Floats, titled: Titled) -> Floats:
+def second_pass_signals(first_pass: FirstPass, scores: Floats, titled: Titled) -> Floats:
     """Return the signals of the first pass and those of links to the best passages by these scores: (n, signals)."""
     candidates = first_pass.candidates
     if not candidates.keys:
@@ -147,7 +149,7 @@ def second_pass_features(first_pass: FirstPass, scores: Floats, titled: Titled) 
 
 
 def _pagerank_from_question(
-    candidates: CandidateFeatures, corpus: Corpus, steps: SparseMatrix
+    candidates: CandidateArrays, corpus: CorpusStatistics, steps: SparseMatrix
 ) -> list[Floats]:
     chunks = len(candidates.keys)
     restarts = np.zeros((chunks + len(corpus.entity_counts), 2))

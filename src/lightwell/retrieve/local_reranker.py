@@ -18,7 +18,7 @@ from lightwell.domain.reranking import ReadablePassage, ReadWindow
 from lightwell.ports import CrossEncoder, Embedder
 from lightwell.retrieve import weights as learned
 from lightwell.retrieve.signals import title_terms
-from lightwell.retrieve.sparse import Floats
+from lightwell.retrieve.sparse_matrix import Floats
 from lightwell.text.answer_types import ExpectedAnswer, lacking_share
 from lightwell.text.terms import terms
 from lightwell.text.units import split_into_units
@@ -104,7 +104,7 @@ async def measure_passages(
 ) -> list[Floats]:
     """Return the measures of each passage, (`weights.READ`,), as `rerank_locally` weighs them: what weights are fitted on."""
     highlighted = await _read_and_highlight(embedder, query, evidence, cross_encoder)
-    return [read_features(query, entry, windows or ()) for entry, windows in highlighted]
+    return [read_measures(query, entry, windows or ()) for entry, windows in highlighted]
 
 
 _Read = tuple[Evidence, tuple[ReadWindow, ...] | None]
@@ -235,7 +235,7 @@ def highlight_by_terms(
     )
 
 
-def read_features(query: RerankQuery, entry: Evidence, windows: Sequence[ReadWindow]) -> Floats:
+def read_measures(query: RerankQuery, entry: Evidence, windows: Sequence[ReadWindow]) -> Floats:
     """Return the measures of a passage that the cross-encoder read, (`weights.READ`,).
 
     They are the log odds that the measures below give it; how similar its best unit or window is; the best window's log odds;
@@ -244,7 +244,7 @@ def read_features(query: RerankQuery, entry: Evidence, windows: Sequence[ReadWin
     fitted = learned.load_weights().rerank
     return np.array(
         [
-            fitted.base + float(rerank_features(query, entry) @ fitted.weights),
+            fitted.base + float(rerank_measures(query, entry) @ fitted.weights),
             max((each.similarity for each in (*entry.highlights, *windows)), default=0.0),
             max((each.logit for each in windows), default=UNREAD),
             _lacking(query, entry),
@@ -262,7 +262,7 @@ def _lacking(query: RerankQuery, entry: Evidence) -> float:
     return (in_best + lacking_share(chunk.text, query.expected, context=chunk.title)) / 2
 
 
-def rerank_features(query: RerankQuery, entry: Evidence) -> Floats:
+def rerank_measures(query: RerankQuery, entry: Evidence) -> Floats:
     """Return the measures of a passage with its highlights, (`weights.RERANK`,).
 
     They are its own relevance (as a logit); how much of the question its best unit covers; how similar the best unit is;
@@ -297,9 +297,9 @@ def _with_relevance(
 ) -> Evidence:
     fitted = learned.load_weights()
     if windows is None:
-        judge, measures = fitted.rerank, rerank_features(query, entry)
+        judge, measures = fitted.rerank, rerank_measures(query, entry)
     else:
-        judge, measures = fitted.read, read_features(query, entry, windows)
+        judge, measures = fitted.read, read_measures(query, entry, windows)
     return replace(entry, relevance=round(sigmoid(judge.base + float(measures @ judge.weights)), 6))
 
 

@@ -6,7 +6,7 @@ HippoRAG (Gutiérrez et al. 2024).
 
 import numpy as np
 
-from lightwell.retrieve.sparse import Floats, SparseMatrix, sparse_matrix
+from lightwell.retrieve.sparse_matrix import Floats, SparseMatrix, sparse_matrix
 
 FOLLOWED = 0.5
 """The probability of following an edge rather than starting anew."""

@@ -22,7 +22,12 @@ from lightwell.records import embedding_spaces, search
 from lightwell.records.embedding_spaces import SpaceModel
 from lightwell.records.graph import entities
 from lightwell.records.llm_cache.cached_model import CachedModel
-from lightwell.retrieve import calibration, features, fusion, local_reranker, passages, rerank
+from lightwell.retrieve import calibration, fusion, local_reranker, passages, rerank, signals
+from lightwell.retrieve.candidate_arrays import (
+    collect_arrays,
+    corpus_statistics,
+    empty_neighbourhood,
+)
 from lightwell.retrieve.channels import (
     WITHOUT_GRAPH,
     ChannelResults,
@@ -182,7 +187,7 @@ class Retriever:
             vector=vector[0],
             low_vector=low[0],
             high_vector=high[0],
-            weights=features.term_weights(statistics, terms),
+            weights=signals.term_weights(statistics, terms),
             statistics=statistics,
             entities=tuple(entity for entity in found if entity.name in names),
         )
@@ -231,13 +236,13 @@ class Retriever:
         reader: Reader,
     ) -> Neighbourhood:
         if not query.question.channels & GRAPH_CHANNELS:
-            return features.empty_neighbourhood(chunks)
+            return empty_neighbourhood(chunks)
         named = [entity.id for entity in query.entities]
         try:
             return await self.stores.graph.neighbourhood(reader, chunks, named)
         except GraphFailed:
             results.notes.append(WITHOUT_GRAPH)
-            return features.empty_neighbourhood(chunks)
+            return empty_neighbourhood(chunks)
 
     async def _rank(
         self,
@@ -250,8 +255,15 @@ class Retriever:
         chunks = neighbourhood.chunks
         if not chunks:
             return _RankedChunks(best=[], texts={})
-        candidates = features.candidate_features(query, results, neighbourhood)
-        corpus = features.corpus_statistics(query.statistics, query.terms, neighbourhood)
+        candidates = collect_arrays(
+            neighbourhood,
+            [results.words[chunk] for chunk in chunks],
+            [results.similarities.get(chunk, 0.0) for chunk in chunks],
+            question=query.question.text,
+            terms=query.terms,
+            entities=query.entities,
+        )
+        corpus = corpus_statistics(query.statistics, query.terms, neighbourhood)
         first_pass = fusion.first_pass(candidates, corpus, load_weights())
         texts: dict[ChunkId, Chunk] = {}
         if self.ranking.fusion is Fusion.RRF:

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from lightwell.retrieve.sparse import Floats, Places, SparseMatrix
+from lightwell.records.search import TermStatistics
+from lightwell.retrieve.candidate_arrays import CandidateArrays, CorpusStatistics, corpus_statistics
+from lightwell.retrieve.sparse_matrix import Floats, Places
 from lightwell.text import terms
 
 K1, B = 1.2, 0.75
@@ -20,60 +21,32 @@ _FINE = 9
 _KEPT_TITLES = 20_000  # titles recur with every question, and folding them was a third of the work
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CandidateFeatures:
-    """The features of n candidates with t question terms and e entities, in any order of the candidates.
-
-    `keys` are distinct and order equal scores. `cosine` (n,) lies in [-1, 1]. `frequencies` (n, t) and
-    `lengths` (n,) count terms. `mentions` (n, e) holds 1 where a candidate mentions an entity, `relations`
-    (e, e) the weight of what is stated of two, both ways. `named` are the entities the question names.
-    `terms` are the question's, `question` its text; without them titles do not count.
-    """
-
-    keys: tuple[str, ...]
-    titles: tuple[str, ...]
-    cosine: Floats
-    frequencies: Floats
-    lengths: Floats
-    mentions: SparseMatrix
-    relations: SparseMatrix
-    named: Places
-    terms: tuple[str, ...] = ()
-    question: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Corpus:
-    """Statistics over all of the reader's chunks: how many, their mean length in terms, and how many hold
-    each question term (t,) and each entity (e,).
-    """
-
-    chunks: int
-    mean_length: float
-    term_counts: Floats
-    entity_counts: Floats
-
-
-def inverse_document_frequencies(corpus: Corpus) -> Floats:
+def inverse_document_frequencies(corpus: CorpusStatistics) -> Floats:
     """Return BM25's weight of each question term, (t,), above 0; highest for a term no chunk holds."""
     absent = np.maximum(corpus.chunks - corpus.term_counts, 0.0)
     return np.log1p((absent + 0.5) / (corpus.term_counts + 0.5))
 
 
-def bm25_by_term(candidates: CandidateFeatures, corpus: Corpus) -> Floats:
+def term_weights(statistics: TermStatistics, terms: Sequence[str]) -> dict[str, float]:
+    """Return BM25's weight of each term among the reader's chunks, in the order of the terms."""
+    weights = inverse_document_frequencies(corpus_statistics(statistics, terms, None))
+    return dict(zip(terms, weights.tolist(), strict=True))
+
+
+def bm25_by_term(candidates: CandidateArrays, corpus: CorpusStatistics) -> Floats:
     """Return each term's share of BM25 in each candidate, (n, t), from 0 to below the term's rarity."""
     norm = K1 * (1 - B + B * candidates.lengths / max(corpus.mean_length, 1.0))
     saturated = candidates.frequencies / (candidates.frequencies + norm[:, None])
     return saturated * inverse_document_frequencies(corpus)
 
 
-def term_coverage(candidates: CandidateFeatures, corpus: Corpus) -> Floats:
+def term_coverage(candidates: CandidateArrays, corpus: CorpusStatistics) -> Floats:
     """Return the share of the question's terms, by rarity, that each candidate contains: (n,) in [0, 1]."""
     weights = inverse_document_frequencies(corpus)
     return (candidates.frequencies > 0) @ weights / max(float(weights.sum()), 1e-9)
 
 
-def name_coverage(candidates: CandidateFeatures, corpus: Corpus) -> Floats:
+def name_coverage(candidates: CandidateArrays, corpus: CorpusStatistics) -> Floats:
     """Return the share of the question's entities, by rarity, that each candidate mentions: (n,) in [0, 1]."""
     counts = np.maximum(corpus.entity_counts[candidates.named], 1.0)
     weights = np.zeros(len(corpus.entity_counts))
@@ -81,7 +54,7 @@ def name_coverage(candidates: CandidateFeatures, corpus: Corpus) -> Floats:
     return candidates.mentions @ weights / max(float(weights.sum()), 1e-9)
 
 
-def shared_names(candidates: CandidateFeatures, corpus: Corpus, firsts: Places) -> Floats:
+def shared_names(candidates: CandidateArrays, corpus: CorpusStatistics, firsts: Places) -> Floats:
     """Return how strongly rare shared entities link first passages to candidates: (firsts, n) in [0, 1]."""
     counts, mentions = corpus.entity_counts, candidates.mentions
     is_link = (counts > 1) & (counts <= RAREST)

@@ -8,7 +8,7 @@ from importlib import resources
 
 import numpy as np
 
-from lightwell.retrieve.sparse import Floats
+from lightwell.retrieve.sparse_matrix import Floats
 
 FIRST_PASS = ("cosine", "bm25", "cover", "walk", "walk_from_names", "names_held")
 LINKS = ("pair", "pair_by_names", "titled", "near")
@@ -20,7 +20,7 @@ RELEVANCE = ("cosine", "cover", "impact", "names", "title", "together")
 RERANK = ("passage", "cover", "similarity", "title", "missing")
 """The measures of the local reranker in the order of their columns."""
 
-READ = ("features", "similarity", "reading", "lacking")
+READ = ("rerank", "similarity", "reading", "lacking")
 """The measures of a passage that the cross-encoder read: what `RERANK` comes to, the best unit's similarity, the best window's log odds, and how much of what is asked for it lacks."""
 
 

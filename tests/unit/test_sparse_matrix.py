@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from lightwell.retrieve.sparse import Floats, sparse_matrix
+from lightwell.retrieve.sparse_matrix import Floats, sparse_matrix
 from tests.matrices import from_dense, to_dense
 
 SIZES = st.tuples(st.integers(1, 6), st.integers(1, 6))
