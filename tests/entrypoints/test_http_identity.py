@@ -561,7 +561,7 @@ async def test_a_tenant_has_a_limit_that_holds_across_processes(site: Site) -> N
 
 async def test_many_failures_of_an_address_are_stopped_and_valid_keys_pass(site: Site) -> None:
     key = await site.key("team:sales")
-    async with accepting(site, failed_logins=FailedLogins(per_minute=5)):
+    async with accepting(site, failed_logins=FailedLogins(per_minute=5, clock=lambda: 0.0)):
         assert await site.status(key) == 200
         wrong = [await site.send("GET", "/v1/models", f"lw_wrong{n}") for n in range(7)]
         assert [each.status_code for each in wrong] == [401] * 5 + [429] * 2
