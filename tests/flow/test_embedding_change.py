@@ -16,7 +16,7 @@ from lightwell.ingest.context import ChangeLimits, IngestContext, follow_space
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.knowledge_base.embeddings import Embeddings
 from lightwell.ports import Vectors
-from lightwell.records import space_changes
+from lightwell.records import embedding_space_changes
 from lightwell.records.database import Database
 from lightwell.records.documents import chunks as published
 from lightwell.records.embedding_spaces import SpaceModel
@@ -251,8 +251,8 @@ async def test_what_a_killed_process_had_claimed_is_embedded_by_another(
 ) -> None:
     await changing.embeddings.start("")
     space = (await changing.embeddings.list())[-1].space
-    assert len(await space_changes.claim_chunks(database, space.id, 10)) == 2
-    assert len(await space_changes.claim_profiles(database, space.id, 1)) == 1
+    assert len(await embedding_space_changes.claim_chunks(database, space.id, 10)) == 2
+    assert len(await embedding_space_changes.claim_profiles(database, space.id, 1)) == 1
     assert await changing.embeddings.advance() is True
     assert await changing.embeddings.advance() is False
     assert await changing.missing() == (2, 1)
@@ -269,9 +269,9 @@ async def test_a_crash_before_all_is_queued_is_made_up_for(
         raise ModelFailed("killed here")
 
     with monkeypatch.context() as patched:
-        patched.setattr(space_changes, "queue", crash)
+        patched.setattr(embedding_space_changes, "queue", crash)
         with pytest.raises(ModelFailed):
-            await space_changes.start(
+            await embedding_space_changes.start(
                 changing.context.database, changing.context.project_id, await prepared(changing)
             )
     assert await changing.missing() == (2, 2)
@@ -281,7 +281,7 @@ async def test_a_crash_before_all_is_queued_is_made_up_for(
 
 async def prepared(store: Changing) -> SpaceId:
     context = store.context
-    space = await space_changes.prepare(context.database, context.project_id, NEXT, 32)
+    space = await embedding_space_changes.prepare(context.database, context.project_id, NEXT, 32)
     assert space is not None
     await context.vectors.prepare(space, 32)
     await context.profiles.prepare(space, 32)

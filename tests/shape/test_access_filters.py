@@ -39,10 +39,10 @@ WRITES = re.compile(r"\b(?:INSERT INTO|UPDATE\s+[\w{}]+\s+(?:AS\s+\w+\s+)?SET|DE
 FILTER = "ANY(%(classes)s)"
 
 UNFILTERED = {
-    "records/space_figures.py:_FIGURES": "the server's monitoring and an operator see how far a change of the embedding model is; it reads no word",
-    "records/space_changes.py:_PROGRESS": "an administrator sees how far a change of the embedding model is; it reads no word",
-    "records/space_changes.py:_TEXT": "an administrator sees what a change of the embedding model takes; it counts, and reads no word",
-    "records/space_changes.py:module": "a change of the embedding model queues what to embed; it reads no word",
+    "records/embedding_space_gaps.py:_GAPS": "the server's monitoring and an operator see how far a change of the embedding model is; it reads no word",
+    "records/embedding_space_changes.py:_PROGRESS": "an administrator sees how far a change of the embedding model is; it reads no word",
+    "records/embedding_space_changes.py:_TEXT": "an administrator sees what a change of the embedding model takes; it counts, and reads no word",
+    "records/embedding_space_changes.py:module": "a change of the embedding model queues what to embed; it reads no word",
     "records/documents/chunks.py:_PUBLISHED_BY_ID": "a worker embeds published chunks with another model",
     "records/graph/copies.py:_CHUNKS": "a worker copies chunks to the graph store, with their classes",
     "records/graph/copies.py:_MENTIONS": "a worker copies mentions to the graph store, with their classes",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from lightwell.ingest.embedding_change import ChangeEstimate
-from lightwell.records.space_progress import SpaceProgress
+from lightwell.records.embedding_space_progress import SpaceProgress
 
 
 def embedding_space(progress: SpaceProgress) -> Mapping[str, object]:

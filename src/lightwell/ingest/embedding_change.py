@@ -18,10 +18,10 @@ from lightwell.ingest.context import IngestContext
 from lightwell.ingest.derived_data import gap_filler
 from lightwell.ingest.profile_embedding import MAX_CHARACTERS
 from lightwell.logs import logger
-from lightwell.records import embedding_spaces, space_changes
+from lightwell.records import embedding_space_changes, embedding_spaces
 from lightwell.records.documents import chunks as published
+from lightwell.records.embedding_space_progress import SpaceProgress
 from lightwell.records.embedding_spaces import SpaceModel, SpaceStatus
-from lightwell.records.space_progress import SpaceProgress
 from lightwell.text.tokens import token_count
 
 _log = logger(__name__)
@@ -49,7 +49,9 @@ class ChangeEstimate:
 
 async def estimate(context: IngestContext, model: SpaceModel) -> ChangeEstimate:
     """Return what a change to this model takes. It embeds a few chunks, so it also proves that the model answers; raises `ModelFailed`."""
-    text = await space_changes.measure_text(context.database, context.project_id, MAX_CHARACTERS)
+    text = await embedding_space_changes.measure_text(
+        context.database, context.project_id, MAX_CHARACTERS
+    )
     tokens = text.chunk_tokens + text.profile_characters // _CHARACTERS_PER_TOKEN
     ids = await published.list_published_ids(
         context.database, context.project_id, after=None, limit=_SAMPLED_CHUNKS
@@ -85,12 +87,14 @@ async def start(context: IngestContext, model: SpaceModel, tokens: int) -> Space
             " raise it, or set it to 0 for no limit"
         )
     await _require_none_under_way(context)
-    reused = await space_changes.reuse_retired(
+    reused = await embedding_space_changes.reuse_retired(
         database, project_id, embedder.model, embedder.dimension
     )
     if reused is not None:
         return reused
-    prepared = await space_changes.prepare(database, project_id, embedder.model, embedder.dimension)
+    prepared = await embedding_space_changes.prepare(
+        database, project_id, embedder.model, embedder.dimension
+    )
     if prepared is None:
         await _require_none_under_way(context)
         raise Invalid("Another change of the embedding model has just begun")
@@ -103,7 +107,7 @@ async def start(context: IngestContext, model: SpaceModel, tokens: int) -> Space
 
 
 async def _require_none_under_way(context: IngestContext) -> None:
-    for each in await space_changes.list_progress(context.database, context.project_id):
+    for each in await embedding_space_changes.list_progress(context.database, context.project_id):
         if each.space.status in (SpaceStatus.PREPARING, SpaceStatus.BUILDING):
             raise Invalid(
                 f"A change to {each.space.model} ({each.space.dimension}) is under way: wait for it"
@@ -114,12 +118,12 @@ async def _require_none_under_way(context: IngestContext) -> None:
 async def _prepare(context: IngestContext, space: SpaceId, dimension: int) -> None:
     await context.vectors.prepare(space, dimension)
     await context.profiles.prepare(space, dimension)
-    await space_changes.start(context.database, context.project_id, space)
+    await embedding_space_changes.start(context.database, context.project_id, space)
 
 
 async def find_building(context: IngestContext) -> SpaceProgress | None:
     """Return the space that is being filled, None where no change is under way."""
-    found = await space_changes.list_progress(context.database, context.project_id)
+    found = await embedding_space_changes.list_progress(context.database, context.project_id)
     return next((each for each in found if each.space.status is SpaceStatus.BUILDING), None)
 
 
@@ -162,7 +166,7 @@ async def advance(context: IngestContext, building: SpaceProgress) -> bool:
     model = embedding_spaces.require_model(context.models, space)
     _require_budget(context, model, building)
     if not building.is_queued:
-        await space_changes.queue(context.database, context.project_id, space.id)
+        await embedding_space_changes.queue(context.database, context.project_id, space.id)
     filler = gap_filler(context)
     if await filler.fill_chunks(space.id, model.embedder):
         return True
@@ -172,7 +176,7 @@ async def advance(context: IngestContext, building: SpaceProgress) -> bool:
         return False
     await context.vectors.build(space.id)
     await context.profiles.build(space.id)
-    return await space_changes.swap(context.database, context.project_id, space.id)
+    return await embedding_space_changes.swap(context.database, context.project_id, space.id)
 
 
 def _require_budget(context: IngestContext, model: SpaceModel, building: SpaceProgress) -> None:
@@ -195,11 +199,11 @@ async def drop(
 
     Returns how many were dropped. Questions that began before a swap may still read the old space, so give them time.
     """
-    doomed = await space_changes.mark_for_dropping(
+    doomed = await embedding_space_changes.mark_for_dropping(
         context.database, context.project_id, statuses, seconds=seconds
     )
     for space in doomed:
         await context.vectors.drop(space)
         await context.profiles.drop(space)
-        await space_changes.forget(context.database, space)
+        await embedding_space_changes.forget(context.database, space)
     return len(doomed)

@@ -15,7 +15,7 @@ from lightwell.domain.ids import ProjectId, SpaceId
 from lightwell.ingest.chunking import text_to_embed
 from lightwell.ingest.profile_embedding import MAX_CHARACTERS, profile_text
 from lightwell.ports import ChunkVector, Embedder, ProfileIndex, ProfileVector, VectorIndex
-from lightwell.records import space_changes
+from lightwell.records import embedding_space_changes
 from lightwell.records.database import Database
 from lightwell.records.documents import chunks as published
 from lightwell.records.documents.chunks import PublishedChunk
@@ -40,7 +40,7 @@ class GapFiller:
     async def fill_chunks(self, space: SpaceId, embedder: Embedder) -> bool:
         """Embed some of the chunks that the space lacks; return whether there were any to claim. Raises `ModelFailed`, `StoreFailed`."""
         database, limit = self.database, _BATCHES_AT_ONCE * self.batch_size
-        claimed = await space_changes.claim_chunks(database, space, limit)
+        claimed = await embedding_space_changes.claim_chunks(database, space, limit)
         if not claimed:
             return False
         try:
@@ -53,15 +53,15 @@ class GapFiller:
                 for each in found
             ]
             await self.vectors.put(space, entries)
-            await space_changes.close_chunks(database, space, claimed, tokens)
+            await embedding_space_changes.close_chunks(database, space, claimed, tokens)
         finally:
-            await space_changes.release_chunks(database, space, claimed)
+            await embedding_space_changes.release_chunks(database, space, claimed)
         return True
 
     async def fill_profiles(self, space: SpaceId, embedder: Embedder) -> bool:
         """Embed some of the profiles that the space, which is not active, lacks; return whether there were any to claim."""
         database = self.database
-        claims = await space_changes.claim_profiles(database, space, self.batch_size)
+        claims = await embedding_space_changes.claim_profiles(database, space, self.batch_size)
         if not claims:
             return False
         try:
@@ -77,9 +77,9 @@ class GapFiller:
                 for each in described
             ]
             await self.profiles.put(space, entries)
-            await space_changes.close_profiles(database, space, claims)
+            await embedding_space_changes.close_profiles(database, space, claims)
             tokens = sum(token_count(text) for text in texts)
-            await space_changes.add_tokens(database, space, tokens)
+            await embedding_space_changes.add_tokens(database, space, tokens)
         finally:
             await profile_queue.release(database, claims)
         return True

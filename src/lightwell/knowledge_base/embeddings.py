@@ -7,9 +7,9 @@ from lightwell.domain.errors import Invalid, NotFound
 from lightwell.ingest import embedding_change
 from lightwell.ingest.context import IngestContext, follow_space
 from lightwell.ingest.embedding_change import ChangeEstimate
-from lightwell.records import space_changes
+from lightwell.records import embedding_space_changes
+from lightwell.records.embedding_space_progress import SpaceProgress
 from lightwell.records.embedding_spaces import SpaceModel, SpaceStatus
-from lightwell.records.space_progress import SpaceProgress
 
 UNDER_WAY = (SpaceStatus.PREPARING, SpaceStatus.BUILDING)
 
@@ -22,7 +22,9 @@ class Embeddings:
 
     async def list(self) -> list[SpaceProgress]:
         """Return the project's spaces, the oldest first, with what each lacks."""
-        return await space_changes.list_progress(self.context.database, self.context.project_id)
+        return await embedding_space_changes.list_progress(
+            self.context.database, self.context.project_id
+        )
 
     async def estimate(self, model: str) -> ChangeEstimate:
         """Return what a change to this model takes; raise `NotFound` for a model that this process cannot call, `ModelFailed`."""

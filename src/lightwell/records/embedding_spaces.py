@@ -1,6 +1,6 @@
 """Embedding spaces: the model and dimension of a project's vectors. A project has one active space.
 
-While its model is changed it has a second one; `space_changes` says how.
+While its model is changed it has a second one; `embedding_space_changes` says how.
 """
 
 from collections.abc import Sequence

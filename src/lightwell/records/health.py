@@ -9,9 +9,9 @@ from lightwell.records.database import (
     list_pending_migrations,
     validate_conninfo,
 )
+from lightwell.records.embedding_space_gaps import SpaceGaps, list_gaps_on
 from lightwell.records.errors import translate_errors
 from lightwell.records.graph import copies
-from lightwell.records.space_figures import SpaceFigures, list_figures_on
 
 _CTYPE = "SELECT datctype FROM pg_database WHERE datname = current_database()"
 _EXTENSION = "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'"
@@ -62,13 +62,13 @@ async def examine_database(conninfo: str) -> list[Check]:
     ]
 
 
-async def list_spaces(conninfo: str) -> list[SpaceFigures]:
+async def list_spaces(conninfo: str) -> list[SpaceGaps]:
     """Return the embedding spaces of all projects; raise `StoreFailed` if the server does not answer."""
     with translate_errors():
         async with await AsyncConnection.connect(
             validate_conninfo(conninfo), autocommit=True
         ) as connection:
-            return await list_figures_on(connection)
+            return await list_gaps_on(connection)
 
 
 def _copy_check(lag: CopyLag) -> Check:

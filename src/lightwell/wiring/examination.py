@@ -8,9 +8,9 @@ from lightwell.domain.errors import Invalid, LightwellError
 from lightwell.domain.health import Check
 from lightwell.models.meter import Meter
 from lightwell.ports import Message
+from lightwell.records.embedding_space_gaps import SpaceGaps
 from lightwell.records.embedding_spaces import SpaceModel, SpaceStatus
 from lightwell.records.health import examine_database, list_spaces
-from lightwell.records.space_figures import SpaceFigures
 from lightwell.settings import Settings
 from lightwell.wiring.database import database_server, has_store
 from lightwell.wiring.embedders import open_embedder, open_models
@@ -56,7 +56,7 @@ async def _space_checks(settings: Settings, stack: AsyncExitStack) -> list[Check
     return [_space_check(each, models) for each in spaces]
 
 
-def _space_check(found: SpaceFigures, models: Sequence[SpaceModel]) -> Check:
+def _space_check(found: SpaceGaps, models: Sequence[SpaceModel]) -> Check:
     name = f"{found.model} ({found.dimension})"
     is_known = name in [each.name for each in models]
     done = max(0, found.chunks - found.missing_chunks)

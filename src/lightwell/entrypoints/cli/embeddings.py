@@ -16,7 +16,7 @@ from lightwell.entrypoints.json_embeddings import change_estimate, embedding_spa
 
 if TYPE_CHECKING:
     from lightwell.ingest.embedding_change import ChangeEstimate
-    from lightwell.records.space_progress import SpaceProgress
+    from lightwell.records.embedding_space_progress import SpaceProgress
 
 embeddings = new_group(
     "Show the project's embedding model, and change it while questions go on.",

@@ -35,9 +35,9 @@ from lightwell.entrypoints.http.authentication import (
 from lightwell.entrypoints.http.problems import Forbidden
 from lightwell.logs import logger
 from lightwell.records import operations
+from lightwell.records.embedding_space_gaps import SpaceGaps, list_gaps
 from lightwell.records.embedding_spaces import SpaceStatus
 from lightwell.records.graph import copies
-from lightwell.records.space_figures import SpaceFigures, list_figures
 from lightwell.tasks import cancel_and_wait
 from lightwell.wiring import Resources
 
@@ -116,7 +116,7 @@ async def show_metrics(request: Request) -> Response:
         *_queue_metrics(await operations.queue(database)),
         *_source_metrics(await operations.sources(database)),
         *_copy_metrics(await copies.list_lags(database)),
-        *_space_metrics(await list_figures(database)),
+        *_space_metrics(await list_gaps(database)),
         *_process_metrics(await operations.sum_processes(database)),
     ]
     registry = CollectorRegistry(auto_describe=False)
@@ -200,7 +200,7 @@ def _copy_metrics(lags: Sequence[CopyLag]) -> list[Metric]:
     return [waiting, behind]
 
 
-def _space_metrics(spaces: Sequence[SpaceFigures]) -> list[Metric]:
+def _space_metrics(spaces: Sequence[SpaceGaps]) -> list[Metric]:
     gaps = GaugeMetricFamily(
         "lightwell_embedding_gaps",
         "Passages and descriptions without a vector, in spaces that questions use (active) or that are being filled (building).",

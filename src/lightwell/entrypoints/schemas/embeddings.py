@@ -8,8 +8,8 @@ from pydantic import Field
 from lightwell.entrypoints import json_embeddings
 from lightwell.entrypoints.schemas import Schema
 from lightwell.ingest.embedding_change import ChangeEstimate
+from lightwell.records.embedding_space_progress import SpaceProgress
 from lightwell.records.embedding_spaces import SpaceStatus
-from lightwell.records.space_progress import SpaceProgress
 
 
 class ModelBody(Schema):

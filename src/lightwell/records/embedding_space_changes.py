@@ -13,9 +13,9 @@ from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import ChunkId, ClassId, ProjectId, SpaceId
 from lightwell.ports import ProfileClaim
 from lightwell.records.database import Connection, Database, repeatable
+from lightwell.records.embedding_space_progress import SpaceProgress
 from lightwell.records.embedding_spaces import Space, SpaceStatus
 from lightwell.records.locks import PUBLISHING_LOCK
-from lightwell.records.space_progress import SpaceProgress
 
 CLAIM_SECONDS = 60.0
 """After this time without an end, another process embeds what a process that died had claimed."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from lightwell.records.database import Connection, Database, Row
 from lightwell.records.embedding_spaces import SpaceStatus
 
-_FIGURES = """
+_GAPS = """
 SELECT tenants.name, projects.name, space.model, space.dimension, space.status,
        (SELECT coalesce(sum(totals.chunks), 0)::bigint FROM class_totals AS totals
         JOIN access_classes USING (class_id) WHERE project_id = space.project_id),
@@ -20,7 +20,7 @@ WHERE space.status IN ('active', 'building') ORDER BY tenants.name, projects.nam
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SpaceFigures:
+class SpaceGaps:
     """A space that questions use or that is being filled: how many passages the project has, and what lacks a vector.
 
     `seconds` have passed since its filling began, 0 for a project's first space.
@@ -37,24 +37,24 @@ class SpaceFigures:
     seconds: float
 
 
-async def list_figures(database: Database) -> list[SpaceFigures]:
-    """Return the figures of all projects, by name."""
-    return [_figures(row) for row in await database.rows(_FIGURES, {})]
+async def list_gaps(database: Database) -> list[SpaceGaps]:
+    """Return what the spaces of all projects lack, by name."""
+    return [_gaps(row) for row in await database.rows(_GAPS, {})]
 
 
-async def list_figures_on(connection: Connection) -> list[SpaceFigures]:
+async def list_gaps_on(connection: Connection) -> list[SpaceGaps]:
     """Return the same on a database whose migrations may not be applied yet."""
     cursor = await connection.execute("SELECT to_regclass('chunk_gaps') IS NOT NULL")
     if not (await cursor.fetchall())[0][0]:
         return []
-    return [_figures(row) for row in await (await connection.execute(_FIGURES)).fetchall()]
+    return [_gaps(row) for row in await (await connection.execute(_GAPS)).fetchall()]
 
 
-def _figures(row: Row) -> SpaceFigures:
+def _gaps(row: Row) -> SpaceGaps:
     tenant, project, model, dimension, status, chunks, missing_chunks, missing_profiles, seconds = (
         row
     )
-    return SpaceFigures(
+    return SpaceGaps(
         tenant=tenant,
         project=project,
         model=model,
