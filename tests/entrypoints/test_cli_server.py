@@ -214,8 +214,8 @@ def test_the_graph_of_a_server_is_edited(running: Running, tmp_path: Path) -> No
     there("describe", "Tarn Dam", "--description", "A dam.", "--acl", "team:sales")
     related = there("relate", "Tarn Dam", "Nordwind Energie", "--acl", "team:sales")
     assert related["predicate"] == "RELATED_TO"
-    assert there("unrelate", "Tarn Dam", "Nordwind Energie")["deleted"]["source"] == "Tarn Dam"
-    assert there("delete", "Tarn Dam", "--yes")["deleted"]["description"] == "A dam."
+    assert there("unrelate", "Tarn Dam", "Nordwind Energie")["hidden"]["source"] == "Tarn Dam"
+    assert there("hide", "Tarn Dam", "--yes")["hidden"]["description"] == "A dam."
     split = there(
         "split", "Nordwind Energie", "--into", "Nordwind Oslo", "--document", running.document
     )
@@ -223,8 +223,8 @@ def test_the_graph_of_a_server_is_edited(running: Running, tmp_path: Path) -> No
     assert (listed["splitId"], listed["part"]) == (split["splitId"], "Nordwind Oslo")
     whole = there("unsplit", split["splitId"])["entities"]
     assert "Nordwind Energie" in [each["entityName"] for each in whole]
-    assert len(there("delete-entities", "Nordwind Energie", "--yes")["deleted"]) == 1
-    assert there("restore", "Nordwind Energie")["entityName"] == "Nordwind Energie"
+    assert len(there("hide-entities", "Nordwind Energie", "--yes")["hidden"]) == 1
+    assert there("unhide", "Nordwind Energie")["entityName"] == "Nordwind Energie"
 
 
 def test_a_limit_beyond_the_interface_is_explained(running: Running, tmp_path: Path) -> None:

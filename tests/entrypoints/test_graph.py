@@ -117,10 +117,10 @@ def test_entities_and_relations_by_hand(run: Run) -> None:
     assert "PART_OF" in related.stdout
     assert run("graph", "unrelate", "Pump 7", "Osprey", "--predicate", "PART_OF").exit_code == 0
     assert run("graph", "unrelate", "Pump 7", "Osprey", "--predicate", "PART_OF").exit_code == 3
-    assert run("graph", "delete", "Jane Smith").exit_code == 2
-    assert run("graph", "delete", "Jane Smith", "--yes").exit_code == 0
+    assert run("graph", "hide", "Jane Smith").exit_code == 2
+    assert run("graph", "hide", "Jane Smith", "--yes").exit_code == 0
     assert "Jane" not in run("graph", "list").stdout
-    assert run("graph", "restore", "Jane Smith").exit_code == 0
+    assert run("graph", "unhide", "Jane Smith").exit_code == 0
     page = said(run("graph", "list", "--limit", "2", "--json"))
     rest = said(run("graph", "list", "--after", str(page["nextAfter"]), "--json"))
     assert names(page) + names(rest) == [
@@ -176,12 +176,12 @@ def test_s1_7_many_at_once_in_pages_and_by_passage(run: Run) -> None:
     assert names(said(run("graph", "entities-of", passage, "--json")))
     stated = said(run("graph", "relations", "--passage", passage, "--json"))
     assert 0 < len(cast("list[object]", stated["relations"])) < len(listed)
-    gone = run("graph", "delete-relations", first["relation"], "--yes")
-    assert gone.stdout.startswith("Deleted: ")
-    assert run("graph", "delete-entities", "Osprey", "Nobody", "--yes").exit_code == 3
+    gone = run("graph", "hide-relations", first["relation"], "--yes")
+    assert gone.stdout.startswith("Hidden now: ")
+    assert run("graph", "hide-entities", "Osprey", "Nobody", "--yes").exit_code == 3
     assert names(said(run("graph", "list", "--json"))).count("Osprey") == 1
-    assert "Deleted Osprey" in run("graph", "delete-entities", "Osprey", "--yes").stdout
-    assert run("graph", "delete-relations", "no key", "--yes").exit_code == 2
+    assert "is hidden now" in run("graph", "hide-entities", "Osprey", "--yes").stdout
+    assert run("graph", "hide-relations", "no key", "--yes").exit_code == 2
 
 
 def test_s0_2_and_s0_4_passages_and_keywords_are_told(run: Run) -> None:

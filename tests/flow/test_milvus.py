@@ -13,7 +13,7 @@ from lightwell.domain.documents import DocumentState
 from lightwell.domain.errors import IndexFailed, Invalid
 from lightwell.settings import Settings
 from lightwell.testing.sources import InMemorySource, make_document
-from lightwell.wiring.vector_moves import move_vectors
+from lightwell.wiring.vector_copies import copy_vectors_to
 from tests.conftest import Databases
 from tests.milvus_server import MilvusUse
 
@@ -101,14 +101,14 @@ async def test_vectors_move_to_postgres_and_back_without_a_model(
     kb: KnowledgeBase, on_milvus: Settings
 ) -> None:
     counts: list[int] = []
-    copied, missing = await move_vectors(on_milvus, "postgres", counts.append)
+    copied, missing = await copy_vectors_to(on_milvus, "postgres", counts.append)
     assert (copied, missing) == (counts[-1], 0)
     there = on_milvus.model_copy(update={"vector_store": "postgres"})
     async with open_knowledge_base(there) as other:
         assert await dense_hits(other, WEIGHT, US) == await dense_hits(kb, WEIGHT, US)
-    assert await move_vectors(on_milvus, "milvus", counts.append) == (copied, 0)
+    assert await copy_vectors_to(on_milvus, "milvus", counts.append) == (copied, 0)
     with pytest.raises(Invalid, match="postgres and milvus"):
-        await move_vectors(on_milvus, "qdrant", counts.append)
+        await copy_vectors_to(on_milvus, "qdrant", counts.append)
 
 
 async def test_a_server_that_is_not_there_is_named_with_its_setting(databases: Databases) -> None:

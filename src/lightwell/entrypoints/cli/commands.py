@@ -123,8 +123,8 @@ COMMANDS: Mapping[str, Entry] = {
         "backup:migrate",
         "Apply the migrations that the store lacks; any command that opens the store does so, too.",
     ),
-    "move": Entry(
-        "move:move",
+    "copy-vectors": Entry(
+        "copy_vectors:copy_vectors",
         "Copy the project's vectors into another store, without a model; then set LIGHTWELL_VECTOR_STORE and restart.",
     ),
     "embeddings": Entry(

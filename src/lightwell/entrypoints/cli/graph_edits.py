@@ -1,4 +1,4 @@
-"""`graph create`, `rename`, `describe`, `relate` and `delete`: edits that people make to entities and relations."""
+"""`graph create`, `rename`, `describe`, `relate` and `hide`: edits that people make to entities and relations."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -137,27 +137,27 @@ def describe_entity(  # noqa: PLR0913 - the options of a command are its argumen
     return _edit(name, manual_edit, (who, server), acl)
 
 
-@command(graph, "delete", 'lightwell graph delete "Lorem Ipsum" --as team:us --yes')
-def delete_entity(
+@command(graph, "hide", 'lightwell graph hide "Lorem Ipsum" --as team:us --yes')
+def hide_entity(
     name: EntityName,
     *,
     who: As = None,
     server: Server = None,
     yes: Yes = False,
 ) -> Work:
-    """Hide an entity, now and in future, from all readers who share a tag with you; documents are unchanged."""
-    confirm(f"Delete the entity {name}?", yes=yes)
-    return _delete(name, (who, server))
+    """Hide an entity, now and in future, from all readers who share a tag with you, and delete what people wrote of it; documents are unchanged."""
+    confirm(f"Hide the entity {name}?", yes=yes)
+    return _hide(name, (who, server))
 
 
-@command(graph, "restore", 'lightwell graph restore "Lorem Ipsum" --as team:us')
-async def restore_entity(
+@command(graph, "unhide", 'lightwell graph unhide "Lorem Ipsum" --as team:us')
+async def unhide_entity(
     name: EntityName,
     *,
     who: As = None,
     server: Server = None,
 ) -> Report:
-    """Show a deleted entity again, as documents describe it."""
+    """Show a hidden entity again, as documents describe it."""
     from lightwell.entrypoints.client import edit_calls
     from lightwell.entrypoints.schemas.graph import entity_schema
 
@@ -239,20 +239,20 @@ async def unrelate_entities(
     if login := choose_server(server, who):
         key = f"{source} {predicate.value} {target}"
         were = await send(edit_calls.delete_relations([key]), login)
-        return Report(document={"deleted": dump(were.relations[0])}, text=_deleted_relations(were))
+        return Report(document={"hidden": dump(were.relations[0])}, text=_hidden_relations(were))
     meter = budgeted_meter()
     async with open_as(who, meter) as (kb, reader):
         was = relation_schema(await kb.graph.unrelate(reader, source, target, predicate))
-    text = _deleted_relations(RelationList(relations=[was]))
-    return report_with_costs(meter, {"deleted": dump(was)}, text)
+    text = _hidden_relations(RelationList(relations=[was]))
+    return report_with_costs(meter, {"hidden": dump(was)}, text)
 
 
 @command(
     graph,
-    "delete-relations",
-    "lightwell graph delete-relations 'Pump 7 PART_OF Osprey Plant' --as team:us --yes",
+    "hide-relations",
+    "lightwell graph hide-relations 'Pump 7 PART_OF Osprey Plant' --as team:us --yes",
 )
-def delete_relations(
+def hide_relations(
     keys: Keys,
     *,
     who: As = None,
@@ -260,14 +260,12 @@ def delete_relations(
     yes: Yes = False,
 ) -> Work:
     """Hide several relations at once; if one of them does not exist, none is hidden."""
-    confirm(f"Delete {len(keys)} relations?", yes=yes)
-    return _delete_relations(keys, (who, server))
+    confirm(f"Hide {len(keys)} relations?", yes=yes)
+    return _hide_relations(keys, (who, server))
 
 
-@command(
-    graph, "delete-entities", 'lightwell graph delete-entities "Lorem" "Ipsum" --as team:us --yes'
-)
-def delete_entities(
+@command(graph, "hide-entities", 'lightwell graph hide-entities "Lorem" "Ipsum" --as team:us --yes')
+def hide_entities(
     names: Annotated[
         list[str], typer.Argument(metavar="ENTITY...", help="Names, references or ids.")
     ],
@@ -277,8 +275,8 @@ def delete_entities(
     yes: Yes = False,
 ) -> Work:
     """Hide several entities at once; if one of them does not exist, none is hidden."""
-    confirm(f"Delete {len(names)} entities?", yes=yes)
-    return _delete_entities(names, (who, server))
+    confirm(f"Hide {len(names)} entities?", yes=yes)
+    return _hide_entities(names, (who, server))
 
 
 async def _edit(
@@ -305,7 +303,7 @@ async def _edit(
     return report_with_costs(meter, {**dump(here), "previousEntityRef": old}, _edited(here, old))
 
 
-async def _delete(name: str, asked: _Asked) -> Report:
+async def _hide(name: str, asked: _Asked) -> Report:
     """Hide an entity, and report what it was."""
     from lightwell.entrypoints.client import edit_calls
     from lightwell.entrypoints.schemas.graph import entity_schema
@@ -313,14 +311,14 @@ async def _delete(name: str, asked: _Asked) -> Report:
     who, server = asked
     if login := choose_server(server, who):
         (there,) = (await send(edit_calls.delete_entities([name]), login)).entities
-        return Report(document={"deleted": dump(there)}, text=_deleted_entity(there))
+        return Report(document={"hidden": dump(there)}, text=_hidden_entity(there))
     meter = budgeted_meter()
     async with open_as(who, meter) as (kb, reader):
         here = entity_schema(await kb.graph.delete(reader, name))
-    return report_with_costs(meter, {"deleted": dump(here)}, _deleted_entity(here))
+    return report_with_costs(meter, {"hidden": dump(here)}, _hidden_entity(here))
 
 
-async def _delete_relations(keys: Sequence[str], asked: _Asked) -> Report:
+async def _hide_relations(keys: Sequence[str], asked: _Asked) -> Report:
     """Hide relations, and report what they were."""
     from lightwell.entrypoints.client import edit_calls
     from lightwell.entrypoints.schemas.corrections import RelationList
@@ -334,11 +332,11 @@ async def _delete_relations(keys: Sequence[str], asked: _Asked) -> Report:
         async with open_as(who) as (kb, reader):
             found = await kb.graph.delete_relations(reader, wanted)
         were = RelationList(relations=[relation_schema(each) for each in found])
-    document = {"deleted": [dump(each) for each in were.relations]}
-    return Report(document=document, text=_deleted_relations(were))
+    document = {"hidden": [dump(each) for each in were.relations]}
+    return Report(document=document, text=_hidden_relations(were))
 
 
-async def _delete_entities(names: Sequence[str], asked: _Asked) -> Report:
+async def _hide_entities(names: Sequence[str], asked: _Asked) -> Report:
     """Hide entities, and report what they were."""
     from lightwell.entrypoints.client import edit_calls
     from lightwell.entrypoints.schemas.corrections import EntityList
@@ -351,8 +349,8 @@ async def _delete_entities(names: Sequence[str], asked: _Asked) -> Report:
         async with open_as(who) as (kb, reader):
             found = await kb.graph.delete_entities(reader, names)
         were = EntityList(entities=[entity_schema(each) for each in found])
-    document = {"deleted": [dump(each) for each in were.entities]}
-    return Report(document=document, text=_deleted_entities(were))
+    document = {"hidden": [dump(each) for each in were.entities]}
+    return Report(document=document, text=_hidden_entities(were))
 
 
 def _edited(now: "EntitySchema", old: str) -> RenderableType:
@@ -362,16 +360,18 @@ def _edited(now: "EntitySchema", old: str) -> RenderableType:
     return Group(entity_fields(now), Text(clean(moved)))
 
 
-def _deleted_entity(was: "EntitySchema") -> Text:
-    again = "`lightwell graph restore` shows it again, as documents describe it."
-    return Text(clean(f"Deleted {was.entity_name} ({was.entity_ref}); {again}"))
+def _hidden_entity(was: "EntitySchema") -> Text:
+    again = "`lightwell graph unhide` shows it again, as documents describe it."
+    return Text(clean(f"{was.entity_name} ({was.entity_ref}) is hidden now; {again}"))
 
 
-def _deleted_entities(were: "EntityList") -> Text:
-    lines = [f"Deleted {each.entity_name} ({each.entity_ref})." for each in were.entities]
+def _hidden_entities(were: "EntityList") -> Text:
+    lines = [f"{each.entity_name} ({each.entity_ref}) is hidden now." for each in were.entities]
     return Text(clean("\n".join(lines)))
 
 
-def _deleted_relations(were: "RelationList") -> Text:
-    lines = [f"Deleted: {each.source} {each.predicate} {each.target}." for each in were.relations]
+def _hidden_relations(were: "RelationList") -> Text:
+    lines = [
+        f"Hidden now: {each.source} {each.predicate} {each.target}." for each in were.relations
+    ]
     return Text(clean("\n".join(lines)))

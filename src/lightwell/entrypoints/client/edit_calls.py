@@ -52,7 +52,7 @@ def delete_entities(names: Sequence[str]) -> Call[EntityList]:
 
 
 def restore_entity(name: str) -> Call[EntitySchema]:
-    """Show a deleted entity again, as documents describe it."""
+    """Show a hidden entity again, as documents describe it."""
     body, path = NameBody(name=name), f"{_ENTITIES}/restore"
     return Call(method="POST", path=path, body=body, read=_read_entity, is_repeatable=False)
 

@@ -157,7 +157,7 @@ async def delete_entities(body: NamesBody, caller: Curating, response: Response)
 
 @router.post("/entities/restore")
 async def restore_entity(body: NameBody, caller: Curating, response: Response) -> EntitySchema:
-    """Show a deleted entity again, as documents describe it."""
+    """Show a hidden entity again, as documents describe it."""
     with usage_headers(response):
         return entity_schema(await caller.knowledge_base.graph.restore(caller.reader, body.name))
 

@@ -195,13 +195,13 @@ async def delete(database: Database, reader: Reader, entity_id: EntityId) -> Non
 
 @repeatable
 async def restore(database: Database, reader: Reader, name: str) -> EntityId:
-    """Unhide an entity that was deleted by hand; raise `NotFound` if no hidden entity has this name."""
+    """Unhide an entity that was hidden by hand; raise `NotFound` if no hidden entity has this name."""
     facts = {**_parameters(reader), "name": normalize_name(name)}
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, facts)
         hidden = await (await connection.execute(_HIDDEN, facts)).fetchall()
         if not hidden:
-            raise NotFound(f"There is no deleted entity {name!r} that you may see")
+            raise NotFound(f"There is no hidden entity {name!r} that you may see")
         ids = [EntityId(row[0]) for row in hidden]
         await connection.execute(_UNHIDE, {**facts, "entities": ids})
         await _update_derived(connection, reader, ids)

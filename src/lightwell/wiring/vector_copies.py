@@ -13,7 +13,7 @@ from lightwell.wiring.stores import open_milvus, vector_index
 STORES = ("postgres", "milvus")
 
 
-async def move_vectors(
+async def copy_vectors_to(
     settings: Settings, to: str, progress: Callable[[int], None]
 ) -> tuple[int, int]:
     """Copy the vectors of the settings' project to this store from the other; return how many, and how many were not found there.

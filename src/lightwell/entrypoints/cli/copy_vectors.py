@@ -1,4 +1,4 @@
-"""`move`: a project's vectors into another store."""
+"""`copy-vectors`: a project's vectors into another store."""
 
 from typing import Annotated
 
@@ -11,11 +11,16 @@ from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.registration import command, single_command
 from lightwell.entrypoints.cli.store import settings_of_store
 
-move = single_command()
+copy_vectors = single_command()
 
 
-@command(move, "move", "lightwell move milvus", "lightwell move postgres --project handbook")
-async def move_to(
+@command(
+    copy_vectors,
+    "copy-vectors",
+    "lightwell copy-vectors milvus",
+    "lightwell copy-vectors postgres --project handbook",
+)
+async def copy_to(
     store: Annotated[
         str, typer.Argument(metavar="STORE", help="Where to copy them: milvus or postgres.")
     ],
@@ -24,11 +29,11 @@ async def move_to(
 
     Nothing is removed where they are now. It can be repeated. The exit code is 1 if some vectors were not found.
     """
-    from lightwell.wiring.vector_moves import move_vectors
+    from lightwell.wiring.vector_copies import copy_vectors_to
 
     console = errors_console()
     with console.status("Copying vectors") as shown:
-        copied, missing = await move_vectors(
+        copied, missing = await copy_vectors_to(
             settings_of_store(),
             store,
             lambda count: shown.update(f"Copying vectors: {count:,}"),
