@@ -31,6 +31,7 @@ from psycopg_pool import AsyncConnectionPool
 from lightwell.domain.errors import Invalid, StoreConflict, StoreFailed
 from lightwell.domain.operations import PoolFigures
 from lightwell.logs import logger
+from lightwell.records.connections import limit_silence, open_connection, with_keepalives
 from lightwell.records.errors import translate_errors
 
 Connection = AsyncConnection[TupleRow]
@@ -113,7 +114,7 @@ class Database:
         Session settings and locks end with it.
         """
         with translate_errors():
-            async with await AsyncConnection.connect(self._conninfo, autocommit=True) as connection:
+            async with await open_connection(self._conninfo) as connection:
                 await _configure(connection)
                 yield connection
 
@@ -212,12 +213,12 @@ async def connect(conninfo: str, *, max_connections: int = 10) -> AsyncGenerator
     with translate_errors():
         await _migrate(validate_conninfo(conninfo))
     pool = AsyncConnectionPool[Connection](
-        conninfo,
+        with_keepalives(conninfo),
         kwargs={"autocommit": True},
         min_size=1,
         max_size=max_connections,
         open=False,
-        configure=_configure,
+        configure=_configure_pooled,
         timeout=30,
     )
     try:
@@ -254,9 +255,7 @@ def list_migrations() -> list[tuple[str, str]]:
 async def list_pending_migrations(conninfo: str) -> list[str]:
     """Return the names of the migrations that this database lacks; raise `StoreFailed`."""
     with translate_errors():
-        async with await AsyncConnection.connect(
-            validate_conninfo(conninfo), autocommit=True
-        ) as connection:
+        async with await open_connection(validate_conninfo(conninfo)) as connection:
             known = await _applied_migrations(connection)
     return [name for name, _ in list_migrations() if name not in known]
 
@@ -264,9 +263,7 @@ async def list_pending_migrations(conninfo: str) -> list[str]:
 async def has_schema(conninfo: str) -> bool:
     """Return whether this database holds a store, of any version; raise `StoreFailed`."""
     with translate_errors():
-        async with await AsyncConnection.connect(
-            validate_conninfo(conninfo), autocommit=True
-        ) as connection:
+        async with await open_connection(validate_conninfo(conninfo)) as connection:
             cursor = await connection.execute("SELECT to_regclass('migrations') IS NOT NULL")
             return bool(await cursor.fetchone() == (True,))
 
@@ -278,9 +275,7 @@ async def try_migrations(conninfo: str) -> None:
     """
     with translate_errors():
         async with (
-            await AsyncConnection.connect(
-                validate_conninfo(conninfo), autocommit=True
-            ) as connection,
+            await open_connection(validate_conninfo(conninfo)) as connection,
             connection.transaction(force_rollback=True),
         ):
             await connection.execute("SELECT pg_advisory_xact_lock(%s)", [_MIGRATION_LOCK])
@@ -291,6 +286,11 @@ async def count_pending_migrations(database: Database) -> int:
     """Return how many migrations an open database lacks: one that was restored meanwhile, for instance."""
     known = {name for (name,) in await database.rows("SELECT name FROM migrations", {})}
     return sum(name not in known for name, _ in list_migrations())
+
+
+async def _configure_pooled(connection: Connection) -> None:
+    await limit_silence(connection)
+    await _configure(connection)
 
 
 async def _configure(connection: Connection) -> None:
@@ -310,7 +310,7 @@ class _Lists(ListDumper):
 
 async def _migrate(conninfo: str) -> None:
     try:
-        async with await AsyncConnection.connect(conninfo, autocommit=True) as connection:
+        async with await open_connection(conninfo) as connection:
             if connection.info.server_version < MIN_SERVER_VERSION:
                 raise StoreFailed("Lightwell needs PostgreSQL 16 or newer with pgvector")
             await connection.execute("SELECT pg_advisory_lock(%s)", [_MIGRATION_LOCK])

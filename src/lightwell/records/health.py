@@ -1,9 +1,8 @@
 """Checks of the database for `lightwell doctor`."""
 
-from psycopg import AsyncConnection
-
 from lightwell.domain.graph_copies import CopyLag
 from lightwell.domain.health import Check
+from lightwell.records.connections import open_connection
 from lightwell.records.database import (
     MIN_SERVER_VERSION,
     list_pending_migrations,
@@ -22,9 +21,7 @@ async def examine_database(conninfo: str) -> list[Check]:
     does not answer.
     """
     with translate_errors():
-        async with await AsyncConnection.connect(
-            validate_conninfo(conninfo), autocommit=True
-        ) as connection:
+        async with await open_connection(validate_conninfo(conninfo)) as connection:
             version = connection.info.server_version
             vector = await (await connection.execute(_EXTENSION)).fetchone()
             ctype_row = await (await connection.execute(_CTYPE)).fetchone()
@@ -65,9 +62,7 @@ async def examine_database(conninfo: str) -> list[Check]:
 async def list_spaces(conninfo: str) -> list[SpaceGaps]:
     """Return the embedding spaces of all projects; raise `StoreFailed` if the server does not answer."""
     with translate_errors():
-        async with await AsyncConnection.connect(
-            validate_conninfo(conninfo), autocommit=True
-        ) as connection:
+        async with await open_connection(validate_conninfo(conninfo)) as connection:
             return await list_gaps_on(connection)
 
 

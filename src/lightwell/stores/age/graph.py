@@ -14,6 +14,7 @@ from psycopg import AsyncConnection, conninfo, sql
 from lightwell.domain.errors import GraphFailed, Invalid
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
 from lightwell.graph_ports import GraphBatch, GraphScope, SharedEntity, Subgraph
+from lightwell.records.connections import limit_silence, with_keepalives
 from lightwell.stores.age import cypher
 from lightwell.stores.copied_rows import (
     Row,
@@ -179,13 +180,14 @@ class AgeGraph:
                 asyncio.timeout(seconds),
                 self._free,
                 await AsyncConnection.connect(
-                    self._login.url,
+                    with_keepalives(self._login.url),
                     autocommit=True,
                     connect_timeout=_CONNECT_SECONDS,
                     prepare_threshold=None,
                     application_name="lightwell",
                 ) as connection,
             ):
+                await limit_silence(connection)
                 await connection.execute(cypher.SETTINGS)
                 yield connection
         except TimeoutError:
