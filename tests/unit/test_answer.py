@@ -308,7 +308,7 @@ async def test_no_model_is_asked_below_the_floor() -> None:
     given = retrieval(evidence(relevance=0.01))
     for budget in (Budget(), Budget(min_relevance=0.05)):
         answer = await AnswerGenerator(model=model, budget=budget).answer(given)
-        assert (answer.text, answer.relevance) == (INSUFFICIENT, 0.01)
+        assert (answer.text, answer.relevance, answer.author) == (INSUFFICIENT, 0.01, None)
     assert await AnswerGenerator(model=model, budget=Budget(min_relevance=0)).answer(retrieval())
     assert model.sent == []
 

@@ -152,7 +152,7 @@ async def test_a_second_judge_that_fails_shows_nothing_that_it_did_not_confirm()
     assert [each.text for each in begun.sentences] == ["Nordwind receives 18 percent."]
     assert (begun.model, begun.notes[-1]) == ("scripted", "The answer breaks off here: It is down.")
     nothing = await judged_by(failure).answer(retrieval(0.3))
-    assert (nothing.text, nothing.relevance) == (INSUFFICIENT, 0.3)
+    assert (nothing.text, nothing.relevance, nothing.author) == (INSUFFICIENT, 0.3, None)
     quoted = await judged_by(failure).answer(retrieval(0.7))
     assert (quoted.sentences[0].text, quoted.model) == (CONTRACT, EXTRACTS)
     listed = await judged_by(failure).statements(retrieval(0.7))

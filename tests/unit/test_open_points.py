@@ -6,6 +6,8 @@ from lightwell.answer.open_points import open_points
 from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.domain.answers import Confidence
 from lightwell.domain.documents import Chunk
+from lightwell.domain.errors import ModelFailed
+from lightwell.testing.models import ScriptedModel
 from lightwell.text.answer_types import asks_what_is_open
 from tests.passages import chunk, found, passage
 
@@ -85,7 +87,9 @@ def test_a_question_that_names_nobody_has_no_open_points() -> None:
 async def test_a_document_that_names_it_answers_although_no_passage_is_near_the_question() -> None:
     text = "Task about: Nordwind Energie\nStatus: open"
     near = passage(chunk(text, 1, title="Training"), relevance=0.2)
-    answer = await AnswerGenerator(model=None).answer(found(ASKED, near))
-    assert (answer.text, answer.confidence) == ("Training: Status: open [1]", Confidence.LOW)
+    for model in (None, ScriptedModel([ModelFailed("It is down.")])):
+        answer = await AnswerGenerator(model=model).answer(found(ASKED, near))
+        assert (answer.text, answer.confidence) == ("Training: Status: open [1]", Confidence.LOW)
+        assert (answer.relevance, answer.author) == (0.2, None)
     other = await AnswerGenerator(model=None).answer(found("What does Nordwind owe?", near))
     assert not other.is_answered

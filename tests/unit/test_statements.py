@@ -171,7 +171,7 @@ async def test_a_model_that_finds_nothing_leaves_the_list_empty(reply: str) -> N
 async def test_no_model_is_asked_where_there_is_nothing_to_list() -> None:
     model = ScriptedModel(["We promised a written plan [1]."])
     made = await AnswerGenerator(model=model).statements(asked(text="What of Mars?", relevance=0.1))
-    assert (made.sentences, made.model, model.sent) == ((), "scripted", [])
+    assert (made.sentences, made.author, model.sent) == ((), None, [])
 
 
 async def test_what_the_model_is_sent_asks_for_a_list() -> None:

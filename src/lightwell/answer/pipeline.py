@@ -1,8 +1,12 @@
 """From evidence to an answer.
 
 mode bypass? ─ yes ─► the model's own words, marked as such
-  └ no: a model, and a passage above the floor? ─ yes ─► the model judges; its sentences, each when it is verified ─┐
-          └ no, or the model failed ─► open points, or extracts where relevance reaches 0.6 ───────────────────────┴─► AnswerBuilder ─► Answer
+  └ no: a model?
+      ├ no ─► open points, or extracts where relevance reaches 0.6 ───────────────────────────────┐
+      └ yes: a passage above the floor?                                                            │
+          ├ no ─► a refusal; the model is not asked ───────────────────────────────────────────────┼─► AnswerBuilder ─► Answer
+          └ yes ─► the model judges; its sentences, each when it is verified ─────────────────────┤
+                     └ it failed, or nothing is supported ─► open points, or extracts, as above ─┘
 """
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -114,7 +118,7 @@ class AnswerGenerator:
         extracted = statements.statement_quotes(retrieval)
         model = self.model
         if model is None or not (extracted or self.budget.allows(retrieval)):
-            return statements.list_statements(retrieval, extracted).finish(self._author)
+            return statements.list_statements(retrieval, extracted).finish(None)
         shown = select_context(retrieval, self.budget)
         verifier = reply_verifier(shown.passages, retrieval.analysis)
         messages = answer_messages(retrieval.question.text, shown, Prompt.STATEMENTS)
@@ -131,10 +135,6 @@ class AnswerGenerator:
             return listed.finish(None, remarks=(QUOTED_INSTEAD,))
         listed = statements.list_statements(retrieval, sentences, context_tokens=shown.tokens)
         return listed.finish(model.model, relevance=_judged(retrieval, verifier))
-
-    @property
-    def _author(self) -> str | None:
-        return None if self.model is None else self.model.model
 
     async def _parts(self, retrieval: Retrieval, call: _Call) -> AsyncGenerator[Part, None]:
         model = self.model
@@ -178,7 +178,7 @@ class AnswerGenerator:
         for sentence in builder.add(instead):
             yield sentence
         relevance = _judged(retrieval, verifier) if failure is None and not instead else None
-        author = None if instead else model.model
+        author = None if instead or failure else model.model
         yield builder.finish(author, relevance=relevance, remarks=(*verifier.notes, *remarks))
 
     async def _verified(
@@ -210,11 +210,14 @@ class AnswerGenerator:
         if self.model is None:
             for sentence in builder.add(_extracts(retrieval)):
                 yield sentence
-        yield builder.finish(self._author)
+        yield builder.finish(None)
 
 
 def _extracts(retrieval: Retrieval) -> Sequence[SupportedSentence]:
-    """Return what answers without a model: the open points where the question asks for them, else pieces of sufficient evidence."""
+    """Return what answers without a model: the open points where the question asks for them, else pieces of sufficient evidence.
+
+    Open points need no sufficient evidence: `open_points` takes only documents that name what the question names.
+    """
     points = open_points(retrieval) if retrieval.analysis.asks_what_is_open else []
     if points or not retrieval.is_sufficient:
         return points
@@ -226,7 +229,7 @@ def _extractive_fallback(
 ) -> tuple[Sequence[SupportedSentence], tuple[str, ...]]:
     """Return what is quoted where no sentence of a model is supported, and the notes that say why.
 
-    Nothing is quoted from evidence below the threshold, because no judgement of a model stands.
+    From evidence below the threshold only open points are quoted, because no judgement of a model stands.
     """
     if failure is None and not verifier.is_unsupported:
         return (), ()
