@@ -283,7 +283,7 @@ class Settings(ServerSettings, StoreSettings, EmbeddingSettings):
     )
     max_document_chunks: Annotated[int, Field(ge=1, le=100_000)] = Field(
         default=MAX_DOCUMENT_CHUNKS,
-        description="Most passages of one document that are ingested. The rest of a longer document is left out, with a warning.",
+        description="Most chunks of one document that are ingested. The rest of a longer document is left out, with a warning.",
     )
     lease_seconds: Annotated[float, Field(ge=1)] = Field(
         default=30.0,

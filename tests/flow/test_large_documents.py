@@ -69,7 +69,7 @@ async def test_a_document_of_too_many_passages_is_read_in_part_and_says_so(
     warning, kept, omitted = await ingest(4)
     assert kept == 4
     assert omitted > 4
-    assert f"its first 4 passages are read, and {omitted} are left out" in warning
+    assert f"its first 4 chunks are read, and {omitted} are left out" in warning
     assert "LIGHTWELL_MAX_DOCUMENT_CHUNKS" in warning
     reader = await project.kb.reader(TAGS)
     assert await ingest(4) == (warning, 4, omitted)  # nothing has changed, and it is still told

@@ -196,7 +196,7 @@ def omission_warning(chunks: int, omitted: int) -> str:
     if not omitted:
         return ""
     return (
-        f"only its first {chunks:,} passages are read, and {omitted:,} are left out: split it,"
+        f"only its first {chunks:,} chunks are read, and {omitted:,} are left out: split it,"
         " or raise LIGHTWELL_MAX_DOCUMENT_CHUNKS and ingest it again"
     )
 
