@@ -1,7 +1,7 @@
 """Answers without a model: the pieces of the evidence that answer the question, verbatim."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lightwell.answer.quotes import (
@@ -37,8 +37,10 @@ from lightwell.text.terms import terms, words
 
 MAX_QUOTES = 4
 _MIN_BASE_SCORE = 0.3
-_MIN_SHARE_OF_BEST, _NEARLY_BEST = 0.75, 0.85
-_MIN_ADDED_COVERAGE = 0.15
+_MAX_PIECES = 4
+"""Pieces of a part of a question that are weighed as wholes."""
+_MAX_BEHIND = 0.2
+"""By how much a second piece may score lower than the best one."""
 
 _CONTEXT_WEIGHT = 0.5
 _TYPE_WEIGHT = 0.2
@@ -101,29 +103,77 @@ class QuotableUnit:
         return self.base_score + bonus
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredPiece:
+    """The piece around a unit. `score` is the unit's, and more where the piece as a whole was compared with the question."""
+
+    unit: QuotableUnit
+    piece: SupportedSentence
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartCandidates:
+    """What may be quoted for one part of a question: all units of the evidence, and the pieces around the best ones, the best first."""
+
+    part: Retrieval
+    units: Sequence[QuotableUnit]
+    pieces: tuple[ScoredPiece, ...]
+
+
 def extract_pieces(retrieval: Retrieval) -> list[SupportedSentence]:
     """Return up to three coherent pieces of the evidence that together answer, the best first; [] where none does.
 
-    Each is what a document says around the unit that answers best. A second piece must score nearly as high and add terms of
-    the question, or contain what is asked for about a name that the first one brought up. A question of several parts
-    has one piece for each. Where the question names a date, units about other dates do not answer.
+    Each is what a document says around the unit that answers best. A second piece scores nearly as high, or contains what is
+    asked for about a name that the first one brought up. A question of several parts has one piece for each. Where the question
+    names a date, units about other dates do not answer.
     """
-    candidates = list_quotable_units(retrieval)
-    if reported := _reported_instructions(candidates, retrieval):
-        wanted = frozenset(retrieval.weights)
-        return [_sentence(narrow(each.quote, wanted)) for each in reported]
-    parts = question_parts(retrieval)
+    return report_instructions(retrieval) or choose_pieces(list_pieces(retrieval))
+
+
+def list_pieces(retrieval: Retrieval) -> list[PartCandidates]:
+    """Return the pieces that may answer each part of the question, at most four for a part."""
+    return [_part_candidates(part) for part in question_parts(retrieval)[:_MAX_PARTS]]
+
+
+def _part_candidates(part: Retrieval) -> PartCandidates:
+    units = list_quotable_units(part)
+    pieces: dict[str, ScoredPiece] = {}
+    for unit in _select_answering(units, part):
+        piece = quote_piece(unit.quote, part)
+        pieces.setdefault(piece.text, ScoredPiece(unit=unit, piece=piece, score=unit.score))
+        if len(pieces) == _MAX_PIECES:
+            break
+    return PartCandidates(part=part, units=units, pieces=tuple(pieces.values()))
+
+
+def choose_pieces(parts: Sequence[PartCandidates]) -> list[SupportedSentence]:
+    """Return the best piece of each part, without repetitions; of a question of one part up to two pieces."""
     if len(parts) == 1:
-        return _answer_pieces(candidates, retrieval)
-    pieces: list[SupportedSentence] = []
-    for part in parts[:_MAX_PARTS]:
-        best = _select_answering(list_quotable_units(part), part)[:1]
-        pieces += [
-            quote_piece(each.quote, part)
-            for each in best
-            if not any(holds(piece, each.quote) for piece in pieces)
-        ]
-    return pieces
+        return _answer_pieces(parts[0])
+    chosen: list[SupportedSentence] = []
+    for best in (each.pieces[0] for each in parts if each.pieces):
+        if not any(holds(piece, best.unit.quote) for piece in chosen):
+            chosen.append(best.piece)
+    return chosen
+
+
+def _answer_pieces(candidates: PartCandidates) -> list[SupportedSentence]:
+    if not candidates.pieces:
+        return []
+    best = candidates.pieces[0]
+    linked = None if best.unit.has_expected_type else _linked_unit(best.unit, candidates)
+    if linked and not holds(best.piece, linked.quote):
+        return [best.piece, quote_piece(linked.quote, candidates.part)]
+    second = next(
+        (
+            each.piece
+            for each in candidates.pieces[1:]
+            if each.score >= best.score - _MAX_BEHIND and not holds(best.piece, each.unit.quote)
+        ),
+        None,
+    )
+    return [best.piece, second] if second else [best.piece]
 
 
 def question_parts(retrieval: Retrieval) -> list[Retrieval]:
@@ -157,21 +207,6 @@ def _weights_of(text: str, retrieval: Retrieval) -> dict[str, float]:
     return {term: weight for term, weight in retrieval.weights.items() if term in own}
 
 
-def _answer_pieces(candidates: list[QuotableUnit], retrieval: Retrieval) -> list[SupportedSentence]:
-    ordered = _select_answering(candidates, retrieval)
-    if not ordered:
-        return []
-    anchor = max(ordered, key=lambda each: each.base_score)
-    linked = None if anchor.has_expected_type else _linked_unit(anchor, candidates, retrieval)
-    best = anchor if linked else ordered[0]
-    first = quote_piece(best.quote, retrieval)
-    others = [each for each in ordered if not holds(first, each.quote)]
-    second = linked or _select_second(best, first, others, retrieval)
-    if second is None or holds(first, second.quote):
-        return [first]
-    return [first, quote_piece(second.quote, retrieval)]
-
-
 def _select_answering(candidates: list[QuotableUnit], retrieval: Retrieval) -> list[QuotableUnit]:
     """Return the units that answer, the best first.
 
@@ -185,22 +220,6 @@ def _select_answering(candidates: list[QuotableUnit], retrieval: Retrieval) -> l
     if ordered and not _is_in_sufficient_passage(ordered[0]):
         return [each for each in ordered if _is_in_sufficient_passage(each)]
     return ordered
-
-
-def _select_second(
-    best: QuotableUnit, first: SupportedSentence, others: list[QuotableUnit], retrieval: Retrieval
-) -> QuotableUnit | None:
-    """Return the unit whose piece adds to the first one, or None."""
-    covered = frozenset(terms(first.text)) | best.context_terms
-    document = best.quote.evidence.chunk.document_id
-    for each in others:
-        added = weighted_coverage(each.own_terms - covered, retrieval.weights)
-        is_other = each.quote.evidence.chunk.document_id != document
-        if each.score >= _MIN_SHARE_OF_BEST * best.score and added >= _MIN_ADDED_COVERAGE:
-            return each
-        if is_other and each.score >= _NEARLY_BEST * best.score:
-            return each
-    return None
 
 
 def list_quotable_units(retrieval: Retrieval) -> list[QuotableUnit]:
@@ -233,13 +252,14 @@ def _trusted_evidence(retrieval: Retrieval) -> list[Evidence]:
     ]
 
 
-def _reported_instructions(
-    candidates: list[QuotableUnit], retrieval: Retrieval
-) -> list[QuotableUnit]:
+def report_instructions(retrieval: Retrieval) -> list[SupportedSentence]:
     """Return the injected instructions that the question asks about, and what else answers; [] without an instruction.
 
     What covers most of the question comes first; of equals, the instruction.
     """
+    if not retrieval.analysis.asks_for_message_content:
+        return []
+    candidates = list_quotable_units(retrieval)
     instructions = [
         each for each in candidates if _is_injection(each) and _is_relevant(each, retrieval)
     ]
@@ -254,7 +274,8 @@ def _reported_instructions(
         (*instructions, *others),
         key=lambda each: -weighted_coverage(each.own_terms, retrieval.weights),
     )
-    return ordered[:MAX_QUOTES]
+    wanted = frozenset(retrieval.weights)
+    return [_sentence(narrow(each.quote, wanted)) for each in ordered[:MAX_QUOTES]]
 
 
 def _is_injection(candidate: QuotableUnit) -> bool:
@@ -355,27 +376,25 @@ def _about_asked_dates(candidates: list[QuotableUnit], retrieval: Retrieval) -> 
     ]
 
 
-def _linked_unit(
-    best: QuotableUnit, candidates: list[QuotableUnit], retrieval: Retrieval
-) -> QuotableUnit | None:
+def _linked_unit(best: QuotableUnit, candidates: PartCandidates) -> QuotableUnit | None:
     """Return the unit that contains what is asked for, where the best one leads to it.
 
     It stands in the same document, or has a name that the best one brought up and the question lacks; and it has terms of
     the question that the best one lacks.
     """
-    asked = retrieval.analysis.expected.terms
+    asked, weights = candidates.part.analysis.expected.terms, candidates.part.weights
     new_names = frozenset[str]().union(*facts.find_names(best.quote.text)) - asked
     new_names -= MONTH_TERMS
     document = best.quote.evidence.chunk.document_id
 
     def added(each: QuotableUnit) -> float:
-        own = weighted_coverage(each.own_terms - best.own_terms, retrieval.weights)
-        around = weighted_coverage(each.context_terms - best.own_terms, retrieval.weights)
+        own = weighted_coverage(each.own_terms - best.own_terms, weights)
+        around = weighted_coverage(each.context_terms - best.own_terms, weights)
         return own + _CONTEXT_WEIGHT * around
 
     linked = [
         each
-        for each in candidates
+        for each in candidates.units
         if each.has_expected_type
         and added(each) >= _MIN_LINKED_COVERAGE
         and (each.quote.terms & new_names or each.quote.evidence.chunk.document_id == document)

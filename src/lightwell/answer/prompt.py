@@ -159,7 +159,7 @@ def relation_line(relation: Relation) -> str:
 
 def passage_text(entry: Evidence) -> str:
     """Return a passage as it is shown: its title and headings, then its text."""
-    place = " › ".join(dict.fromkeys((entry.chunk.title, *entry.chunk.locator.section)))
+    place = entry.chunk.heading_path
     return f"{_line(place)[:_LONGEST_PLACE]}\n\n{entry.chunk.text}"
 
 

@@ -340,6 +340,11 @@ class Chunk:
     def ref(self) -> str:
         return f"{self.document_ref}#{self.index}"
 
+    @property
+    def heading_path(self) -> str:
+        """The title and the headings that it stands under, outermost first, each once."""
+        return " › ".join(dict.fromkeys((self.title, *self.locator.section)))
+
 
 def text_between_chunks(length: int) -> str:
     """Return what stands for the white space between two chunks, of so many characters; chunks do not hold it.

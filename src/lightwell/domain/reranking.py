@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+READ_LANGUAGE = "en"
+"""The language of the passages that the cross-encoder reads: it has learned no other."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerankedPassage:

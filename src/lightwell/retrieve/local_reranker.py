@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lightwell.domain.calibration import sigmoid
 from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Evidence, Highlight
-from lightwell.domain.reranking import ReadablePassage, ReadWindow
+from lightwell.domain.reranking import READ_LANGUAGE, ReadablePassage, ReadWindow
 from lightwell.ports import CrossEncoder, Embedder
 from lightwell.retrieve import weights as learned
 from lightwell.retrieve.signals import title_terms
@@ -28,9 +28,6 @@ MAX_COMPARED = 8
 
 COMPARED = 2
 """Units that are compared for each passage that the cross-encoder reads, on average over these passages; each has at least one."""
-
-READ_LANGUAGE = "en"
-"""The language of the passages that the cross-encoder reads: it has learned no other."""
 
 UNREAD = -3.0
 """The log odds of a passage of which nothing was read, since other passages have more of the question's terms."""
@@ -165,14 +162,10 @@ async def _read(
 ) -> Readings:
     places = [place for place, chunk in enumerate(chunks) if chunk.language == READ_LANGUAGE]
     passages = [
-        ReadablePassage(head=_head(chunks[place]), text=chunks[place].text) for place in places
+        ReadablePassage(head=chunks[place].heading_path, text=chunks[place].text) for place in places
     ]
     windows = await cross_encoder.read(query.text, passages, query.weights)
     return dict(zip(places, windows, strict=True))
-
-
-def _head(chunk: Chunk) -> str:
-    return " › ".join(dict.fromkeys((chunk.title, *chunk.locator.section)))
 
 
 def _reading_at(start: int, windows: Sequence[ReadWindow]) -> float:
@@ -207,7 +200,7 @@ def _best_read(readings: Readings) -> list[tuple[int, ReadWindow]]:
 
 
 def _window_text(chunk: Chunk, window: ReadWindow) -> str:
-    return f"{_head(chunk)}: {chunk.text[window.start : window.end]}"
+    return f"{chunk.heading_path}: {chunk.text[window.start : window.end]}"
 
 
 def _by_unit(parts: Sequence[_Unit], similarities: Sequence[float]) -> _Similarities:
