@@ -165,15 +165,11 @@ def _answer_pieces(candidates: PartCandidates) -> list[SupportedSentence]:
     linked = None if best.unit.has_expected_type else _linked_unit(best.unit, candidates)
     if linked and not holds(best.piece, linked.quote):
         return [best.piece, quote_piece(linked.quote, candidates.part)]
-    second = next(
-        (
-            each.piece
-            for each in candidates.pieces[1:]
-            if each.score >= best.score - _MAX_BEHIND and not holds(best.piece, each.unit.quote)
-        ),
-        None,
-    )
-    return [best.piece, second] if second else [best.piece]
+    good = [each for each in candidates.pieces[1:] if each.score >= best.score - _MAX_BEHIND]
+    return [
+        best.piece,
+        *[each.piece for each in good if not holds(best.piece, each.unit.quote)][:1],
+    ]
 
 
 def question_parts(retrieval: Retrieval) -> list[Retrieval]:

@@ -162,7 +162,8 @@ async def _read(
 ) -> Readings:
     places = [place for place, chunk in enumerate(chunks) if chunk.language == READ_LANGUAGE]
     passages = [
-        ReadablePassage(head=chunks[place].heading_path, text=chunks[place].text) for place in places
+        ReadablePassage(head=chunks[place].heading_path, text=chunks[place].text)
+        for place in places
     ]
     windows = await cross_encoder.read(query.text, passages, query.weights)
     return dict(zip(places, windows, strict=True))

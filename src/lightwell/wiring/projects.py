@@ -125,6 +125,7 @@ def _answer_generator(resources: Resources) -> AnswerGenerator:
     settings = resources.settings
     return AnswerGenerator(
         model=resources.answer_model,
+        cross_encoder=resources.cross_encoder,
         budget=Budget(
             max_tokens=settings.context_max_tokens,
             entities=settings.context_entity_ratio,
