@@ -396,7 +396,3 @@ def _linked_unit(best: QuotableUnit, candidates: PartCandidates) -> QuotableUnit
         and (each.quote.terms & new_names or each.quote.evidence.chunk.document_id == document)
     ]
     return max(linked, key=added, default=None)
-
-
-def _sentence(quote: Quote) -> SupportedSentence:
-    return SupportedSentence(text=render_quote(quote), quotes=(quote,))

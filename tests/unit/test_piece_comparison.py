@@ -1,0 +1,86 @@
+"""Which pieces are quoted where the cross-encoder compares them as wholes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from lightwell.answer.extractive import extract_pieces
+from lightwell.answer.piece_comparison import extract_compared_pieces
+from lightwell.domain.evidence import Retrieval
+from lightwell.domain.reranking import ReadablePassage, ReadWindow
+from tests.passages import chunk, found
+
+ASKED = "How long does the nightly archive stay in the vault?"
+WORDS = (
+    "How long the nightly archive has to stay in the vault is a question for the summer meeting."
+)
+SENSE = "The nightly archive is deleted from the vault after thirty days."
+OTHER = "The vault has a nightly alarm. Guards stay long."
+
+
+@dataclass
+class ScriptedCrossEncoder:
+    """Finds texts with `wanted` similar to each question, and others not; keeps what it was asked."""
+
+    wanted: str
+    compared: list[tuple[str, Sequence[str]]] = field(
+        default_factory=list[tuple[str, Sequence[str]]]
+    )
+
+    async def read(
+        self, question: str, passages: Sequence[ReadablePassage], weights: Mapping[str, float]
+    ) -> list[tuple[ReadWindow, ...]]:
+        raise NotImplementedError
+
+    async def compare(self, question: str, texts: Sequence[str]) -> list[float]:
+        self.compared.append((question, texts))
+        return [0.9 if self.wanted in each else 0.3 for each in texts]
+
+
+def evidence(*texts: str, language: str = "en") -> Retrieval:
+    chunks = [replace(chunk(text, n), language=language) for n, text in enumerate(texts, 1)]
+    return found(ASKED, *chunks)
+
+
+async def chosen(retrieval: Retrieval, encoder: ScriptedCrossEncoder) -> list[str]:
+    return [each.text for each in await extract_compared_pieces(retrieval, encoder)]
+
+
+async def test_the_piece_that_is_similar_as_a_whole_comes_before_the_one_with_more_words() -> None:
+    asked = evidence(WORDS, SENSE)
+    assert extract_pieces(asked)[0].text == WORDS
+    encoder = ScriptedCrossEncoder("thirty days")
+    assert await chosen(asked, encoder) == [SENSE]
+    ((question, texts),) = encoder.compared
+    assert question == ASKED
+    assert {each.partition(": ")[2] for each in texts} == {WORDS, SENSE}
+
+
+async def test_a_second_piece_follows_only_close_behind_the_best() -> None:
+    both = await chosen(evidence(WORDS, SENSE), ScriptedCrossEncoder("vault"))
+    assert sorted(both) == sorted([WORDS, SENSE])
+    assert await chosen(evidence(WORDS, SENSE), ScriptedCrossEncoder("summer")) == [WORDS]
+
+
+@pytest.mark.parametrize("language", ["de", ""])
+async def test_pieces_in_a_language_that_the_model_has_not_learned_are_not_compared(
+    language: str,
+) -> None:
+    encoder = ScriptedCrossEncoder("thirty days")
+    asked = evidence(WORDS, SENSE, language=language)
+    assert await chosen(asked, encoder) == [each.text for each in extract_pieces(asked)]
+    assert not encoder.compared
+
+
+async def test_at_most_four_pieces_of_each_part_are_compared() -> None:
+    texts = [f"{OTHER} This is vault number {number}." for number in range(9)]
+    encoder = ScriptedCrossEncoder("number 2")
+    await chosen(evidence(*texts), encoder)
+    assert [len(texts) for _, texts in encoder.compared] == [4]
+
+
+async def test_one_piece_is_not_compared() -> None:
+    encoder = ScriptedCrossEncoder("")
+    assert await chosen(evidence(SENSE), encoder) == [SENSE]
+    assert not encoder.compared
