@@ -270,8 +270,8 @@ def report_instructions(retrieval: Retrieval) -> list[SupportedSentence]:
         (*instructions, *others),
         key=lambda each: -weighted_coverage(each.own_terms, retrieval.weights),
     )
-    wanted = frozenset(retrieval.weights)
-    return [_sentence(narrow(each.quote, wanted)) for each in ordered[:MAX_QUOTES]]
+    quotes = [narrow(each.quote, frozenset(retrieval.weights)) for each in ordered[:MAX_QUOTES]]
+    return [SupportedSentence(text=render_quote(each), quotes=(each,)) for each in quotes]
 
 
 def _is_injection(candidate: QuotableUnit) -> bool:
