@@ -56,7 +56,7 @@ class CopiedChunk:
 class GraphBatch:
     """The current state of some changed chunks of one copy; `gone` are those that mention nothing any more.
 
-    A store refuses a batch whose `fence` is below that of a batch it has written.
+    `fence` is the version of the copy (a fencing token): a store refuses a batch whose version is below that of one it has written.
     """
 
     graph: UUID

@@ -2,10 +2,10 @@
 
 mode bypass? ─ yes ─► the model's own words, marked as such
   └ no: a model?
-      ├ no ─► open points, or extracts where relevance reaches 0.6 ───────────────────────────────┐
-      └ yes: a passage above the floor?                                                            │
-          ├ no ─► a refusal; the model is not asked ───────────────────────────────────────────────┼─► AnswerBuilder ─► Answer
-          └ yes ─► the model judges; its sentences, each when it is verified ─────────────────────┤
+      ├ no ─► open points, or extracts where relevance reaches 0.6 ──────────────────────────────┐
+      └ yes: a passage above the floor?                                                          │
+          ├ no ─► a refusal; the model is not asked ─────────────────────────────────────────────┼─► AnswerBuilder ─► Answer
+          └ yes ─► the model judges; its sentences, each when it is verified ────────────────────┤
                      └ it failed, or nothing is supported ─► open points, or extracts, as above ─┘
 """
 

@@ -218,7 +218,7 @@ async def start(database: Database, project_id: ProjectId, store: str) -> UUID:
 async def read_changes(
     database: Database, project_id: ProjectId, store: str, *, limit: int
 ) -> OpenChanges | None:
-    """Return up to `limit` changed chunks with their state, under a fence of their own; None where none is open."""
+    """Return up to `limit` changed chunks with their state, as a new version of the copy (`fence`); None where none is open."""
     facts = {"project_id": project_id, "store": store, "limit": limit}
     fences = await database.rows(_NEXT_FENCE, facts)
     if not fences:
