@@ -71,6 +71,8 @@ async def test_what_people_wrote_names_its_record_author_and_date() -> None:
     assert "Status: open\nDeadline: 2026-06-30\nAssignee: Bob Okafor" in shelf.text(
         f"attio:task:{halden.task}"
     )
+    assert shelf.one(f"attio:task:{halden.task}").metadata["work_state"] == "open"
+    assert "work_state" not in shelf.one(f"attio:deal:{halden.deal}").metadata
     assert "Comment on: TARN-4 roll-out\nAuthor: Bob Okafor" in shelf.text(
         f"attio:comment:{halden.comment}"
     )

@@ -160,6 +160,8 @@ async def test_a_second_sync_changes_nothing_and_reads_only_what_was_touched() -
         await shelf.sync(source)
         assert shelf.changed == [f"{BASE}/app/accounts/1/conversations/7"]
         assert "Status: resolved" in shelf.text("chatwoot:conversation:1-7")
+        assert shelf.one("chatwoot:conversation:1-7").metadata["work_state"] == "closed"
+        assert shelf.one("chatwoot:conversation:1-8").metadata["work_state"] == "open"
 
 
 async def test_a_walk_is_complete_although_conversations_are_deleted_meanwhile() -> None:

@@ -56,6 +56,7 @@ async def test_an_issue_reads_as_a_thread_with_its_comments() -> None:
         "## ada, 2026-03-02 09:06 UTC\n\nThe valve is frozen, see halden/docs#1."
     )
     assert issue.title == "halden/tarn#1: Pump stops at night"
+    assert issue.metadata["work_state"] == "open"
     assert issue.url == f"{WEB}/halden/tarn/issues/1"
     assert issue.acl_tags == {f"github:repo:{forge.tarn.row['id']}"}
     assert issue.author_ref == f"github:user:{forge.bob}"

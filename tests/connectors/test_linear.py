@@ -273,6 +273,21 @@ async def test_what_is_trashed_is_gone_with_its_comments_and_returns_with_them(
     assert [linear.has(*each) for each in belonging] == [True] * 3
 
 
+@pytest.mark.parametrize(
+    ("type", "said"),
+    [("triage", "open"), ("started", "open"), ("completed", "closed"), ("canceled", "closed"),
+     ("duplicate", "closed"), ("dreaming", None)],
+)  # fmt: skip
+async def test_the_type_of_a_state_says_whether_an_issue_is_open_whatever_the_state_is_called(
+    linear: Linear, type: str, said: str | None
+) -> None:
+    state = linear.world.workspace.rows["Issue"][linear.world["export"]]["state"]
+    linear.world.workspace.edit("WorkflowState", str(state), type=type)
+    await linear.sync()
+    document = linear.document("issue", "export")
+    assert document.metadata.get("work_state") == said
+
+
 async def test_what_is_archived_stays_and_says_so(linear: Linear) -> None:
     linear.world.workspace.archive("Issue", linear.world["export"])
     await linear.sync()

@@ -12,6 +12,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.briefs import Brief
 from lightwell.domain.business_systems import NewSource, Source
 from lightwell.domain.directory import PersonChange
+from lightwell.domain.documents import WorkState
 from lightwell.ingest.item_sync import SyncReport, SyncRequest, sync_source
 from lightwell.ingest.webhooks import Webhook, take_webhook
 from lightwell.knowledge_base.directory import Directory
@@ -197,3 +198,22 @@ async def test_what_is_trashed_or_deleted_is_gone_with_what_belongs_to_it(site: 
     site.world.workspace.delete("Comment", site.world["inline"])
     await site.sync(with_sweep=True)
     assert await site.lists("ada", "comment") == ["Comment on SEC-1: Tokens in log files"]
+
+
+async def test_the_type_of_a_state_closes_an_issue_although_no_word_of_it_changes(
+    site: Site,
+) -> None:
+    await site.sync()
+    reader = await site.reader("ada")
+    issue = site.world["login"]
+
+    async def states() -> set[WorkState | None]:
+        found = await site.project.kb.search("Login fails after 10 minutes", reader)
+        ref = f"linear:issue:{issue}"
+        return {e.chunk.work_state for e in found.evidence if e.chunk.document_ref == ref}
+
+    assert await states() == {WorkState.OPEN}
+    workspace = site.world.workspace
+    workspace.edit("WorkflowState", str(workspace.rows["Issue"][issue]["state"]), type="completed")
+    await site.sync()
+    assert await states() == {WorkState.CLOSED}

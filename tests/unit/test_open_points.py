@@ -1,11 +1,13 @@
 """Which questions ask for what is open with somebody, and which words of a document say it."""
 
+from dataclasses import replace
+
 import pytest
 
 from lightwell.answer.open_points import open_points
 from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.domain.answers import Confidence
-from lightwell.domain.documents import Chunk
+from lightwell.domain.documents import Chunk, WorkState
 from lightwell.domain.errors import ModelFailed
 from lightwell.testing.models import ScriptedModel
 from lightwell.text.answer_types import asks_what_is_open
@@ -77,6 +79,23 @@ def test_a_document_says_what_is_open_or_the_state_of_its_item(text: str, point:
 )
 def test_what_is_closed_or_of_others_or_only_news_is_no_open_point(text: str) -> None:
     assert points(chunk(text, 1, title="Training")) == []
+
+
+@pytest.mark.parametrize(
+    ("state", "text", "expected"),
+    [
+        (WorkState.CLOSED, "Status: Shelf\n\nNordwind Energie still waits for us.", []),
+        (WorkState.CLOSED, "Nordwind Energie still waits for us.", []),
+        (WorkState.OPEN, "Nordwind Energie\nStatus: Lost and found", ["T: Status: Lost and found"]),
+        (WorkState.OPEN, "We promised Nordwind Energie a visit.",
+         ["T: We promised Nordwind Energie a visit."]),
+        (None, "We promised Nordwind Energie a visit.", []),
+    ],
+)  # fmt: skip
+def test_what_the_system_says_of_an_item_counts_and_not_how_its_state_sounds(
+    state: WorkState | None, text: str, expected: list[str]
+) -> None:
+    assert points(replace(chunk(text, 1, title="T"), work_state=state)) == expected
 
 
 def test_a_question_that_names_nobody_has_no_open_points() -> None:

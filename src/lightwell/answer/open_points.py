@@ -11,6 +11,7 @@ from lightwell.answer.quotes import (
     render_quote,
     split_into_quotes,
 )
+from lightwell.domain.documents import WorkState
 from lightwell.domain.evidence import Evidence, Retrieval
 from lightwell.domain.questions import Channel
 from lightwell.text.open_cues import open_issue_score
@@ -60,11 +61,17 @@ def _is_about(entry: Evidence, retrieval: Retrieval) -> bool:
 
 
 def _find_open_point(entry: Evidence) -> Quote | None:
-    """Return the sentence that says most plainly what is open, else the state of an item that is open, else None."""
+    """Return the sentence that says most plainly what is open, else the state of an item that is open, else None.
+
+    Whether an item is closed its system says; where it says nothing, the words of its state do.
+    """
     states = [*_STATE.finditer(entry.chunk.text)]
-    if any(_OVER.search(each[1]) for each in states):
+    said_state = entry.chunk.work_state
+    if said_state is WorkState.CLOSED:
         return None
-    least = _HINTS_AT_OPEN if states else _PLAINLY_OPEN
+    if said_state is None and any(_OVER.search(each[1]) for each in states):
+        return None
+    least = _HINTS_AT_OPEN if states or said_state else _PLAINLY_OPEN
     sentences = (
         each
         for each in split_into_quotes(entry)

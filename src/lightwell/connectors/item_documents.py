@@ -10,7 +10,7 @@ from datetime import datetime
 from pydantic import TypeAdapter
 
 from lightwell.domain.access import Tags
-from lightwell.domain.documents import Format, NewDocument
+from lightwell.domain.documents import WORK_STATE, Format, NewDocument, WorkState
 from lightwell.domain.ids import GlobalRef
 from lightwell.domain.item_structure import NO_STRUCTURE, ItemStructure
 
@@ -45,20 +45,24 @@ class ItemText:
     payload: Mapping[str, object] = field(default_factory=dict[str, object])
     fingerprint: str = ""
     unhashed_structure: ItemStructure | None = None
+    work_state: WorkState | None = None
 
 
 def make_item_document(item: ItemText) -> NewDocument:
-    """Return the document in Markdown; its hash covers text, title, address, author and structure, and not the access tags.
+    """Return the document in Markdown; its hash covers text, title, address, author, state and structure, and not the access tags.
 
     `unhashed_structure`, where given, is stored in place of `structure`, and the hash does not cover it.
     """
     title = one_line(item.title)[:_MAX_TITLE]
     facts = [item.text, title, item.url, item.author, item.author_ref, item.fingerprint]
     stated = _STRUCTURE.dump_python(item.structure, mode="json")
-    covered = json.dumps([facts, stated], sort_keys=True)
+    said = [item.work_state] if item.work_state else []
+    covered = json.dumps([facts, stated, *said], sort_keys=True)
     metadata = {name: clean(value) for name, value in item.metadata.items() if value}
     if item.author:
         metadata["author"] = one_line(item.author)
+    if item.work_state:
+        metadata[WORK_STATE] = item.work_state
     return NewDocument(
         system=item.system,
         kind=item.kind,

@@ -47,6 +47,22 @@ UPLOAD, WEB = "upload", "web"
 """The source systems of documents that are uploaded, and that are fetched from a URL."""
 
 
+class WorkState(StrEnum):
+    """Whether there is something left to do with an item, as its system says and not as words sound."""
+
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+WORK_STATE = "work_state"
+"""The name in a document's metadata under which the state of its item is stored."""
+
+
+def parse_work_state(said: str | None) -> WorkState | None:
+    """Return the state that metadata name; None for none and for another word, since anybody may supply metadata."""
+    return WorkState(said) if said in tuple(WorkState) else None
+
+
 class Format(StrEnum):
     MARKDOWN = "markdown"
     PDF = "pdf"
@@ -312,6 +328,7 @@ class Chunk:
     `ingested_at` is the end of the document's last complete ingestion, None during the first one.
     `llm_cache_ids` name the cached model replies that the chunk's mentions come from:
     `ENTITY_EXTRACTION:<SHA-256 of the request>`, then each `GLEANING:…`; () for rule extraction.
+    `work_state` is what the source says of the document's item, None where it says nothing.
     """
 
     id: ChunkId
@@ -335,6 +352,7 @@ class Chunk:
     has_formula: bool = False
     has_table: bool = False
     llm_cache_ids: tuple[str, ...] = ()
+    work_state: WorkState | None = None
 
     @property
     def ref(self) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lightwell.domain.access import Reader
-from lightwell.domain.documents import Chunk, Locator
+from lightwell.domain.documents import Chunk, Locator, parse_work_state
 from lightwell.domain.ids import ChunkId, DocumentId, EntityId, GlobalRef
 from lightwell.records import chunk_layout
 from lightwell.records.database import Database, Row, format_uuid_array
@@ -137,7 +137,8 @@ SELECT chunk_id, document_id, global_ref, chunk_index, chunk_text, token_count, 
        CASE WHEN llm_cache_ids <> '{}' THEN ARRAY(
            SELECT cache_type || ':' || content_hash
            FROM unnest(llm_cache_ids) WITH ORDINALITY AS noted (id, place) JOIN extraction_cache USING (id)
-           ORDER BY place) END
+           ORDER BY place) END,
+       document.metadata ->> 'work_state'
 FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
 WHERE chunk_id = ANY(%(chunks)s) AND chunk.class_id = ANY(%(classes)s) AND NOT is_deleted
 """
@@ -270,4 +271,5 @@ def _chunk(row: Row) -> Chunk:
         has_formula=row[22],
         has_table=row[23],
         llm_cache_ids=tuple(row[24] or ()),
+        work_state=parse_work_state(row[25]),
     )

@@ -32,6 +32,7 @@ from lightwell.connectors.attio.workspace import (
 )
 from lightwell.connectors.item_documents import ItemText, clean, field_lines, make_item_document
 from lightwell.domain.access import Tags
+from lightwell.domain.documents import WorkState
 from lightwell.domain.ids import GlobalRef, global_ref
 from lightwell.domain.item_structure import ItemStructure, LinkType, StatedEntity, StatedLink
 from lightwell.domain.source_items import SourceItem
@@ -187,6 +188,7 @@ class ItemMaker:
                 title=f"Task: {name}",
                 structure=_add(ItemStructure(entities=(own,)), links),
                 metadata={"status": status},
+                work_state=WorkState.CLOSED if task.is_completed else WorkState.OPEN,
             )
         )
 
@@ -213,6 +215,7 @@ class ItemMaker:
                 tags=list_tags(comment.entry.list_id) if comment.entry else WORKSPACE_TAGS,
                 structure=_add(ItemStructure(entities=(own,)), [(parent, "about")]),
                 metadata={"thread": comment.thread_id, "status": state},
+                work_state=WorkState.CLOSED if comment.resolved_at else None,
             )
         )
 

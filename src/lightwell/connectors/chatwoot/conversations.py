@@ -20,7 +20,7 @@ from lightwell.connectors.item_documents import (
     one_line,
     plain_paragraphs,
 )
-from lightwell.domain.documents import NewDocument
+from lightwell.domain.documents import NewDocument, WorkState
 from lightwell.domain.ids import global_ref
 from lightwell.domain.item_structure import ItemStructure, LinkType, StatedEntity, StatedLink
 
@@ -122,6 +122,7 @@ def base_text(account: Account, conversation: Conversation) -> ItemText:
         author_ref=contact.ref if contact else "",
         created_at=read_time(conversation.created_at),
         updated_at=read_time(conversation.created_at),
+        work_state=_work_state(conversation.status),
     )
 
 
@@ -278,6 +279,13 @@ def plain(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value) if isinstance(value, str | int | float) else ""
+
+
+def _work_state(status: str) -> WorkState | None:
+    """Return what a conversation's status says; one that is pending waits for a bot, a snoozed one for later."""
+    if status == "resolved":
+        return WorkState.CLOSED
+    return WorkState.OPEN if status in ("open", "pending", "snoozed") else None
 
 
 def _metadata(account: Account, thread: Thread) -> dict[str, str]:

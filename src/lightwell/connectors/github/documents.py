@@ -38,6 +38,7 @@ from lightwell.connectors.item_documents import (
     one_line,
     plain_paragraphs,
 )
+from lightwell.domain.documents import WorkState
 from lightwell.domain.ids import global_ref
 from lightwell.domain.item_structure import ItemStructure, LinkType, StatedEntity, StatedLink
 from lightwell.domain.source_items import SourceItem
@@ -221,6 +222,7 @@ def _make_part(
             "repository": repository.full_name,
         },
         payload=thread.raw if not number else {},
+        work_state=WorkState.CLOSED if issue.state == "closed" else WorkState.OPEN,
     )
 
 

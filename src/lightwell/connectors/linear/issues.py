@@ -12,6 +12,7 @@ from lightwell.connectors.linear.texts import (
     join_names,
     make_item,
     one_line,
+    read_work_state,
     render,
     render_attachments,
 )
@@ -82,6 +83,7 @@ def read_issue(raw: Node) -> SourceItem | None:
             tags=home.tags,
             structure=structure,
             metadata=metadata,
+            work_state=read_work_state(issue.state.type),
             raw=_without_hidden(raw, issue),
             author=author,
         ),

@@ -14,6 +14,7 @@ from lightwell.connectors.linear.texts import (
     join_names,
     make_item,
     quote,
+    read_work_state,
     render,
 )
 from lightwell.connectors.linear.values import (
@@ -115,6 +116,7 @@ def read_project(raw: Node) -> SourceItem | None:
             tags=home.tags,
             structure=build_structure(home.entity, stated),
             metadata={"status": project.status.name, "labels": join_names(project.labels.nodes)},
+            work_state=read_work_state(project.status.type),
             raw={**raw, "initiatives": {"nodes": _keep(raw["initiatives"], names)}},
             author=entities.author_of(project.creator),
         ),
@@ -195,6 +197,7 @@ def read_initiative(raw: Node) -> SourceItem | None:
             tags=home.tags,
             structure=build_structure(home.entity, stated),
             metadata={"status": initiative.status},
+            work_state=read_work_state(initiative.status),
             raw=raw if parent else {**raw, "parentInitiative": None},
             author=entities.author_of(initiative.creator),
         ),

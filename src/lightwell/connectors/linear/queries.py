@@ -46,7 +46,7 @@ fragment CommentParts on Comment {
 }
 fragment ProjectParts on Project {
   ...ProjectHome description content createdAt updatedAt archivedAt startDate targetDate completedAt canceledAt health
-  priorityLabel status { id name } creator { ...Person } lead { ...Person }
+  priorityLabel status { id name type } creator { ...Person } lead { ...Person }
   labels(first: 5) { nodes { id name } pageInfo { ...PageParts } }
   initiatives(first: 3) { nodes { ...InitiativeHome } pageInfo { ...PageParts } }
 }

@@ -10,13 +10,15 @@ from typing import cast
 from lightwell.connectors.linear.entities import SYSTEM, known_teams, ref
 from lightwell.connectors.linear.values import Attachment, Dated, Named, ProjectHome
 from lightwell.domain.access import Tags
-from lightwell.domain.documents import Format, NewDocument
+from lightwell.domain.documents import WORK_STATE, Format, NewDocument, WorkState
 from lightwell.domain.item_structure import ItemStructure
 from lightwell.domain.source_items import SourceItem
 
 Fact = tuple[str, str | datetime | None]
 """A label and a value of a text's header; a fact without a value is left out."""
 
+_OPEN = frozenset("triage backlog unstarted proposed planned started paused active".split())
+_CLOSED = frozenset("completed canceled duplicate".split())
 _HEALTH = {"onTrack": "On track", "atRisk": "At risk", "offTrack": "Off track"}
 
 
@@ -75,6 +77,14 @@ class Written:
     raw: Mapping[str, object]
     metadata: Mapping[str, str] = field(default_factory=dict[str, str])
     author: tuple[str, str] = ("", "")
+    work_state: WorkState | None = None
+
+
+def read_work_state(type_: str) -> WorkState | None:
+    """Return what the type of a status says; None for a type that Linear adds later."""
+    if type_.lower() in _CLOSED:
+        return WorkState.CLOSED
+    return WorkState.OPEN if type_.lower() in _OPEN else None
 
 
 def make_item(kind: str, value: Dated, written: Written) -> SourceItem:
@@ -84,6 +94,8 @@ def make_item(kind: str, value: Dated, written: Written) -> SourceItem:
     if value.archived_at:
         known["archived"] = day(value.archived_at)
     metadata = {name: one_line(text) for name, text in known.items() if text}
+    if written.work_state:
+        metadata[WORK_STATE] = written.work_state
     stated = asdict(written.structure)
     hashed = [written.content, written.title, written.url, author_ref, metadata, stated]
     document = NewDocument(

@@ -28,6 +28,12 @@ class Named(_Value):
     name: str
 
 
+class Status(Named):
+    """A status that says itself, by its type, whether work in it is over; teams name their statuses as they like."""
+
+    type: str
+
+
 class Person(_Value):
     """A user, or somebody outside of Linear whom an integration knows."""
 
@@ -161,7 +167,7 @@ class Issue(Dated, IssueHome):
     assignee: Person | None = None
     bot_actor: Bot | None = None
     external_user_creator: Person | None = None
-    state: Named
+    state: Status
     project: ProjectHome | None = None
     project_milestone: Named | None = None
     cycle: IssueCycle | None = None
@@ -220,7 +226,7 @@ class Project(Dated, ProjectHome):
     canceled_at: datetime | None = None
     health: str | None = None
     priority_label: str
-    status: Named
+    status: Status
     creator: Person | None = None
     lead: Person | None = None
     labels: Connection[Named]
