@@ -159,6 +159,24 @@ def test_headings_over_a_chunk_and_within_it_are_terms_even_where_the_text_lost_
     assert [mention.name for mention in said.mentions] == ["Annual leave", "Bank holidays"]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected", "never"),
+    [
+        ("See [the Grafana docs](https://docs.vendor.com/Setup.md).", "name: Grafana", "docs.vendor.com; Setup"),
+        ("See [Grafana](../People/ada.md#Ada-Byron).", "name: Grafana", "People; Ada-Byron"),
+        ("The docs are at https://docs.vendor.com/setup.", "domain: docs.vendor.com", ""),
+        ("Click the icon. Then press it.", "", "Click"),
+        ("Additionally, Fastly caches it.\nDelete the old user.", "name: Fastly", "Additionally; Delete"),
+        ("Open a PR and copy its URL and the ID.", "", "PR; URL; ID"),
+        ("The page is on GOV.UK today.", "name: GOV.UK", "GOV"),
+    ],
+)  # fmt: skip
+def test_instructions_and_the_targets_of_links_name_nothing(
+    text: str, expected: str, never: str
+) -> None:
+    check(text, expected, never)
+
+
 def test_code_inside_fences_names_nothing() -> None:
     check("Ask Bob.\n```python\nfrom Foo import Bar\n```\nAsk Eve.", "name: Bob; Eve", "Foo; Bar")
     check("Ask Bob.\n```\nfrom Foo import Bar", "name: Bob", "Foo; Bar")

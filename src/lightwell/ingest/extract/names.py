@@ -15,7 +15,7 @@ _PREFIX = rf"(?:[ie](?=[{_UPPERCASE}][a-z])|[dDlLO]['’](?=[{_UPPERCASE}])|(?:a
 _WORD = (
     rf"(?:{_ABBREVIATION}"
     rf"|[{_UPPERCASE}]\.(?:-?[{_UPPERCASE}]\.)*(?:[{_UPPERCASE}](?![^\W_]))?"
-    rf"|{_PREFIX}?[{_UPPERCASE}][^\W_]*+(?:['’&\-‐‑–][^\W_]++)*+(?:\.(?:js|NET|io)\b)?(?!\.[a-z]))"
+    rf"|{_PREFIX}?[{_UPPERCASE}][^\W_]*+(?:['’&\-‐‑–][^\W_]++)*+(?:\.(?:js|NET|io|UK|US|EU)\b)?(?!\.[a-z]))"
 )
 _NAME_PARTICLE = (
     r"(?:of(?: the)?|de(?: la| las| los| l['’])?|del|della|di|da|do|dos|das|du|des"
@@ -58,7 +58,7 @@ _NEVER_NAMES = frozenset((*ENGLISH_MONTHS, *ENGLISH_MONTHS_SHORT)) | frozenset(
     """sept monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thurs fri
     sat sun am pm bc ad bce ce ok lol omg btw fyi imo tbd todo n/a na etc eg ie mr mrs ms dr st jr sr no vol i ii iii
     iv vi vii viii ix xi xii me my mine myself him himself herself us ours ourselves them themselves yourself god
-    tonight tomorrow yesterday""".split()
+    tonight tomorrow yesterday new id ids ip url urls ui pr prs faq faqs pdf""".split()
 )
 _ADJECTIVES = frozenset(
     """african american arab arabic asian australian austrian belgian brazilian british bulgarian canadian catholic
