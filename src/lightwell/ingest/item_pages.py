@@ -105,7 +105,8 @@ async def _store(target: SyncTarget, page: ItemPage, position: PagePosition) -> 
         changes = await _compare(connection, source, page)
         renamed = await _store_merges(connection, source, page)
         counts = await _apply(connection, target, changes)
-        await registration.restate(connection, renamed, REEXTRACT)
+        seen = await _list_seen_otherwise(connection, source, changes)
+        await registration.restate(connection, sorted({*renamed, *seen}), REEXTRACT)
         unreadable = (*page.unreadable, *changes.unreadable)
         failed = {each.ref for each in unreadable}
         answered = [*(each.ref for each in page.items if each.ref not in failed), *page.removed]
@@ -124,6 +125,16 @@ async def _store_merges(connection: Connection, source: Source, page: ItemPage) 
     separated = await item_merges.separate(connection, source.project_id, delivered)
     merged = await item_merges.store(connection, source.project_id, source.id, page.merged)
     return sorted({*separated, *merged})
+
+
+async def _list_seen_otherwise(
+    connection: Connection, source: Source, changes: PageChanges
+) -> list[DocumentId]:
+    """Return the documents that name merged items, and may name them otherwise after these changes of access."""
+    items = {each.item_ref for each in changes.register if each.item_ref}
+    return await item_merges.list_affected(
+        connection, source.project_id, items, [*changes.retag, *changes.remove]
+    )
 
 
 async def _compare(connection: Connection, source: Source, page: ItemPage) -> PageChanges:

@@ -90,6 +90,28 @@ WHERE document.structure IS NOT NULL AND NOT document.is_deleted
 ORDER BY 1
 """
 
+# Whoever sees one document of an item knows the item.
+_SEEN_BY = """
+SELECT document.item_ref, array_agg(DISTINCT tag)
+FROM source_documents AS document CROSS JOIN LATERAL unnest(document.acl_tags) AS tag
+WHERE document.project_id = %(project_id)s AND document.item_ref = ANY(%(refs)s) AND NOT document.is_deleted
+GROUP BY 1
+"""
+
+_OF_SURVIVORS = """
+SELECT former_ref, survivor_ref FROM item_merges
+WHERE project_id = %(project_id)s AND (survivor_ref = ANY(%(refs)s) OR survivor_ref IN (
+    SELECT item_ref FROM source_documents WHERE document_id = ANY(%(documents)s)))
+"""
+
+_NAMING_FORMER = """
+SELECT document_id FROM source_documents AS document
+WHERE document_id = ANY(%(documents)s) AND EXISTS (
+    SELECT FROM jsonb_array_elements(document.structure -> 'entities') AS entity
+    JOIN item_merges AS merge ON merge.project_id = document.project_id AND merge.former_ref = entity ->> 'ref')
+ORDER BY 1
+"""
+
 _FORMER = """
 SELECT survivor_ref, former_ref, names, acl_tags FROM item_merges
 WHERE project_id = %(project_id)s AND survivor_ref = ANY(%(refs)s) ORDER BY former_ref
@@ -176,6 +198,30 @@ async def find_survivors(
     keys = {"project_id": project_id, "refs": sorted(set(refs))}
     rows = await (await connection.execute(_SURVIVORS, keys)).fetchall()
     return {GlobalRef(row[0]): GlobalRef(row[1]) for row in rows}
+
+
+async def list_tags(
+    connection: Connection, project_id: ProjectId, refs: Iterable[GlobalRef]
+) -> dict[GlobalRef, Tags]:
+    """Return the access tags by which each of these items is known; an item that is not stored has none."""
+    keys = {"project_id": project_id, "refs": sorted(set(refs))}
+    rows = await (await connection.execute(_SEEN_BY, keys)).fetchall()
+    return {GlobalRef(row[0]): frozenset(row[1]) for row in rows}
+
+
+async def list_affected(
+    connection: Connection,
+    project_id: ProjectId,
+    items: Iterable[GlobalRef],
+    documents: Sequence[DocumentId],
+) -> list[DocumentId]:
+    """Return what may name merged items otherwise, now that these items are stored, and others see these documents."""
+    keys = {"project_id": project_id, "refs": sorted(set(items)), "documents": list(documents)}
+    merged = await (await connection.execute(_OF_SURVIVORS, keys)).fetchall()
+    refs = sorted({GlobalRef(ref) for row in merged for ref in row})
+    naming = await _list_naming(connection, project_id, refs) if refs else []
+    own = await (await connection.execute(_NAMING_FORMER, keys)).fetchall()
+    return sorted({*naming, *(DocumentId(row[0]) for row in own)})
 
 
 async def list_former(

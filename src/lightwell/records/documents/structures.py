@@ -48,7 +48,7 @@ async def list_stated(
 ) -> list[StatedDocument]:
     """Return those of the documents that belong to items and are published.
 
-    What they state of an item that was merged into another is said of that other one.
+    What they state of an item that was merged into another is said of that other one, if all who see the document know it.
     """
     rows = await (await connection.execute(_STATED, {"documents": list(documents)})).fetchall()
     found = [
@@ -66,15 +66,22 @@ async def list_stated(
     refs = [entity.ref for each in found for entity in each.structure.entities]
     survivors = await item_merges.find_survivors(connection, project_id, refs)
     former = await item_merges.list_former(connection, project_id, refs)
-    return [_with_merges(each, survivors, former) for each in found]
+    known_to = await item_merges.list_tags(connection, project_id, survivors.values())
+    return [_with_merges(each, survivors, known_to, former) for each in found]
 
 
 def _with_merges(
     document: StatedDocument,
     survivors: Mapping[GlobalRef, GlobalRef],
+    known_to: Mapping[GlobalRef, Tags],
     former: Mapping[GlobalRef, Sequence[FormerItem]],
 ) -> StatedDocument:
-    structure = replace_merged(document.structure, survivors)
+    known = {
+        old: new
+        for old, new in survivors.items()
+        if document.tags <= known_to.get(new, frozenset())
+    }
+    structure = replace_merged(document.structure, known)
     if structure.entities:
         own = structure.entities[0]
         names = [
