@@ -357,3 +357,61 @@ async def test_s2_3_two_installations_of_one_system_share_no_access_tag(
         ["issue/1", "issue/2", "issue/3", "note/1"],
         ["issue/9"],
     ]
+
+
+async def test_s2_10_a_merged_item_is_named_by_the_survivor_only_where_all_readers_see_the_survivor(
+    project: Project, system: MemorySystem
+) -> None:
+    """That it becomes private is followed by the documents that named it, though they do not change."""
+    source = await new_source(project)
+    await sync(project, source, system)
+    merge = """
+    INSERT INTO item_merges (project_id, former_ref, survivor_ref, source_key)
+    VALUES (%(project)s, 'memory:issue:1', 'memory:issue:2', %(source)s)
+    """
+    system.delete("issue/1")
+    await project.database.execute(merge, {"project": project.kb.project_id, "source": source.id})
+    system.put("note/1", "The customer called again.", title="Call", about="issue/1")
+    await sync(project, source, system, SWEEP)
+
+    async def named() -> set[str]:
+        return {
+            row[0]
+            for row in await project.database.rows(
+                """
+                SELECT entity_ref FROM entities JOIN document_entity_mentions USING (entity_id)
+                JOIN document_chunks USING (chunk_id) JOIN source_documents USING (document_id)
+                WHERE item_ref = 'memory:note:1' AND entity_ref LIKE 'memory:issue:%%'
+                """,
+                {},
+            )
+        }
+
+    assert await named() == {"memory:issue:2"}
+    system.put("issue/2", "Nordwind waits for the pump.", title="Deliver the pump", team="secret")
+    await sync(project, source, system)
+    assert await named() == {"memory:issue:1"}
+    reader = await project.kb.reader(["memory:team:core"])
+    near = (await project.kb.candidates("memory:issue:2", reader)).candidates
+    assert {each.entity.ref for each in near} <= {"memory:issue:1"}
+    system.put("issue/2", "Nordwind waits for the pump.", title="Deliver the pump", team="core")
+    await sync(project, source, system)
+    assert await named() == {"memory:issue:2"}
+
+
+async def test_s2_2_an_item_whose_reference_another_source_has_is_reported_and_changes_nothing(
+    project: Project, system: MemorySystem
+) -> None:
+    first, second = await new_source(project), await new_source(project, "copy")
+    await sync(project, first, system)
+    stored = (
+        "SELECT global_ref, source_key, content_hash, acl_tags FROM source_documents ORDER BY 1"
+    )
+    before = await project.database.rows(stored, {})
+    other = MemorySystem(people=dict(system.people), teams=dict(system.teams))
+    other.put("issue/1", "This is somebody else's.", title="Fix login")
+    report = await sync(project, second, other)
+    assert (report.counts.inserted, report.counts.updated, report.counts.unreadable) == (0, 0, 1)
+    other.delete("issue/1")
+    await sync(project, second, other, SWEEP)
+    assert await project.database.rows(stored, {}) == before

@@ -600,6 +600,17 @@ async def test_s2_10_relations_splits_and_rejections_by_hand_pass_to_the_survivo
     assert ("deal", "Rotor test") in await _links_of(site, new)
 
 
+async def test_s2_10_what_a_person_hid_stays_hidden_under_the_survivor(project: Project) -> None:
+    merging, graph = await make_merging(project), project.kb.graph
+    bob = await merging.site.reader("bob")
+    await graph.delete(bob, merging.former)
+    assert (await project.kb.candidates("Nordwind Energie", bob)).candidates
+    await merging.site.deliver(merging.delivery, attio_world.NOW)
+    for name in (merging.survivor, "Nordwind Energie", "Aurora Wind"):
+        found = (await project.kb.candidates(name, bob)).candidates
+        assert merging.survivor not in {each.entity.ref for each in found}, name
+
+
 async def test_s2_10_a_merge_tells_nothing_to_who_does_not_see_the_survivor(
     project: Project,
 ) -> None:

@@ -124,6 +124,39 @@ SET class_id = excluded.class_id, undone_by = NULL, undone_at = NULL
 WHERE kept.undone_at IS NOT NULL AND excluded.undone_at IS NULL
 """
 
+# What a person hid stays hidden under the reference by which documents name it now. The former item stays hidden, too: some
+# documents still name it.
+_MOVE_HIDING = """
+UPDATE entities AS entity
+SET hidden_for = ARRAY(SELECT DISTINCT unnest(coalesce(entity.hidden_for, '{}') || said.tags) ORDER BY 1)
+FROM (
+    SELECT merged.survivor, array_agg(DISTINCT tag) AS tags
+    FROM unnest(%(former_ids)s::uuid[], %(survivor_ids)s::uuid[]) AS merged (former, survivor)
+    JOIN entities AS hidden ON hidden.entity_id = merged.former CROSS JOIN LATERAL unnest(hidden.hidden_for) AS tag
+    GROUP BY 1
+) AS said
+WHERE entity.entity_id = said.survivor
+"""
+
+_MOVE_HIDDEN_RELATIONS = """
+WITH merged AS (
+    SELECT * FROM unnest(%(former_ids)s::uuid[], %(survivor_ids)s::uuid[]) AS given (former, survivor)
+), renamed AS (
+    SELECT coalesce(near.survivor, relation.source_id) AS source, coalesce(far.survivor, relation.target_id) AS target,
+           relation.predicate, array_agg(DISTINCT tag ORDER BY tag) AS tags
+    FROM relations AS relation
+    LEFT JOIN merged AS near ON near.former = relation.source_id LEFT JOIN merged AS far ON far.former = relation.target_id
+    CROSS JOIN LATERAL unnest(relation.hidden_for) AS tag
+    WHERE relation.source_id = ANY(%(former_ids)s::uuid[]) OR relation.target_id = ANY(%(former_ids)s::uuid[])
+    GROUP BY 1, 2, 3
+)
+INSERT INTO relations AS kept (relation_id, project_id, source_id, target_id, predicate, hidden_for)
+SELECT relation_key(%(project_id)s, source, target, predicate), %(project_id)s::uuid, source, target, predicate, tags
+FROM renamed WHERE source <> target ORDER BY 1
+ON CONFLICT (source_id, target_id, predicate) DO UPDATE
+SET hidden_for = ARRAY(SELECT DISTINCT unnest(coalesce(kept.hidden_for, '{}') || excluded.hidden_for) ORDER BY 1)
+"""
+
 # A rejection holds hashes of the two references, in order.
 _MOVE_REJECTIONS = """
 WITH merged AS (
@@ -152,7 +185,16 @@ SET one_classes = rejected.one_classes || excluded.one_classes,
     other_classes = rejected.other_classes || excluded.other_classes
 """
 
-_MOVES = (_SURVIVORS, _MOVE_EDITS, _MOVE_SOURCES, _MOVE_TARGETS, _MOVE_RELATION_EDITS, _MOVE_SPLITS)
+_MOVES = (
+    _SURVIVORS,
+    _MOVE_HIDING,
+    _MOVE_HIDDEN_RELATIONS,
+    _MOVE_EDITS,
+    _MOVE_SOURCES,
+    _MOVE_TARGETS,
+    _MOVE_RELATION_EDITS,
+    _MOVE_SPLITS,
+)
 
 _DROP_SUMMARIES = "DELETE FROM merge_summaries WHERE members && %(former_ids)s::uuid[]"
 
