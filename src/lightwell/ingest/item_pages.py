@@ -1,8 +1,10 @@
 """Stores a page of items in one transaction: what changed gets jobs, what is unchanged costs a comparison of hashes."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from urllib.parse import urlsplit
 
 from lightwell.domain.access import Tags, parse_tags
 from lightwell.domain.business_systems import Source, SourceCounts
@@ -23,6 +25,10 @@ from lightwell.records.documents.registration import ItemOrigin
 from lightwell.records.jobs import runs
 from lightwell.records.leases import LeaseHolder
 from lightwell.records.locks import lock_project
+
+_BREAKS_LINKS = re.compile(r"[\s<>\"`\\\x00-\x1f\x7f]")
+_YEARS = range(1970, 2101)
+"""Other dates would make a document the first or the last of all for ever."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -315,11 +321,42 @@ def _check_document(source: Source, item: SourceItem, document: NewDocument) -> 
     if foreign := sorted(tag for tag in parse_tags(document.acl_tags) if not tag.startswith(own)):
         raise Invalid(f"its access tag {foreign[0]!r} does not begin with {own}")
     check_url(document)
+    if document.url and not _is_harmless(document.url):
+        raise Invalid("its address is not one of the web, or contains a password or a blank")
     ends = {entity.ref for entity in document.structure.entities}
     if any(not {link.source, link.target} <= ends for link in document.structure.links):
         raise Invalid("one of its links has an end that is not among its entities")
     tags = frozenset(source.scope_tag(tag) for tag in document.acl_tags)
-    return _with_text(replace(document, acl_tags=tags))
+    return _with_text(_without_hostile_facts(replace(document, acl_tags=tags)))
+
+
+def _is_harmless(url: str) -> bool:
+    """Return whether people may follow the address: one of the web, without credentials, that ends where it seems to end."""
+    if _BREAKS_LINKS.search(url):
+        return False
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
+
+
+def _without_hostile_facts(document: NewDocument) -> NewDocument:
+    """Return the document without addresses of entities that nobody should follow, and without dates that cannot be true."""
+    entities = tuple(
+        each if not each.url or _is_harmless(each.url) else replace(each, url="")
+        for each in document.structure.entities
+    )
+    return replace(
+        document,
+        structure=replace(document.structure, entities=entities),
+        created_at=_plausible(document.created_at),
+        updated_at=_plausible(document.updated_at),
+    )
+
+
+def _plausible(moment: datetime | None) -> datetime | None:
+    return moment if moment and moment.year in _YEARS else None
 
 
 def _with_text(document: NewDocument) -> NewDocument:

@@ -158,6 +158,8 @@ def check_webhook(connector: ItemSource, webhook: Genuine) -> None:
     if webhook.has_time:
         late = replace(webhook, received_at=webhook.received_at + _LONG)
         _must_refuse(connector, late, "a webhook of yesterday")
+        early = replace(webhook, received_at=webhook.received_at - _LONG)
+        _must_refuse(connector, early, "a webhook of tomorrow")
 
 
 def _must_refuse(connector: ItemSource, webhook: Genuine, what: str) -> None:

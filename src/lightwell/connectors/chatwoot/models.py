@@ -180,8 +180,11 @@ class Article(Wire):
 
 
 def read_time(seconds: float | None) -> datetime | None:
-    """Return a point in time of Chatwoot's, which counts seconds since 1970."""
-    return datetime.fromtimestamp(seconds, UTC) if seconds else None
+    """Return a point in time of Chatwoot's, which counts seconds since 1970; None for one that no calendar has."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC) if seconds else None
+    except (OverflowError, ValueError, OSError):
+        return None
 
 
 def time_text(seconds: float | None) -> str:
