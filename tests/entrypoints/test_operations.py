@@ -23,12 +23,12 @@ from psycopg import conninfo
 from pydantic import SecretStr
 
 from lightwell.domain.api_keys import Scope
-from lightwell.domain.errors import Invalid, ModelFailed
+from lightwell.domain.errors import Invalid, ModelFailed, StoreFailed
 from lightwell.entrypoints.http.app import create_app
 from lightwell.entrypoints.http.health import ReadinessCheck
 from lightwell.knowledge_base.principals import Principals
 from lightwell.logs import logger
-from lightwell.records.database import has_schema, try_migrations
+from lightwell.records.database import connect, has_schema, try_migrations
 from lightwell.settings import Settings
 from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.sources import InMemorySource, make_document
@@ -124,6 +124,19 @@ async def test_readiness_names_the_component_that_fails(
     monkeypatch.setattr(check, "embedder", "ok")
     assert reply.status_code == 503
     assert reply.json()["components"] == works | {"migrations": "1 pending", "embedder": "failed"}
+
+
+async def test_a_server_older_than_its_database_is_not_ready_and_does_not_start(site: Site) -> None:
+    with psycopg.connect(site.url, autocommit=True) as connection:
+        connection.execute("INSERT INTO migrations (name) VALUES ('9999_of_tomorrow')")
+        reply = await site.client.get("/health/ready")
+        try:
+            with pytest.raises(StoreFailed, match=r"newer Lightwell \(migration 9999_of_tomorrow"):
+                async with connect(site.url):
+                    pass
+        finally:
+            connection.execute("DELETE FROM migrations WHERE name = '9999_of_tomorrow'")
+    assert (reply.status_code, reply.json()["components"]["migrations"]) == (503, "database newer")
 
 
 async def test_every_log_line_of_a_request_has_its_id(

@@ -282,10 +282,11 @@ async def try_migrations(conninfo: str) -> None:
             await _apply(connection)
 
 
-async def count_pending_migrations(database: Database) -> int:
-    """Return how many migrations an open database lacks: one that was restored meanwhile, for instance."""
-    known = {name for (name,) in await database.rows("SELECT name FROM migrations", {})}
-    return sum(name not in known for name, _ in list_migrations())
+async def count_migration_differences(database: Database) -> tuple[int, int]:
+    """Return how many migrations an open database lacks (restored meanwhile), and how many only newer versions know (upgraded meanwhile)."""
+    applied = {name for (name,) in await database.rows("SELECT name FROM migrations", {})}
+    ours = {name for name, _ in list_migrations()}
+    return len(ours - applied), len(applied - ours)
 
 
 async def _configure_pooled(connection: Connection) -> None:
@@ -331,7 +332,13 @@ async def _apply(connection: Connection) -> None:
         await connection.execute(
             "CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"
         )
-    for name, statements in list_migrations():
+    migrations = list_migrations()
+    if newer := known.difference(name for name, _ in migrations):
+        raise StoreFailed(
+            f"This database was upgraded by a newer Lightwell (migration {max(newer)}): install that version or a later one,"
+            " or restore a backup of this version into another database"
+        )
+    for name, statements in migrations:
         if name not in known:
             async with connection.transaction():
                 await connection.execute(cast("LiteralString", statements))

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel
 
 from lightwell.domain.errors import ModelFailed, StoreFailed
-from lightwell.records.database import count_pending_migrations
+from lightwell.records.database import count_migration_differences
 from lightwell.records.disk import full_disk_message, log_size
 from lightwell.wiring import Resources
 
@@ -60,10 +60,12 @@ class ReadinessCheck:
 
     async def _migrations(self) -> str:
         try:
-            pending = await count_pending_migrations(self.resources.database)
+            pending, newer = await count_migration_differences(self.resources.database)
         except StoreFailed:
             return _FAILED
-        return f"{pending} pending" if pending else _OK
+        if pending:
+            return f"{pending} pending"
+        return "database newer" if newer else _OK
 
     async def _embedder(self) -> str:
         now = asyncio.get_running_loop().time()
