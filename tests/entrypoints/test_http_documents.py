@@ -16,6 +16,7 @@ from fastapi import FastAPI
 
 from lightwell.domain.api_keys import Scope, parse_token
 from lightwell.domain.errors import NotFound
+from lightwell.entrypoints.audit_log import AuditLog
 from lightwell.entrypoints.http import jobs
 from lightwell.entrypoints.http.app import create_app
 from lightwell.entrypoints.http.authentication import Caller
@@ -290,6 +291,24 @@ async def test_s1_3_a_deletion_needs_the_scope_and_reports_what_it_removed(
     assert (await client("DELETE", f"/documents/{ids[2]}")).json()["documentIds"] == [ids[2]]
     assert (await client("GET", "/documents")).json()["documents"] == []
     assert (await client("GET", f"/jobs/{jobs[0]['jobId']}")).status_code == 404
+
+
+async def test_the_audit_log_names_each_deleted_document_by_its_id(
+    site: Site, tag: str, tmp_path: Path
+) -> None:
+    client = await site.client(tag)
+    jobs = [await client.ingested(f"{n}.txt", f"Pump {n} of Heron.".encode()) for n in range(3)]
+    ids = [job["documentId"] for job in jobs]
+    silent, target = site.app.state.audit, tmp_path / "audit.jsonl"
+    with AuditLog(str(target)) as site.app.state.audit:
+        await client("POST", "/documents/delete", json={"documentIds": ids[:2]})
+        await client("DELETE", f"/documents/{ids[2]}")
+        await client("POST", "/documents/delete", json={"documentIds": ids[:1]})
+    site.app.state.audit = silent
+    lines = [json.loads(line) for line in target.read_text().splitlines()]
+    assert [each["status"] for each in lines] == [200, 200, 404]
+    both, one = {"documentIds": ids[:2]}, {"document": ids[2], "documentIds": ids[2:]}
+    assert [each["ids"] for each in lines] == [both, one, {}]
 
 
 async def test_s2_9_only_an_administrator_deletes_without_a_tombstone(site: Site, tag: str) -> None:

@@ -1,6 +1,7 @@
 """Writes a line of the audit log for each request, and says in headers what is left of the caller's rate limit."""
 
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -46,7 +47,8 @@ class AuditTrail:
 def audit_entry(request: Request, status: int | None, milliseconds: int) -> dict[str, object]:
     """Return the line: who, for whom, what and how it ended; `status` is None where no response began.
 
-    The route is its template. Of its parameters only ids are written, never a name, a query or a body.
+    The route is its template. Of its parameters only ids are written, never a name, a query or a body; a route that acts on
+    several things notes their ids itself (`note_ids`).
     """
     principal: Principal | None = getattr(request.state, "principal", None)
     route = request.scope.get("route")
@@ -59,11 +61,16 @@ def audit_entry(request: Request, status: int | None, milliseconds: int) -> dict
         "project": principal.project if principal else None,
         "method": request.method,
         "route": getattr(route, "path", None),
-        "ids": _ids(request.path_params),
+        "ids": _ids(request.path_params) | getattr(request.state, "audited_ids", {}),
         "status": status,
         "durationMs": milliseconds,
         "address": request.client.host if request.client else None,
     }
+
+
+def note_ids(request: Request, name: str, ids: Sequence[str]) -> None:
+    """Let the request's line name these things, which its path does not."""
+    request.state.audited_ids = {name: list(ids)}
 
 
 def rate_limit_headers(allowance: Allowance) -> dict[str, str]:

@@ -2,11 +2,12 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.texts import require_text
+from lightwell.entrypoints.http.audit import note_ids
 from lightwell.entrypoints.http.authentication import Caller, Curating, Deleting, Reading
 from lightwell.entrypoints.http.problems import Forbidden
 from lightwell.entrypoints.http.usage import add_usage_headers, usage_headers
@@ -50,10 +51,10 @@ async def list_documents(query: Annotated[DocumentQuery, Query()], caller: Readi
 
 @router.post("/delete")
 async def delete_documents(
-    body: DeletionBody, caller: Deleting, response: Response
+    request: Request, body: DeletionBody, caller: Deleting, response: Response
 ) -> DeletionSchema:
     """Delete documents together; what is derived from them is rebuilt once. With `hard` it needs the scope `admin`."""
-    return await _delete(caller, body, response)
+    return await _delete(request, caller, body, response)
 
 
 @router.get("/{document}")
@@ -95,6 +96,7 @@ async def change_access(
 
 @router.delete("/{document}")
 async def delete_document(
+    request: Request,
     document: DocumentName,
     caller: Deleting,
     response: Response,
@@ -103,10 +105,14 @@ async def delete_document(
     ] = False,
 ) -> DeletionSchema:
     """Delete a document and everything extracted from it. With `hard` it needs the scope `admin`."""
-    return await _delete(caller, DeletionBody(document_ids=[document], hard=hard), response)
+    return await _delete(
+        request, caller, DeletionBody(document_ids=[document], hard=hard), response
+    )
 
 
-async def _delete(caller: Caller, body: DeletionBody, response: Response) -> DeletionSchema:
+async def _delete(
+    request: Request, caller: Caller, body: DeletionBody, response: Response
+) -> DeletionSchema:
     """Delete documents, and say in headers what models cost for what the caller sees."""
     if body.hard and not caller.allows(Scope.ADMIN):
         raise Forbidden("A hard deletion needs a key with the scope admin")
@@ -114,5 +120,6 @@ async def _delete(caller: Caller, body: DeletionBody, response: Response) -> Del
     for each in body.document_ids:
         require_text(each, "The document's id")
     deleted = await (kb.erase if body.hard else kb.delete)(caller.reader, body.document_ids)
+    note_ids(request, "documentIds", [str(each) for each in deleted.documents])
     add_usage_headers(response, deleted.usage)
     return deletion_schema(deleted)
