@@ -191,6 +191,41 @@ async def test_s2_7_decisions_about_the_same_evidence_are_learned(database: Data
     assert (await store.kb.graph.links.get(sales, last.id)).learned == lower.learned
 
 
+async def test_s2_7_of_evidence_in_several_classes_the_strongest_of_each_kind_counts_once(
+    database: Database,
+) -> None:
+    store = await noted(database)
+    await put_item(store, ENG, "Tarn GmbH calls.", entity("attio:company:1", "Tarn GmbH"))
+    await put_item(store, ENG, "Tarn waits.", entity("linear:customer:1", "Tarn"))
+    await put_item(store, SALES, "Tarn GmbH buys.", entity("attio:company:1", "Tarn GmbH"))
+    (alone,) = await proposed(store)
+    (name,) = alone.evidence
+    await database.execute(
+        """
+        INSERT INTO entity_links (link_id, project_id, from_ref, to_ref, class_id, to_class_id, pair_id, link_type, directional,
+                                  confidence, evidence, created_by, status)
+        SELECT gen_random_uuid(), link.project_id, from_ref, to_ref, other.class_id, other.class_id, pair_id, link_type,
+               directional, link.confidence,
+               jsonb_set(evidence, '{points}', '{"same_name": -1, "domain": 2.5}'), created_by, status
+        FROM entity_links AS link CROSS JOIN (SELECT DISTINCT class_id FROM profiles) AS other
+        WHERE (other.class_id, other.class_id) <> (link.class_id, link.to_class_id)
+        """,
+        {},
+    )
+    (link,) = await proposed(store)
+    assert {each.name: each.points for each in link.evidence} == {
+        name.name: name.points,
+        "domain": 2.5,
+    }
+    assert link.confidence > alone.confidence
+    rows = await database.rows(
+        "SELECT evidence -> 'points', points, points_rule FROM entity_links", {}
+    )
+    assert len(rows) > 1
+    for said, points, rule in rows:
+        assert (points, rule) == (sum(said.values()), " ".join(sorted(said)))
+
+
 async def test_s2_7_identifiers_and_pages_in_texts_lead_to_items_of_other_systems(
     database: Database,
 ) -> None:

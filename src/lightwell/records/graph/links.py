@@ -26,23 +26,28 @@ WITH merged AS MATERIALIZED (
     SELECT entity_id, root_id FROM merged_entities_of(%(classes)s)
 ), visible AS MATERIALIZED (
     SELECT coalesce(pair_id, link_id) AS pair_id, from_ref, to_ref, link_type, status, evidence, decided_by, decided_at,
-           expires_at, document_id
+           expires_at, document_id, link_id, points, points_rule
     FROM entity_links
     WHERE project_id = %(project_id)s AND class_id = ANY(%(classes)s) AND to_class_id = ANY(%(classes)s)
       AND pair_id IS NOT NULL
     UNION ALL
-    SELECT link_id, from_ref, to_ref, link_type, status, evidence, '', NULL, expires_at, document_id
+    SELECT link_id, from_ref, to_ref, link_type, status, evidence, '', NULL, expires_at, document_id, link_id, points, points_rule
     FROM entity_links
     WHERE project_id = %(project_id)s AND class_id = ANY(%(classes)s) AND pair_id IS NULL
       AND (from_ref = ANY(%(about)s::uuid[]) OR to_ref = ANY(%(about)s::uuid[]) OR link_id = %(only)s)
+), counted AS MATERIALIZED (
+    SELECT pair_id, count(*) AS rows, max(points) AS points, max(points_rule) AS rule, (array_agg(link_id))[1] AS link_id
+    FROM visible WHERE points_rule IS NOT NULL GROUP BY 1
 ), feature AS (
     SELECT pair_id, said.name, max(said.points::float8) AS points
-    FROM visible CROSS JOIN LATERAL jsonb_each_text(evidence -> 'points') AS said (name, points)
-    WHERE evidence ? 'points'
+    FROM counted JOIN visible USING (pair_id)
+    CROSS JOIN LATERAL jsonb_each_text(visible.evidence -> 'points') AS said (name, points)
+    WHERE counted.rows > 1
     GROUP BY 1, 2
 ), pattern AS MATERIALIZED (
-    SELECT pair_id, sum(points) AS points, string_agg(name, ' ' ORDER BY name COLLATE "C") AS rule,
-           jsonb_object_agg(name, points) AS evidence
+    SELECT pair_id, points, rule, link_id, NULL::jsonb AS evidence FROM counted WHERE rows = 1
+    UNION ALL
+    SELECT pair_id, sum(points), string_agg(name, ' ' ORDER BY name COLLATE "C"), NULL::uuid, jsonb_object_agg(name, points)
     FROM feature GROUP BY 1
 ), latest AS MATERIALIZED (
     SELECT DISTINCT ON (pair_id) pair_id, from_ref, to_ref, link_type, status, decided_by, decided_at, document_id,
@@ -60,7 +65,7 @@ WITH merged AS MATERIALIZED (
                   / (count(*) FILTER (WHERE latest.status = 'rejected') + 1)))) AS points
     FROM latest JOIN pattern USING (pair_id) WHERE latest.decided_at IS NOT NULL GROUP BY 1, 2
 ), judged AS (
-    SELECT latest.*, pattern.evidence, pattern.rule, offered.prior, coalesce(learned.points, 0) AS learned,
+    SELECT latest.*, pattern.evidence, pattern.link_id, pattern.rule, offered.prior, coalesce(learned.points, 0) AS learned,
            CASE WHEN latest.status = 'proposed' THEN offered.expires_at END AS expires_at,
            CASE WHEN latest.status = 'proposed' AND NOT offered.is_open THEN 'expired' ELSE latest.status END AS state,
            CASE latest.status WHEN 'confirmed' THEN 1 WHEN 'rejected' THEN 0
@@ -70,22 +75,24 @@ WITH merged AS MATERIALIZED (
     LEFT JOIN offered USING (pair_id)
     LEFT JOIN learned ON learned.link_type = latest.link_type AND learned.rule = pattern.rule
                      AND latest.status = 'proposed'
+), weight AS MATERIALIZED (
+    SELECT subject_id, sum(mention_count) AS chunks FROM profiles
+    WHERE subject_id IN (SELECT from_ref FROM latest UNION SELECT to_ref FROM latest) AND class_id = ANY(%(classes)s)
+    GROUP BY 1
 ), ranked AS (
     SELECT judged.*, round((judged.confidence * ln(1 + near.chunks + far.chunks))::numeric, 6)::float8 AS usefulness
     FROM judged
-    CROSS JOIN LATERAL (SELECT sum(mention_count) AS chunks FROM profiles
-                        WHERE subject_id = judged.from_ref AND class_id = ANY(%(classes)s)) AS near
-    CROSS JOIN LATERAL (SELECT sum(mention_count) AS chunks FROM profiles
-                        WHERE subject_id = judged.to_ref AND class_id = ANY(%(classes)s)) AS far
-    WHERE near.chunks IS NOT NULL AND far.chunks IS NOT NULL
-      AND (%(status)s::text IS NULL OR judged.state = %(status)s)
+    JOIN weight AS near ON near.subject_id = judged.from_ref
+    JOIN weight AS far ON far.subject_id = judged.to_ref
+    WHERE (%(status)s::text IS NULL OR judged.state = %(status)s)
       AND (%(type)s::text IS NULL OR judged.link_type = %(type)s)
       AND (%(about)s::uuid[] IS NULL OR judged.from_ref = ANY(%(about)s) OR judged.to_ref = ANY(%(about)s))
       AND (%(only)s::uuid IS NULL OR judged.pair_id = %(only)s)
       AND coalesce((SELECT root_id FROM merged WHERE entity_id = judged.from_ref), judged.from_ref)
           <> coalesce((SELECT root_id FROM merged WHERE entity_id = judged.to_ref), judged.to_ref)
 )
-SELECT ranked.pair_id, from_ref, to_ref, link_type, state, confidence, usefulness, evidence, prior, learned, decided_by,
+SELECT ranked.pair_id, from_ref, to_ref, link_type, state, confidence, usefulness,
+       coalesce(evidence, (SELECT said.evidence -> 'points' FROM entity_links AS said WHERE said.link_id = ranked.link_id)), prior, learned, decided_by,
        decided_at, ranked.expires_at, relation,
        (SELECT document.source_url FROM source_documents AS document
         WHERE document.document_id = ranked.document_id AND document.class_id = ANY(%(classes)s)) AS stated_by
