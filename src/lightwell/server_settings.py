@@ -21,6 +21,10 @@ class ServerSettings(BaseSettings):
         default=8,
         description="Most uploads and fetches of documents at once in one process, half of them with one key; further ones wait up to 30 seconds, then get 503. Each may hold a file of LIGHTWELL_MAX_FILE_BYTES in memory, twice.",
     )
+    key_streams: Annotated[int, Field(ge=1, le=100_000)] = Field(
+        default=256,
+        description="Most event streams (answers, jobs) open at once with one API key or token in one process; further ones get 429.",
+    )
     key_requests_per_minute: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
         default=0,
         description="Most requests per minute with one API key or token, counted across processes; for a key that acts for people, for each of them. 0 is no limit.",

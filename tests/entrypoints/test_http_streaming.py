@@ -7,6 +7,7 @@ import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, cast
 
 import anyio
@@ -21,6 +22,7 @@ from lightwell.domain.errors import Invalid, LightwellError, ModelFailed
 from lightwell.entrypoints.http import event_streams
 from lightwell.entrypoints.http.app import create_app
 from lightwell.entrypoints.http.event_streams import EventStream
+from lightwell.entrypoints.http.stream_slots import StreamSlots
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.knowledge_base.answer_streams import AnswerStreams, StreamedEvent
 from lightwell.records import answer_streams
@@ -217,6 +219,34 @@ async def test_a_client_that_leaves_ends_the_call_of_the_model(site: Site, path:
                 await asyncio.sleep(0.02)
 
 
+async def test_a_key_has_a_limit_of_open_streams_and_one_that_ends_makes_room(site: Site) -> None:
+    await ingest(site, "many", "team:many")
+    (_, headers), (_, others) = await site.key("team:many"), await site.key("team:many")
+    chat = {
+        "model": "lightwell",
+        "messages": [{"role": "user", "content": QUESTION["query"]}],
+        "stream": True,
+    }
+    usual, slots = site.app.state.stream_slots, StreamSlots(most=1)
+    site.app.state.stream_slots = slots
+    try:
+        site.endpoint.expect(SLOW)
+        asking = asyncio.create_task(site.stream(headers))
+        await until(lambda: site.endpoint.in_progress == 1)
+        refused = await site.stream(headers)
+        assert (refused.status_code, refused.json()["code"]) == (429, "too_many_requests")
+        assert int(refused.headers["retry-after"]) >= 1
+        again = await site.client.post("/v1/chat/completions", json=chat, headers=headers)
+        assert again.status_code == 429
+        assert (await site.stream(others)).status_code == 200
+        asking.cancel()
+        await until(lambda: not slots.is_any_open)
+        assert (await site.stream(headers)).status_code == 200
+        assert not slots.is_any_open
+    finally:
+        site.app.state.stream_slots = usual
+
+
 async def test_each_stream_of_openais_api_has_its_own_id(site: Site) -> None:
     _, headers = await site.key("team:own")
     asked = [{"role": "user", "content": QUESTION["query"]}]
@@ -242,7 +272,9 @@ async def send_to(stream: EventStream, client: Any) -> list[bytes]:
         got.append(message.get("body", b""))
         await client()
 
-    await stream({"type": "http"}, cast("Any", receive), send)
+    app = SimpleNamespace(state=SimpleNamespace(stream_slots=StreamSlots(most=1)))
+    state = {"principal": SimpleNamespace(credential="key:1")}
+    await stream({"type": "http", "app": app, "state": state}, cast("Any", receive), send)
     return got
 
 

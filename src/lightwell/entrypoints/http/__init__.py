@@ -16,7 +16,7 @@
 | `exports` | downloads of what the caller sees |
 | `usage` | what models cost, as headers |
 | `query_streams` | answers as streams of events, which can be resumed |
-| `event_streams` | server-sent events: pings, errors, and cancellation when the client leaves |
+| `event_streams`, `stream_slots` | server-sent events: pings, errors, and cancellation when the client leaves; how many a key may have open |
 | `documents`, `uploads` | documents: read, change who sees them, delete; take new ones (`multipart` reads forms) |
 | `jobs` | jobs and their progress |
 | `background_worker` | the worker in this process |

@@ -43,6 +43,7 @@ from lightwell.entrypoints.http.openapi import Application
 from lightwell.entrypoints.http.problems import add_error_handlers
 from lightwell.entrypoints.http.projects import Projects
 from lightwell.entrypoints.http.request_spans import open_span_sender
+from lightwell.entrypoints.http.stream_slots import StreamSlots
 from lightwell.knowledge_base.api_keys import ApiKeys
 from lightwell.models.meter import Meter
 from lightwell.settings import Settings
@@ -94,6 +95,7 @@ def create_app(settings: Settings) -> FastAPI:
             app.state.readiness = health.ReadinessCheck(resources)
             app.state.intake = make_intake(settings)
             app.state.intake_slots = IntakeSlots(most=settings.http_uploads)
+            app.state.stream_slots = StreamSlots(most=settings.key_streams)
             app.state.upload_limits = UploadLimits(
                 request_bytes=settings.http_upload_bytes, file_bytes=settings.max_file_bytes
             )

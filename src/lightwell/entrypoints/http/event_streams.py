@@ -5,10 +5,11 @@ from contextlib import aclosing
 
 import anyio
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
-from fastapi import Response
+from fastapi import Request, Response
 from starlette.types import Receive, Scope, Send
 
 from lightwell.domain.errors import LightwellError
+from lightwell.entrypoints.http.stream_slots import StreamSlots
 
 PING_SECONDS = 15.0
 _PING = b": ping\n\n"
@@ -19,7 +20,7 @@ _Item = bytes | LightwellError
 class EventStream(Response):
     """Sends events when they come. At most two wait in memory for a slow client, and what makes them waits, too.
 
-    An error before the first event, within the time of a ping, is a problem document; a later one becomes an event by
+    The caller's credential holds a slot meanwhile (`StreamSlots`). An error before the first event, within the time of a ping, is a problem document; a later one becomes an event by
     `render_error`. `on_ping` is called with each ping.
     """
 
@@ -39,6 +40,12 @@ class EventStream(Response):
         self._on_ping = on_ping
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope)
+        slots: StreamSlots = request.app.state.stream_slots
+        with slots.hold(request.state.principal.credential):
+            await self._respond(receive, send)
+
+    async def _respond(self, receive: Receive, send: Send) -> None:
         failure: LightwellError | None = None
         sender, receiver = anyio.create_memory_object_stream[_Item](1)
         async with receiver, anyio.create_task_group() as tasks:
