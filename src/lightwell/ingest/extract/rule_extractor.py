@@ -44,8 +44,8 @@ _FENCE = re.compile(
 _SOFT_WRAP = re.compile(r"\n(?<=[^\n|]{50}[\w,;)]\n)(?=[^\W_][^\n|:]{2})")
 _STYLE = re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)|(?<!`)`(?!`)")
 _STYLED = re.compile(r"[*_`]")
-_LINK_TARGET = re.compile(r"\]\([^\s()]*+\)")
-"""Where a link leads: the text of the link is prose, the address of another site is no subject of the document."""
+_LINK_TARGET = re.compile(r"(?<=\]\()(?!mailto:)[^\s()]++(?=\))")
+"""Where a link leads: it may tell whose site it is (`identify`), but the address of another site is no subject of the document."""
 _HEADING = re.compile(r"^#{1,6} ++(.+)$", re.MULTILINE)
 _NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*\.?|[A-Z]\.|[IVX]+\.) +")
 _LINE_MARKS = re.compile(r"^(?:[#>*•+\-] *)+|^\d+[.)] +")
@@ -161,13 +161,13 @@ def _mentions_by_sentence(prose: str) -> Iterator[list[_NamedMention]]:
 
 
 def _without_markup(line: str) -> str:
-    bare = _LINK_TARGET.sub("]", " ".join(line.split()))
+    bare = " ".join(line.split())
     return _STYLE.sub("", bare) if _STYLED.search(bare) else bare
 
 
 def _mentions_in_sentence(sentence: str) -> Iterator[_NamedMention]:
-    masked = sentence
-    for match in find_patterns(sentence):
+    masked = _LINK_TARGET.sub(lambda target: _MASK * len(target[0]), sentence)
+    for match in find_patterns(masked):
         yield _mention_of_pattern(match)
         masked = masked[: match.start] + _MASK * (match.end - match.start) + masked[match.end :]
     for name in find_names(masked):
