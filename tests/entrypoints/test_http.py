@@ -324,11 +324,11 @@ async def test_the_server_answers_in_a_process_of_its_own_and_stops_on_a_signal(
     key = await site.key("team:sales")
     headers = {"Authorization": f"Bearer {key}"}
     with serving(tmp_path, database_url) as (process, url):
-        async with httpx.AsyncClient(timeout=60) as client:
+        async with httpx.AsyncClient(timeout=PATIENCE) as client:
             reply = await client.post(f"{url}/v1/query", json=QUESTION, headers=headers)
         assert DISCOUNT in reply.json()["answer"]
         process.send_signal(signal.SIGTERM)
-        _, said = await asyncio.to_thread(process.communicate, timeout=60)
+        _, said = await asyncio.to_thread(process.communicate, timeout=PATIENCE)
         assert (process.returncode, said) == (0, "")
 
 

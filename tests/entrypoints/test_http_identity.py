@@ -36,6 +36,7 @@ from lightwell.settings import Settings
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.conftest import Databases
 from tests.local_issuer import AUDIENCE, RSA_KEYS, LocalIssuer, public_jwk, run_issuer, token
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -472,7 +473,7 @@ async def trusting(site: Site, issuer: LocalIssuer, project: str = "") -> AsyncG
         scopes=frozenset({Scope.READ}),
     )
     trusted = Issuer(url=issuer.url, audience=AUDIENCE, algorithms=frozenset({"RS256"}))
-    async with httpx.AsyncClient(timeout=5) as client:
+    async with httpx.AsyncClient(timeout=PATIENCE) as client:
         verifier = TokenVerifier(issuer=trusted, client=client)
         async with accepting(site, oidc=OidcTokens(verifier=verifier, names=claims)):
             yield

@@ -30,6 +30,7 @@ from lightwell.settings import Settings
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.conftest import Databases
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -83,7 +84,7 @@ async def site(databases: Databases) -> AsyncIterator[Site]:
         running = asyncio.create_task(server.serve([listening]))
         await until(lambda: server.started)
         url = "http://{}:{}".format(*listening.getsockname())
-        async with httpx.AsyncClient(base_url=url, timeout=60) as client:
+        async with httpx.AsyncClient(base_url=url, timeout=PATIENCE) as client:
             yield Site(app=app, client=client, endpoint=endpoint)
         server.should_exit = True
         await running

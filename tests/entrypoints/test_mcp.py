@@ -28,6 +28,7 @@ from lightwell.knowledge_base.api_keys import ApiKeys
 from lightwell.settings import Settings
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.conftest import Databases
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -207,7 +208,7 @@ async def test_a_signal_ends_the_program_while_its_client_is_silent(
     assert await process.stdout.readline()
     process.send_signal(signal.SIGTERM)
     try:
-        assert await asyncio.wait_for(process.wait(), 20) == 130
+        assert await asyncio.wait_for(process.wait(), PATIENCE) == 130
     finally:
         if process.returncode is None:
             process.kill()

@@ -35,6 +35,7 @@ from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import open_knowledge_base
 from lightwell.wiring.backups import back_up, restore
 from tests.conftest import Databases
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -191,7 +192,7 @@ async def test_two_workers_share_a_socket_replace_a_dead_one_and_end_with_their_
 ) -> None:
     headers = await site.headers(Scope.READ)
     with serving(tmp_path, site.url) as (process, url):
-        async with httpx.AsyncClient(timeout=60) as client:
+        async with httpx.AsyncClient(timeout=PATIENCE) as client:
             reply = await client.post(f"{url}/v1/query", json=QUESTION, headers=headers)
             assert DISCOUNT in reply.json()["answer"]
             first = children(process.pid)
@@ -202,7 +203,7 @@ async def test_two_workers_share_a_socket_replace_a_dead_one_and_end_with_their_
                 await asyncio.sleep(0.1)
             assert (await client.get(f"{url}/health/live")).status_code == 200
         process.send_signal(signal.SIGTERM)
-        _, said = await asyncio.to_thread(process.communicate, timeout=60)
+        _, said = await asyncio.to_thread(process.communicate, timeout=PATIENCE)
         assert process.returncode == 0
         assert "is replaced" in said
         for each in now:

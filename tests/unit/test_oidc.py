@@ -61,7 +61,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 async def verifier(issuer: LocalIssuer, clock: Clock) -> AsyncIterator[TokenVerifier]:
-    async with httpx.AsyncClient(timeout=5) as client:
+    async with httpx.AsyncClient(timeout=PATIENCE) as client:
         yield TokenVerifier(
             issuer=Issuer(
                 url=issuer.url, audience=AUDIENCE, algorithms=frozenset({"RS256", "ES256"})
