@@ -50,7 +50,7 @@ test: .venv/.ready
 
 # The servers of the other stores take most of the memory and the processor: two workers.
 test-slow: .venv/.ready
-	$(RUN) pytest -n 2 --dist loadfile -m slow
+	$(RUN) --extra ray pytest -n 2 --dist loadfile -m slow
 
 test-long: .venv/.ready
 	$(RUN) pytest $(PARALLEL) --hypothesis-profile=thorough

@@ -145,5 +145,9 @@ class ServerFailed(StoreFailed):
     code = "server_failed"
 
 
+class EngineFailed(LightwellError):
+    code = "engine_failed"
+
+
 class LeaseLost(LightwellError):
     code = "lease_lost"

@@ -73,7 +73,7 @@ async def run_until_done(
     Raises `ModelFailed` if a model fails; the jobs stay open for the next worker or command.
     """
     while True:
-        await _run_batches(context, on_outcome, asyncio.Event())
+        await run_claimable(context, on_outcome, asyncio.Event())
         if await queue.count_open(context.database, context.project_id, context.only) == 0:
             await finish_derived(context)
             return
@@ -94,7 +94,7 @@ async def run_worker(
     pause, idle = _POLL_SECONDS, _IDLE_SECONDS
     while not stop.is_set():
         try:
-            if await _run_batches(context, on_outcome, stop) or idle >= _IDLE_SECONDS:
+            if await run_claimable(context, on_outcome, stop) or idle >= _IDLE_SECONDS:
                 await finish_derived(context)
                 idle = _IDLE_SECONDS if await work_on_change(context) else 0.0
             if pause > _POLL_SECONDS:
@@ -119,18 +119,20 @@ async def run_until_idle(
     """Work until no job can be claimed or `stop` is set, and finish derived data; raise `ModelFailed`, `StoreFailed`, `ParserFailed`."""
     is_changing = True
     while is_changing and not stop.is_set():
-        await _run_batches(context, on_outcome, stop)
+        await run_claimable(context, on_outcome, stop)
         if not stop.is_set():
             await finish_derived(context)
             is_changing = await work_on_change(context)
 
 
-async def _run_batches(
+async def run_claimable(
     context: IngestContext,
     on_outcome: Callable[[DocumentOutcome], None],
     stop: asyncio.Event,
 ) -> bool:
     """Ingest batches concurrently until no job can be claimed or `stop` is set; return whether there was any.
+
+    Derived data is left to the caller.
 
     While one batch waits for a model, another is chunked or published, so a slow document delays no other. The first
     error cancels the other batches and is raised.

@@ -1,7 +1,7 @@
 """Token usage of one command, and a budget that stops it in time."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -46,6 +46,11 @@ class Meter:
         return summarize_usage(self.usages)
 
     @property
+    def budget(self) -> int:
+        """The most tokens that may be spent, 0 for no limit."""
+        return self._budget
+
+    @property
     def spent_tokens(self) -> int:
         """Tokens, input and output together, without embeddings."""
         return self._spent
@@ -61,6 +66,12 @@ class Meter:
         """Add one request for embeddings. The budget is for chat models and does not count it."""
         self._write(current_operation(), model, tokens, 0)
 
+    def include(self, usages: Iterable[TokenUsage], spent: int) -> None:
+        """Add the calls of another process; `spent` of their tokens count for the budget."""
+        self._spent += spent
+        for each in usages:
+            self._add(each)
+
     def _write(
         self, operation: OperationType, model: str, input_tokens: int, output_tokens: int
     ) -> None:
@@ -71,7 +82,13 @@ class Meter:
             output_tokens=output_tokens,
             timestamp=datetime.now(UTC),
         )
-        one = ModelCalls(calls=1, input_tokens=input_tokens, output_tokens=output_tokens)
+        self._add(usage)
+
+    def _add(self, usage: TokenUsage) -> None:
+        one = ModelCalls(
+            calls=1, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens
+        )
+        operation = usage.operation_type
         self.totals[operation] = self.totals.get(operation, ModelCalls()) + one
         if len(self.usages) < self._max_listed:
             self.usages.append(usage)

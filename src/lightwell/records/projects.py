@@ -15,6 +15,12 @@ SELECT project_id FROM projects JOIN tenants USING (tenant_id)
 WHERE tenants.name = %(tenant)s AND projects.name = %(name)s
 """
 
+# A copy of a database has the ids of its projects, but it is another database.
+_DATABASE = """
+SELECT system_identifier::text || '/' || (SELECT oid FROM pg_database WHERE datname = current_database())
+FROM pg_control_system()
+"""
+
 _LIST = """
 SELECT projects.name, projects.created_at FROM projects JOIN tenants USING (tenant_id)
 WHERE tenants.name = %(tenant)s ORDER BY projects.name
@@ -69,6 +75,11 @@ async def find(database: Database, tenant: str, name: str) -> ProjectId:
     if not rows:
         raise NotFound(f"There is no project {name!r} of the tenant {tenant!r}")
     return ProjectId(rows[0][0])
+
+
+async def identify_database(database: Database) -> str:
+    """Return what tells this database from all others, also from its copies on other servers."""
+    return str((await database.rows(_DATABASE, {}))[0][0])
 
 
 async def list_names(database: Database, tenant: str) -> list[tuple[str, datetime]]:

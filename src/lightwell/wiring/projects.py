@@ -13,6 +13,7 @@ from lightwell.ingest.context import ChangeLimits, IngestContext, OpenConnector
 from lightwell.ingest.extract.rule_extractor import RuleExtractor
 from lightwell.ingest.graph_copy import GraphCopy
 from lightwell.ingest.parser import Parser
+from lightwell.ingest.summaries import Summarizer
 from lightwell.ingest.worker import new_lease_holder
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import CrossEncoder, Embedder, GraphIndex, Reranker, VectorIndex
@@ -58,14 +59,10 @@ async def open_project(
         database, settings.tenant, name or settings.project
     )
     await cache.delete_expired(database, project_id)
-    chat, meter = resources.chat, resources.meter
-    models = ingestion_models(settings, database, project_id, chat, meter) if chat else None
-    summaries = summarizer(settings, models) if models else None
     model = await _active_model(resources, project_id)
-    context = await _ingest_context(resources, project_id, model)
+    context, summaries = await _complete_context(resources, project_id, model)
     context = replace(context, open_source=open_source or open_connector)
-    if settings.extraction == "model":
-        context = extract_by_model(replace(context, summarizer=summaries), settings, models)
+    chat, meter = resources.chat, resources.meter
     retriever = make_retriever(
         context,
         sentence_embedder=model.sentences,
@@ -76,6 +73,13 @@ async def open_project(
     )
     retriever = replace(retriever, is_word=is_ordinary_word)
     return KnowledgeBase(context, retriever, _answer_generator(resources), summarizer=summaries)
+
+
+async def open_ingestion(resources: Resources, project_id: ProjectId) -> IngestContext:
+    """Return what ingestion into an existing project needs, without what questions need. Raises `Invalid` where no model makes its vectors."""
+    model = await _active_model(resources, project_id)
+    context, _ = await _complete_context(resources, project_id, model)
+    return context
 
 
 async def list_waiting_projects(resources: Resources) -> list[tuple[str, ProjectId]]:
@@ -91,6 +95,21 @@ async def list_changing_projects(resources: Resources) -> list[tuple[str, Projec
 async def list_due_projects(resources: Resources) -> list[tuple[str, ProjectId]]:
     """Return the names and ids of the projects with a source that should be synced now."""
     return await sources.list_due_projects(resources.database, resources.settings.tenant)
+
+
+async def _complete_context(
+    resources: Resources, project_id: ProjectId, model: SpaceModel
+) -> tuple[IngestContext, Summarizer | None]:
+    """Return the context with the extractor that the settings name, and what summarises, if a chat model is there."""
+    settings, database, chat = resources.settings, resources.database, resources.chat
+    models = (
+        ingestion_models(settings, database, project_id, chat, resources.meter) if chat else None
+    )
+    summaries = summarizer(settings, models) if models else None
+    context = await _ingest_context(resources, project_id, model)
+    if settings.extraction == "model":
+        context = extract_by_model(replace(context, summarizer=summaries), settings, models)
+    return context, summaries
 
 
 async def _ingest_context(

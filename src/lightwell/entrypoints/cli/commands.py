@@ -79,6 +79,10 @@ COMMANDS: Mapping[str, Entry] = {
     "worker": Entry(
         "worker:worker", "Process enqueued documents until SIGINT (Ctrl-C) or SIGTERM."
     ),
+    "backfill": Entry(
+        "backfill:backfill",
+        "Process all enqueued documents on the hosts of a Ray cluster, or on the cores of this one.",
+    ),
     "serve": Entry("serve:serve", "Serve questions over HTTP until SIGINT (Ctrl-C) or SIGTERM."),
     "mcp": Entry(
         "mcp:mcp",

@@ -1,0 +1,157 @@
+"""`backfill`: processes enqueued documents on a Ray cluster."""
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from lightwell.entrypoints.cli.console import clean, count_of, errors_console
+from lightwell.entrypoints.cli.costs import budgeted_meter, report_with_costs
+from lightwell.entrypoints.cli.errors import Exit
+from lightwell.entrypoints.cli.execution import Report
+from lightwell.entrypoints.cli.options import Budget
+from lightwell.entrypoints.cli.registration import Work, command, single_command
+from lightwell.entrypoints.cli.store import settings_of_store
+
+if TYPE_CHECKING:
+    from lightwell.ingest.backfill import BackfillOptions, PortionResult
+    from lightwell.models.meter import Meter
+    from lightwell.wiring.clusters import Cluster
+
+
+backfill = single_command()
+
+_STOPPED = "Stopped. Finished documents are kept; run `lightwell backfill` again or `lightwell worker` to continue."
+
+
+@command(
+    backfill,
+    "backfill",
+    "lightwell backfill",
+    "lightwell backfill --address 10.0.0.1:6379 --nodes 3",
+    "lightwell backfill --address 10.0.0.1:6379 --batch-size 50 --budget 5000000",
+)
+def run_backfill(
+    *,
+    address: Annotated[
+        str,
+        typer.Option(
+            "--address",
+            metavar="HOST:PORT",
+            help="The head of a running Ray cluster, of which this host is one. Without it, Ray runs on this host alone until the end.",
+        ),
+    ] = "",
+    nodes: Annotated[
+        int,
+        typer.Option("--nodes", min=1, help="Wait until the cluster has this many hosts."),
+    ] = 1,
+    cpus: Annotated[
+        int,
+        typer.Option(
+            "--cpus",
+            min=0,
+            help="Without --address: how many portions run at once; 0 is one per core.",
+        ),
+    ] = 0,
+    batch_size: Annotated[
+        int,
+        typer.Option("--batch-size", min=1, max=10_000, help="Documents of one Ray task."),
+    ] = 100,
+    budget: Budget = None,
+) -> Work:
+    """Process all enqueued documents on the hosts of a Ray cluster, or on the cores of this one.
+
+    Enqueue first: `lightwell ingest PATH --no-wait`, or sync a source. PostgreSQL stays the record: workers may run
+    beside it, a host that dies loses nothing, and after Ctrl-C the next run continues. Each host takes
+    its LIGHTWELL_* settings from its own environment. It needs `pip install 'lightwell[ray]'` on every host.
+    """
+    from lightwell.ingest.backfill import BackfillOptions
+    from lightwell.wiring.clusters import Cluster
+
+    if not address and nodes > 1:
+        raise typer.BadParameter("--nodes needs --address: without it, there is only this host")
+    if address and cpus:
+        raise typer.BadParameter(
+            "--cpus is for this host alone; `ray start --num-cpus` sets those of a cluster's"
+        )
+    meter = budgeted_meter(budget)
+    options = BackfillOptions(documents=batch_size, tokens=meter.budget)
+    return _backfill(meter, Cluster(address=address, slots=cpus, hosts=nodes), options)
+
+
+@dataclass(slots=True)
+class _Shown:
+    """Shows how far the backfill is, and sums up the results."""
+
+    console: Console
+    bar: Progress
+    total: int = 0
+    results: "list[PortionResult]" = field(default_factory=list)
+
+    def start(self, waiting: int) -> None:
+        self.total = waiting
+        self.bar.add_task("Backfill", total=waiting, host="")
+        self.console.print(Text(f"{count_of(waiting, 'document')} waiting."))
+
+    def advance(self, result: "PortionResult") -> None:
+        self.results.append(replace(result, calls=()))
+        done = self.ingested + self.failed
+        self.total = max(self.total, done)
+        host = clean(result.host)
+        self.bar.update(self.bar.task_ids[0], completed=done, total=self.total, host=host)
+        if not self.console.is_terminal:
+            failed = f", {result.failed} failed" if result.failed else ""
+            line = f"[{done}/{self.total}] {host}: {count_of(result.ingested, 'document')}{failed}"
+            self.console.print(Text(line))
+
+    @property
+    def ingested(self) -> int:
+        return sum(each.ingested for each in self.results)
+
+    @property
+    def failed(self) -> int:
+        return sum(each.failed for each in self.results)
+
+    @property
+    def hosts(self) -> list[str]:
+        return sorted({each.host for each in self.results if each.ingested})
+
+
+async def _backfill(meter: "Meter", cluster: "Cluster", options: "BackfillOptions") -> Report:
+    from lightwell.wiring.backfills import Watch, run_backfill
+
+    console = errors_console()
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[host]}", markup=False),
+        console=console,
+        disable=not console.is_terminal,
+    )
+    shown = _Shown(console, bar)
+    watch = Watch(on_start=shown.start, on_result=shown.advance)
+    try:
+        with bar:
+            await run_backfill(settings_of_store(), meter, cluster, options, watch)
+    except asyncio.CancelledError:
+        console.print(Text(_STOPPED))
+        raise
+    chunks = sum(each.chunks for each in shown.results)
+    text = f"{count_of(shown.ingested, 'document')} ingested, {count_of(chunks, 'passage')}, {shown.failed} failed."
+    if shown.failed:
+        text += " `lightwell jobs list --as TAG` says why."
+    counts = {
+        "done": shown.ingested,
+        "failed": shown.failed,
+        "chunks": chunks,
+        "hosts": shown.hosts,
+        "cpuSeconds": round(sum(each.cpu_seconds for each in shown.results), 1),
+    }
+    code = Exit.INCOMPLETE if shown.failed else Exit.FINE
+    return report_with_costs(meter, counts, Text(text), code)

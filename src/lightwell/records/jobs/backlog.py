@@ -1,0 +1,50 @@
+"""The open jobs that nobody works on, page by page, for a backfill that hands them out."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from lightwell.domain.ids import DocumentId, ProjectId
+from lightwell.records.database import Database
+
+_PAGE = """
+SELECT document_id, created_at, id FROM ingestion_jobs
+WHERE project_id = %(project_id)s AND status IN ('queued', 'chunking', 'embedding', 'extracting')
+  AND (leased_until IS NULL OR leased_until < now())
+  AND (%(id)s::uuid IS NULL OR (created_at, id) > (%(created_at)s::timestamptz, %(id)s::uuid))
+ORDER BY created_at, id
+LIMIT %(limit)s
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """The place of a job in the backlog: jobs are listed from the oldest to the newest."""
+
+    created_at: datetime
+    id: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Documents with an open job whose lease is free or has expired; the next page begins after `last`."""
+
+    documents: tuple[DocumentId, ...]
+    last: Place
+
+
+async def list_claimable(
+    database: Database, project_id: ProjectId, after: Place | None, *, limit: int
+) -> Page | None:
+    """Return the next documents that a worker could claim, None where there are no more. It claims nothing."""
+    parameters = {
+        "project_id": project_id,
+        "created_at": None if after is None else after.created_at,
+        "id": None if after is None else after.id,
+        "limit": limit,
+    }
+    rows = await database.rows(_PAGE, parameters)
+    if not rows:
+        return None
+    documents = tuple(DocumentId(row[0]) for row in rows)
+    return Page(documents=documents, last=Place(created_at=rows[-1][1], id=rows[-1][2]))

@@ -1,0 +1,86 @@
+"""Ray as the engine of backfills; only the command imports this module, and the hosts of a cluster."""
+
+import asyncio
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import ray
+import ray.exceptions
+
+from lightwell.domain.errors import EngineFailed, Invalid
+from lightwell.ingest.backfill import Engine, Portion, PortionResult
+from lightwell.wiring import backfill_host
+from lightwell.wiring.backfill_host import Assignment
+from lightwell.wiring.clusters import Cluster
+
+_RETRIES = 3
+_CANCEL_SECONDS = 20.0
+_HOSTS_SECONDS = 300.0
+_OBJECT_STORE_BYTES = 80 * 1024**2  # Ray's least: ids and counts are all that it carries
+
+
+@contextmanager
+def open_engine(cluster: Cluster, assignment: Assignment) -> Generator[Engine]:
+    """Connect to the cluster, or start one on this host; leave or stop it at the end. Raises `Invalid` and `EngineFailed`."""
+    try:
+        _connect(cluster)
+        _wait_for_hosts(cluster)
+        yield _engine(cluster, assignment)
+    finally:
+        ray.shutdown()
+
+
+def _connect(cluster: Cluster) -> None:
+    if cluster.address.startswith("ray://"):
+        raise Invalid(
+            "--address takes HOST:PORT of the head: run the command on a host of the cluster, not through Ray Client"
+        )
+    try:
+        if cluster.address:
+            ray.init(address=cluster.address, log_to_driver=False, configure_logging=False)
+            return
+        ray.init(
+            address="local",
+            num_cpus=cluster.slots or None,
+            include_dashboard=False,
+            log_to_driver=False,
+            configure_logging=False,
+            object_store_memory=_OBJECT_STORE_BYTES,
+        )
+    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        first, *_ = str(error).splitlines() or [type(error).__name__]
+        raise EngineFailed(f"Ray does not answer: {first}") from error
+
+
+def _wait_for_hosts(cluster: Cluster) -> None:
+    deadline = time.monotonic() + _HOSTS_SECONDS
+    while (there := sum(1 for each in ray.nodes() if each["Alive"])) < cluster.hosts:
+        if time.monotonic() > deadline:
+            raise EngineFailed(
+                f"The cluster has {there} of {cluster.hosts} hosts: run `ray start --address={cluster.address}` on the others, or lower --nodes"
+            )
+        time.sleep(1.0)
+
+
+def _engine(cluster: Cluster, assignment: Assignment) -> Engine:
+    # A host that is lost or runs out of memory costs a retry; errors of the portion are in its result.
+    task = ray.remote(num_cpus=cluster.cpus, max_retries=_RETRIES)(backfill_host.work)
+
+    async def run(portion: Portion) -> PortionResult:
+        ref = task.remote(backfill_host.encode(assignment, portion))
+        reply = asyncio.wrap_future(ref.future())
+        try:
+            result = await asyncio.shield(reply)
+        except asyncio.CancelledError:
+            ray.cancel(ref)
+            await asyncio.wait([reply], timeout=_CANCEL_SECONDS)  # it gives its jobs back
+            raise
+        except ray.exceptions.RayError as error:
+            raise EngineFailed(f"Ray could not run a portion: {type(error).__name__}") from error
+        return backfill_host.decode_result(result)
+
+    def slots() -> int:
+        return int(ray.cluster_resources().get("CPU", 0) / cluster.cpus)
+
+    return Engine(run=run, slots=slots)
