@@ -8,6 +8,7 @@ from enum import StrEnum
 from lightwell.text import facts
 from lightwell.text.dates import find_date_texts
 from lightwell.text.terms import terms
+from lightwell.text.units_of_measure import possible_units
 
 
 class AnswerType(StrEnum):
@@ -186,9 +187,7 @@ def expected_answer(question: str) -> ExpectedAnswer:
     kinds = frozenset(kind for kind, pattern in patterns if pattern.search(question))
     if not kinds and _ANY_NAME.search(question):
         kinds = frozenset({AnswerType.NAME})
-    counted = {
-        unit for match in _COUNTED.finditer(question) for unit in facts.possible_units(match[1])
-    }
+    counted = {unit for match in _COUNTED.finditer(question) for unit in possible_units(match[1])}
     if counted & _PEOPLE:
         counted |= _PEOPLE
     asked = [units for pattern, units in _UNITS_ASKED if pattern.search(question)]

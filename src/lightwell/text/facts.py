@@ -10,6 +10,7 @@ from decimal import Decimal, InvalidOperation
 
 from lightwell.text.dates import MONTHS, PartialDate, find_date_places, find_dates, mask_dates
 from lightwell.text.terms import STOP_WORDS, terms, words
+from lightwell.text.units_of_measure import ABBREVIATIONS, UNIT_NAMES, are_equal_quantities
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,25 +23,7 @@ class Figure:
 
 # ── figures ───────────────────────────────────────────────────────────────────────────────────────────
 
-_UNITS = {
-    name: unit
-    for unit, names in {
-        "percent": "% percent prozent pour",
-        "eur": "€ eur euro euros",
-        "usd": "$ usd dollar dollars",
-        "gbp": "£ gbp pound pounds",
-        "chf": "chf franken francs",
-        "second": "second seconds sekunde sekunden seconde secondes",
-        "minute": "minute minutes minuten",
-        "hour": "hour hours stunde stunden heure heures",
-        "day": "day days tag tage tagen jour jours",
-        "week": "week weeks woche wochen semaine semaines",
-        "month": "month months monat monate monaten mois",
-        "year": "year years jahr jahre jahren an ans année années",
-    }.items()
-    for name in names.split()
-}
-_KNOWN_UNITS = frozenset(_UNITS.values())
+_KNOWN_UNITS = frozenset(UNIT_NAMES.values())
 _DATE_UNIT = "date"
 _SCALES = {
     name: scale
@@ -80,6 +63,8 @@ _IDENTIFIER = re.compile(r"\b[^\W\d_]\w*(?:[-./:]\w+)*")
 _GROUPED = re.compile(r"-?\d{1,3}(?:([., \u00a0\u202f’'])\d{3})(?:\1\d{3})*")
 _GROUPING = re.compile(r"[., \u00a0\u202f’']")
 _MAX_WORDS_TO_UNIT = 3
+_CURRENCY_WORDS = frozenset("€ $ £ eur usd gbp chf".split())
+"""What names a currency before a figure."""
 _WORDS_BEFORE, _WORDS_AFTER = 4, 3
 _CONTEXT_SIZE = 300
 """Characters around a figure in which context words are searched."""
@@ -99,11 +84,6 @@ def find_quantities(text: str) -> frozenset[Figure]:
     return frozenset(figure for _, figure in _figures(text))
 
 
-def possible_units(word: str) -> frozenset[str]:
-    """Return the units that a figure before this word may have; none for a stop word."""
-    return frozenset({_UNITS.get(word.casefold()) or next(iter(terms(word)), "")} - {""})
-
-
 def facts_with_context(text: str) -> list[tuple[Figure | PartialDate, frozenset[str]]]:
     """Return each figure and date of a text with the terms around it."""
     found: list[tuple[int, Figure | PartialDate]] = [*_figures(text)]
@@ -115,7 +95,9 @@ def _context(text: str, start: int) -> frozenset[str]:
     before = text[max(0, start - _CONTEXT_SIZE) : start]
     behind = text[start : start + _CONTEXT_SIZE]
     near = [*words(before)[-_WORDS_BEFORE:], *words(behind)[: _WORDS_AFTER + 1]]
-    bare = [word for word in near if word not in _UNITS and word not in MONTHS and word.isalpha()]
+    bare = [
+        word for word in near if word not in UNIT_NAMES and word not in MONTHS and word.isalpha()
+    ]
     return frozenset(terms(" ".join(bare)))
 
 
@@ -123,7 +105,9 @@ def may_be_equal(one: Figure | PartialDate, other: Figure | PartialDate) -> bool
     """Return whether two facts may be equal: no differing unit or date part."""
     match one, other:
         case Figure(), Figure():
-            return one.value == other.value and _may_count_same_unit(one.unit, other.unit)
+            if one.value == other.value and _may_count_same_unit(one.unit, other.unit):
+                return True
+            return are_equal_quantities(one.value, one.unit, other.value, other.unit)
         case PartialDate(), PartialDate():
             pairs = ((one.year, other.year), (one.month, other.month), (one.day, other.day))
             return all(mine == others or not mine or not others for mine, others in pairs)
@@ -180,24 +164,26 @@ def _figure(tokens: Sequence[tuple[str, str]], place: int) -> Iterable[Figure]:
     kind, text = tokens[place]
     after = tokens[place + 1 : place + 2 + _MAX_WORDS_TO_UNIT]
     number = text if kind == "number" else _NUMBER_WORDS.get(text, "")
-    if not number and text in _ONE and after and after[0][1] in _UNITS:
+    if not number and text in _ONE and after and after[0][1] in UNIT_NAMES:
         number = "1"
     if not number:
         return
     scale = _SCALES.get(after[0][1], 1) if after else 1
     before = tokens[place - 1][1] if place else ""
-    currency = _UNITS.get(before, "") if before in "€$£" else ""
-    unit = currency or _unit(after[1:] if scale > 1 else after[:_MAX_WORDS_TO_UNIT])
+    currency = before if before in _CURRENCY_WORDS else ""
+    unit = UNIT_NAMES.get(currency) or _unit(after[1:] if scale > 1 else after[:_MAX_WORDS_TO_UNIT])
     yield Figure(value=_value(number, scale), unit=unit)
 
 
 def _unit(after: Sequence[tuple[str, str]]) -> str:
+    if after and after[0][1] in ABBREVIATIONS:
+        return ABBREVIATIONS[after[0][1]]
     first = ""
     for kind, text in after:
         if kind not in ("word", "sign"):
             break
-        if text in _UNITS:
-            return _UNITS[text]
+        if text in UNIT_NAMES:
+            return UNIT_NAMES[text]
         if not first:
             first = next(iter(terms(text)), "-")
     return first.strip("-")
@@ -246,7 +232,9 @@ def find_names(text: str, known: Collection[str] = ()) -> tuple[frozenset[str], 
 
 def _is_name(word: str, known: Collection[str], *, is_first: bool) -> bool:
     folded = word.casefold()
-    if len(word) == 1 or any(folded in each for each in (STOP_WORDS, _NO_NAMES, _UNITS, _SCALES)):
+    if len(word) == 1 or any(
+        folded in each for each in (STOP_WORDS, _NO_NAMES, UNIT_NAMES, _SCALES)
+    ):
         return False
     if "@" in word or (not word[0].isdigit() and any(sign.isdigit() for sign in word)):
         return True

@@ -1,7 +1,7 @@
-"""Small words that turn a sentence: bounds of figures, what must and what may be, and words for the opposite.
+"""Small words that turn a sentence: bounds, causes, wholes, plans, frequencies, what must and what may be, and opposites.
 
-Words of English, German and a few of French are known. Where the source says nothing of the kind, only a bound is not believed:
-a duty or an opposite counts as changed where the source has the other one instead.
+Words of English, German and a few of French are known. Where the source says nothing of the kind, a bound, a cause and a whole are not
+believed: a duty, a frequency or an opposite counts as changed where the source has another one instead.
 """
 
 import re
@@ -36,6 +36,56 @@ _BOUNDS = tuple(
     for said, meant in _SAID_AND_MEANT
 )
 """How a statement bounds a figure, and how a source may have said as much."""
+
+_STRENGTHENED = tuple(
+    (re.compile(said, re.IGNORECASE), re.compile(meant, re.IGNORECASE))
+    for said, meant in (
+        (
+            r"\b(?:because|due\s+to|owing\s+to|thanks\s+to|as\s+a\s+result|therefore|caused?|weil|denn|wegen|aufgrund|dank|daher|deshalb|parce\s+que|car|en\s+raison|grâce\s+à|à\s+cause)\b",
+            r"\b(?:because|since|due\s+to|owing\s+to|thanks\s+to|as\s+a\s+result|therefore|so|caus\w+|reasons?|trigger\w*|led\s+to|lead\w*\s+to|result\w*|by|for|to|why|after|when|if|as|weil|da|denn|wegen|aufgrund|dank|daher|deshalb|grund|ursache|damit|um|parce|car|raison|grâce|cause|afin|pour)\b",
+        ),
+        (
+            r"\b(?:all|every|each|any|always|everyone|everybody|anyone|anybody|regardless|anytime|alle[nrsm]?|jede[rsmn]?|immer|stets|sämtliche\w*|tous|toutes|chaque|toujours)\b",
+            r"\b(?:all|every|each|any|always|everyone|everybody|anyone|anybody|regardless|no|never|none|nobody|both|daily|weekly|monthly|yearly|annual\w*|alle[nrsm]?|jede\w*|immer|stets|sämtliche\w*|jährlich|wöchentlich|täglich|monatlich|tous|toutes|tout|chaque|toujours)\b",
+        ),
+        (
+            r"\b(?:formerly|previously|used\s+to|in\s+the\s+past|no\s+longer|früher|ehemals|damals|autrefois|auparavant)\b",
+            r"\b(?:former\w*|previous\w*|used\s+to|past|no\s+longer|not|was|were|until|since|instead|früher|ehemal\w*|bis|nicht|autrefois|ancien\w*|plus)\b",
+        ),
+    )
+)
+"""A cause, a whole and a past that a statement gives, and how a source may have said as much."""
+
+_PLANNED = re.compile(
+    r"\b(?:plan(?:s|ned|ning)?|propos\w+|going\s+to|appl(?:y|ied|ication)\s+for|under\s+discussion|consider(?:s|ed|ing)|expect(?:s|ed)|intend\w*|pending|waiting"
+    r"|postponed|not\s+(?:\w+\s+)?yet|soll(?:en|te|ten)?|geplant|vorgesehen|beantragt|vorgeschlagen|erwartet|noch\s+nicht|prévu\w*|propos[eé]\w*|demandé\w*)\b",
+    re.IGNORECASE,
+)
+_FUTURE = re.compile(r"\b(?:will|shall|to\s+be|wird|werden|sera|seront)\b", re.IGNORECASE)
+_DONE = re.compile(
+    r"\b(?:was|were|has|have|had|already|wurden?|worden|bereits|ont|déjà|a\s+été)\b", re.IGNORECASE
+)
+
+_PERIODS = {
+    name: period
+    for period, names in {
+        "hour": "hour hourly stunde stündlich heure",
+        "day": "day night daily nightly tag nacht täglich nächtlich jour quotidien quotidienne",
+        "week": "week weekly woche wöchentlich semaine hebdomadaire",
+        "month": "month monthly monat monatlich mois mensuel mensuelle",
+        "quarter": "quarter quarterly quartal vierteljährlich trimestre trimestriel trimestrielle",
+        "year": "year yearly annual annually jahr jährlich an annuel annuelle",
+    }.items()
+    for name in names.split()
+}
+_HOW_OFTEN = re.compile(
+    r"\b(?:(?:every|each|an?|per|jede[ns]?|pro|chaque|par)\s+"
+    r"(hour|day|night|week|month|quarter|year|stunde|tag|nacht|woche|monat|quartal|jahr|heure|jour|semaine|mois|trimestre|an)"
+    r"|(hourly|daily|nightly|weekly|monthly|quarterly|yearly|annual(?:ly)?|(?:stünd|täg|nächt|wöchent|monat|vierteljähr|jähr)lich"
+    r"|quotidien(?:ne)?|hebdomadaire|mensuel(?:le)?|trimestriel(?:le)?|annuel(?:le)?))\b",
+    re.IGNORECASE,
+)
+"""How often something is done, in a phrase or in a word."""
 
 _MUST = re.compile(
     r"\b(?:must|shall|ha(?:s|ve)\s+to|(?:is|are)\s+(?:required|obliged|bound)\s+to|need(?:s)?\s+to|muss|müssen|verpflichtet|doit|doivent)\b(?!\s+(?:not|nicht|pas)\b)"
@@ -75,17 +125,46 @@ _OPPOSITES = tuple(
 
 
 def changes_modality(statement: str, source: str, *, denies: bool) -> bool:
-    """Return whether a statement bounds a figure as its source does not, or has the other duty or the opposite word.
+    """Return whether a statement has a bound, a cause or a whole that its source lacks, or another duty, time, frequency or the opposite word.
 
     Where one of them `denies` something, an opposite may be the same.
     """
-    if _changes_bound(statement, source) or _changes_obligation(statement, source):
+    changes = (_changes_bound, _changes_obligation, _changes_time, _changes_frequency)
+    if any(each(statement, source) for each in changes):
         return True
     return not denies and _is_opposite(statement, source)
 
 
 def _changes_bound(statement: str, source: str) -> bool:
-    return any(said.search(statement) and not meant.search(source) for said, meant in _BOUNDS)
+    return any(
+        said.search(statement) and not meant.search(source)
+        for said, meant in (*_BOUNDS, *_STRENGTHENED)
+    )
+
+
+def _changes_time(statement: str, source: str) -> bool:
+    """Return whether a statement tells as a fact what the source plans, or as done what it says will be."""
+    if _PLANNED.search(statement):
+        return False
+    if _PLANNED.search(source) and not _FUTURE.search(statement):
+        return True
+    return (
+        _FUTURE.search(source) is not None
+        and _DONE.search(statement) is not None
+        and not (_DONE.search(source) or _FUTURE.search(statement))
+    )
+
+
+def _changes_frequency(statement: str, source: str) -> bool:
+    """Return whether a statement says how often, and the source says it otherwise."""
+    said, meant = _frequencies(statement), _frequencies(source)
+    return bool(said and meant) and not said & meant
+
+
+def _frequencies(text: str) -> frozenset[str]:
+    return frozenset(
+        _PERIODS[(each[1] or each[2]).casefold()] for each in _HOW_OFTEN.finditer(text)
+    )
 
 
 def _changes_obligation(statement: str, source: str) -> bool:

@@ -15,10 +15,11 @@ from lightwell.answer.verification.modality import changes_modality
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.question_analysis import QuestionAnalysis
 from lightwell.text import facts
-from lightwell.text.dates import PartialDate, find_dates
+from lightwell.text.dates import PartialDate, find_dates, mask_dates
 from lightwell.text.facts import Clause, Figure
 from lightwell.text.injection import is_inside_injection
 from lightwell.text.terms import terms
+from lightwell.text.units_of_measure import UNIT_NAMES
 
 MIN_SUPPORT = 0.5
 """The share of a sentence's words that one passage must have; what stands around its quote counts half.
@@ -30,6 +31,9 @@ MIN_JOINT_SUPPORT = 0.6
 """The same where only several passages together support a sentence."""
 
 _NEAR = 0.5
+_UNIT_TERMS = frozenset(terms(" ".join(UNIT_NAMES)))
+"""Words that are verified with their figures, which may stand in another unit."""
+_ITEM = re.compile(r"[ \t]*+(?:[-*+•|]|\d{1,3}[.)])")
 _DIGIT = re.compile(r"\d")
 
 
@@ -160,9 +164,10 @@ def _shared_terms(sentence: _SentenceFacts, quotes: Sequence[Quote]) -> int:
 
 def _sentence_facts(text: str, known: frozenset[str]) -> _SentenceFacts:
     said = frozenset(terms(text))
+    told = frozenset(terms(mask_dates(text))) - _UNIT_TERMS
     return _SentenceFacts(
         text=text,
-        content=frozenset(term for term in said if not _DIGIT.search(term)) or said,
+        content=frozenset(term for term in told if not _DIGIT.search(term)) or said,
         figures=tuple(facts.facts_with_context(text)),
         names=facts.find_names(text, known),
         known=known,
@@ -224,9 +229,18 @@ def _share(wanted: frozenset[str], own: frozenset[str], near: frozenset[str]) ->
 
 
 def _near(source: CheckedPassage, place: int) -> frozenset[str]:
-    beside = source.quotes[max(0, place - 1) : place + 2]
+    beside = [
+        each
+        for each in source.quotes[max(0, place - 1) : place + 2]
+        if not (_is_parallel(each) and _is_parallel(source.quotes[place]))
+    ]
     context = frozenset(terms(source.quotes[place].context))
     return frozenset[str]().union(source.around, context, *(quote.terms for quote in beside))
+
+
+def _is_parallel(quote: Quote) -> bool:
+    """Return whether a quote is a list item or a row, whose neighbours tell of something else."""
+    return _ITEM.match(quote.text) is not None
 
 
 # ── figures and dates ─────────────────────────────────────────────────────────────────────────────────

@@ -1,0 +1,171 @@
+"""How well the rules verify sentences and find injected instructions: `python -m benchmarks verification [--examples KIND]`.
+
+`claims.jsonl` has a passage and a sentence of an answer that cites it, true to the passage or changed in one thing. `injections.jsonl`
+has a sentence of a document, an instruction to a machine or an innocent one. Both were written by somebody who did not know the
+rules. Use `dev` to change rules, `test` only to report.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from lightwell.answer.reply import verify_reply
+from lightwell.domain.documents import Chunk, Layout, Locator
+from lightwell.domain.evidence import Evidence
+from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
+from lightwell.ingest.parse.language import detect_language
+from lightwell.text.injection import is_inside_injection
+
+DATA = Path(__file__).parent
+SPLITS = ("dev", "test")
+
+_WRITTEN = datetime(2026, 1, 1, tzinfo=UTC)
+_ID = UUID(int=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One example: whether it belongs to the class that is to be found, and whether the rules put it there."""
+
+    split: str
+    kind: str
+    text: str
+    is_positive: bool
+    is_found: bool
+
+
+def main(arguments: Sequence[str] = ()) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks verification", description=__doc__)
+    parser.add_argument(
+        "--examples",
+        metavar="KIND",
+        help="print the `dev` examples of a kind that the rules judge wrongly",
+    )
+    options = parser.parse_args(list(arguments))
+    for title, trials in (
+        ("Claims (positive: supported by the passage)", [*claims()]),
+        ("Injections (positive: an instruction to a machine)", [*injections()]),
+    ):
+        print(f"{title}\n")
+        if options.examples:
+            print_examples(trials, options.examples)
+        else:
+            print_table(trials)
+
+
+def claims() -> Iterator[Trial]:
+    """Yield what the verification of a reply makes of each claim: found are those that it keeps."""
+    for row in _rows("claims.jsonl"):
+        kept = verify_reply(f"{row['claim'].rstrip()} [1]", [_evidence(row["source"])], "")
+        yield Trial(
+            split=row["split"],
+            kind=row["kind"],
+            text=f"{row['claim']}\n    of: {row['source']}",
+            is_positive=row["supported"],
+            is_found=bool(kept),
+        )
+
+
+def injections() -> Iterator[Trial]:
+    """Yield what the search for injections makes of each sentence: found are those that stand in one."""
+    for row in _rows("injections.jsonl"):
+        text = row["text"]
+        yield Trial(
+            split=row["split"],
+            kind=row["kind"],
+            text=f"{row['sentence']}\n    in: {text}",
+            is_positive=row["is_injection"],
+            is_found=is_inside_injection(text, text.index(row["sentence"])),
+        )
+
+
+def print_table(trials: Sequence[Trial]) -> None:
+    """Print precision and recall of the positive class, and by kind the share that is judged rightly."""
+    print("| | dev | test |\n|---|--:|--:|")
+    _print_row("examples (positive)", trials, lambda some: f"{len(some)} ({len(_positive(some))})")
+    _print_row(
+        "precision, %",
+        trials,
+        lambda some: _percent(sum(one.is_positive for one in _found(some)), len(_found(some))),
+    )
+    _print_row(
+        "recall, %",
+        trials,
+        lambda some: _percent(len(_found(_positive(some))), len(_positive(some))),
+    )
+    _print_row("negative ones rejected, %", trials, lambda some: _percent(*_rejected(some)))
+    for is_positive in (True, False):
+        for kind in sorted({each.kind for each in trials if each.is_positive == is_positive}):
+            its = [each for each in trials if (each.kind, each.is_positive) == (kind, is_positive)]
+            sign = "+" if is_positive else "-"
+            _print_row(
+                f"{sign} {kind}",
+                its,
+                lambda some: f"{sum(one.is_found == one.is_positive for one in some)}/{len(some)}",
+            )
+    print()
+
+
+def print_examples(trials: Sequence[Trial], kind: str) -> None:
+    for each in trials:
+        if each.split == "dev" and each.kind == kind and each.is_found != each.is_positive:
+            print(f"{'+' if each.is_positive else '-'} {each.text}")
+
+
+def _print_row(
+    label: str, trials: Sequence[Trial], shown: Callable[[Sequence[Trial]], str]
+) -> None:
+    print(
+        f"| {label} | "
+        + " | ".join(shown([each for each in trials if each.split == split]) for split in SPLITS)
+        + " |"
+    )
+
+
+def _positive(trials: Sequence[Trial]) -> list[Trial]:
+    return [each for each in trials if each.is_positive]
+
+
+def _found(trials: Sequence[Trial]) -> list[Trial]:
+    return [each for each in trials if each.is_found]
+
+
+def _rejected(trials: Sequence[Trial]) -> tuple[int, int]:
+    negative = [each for each in trials if not each.is_positive]
+    return len(negative) - len(_found(negative)), len(negative)
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f}" if whole else "-"
+
+
+def _rows(name: str) -> Iterator[dict[str, Any]]:
+    with (DATA / name).open(encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def _evidence(text: str) -> Evidence:
+    chunk = Chunk(
+        id=ChunkId(_ID),
+        document_id=DocumentId(_ID),
+        document_ref=GlobalRef("file:document:1"),
+        index=0,
+        text=text,
+        tokens=0,
+        title="",
+        url="file:///1.md",
+        system="file",
+        kind="document",
+        topic="",
+        language=detect_language(text, default="en"),
+        locator=Locator(page=None, last_page=None, section=(), start=0, end=len(text)),
+        layout=Layout(sections=(), pages=()),
+        created_at=_WRITTEN,
+        updated_at=_WRITTEN,
+    )
+    return Evidence(chunk=chunk, relevance=1.0, score=1.0, cosine_distance=None)
