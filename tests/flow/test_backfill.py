@@ -221,14 +221,14 @@ async def test_a_host_with_other_settings_refuses(
 ) -> None:
     assignment, _ = await assignment_of(host_settings, 1)
     monkeypatch.setenv("LIGHTWELL_MAX_SOURCE_IDS", "7")
-    result = await ingest_portion(assignment)
+    result = await ingest_portion(assignment, "far")
     assert result.end == "refused"
     assert "LIGHTWELL_MAX_SOURCE_IDS" in result.message
 
 
 async def test_a_host_with_another_version_refuses(host_settings: str) -> None:
     assignment, _ = await assignment_of(host_settings, 1)
-    result = await ingest_portion(assignment.replace('"version":"', '"version":"9'))
+    result = await ingest_portion(assignment.replace('"version":"', '"version":"9'), "far")
     assert result.end == "refused"
     assert "install the same version" in result.message
 
@@ -241,7 +241,7 @@ async def test_a_host_with_another_database_refuses_even_a_copy(
         monkeypatch.setenv("LIGHTWELL_DATABASE_URL", other)
         async with connect(other) as database:
             await project_on(database, "notes")
-        result = await ingest_portion(assignment)
+        result = await ingest_portion(assignment, "far")
     assert result.end == "refused"
     assert "LIGHTWELL_DATABASE_URL" in result.message
 
@@ -251,7 +251,7 @@ async def test_a_host_makes_no_project(host_settings: str, monkeypatch: pytest.M
     async with connect(host_settings) as database:
         await database.execute("DELETE FROM ingestion_jobs", {})
         await database.execute("UPDATE projects SET name = 'renamed'", {})
-        result = await ingest_portion(assignment)
+        result = await ingest_portion(assignment, "far")
         assert result.end == "refused"
         assert await database.rows("SELECT name FROM projects", {}) == [("renamed",)]
 
@@ -264,7 +264,7 @@ async def test_a_host_without_a_store_refuses_and_makes_none(
         async with connect(other) as database:
             await database.execute("DROP TABLE migrations", {})
         monkeypatch.setenv("LIGHTWELL_DATABASE_URL", other)
-        result = await ingest_portion(assignment)
+        result = await ingest_portion(assignment, "far")
     assert result.end == "refused"
 
 
@@ -274,12 +274,12 @@ async def test_a_host_ingests_its_portion_and_no_other_document(host_settings: s
     named = assignment.replace(f',"{portion.documents[2]}"', "")
     async with connect(host_settings) as database:
         await database.execute("DELETE FROM embedding_spaces", {})
-        result = await ingest_portion(named)
+        result = await ingest_portion(named, "far")
         assert (result.end, result.ingested, result.failed) == ("done", 2, 0), result.message
         states = dict(
             await database.rows("SELECT document_id, status FROM ingestion_jobs", {}),
         )
     assert {states[each] for each in only} == {JobState.COMPLETE.value}
     assert states[portion.documents[2]] != JobState.COMPLETE.value
-    again = await ingest_portion(named)
+    again = await ingest_portion(named, "far")
     assert (again.end, again.ingested) == ("done", 0)

@@ -84,6 +84,7 @@ UNFILTERED = {
     "records/jobs/queue.py:_OPEN_URLS": "of these, an ingestion reports the documents of its own source alone",
     "records/documents/erasure.py:_REQUESTED": "asks whether an erasure is left to be carried out",
     "records/documents/erasure.py:_TOMBSTONES": "an erasure locks the tombstones it removes",
+    "records/jobs/backlog.py:_ENDED": "an operator's command counts what it has done; it reads no word",
     "records/jobs/backlog.py:_PAGE": "a backfill hands out the jobs that nobody works on; it reads no word",
     "records/jobs/queue.py:_OPEN": "a worker counts the work that is left",
     "records/jobs/queue.py:_OWN": "a worker locks its own jobs",

@@ -5,6 +5,7 @@ from concurrent.futures import Future
 from typing import Generic, ParamSpec, TypeVar
 
 from ray import exceptions as exceptions
+from ray import util as util
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -6,7 +6,6 @@ would make other passages or another graph of the same documents.
 
 import asyncio
 import resource
-import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -90,14 +89,14 @@ def decode_result(reply: str) -> PortionResult:
     return _RESULT.validate_json(reply)
 
 
-def work(assignment: str) -> str:
+def work(assignment: str, host: str) -> str:
     """Ingest the portion of this assignment and return its result, both as JSON. A cancellation gives the jobs back."""
-    return _RESULT.dump_json(asyncio.run(ingest_portion(assignment))).decode()
+    return _RESULT.dump_json(asyncio.run(ingest_portion(assignment, host))).decode()
 
 
-async def ingest_portion(assignment: str) -> PortionResult:
+async def ingest_portion(assignment: str, host: str) -> PortionResult:
     """Ingest what can be claimed of the portion; an error that a backfill must know of is in the result."""
-    given, host = _ASSIGNMENT.validate_json(assignment), socket.gethostname()
+    given = _ASSIGNMENT.validate_json(assignment)
     ended: list[DocumentOutcome] = []
     meter, began = Meter(given.portion.tokens), _cpu_seconds()
     result = PortionResult(host=host)

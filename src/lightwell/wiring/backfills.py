@@ -8,7 +8,8 @@ from lightwell.ingest.backfill import Backfill, BackfillOptions, PortionResult
 from lightwell.ingest.derived_data import finish_derived
 from lightwell.models.meter import Meter
 from lightwell.records.graph import source_limits
-from lightwell.records.jobs import queue
+from lightwell.records.jobs import backlog, queue
+from lightwell.records.jobs.backlog import Ended
 from lightwell.settings import Settings
 from lightwell.wiring.backfill_host import make_assignment
 from lightwell.wiring.clusters import Cluster, set_ray_environment
@@ -28,8 +29,10 @@ class Watch:
 
 async def run_backfill(
     settings: Settings, meter: Meter, cluster: Cluster, options: BackfillOptions, watch: Watch
-) -> None:
-    """Ingest every waiting document of the project on a cluster, and finish derived data here.
+) -> Ended:
+    """Ingest every waiting document of the project on a cluster, finish derived data here, and return what PostgreSQL says of it.
+
+    A host that is lost takes the result of its portion with it, but not what it has published.
 
     Raises `NotFound` without such a project, and otherwise what `Backfill.run` and `open_engine` raise.
     """
@@ -49,9 +52,11 @@ async def run_backfill(
         project_id = assignment.project_id
         context = await open_ingestion(resources, project_id)
         await source_limits.store(database, project_id, context.sources)
+        began = await database.now()
         waiting = await queue.count_open(database, project_id)
         watch.on_start(waiting)
         if waiting:
             with open_engine(cluster, assignment) as engine:
                 await Backfill(database, project_id, engine, options, note).run()
         await finish_derived(context)
+        return await backlog.count_ended(database, project_id, began)

@@ -1,12 +1,15 @@
 """Ray as the engine of backfills; only the command imports this module, and the hosts of a cluster."""
 
 import asyncio
+import socket
+import sys
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 
 import ray
 import ray.exceptions
+import ray.util
 
 from lightwell.domain.errors import EngineFailed, Invalid
 from lightwell.ingest.backfill import Engine, Portion, PortionResult
@@ -17,18 +20,20 @@ from lightwell.wiring.clusters import Cluster
 _RETRIES = 3
 _CANCEL_SECONDS = 20.0
 _HOSTS_SECONDS = 300.0
+_HEAD_SECONDS = 5.0
 _OBJECT_STORE_BYTES = 80 * 1024**2  # Ray's least: ids and counts are all that it carries
 
 
 @contextmanager
 def open_engine(cluster: Cluster, assignment: Assignment) -> Generator[Engine]:
     """Connect to the cluster, or start one on this host; leave or stop it at the end. Raises `Invalid` and `EngineFailed`."""
-    try:
-        _connect(cluster)
-        _wait_for_hosts(cluster)
-        yield _engine(cluster, assignment)
-    finally:
-        ray.shutdown()
+    with redirect_stdout(sys.stderr):  # where Ray writes of lost hosts; a report is on stdout
+        try:
+            _connect(cluster)
+            _wait_for_hosts(cluster)
+            yield _engine(cluster, assignment)
+        finally:
+            ray.shutdown()
 
 
 def _connect(cluster: Cluster) -> None:
@@ -36,6 +41,8 @@ def _connect(cluster: Cluster) -> None:
         raise Invalid(
             "--address takes HOST:PORT of the head: run the command on a host of the cluster, not through Ray Client"
         )
+    if cluster.address:
+        _require_head(cluster.address)
     try:
         if cluster.address:
             ray.init(address=cluster.address, log_to_driver=False, configure_logging=False)
@@ -53,6 +60,20 @@ def _connect(cluster: Cluster) -> None:
         raise EngineFailed(f"Ray does not answer: {first}") from error
 
 
+def _require_head(address: str) -> None:
+    """Raise `Invalid` for what is no address, and `EngineFailed` where nothing listens: Ray itself would wait for many minutes."""
+    host, _, port = address.rpartition(":")
+    if not (host and port.isdecimal()):
+        raise Invalid(f"--address takes HOST:PORT of the head, not {address!r}")
+    try:
+        socket.create_connection((host, int(port)), timeout=_HEAD_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise EngineFailed(
+            f"No head of a Ray cluster answers at {address} ({error}): run `ray start --head --port={port}` there,"
+            " or leave --address out to use this host alone"
+        ) from error
+
+
 def _wait_for_hosts(cluster: Cluster) -> None:
     deadline = time.monotonic() + _HOSTS_SECONDS
     while (there := sum(1 for each in ray.nodes() if each["Alive"])) < cluster.hosts:
@@ -63,9 +84,15 @@ def _wait_for_hosts(cluster: Cluster) -> None:
         time.sleep(1.0)
 
 
+def _work(assignment: str) -> str:
+    """Run on a host of the cluster."""
+    host = f"{socket.gethostname()} ({ray.util.get_node_ip_address()})"
+    return backfill_host.work(assignment, host)
+
+
 def _engine(cluster: Cluster, assignment: Assignment) -> Engine:
     # A host that is lost or runs out of memory costs a retry; errors of the portion are in its result.
-    task = ray.remote(num_cpus=cluster.cpus, max_retries=_RETRIES)(backfill_host.work)
+    task = ray.remote(num_cpus=cluster.cpus, max_retries=_RETRIES)(_work)
 
     async def run(portion: Portion) -> PortionResult:
         ref = task.remote(backfill_host.encode(assignment, portion))

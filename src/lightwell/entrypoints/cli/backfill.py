@@ -99,7 +99,7 @@ class _Shown:
 
     def advance(self, result: "PortionResult") -> None:
         self.results.append(replace(result, calls=()))
-        done = self.ingested + self.failed
+        done = sum(each.ingested + each.failed for each in self.results)
         self.total = max(self.total, done)
         host = clean(result.host)
         self.bar.update(self.bar.task_ids[0], completed=done, total=self.total, host=host)
@@ -107,14 +107,6 @@ class _Shown:
             failed = f", {result.failed} failed" if result.failed else ""
             line = f"[{done}/{self.total}] {host}: {count_of(result.ingested, 'document')}{failed}"
             self.console.print(Text(line))
-
-    @property
-    def ingested(self) -> int:
-        return sum(each.ingested for each in self.results)
-
-    @property
-    def failed(self) -> int:
-        return sum(each.failed for each in self.results)
 
     @property
     def hosts(self) -> list[str]:
@@ -138,20 +130,19 @@ async def _backfill(meter: "Meter", cluster: "Cluster", options: "BackfillOption
     watch = Watch(on_start=shown.start, on_result=shown.advance)
     try:
         with bar:
-            await run_backfill(settings_of_store(), meter, cluster, options, watch)
+            ended = await run_backfill(settings_of_store(), meter, cluster, options, watch)
     except asyncio.CancelledError:
         console.print(Text(_STOPPED))
         raise
-    chunks = sum(each.chunks for each in shown.results)
-    text = f"{count_of(shown.ingested, 'document')} ingested, {count_of(chunks, 'passage')}, {shown.failed} failed."
-    if shown.failed:
+    text = f"{count_of(ended.done, 'document')} ingested, {count_of(ended.chunks, 'passage')}, {ended.failed} failed."
+    if ended.failed:
         text += " `lightwell jobs list --as TAG` says why."
     counts = {
-        "done": shown.ingested,
-        "failed": shown.failed,
-        "chunks": chunks,
+        "done": ended.done,
+        "failed": ended.failed,
+        "chunks": ended.chunks,
         "hosts": shown.hosts,
         "cpuSeconds": round(sum(each.cpu_seconds for each in shown.results), 1),
     }
-    code = Exit.INCOMPLETE if shown.failed else Exit.FINE
+    code = Exit.INCOMPLETE if ended.failed else Exit.FINE
     return report_with_costs(meter, counts, Text(text), code)

@@ -16,6 +16,13 @@ ORDER BY created_at, id
 LIMIT %(limit)s
 """
 
+_ENDED = """
+SELECT count(*) FILTER (WHERE status = 'complete'), count(*) FILTER (WHERE status = 'failed'),
+       coalesce(sum(total_chunks) FILTER (WHERE status = 'complete'), 0)
+FROM ingestion_jobs
+WHERE project_id = %(project_id)s AND completed_at >= %(since)s
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
@@ -48,3 +55,19 @@ async def list_claimable(
         return None
     documents = tuple(DocumentId(row[0]) for row in rows)
     return Page(documents=documents, last=Place(created_at=rows[-1][1], id=rows[-1][2]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How many jobs ended well, how many failed, and how many chunks their documents have."""
+
+    done: int
+    failed: int
+    chunks: int
+
+
+async def count_ended(database: Database, project_id: ProjectId, since: datetime) -> Ended:
+    """Count the jobs that have ended since then, whoever did them."""
+    rows = await database.rows(_ENDED, {"project_id": project_id, "since": since})
+    done, failed, chunks = rows[0]
+    return Ended(done=int(done), failed=int(failed), chunks=int(chunks))
