@@ -5,7 +5,8 @@ import importlib.util
 import os
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import LiteralString
 
 import psycopg
 import pytest
@@ -32,7 +33,7 @@ INTERRUPTED = 130
 LEASE_SECONDS = "4"
 
 # Counts that a document published twice would change, and rows that a lost one would lack.
-COUNTED = {
+COUNTED: Mapping[str, LiteralString] = {
     "documents": "SELECT count(*) FROM source_documents WHERE status = 'active'",
     "chunks": "SELECT count(*) FROM document_chunks WHERE class_id <> 0",
     "staged": "SELECT count(*) FROM document_chunks WHERE class_id = 0",

@@ -1,6 +1,7 @@
 """Ray as the engine of backfills; only the command imports this module, and the hosts of a cluster."""
 
 import asyncio
+import signal
 import socket
 import sys
 import time
@@ -28,8 +29,12 @@ _OBJECT_STORE_BYTES = 80 * 1024**2  # Ray's least: ids and counts are all that i
 def open_engine(cluster: Cluster, assignment: Assignment) -> Generator[Engine]:
     """Connect to the cluster, or start one on this host; leave or stop it at the end. Raises `Invalid` and `EngineFailed`."""
     with redirect_stdout(sys.stderr):  # where Ray writes of lost hosts; a report is on stdout
+        handler = signal.getsignal(signal.SIGTERM)
         try:
             _connect(cluster)
+            signal.signal(
+                signal.SIGTERM, handler
+            )  # Ray's own ends the process before jobs are given back
             _wait_for_hosts(cluster)
             yield _engine(cluster, assignment)
         finally:
