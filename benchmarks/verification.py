@@ -7,7 +7,7 @@ rules. Use `dev` to change rules, `test` only to report.
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +22,6 @@ from lightwell.ingest.parse.language import detect_language
 from lightwell.text.injection import is_inside_injection
 
 DATA = Path(__file__).parent
-SPLITS = ("dev", "test")
 
 _WRITTEN = datetime(2026, 1, 1, tzinfo=UTC)
 _ID = UUID(int=1)
@@ -86,28 +85,16 @@ def injections() -> Iterator[Trial]:
 
 def print_table(trials: Sequence[Trial]) -> None:
     """Print precision and recall of the positive class, and by kind the share that is judged rightly."""
-    print("| | dev | test |\n|---|--:|--:|")
-    _print_row("examples (positive)", trials, lambda some: f"{len(some)} ({len(_positive(some))})")
-    _print_row(
-        "precision, %",
-        trials,
-        lambda some: _percent(sum(one.is_positive for one in _found(some)), len(_found(some))),
-    )
-    _print_row(
-        "recall, %",
-        trials,
-        lambda some: _percent(len(_found(_positive(some))), len(_positive(some))),
-    )
-    _print_row("negative ones rejected, %", trials, lambda some: _percent(*_rejected(some)))
-    for is_positive in (True, False):
-        for kind in sorted({each.kind for each in trials if each.is_positive == is_positive}):
-            its = [each for each in trials if (each.kind, each.is_positive) == (kind, is_positive)]
-            sign = "+" if is_positive else "-"
-            _print_row(
-                f"{sign} {kind}",
-                its,
-                lambda some: f"{sum(one.is_found == one.is_positive for one in some)}/{len(some)}",
-            )
+    splits = [*dict.fromkeys(each.split for each in trials)]
+    print(f"| | {' | '.join(splits)} |\n|---|{'--:|' * len(splits)}")
+    for label, shown in _MEASURES.items():
+        cells = [shown([each for each in trials if each.split == split]) for split in splits]
+        print(f"| {label} | {' | '.join(cells)} |")
+    kinds = dict.fromkeys((not each.is_positive, each.kind) for each in trials)
+    for is_negative, kind in sorted(kinds):
+        its = [each for each in trials if (not each.is_positive, each.kind) == (is_negative, kind)]
+        cells = [_right([each for each in its if each.split == split]) for split in splits]
+        print(f"| {'-' if is_negative else '+'} {kind} | {' | '.join(cells)} |")
     print()
 
 
@@ -115,16 +102,6 @@ def print_examples(trials: Sequence[Trial], kind: str) -> None:
     for each in trials:
         if each.split == "dev" and each.kind == kind and each.is_found != each.is_positive:
             print(f"{'+' if each.is_positive else '-'} {each.text}")
-
-
-def _print_row(
-    label: str, trials: Sequence[Trial], shown: Callable[[Sequence[Trial]], str]
-) -> None:
-    print(
-        f"| {label} | "
-        + " | ".join(shown([each for each in trials if each.split == split]) for split in SPLITS)
-        + " |"
-    )
 
 
 def _positive(trials: Sequence[Trial]) -> list[Trial]:
@@ -135,6 +112,10 @@ def _found(trials: Sequence[Trial]) -> list[Trial]:
     return [each for each in trials if each.is_found]
 
 
+def _right(trials: Sequence[Trial]) -> str:
+    return f"{sum(each.is_found == each.is_positive for each in trials)}/{len(trials)}"
+
+
 def _rejected(trials: Sequence[Trial]) -> tuple[int, int]:
     negative = [each for each in trials if not each.is_positive]
     return len(negative) - len(_found(negative)), len(negative)
@@ -142,6 +123,14 @@ def _rejected(trials: Sequence[Trial]) -> tuple[int, int]:
 
 def _percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f}" if whole else "-"
+
+
+_MEASURES: Mapping[str, Callable[[Sequence[Trial]], str]] = {
+    "examples (positive)": lambda some: f"{len(some)} ({len(_positive(some))})",
+    "precision, %": lambda some: _percent(len(_found(_positive(some))), len(_found(some))),
+    "recall, %": lambda some: _percent(len(_found(_positive(some))), len(_positive(some))),
+    "negative ones rejected, %": lambda some: _percent(*_rejected(some)),
+}
 
 
 def _rows(name: str) -> Iterator[dict[str, Any]]:

@@ -1,8 +1,8 @@
 """Prompt injection: text in a document that tells a machine what to do or to say. It is never evidence.
 
 An instruction makes its whole block suspect: its paragraph, its item or its quoted lines. A manual instructs too ("Ignore the warning
-light"), but it speaks to a person about a thing. Instructions in base64 and in look-alike letters are recognised. An instruction that
-mentions neither instructions, roles nor replies is not.
+light"), but it speaks to a person about a thing. Instructions in base64, in look-alike letters, with letters apart or digits for letters
+are recognised, by patterns and by the fitted signals of `instruction_signals`. Of new wordings about half are (`benchmarks/README.md`).
 """
 
 import base64
@@ -11,6 +11,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+
+from lightwell.text.instruction_signals import contains_instruction
 
 _BEGINS = r"(?:^|[.!?:;,*(\[\"“„«»–—-]\s*|\b(?:and|then|please|now|must|should|und|bitte|dann|jetzt|et)\s+)"
 _RULES = r"(?:instructions?|rules?|prompts?|guidelines?|directives?|safeguards?|restrictions?|permissions|policies|orders)"
@@ -114,6 +116,14 @@ _BASE64_RUN = re.compile(r"[A-Za-z0-9+/_-]{16,}+={0,2}")
 _BASE64_TAIL = re.compile(r"\s+([A-Za-z0-9+/_-]{1,15}={0,2})(?![\w+/=-])")
 _URL_SAFE = str.maketrans("-_", "+/")
 
+_SPACED = re.compile(r"(?<!\w)[^\W\d_]([ .·_-])(?:[^\W\d_]\1){1,40}+[^\W\d_](?!\w)")
+"""A word such as "i g n o r e"; words stand further apart."""
+_GAPS = re.compile(r"[ .·_-]")
+_DIGITS_FOR_LETTERS = re.compile(
+    r"\b(?=[013457]{0,4}[a-z])[a-z]{0,20}[013457][a-z013457]{1,20}\b", re.IGNORECASE
+)
+_LETTERS = str.maketrans("013457", "oieast")
+
 _LOOKALIKES = {
     "cyrillic small": ("авсеһіјкмнорѕтухԁԛԝьѵ", "abcehijkmhopstyxdqwbv"),
     "cyrillic capital": ("АВСЕНІЈКМОРЅТУХԚԜ", "ABCEHIJKMOPSTYXQW"),
@@ -169,14 +179,14 @@ def _injection_blocks(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def _is_order(block: str) -> bool:
-    return any(
-        _is_instruction(_normalize_block(text)) for text in (block, *decode_base64_runs(block))
-    )
+    texts = (block, *decode_base64_runs(block), *_plain_spellings(block))
+    return any(_is_instruction(_normalize_block(text)) for text in texts)
 
 
 def _is_instruction(said: str) -> bool:
-    signs = sum(sign.search(said) is not None for sign in _SIGNS)
-    return signs > 1 or _PLAIN_ORDER.search(said) is not None
+    if _PLAIN_ORDER.search(said) or sum(sign.search(said) is not None for sign in _SIGNS) > 1:
+        return True
+    return contains_instruction(said)
 
 
 def _normalize_block(block: str) -> str:
@@ -231,6 +241,14 @@ def _runs(text: str) -> Iterator[tuple[list[str], str]]:
         end = match.end()
     if group:
         yield group, _tail(text, end)
+
+
+def _plain_spellings(text: str) -> Iterator[str]:
+    """Yield a text whose letters stood apart, and one whose letters were digits, where it has several such words."""
+    if len([*_SPACED.finditer(text)]) > 1:
+        yield re.sub(r"\s{2,}", " ", _SPACED.sub(lambda word: _GAPS.sub("", word[0]), text))
+    if len(_DIGITS_FOR_LETTERS.findall(text)) > 1:
+        yield _DIGITS_FOR_LETTERS.sub(lambda word: word[0].translate(_LETTERS), text)
 
 
 def _tail(text: str, end: int) -> str:
