@@ -12,9 +12,11 @@ from lightwell.domain.ids import DocumentId
 from lightwell.domain.jobs import JobState
 from lightwell.ingest import backfill
 from lightwell.ingest.backfill import Backfill, BackfillOptions, Engine, Portion, PortionResult
+from lightwell.ingest.derived_data import describe_profiles
 from lightwell.ingest.progress import DocumentOutcome
 from lightwell.ingest.worker import new_lease_holder, run_claimable
-from lightwell.records.database import connect
+from lightwell.records.database import Database, connect
+from lightwell.records.graph.due_profiles import ALL_DUE
 from lightwell.records.jobs import queue
 from lightwell.settings import settings_from_environment
 from lightwell.testing.sources import InMemorySource, make_document
@@ -22,6 +24,7 @@ from lightwell.wiring.backfill_host import encode, ingest_portion, make_assignme
 from tests.conftest import Databases
 
 from .conftest import Project, project_on
+from .notes import noted
 
 TAGS = ["team:a"]
 SLOTS = 2
@@ -38,12 +41,17 @@ class Hosts:
 
     project: Project
     given: list[Portion] = field(default_factory=list[Portion])
+    described: list[str] = field(default_factory=list[str])
     ingested: Counter[str] = field(default_factory=Counter[str])
     results: list[PortionResult] = field(default_factory=list[PortionResult])
     most: int = 0
     running: int = 0
 
     async def run(self, portion: Portion) -> PortionResult:
+        if portion.profiles:
+            self.described.append("share")
+            await describe_profiles(self.project.context, ALL_DUE)
+            return PortionResult(host="here")
         self.given.append(portion)
         self.running += 1
         self.most = max(self.most, self.running)
@@ -91,6 +99,40 @@ async def test_each_document_is_handed_out_once_and_few_portions_wait(project: P
     assert set(hosts.ingested.values()) == {1}
     assert sum(result.ingested for result in hosts.results) == 30
     assert 1 < hosts.most <= 2 * SLOTS
+
+
+async def test_profiles_are_described_once_on_the_hosts_when_all_documents_are_done(
+    database: Database,
+) -> None:
+    project = (await noted(database)).project
+    documents = (
+        make_document(f"{n}.txt", f"Acme Corp (organization): did {n}", TAGS) for n in range(9)
+    )
+    await project.kb.enqueue(InMemorySource(documents=tuple(documents)))
+    hosts, open_then = Hosts(project), list[int]()
+
+    async def look(portion: Portion) -> PortionResult:
+        if portion.profiles:
+            open_then.append(await queue.count_open(database, project.context.project_id))
+        return await hosts.run(portion)
+
+    await hosts.backfill(look).run()
+    assert open_then == [0] * SLOTS
+    (described,) = [text for text in project.embedder.texts if "): " in text and "\n" not in text]
+    assert all(f"did {n}" in described for n in range(9))
+
+
+async def test_profiles_that_no_host_describes_are_left_to_the_caller(project: Project) -> None:
+    await enqueue(project, 3)
+    hosts = Hosts(project)
+
+    async def lose(portion: Portion) -> PortionResult:
+        if portion.profiles:
+            raise EngineFailed("a host was lost")
+        return await hosts.run(portion)
+
+    await hosts.backfill(lose).run()
+    assert len(hosts.ingested) == 3
 
 
 async def test_a_portion_that_the_engine_loses_comes_again(project: Project) -> None:

@@ -36,11 +36,8 @@ class RayCluster:
 
     def backfill(self, *options: str, nodes: int) -> "subprocess.Popen[str]":
         """Start the command on the head."""
-        return self.head.start(
-            *_environment(self.settings),
-            str(_BIN / "lightwell"),
-            *("backfill", "--address", self.address, "--nodes", str(nodes), "--json", *options),
-        )
+        cluster = ("--address", self.address, "--nodes", str(nodes))
+        return lightwell(self.head, self.settings, "backfill", *cluster, "--json", *options)
 
     @contextmanager
     def joined(self, hosts: Iterable[Host], *, cpus: int = 1) -> Generator[None]:
@@ -78,6 +75,11 @@ def ray_head(head: Host, database_url: str, settings: Mapping[str, str]) -> Gene
         finally:
             kill(head)
             stop(process)
+
+
+def lightwell(host: Host, settings: Mapping[str, str], *arguments: str) -> "subprocess.Popen[str]":
+    """Start a command on this host with these settings."""
+    return host.start(*_environment(settings), str(_BIN / "lightwell"), *arguments)
 
 
 def kill(host: Host) -> None:

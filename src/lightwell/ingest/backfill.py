@@ -37,9 +37,13 @@ _log = logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Portion:
-    """Documents whose open jobs one call of the engine ingests: their ids alone. `tokens` is the budget that is left, 0 for no limit."""
+    """Documents whose open jobs one call of the engine ingests: their ids alone. `tokens` is the budget that is left, 0 for no limit.
 
-    documents: tuple[DocumentId, ...]
+    With `profiles` it is a share of the profiles that are due to be summarised and embedded, when all documents are done.
+    """
+
+    documents: tuple[DocumentId, ...] = ()
+    profiles: bool = False
     tokens: int = 0
 
 
@@ -97,7 +101,7 @@ class Backfill:
         self._failures = 0
 
     async def run(self) -> None:
-        """Hand out portions until the project has no open job.
+        """Hand out portions until the project has no open job, then the profiles that changed, once for all documents.
 
         Jobs that another worker holds are waited for; they come again when their lease expires. Raises the error of a
         model, a database or the engine after ten failures in a row, `Invalid` when a host refuses, and `BudgetSpent`.
@@ -105,7 +109,7 @@ class Backfill:
         while True:
             await self._run_backlog()
             if await queue.count_open(self._database, self._project_id) == 0:
-                return
+                return await self._describe_profiles()
             await asyncio.sleep(_POLL_SECONDS)
 
     async def _run_backlog(self) -> None:
@@ -130,6 +134,21 @@ class Backfill:
                 await self._take(done)
         finally:
             await cancel_and_wait(*running, again_seconds=_GIVE_BACK_SECONDS)
+
+    async def _describe_profiles(self) -> None:
+        """Let every slot claim and describe profiles until none is due. What fails is left to the caller, and to workers."""
+        portion = Portion(profiles=True, tokens=self._tokens_left())
+        shares = [
+            asyncio.ensure_future(self._engine.run(portion)) for _ in range(self._engine.slots())
+        ]
+        try:
+            for share in asyncio.as_completed(shares):
+                try:
+                    self._on_result(await share)
+                except EngineFailed as error:
+                    _log.warning("profiles wait to be described", error=str(error))
+        finally:
+            await cancel_and_wait(*shares, again_seconds=_GIVE_BACK_SECONDS)
 
     def _tokens_left(self) -> int:
         """Return the budget that is left, 0 for no limit; raise `BudgetSpent`."""

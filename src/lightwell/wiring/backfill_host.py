@@ -22,11 +22,13 @@ from lightwell.domain.errors import (
 )
 from lightwell.domain.ids import ProjectId
 from lightwell.ingest.backfill import Portion, PortionResult
+from lightwell.ingest.derived_data import describe_profiles
 from lightwell.ingest.progress import DocumentOutcome
 from lightwell.ingest.worker import run_claimable
 from lightwell.models.meter import Meter
 from lightwell.records import projects
 from lightwell.records.database import Database, has_schema
+from lightwell.records.graph.due_profiles import ALL_DUE
 from lightwell.settings import Settings, settings_from_environment
 from lightwell.wiring.database import database_server
 from lightwell.wiring.projects import open_ingestion
@@ -75,7 +77,7 @@ async def make_assignment(settings: Settings, database: Database) -> Assignment:
         settings=_settings_alike(settings),
         project_id=await projects.find(database, settings.tenant, settings.project),
         database=await projects.identify_database(database),
-        portion=Portion(documents=()),
+        portion=Portion(),
     )
 
 
@@ -130,6 +132,9 @@ async def _ingest(given: Assignment, meter: Meter, ended: list[DocumentOutcome])
         async with open_resources(settings, meter) as resources:
             await _compare_project(given, settings, resources.database)
             context = await open_ingestion(resources, given.project_id)
+            if given.portion.profiles:
+                await describe_profiles(context, ALL_DUE)
+                return
             only = replace(context, only=given.portion.documents)
             await run_claimable(only, ended.append, asyncio.Event())
 

@@ -103,7 +103,7 @@ class _Shown:
         self.total = max(self.total, done)
         host = clean(result.host)
         self.bar.update(self.bar.task_ids[0], completed=done, total=self.total, host=host)
-        if not self.console.is_terminal:
+        if not self.console.is_terminal and result.ingested + result.failed:
             failed = f", {result.failed} failed" if result.failed else ""
             line = f"[{done}/{self.total}] {host}: {count_of(result.ingested, 'document')}{failed}"
             self.console.print(Text(line))
