@@ -1,0 +1,110 @@
+"""The interface's description beside the specification: each field with its default and range; and that every route counts."""
+
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from lightwell.domain.api_keys import Scope
+from lightwell.entrypoints.http.app import create_app
+from lightwell.settings import Settings
+from tests.entrypoints.http_site import Site, open_site
+
+SCHEMAS: dict[str, Any] = create_app(Settings()).openapi()["components"]["schemas"]
+UNCOUNTED = ("/health", "/v1/webhooks", "/.well-known", "/metrics")
+"""What needs no key, or has its own: probes, other systems' events, and where tokens come from."""
+ID = "019f0000-0000-7000-8000-000000000000"
+
+
+@pytest.fixture
+async def limited(database_url: str) -> AsyncIterator[Site]:
+    async with open_site(
+        database_url, key_requests_per_minute=1, tenant_requests_per_minute=0
+    ) as site:
+        yield site
+
+
+def field(schema: str, name: str) -> dict[str, Any]:
+    return SCHEMAS[schema]["properties"][name]
+
+
+@pytest.mark.parametrize(
+    ("schema", "required", "optional"),
+    [
+        ("QueryBody", {"query"}, {"sessionId", "topK", "includeGraph", "topicFilter"}),
+        (
+            "QueryResponse",
+            {"queryId", "answer", "citations", "confidence", "metadata"},
+            set[str](),
+        ),
+        (
+            "CitationSchema",
+            {"id", "chunkId", "documentTitle", "documentUrl", "snippet", "relevanceScore"},
+            set[str](),
+        ),
+        (
+            "AnswerMetadata",
+            {"queryId", "totalTokens", "citationCount", "confidence", "vectorResultCount"}
+            | {"graphResultCount", "latencyMs"},
+            set[str](),
+        ),
+        ("IngestBody", {"documentUrl"}, {"title", "format", "metadata"}),
+        (
+            "IngestResponseSchema",
+            {"jobId", "documentId", "status", "estimatedChunks"},
+            set[str](),
+        ),
+        (
+            "JobSchema",
+            {"jobId", "documentId", "status", "progress", "totalChunks", "processedChunks"}
+            | {"errorMessage"},
+            set[str](),
+        ),
+        ("FeedbackBody", {"queryId", "rating"}, {"comment"}),
+    ],
+)
+def test_s3_6_requests_and_replies_have_the_fields_of_the_specification(
+    schema: str, required: set[str], optional: set[str]
+) -> None:
+    described = SCHEMAS[schema]
+    assert required | optional <= described["properties"].keys()
+    assert required <= set(described["required"])
+    assert optional.isdisjoint(described["required"])
+
+
+def test_s3_6_defaults_and_ranges_are_those_of_the_specification() -> None:
+    asked = field("QueryBody", "topK")
+    assert (asked["default"], asked["minimum"], asked["maximum"]) == (5, 1, 20)
+    assert field("QueryBody", "includeGraph")["default"] is True
+    assert field("QueryBody", "query")["maxLength"] == 2000
+    rating = field("FeedbackBody", "rating")
+    assert (rating["minimum"], rating["maximum"]) == (1, 5)
+    assert {"markdown", "pdf", "text"} <= set(SCHEMAS["Format"]["enum"])
+
+
+def test_s3_8_a_job_has_the_states_and_the_progress_of_the_specification() -> None:
+    states = ["queued", "chunking", "embedding", "extracting", "complete", "failed"]
+    assert field("JobSchema", "status")["enum"] == states
+    progress = field("JobSchema", "progress")
+    assert (progress["minimum"], progress["maximum"]) == (0, 100)
+
+
+async def test_s2_3_every_route_counts_against_the_limit_of_a_key(limited: Site) -> None:
+    """Also those of OpenAI's interface and of MCP: nobody asks by another door after the limit."""
+    scopes = tuple(Scope)
+    first = await limited.request("GET", "/v1/documents", "team:sales", scopes=scopes)
+    assert first.status_code == 200
+    tried = set[str]()
+    for path, operations in limited.app.openapi()["paths"].items():
+        if path.startswith(UNCOUNTED):
+            continue
+        for method in operations:
+            reply = await limited.request(
+                method.upper(), re.sub(r"\{[^}]*\}", ID, path), "team:sales", scopes=scopes
+            )
+            assert reply.status_code == 429, (method, path, reply.text)
+            tried.add(path)
+    assert {"/v1/query", "/v1/chat/completions", "/v1/responses"} <= tried
+    reply = await limited.request("POST", "/mcp", "team:sales", scopes=scopes, json={})
+    assert reply.status_code == 429
