@@ -49,7 +49,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "telling.openness": lambda text: open_cues.open_issue_score(text, text),
     "ties.is_proper": lambda text: related.is_proper("Jane", text),
     "orders.is_order": lambda text: is_inside_injection(text, len(text) - 1),
-    "senses.is_altered": lambda text: changes_modality(text, text, denies=False),
+    "modality.changes_modality": lambda text: changes_modality(
+        text, text, context="", denies=False
+    ),
     "injection.normalize_lookalikes": injection.normalize_lookalikes,
     "terms.terms": terms.terms,
     "graph.normalized": normalize_name,

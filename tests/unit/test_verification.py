@@ -56,6 +56,8 @@ def stands(reply: str) -> list[str]:
         "Nordwind receives a discount of 18 percent on all items [1].",
         "Nordwind receives an 18 % discount [1].",
         "The term is 3 years [1].",
+        # under the heading "Plan", what is no plan
+        "Halls are cleaned daily [6].",
         # the same amount in another unit
         "The term is 36 months [1].",
         "The gateway was down for 1,860 minutes [2].",
@@ -164,6 +166,23 @@ def test_what_the_source_says_stands(reply: str) -> None:
 )
 def test_what_the_source_does_not_say_falls(reply: str) -> None:
     assert stands(reply) == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "It always rains because the valley is deep.",
+        "Formerly, everyone came anytime.",
+        "The annex will be built, since it was planned to be.",
+        "Damals kam jeder stets wegen des Regens.",
+        "Auparavant, chaque visite a été annuelle.",
+        "It must end at least once a year, and may not be refused.",
+    ],
+)
+def test_a_sentence_supports_itself(sentence: str) -> None:
+    assert (
+        len(verify_reply(f"{sentence[:-1]} [1].", [passage(chunk(f"# Plan\n\n{sentence}"))])) == 1
+    )
 
 
 def test_of_several_citations_those_stay_that_carry() -> None:

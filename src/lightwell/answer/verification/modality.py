@@ -46,18 +46,18 @@ _STRENGTHENED = tuple(
         ),
         (
             r"\b(?:all|every|each|any|always|everyone|everybody|anyone|anybody|regardless|anytime|alle[nrsm]?|jede[rsmn]?|immer|stets|sämtliche\w*|tous|toutes|chaque|toujours)\b",
-            r"\b(?:all|every|each|any|always|everyone|everybody|anyone|anybody|regardless|no|never|none|nobody|both|daily|weekly|monthly|yearly|annual\w*|alle[nrsm]?|jede\w*|immer|stets|sämtliche\w*|jährlich|wöchentlich|täglich|monatlich|tous|toutes|tout|chaque|toujours)\b",
+            r"\b(?:all|every|each|any|always|everyone|everybody|anyone|anybody|regardless|anytime|no|never|none|nobody|both|daily|weekly|monthly|yearly|annual\w*|alle[nrsm]?|jede\w*|immer|stets|sämtliche\w*|jährlich|wöchentlich|täglich|monatlich|tous|toutes|tout|chaque|toujours)\b",
         ),
         (
             r"\b(?:formerly|previously|used\s+to|in\s+the\s+past|no\s+longer|früher|ehemals|damals|autrefois|auparavant)\b",
-            r"\b(?:former\w*|previous\w*|used\s+to|past|no\s+longer|not|was|were|until|since|instead|früher|ehemal\w*|bis|nicht|autrefois|ancien\w*|plus)\b",
+            r"\b(?:former\w*|previous\w*|used\s+to|past|no\s+longer|not|was|were|until|since|instead|früher|ehemal\w*|damals|bis|nicht|autrefois|auparavant|ancien\w*|plus)\b",
         ),
     )
 )
 """A cause, a whole and a past that a statement gives, and how a source may have said as much."""
 
 _PLANNED = re.compile(
-    r"\b(?:plan(?:s|ned|ning)?|propos\w+|going\s+to|appl(?:y|ied|ication)\s+for|under\s+discussion|consider(?:s|ed|ing)|expect(?:s|ed)|intend\w*|pending|waiting"
+    r"\b(?:planned|plans?\s+to|propos\w+|going\s+to|appl(?:y|ied|ication)\s+for|under\s+discussion|consider(?:s|ed|ing)|expect(?:s|ed)|intend\w*|pending|waiting"
     r"|postponed|not\s+(?:\w+\s+)?yet|soll(?:en|te|ten)?|geplant|vorgesehen|beantragt|vorgeschlagen|erwartet|noch\s+nicht|prévu\w*|propos[eé]\w*|demandé\w*)\b",
     re.IGNORECASE,
 )
@@ -124,15 +124,17 @@ _OPPOSITES = tuple(
 )
 
 
-def changes_modality(statement: str, source: str, *, denies: bool) -> bool:
+def changes_modality(statement: str, source: str, *, context: str, denies: bool) -> bool:
     """Return whether a statement has a bound, a cause or a whole that its source lacks, or another duty, time, frequency or the opposite word.
 
-    Where one of them `denies` something, an opposite may be the same.
+    `context` are the headings and the lead-in of the source. Where one of them `denies` something, an opposite may be the same.
     """
-    changes = (_changes_bound, _changes_obligation, _changes_time, _changes_frequency)
-    if any(each(statement, source) for each in changes):
+    whole = f"{context}\n{source}"
+    changes = (_changes_bound, _changes_obligation, _changes_frequency)
+    # "Plan" is also the heading of what has been done, so a plan must stand in the source's own words.
+    if any(each(statement, whole) for each in changes) or _changes_time(statement, source):
         return True
-    return not denies and _is_opposite(statement, source)
+    return not denies and _is_opposite(statement, whole)
 
 
 def _changes_bound(statement: str, source: str) -> bool:

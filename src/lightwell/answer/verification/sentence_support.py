@@ -378,7 +378,7 @@ def _is_negated_or_altered(sentence: _SentenceFacts, quote: Quote) -> bool:
     if facts.differ_in_negation(sentence.clauses, denial):
         return True
     denies = any(each.is_negated for each in (*sentence.clauses, *denial))
-    return changes_modality(sentence.text, f"{quote.context}\n{quote.text}", denies=denies)
+    return changes_modality(sentence.text, quote.text, context=quote.context, denies=denies)
 
 
 def _quote_in_context(quote: Quote) -> str:
