@@ -44,7 +44,7 @@ class Measured:
 
 
 def main(arguments: Sequence[str]) -> None:
-    count = int(arguments[0]) if arguments else 300
+    count = int(arguments[0]) if arguments else 200
     source = _notes(count)
     print(f"{count} documents, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start")
     print("| hosts | | documents/s | CPU s per document, hosts | database | cores busy |")

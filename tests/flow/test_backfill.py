@@ -1,6 +1,8 @@
 """Backfills without Ray: what is handed out, what comes again, what a host refuses."""
 
 import asyncio
+import os
+import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -15,12 +17,15 @@ from lightwell.ingest.backfill import Backfill, BackfillOptions, Engine, Portion
 from lightwell.ingest.derived_data import describe_profiles
 from lightwell.ingest.progress import DocumentOutcome
 from lightwell.ingest.worker import new_lease_holder, run_claimable
+from lightwell.models.meter import Meter
 from lightwell.records.database import Database, connect
 from lightwell.records.graph.due_profiles import ALL_DUE
 from lightwell.records.jobs import queue
 from lightwell.settings import settings_from_environment
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring.backfill_host import encode, ingest_portion, make_assignment
+from lightwell.wiring.backfills import Watch, run_backfill
+from lightwell.wiring.clusters import Cluster
 from tests.conftest import Databases
 
 from .conftest import Project, project_on
@@ -325,3 +330,14 @@ async def test_a_host_ingests_its_portion_and_no_other_document(host_settings: s
     assert states[portion.documents[2]] != JobState.COMPLETE.value
     again = await ingest_portion(named, "far")
     assert (again.end, again.ingested) == ("done", 0)
+
+
+async def test_without_the_extra_the_error_says_what_to_install(
+    host_settings: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    watch = Watch(on_start=lambda waiting: None, on_result=lambda result: None)
+    settings = settings_from_environment()
+    with pytest.raises(Invalid, match=r"pip install 'lightwell\[ray\]'"):
+        await run_backfill(settings, Meter(), Cluster(), BackfillOptions(), watch)
+    assert "RAY_AUTH_TOKEN" not in os.environ

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from lightwell.domain.errors import Invalid
 from lightwell.ingest.backfill import Backfill, BackfillOptions, PortionResult
@@ -36,11 +37,10 @@ async def run_backfill(
 
     Raises `NotFound` without such a project, and otherwise what `Backfill.run` and `open_engine` raise.
     """
+    if find_spec("ray") is None:
+        raise Invalid(_NEED_EXTRA)
     set_ray_environment(cluster)
-    try:
-        from lightwell.wiring.ray_engine import open_engine
-    except ImportError:
-        raise Invalid(_NEED_EXTRA) from None
+    from lightwell.wiring.ray_engine import open_engine
 
     def note(result: PortionResult) -> None:
         meter.include(result.calls, result.spent)

@@ -89,6 +89,12 @@ def _wait_for_hosts(cluster: Cluster) -> None:
         time.sleep(1.0)
 
 
+def _retrieve(reply: asyncio.Future[str]) -> None:
+    """Look at the error of a portion that was cancelled, which asyncio would report as forgotten."""
+    if not reply.cancelled():
+        reply.exception()
+
+
 def _work(assignment: str) -> str:
     """Run on a host of the cluster."""
     host = f"{socket.gethostname()} ({ray.util.get_node_ip_address()})"
@@ -102,6 +108,7 @@ def _engine(cluster: Cluster, assignment: Assignment) -> Engine:
     async def run(portion: Portion) -> PortionResult:
         ref = task.remote(backfill_host.encode(assignment, portion))
         reply = asyncio.wrap_future(ref.future())
+        reply.add_done_callback(_retrieve)
         try:
             result = await asyncio.shield(reply)
         except asyncio.CancelledError:
