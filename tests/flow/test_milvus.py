@@ -1,18 +1,22 @@
 """Lightwell on PostgreSQL and a real Milvus: ingestion, questions, access, deletion, failures, and the copy from one store to the other."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import TypeVar
 
 import pytest
 import pytest_asyncio
 from pydantic import SecretStr
+from pymilvus import MilvusClient
 
 from lightwell import KnowledgeBase, open_knowledge_base
 from lightwell.domain.documents import DocumentState
 from lightwell.domain.errors import IndexFailed, Invalid
+from lightwell.domain.health import Check
 from lightwell.settings import Settings
 from lightwell.testing.sources import InMemorySource, make_document
+from lightwell.wiring.examination import examine
 from lightwell.wiring.vector_copies import copy_vectors_to
 from tests.conftest import Databases
 from tests.milvus_server import MilvusUse
@@ -109,6 +113,32 @@ async def test_vectors_move_to_postgres_and_back_without_a_model(
     assert await copy_vectors_to(on_milvus, "milvus", counts.append) == (copied, 0)
     with pytest.raises(Invalid, match="postgres and milvus"):
         await copy_vectors_to(on_milvus, "qdrant", counts.append)
+
+
+async def test_the_doctor_looks_at_the_server_and_at_its_indexes(
+    kb: KnowledgeBase, on_milvus: Settings
+) -> None:
+    assert await dense_hits(kb, WEIGHT, US)
+    found = await vector_store_check(on_milvus)
+    assert found.ok
+    assert re.fullmatch(r"Milvus \S+ answers, [1-9]\d* collections", found.detail)
+    name = f"lightwell_{'0' * 32}_odd"
+    client = MilvusClient(on_milvus.milvus_url)
+    client.create_collection(name, dimension=4, metric_type="L2")
+    try:
+        found = await vector_store_check(on_milvus)
+        assert not found.ok
+        assert f"The collection {name}" in found.fix
+        assert "lightwell copy-vectors milvus" in found.fix
+    finally:
+        client.drop_collection(name)
+        client.close()
+    gone = on_milvus.model_copy(update={"milvus_url": "http://127.0.0.1:1"})
+    assert "LIGHTWELL_MILVUS_URL" in (await vector_store_check(gone)).fix
+
+
+async def vector_store_check(settings: Settings) -> Check:
+    return next(each for each in await examine(settings) if each.name == "vector store")
 
 
 async def test_a_server_that_is_not_there_is_named_with_its_setting(databases: Databases) -> None:

@@ -1,4 +1,4 @@
-"""The checks of `lightwell doctor`: the database, each model, and the graph store."""
+"""The checks of `lightwell doctor`: the database, each model, the vector store and the graph store."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -16,6 +16,7 @@ from lightwell.wiring.database import database_server, has_store
 from lightwell.wiring.embedders import open_embedder, open_models
 from lightwell.wiring.graph_stores import open_graph_store
 from lightwell.wiring.models import chat_model, open_chat_connection, open_reranker
+from lightwell.wiring.stores import open_milvus
 
 
 async def examine(settings: Settings) -> list[Check]:
@@ -116,6 +117,11 @@ async def _check_reranker(settings: Settings, stack: AsyncExitStack) -> str:
     return settings.rerank
 
 
+async def _check_vector_store(settings: Settings, stack: AsyncExitStack) -> str:
+    server = await open_milvus(settings, stack)
+    return "the tables of PostgreSQL" if server is None else await server.describe()
+
+
 async def _check_graph_store(settings: Settings, stack: AsyncExitStack) -> str:
     store = await open_graph_store(settings, stack)
     if store is None:
@@ -128,5 +134,6 @@ _LOOKS: Mapping[str, Callable[[Settings, AsyncExitStack], Awaitable[str]]] = {
     "embedding model": _check_embedder,
     "chat model": _check_chat,
     "reranker": _check_reranker,
+    "vector store": _check_vector_store,
     "graph store": _check_graph_store,
 }

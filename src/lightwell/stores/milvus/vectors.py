@@ -31,6 +31,8 @@ T = TypeVar("T")
 _BOUNDED, _STRONG = "Bounded", "Strong"
 _VECTORS_PER_CALL = 1000
 _EF_SEARCH = 200
+_PREFIX = "lightwell_"
+_INDEX, _METRIC = "HNSW", "COSINE"
 _SPARE = 8
 """Hits beyond the limit, so that those with equal similarity are ordered by id."""
 _MAX_HITS = 16_384
@@ -78,6 +80,22 @@ class MilvusServer:
                 " LIGHTWELL_MILVUS_TOKEN"
             ) from error
 
+    async def describe(self) -> str:
+        """Return the server's version and how many collections of Lightwell it has; raise `IndexFailed` also where one has another index."""
+        async with self.errors():
+            version = cast("str", await self.client.get_server_version())
+            names = [
+                name for name in await self.client.list_collections() if name.startswith(_PREFIX)
+            ]
+            for name in names:
+                index = cast("Mapping[str, str]", await self.client.describe_index(name, "vector"))
+                if (index["index_type"], index["metric_type"]) != (_INDEX, _METRIC):
+                    raise IndexFailed(
+                        f"The collection {name} of Milvus at {self.address} has the index {index['index_type']} with {index['metric_type']} instead of"
+                        f" {_INDEX} with {_METRIC}: drop it, and copy its vectors with `lightwell copy-vectors milvus`"
+                    )
+        return f"Milvus {version} answers, {len(names)} collections"
+
 
 @asynccontextmanager
 async def connect(url: str, token: str, seconds: float) -> AsyncGenerator[MilvusServer]:
@@ -121,8 +139,8 @@ class MilvusVectors:
             index.add_index("class_id", index_type="STL_SORT")
             index.add_index(
                 "vector",
-                index_type="HNSW",
-                metric_type="COSINE",
+                index_type=_INDEX,
+                metric_type=_METRIC,
                 params={"M": 16, "efConstruction": 200},
             )
             await client.create_collection(
@@ -209,7 +227,7 @@ class MilvusVectors:
             return await self._count(space, _STRONG)
 
     def _collection(self, space: SpaceId) -> str:
-        return f"lightwell_{self.project_id.hex}_{space:d}"
+        return f"{_PREFIX}{self.project_id.hex}_{space:d}"
 
     async def _write(self, space: SpaceId, vectors: Mapping[ChunkId, NDArray[np.float32]]) -> None:
         """Write these vectors with each chunk's place, until the place that was written is the current one."""
