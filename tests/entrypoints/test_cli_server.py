@@ -140,12 +140,59 @@ def test_documents_jobs_and_the_graph_of_a_server(running: Running, tmp_path: Pa
     assert "by reference or id" in by_url.stderr
 
 
+def test_passages_of_a_server_are_replaced_with_one_s_own(running: Running, tmp_path: Path) -> None:
+    def there(*arguments: str) -> Ended:
+        return run(tmp_path, *arguments, "--server", running.url, LIGHTWELL_API_KEY=running.key)
+
+    (tmp_path / "kestrel.txt").write_text("Kestrel Plant receives 24 valves.")
+    added = there("documents", "add", "kestrel.txt", "--acl", "team:sales", "--json")
+    name = json.loads(added.stdout)["documentId"]
+    (tmp_path / "own.json").write_text(
+        json.dumps([{"content": "Kestrel Plant receives 25 valves from Hebden Works. " * 12}])
+    )
+    replaced = there("documents", "replace", name, "own.json")
+    assert "1 passage ingested; job" in replaced.stdout, replaced.stderr
+    assert "25 valves" in there("documents", "passages", name).stdout
+    refused = there("documents", "replace", name, "own.json", "--as", "team:sales")
+    assert "leave one out" in refused.stderr
+    assert there("documents", "delete", name, "--yes").returncode == 0
+
+
+def test_a_command_that_needs_a_server_says_so(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("A text.")
+    missing = run(tmp_path, "documents", "add", "a.txt", "--server", "http://127.0.0.1:1")
+    assert missing.returncode == 3
+    assert "Traceback" not in missing.stderr
+
+
+def test_a_server_chats(running: Running, tmp_path: Path) -> None:
+    def chat(*arguments: str, stdin: str = "", key: str = running.key) -> Ended:
+        there = ("--server", running.url)
+        return run(tmp_path, "chat", *arguments, *there, stdin=stdin, LIGHTWELL_API_KEY=key)
+
+    first = json.loads(chat(QUESTION, "--json").stdout)
+    assert "18 percent" in first["response"]
+    assert first["sources"][0]["source"] == "contract.md"
+    again = chat(QUESTION, "--conversation", first["conversationId"])
+    assert DISCOUNT in again.stdout
+    assert again.stdout.endswith(f"conversation: {first['conversationId']}\n")
+    piped = chat(stdin=f"{QUESTION}\n\nThank you\n")
+    assert DISCOUNT in piped.stdout
+    assert "conversation: " in piped.stdout
+    other = chat(QUESTION, key=running.other_key)
+    assert "Nordwind" not in other.stdout
+    strange = chat(QUESTION, "--conversation", first["conversationId"], key=running.other_key)
+    assert strange.returncode == 3
+
+
 def test_the_output_is_that_of_the_store_here(running: Running, tmp_path: Path) -> None:
     here = {"LIGHTWELL_DATABASE_URL": running.database_url}
     there = {"LIGHTWELL_API_KEY": running.key}
     for command in (
         ("documents", "list"),
         ("documents", "show", running.document),
+        ("documents", "passages", running.document),
+        ("documents", "passages", running.document, "--limit", "1", "--after", "1"),
         ("jobs", "list"),
         ("graph", "list"),
         ("graph", "show", "Nordwind Energie"),

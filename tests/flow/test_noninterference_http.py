@@ -216,6 +216,15 @@ CASES: dict[str, list[Case]] = {
         Case("/v1/documents/{document_id}/text", query={"chunkId": "{hidden_chunk}"}),
         Case("/v1/documents/{hidden_document}/text"),
     ],
+    "GET /v1/documents/{document}/passages": named(
+        "/v1/documents/NAME/passages", "{document_id}", "{hidden_document}"
+    ),
+    "PUT /v1/documents/{document}/passages": [
+        Case(
+            "/v1/documents/{hidden_document}/passages",
+            {"passages": [{"content": "The falcon is paid for. " * 40}]},
+        )
+    ],
     "PUT /v1/documents/{document}/access": [
         Case("/v1/documents/{hidden_document}/access", {"aclTags": ["team:a"]})
     ],

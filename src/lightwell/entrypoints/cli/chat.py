@@ -27,9 +27,11 @@ from lightwell.domain.questions import Mode
 from lightwell.entrypoints.cli.console import clean, dim, new_table
 from lightwell.entrypoints.cli.costs import report_with_costs
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.options import As, Json, Rows, Topic, Where, Yes
+from lightwell.entrypoints.cli.logins import Login
+from lightwell.entrypoints.cli.options import As, Json, Rows, Server, Topic, Where, Yes
 from lightwell.entrypoints.cli.progress import question_meter
 from lightwell.entrypoints.cli.registration import Work, command, confirm, new_group, single_command
+from lightwell.entrypoints.cli.remote import choose_server
 from lightwell.entrypoints.cli.store import open_as
 
 if TYPE_CHECKING:
@@ -81,7 +83,7 @@ class ChatOptions:
     'lightwell chat "And who agreed to it?" --as team:sales --conversation 0198…',
     "lightwell chat --as team:sales",
 )
-def answer_message(
+def answer_message(  # noqa: PLR0913 - the options of a command are its arguments
     message: Message = None,
     *,
     conversation: Ongoing = "",
@@ -89,6 +91,7 @@ def answer_message(
     topic: Topic = "",
     mode: Where = Mode.MIX,
     as_json: Json = False,
+    server: Server = None,
 ) -> Work:
     """Answer a message with its sources, and remember it for the next one.
 
@@ -96,11 +99,15 @@ def answer_message(
     longer see are left out.
     """
     options = ChatOptions(conversation=conversation, topic=topic, mode=mode)
-    if message is not None:
-        return _send_message(message, options, who)
-    if as_json:
+    if message is None and as_json:
         raise typer.BadParameter("give a message: --json answers one message", param_hint="MESSAGE")
-    return _chat_interactively(options, who)
+    if at := choose_server(server, who):
+        return _ask_server(message, options, at)
+    return (
+        _send_message(message, options, who)
+        if message is not None
+        else _chat_interactively(options, who)
+    )
 
 
 @command(conversations, "list", "lightwell conversations list --as team:us --limit 10")
@@ -151,6 +158,16 @@ def forget_conversation(
     """Delete one of your conversations; this cannot be undone."""
     confirm(f"Delete the conversation {conversation}?", yes=yes)
     return _delete(conversation, who)
+
+
+async def _ask_server(message: str | None, options: ChatOptions, at: Login) -> Report:
+    """Send one message to a server, or one line after another."""
+    from lightwell.entrypoints.cli.chat_remote import chat_with_server, send_to_server
+
+    own, topic, mode = options.conversation, options.topic, options.mode
+    if message is None:
+        return await chat_with_server(_lines(), own, topic, mode, at)
+    return await send_to_server(message, own, topic, mode, at)
 
 
 async def _send_message(message: str, options: ChatOptions, who: Sequence[str] | None) -> Report:

@@ -9,13 +9,12 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 import lightwell.entrypoints.cli.text_output as text_output
-import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.documents import DocumentState, omission_warning
 from lightwell.domain.errors import Invalid
 from lightwell.domain.texts import split_at_commas
 from lightwell.entrypoints.cli.console import clean, fields, minute
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.options import As, PageSize, Rows, Server
+from lightwell.entrypoints.cli.options import As, PageSize, Server
 from lightwell.entrypoints.cli.registration import command, new_group
 from lightwell.entrypoints.cli.remote import choose_server, dump, require_server, send
 from lightwell.entrypoints.cli.store import open_as
@@ -151,28 +150,42 @@ async def change_tags(
     documents,
     "passages",
     "lightwell documents passages handbook/leave.md --as team:us",
-    "lightwell documents passages handbook/leave.md --as team:us --json",
+    "lightwell documents passages upload:document:42 --server http://127.0.0.1:8000",
 )
 async def list_passages(
     name: Name,
     *,
     who: As = None,
-    limit: Rows = 100,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=500, help="How many, at most.")] = 100,
     after: Annotated[int, typer.Option("--after", metavar="N", min=0, help="Skip this many.")] = 0,
+    server: Server = None,
 ) -> Report:
     """List the passages of one document, with the cached model replies that their entities come from."""
-    async with open_as(who) as (kb, reader):
-        held = await kb.chunks(reader, document_name(name), after=after, limit=limit)
+    from lightwell.entrypoints.client import document_calls
+    from lightwell.entrypoints.schemas.passages import PassageQuery, passage_page
+
+    query = PassageQuery(after=after, limit=limit)
+    if at := choose_server(server, who):
+        page = await send(document_calls.list_passages(server_name(name), query), at)
+    else:
+        async with open_as(who) as (kb, reader):
+            held = await kb.chunks(reader, document_name(name), after=after, limit=limit + 1)
+        page = passage_page(held, query)
     parts = [
         Group(
-            Text.assemble((f"passage {each.index + 1}", "bold"), f"  {clean(each.ref)}"),
-            Text(clean(each.text)),
-            *(Text(f"extracted from {reply}", style="dim") for reply in each.llm_cache_ids),
+            Text.assemble(
+                (f"passage {each.metadata.chunk_index + 1}", "bold"), f"  {clean(each.chunk_ref)}"
+            ),
+            Text(clean(each.content)),
+            *(
+                Text(f"extracted from {clean(one)}", style="dim")
+                for one in each.metadata.llm_cache_ids
+            ),
             Text(),
         )
-        for each in held
+        for each in page.passages
     ]
-    return Report(document={"passages": json_output.chunks(held)}, text=Group(*parts))
+    return Report(document={"passages": dump(page)["passages"]}, text=Group(*parts))
 
 
 def document_name(name: str) -> str:

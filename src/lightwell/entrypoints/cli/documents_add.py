@@ -16,14 +16,14 @@ from lightwell.domain.errors import Invalid
 from lightwell.domain.jobs import JobState
 from lightwell.domain.requests import EmbeddedChunk, IngestRequest, IngestResponse
 from lightwell.entrypoints.cli.console import clean, count_of
-from lightwell.entrypoints.cli.documents import Name, document_name, documents
+from lightwell.entrypoints.cli.documents import Name, document_name, documents, server_name
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.jobs import follow_to_end
 from lightwell.entrypoints.cli.logins import Login
 from lightwell.entrypoints.cli.options import As, NoWait, Server
 from lightwell.entrypoints.cli.registration import Work, command
-from lightwell.entrypoints.cli.remote import dump, require_server, send
+from lightwell.entrypoints.cli.remote import choose_server, dump, require_server, send
 from lightwell.entrypoints.cli.store import (
     open_as,
     open_store_project,
@@ -156,7 +156,7 @@ async def fetch_document(  # noqa: PLR0913 - the options of a command are its ar
 @command(
     documents, "replace", "lightwell documents replace handbook/leave.md chunks.json --as team:us"
 )
-async def replace_chunks(
+def replace_chunks(
     name: Name,
     chunks: Annotated[
         Path,
@@ -169,17 +169,47 @@ async def replace_chunks(
     ],
     *,
     who: As = None,
-) -> Report:
+    server: Server = None,
+    no_wait: NoWait = False,
+) -> Work:
     """Replace the passages of a document with your own, of 100 to 2000 tokens each.
 
     An embedding is optional and has the dimension of the project's embedding model. Your passages are used until
-    the document's source is ingested again.
+    the document's source is ingested again. --no-wait is for a server.
     """
     supplied = _read_chunks(chunks)
+    if login := choose_server(server, who):
+        return _replace_at_server(name, supplied, login, waits=not no_wait)
+    return _replace(name, supplied, who)
+
+
+async def _replace(
+    name: str, supplied: Sequence[EmbeddedChunk], who: Sequence[str] | None
+) -> Report:
+    """Replace the passages of a document of the store here, and report the job."""
     async with open_as(who) as (kb, reader):
         answer = await kb.enqueue_chunks(reader, document_name(name), supplied)
         done = await kb.finish_jobs([answer.document_id])
     return _job_report(answer, done)
+
+
+async def _replace_at_server(
+    name: str, supplied: Sequence[EmbeddedChunk], login: Login, *, waits: bool
+) -> Report:
+    """Replace the passages of a document of a server, and report the job."""
+    from lightwell.entrypoints.client import document_calls
+    from lightwell.entrypoints.schemas.passages import GivenPassage
+
+    given = [
+        GivenPassage(
+            content=each.content,
+            embedding=None if each.embedding is None else list(each.embedding),
+            section_path=list(each.section_path),
+        )
+        for each in supplied
+    ]
+    call = document_calls.replace_passages(server_name(name), given)
+    return await _server_report(await send(call, login), login, waits=waits)
 
 
 async def _upload(options: RequestOptions, login: Login, *, waits: bool) -> Report:

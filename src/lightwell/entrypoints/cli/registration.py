@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import typer
 from typer.core import TyperCommand
 
+from lightwell.domain.errors import LightwellError
 from lightwell.entrypoints.cli.options import Json, Verbose
 
 if TYPE_CHECKING:
@@ -99,7 +100,11 @@ def _callback(function: Callable[..., Work], audited: str) -> Callable[..., None
 
         if takes_json:
             arguments["as_json"] = as_json
-        run(function(**arguments), as_json=as_json, verbose=verbose, audited=audited)
+        try:
+            work = function(**arguments)
+        except LightwellError as error:
+            work = _fail(error)
+        run(work, as_json=as_json, verbose=verbose, audited=audited)
 
     shared = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=option)
@@ -117,6 +122,11 @@ def _callback(function: Callable[..., Work], audited: str) -> Callable[..., None
     }
     callback.__doc__ = function.__doc__
     return callback
+
+
+async def _fail(error: LightwellError) -> "Report":
+    """Raise what a command found before its work began, where it is reported as every error is."""
+    raise error
 
 
 def _no_options() -> None:

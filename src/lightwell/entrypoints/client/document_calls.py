@@ -20,11 +20,18 @@ from lightwell.entrypoints.schemas.documents import (
     TextSchema,
     UploadResponse,
 )
+from lightwell.entrypoints.schemas.passages import (
+    GivenPassage,
+    PassagePage,
+    PassageQuery,
+    PassagesBody,
+)
 
 _PATH = "/v1/documents"
 _read_page = reader_of(DocumentPage)
 _read_document = reader_of(DocumentSchema)
 _read_text = reader_of(TextSchema)
+_read_passages = reader_of(PassagePage)
 _read_upload = reader_of(UploadResponse)
 _read_job = reader_of(IngestResponseSchema)
 _read_deletion = reader_of(DeletionSchema)
@@ -101,6 +108,19 @@ def get_text(document: str, *, chunk: UUID | None = None) -> Call[TextSchema]:
     """Return a document's text, and the passage of it that is asked for."""
     path = f"{_PATH}/{segment(document)}/text"
     return Call(method="GET", path=path, query=TextQuery(chunk_id=chunk), read=_read_text)
+
+
+def list_passages(document: str, query: PassageQuery | None = None) -> Call[PassagePage]:
+    """List a page of a document's passages, in order."""
+    path = f"{_PATH}/{segment(document)}/passages"
+    return Call(method="GET", path=path, query=query, read=_read_passages)
+
+
+def replace_passages(document: str, passages: Sequence[GivenPassage]) -> Call[IngestResponseSchema]:
+    """Replace the passages of a document with your own, and get the job."""
+    path = f"{_PATH}/{segment(document)}/passages"
+    body = PassagesBody(passages=list(passages))
+    return Call(method="PUT", path=path, body=body, read=_read_job)
 
 
 def change_tags(document: str, tags: Iterable[str]) -> Call[DocumentSchema]:

@@ -73,6 +73,8 @@ class Operations:
     list_documents = Operation(document_calls.list_documents)
     get_document = Operation(document_calls.get_document)
     get_text = Operation(document_calls.get_text)
+    list_passages = Operation(document_calls.list_passages)
+    replace_passages = Operation(document_calls.replace_passages)
     change_tags = Operation(document_calls.change_tags)
     delete_documents = Operation(document_calls.delete_documents)
 

@@ -2,14 +2,22 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.texts import require_text
 from lightwell.entrypoints.http.audit import note_ids
-from lightwell.entrypoints.http.authentication import Caller, Curating, Deleting, Reading
+from lightwell.entrypoints.http.authentication import (
+    Caller,
+    Curating,
+    Deleting,
+    Ingesting,
+    Reading,
+    projects_of,
+)
 from lightwell.entrypoints.http.problems import Forbidden
+from lightwell.entrypoints.http.projects import Projects
 from lightwell.entrypoints.http.usage import add_usage_headers, usage_headers
 from lightwell.entrypoints.schemas.documents import (
     AccessBody,
@@ -18,13 +26,21 @@ from lightwell.entrypoints.schemas.documents import (
     DocumentPage,
     DocumentQuery,
     DocumentSchema,
+    IngestResponseSchema,
     TextQuery,
     TextSchema,
     deletion_schema,
     document_page,
     document_schema,
+    ingest_response,
     parse_given_tags,
     text_schema,
+)
+from lightwell.entrypoints.schemas.passages import (
+    PassagePage,
+    PassageQuery,
+    PassagesBody,
+    passage_page,
 )
 
 router = APIRouter(prefix="/v1/documents", tags=["documents"])
@@ -75,6 +91,35 @@ async def get_text(
         chunk=ChunkId(query.chunk_id) if query.chunk_id else None,
     )
     return text_schema(shown)
+
+
+@router.get("/{document}/passages")
+async def list_passages(
+    document: DocumentName, query: Annotated[PassageQuery, Query()], caller: Reading
+) -> PassagePage:
+    """List the passages of a document in order."""
+    found = await caller.knowledge_base.chunks(
+        caller.reader, document, after=query.after, limit=query.limit + 1
+    )
+    return passage_page(found, query)
+
+
+@router.put("/{document}/passages", status_code=202)
+async def replace_passages(
+    document: DocumentName,
+    body: PassagesBody,
+    caller: Ingesting,
+    response: Response,
+    projects: Annotated[Projects, Depends(projects_of)],
+) -> IngestResponseSchema:
+    """Replace the passages of a document, with a job that ingests them.
+
+    They are used until the document's source is ingested again.
+    """
+    answer = await caller.knowledge_base.enqueue_chunks(caller.reader, document, body.to_chunks())
+    projects.has_work.set()
+    response.headers["Location"] = f"/v1/jobs/{answer.job_id}"
+    return ingest_response(answer)
 
 
 @router.put("/{document}/access")
