@@ -87,6 +87,7 @@ async def serve_http(
         update={key: value for key, value in given.items() if value is not None}
     )
     with _listen(chosen) as listening:
+        http_server.set_socket_options(listening)
         url = "http://{}:{}".format(*listening.getsockname()[:2])
         if demo:
             await _prepare_demo(chosen, url)
@@ -114,9 +115,6 @@ def _listen(chosen: "Settings") -> socket.socket:
             f"The server cannot listen on {chosen.http_host}, port {chosen.http_port}: {error.strerror}."
             " --host and --port name others"
         ) from error
-    # Connections inherit it. asyncio sets it only where the socket names its protocol, which Python's own do not: without it
-    # the second part of each response waits 40 ms for the client to acknowledge the first.
-    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
 
 
