@@ -28,7 +28,7 @@ pytestmark = [
     ),
 ]
 
-DOCUMENTS = 60
+DOCUMENTS = 40
 INTERRUPTED = 130
 LEASE_SECONDS = "4"
 
