@@ -33,6 +33,7 @@ from benchmarks.server_load import Served, measure_clients, prepare, questions, 
 from lightwell.domain.documents import NewDocument
 from lightwell.settings import Settings
 from lightwell.testing.endpoint import Body, FakeEndpoint
+from lightwell.testing.models import HashEmbedder
 
 _PORT = 19621
 _DIMENSION = 384
@@ -159,7 +160,7 @@ def _run(given: argparse.Namespace, folder: Path) -> None:
     bodies = (json.dumps({"query": each}) for each in questions(documents))
     (folder / "questions.jsonl").write_text("\n".join(bodies) + "\n")
     table = Table("server", "clients", "questions/s", "p50 ms", "p95 ms", "failed", "MB")
-    with FakeEndpoint(reply, dimension=_DIMENSION).running() as models:
+    with FakeEndpoint(reply, embedder=HashEmbedder(_DIMENSION)).running() as models:
         ours = Settings(
             data=folder / "ours",
             embedding_url=models.base_url,

@@ -37,6 +37,7 @@ from lightwell.domain.documents import NewDocument
 from lightwell.knowledge_base.api_keys import ApiKeys
 from lightwell.settings import Settings
 from lightwell.testing.endpoint import Behaviour, Body, FakeEndpoint
+from lightwell.testing.models import HashEmbedder
 from lightwell.testing.sources import InMemorySource
 from lightwell.wiring import open_knowledge_base
 from lightwell.wiring.database import open_database
@@ -247,7 +248,7 @@ def _run(given: argparse.Namespace, folder: Path) -> None:
     bodies = (json.dumps({"query": each}) for each in asked)
     (folder / "questions.jsonl").write_text("\n".join(bodies) + "\n")
     table = Table("answers by", "clients", "questions/s", "p50 ms", "p95 ms", "failed", "MB")
-    with FakeEndpoint(dimension=384).running() as embedder:
+    with FakeEndpoint(embedder=HashEmbedder(384)).running() as embedder:
         bundled = Settings(data=folder / "bundled")
         other = Settings(
             data=folder / "other",

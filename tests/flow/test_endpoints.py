@@ -47,7 +47,7 @@ async def test_what_the_model_invents_is_taken_out(
         del body
         return reply
 
-    with FakeEndpoint(say, dimension=64).running() as endpoint:
+    with FakeEndpoint(say).running() as endpoint:
         async with open_knowledge_base(settings(database_url, endpoint)) as kb:
             await kb.ingest(InMemorySource(documents=(NOTE,)))
             answer = await kb.ask(QUESTION, await kb.reader(["team:sales"]))
@@ -61,14 +61,14 @@ async def test_what_the_model_invents_is_taken_out(
 
 async def test_an_endpoint_that_is_busy_at_first_is_asked_again(database_url: str) -> None:
     busy = Behaviour(status=429, headers={"Retry-After": "0"})
-    with FakeEndpoint(script=[busy, busy], dimension=64).running() as endpoint:
+    with FakeEndpoint(script=[busy, busy]).running() as endpoint:
         async with open_knowledge_base(settings(database_url, endpoint)) as kb:
             done = await kb.ingest(InMemorySource(documents=(NOTE,)))
             assert done.problems == ()
 
 
 async def test_vectors_of_two_models_are_never_compared(database_url: str) -> None:
-    with FakeEndpoint(dimension=64).running() as endpoint:
+    with FakeEndpoint().running() as endpoint:
         first = settings(database_url, endpoint)
         async with open_knowledge_base(first):
             pass
@@ -81,7 +81,7 @@ async def test_vectors_of_two_models_are_never_compared(database_url: str) -> No
 async def test_an_endpoint_without_a_model_is_refused_with_the_setting_to_mend(
     database_url: str,
 ) -> None:
-    with FakeEndpoint(dimension=64).running() as endpoint:
+    with FakeEndpoint().running() as endpoint:
         unnamed = settings(database_url, endpoint).model_copy(update={"chat_model": ""})
         with pytest.raises(Invalid, match="LIGHTWELL_CHAT_MODEL"):
             async with open_knowledge_base(unnamed):

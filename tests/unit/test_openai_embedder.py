@@ -140,7 +140,7 @@ async def test_vectors_that_cannot_be_used_are_refused(
 
 
 async def test_the_dimension_that_is_wrong_names_the_setting() -> None:
-    async with embedding(FakeEndpoint(dimension=16), SMALL) as embedder:
+    async with embedding(FakeEndpoint(embedder=HashEmbedder(16)), SMALL) as embedder:
         with pytest.raises(ModelFailed, match="set LIGHTWELL_EMBEDDING_DIMENSION"):
             await embedder.embed_documents(TEXTS)
 

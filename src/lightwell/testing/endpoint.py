@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
 from typing import cast
 
+from lightwell.ports import Embedder
 from lightwell.testing.models import HashEmbedder
 from lightwell.text.terms import terms
 from lightwell.text.tokens import token_count
@@ -56,7 +57,7 @@ class FakeEndpoint:
     """Speaks `/v1/chat/completions` (streams too), `/v1/embeddings`, and every form of `/rerank`.
 
     The first requests behave as `script` says, in order, all others like `behaves`. `declines` are parameters
-    that it answers with 400. Vectors are a `HashEmbedder`'s; a passage's score is the share of the question's
+    that it answers with 400. Vectors are those of `embedder`, a `HashEmbedder` by default, and not of length one; a passage's score is the share of the question's
     terms in it, turned by `scored`.
     """
 
@@ -67,7 +68,7 @@ class FakeEndpoint:
         script: Sequence[Behaviour] = (),
         behaviour: Behaviour = NORMAL,
         declined_parameters: frozenset[str] = frozenset(),
-        dimension: int = 64,
+        embedder: Embedder | None = None,
         score_of: Callable[[float], float] = lambda share: share,
     ) -> None:
         self.requests: list[Request] = []
@@ -76,7 +77,7 @@ class FakeEndpoint:
         self._script = list(script)
         self._behaves = behaviour
         self._declined_parameters = declined_parameters
-        self._embedder = HashEmbedder(dimension)
+        self._embedder = embedder or HashEmbedder(64)
         self._score_of = score_of
         self._lock = Lock()
         self._at_once = 0
