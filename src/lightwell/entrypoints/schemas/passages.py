@@ -183,7 +183,14 @@ class GivenPassage(Schema):
 class PassagesBody(Schema):
     """The whole content of a document, passage by passage."""
 
-    passages: Annotated[list[GivenPassage], Field(min_length=1, max_length=10_000)]
+    passages: Annotated[
+        list[GivenPassage],
+        Field(
+            min_length=1,
+            max_length=10_000,
+            examples=[[{"content": "Nordwind Energie receives a discount of 18 percent."}]],
+        ),
+    ]
 
     def to_chunks(self) -> list[EmbeddedChunk]:
         return [
