@@ -119,6 +119,7 @@ _URL_SAFE = str.maketrans("-_", "+/")
 _SPACED = re.compile(r"(?<!\w)[^\W\d_]([ .·_-])(?:[^\W\d_]\1){1,40}+[^\W\d_](?!\w)")
 """A word such as "i g n o r e"; words stand further apart."""
 _GAPS = re.compile(r"[ .·_-]")
+_WIDE_SPACES = re.compile(r"\s{2,}")
 _DIGITS_FOR_LETTERS = re.compile(
     r"\b(?=[013457]{0,4}[a-z])[a-z]{0,20}[013457][a-z013457]{1,20}\b", re.IGNORECASE
 )
@@ -246,7 +247,7 @@ def _runs(text: str) -> Iterator[tuple[list[str], str]]:
 def _plain_spellings(text: str) -> Iterator[str]:
     """Yield a text whose letters stood apart, and one whose letters were digits, where it has several such words."""
     if len([*_SPACED.finditer(text)]) > 1:
-        yield re.sub(r"\s{2,}", " ", _SPACED.sub(lambda word: _GAPS.sub("", word[0]), text))
+        yield _WIDE_SPACES.sub(" ", _SPACED.sub(lambda word: _GAPS.sub("", word[0]), text))
     if len(_DIGITS_FOR_LETTERS.findall(text)) > 1:
         yield _DIGITS_FOR_LETTERS.sub(lambda word: word[0].translate(_LETTERS), text)
 

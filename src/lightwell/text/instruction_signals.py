@@ -55,7 +55,7 @@ _SIGNALS: Mapping[str, re.Pattern[str]] = {
         "web address": r"https?://|!\[|\bbase64\b",
         "call": r"\b(?:tool|function|plugin|\w+_\w+|api)\b",
         "courtesy": r"\b(?:would\s+you|could\s+you|be\s+so\s+kind|thank\s+you|humbly|delighted|favou?r|merci\s+de|sería\w*|freundlich)\b",
-        "mentioned": r"[\"“„«].{3,}[\"”“»]",
+        "mentioned": r"^[^\"“„«]*[\"“„«].{3,}[\"”“»]",  # from the first mark on, so that many marks cost no more than one
         "people": r"\b(?:customers?|callers?|employees?|staff|teams?|colleagues?|managers?|kunden?|clients?|guests?|mitarbeit\w*|patients?|students?|members?)\b",
         "about": r"\b(?:our|its|their|the|a|an|unser\w*|notre|nuestr[oa])\s+(?:\w+\s+)?(?:assistant|bot|chat\s?bot|model|agent)s?\b",
     }.items()
