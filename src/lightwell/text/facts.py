@@ -105,9 +105,8 @@ def may_be_equal(one: Figure | PartialDate, other: Figure | PartialDate) -> bool
     """Return whether two facts may be equal: no differing unit or date part."""
     match one, other:
         case Figure(), Figure():
-            if one.value == other.value and _may_count_same_unit(one.unit, other.unit):
-                return True
-            return are_equal_quantities(one.value, one.unit, other.value, other.unit)
+            is_same = one.value == other.value and _may_count_same_unit(one.unit, other.unit)
+            return is_same or are_equal_quantities(one.value, one.unit, other.value, other.unit)
         case PartialDate(), PartialDate():
             pairs = ((one.year, other.year), (one.month, other.month), (one.day, other.day))
             return all(mine == others or not mine or not others for mine, others in pairs)

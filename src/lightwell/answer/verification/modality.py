@@ -30,31 +30,24 @@ _SAID_AND_MEANT = (
         r"\b(?:only|just|merely|solely|sole|single|exclusive\w*|alone|nobody\s+(?:else|but)|no\s+other|nothing\s+but|nur|lediglich|bloß"
         r"|ausschließlich|allein\w*|einzige?\w*|seule?\w*)\b",
     ),
+    (
+        r"\b(?:because|due\s+to|owing\s+to|thanks\s+to|as\s+a\s+result|therefore|caused?|weil|denn|wegen|aufgrund|dank|daher|deshalb|parce\s+que|car|en\s+raison|grâce\s+à|à\s+cause)\b",
+        r"\b(?:because|since|due\s+to|owing\s+to|thanks\s+to|as\s+a\s+result|therefore|so|caus\w+|reasons?|trigger\w*|led\s+to|lead\w*\s+to|result\w*|by|for|to|why|after|when|if|as|weil|da|denn|wegen|aufgrund|dank|daher|deshalb|grund|ursache|damit|um|parce|car|raison|grâce|cause|afin|pour)\b",
+    ),
+    (
+        r"\b(?:all|every|each|any|always|everyone|everybody|anyone|anybody|regardless|anytime|alle[nrsm]?|jede[rsmn]?|immer|stets|sämtliche\w*|tous|toutes|chaque|toujours)\b",
+        r"\b(?:all|every|each|any|always|everyone|everybody|anyone|anybody|regardless|anytime|no|never|none|nobody|both|daily|weekly|monthly|yearly|annual\w*|alle[nrsm]?|jede\w*|immer|stets|sämtliche\w*|jährlich|wöchentlich|täglich|monatlich|tous|toutes|tout|chaque|toujours)\b",
+    ),
+    (
+        r"\b(?:formerly|previously|used\s+to|in\s+the\s+past|no\s+longer|früher|ehemals|damals|autrefois|auparavant)\b",
+        r"\b(?:former\w*|previous\w*|used\s+to|past|no\s+longer|not|was|were|until|since|instead|früher|ehemal\w*|damals|bis|nicht|autrefois|auparavant|ancien\w*|plus)\b",
+    ),
 )
-_BOUNDS = tuple(
+_CLAIMS = tuple(
     (re.compile(said, re.IGNORECASE), re.compile(meant, re.IGNORECASE))
     for said, meant in _SAID_AND_MEANT
 )
-"""How a statement bounds a figure, and how a source may have said as much."""
-
-_STRENGTHENED = tuple(
-    (re.compile(said, re.IGNORECASE), re.compile(meant, re.IGNORECASE))
-    for said, meant in (
-        (
-            r"\b(?:because|due\s+to|owing\s+to|thanks\s+to|as\s+a\s+result|therefore|caused?|weil|denn|wegen|aufgrund|dank|daher|deshalb|parce\s+que|car|en\s+raison|grâce\s+à|à\s+cause)\b",
-            r"\b(?:because|since|due\s+to|owing\s+to|thanks\s+to|as\s+a\s+result|therefore|so|caus\w+|reasons?|trigger\w*|led\s+to|lead\w*\s+to|result\w*|by|for|to|why|after|when|if|as|weil|da|denn|wegen|aufgrund|dank|daher|deshalb|grund|ursache|damit|um|parce|car|raison|grâce|cause|afin|pour)\b",
-        ),
-        (
-            r"\b(?:all|every|each|any|always|everyone|everybody|anyone|anybody|regardless|anytime|alle[nrsm]?|jede[rsmn]?|immer|stets|sämtliche\w*|tous|toutes|chaque|toujours)\b",
-            r"\b(?:all|every|each|any|always|everyone|everybody|anyone|anybody|regardless|anytime|no|never|none|nobody|both|daily|weekly|monthly|yearly|annual\w*|alle[nrsm]?|jede\w*|immer|stets|sämtliche\w*|jährlich|wöchentlich|täglich|monatlich|tous|toutes|tout|chaque|toujours)\b",
-        ),
-        (
-            r"\b(?:formerly|previously|used\s+to|in\s+the\s+past|no\s+longer|früher|ehemals|damals|autrefois|auparavant)\b",
-            r"\b(?:former\w*|previous\w*|used\s+to|past|no\s+longer|not|was|were|until|since|instead|früher|ehemal\w*|damals|bis|nicht|autrefois|auparavant|ancien\w*|plus)\b",
-        ),
-    )
-)
-"""A cause, a whole and a past that a statement gives, and how a source may have said as much."""
+"""How a statement bounds a figure or gives a cause, a whole or a past, and how a source may have said as much."""
 
 _PLANNED = re.compile(
     r"\b(?:planned|plans?\s+to|propos\w+|going\s+to|appl(?:y|ied|ication)\s+for|under\s+discussion|consider(?:s|ed|ing)|expect(?:s|ed)|intend\w*|pending|waiting"
@@ -125,23 +118,20 @@ _OPPOSITES = tuple(
 
 
 def changes_modality(statement: str, source: str, *, context: str, denies: bool) -> bool:
-    """Return whether a statement has a bound, a cause or a whole that its source lacks, or another duty, time, frequency or the opposite word.
+    """Return whether a statement has a bound, a cause, a whole or a past that its source lacks, or another duty, time, frequency or the opposite word.
 
     `context` are the headings and the lead-in of the source. Where one of them `denies` something, an opposite may be the same.
     """
     whole = f"{context}\n{source}"
-    changes = (_changes_bound, _changes_obligation, _changes_frequency)
+    changes = (_says_too_much, _changes_obligation, _changes_frequency)
     # "Plan" is also the heading of what has been done, so a plan must stand in the source's own words.
     if any(each(statement, whole) for each in changes) or _changes_time(statement, source):
         return True
     return not denies and _is_opposite(statement, whole)
 
 
-def _changes_bound(statement: str, source: str) -> bool:
-    return any(
-        said.search(statement) and not meant.search(source)
-        for said, meant in (*_BOUNDS, *_STRENGTHENED)
-    )
+def _says_too_much(statement: str, source: str) -> bool:
+    return any(said.search(statement) and not meant.search(source) for said, meant in _CLAIMS)
 
 
 def _changes_time(statement: str, source: str) -> bool:

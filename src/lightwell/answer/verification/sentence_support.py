@@ -18,6 +18,7 @@ from lightwell.text import facts
 from lightwell.text.dates import PartialDate, find_dates, mask_dates
 from lightwell.text.facts import Clause, Figure
 from lightwell.text.injection import is_inside_injection
+from lightwell.text.markup import strip_bullet
 from lightwell.text.terms import terms
 from lightwell.text.units_of_measure import UNIT_NAMES
 
@@ -33,7 +34,6 @@ MIN_JOINT_SUPPORT = 0.6
 _NEAR = 0.5
 _UNIT_TERMS = frozenset(terms(" ".join(UNIT_NAMES)))
 """Words that are verified with their figures, which may stand in another unit."""
-_ITEM = re.compile(r"[ \t]*+(?:[-*+•|]|\d{1,3}[.)])")
 _DIGIT = re.compile(r"\d")
 
 
@@ -229,10 +229,11 @@ def _share(wanted: frozenset[str], own: frozenset[str], near: frozenset[str]) ->
 
 
 def _near(source: CheckedPassage, place: int) -> frozenset[str]:
+    stands_alone = _is_parallel(source.quotes[place])
     beside = [
         each
         for each in source.quotes[max(0, place - 1) : place + 2]
-        if not (_is_parallel(each) and _is_parallel(source.quotes[place]))
+        if not (stands_alone and _is_parallel(each))
     ]
     context = frozenset(terms(source.quotes[place].context))
     return frozenset[str]().union(source.around, context, *(quote.terms for quote in beside))
@@ -240,7 +241,8 @@ def _near(source: CheckedPassage, place: int) -> frozenset[str]:
 
 def _is_parallel(quote: Quote) -> bool:
     """Return whether a quote is a list item or a row, whose neighbours tell of something else."""
-    return _ITEM.match(quote.text) is not None
+    text = quote.text.lstrip()
+    return text.startswith("|") or strip_bullet(text) != text
 
 
 # ── figures and dates ─────────────────────────────────────────────────────────────────────────────────

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress
 from rich.text import Text
 
 from lightwell.entrypoints.cli.console import clean, count_of, errors_console
@@ -14,6 +14,7 @@ from lightwell.entrypoints.cli.costs import budgeted_meter, report_with_costs
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.options import Budget
+from lightwell.entrypoints.cli.progress import progress_bar
 from lightwell.entrypoints.cli.registration import Work, command, single_command
 from lightwell.entrypoints.cli.store import settings_of_store
 
@@ -94,7 +95,7 @@ class _Shown:
 
     def start(self, waiting: int) -> None:
         self.total = waiting
-        self.bar.add_task("Backfill", total=waiting, host="")
+        self.bar.add_task("Backfill", total=waiting, at="")
         self.console.print(Text(f"{count_of(waiting, 'document')} waiting."))
 
     def advance(self, result: "PortionResult") -> None:
@@ -102,7 +103,7 @@ class _Shown:
         done = sum(each.ingested + each.failed for each in self.results)
         self.total = max(self.total, done)
         host = clean(result.host)
-        self.bar.update(self.bar.task_ids[0], completed=done, total=self.total, host=host)
+        self.bar.update(self.bar.task_ids[0], completed=done, total=self.total, at=host)
         if not self.console.is_terminal and result.ingested + result.failed:
             failed = f", {result.failed} failed" if result.failed else ""
             line = f"[{done}/{self.total}] {host}: {count_of(result.ingested, 'document')}{failed}"
@@ -117,15 +118,7 @@ async def _backfill(meter: "Meter", cluster: "Cluster", options: "BackfillOption
     from lightwell.wiring.backfills import Watch, run_backfill
 
     console = errors_console()
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[host]}", markup=False),
-        console=console,
-        disable=not console.is_terminal,
-    )
+    bar = progress_bar(console)
     shown = _Shown(console, bar)
     watch = Watch(on_start=shown.start, on_result=shown.advance)
     try:

@@ -48,7 +48,7 @@ class IngestProgress:
         name = file_name(progress.url)
         share = f" {progress.done:,} of {progress.total:,} passages" if progress.total else ""
         line = f"{name}: {progress.step}{share}"
-        self.bar.update(self.bar.task_ids[0], document=line[-_WIDTH:])
+        self.bar.update(self.bar.task_ids[0], at=line[-_WIDTH:])
         tenth = (progress.url, progress.step, 10 * progress.done // max(progress.total, 1))
         is_news = progress.total >= _LARGE and tenth != self.shown
         if is_news and not self.console.is_terminal:
@@ -61,7 +61,7 @@ class IngestProgress:
         self.total = max(self.total, self.done)
         name = file_name(outcome.url)
         self.bar.update(
-            self.bar.task_ids[0], completed=self.done, total=self.total, document=name[-_WIDTH:]
+            self.bar.task_ids[0], completed=self.done, total=self.total, at=name[-_WIDTH:]
         )
         if not self.console.is_terminal:
             end = (
@@ -74,20 +74,25 @@ class IngestProgress:
             self.console.print(Text(f"[{self.done}/{self.total}] {name}: {end}"))
 
 
-@contextmanager
-def show_progress(console: Console) -> Generator[IngestProgress]:
-    """Show progress on the console until the end of the block."""
-    bar = Progress(
+def progress_bar(console: Console) -> Progress:
+    """Return a bar with counts, time and, in the field `at` of its task, where the work is; without a terminal it shows nothing."""
+    return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TextColumn("{task.fields[document]}", markup=False),
+        TextColumn("{task.fields[at]}", markup=False),
         console=console,
         disable=not console.is_terminal,
     )
+
+
+@contextmanager
+def show_progress(console: Console) -> Generator[IngestProgress]:
+    """Show progress on the console until the end of the block."""
+    bar = progress_bar(console)
     with bar:
-        bar.add_task("Looking for changes", total=None, document="")
+        bar.add_task("Looking for changes", total=None, at="")
         yield IngestProgress(console, bar)
 
 
