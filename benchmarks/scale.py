@@ -5,7 +5,7 @@ spectrum of real MiniLM vectors (half of the variance in 41 dimensions, 80 % in 
 class of their topic, the others any; so a reader's classes are not spread evenly. A question lies at cosine 0.6 from
 some chunk of the store, seldom one that its reader sees.
 
-For readers of 0.5 % to 100 %: the search as it is, with the exact and with the approximate one alone beside it. Recall is against
+For readers of 0.5 % to 100 %: the search as it is, with the exact one, the one by signs and HNSW alone beside it. Recall is against
 the exact one. CPU is the server's. With `--words` also BM25 over terms of Zipfian frequency, a hundred a chunk.
 `--data` keeps the store, and measures it again when it is there.
 """
@@ -44,7 +44,7 @@ from lightwell.records import search
 from lightwell.records.database import connect
 from lightwell.records.search import LexicalQuery, TermStatistics
 from lightwell.stores.embedded.server import run_server, status
-from lightwell.stores.postgres.vectors import PostgresVectors
+from lightwell.stores.postgres.vectors import PostgresVectors, SearchLimits
 from lightwell.testing.server import temporary_folder
 
 WARM_UP, ASKED, DRAWN = 10, 60, 100
@@ -187,14 +187,17 @@ async def measure(store: Store, table: Table, *, words: bool) -> None:
     questions = store.world.questions(ASKED + WARM_UP)
     searches = (
         PostgresVectors(store.database),
-        PostgresVectors(store.database, max_exact=sys.maxsize),
-        PostgresVectors(store.database, max_exact=0),
+        PostgresVectors(store.database, limits=SearchLimits(exact=sys.maxsize)),
+        PostgresVectors(store.database, limits=SearchLimits(exact=0, signs=sys.maxsize)),
+        PostgresVectors(store.database, limits=SearchLimits(exact=0, signs=0, signs_of_half=0)),
     )
     for place, share in enumerate(track(SHARES, description="asking")):
         reader = Reader(
             project_id=store.project_id, tags=frozenset(), classes=store.classes[: place + 1]
         )
-        chosen, exact, near = [await meant(store, search, questions, reader) for search in searches]
+        chosen, exact, signs, hnsw = [
+            await meant(store, search, questions, reader) for search in searches
+        ]
         visible = int(np.sum(store.world.class_of <= place)) * PER_DOCUMENT
         by_words = str(await worded(store, reader)) if words else ""
         table.add_row(
@@ -202,20 +205,22 @@ async def measure(store: Store, table: Table, *, words: bool) -> None:
             f"{visible:,}",
             f"{chosen} ({chosen.cpu:.0f})",
             f"{exact} ({exact.cpu:.0f})",
-            f"{near} ({near.cpu:.0f})",
+            f"{signs} ({signs.cpu:.0f})",
+            f"{hnsw} ({hnsw.cpu:.0f})",
             *(
                 f"{recall(search, exact, depth):.3f}"
-                for search in (chosen, near)
+                for search in (chosen, signs, hnsw)
                 for depth in (10, 100)
             ),
-            str(min(len(some) for some in near.found)),
             by_words,
         )
 
 
 async def run(uri: str, postmaster: psutil.Process, wanted: argparse.Namespace) -> Table:
     table = Table(title=f"{wanted.size:,} chunks; milliseconds p50 / p95 (server CPU)")
-    headings = "share,visible,as it is,all exact,all HNSW,R@10,R@100,HNSW R@10,R@100,least,words"
+    headings = (
+        "share,visible,as it is,exact,signs,HNSW,R@10,R@100,signs R@10,R@100,HNSW R@10,R@100,words"
+    )
     for heading in headings.split(","):
         table.add_column(heading, justify="right")
     async with connect(uri) as database:

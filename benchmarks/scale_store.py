@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from uuid import UUID
 
 import numpy as np
@@ -18,7 +19,7 @@ from lightwell.records.database import Database, copy_rows
 from lightwell.stores.postgres.vectors import PostgresVectors
 
 DIMENSION, PER_DOCUMENT, BATCH, TERMS_OF_CHUNK = 384, 10, 5_000, 100
-SHARES = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.5, 1.0)
+SHARES = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.5, 0.75, 1.0)
 """What the readers see; each sees what the one before sees, and one class more."""
 
 Floats = NDArray[np.float32]
@@ -51,10 +52,17 @@ class World:
 
 
 def noise(source: np.random.Generator, count: int) -> Floats:
-    """Return vectors of expected length 1 with the spectrum of text embeddings."""
+    """Return vectors of expected length 1 with the spectrum of text embeddings, turned so that no axis means more than another."""
     variance = (np.arange(DIMENSION) + 100.0) ** -2.5
     scale = np.sqrt(variance / variance.sum()).astype(np.float32)
-    return source.standard_normal((count, DIMENSION), np.float32) * scale
+    return (source.standard_normal((count, DIMENSION), np.float32) * scale) @ turned()
+
+
+@cache
+def turned() -> Floats:
+    """Return a rotation drawn at random."""
+    drawn = np.random.default_rng(5).standard_normal((DIMENSION, DIMENSION))
+    return np.linalg.qr(drawn)[0].astype(np.float32)
 
 
 def unit(vectors: NDArray[np.floating]) -> Floats:

@@ -34,7 +34,7 @@ from lightwell.ingest.extract.extraction_prompt import ExtractionSpec
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Message, VectorIndex
 from lightwell.records.database import Database, connect
-from lightwell.stores.postgres.vectors import PostgresVectors
+from lightwell.stores.postgres.vectors import PostgresVectors, SearchLimits
 from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.models import ScriptedCrossEncoder, ScriptedModel
 from lightwell.testing.sources import InMemorySource, make_document
@@ -1185,11 +1185,11 @@ async def test_estimates_feel_nothing_invisible(
 
 
 def _exact(project: Project) -> VectorIndex:
-    return PostgresVectors(project.database, max_exact=1000)
+    return PostgresVectors(project.database)
 
 
-def _approximate(project: Project) -> VectorIndex:
-    return PostgresVectors(project.database, max_exact=0)
+def _by_signs(project: Project) -> VectorIndex:
+    return PostgresVectors(project.database, limits=SearchLimits(exact=0))
 
 
 def _own(project: Project) -> VectorIndex:
@@ -1200,7 +1200,7 @@ def _own(project: Project) -> VectorIndex:
     ("stores", "open_index"),
     [
         ("postgres", _exact),
-        ("postgres", _approximate),
+        ("postgres", _by_signs),
         pytest.param("milvus", _own, marks=pytest.mark.slow),
     ],
     indirect=["stores"],

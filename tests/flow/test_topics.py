@@ -5,7 +5,7 @@ import pytest
 from lightwell.domain.questions import Mode
 from lightwell.records.database import Database
 from lightwell.retrieve.channels import MAX_FOUND
-from lightwell.stores.postgres.vectors import PostgresVectors
+from lightwell.stores.postgres.vectors import PostgresVectors, SearchLimits
 from lightwell.testing.sources import InMemorySource, make_document
 
 from .notes import noted
@@ -45,7 +45,10 @@ async def test_the_approximate_search_keeps_to_the_topic(database: Database) -> 
     ]
     await project.kb.ingest(InMemorySource(documents=tuple(texts)))
     reader = await project.kb.reader(["team:a"])
-    vectors, space = PostgresVectors(database, max_exact=0), project.project.context.space.id
+    vectors, space = (
+        PostgresVectors(database, limits=SearchLimits(exact=0, signs=0, signs_of_half=0)),
+        project.project.context.space.id,
+    )
     assert await vectors.build(space)
     asked = (await project.project.embedder.embed_query("Note 30: of pumps."))[0]
 

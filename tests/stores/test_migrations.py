@@ -2,14 +2,17 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 import psycopg
 import pytest
 from psycopg import conninfo, sql
 
+from lightwell.domain.ids import SpaceId
 from lightwell.records import access_classes
 from lightwell.records.database import connect, list_migrations
 from lightwell.records.graph import entities
 from lightwell.records.graph.profiles import refresh_all
+from lightwell.stores.postgres.vectors import PostgresVectors, SearchLimits
 
 OLDER = """
 INSERT INTO tenants (tenant_id, name) VALUES ('01900000-0000-7000-8000-000000000001', 'tenant');
@@ -57,6 +60,14 @@ INSERT INTO long_profiles (subject_id, class_id, project_id)
 VALUES ('01900000-0000-7000-8000-000000000033', 2, '01900000-0000-7000-8000-000000000002');
 CREATE TABLE entity_vectors_1 (subject_id uuid, class_id integer);
 INSERT INTO entity_vectors_1 VALUES ('01900000-0000-7000-8000-000000000033', 2);
+CREATE TABLE chunk_vectors_1 (
+    chunk_id  uuid PRIMARY KEY REFERENCES document_chunks ON DELETE CASCADE,
+    class_id  integer NOT NULL,
+    embedding halfvec(3) STORAGE PLAIN NOT NULL
+);
+CREATE INDEX chunk_vectors_1_class ON chunk_vectors_1 (class_id);
+INSERT INTO chunk_vectors_1 VALUES ('01900000-0000-7000-8000-000000000021', 1, '[1,-1,0.5]'),
+                                   ('01900000-0000-7000-8000-000000000022', 2, '[-1,1,0.5]');
 """
 
 
@@ -112,3 +123,18 @@ async def test_merges_and_ids_of_an_older_store_are_carried_over(older: str) -> 
             {},
         )
         assert rows == [(tarn.id, tarn.id, 1, 0)]
+
+
+async def test_an_older_space_is_searched_by_signs_and_kept_up(older: str) -> None:
+    async with connect(older) as database:
+        vectors = PostgresVectors(database, limits=SearchLimits(exact=0))
+        project_id = await access_classes.get_or_create_project(database, "tenant", "project")
+        reader = await access_classes.resolve_reader(database, project_id, frozenset({"team:a"}))
+        space, asked = SpaceId(1), np.array([1, -1, 0.5], np.float32)
+        (hit,) = await vectors.nearest(space, asked, reader, limit=5)
+        assert str(hit.chunk_id).endswith("21")
+        await vectors.prepare(space, 3)
+        await vectors.remove(space, [hit.chunk_id])
+        assert await vectors.nearest(space, asked, reader, limit=5) == []
+        (kept,) = await database.rows("SELECT class_id, signs::text FROM chunk_vectors_1_signs", {})
+        assert kept == (2, "011")

@@ -1,12 +1,13 @@
-"""Vector search over chunks in pgvector: a table of half-precision vectors per embedding space.
+"""Vector search over chunks in pgvector: a table of half-precision vectors per embedding space, and one of their signs.
 
-Up to some ten thousand visible rows, all of them are compared: at that size this is faster than HNSW, and
-exact, so invisible rows have no influence. Beyond, HNSW with iterative scan is used (benchmarks/README.md
-measures both). Each query is planned anew: a plan cached for a reader of everything would be bad for a reader
-of little.
+Up to some ten thousand visible rows, all of them are compared, which is exact. More are compared by the signs of their
+numbers (binary quantization), a bit for each, and the nearest of these again by their vectors. Both look at visible rows only, so invisible ones
+have no influence. A reader who sees most of a large space is answered through HNSW with iterative scan (benchmarks/README.md
+measures the three). Each query is planned anew: a plan cached for a reader of everything would be bad for a reader of little.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from math import sqrt
 from typing import LiteralString, cast
@@ -24,13 +25,12 @@ from lightwell.stores.postgres.building import ApproximateIndex, build, require_
 from lightwell.stores.postgres.topics import ON_TOPIC
 
 _MEASURED_ROWS = 100_000
-"""The table size at which exact and approximate search cost the same for `max_exact` visible rows. The cost of
-exact search grows with the visible rows, that of an approximate scan with the share of invisible rows. So in a
-larger table the limit is higher.
-"""
+"""The table size for which `_EF_SEARCH` was measured."""
 
-_GROWTH_EXPONENT = 0.7
-"""The exponent of that growth, measured at 20,000, 100,000 and 1,000,000 rows."""
+_PER_HIT, _PER_ROOT = 20, 5
+"""Candidates by signs that are compared again: for each hit wanted, and for the root of the number of visible rows, whichever is more.
+Measured: with these the ten nearest of a hundred hits are found in 95 of 100 cases or more, from 20,000 to 500,000 rows.
+"""
 
 _EF_SEARCH = 200
 """Candidates that HNSW keeps while it searches 100,000 rows, at least `limit`. Recall falls with the size of
@@ -40,10 +40,10 @@ the table, so the number grows with its square root.
 _MAX_SCANNED, _SCAN_MEM_MULTIPLIER = 40_000, 8
 """Limits of an iterative HNSW scan: rows, and memory as a multiple of the server's work_mem. Without them a
 reader who sees little far from the question would scan the whole index; a scan that hits a limit is followed by
-an exact search.
+a search by signs.
 """
 
-_PREPARED = "SELECT to_regclass({class_index_name}) IS NOT NULL"
+_PREPARED = "SELECT to_regclass({signs_class_index_name}) IS NOT NULL"
 
 # STORAGE PLAIN keeps the vector in its row: an out-of-line (TOAST) value would take several further reads.
 _PREPARE = """
@@ -53,32 +53,50 @@ CREATE TABLE IF NOT EXISTS {table} (
     embedding halfvec({dimension}) STORAGE PLAIN NOT NULL
 );
 CREATE INDEX IF NOT EXISTS {class_index} ON {table} (class_id);
+CREATE TABLE IF NOT EXISTS {signs} (
+    chunk_id uuid PRIMARY KEY REFERENCES document_chunks ON DELETE CASCADE,
+    class_id integer NOT NULL,
+    signs    bit({dimension}) STORAGE PLAIN NOT NULL
+);
+CREATE INDEX IF NOT EXISTS {signs_class_index} ON {signs} (class_id);
 """
 
 # The class is read from the locked chunk, because it may have changed since the caller read it.
 _PUT = """
-INSERT INTO {table} (chunk_id, class_id, embedding)
-SELECT chunk.chunk_id, chunk.class_id, given.embedding
-FROM unnest(%(chunks)s::uuid[], %(vectors)b::halfvec[]) AS given (chunk_id, embedding)
-JOIN document_chunks AS chunk USING (chunk_id)
-ORDER BY chunk.chunk_id FOR SHARE OF chunk
-ON CONFLICT (chunk_id) DO UPDATE SET class_id = excluded.class_id, embedding = excluded.embedding
+WITH put AS (
+    INSERT INTO {table} (chunk_id, class_id, embedding)
+    SELECT chunk.chunk_id, chunk.class_id, given.embedding
+    FROM unnest(%(chunks)s::uuid[], %(vectors)b::halfvec[]) AS given (chunk_id, embedding)
+    JOIN document_chunks AS chunk USING (chunk_id)
+    ORDER BY chunk.chunk_id FOR SHARE OF chunk
+    ON CONFLICT (chunk_id) DO UPDATE SET class_id = excluded.class_id, embedding = excluded.embedding
+    RETURNING chunk_id, class_id, embedding
+)
+INSERT INTO {signs} (chunk_id, class_id, signs)
+SELECT chunk_id, class_id, binary_quantize(embedding) FROM put
+ON CONFLICT (chunk_id) DO UPDATE SET class_id = excluded.class_id, signs = excluded.signs
 """
 
-_REMOVE = "DELETE FROM {table} WHERE chunk_id = ANY(%(chunks)s)"
+_REMOVE = """
+WITH removed AS (DELETE FROM {table} WHERE chunk_id = ANY(%(chunks)s))
+DELETE FROM {signs} WHERE chunk_id = ANY(%(chunks)s)
+"""
 
 _RECLASSIFY = """
 WITH chunk AS (
     SELECT chunk_id, class_id FROM document_chunks WHERE chunk_id = ANY(%(chunks)s)
     ORDER BY chunk_id FOR SHARE
+), vectors AS (
+    UPDATE {table} SET class_id = chunk.class_id FROM chunk WHERE {table}.chunk_id = chunk.chunk_id
 )
-UPDATE {table} SET class_id = chunk.class_id FROM chunk WHERE {table}.chunk_id = chunk.chunk_id
+UPDATE {signs} SET class_id = chunk.class_id FROM chunk WHERE {signs}.chunk_id = chunk.chunk_id
 """
 
-# Skips chunks whose class changed and whose row in this table is not updated yet (`index_changes`). `OFFSET 0` forces
-# a lookup per row; a join would keep the planner from using the HNSW index.
+# Skips chunks whose class changed and whose row in this table is not updated yet (`index_changes`). While nothing changes, a look at
+# the empty table suffices; a join, or a lookup for each row, would take longer than comparing the row, and keep the planner from the HNSW index.
 _SETTLED: LiteralString = """
-NOT EXISTS (SELECT FROM index_changes AS change WHERE change.chunk_id = placed.chunk_id {looked_up})
+((SELECT NOT EXISTS (SELECT FROM index_changes))
+ OR NOT EXISTS (SELECT FROM index_changes AS change WHERE change.chunk_id = placed.chunk_id))
 """
 
 # `+ 0.0` keeps the planner from using the HNSW index, whatever the table's statistics say. The join with the chunks
@@ -98,27 +116,49 @@ ORDER BY similarity DESC, nearest.chunk_id
 # The number of visible chunks comes from `class_totals`, the table size from the planner; if few chunks are visible, the
 # statement also returns the nearest. Parallel workers are off: at this size they cost more than they save.
 _EXACT_IF_FEW = """
-SELECT sizes.few, sizes.growth, found.chunk_id, found.similarity
+SELECT sizes.visible, sizes.rows, sizes.indexed, found.chunk_id, found.similarity
 FROM (
-    SELECT coalesce(sum(chunks), 0) <= %(max_exact)s::float8 * power(growth, %(met_higher)s) AS few, growth,
+    SELECT coalesce(sum(chunks), 0)::bigint AS visible, rows, indexed,
            set_config('max_parallel_workers_per_gather', '0', true)
     FROM (
-        SELECT greatest(1, reltuples / %(measured_rows)s)::float8 AS growth
+        SELECT greatest(0, reltuples)::bigint AS rows,
+               coalesce((SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass({hnsw_name})), false) AS indexed
         FROM pg_class WHERE oid = to_regclass({table_name})
     ) AS space
     LEFT JOIN class_totals ON class_id = ANY(%(classes)s)
-    GROUP BY growth
+    GROUP BY rows, indexed
 ) AS sizes
 LEFT JOIN LATERAL ({exact}) AS found ON true
 ORDER BY found.similarity DESC, found.chunk_id
-""".replace("{exact}", _EXACT.replace("{few}", "sizes.few"))
+""".replace("{exact}", _EXACT.replace("{few}", "sizes.visible <= %(max_exact)s"))
+
+# Ties are broken by the chunk, because where a row lies depends on rows that the reader does not see.
+_BY_SIGNS = """
+SELECT nearest.chunk_id, nearest.similarity FROM (
+    SELECT chunk_id, candidate.class_id, 1 - (its.embedding <=> %(vector)b) AS similarity
+    FROM (
+        SELECT chunk_id, class_id FROM {signs} AS placed
+        WHERE class_id = ANY(%(classes)s) AND {settled} AND {on_topic}
+        ORDER BY signs <~> binary_quantize(%(vector)b::halfvec), chunk_id
+        LIMIT %(candidates)s
+    ) AS candidate JOIN {table} AS its USING (chunk_id)
+    ORDER BY similarity DESC, chunk_id
+    LIMIT %(limit)s
+) AS nearest
+JOIN document_chunks AS chunk ON chunk.chunk_id = nearest.chunk_id AND chunk.class_id = nearest.class_id
+ORDER BY nearest.similarity DESC, nearest.chunk_id
+"""
+
+_ALONE = """
+SELECT set_config('max_parallel_workers_per_gather', '0', true), set_config('jit', 'off', true)
+"""
 
 # `class_id + 0` and `enable_seqscan = off` leave the planner no choice but the HNSW index, if it exists.
 _APPROXIMATE = """
 SELECT nearest.chunk_id, nearest.similarity, chunk.chunk_id IS NOT NULL FROM (
     SELECT chunk_id, class_id, 1 - (embedding <=> %(vector)b) AS similarity
     FROM {table} AS placed
-    WHERE class_id + 0 = ANY(%(classes)s) AND {settled_each} AND {on_topic}
+    WHERE class_id + 0 = ANY(%(classes)s) AND {settled} AND {on_topic}
     ORDER BY embedding <=> %(vector)b
     LIMIT %(limit)s
 ) AS nearest
@@ -143,19 +183,30 @@ WHERE chunk_id = ANY(%(chunks)s::uuid[]) AND class_id = ANY(%(classes)s) AND {se
 _VECTORS = "SELECT chunk_id, embedding FROM {table} WHERE chunk_id = ANY(%(chunks)s)"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchLimits:
+    """Up to how many visible rows all of them are compared.
+
+    `exact`: by their vectors. `signs`: by their signs. `signs_of_half`: by their signs, where they are at most half of the space.
+    """
+
+    exact: int = 20_000
+    signs: int = 100_000
+    signs_of_half: int = 500_000
+
+
 class PostgresVectors:
     """`VectorIndex` over pgvector.
 
-    Up to `max_exact` visible rows (more in a space of more than 100,000) all are compared. A space with more
-    rows gets an approximate index, built with up to `max_memory` megabytes, or the server's
-    maintenance_work_mem if that is larger.
+    What is searched how, `limits` say. A space with more than `limits.signs` rows gets an HNSW index for readers of most of it,
+    built with up to `max_memory` megabytes, or the server's maintenance_work_mem if that is larger.
     """
 
     def __init__(
-        self, database: Database, *, max_exact: int = 20_000, max_memory: int = 2_000
+        self, database: Database, *, limits: SearchLimits | None = None, max_memory: int = 2_000
     ) -> None:
         self._database = database
-        self._max_exact = max_exact
+        self._limits = limits or SearchLimits()
         self._max_memory = max_memory
 
     async def prepare(self, space: SpaceId, dimension: int) -> None:
@@ -169,7 +220,7 @@ class PostgresVectors:
                 await connection.execute(_of(_PREPARE, space, dimension=dimension))
 
     async def drop(self, space: SpaceId) -> None:
-        await self._database.execute(_of("DROP TABLE IF EXISTS {table}", space), {})
+        await self._database.execute(_of("DROP TABLE IF EXISTS {table}, {signs}", space), {})
 
     async def put(self, space: SpaceId, vectors: Sequence[ChunkVector]) -> None:
         await self._database.execute(
@@ -203,22 +254,27 @@ class PostgresVectors:
             "classes": list(reader.classes),
             "limit": limit,
             "topic": topic,
-            "max_exact": self._max_exact,
-            "measured_rows": _MEASURED_ROWS,
-            "met_higher": _GROWTH_EXPONENT,
+            "max_exact": self._limits.exact,
         }
         rows = await self._database.rows(_of(_EXACT_IF_FEW, space), parameters, prepare=False)
-        few, growth = rows[0][:2]
-        if few:
-            return _hits([row[2:] for row in rows if row[2] is not None])
+        visible, size, is_indexed = rows[0][:3]
+        if visible <= self._limits.exact:
+            return _hits([row[3:] for row in rows if row[3] is not None])
+        if is_indexed and not self._compares_signs(visible, size):
+            async with self._database.transaction() as connection:
+                await connection.execute(_ITERATIVE, _scan_settings(limit, size))
+                found = await _fetch_unprepared(connection, _of(_APPROXIMATE, space), parameters)
+            if len(found) == limit:
+                return _hits([row for row in found if row[2]])
+            # The scan reached its limit before it found enough: what the reader sees is far from the question.
+        parameters["candidates"] = max(_PER_HIT * limit, round(_PER_ROOT * sqrt(visible)))
         async with self._database.transaction() as connection:
-            await connection.execute(_ITERATIVE, _scan_settings(limit, growth))
-            found = await _fetch_unprepared(connection, _of(_APPROXIMATE, space), parameters)
-        if len(found) == limit:
-            return _hits([row for row in found if row[2]])
-        # The scan reached its limit before it found enough: what the reader sees is far from the question.
-        async with self._database.transaction() as connection:
-            return _hits(await _fetch_unprepared(connection, _of(_EXACT, space), parameters))
+            await connection.execute(_ALONE)
+            return _hits(await _fetch_unprepared(connection, _of(_BY_SIGNS, space), parameters))
+
+    def _compares_signs(self, visible: int, size: int) -> bool:
+        of_half = visible <= min(size / 2, self._limits.signs_of_half)
+        return visible <= self._limits.signs or of_half
 
     async def similarities(
         self, space: SpaceId, vector: NDArray[np.float32], reader: Reader, chunks: Sequence[ChunkId]
@@ -244,15 +300,16 @@ class PostgresVectors:
         approximate_index = ApproximateIndex(
             table=table,
             index=f"{table}_hnsw",
-            min_rows=self._max_exact,
+            min_rows=self._limits.signs,
             max_memory=self._max_memory,
         )
         return await build(self._database, approximate_index)
 
 
-def _scan_settings(limit: int, growth: float) -> dict[str, str]:
+def _scan_settings(limit: int, size: int) -> dict[str, str]:
+    growth = sqrt(max(1, size / _MEASURED_ROWS))
     return {
-        "ef_search": str(min(max(limit, round(_EF_SEARCH * sqrt(growth))), 1000)),
+        "ef_search": str(min(max(limit, round(_EF_SEARCH * growth)), 1000)),
         "max_scanned": str(_MAX_SCANNED),
         "work_mems": str(_SCAN_MEM_MULTIPLIER),
     }
@@ -289,12 +346,14 @@ def _of(statement: LiteralString, space: SpaceId, *, dimension: int = 0) -> Lite
         few=sql.SQL("true"),
         # The planner removes this condition if there is no topic, because each query is planned with its values.
         on_topic=sql.SQL(ON_TOPIC).format(chunk=sql.Identifier("placed", "chunk_id")),
-        settled=sql.SQL(_SETTLED.replace("{looked_up}", "")),
-        settled_each=sql.SQL(_SETTLED.replace("{looked_up}", "OFFSET 0")),
+        settled=sql.SQL(_SETTLED),
         table=sql.Identifier(table),
         table_name=sql.Literal(table),
         class_index=sql.Identifier(f"{table}_class"),
-        class_index_name=sql.Literal(f"{table}_class"),
+        hnsw_name=sql.Literal(f"{table}_hnsw"),
+        signs=sql.Identifier(f"{table}_signs"),
+        signs_class_index=sql.Identifier(f"{table}_signs_class"),
+        signs_class_index_name=sql.Literal(f"{table}_signs_class"),
         dimension=sql.Literal(dimension),
     )
     return cast("LiteralString", composed.as_string())
