@@ -120,22 +120,33 @@ def page(fitted: Fitted) -> str:
 def report(rows: Sequence[dict[str, object]], documentation: Floats) -> None:
     base, weights = instruction_signals.load_weights()
 
-    def share(table: Floats) -> float:
-        return 100 * float((base + table @ np.array(weights) > 0).mean())
+    def is_found(table: Floats) -> bool:
+        return bool((base + table @ np.array(weights) > 0).any())
 
     for split in dict.fromkeys(str(each["split"]) for each in rows):
-        its = [each for each in rows if each["split"] == split]
-        orders, innocent = (
-            [each for each in its if each["is_injection"] is one] for one in (True, False)
-        )
-        print(
-            f"{split}: {share(_table(orders)):.1f} % of {len(orders)} instructions, {share(_table(innocent)):.1f} % of {len(innocent)} others"
-        )
-    print(f"documentation: {share(documentation):.2f} % of {len(documentation)} sentences")
+        for is_injection, name in ((True, "instructions"), (False, "others")):
+            its = [
+                each
+                for each in rows
+                if (each["split"], each["is_injection"]) == (split, is_injection)
+            ]
+            found = sum(is_found(_table([each])) for each in its)
+            print(f"{split}: {100 * found / len(its):.1f} % of {len(its)} {name}")
+    mistaken = sum(is_found(each[np.newaxis]) for each in documentation)
+    print(
+        f"documentation: {100 * mistaken / len(documentation):.2f} % of {len(documentation)} sentences"
+    )
 
 
 def _table(rows: Sequence[dict[str, object]]) -> Floats:
-    return np.array([signals(" ".join(str(each["sentence"]).split())) for each in rows])
+    return np.array(
+        [signals(" ".join(each.split())) for row in rows for each in _sentences_of(row)]
+    )
+
+
+def _sentences_of(row: dict[str, object]) -> list[str]:
+    """Return the sentence that an example names, else all of its sentences."""
+    return [str(row["sentence"])] if "sentence" in row else split_sentences(str(row["text"]))
 
 
 if __name__ == "__main__":

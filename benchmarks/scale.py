@@ -189,7 +189,7 @@ async def measure(store: Store, table: Table, *, words: bool) -> None:
         PostgresVectors(store.database),
         PostgresVectors(store.database, limits=SearchLimits(exact=sys.maxsize)),
         PostgresVectors(store.database, limits=SearchLimits(exact=0, signs=sys.maxsize)),
-        PostgresVectors(store.database, limits=SearchLimits(exact=0, signs=0, signs_of_half=0)),
+        PostgresVectors(store.database, limits=SearchLimits(exact=0, signs=0, signs_of_part=0)),
     )
     for place, share in enumerate(track(SHARES, description="asking")):
         reader = Reader(

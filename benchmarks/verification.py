@@ -2,7 +2,7 @@
 
 `claims.jsonl` has a passage and a sentence of an answer that cites it, true to the passage or changed in one thing. `injections.jsonl`
 has a sentence of a document, an instruction to a machine or an innocent one. Both were written by somebody who did not know the
-rules. Use `dev` to change rules, `test` only to report.
+rules. Use `dev` to change rules, `test` only to report. `holdout`, by a third author, names no sentence: found is what has any.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from lightwell.domain.evidence import Evidence
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
 from lightwell.ingest.parse.language import detect_language
 from lightwell.text.injection import is_inside_injection
+from lightwell.text.sentences import split_sentences
 
 DATA = Path(__file__).parent
 
@@ -77,10 +78,15 @@ def injections() -> Iterator[Trial]:
         yield Trial(
             split=row["split"],
             kind=row["kind"],
-            text=f"{row['sentence']}\n    in: {text}",
+            text=f"{row.get('sentence', '')}\n    in: {text}",
             is_positive=row["is_injection"],
-            is_found=is_inside_injection(text, text.index(row["sentence"])),
+            is_found=any(is_inside_injection(text, text.index(each)) for each in sentences(row)),
         )
+
+
+def sentences(row: Mapping[str, Any]) -> list[str]:
+    """Return the sentences of an example that are looked at: the one that it names, else all."""
+    return [row["sentence"]] if "sentence" in row else [*split_sentences(row["text"])]
 
 
 def print_table(trials: Sequence[Trial]) -> None:

@@ -46,7 +46,7 @@ async def test_the_approximate_search_keeps_to_the_topic(database: Database) -> 
     await project.kb.ingest(InMemorySource(documents=tuple(texts)))
     reader = await project.kb.reader(["team:a"])
     vectors, space = (
-        PostgresVectors(database, limits=SearchLimits(exact=0, signs=0, signs_of_half=0)),
+        PostgresVectors(database, limits=SearchLimits(exact=0, signs=0, signs_of_part=0)),
         project.project.context.space.id,
     )
     assert await vectors.build(space)

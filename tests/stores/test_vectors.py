@@ -25,7 +25,7 @@ from tests.patience import PATIENCE
 DIMENSION = 16
 EXACT = SearchLimits(exact=1_000_000)
 SIGNS = SearchLimits(exact=0)
-HNSW = SearchLimits(exact=0, signs=0, signs_of_half=0)
+HNSW = SearchLimits(exact=0, signs=0, signs_of_part=0)
 """So that each space is searched one way."""
 
 _TOTAL = """
@@ -217,12 +217,14 @@ async def test_what_the_approximate_scan_gives_up_on_is_searched_by_signs(
         assert after["signs_class"] == before["signs_class"] + 1, "it did not give up"
 
 
-async def test_signs_are_compared_up_to_half_of_a_large_space(one_connection: Database) -> None:
+async def test_signs_are_compared_up_to_two_fifths_of_a_large_space(
+    one_connection: Database,
+) -> None:
     store = await filled(one_connection, [300])
-    index = store.index(SearchLimits(exact=0, signs=50, signs_of_half=500))
+    index = store.index(SearchLimits(exact=0, signs=50, signs_of_part=500))
     reader = store.reader(*store.classes)
     await index.build(store.space)
-    for rows, hnsw in ((300, 1), (600, 1), (599, 2)):
+    for rows, hnsw in ((300, 1), (750, 1), (749, 2)):
         await one_connection.execute(
             "UPDATE pg_class SET reltuples = %(rows)s WHERE relname = %(table)s",
             {"table": f"chunk_vectors_{store.space}", "rows": rows},

@@ -27,15 +27,18 @@ from lightwell.stores.postgres.topics import ON_TOPIC
 _MEASURED_ROWS = 100_000
 """The table size for which `_EF_SEARCH` was measured."""
 
-_PER_HIT, _PER_ROOT = 20, 5
+_PER_HIT, _PER_ROOT = 20, 6
 """Candidates by signs that are compared again: for each hit wanted, and for the root of the number of visible rows, whichever is more.
 Measured: with these the ten nearest of a hundred hits are found in 95 of 100 cases or more, from 20,000 to 500,000 rows.
 """
 
-_EF_SEARCH = 200
-"""Candidates that HNSW keeps while it searches 100,000 rows, at least `limit`. Recall falls with the size of
-the table, so the number grows with its square root.
+_EF_SEARCH, _EF_GROWTH = 200, 0.7
+"""Candidates that HNSW keeps while it searches 100,000 rows, at least `limit`, and the exponent with which they grow with the table, up to
+1,000: recall falls with its size.
 """
+
+_PART = 0.4
+"""The share of a space up to which HNSW takes longer, or finds less, than the comparison of signs."""
 
 _MAX_SCANNED, _SCAN_MEM_MULTIPLIER = 40_000, 8
 """Limits of an iterative HNSW scan: rows, and memory as a multiple of the server's work_mem. Without them a
@@ -187,12 +190,12 @@ _VECTORS = "SELECT chunk_id, embedding FROM {table} WHERE chunk_id = ANY(%(chunk
 class SearchLimits:
     """Up to how many visible rows all of them are compared.
 
-    `exact`: by their vectors. `signs`: by their signs. `signs_of_half`: by their signs, where they are at most half of the space.
+    `exact`: by their vectors. `signs`: by their signs. `signs_of_part`: by their signs, where they are at most two fifths of the space.
     """
 
     exact: int = 20_000
     signs: int = 100_000
-    signs_of_half: int = 500_000
+    signs_of_part: int = 400_000
 
 
 class PostgresVectors:
@@ -273,8 +276,8 @@ class PostgresVectors:
             return _hits(await _fetch_unprepared(connection, _of(_BY_SIGNS, space), parameters))
 
     def _compares_signs(self, visible: int, size: int) -> bool:
-        of_half = visible <= min(size / 2, self._limits.signs_of_half)
-        return visible <= self._limits.signs or of_half
+        of_part = visible <= min(_PART * size, self._limits.signs_of_part)
+        return visible <= self._limits.signs or of_part
 
     async def similarities(
         self, space: SpaceId, vector: NDArray[np.float32], reader: Reader, chunks: Sequence[ChunkId]
@@ -307,7 +310,7 @@ class PostgresVectors:
 
 
 def _scan_settings(limit: int, size: int) -> dict[str, str]:
-    growth = sqrt(max(1, size / _MEASURED_ROWS))
+    growth = max(1, size / _MEASURED_ROWS) ** _EF_GROWTH
     return {
         "ef_search": str(min(max(limit, round(_EF_SEARCH * growth)), 1000)),
         "max_scanned": str(_MAX_SCANNED),
