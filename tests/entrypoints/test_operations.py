@@ -1,15 +1,9 @@
-"""Operating a server: metrics, readiness, request ids in the log, several processes."""
+"""Operating a server: metrics, readiness, request ids in the log, backups."""
 
-import asyncio
 import io
-import os
 import re
-import signal
 import stat
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Generator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +29,6 @@ from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import open_knowledge_base
 from lightwell.wiring.backups import back_up, restore
 from tests.conftest import Databases
-from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -156,59 +149,6 @@ async def test_every_log_line_of_a_request_has_its_id(
     lines = written.getvalue().splitlines()
     assert len(set(ids)) == len(lines) == 2
     assert all(own in line for own, line in zip(ids, lines, strict=True))
-
-
-@contextmanager
-def serving(home: Path, url: str) -> Generator[tuple[subprocess.Popen[str], str]]:
-    """Run `lightwell serve` with two workers and yield it with its URL."""
-    program = [sys.executable, "-c", "from lightwell.entrypoints.cli import main; main()"]
-    with subprocess.Popen(
-        [*program, "serve", "--port", "0", "--workers", "2"],
-        cwd=home,
-        env={"LIGHTWELL_DATABASE_URL": url, "PATH": os.environ["PATH"]},
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            assert process.stderr is not None
-            match = re.search(r"http://\S+:\d+", process.stderr.readline())
-            assert match
-            yield process, match[0]
-        finally:
-            process.kill()
-
-
-def children(process: int) -> set[int]:
-    """Return the server processes that this process has started."""
-    listed = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    return {
-        int(each) for each in listed if b"spawn_main" in Path(f"/proc/{each}/cmdline").read_bytes()
-    }
-
-
-async def test_two_workers_share_a_socket_replace_a_dead_one_and_end_with_their_parent(
-    site: Site, tmp_path: Path
-) -> None:
-    headers = await site.headers(Scope.READ)
-    with serving(tmp_path, site.url) as (process, url):
-        async with httpx.AsyncClient(timeout=PATIENCE) as client:
-            reply = await client.post(f"{url}/v1/query", json=QUESTION, headers=headers)
-            assert DISCOUNT in reply.json()["answer"]
-            first = children(process.pid)
-            assert len(first) == 2
-            killed = min(first)
-            os.kill(killed, signal.SIGKILL)
-            while len(now := children(process.pid) - {killed}) < 2:  # noqa: ASYNC110
-                await asyncio.sleep(0.1)
-            assert (await client.get(f"{url}/health/live")).status_code == 200
-        process.send_signal(signal.SIGTERM)
-        _, said = await asyncio.to_thread(process.communicate, timeout=PATIENCE)
-        assert process.returncode == 0
-        assert "is replaced" in said
-        for each in now:
-            with pytest.raises(ProcessLookupError):
-                os.kill(each, 0)
 
 
 async def test_a_backup_becomes_the_same_store_elsewhere_and_overwrites_nothing(

@@ -2,6 +2,7 @@
 
 import json
 import socket
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -76,7 +77,7 @@ async def serve_http(
     Every request needs an API key: `lightwell keys create`. The server listens on this machine only, unless --host or
     LIGHTWELL_HTTP_HOST names another address. `/docs` describes the interface.
     """
-    from lightwell.entrypoints.cli.serve_workers import serve_in_workers
+    from lightwell.entrypoints.cli.server_processes import ingest_beside, serve_in_workers
     from lightwell.entrypoints.http import serving as http_server
     from lightwell.entrypoints.http.app import create_app
     from lightwell.entrypoints.http.browsers import LOOPBACK
@@ -100,8 +101,12 @@ async def serve_http(
         if workers > 1:
             await serve_in_workers(chosen, listening, workers, announce)
         else:
-            announce()
-            await http_server.serve(create_app(chosen), listening, proxies=chosen.http_proxies)
+            async with AsyncExitStack() as stack:
+                if chosen.http_worker:
+                    await stack.enter_async_context(ingest_beside(chosen, listening))
+                announce()
+                app = create_app(chosen.model_copy(update={"http_worker": False}))
+                await http_server.serve(app, listening, proxies=chosen.http_proxies)
     return Report(document={"stopped": True}, text=Text("Stopped."))
 
 

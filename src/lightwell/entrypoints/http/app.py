@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 from importlib.metadata import version
 
 from fastapi import FastAPI
@@ -41,22 +40,12 @@ from lightwell.entrypoints.http.intake_slots import IntakeSlots
 from lightwell.entrypoints.http.multipart import UploadLimits
 from lightwell.entrypoints.http.openapi import Application
 from lightwell.entrypoints.http.problems import add_error_handlers
-from lightwell.entrypoints.http.projects import Projects
+from lightwell.entrypoints.http.projects import projects_on
 from lightwell.entrypoints.http.request_spans import open_span_sender
 from lightwell.entrypoints.http.stream_slots import StreamSlots
-from lightwell.knowledge_base.api_keys import ApiKeys
 from lightwell.models.meter import Meter
 from lightwell.settings import Settings
-from lightwell.wiring import (
-    Resources,
-    delete_project_of,
-    list_changing_projects,
-    list_due_projects,
-    list_waiting_projects,
-    make_intake,
-    open_project,
-    open_resources,
-)
+from lightwell.wiring import make_intake, open_resources
 
 _ROUTES = (
     health,
@@ -91,7 +80,7 @@ def create_app(settings: Settings) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncGenerator[None, None]:
         meter = Meter(settings.token_budget, max_listed=0)
         async with open_resources(settings, meter) as resources:
-            app.state.projects = _projects_of(resources)
+            app.state.projects = projects_on(resources)
             app.state.readiness = health.ReadinessCheck(resources)
             app.state.intake = make_intake(settings)
             app.state.intake_slots = IntakeSlots(most=settings.http_uploads)
@@ -128,15 +117,3 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(module.router)
     app.router.routes.append(mcp.make_route())
     return app
-
-
-def _projects_of(resources: Resources) -> Projects:
-    return Projects(
-        keys=ApiKeys(database=resources.database, tenant=resources.settings.tenant),
-        home=resources.settings.project,
-        open_by_name=partial(open_project, resources),
-        delete_by_name=partial(delete_project_of, resources),
-        list_waiting=partial(list_waiting_projects, resources),
-        list_changing=partial(list_changing_projects, resources),
-        list_due=partial(list_due_projects, resources),
-    )

@@ -3,10 +3,19 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from lightwell.domain.ids import ProjectId
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.knowledge_base.api_keys import ApiKeys
+from lightwell.wiring import (
+    Resources,
+    delete_project_of,
+    list_changing_projects,
+    list_due_projects,
+    list_waiting_projects,
+    open_project,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,3 +64,16 @@ class Projects:
     def _is_open(self, name: str, project_id: ProjectId | None) -> bool:
         kb = self.opened.get(name)
         return kb is not None and project_id in (None, kb.project_id)
+
+
+def projects_on(resources: Resources) -> Projects:
+    """Return the projects on these resources, none of them opened."""
+    return Projects(
+        keys=ApiKeys(database=resources.database, tenant=resources.settings.tenant),
+        home=resources.settings.project,
+        open_by_name=partial(open_project, resources),
+        delete_by_name=partial(delete_project_of, resources),
+        list_waiting=partial(list_waiting_projects, resources),
+        list_changing=partial(list_changing_projects, resources),
+        list_due=partial(list_due_projects, resources),
+    )

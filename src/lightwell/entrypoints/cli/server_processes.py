@@ -1,11 +1,11 @@
-"""Several processes that serve one socket. Their parent holds the database server, replaces those that die, and stops them."""
+"""The processes of a server: those that answer on one socket, and one that ingests. Their parent replaces those that die, and stops them."""
 
 import asyncio
 import logging
 import multiprocessing
 import socket
-from collections.abc import Callable
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from lightwell.domain.errors import StoreFailed
 from lightwell.logs import logger
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import AsyncGenerator, Generator
     from multiprocessing.context import SpawnProcess
 
     from lightwell.settings import Settings
@@ -34,7 +34,7 @@ async def serve_in_workers(
 ) -> None:
     """Serve in this many processes until SIGINT or SIGTERM; raise `StoreFailed` where they do not start.
 
-    The migrations are applied and the embedded server is started here; the workers only connect.
+    The migrations are applied and the embedded server is started here; the processes only connect.
     """
     from lightwell.entrypoints.http.serving import stop_signals
     from lightwell.records.database import connect
@@ -43,27 +43,51 @@ async def serve_in_workers(
     async with database_server(chosen) as conninfo:
         async with connect(conninfo):
             pass
-        own = chosen.model_copy(update={"database_url": SecretStr(conninfo)})
-        group = _Workers(settings=own, listening=listening)
+        own = chosen.model_copy(update={"database_url": SecretStr(conninfo), "http_worker": False})
+        group = _Processes(settings=own, listening=listening)
+        tasks = [run_worker] * workers + [run_ingestion] * chosen.http_worker
         with stop_signals() as stop:
             on_start()
             try:
-                await group.run(workers, stop)
+                await group.run(tasks, stop)
             finally:
                 await asyncio.to_thread(group.end)
 
 
+@asynccontextmanager
+async def ingest_beside(chosen: "Settings", listening: socket.socket) -> "AsyncGenerator[None]":
+    """Keep a process that ingests during the block; where it does not start, say so and go on without."""
+    group, stop = _Processes(settings=chosen, listening=listening), asyncio.Event()
+    running = asyncio.create_task(group.run([run_ingestion], stop))
+    running.add_done_callback(_log_end)
+    try:
+        yield
+    finally:
+        stop.set()
+        await asyncio.wait([running])
+        await asyncio.to_thread(group.end)
+
+
+def _log_end(task: "asyncio.Task[None]") -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        _log.warning("no document is ingested until the server starts again", error=str(error))
+
+
+_Task = Callable[["Settings", socket.socket, int], None]
+"""What a process does: settings, the socket of the server, and the level of its log."""
+
+
 @dataclass(slots=True)
-class _Workers:
+class _Processes:
     settings: "Settings"
     listening: socket.socket
-    running: "list[SpawnProcess]" = field(default_factory=list["SpawnProcess"])
+    running: "dict[SpawnProcess, _Task]" = field(default_factory=dict["SpawnProcess", _Task])
 
-    async def run(self, workers: int, stop: asyncio.Event) -> None:
-        """Keep this many workers until `stop` is set."""
+    async def run(self, tasks: Sequence[_Task], stop: asyncio.Event) -> None:
+        """Keep one process for each of these tasks until `stop` is set."""
         early, loop = 0, asyncio.get_running_loop()
-        for _ in range(workers):
-            self._start()
+        for each in tasks:
+            self._start(each)
         started = loop.time()
         while True:
             with self._ends() as ended:
@@ -79,12 +103,11 @@ class _Workers:
                 raise StoreFailed("The server's processes end as soon as they start; see the log")
             for each in dead:
                 _log.warning("a server process ended and is replaced", exit_code=each.exitcode)
-                self.running.remove(each)
-                self._start()
+                self._start(self.running.pop(each))
             started = loop.time()
 
     def end(self) -> None:
-        """Ask all workers to stop, wait, and kill those that do not."""
+        """Ask all processes to stop, wait, and kill those that do not."""
         for each in self.running:
             each.terminate()
         for each in self.running:
@@ -93,12 +116,12 @@ class _Workers:
                 each.kill()
                 each.join()
 
-    def _start(self) -> None:
+    def _start(self, task: _Task) -> None:
         context = multiprocessing.get_context("spawn")
         level = logging.getLogger().level  # what --verbose chose
-        worker = context.Process(target=run_worker, args=(self.settings, self.listening, level))
-        worker.start()
-        self.running.append(worker)
+        process = context.Process(target=task, args=(self.settings, self.listening, level))
+        process.start()
+        self.running[process] = task
 
     @contextmanager
     def _ends(self) -> "Generator[asyncio.Event]":
@@ -116,18 +139,32 @@ class _Workers:
 
 def run_worker(chosen: "Settings", listening: socket.socket, level: int) -> None:
     """Serve in this process until SIGTERM, or until the parent ends, and log from this level on. SIGINT is the parent's."""
+    from lightwell.entrypoints.http import serving
+    from lightwell.entrypoints.http.app import create_app
+
+    parent = _prepare(level)
+    with listening:
+        app = create_app(chosen)
+        asyncio.run(
+            serving.serve_worker(app, listening, proxies=chosen.http_proxies, orphaned=parent)
+        )
+
+
+def run_ingestion(chosen: "Settings", listening: socket.socket, level: int) -> None:
+    """Ingest in this process until SIGTERM, or until the parent ends. The socket is left to those that answer."""
+    from lightwell.entrypoints.http.ingestion_process import ingest_until_stopped
+
+    listening.close()
+    asyncio.run(ingest_until_stopped(chosen, orphaned=_prepare(level)))
+
+
+def _prepare(level: int) -> int | None:
+    """Log from this level on and leave SIGINT to the parent; return the file descriptor that is readable when it has ended."""
     import signal
 
     from lightwell.entrypoints.cli.execution import configure_logging
-    from lightwell.entrypoints.http import serving
-    from lightwell.entrypoints.http.app import create_app
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     configure_logging(level)
     parent = multiprocessing.parent_process()
-    orphaned = parent.sentinel if parent is not None else None
-    with listening:
-        app = create_app(chosen)
-        asyncio.run(
-            serving.serve_worker(app, listening, proxies=chosen.http_proxies, orphaned=orphaned)
-        )
+    return parent.sentinel if parent is not None else None

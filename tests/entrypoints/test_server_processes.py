@@ -1,0 +1,152 @@
+"""`lightwell serve` as its users start it: processes that answer, and one that ingests; dead ones are replaced, and none is left."""
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from pydantic import SecretStr
+
+from lightwell.domain.api_keys import Scope
+from lightwell.knowledge_base.api_keys import ApiKeys
+from lightwell.records.database import connect
+from lightwell.settings import Settings
+from lightwell.testing.sources import InMemorySource, make_document
+from lightwell.wiring import open_knowledge_base
+from tests.patience import PATIENCE
+
+DISCOUNT = "Nordwind receives a discount of 18 percent on all items."
+QUESTION = {"query": "What discount does Nordwind receive?"}
+
+
+async def prepare(url: str) -> dict[str, str]:
+    """Ingest a document, and return the headers of a caller who reads it."""
+    async with open_knowledge_base(Settings(database_url=SecretStr(url))) as kb:
+        await kb.ingest(
+            InMemorySource(documents=(make_document("a.md", DISCOUNT, ["team:sales"]),))
+        )
+    async with connect(url) as database:
+        keys = ApiKeys(database=database, tenant="default")
+        _, token = await keys.create(
+            "default", "test", scopes=(Scope.READ, Scope.INGEST), tags=("team:sales",)
+        )
+    return {"Authorization": f"Bearer {token.text}"}
+
+
+@contextmanager
+def serving(
+    home: Path, url: str, *arguments: str
+) -> Generator[tuple["subprocess.Popen[str]", str]]:
+    """Run `lightwell serve` and yield it with its URL."""
+    program = [sys.executable, "-c", "from lightwell.entrypoints.cli import main; main()"]
+    with subprocess.Popen(
+        [*program, "serve", "--port", "0", *arguments],
+        cwd=home,
+        env={"LIGHTWELL_DATABASE_URL": url, "PATH": os.environ["PATH"]},
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stderr is not None
+            match = re.search(r"http://\S+:\d+", process.stderr.readline())
+            assert match
+            yield process, match[0]
+        finally:
+            process.kill()
+
+
+def children(process: int) -> set[int]:
+    """Return the processes of the server that this one has started."""
+    listed = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return {
+        int(each) for each in listed if b"spawn_main" in Path(f"/proc/{each}/cmdline").read_bytes()
+    }
+
+
+async def replaced(process: int, killed: int, count: int) -> set[int]:
+    """Return the processes of the server once there are as many again."""
+    async with asyncio.timeout(PATIENCE):
+        while len(now := children(process) - {killed}) < count:  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
+    return now
+
+
+def is_running(process: int) -> bool:
+    try:
+        return " Z " not in Path(f"/proc/{process}/stat").read_text()
+    except FileNotFoundError:
+        return False
+
+
+async def upload(client: httpx.AsyncClient, name: str, text: str) -> None:
+    """Hand in a document, and wait until it is ingested."""
+    files = {"files": (name, text)}
+    reply = await client.post("/v1/documents", files=files, data={"aclTags": "team:sales"})
+    assert reply.status_code == 202, reply.text
+    async with asyncio.timeout(PATIENCE):
+        while (job := (await client.get(reply.headers["Location"])).json())["status"] != "complete":
+            assert job["status"] != "failed", job
+            await asyncio.sleep(0.1)
+
+
+async def test_two_workers_share_a_socket_replace_a_dead_one_and_end_with_their_parent(
+    database_url: str, tmp_path: Path
+) -> None:
+    headers = await prepare(database_url)
+    with serving(tmp_path, database_url, "--workers", "2") as (process, url):
+        async with httpx.AsyncClient(timeout=PATIENCE) as client:
+            reply = await client.post(f"{url}/v1/query", json=QUESTION, headers=headers)
+            assert DISCOUNT in reply.json()["answer"]
+            first = children(process.pid)
+            assert len(first) == 3
+            os.kill(min(first), signal.SIGKILL)
+            now = await replaced(process.pid, min(first), 3)
+            assert (await client.get(f"{url}/health/live")).status_code == 200
+        process.send_signal(signal.SIGTERM)
+        _, said = await asyncio.to_thread(process.communicate, timeout=PATIENCE)
+        assert process.returncode == 0
+        assert "is replaced" in said
+        assert not any(map(is_running, now))
+
+
+async def test_ingestion_has_a_process_that_is_replaced_yields_to_questions_and_ends_with_its_parent(
+    database_url: str, tmp_path: Path
+) -> None:
+    headers = await prepare(database_url)
+    with serving(tmp_path, database_url) as (process, url):
+        async with httpx.AsyncClient(base_url=url, headers=headers, timeout=PATIENCE) as client:
+            await upload(client, "heron.md", "The Heron pump weighs 31 kg.")
+            (ingesting,) = children(process.pid)
+            assert os.getpriority(os.PRIO_PROCESS, ingesting) > os.getpriority(
+                os.PRIO_PROCESS, process.pid
+            )
+            os.kill(ingesting, signal.SIGKILL)
+            (again,) = await replaced(process.pid, ingesting, 1)
+            await upload(client, "kestrel.md", "The Kestrel pump weighs 44 kg.")
+            asked = {"query": "How much does the Kestrel pump weigh?"}
+            assert "44 kg" in (await client.post("/v1/query", json=asked)).json()["answer"]
+        process.kill()
+        process.wait()
+        async with asyncio.timeout(PATIENCE):
+            while is_running(again):  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+
+
+@pytest.mark.parametrize("arguments", [(), ("--workers", "2")])
+async def test_without_a_worker_of_its_own_a_server_ingests_nothing(
+    database_url: str, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    await prepare(database_url)
+    (tmp_path / ".env").write_text("LIGHTWELL_HTTP_WORKER=false\n")
+    with serving(tmp_path, database_url, *arguments) as (process, url):
+        async with httpx.AsyncClient(timeout=PATIENCE) as client:
+            assert (await client.get(f"{url}/health/live")).status_code == 200
+        assert len(children(process.pid)) == len(arguments)
