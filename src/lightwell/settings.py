@@ -92,7 +92,7 @@ class Settings(ServerSettings, StoreSettings, EmbeddingSettings):
     )
     http_worker: bool = Field(
         default=True,
-        description="Whether `lightwell serve` also processes enqueued documents; without it, run `lightwell worker`.",
+        description="Whether `lightwell serve` also processes enqueued documents, in a process beside those that answer; without it, run `lightwell worker`.",
     )
     http_upload_bytes: Annotated[int, Field(ge=1)] = Field(
         default=200_000_000,

@@ -74,7 +74,10 @@ _ROUTES = (
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """Return the application; it opens the database and the models when it starts, and closes them when it stops."""
+    """Return the application; it opens the database and the models when it starts, and closes them when it stops.
+
+    With `http_worker` it also ingests, in this process; `lightwell serve` does so in one beside it (`ingestion_process.py`).
+    """
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None, None]:

@@ -1,4 +1,4 @@
-"""The worker in the server's process: it works on the jobs of all projects and syncs their sources, beside other workers.
+"""The worker of a server: it works on the jobs of all projects and syncs their sources, beside other workers.
 
 No failure of a job, a project or a service ends it, and none ends the server.
 """
@@ -21,6 +21,9 @@ from lightwell.tasks import cancel_and_wait
 
 _POLL_SECONDS = 1.0
 _UPKEEP_SECONDS = 60.0
+"""How often an open project without jobs is looked after."""
+_CHANGE_SECONDS = 5.0
+"""How often a project is looked after whose embedding model is being changed."""
 _FIRST_PAUSE_SECONDS, _MAX_PAUSE_SECONDS = 1.0, 60.0
 _MAX_PROJECTS = 4
 """How many projects are worked on at the same time."""
@@ -68,11 +71,11 @@ class BackgroundWorker:
             return {}
         now = asyncio.get_running_loop().time()
         known = {name: each.project_id for name, each in self.projects.opened.items()}
+        pauses = dict.fromkeys(known, _UPKEEP_SECONDS) | dict.fromkeys(dict(changing), _CHANGE_SECONDS)
         untended = {
             name: project_id
-            for name, project_id in {**known, **dict(changing)}.items()
-            if name in self.projects.requested
-            or now - self._worked_at.get(name, -_UPKEEP_SECONDS) >= _UPKEEP_SECONDS
+            for name, project_id in (known | dict(changing)).items()
+            if now - self._worked_at.get(name, -_UPKEEP_SECONDS) >= pauses[name]
         }
         return dict(waiting) | {name: untended[name] for name in untended.keys() - dict(waiting)}
 
@@ -82,7 +85,6 @@ class BackgroundWorker:
         return name not in self._running and (pause is None or now >= pause.until)
 
     async def _work(self, name: str, project_id: ProjectId) -> None:
-        self.projects.requested.discard(name)
         try:
             knowledge_base = await self.projects.open(name, project_id)
             await knowledge_base.work_until_idle(self.stop, _log_outcome)

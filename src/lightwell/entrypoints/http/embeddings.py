@@ -41,12 +41,10 @@ async def estimate_change(body: ModelBody, held: Held) -> ChangeEstimateSchema:
 
 @router.post("/change", status_code=202)
 async def start_change(
-    body: ModelBody, principal: Administering, held: Held, projects: Opened
+    body: ModelBody, principal: Administering, held: Held
 ) -> ChangeEstimateSchema:
     """Begin a change to this model, which workers carry out; `GET` shows how far it is. Questions use the old model until it is complete."""
-    begun = estimate_schema(await held.start(body.model))
-    projects.request_work(principal.project)
-    return begun
+    return estimate_schema(await held.start(body.model))
 
 
 @router.delete("/change")

@@ -24,7 +24,6 @@ class Projects:
 
     `home` is the project that the settings name: its administrators also make and delete projects. `list_waiting` returns
     the projects with jobs for a worker, `list_changing` those whose embedding model is being changed, `list_due` those with a source to sync, and `has_work` tells the worker of this process to look at once.
-    `requested` are projects in which it is to look for other work than jobs.
     """
 
     keys: ApiKeys
@@ -35,7 +34,6 @@ class Projects:
     list_changing: Callable[[], Awaitable[list[tuple[str, ProjectId]]]]
     list_due: Callable[[], Awaitable[list[tuple[str, ProjectId]]]]
     has_work: asyncio.Event = field(default_factory=asyncio.Event)
-    requested: set[str] = field(default_factory=set[str])
     opened: dict[str, KnowledgeBase] = field(default_factory=dict[str, KnowledgeBase])
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -50,11 +48,6 @@ class Projects:
             if not self._is_open(name, project_id):
                 self.opened[name] = await self.open_by_name(name)
         return self.opened[name]
-
-    def request_work(self, name: str) -> None:
-        """Let the worker of this process look at once for whatever there is to do in a project, jobs or not."""
-        self.requested.add(name)
-        self.has_work.set()
 
     async def delete(self, name: str) -> None:
         """Delete a project with everything in it; raise `NotFound`."""
