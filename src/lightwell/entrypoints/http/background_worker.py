@@ -71,7 +71,9 @@ class BackgroundWorker:
             return {}
         now = asyncio.get_running_loop().time()
         known = {name: each.project_id for name, each in self.projects.opened.items()}
-        pauses = dict.fromkeys(known, _UPKEEP_SECONDS) | dict.fromkeys(dict(changing), _CHANGE_SECONDS)
+        pauses = dict.fromkeys(known, _UPKEEP_SECONDS) | dict.fromkeys(
+            dict(changing), _CHANGE_SECONDS
+        )
         untended = {
             name: project_id
             for name, project_id in (known | dict(changing)).items()
