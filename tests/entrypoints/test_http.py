@@ -2,12 +2,9 @@
 
 import asyncio
 import json
-import re
 import signal
-import subprocess
-import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -34,6 +31,7 @@ from lightwell.knowledge_base.api_keys import ApiKeys
 from lightwell.records.database import Database, connect
 from lightwell.settings import Settings
 from lightwell.testing.sources import InMemorySource, make_document
+from tests.entrypoints.served import serving
 from tests.patience import PATIENCE
 
 QUESTION = {"query": "What discount does Nordwind receive?"}
@@ -293,29 +291,6 @@ async def test_a_key_needs_a_known_scope(database: Database, scopes: list[str]) 
     keys = ApiKeys(database=database, tenant="default")
     with pytest.raises(Invalid, match=r"read, ingest"):
         await keys.create("default", "x", scopes=scopes, tags=["team:us"])
-
-
-@contextmanager
-def serving(home: Path, database_url: str) -> Generator[tuple[subprocess.Popen[str], str]]:
-    """Run `lightwell serve` in a process of its own and yield it with its URL."""
-    environment = {"LIGHTWELL_DATABASE_URL": database_url, "PATH": "/usr/bin:/bin"}
-    program = [sys.executable, "-c", "from lightwell.entrypoints.cli import main; main()"]
-    with subprocess.Popen(
-        [*program, "serve", "--port", "0"],
-        cwd=home,
-        env=environment,
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            assert process.stderr is not None
-            line = process.stderr.readline()
-            match = re.search(r"http://\S+:\d+", line)
-            assert match, line
-            yield process, match[0]
-        finally:
-            process.kill()
 
 
 async def test_the_server_answers_in_a_process_of_its_own_and_stops_on_a_signal(

@@ -2,12 +2,7 @@
 
 import asyncio
 import os
-import re
 import signal
-import subprocess
-import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -20,6 +15,7 @@ from lightwell.records.database import connect
 from lightwell.settings import Settings
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import open_knowledge_base
+from tests.entrypoints.served import serving
 from tests.patience import PATIENCE
 
 DISCOUNT = "Nordwind receives a discount of 18 percent on all items."
@@ -38,29 +34,6 @@ async def prepare(url: str) -> dict[str, str]:
             "default", "test", scopes=(Scope.READ, Scope.INGEST), tags=("team:sales",)
         )
     return {"Authorization": f"Bearer {token.text}"}
-
-
-@contextmanager
-def serving(
-    home: Path, url: str, *arguments: str
-) -> Generator[tuple["subprocess.Popen[str]", str]]:
-    """Run `lightwell serve` and yield it with its URL."""
-    program = [sys.executable, "-c", "from lightwell.entrypoints.cli import main; main()"]
-    with subprocess.Popen(
-        [*program, "serve", "--port", "0", *arguments],
-        cwd=home,
-        env={"LIGHTWELL_DATABASE_URL": url, "PATH": os.environ["PATH"]},
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            assert process.stderr is not None
-            match = re.search(r"http://\S+:\d+", process.stderr.readline())
-            assert match
-            yield process, match[0]
-        finally:
-            process.kill()
 
 
 def children(process: int) -> set[int]:
@@ -140,13 +113,13 @@ async def test_ingestion_has_a_process_that_is_replaced_yields_to_questions_and_
                 await asyncio.sleep(0.1)
 
 
-@pytest.mark.parametrize("arguments", [(), ("--workers", "2")])
+@pytest.mark.parametrize(("arguments", "answering"), [((), 0), (("--workers", "2"), 2)])
 async def test_without_a_worker_of_its_own_a_server_ingests_nothing(
-    database_url: str, tmp_path: Path, arguments: tuple[str, ...]
+    database_url: str, tmp_path: Path, arguments: tuple[str, ...], answering: int
 ) -> None:
     await prepare(database_url)
     (tmp_path / ".env").write_text("LIGHTWELL_HTTP_WORKER=false\n")
     with serving(tmp_path, database_url, *arguments) as (process, url):
         async with httpx.AsyncClient(timeout=PATIENCE) as client:
             assert (await client.get(f"{url}/health/live")).status_code == 200
-        assert len(children(process.pid)) == len(arguments)
+        assert len(children(process.pid)) == answering
