@@ -123,3 +123,25 @@ async def test_without_a_worker_of_its_own_a_server_ingests_nothing(
         async with httpx.AsyncClient(timeout=PATIENCE) as client:
             assert (await client.get(f"{url}/health/live")).status_code == 200
         assert len(children(process.pid)) == answering
+
+
+@pytest.mark.slow
+async def test_a_server_whose_ingestion_does_not_start_answers_and_tries_again(
+    database_url: str, tmp_path: Path
+) -> None:
+    await prepare(database_url)
+    with serving(tmp_path, database_url) as (process, url):
+        async with httpx.AsyncClient(base_url=url, timeout=PATIENCE) as client:
+            ingesting = 0
+            for _ in range(5):
+                (ingesting,) = await replaced(process.pid, ingesting, 1)
+                os.kill(ingesting, signal.SIGKILL)
+                async with asyncio.timeout(PATIENCE):
+                    while ingesting in children(process.pid):  # noqa: ASYNC110
+                        await asyncio.sleep(0.05)
+            assert (await client.get("/health/live")).status_code == 200
+            await replaced(process.pid, ingesting, 1)
+        process.send_signal(signal.SIGTERM)
+        _, said = await asyncio.to_thread(process.communicate, timeout=PATIENCE)
+    assert process.returncode == 0
+    assert "ingestion does not start and is tried again" in said

@@ -98,14 +98,15 @@ async def serve_http(
             if chosen.http_host not in LOOPBACK:
                 errors_console().print(Text(_UNENCRYPTED))
 
-        if workers > 1:
-            await serve_in_workers(chosen, listening, workers, announce)
-        else:
-            async with AsyncExitStack() as stack:
-                if chosen.http_worker:
-                    await stack.enter_async_context(ingest_beside(chosen, listening))
+        answering = chosen.model_copy(update={"http_worker": False})
+        async with AsyncExitStack() as stack:
+            if chosen.http_worker:
+                await stack.enter_async_context(ingest_beside(chosen, listening))
+            if workers > 1:
+                await serve_in_workers(answering, listening, workers, announce)
+            else:
                 announce()
-                app = create_app(chosen.model_copy(update={"http_worker": False}))
+                app = create_app(answering)
                 await http_server.serve(app, listening, proxies=chosen.http_proxies)
     return Report(document={"stopped": True}, text=Text("Stopped."))
 

@@ -4,14 +4,14 @@ import asyncio
 import logging
 import multiprocessing
 import socket
-from collections.abc import Callable, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
-from lightwell.domain.errors import StoreFailed
+from lightwell.domain.errors import LightwellError, StoreFailed
 from lightwell.logs import logger
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ _EARLY_SECONDS = 10.0
 """A worker that ends so soon has failed to start; after several the server gives up."""
 
 _GRACE_SECONDS = 15.0
+_PAUSE_SECONDS = 30.0
+"""How long a server goes on without ingestion before it tries to start it again."""
 
 _log = logger(__name__)
 
@@ -43,51 +45,56 @@ async def serve_in_workers(
     async with database_server(chosen) as conninfo:
         async with connect(conninfo):
             pass
-        own = chosen.model_copy(update={"database_url": SecretStr(conninfo), "http_worker": False})
-        group = _Processes(settings=own, listening=listening)
-        tasks = [run_worker] * workers + [run_ingestion] * chosen.http_worker
+        own = chosen.model_copy(update={"database_url": SecretStr(conninfo)})
+        group = _Processes(task=run_worker, settings=own, listening=listening)
         with stop_signals() as stop:
             on_start()
             try:
-                await group.run(tasks, stop)
+                await group.run(workers, stop)
             finally:
                 await asyncio.to_thread(group.end)
 
 
 @asynccontextmanager
 async def ingest_beside(chosen: "Settings", listening: socket.socket) -> "AsyncGenerator[None]":
-    """Keep a process that ingests during the block; where it does not start, say so and go on without."""
-    group, stop = _Processes(settings=chosen, listening=listening), asyncio.Event()
-    running = asyncio.create_task(group.run([run_ingestion], stop))
-    running.add_done_callback(_log_end)
+    """Keep a process that ingests during the block; while it does not start, go on without it."""
+    group = _Processes(task=run_ingestion, settings=chosen, listening=listening)
+    stop = asyncio.Event()
+    running = asyncio.create_task(_keep_ingesting(group, stop))
     try:
         yield
     finally:
         stop.set()
-        await asyncio.wait([running])
+        await running
         await asyncio.to_thread(group.end)
 
 
-def _log_end(task: "asyncio.Task[None]") -> None:
-    if not task.cancelled() and (error := task.exception()) is not None:
-        _log.warning("no document is ingested until the server starts again", error=str(error))
+async def _keep_ingesting(group: "_Processes", stop: asyncio.Event) -> None:
+    while not stop.is_set():
+        try:
+            await group.run(1, stop)
+        except StoreFailed:
+            _log.warning("ingestion does not start and is tried again", seconds=_PAUSE_SECONDS)
+            await asyncio.to_thread(group.end)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_PAUSE_SECONDS):
+                    await stop.wait()
 
 
-_Task = Callable[["Settings", socket.socket, int], None]
-"""What a process does: settings, the socket of the server, and the level of its log."""
-
-
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Processes:
+    """Processes with one task, which gets the settings, the server's socket, and the level of the log."""
+
+    task: "Callable[[Settings, socket.socket, int], None]"
     settings: "Settings"
     listening: socket.socket
-    running: "dict[SpawnProcess, _Task]" = field(default_factory=dict["SpawnProcess", _Task])
+    running: "list[SpawnProcess]" = field(default_factory=list["SpawnProcess"])
 
-    async def run(self, tasks: Sequence[_Task], stop: asyncio.Event) -> None:
-        """Keep one process for each of these tasks until `stop` is set."""
+    async def run(self, count: int, stop: asyncio.Event) -> None:
+        """Keep this many processes until `stop` is set; raise `StoreFailed` where they do not start."""
         early, loop = 0, asyncio.get_running_loop()
-        for each in tasks:
-            self._start(each)
+        for _ in range(count):
+            self._start()
         started = loop.time()
         while True:
             with self._ends() as ended:
@@ -103,7 +110,8 @@ class _Processes:
                 raise StoreFailed("The server's processes end as soon as they start; see the log")
             for each in dead:
                 _log.warning("a server process ended and is replaced", exit_code=each.exitcode)
-                self._start(self.running.pop(each))
+                self.running.remove(each)
+                self._start()
             started = loop.time()
 
     def end(self) -> None:
@@ -115,13 +123,14 @@ class _Processes:
             if each.is_alive():
                 each.kill()
                 each.join()
+        self.running.clear()
 
-    def _start(self, task: _Task) -> None:
+    def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
         level = logging.getLogger().level  # what --verbose chose
-        process = context.Process(target=task, args=(self.settings, self.listening, level))
+        process = context.Process(target=self.task, args=(self.settings, self.listening, level))
         process.start()
-        self.running[process] = task
+        self.running.append(process)
 
     @contextmanager
     def _ends(self) -> "Generator[asyncio.Event]":
@@ -155,7 +164,12 @@ def run_ingestion(chosen: "Settings", listening: socket.socket, level: int) -> N
     from lightwell.entrypoints.http.ingestion_process import ingest_until_stopped
 
     listening.close()
-    asyncio.run(ingest_until_stopped(chosen, orphaned=_prepare(level)))
+    parent = _prepare(level)
+    try:
+        asyncio.run(ingest_until_stopped(chosen, orphaned=parent))
+    except LightwellError as error:
+        _log.warning("ingestion ends", error=str(error))
+        raise SystemExit(1) from None
 
 
 def _prepare(level: int) -> int | None:
