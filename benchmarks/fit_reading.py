@@ -26,7 +26,7 @@ from lightwell.domain.documents import Chunk, Layout, Locator
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
 from lightwell.domain.question_names import proper_name_terms
-from lightwell.models.local import MiniLM
+from lightwell.models.bge import BgeSmall
 from lightwell.ports import Vectors
 from lightwell.retrieve import calibration, fusion, local_reranker, signals
 from lightwell.retrieve import weights as learned
@@ -58,7 +58,7 @@ class Case:
 class Kept:
     """The local model, asked once for each text ever: vectors are kept in a file."""
 
-    inner: MiniLM
+    inner: BgeSmall
     file: sqlite3.Connection
 
     @property
@@ -82,7 +82,7 @@ class Kept:
         return np.stack([known[key] for key in keys])
 
     async def embed_query(self, text: str) -> Vectors:
-        return await self.embed_documents([text])
+        return await self.inner.embed_query(text)
 
     def _vector(self, key: bytes) -> NDArray[np.float32] | None:
         row = self.file.execute("SELECT vector FROM vectors WHERE key = ?", (key,)).fetchone()
@@ -90,9 +90,10 @@ class Kept:
 
 
 def kept(cache: Path) -> Kept:
-    file = sqlite3.connect(cache / "units.sqlite")
+    embedder = BgeSmall()
+    file = sqlite3.connect(cache / f"units-{embedder.model}.sqlite")
     file.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB)")
-    return Kept(inner=MiniLM(), file=file)
+    return Kept(inner=embedder, file=file)
 
 
 async def cases(stores: Sequence[tuple[str, Store]], embedder: Kept) -> list[Case]:

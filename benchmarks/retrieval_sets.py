@@ -19,8 +19,8 @@ from lightwell.domain.ids import ChunkId
 from lightwell.ingest.chunking import split_into_chunks, text_to_embed
 from lightwell.ingest.extract.rule_extractor import extract_by_rules
 from lightwell.ingest.parse import parse
-from lightwell.models.local import MiniLM
-from lightwell.ports import ChangedDocument, ExtractionInput
+from lightwell.models.bge import BgeSmall
+from lightwell.ports import ChangedDocument, ExtractionInput, Vectors
 from lightwell.retrieve.sparse_matrix import Floats
 from lightwell.world import DOCUMENTS, PEOPLE, QUESTIONS
 
@@ -67,8 +67,9 @@ def load(name: str, cache: Path, *, triples: bool = False) -> Store:
             for one, (names, _) in zip(passages, said, strict=True)
         ]
     vectors = _vectors(
-        cache / f"{name}.npy",
-        [*(each.words for each in passages), *(each["question"] for each in asked)],
+        cache / f"{name}-{BgeSmall.model}.npy",
+        [each.words for each in passages],
+        [each["question"] for each in asked],
     )
     places = {each["id"]: at for at, each in enumerate(documents)}
     questions = [
@@ -111,8 +112,9 @@ def _world_of(
     seen = [each for each in documents if is_visible(each.acl_tags, tags)]
     passages = [passage for each in seen for passage in _passages(each)]
     vectors = _vectors(
-        cache / f"world-{name}.npy",
-        [*(each.words for each in passages), *(each.text for each in QUESTIONS)],
+        cache / f"world-{name}-{BgeSmall.model}.npy",
+        [each.words for each in passages],
+        [each.text for each in QUESTIONS],
     )
     questions = [
         Question(
@@ -196,10 +198,17 @@ def _lines(name: str, part: str) -> list[object]:
         return [json.loads(line) for line in lines]
 
 
-def _vectors(path: Path, texts: Sequence[str]) -> Floats:
-    if path.exists() and len(kept := np.load(path)) == len(texts):
+def _vectors(path: Path, passages: Sequence[str], questions: Sequence[str]) -> Floats:
+    """Return the vectors of the passages, then those of the questions."""
+    if path.exists() and len(kept := np.load(path)) == len(passages) + len(questions):
         return kept.astype(np.float64)
     path.parent.mkdir(parents=True, exist_ok=True)
-    vectors = asyncio.run(MiniLM().embed_documents(texts))
+    vectors = asyncio.run(_embed(passages, questions))
     np.save(path, vectors)
     return vectors.astype(np.float64)
+
+
+async def _embed(passages: Sequence[str], questions: Sequence[str]) -> Vectors:
+    embedder = BgeSmall()
+    asked = [await embedder.embed_query(each) for each in questions]
+    return np.concatenate([await embedder.embed_documents(passages), *asked])

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from lightwell.domain.question_names import find_name_runs, match_names
+from lightwell.domain.similarity import cosine_scale
+from lightwell.models.bge import BgeSmall
 from lightwell.retrieve import fusion, signals
 from lightwell.retrieve.candidate_arrays import CandidateArrays, CorpusStatistics
 from lightwell.retrieve.sparse_matrix import Floats, Places, SparseMatrix, sparse_matrix
@@ -20,6 +22,7 @@ from lightwell.text import terms
 Flags = NDArray[np.bool_]
 
 BEST, NEAR, MAX_NAMED, MAX_NEAR = 200, 10, 50, 60
+_SCALE = cosine_scale(BgeSmall.model)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +145,7 @@ class Store:
         everything = CandidateArrays(
             keys=tuple(each.key for each in self.passages),
             titles=tuple(each.title for each in self.passages),
-            cosine=self.vectors @ question.vector,
+            cosine=_SCALE.factor * (self.vectors @ question.vector) + _SCALE.offset,
             frequencies=found,
             lengths=self.lengths,
             mentions=_for_ranking(self.mentions),

@@ -1,7 +1,6 @@
-"""The local model of similarity: bge-small-en-v1.5 with int8 weights, on the CPU. It compares questions with sentences and windows.
+"""The local embedder, without a key or a network: bge-small-en-v1.5 with int8 weights, on the CPU.
 
-It has learned which passages answer questions, where the embedder of the store has learned which sentences mean the same. It knows
-English only. Nothing that it computes is stored, so another model needs no new embedding of documents.
+It has learned which passages answer questions, in English. It embeds passages, and compares questions with sentences and windows.
 """
 
 import asyncio
@@ -16,7 +15,14 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from lightwell.models.local import BEGIN, END, WINDOW, load_tokenizer, open_session
+from lightwell.models.local import (
+    BEGIN,
+    END,
+    load_tokenizer,
+    open_session,
+    unit_vector,
+    windows,
+)
 from lightwell.ports import Vectors
 
 WEIGHTS = Path(__file__).parent / "data" / "bge-small-en-v1.5-int8.onnx"
@@ -27,7 +33,7 @@ _ASKED = "Represent this sentence for searching relevant passages: "
 
 
 class BgeSmall:
-    """bge-small-en-v1.5 as an `Embedder`; it loads its weights with the first text, and reads the first `WINDOW` word pieces of each.
+    """bge-small-en-v1.5 as an `Embedder`; it loads its weights with the first text.
 
     `threads` texts are embedded concurrently, by default one per core.
     """
@@ -36,7 +42,7 @@ class BgeSmall:
     dimension = 384
 
     def __init__(self, *, threads: int | None = None) -> None:
-        # One thread and one run per text, as for the embedder: see `models.local`.
+        # One thread and one run per text: see `models.local`.
         self._threads = ThreadPoolExecutor(threads or os.cpu_count() or 1, "bge")
         self._loading = Lock()
         self._session: onnxruntime.InferenceSession | None = None
@@ -57,7 +63,11 @@ class BgeSmall:
         return await self.embed_documents([_ASKED + text])
 
     def _vector(self, text: str) -> NDArray[np.float32]:
-        pieces = load_tokenizer().encode(text, add_special_tokens=False).ids[:WINDOW]
+        pieces = load_tokenizer().encode(text, add_special_tokens=False).ids
+        vectors = [self._encode(window) for window in windows(pieces)]
+        return vectors[0] if len(vectors) == 1 else unit_vector(np.mean(vectors, axis=0))
+
+    def _encode(self, pieces: list[int]) -> NDArray[np.float32]:
         ids = np.array([[BEGIN, *pieces, END]], np.int64)
         inputs = {
             "input_ids": ids,
@@ -65,8 +75,7 @@ class BgeSmall:
             "token_type_ids": np.zeros_like(ids),
         }
         (states, *_) = cast("list[NDArray[np.float32]]", self._loaded().run(None, inputs))
-        first = states[0, 0]
-        return (first / np.linalg.norm(first)).astype(np.float32)
+        return unit_vector(states[0, 0])
 
     def _loaded(self) -> onnxruntime.InferenceSession:
         with self._loading:

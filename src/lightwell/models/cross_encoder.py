@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tokenizers import BertWordPieceTokenizer
 
 from lightwell.domain.reranking import ReadablePassage, ReadWindow
+from lightwell.domain.similarity import cosine_scale
 from lightwell.models.bge import BgeSmall
 from lightwell.models.embedding_cache import CachedEmbedder
 from lightwell.models.local import BEGIN, END, load_tokenizer, open_session
@@ -37,9 +38,6 @@ HEAD_COUNTS = 0.5
 
 WEIGHTS = Path(__file__).parent / "data" / "cross-encoder-int8.onnx"
 WEIGHTS_SHA256 = "1198a8751b2ea74b88f488bf84755d6a0fda6828fda752ee4d65c21a32d2a161"
-
-_SCALE, _SHIFT = 1.5, -0.6
-"""Make of the cosines of `BgeSmall`, most of which lie between 0.4 and 0.85, similarities from 0 to 1."""
 
 _MARKUP = re.compile(
     r"^\[[^\]\n]+\]:.*$"  # where a reference link points
@@ -181,7 +179,9 @@ class LocalCrossEncoder:
             return []
         asked = await self._similarity.embed_query(question)
         vectors = await self._similarity.embed_documents([_plain(text) for text in texts])
-        return np.clip(_SCALE * (vectors @ asked[0]) + _SHIFT, 0.0, 1.0).astype(float).tolist()
+        scale = cosine_scale(self._similarity.model)
+        cosines: list[float] = np.asarray(vectors @ asked[0], float).tolist()
+        return [min(1.0, max(0.0, scale.similarity(each))) for each in cosines]
 
     def _choose(
         self, question: str, passages: Sequence[ReadablePassage], weights: Mapping[str, float]

@@ -1,4 +1,4 @@
-"""The local embedder, without a key or a network: all-MiniLM-L6-v2 with int8 weights, on the CPU."""
+"""What the local networks share, and all-MiniLM-L6-v2 with int8 weights: the embedder of stores from before `models.bge` was."""
 
 import asyncio
 import hashlib
@@ -82,7 +82,7 @@ class _Network:
     def vector(self, text: str) -> NDArray[np.float32]:
         pieces = self.tokenizer.encode(text, add_special_tokens=False).ids
         vectors = [self._encode(window) for window in windows(pieces)]
-        return vectors[0] if len(vectors) == 1 else _unit(np.mean(vectors, axis=0))
+        return vectors[0] if len(vectors) == 1 else unit_vector(np.mean(vectors, axis=0))
 
     def _encode(self, pieces: list[int]) -> NDArray[np.float32]:
         ids = np.array([[BEGIN, *pieces, END]], np.int64)
@@ -93,7 +93,7 @@ class _Network:
         }
         states = cast("list[NDArray[np.float32]]", self.session.run(["last_hidden_state"], inputs))
         # Without padding, the mean over the mask is the plain mean.
-        return _unit(states[0][0].mean(axis=0))
+        return unit_vector(states[0][0].mean(axis=0))
 
 
 def windows(pieces: list[int]) -> list[list[int]]:
@@ -149,5 +149,6 @@ def read_verified(path: Path, sha256: str) -> bytes:
     return content
 
 
-def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+def unit_vector(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the vector at length one."""
     return (vector / np.linalg.norm(vector)).astype(np.float32)

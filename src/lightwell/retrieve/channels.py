@@ -16,6 +16,7 @@ from lightwell.domain.graph import ProfileSubject
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
 from lightwell.domain.question_analysis import QuestionAnalysis
 from lightwell.domain.questions import Channel, Question
+from lightwell.domain.similarity import cosine_scale
 from lightwell.logs import logger
 from lightwell.ports import GraphIndex, ProfileHit, ProfileIndex, VectorIndex
 from lightwell.records import search
@@ -238,7 +239,8 @@ async def _similar_profiles(
     stores: Stores, vector: NDArray[np.float32], reader: Reader, subject: ProfileSubject
 ) -> list[ProfileHit]:
     near = await stores.profiles.nearest(stores.space.id, vector, reader, subject, limit=_PROFILES)
-    return [hit for hit in near if hit.similarity >= _MIN_SIMILARITY]
+    scale = cosine_scale(stores.space.model)
+    return [hit for hit in near if scale.similarity(hit.similarity) >= _MIN_SIMILARITY]
 
 
 def _rare_entities(query: SearchQuery) -> list[EntityId]:

@@ -15,6 +15,7 @@ from lightwell.domain.calibration import sigmoid
 from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Evidence, Highlight
 from lightwell.domain.reranking import READ_LANGUAGE, ReadablePassage, ReadWindow
+from lightwell.domain.similarity import CosineScale, cosine_scale
 from lightwell.ports import CrossEncoder, Embedder
 from lightwell.retrieve import weights as learned
 from lightwell.retrieve.signals import title_terms
@@ -187,11 +188,13 @@ def _most_promising(parts: Sequence[_Unit], readings: Readings) -> list[_Unit]:
 
 
 async def _embed(embedder: Embedder, query: RerankQuery, parts: Sequence[_Unit]) -> _Similarities:
-    """Return the cosine similarity of each of these units to the question."""
+    """Return how similar in meaning each of these units is to the question."""
     if not parts:
         return {}
     vectors = await embedder.embed_documents([_embedding_text(part) for part in parts])
-    return _by_unit(parts, np.asarray(vectors @ query.vector, float).tolist())
+    scale = cosine_scale(embedder.model)
+    cosines: list[float] = np.asarray(vectors @ query.vector, float).tolist()
+    return _by_unit(parts, [scale.similarity(each) for each in cosines])
 
 
 def _best_read(readings: Readings) -> list[tuple[int, ReadWindow]]:
@@ -212,7 +215,7 @@ def _by_unit(parts: Sequence[_Unit], similarities: Sequence[float]) -> _Similari
 
 
 def highlight_by_terms(
-    weights: Mapping[str, float], evidence: Sequence[Evidence]
+    weights: Mapping[str, float], evidence: Sequence[Evidence], scale: CosineScale
 ) -> tuple[Evidence, ...]:
     """Return the evidence with its relevance and with highlights, for which nothing is embedded.
 
@@ -221,7 +224,7 @@ def highlight_by_terms(
     found: dict[int, list[Highlight]] = {}
     for part in _units([entry.chunk for entry in evidence], weights):
         distance = evidence[part.place].cosine_distance
-        similarity = 0.0 if distance is None else 1.0 - distance
+        similarity = 0.0 if distance is None else scale.similarity(1.0 - distance)
         found.setdefault(part.place, []).append(_highlight(part, similarity))
     return tuple(
         replace(entry, highlights=tuple(_best(found.get(place, []))))

@@ -17,6 +17,7 @@ from lightwell.domain.keywords import Keywords
 from lightwell.domain.question_analysis import QuestionAnalysis, analyze_question
 from lightwell.domain.question_names import match_names
 from lightwell.domain.questions import GRAPH_CHANNELS, Channel, Fusion, Question
+from lightwell.domain.similarity import cosine_scale
 from lightwell.ports import CrossEncoder, Embedder, Neighbourhood, Reranker, Vectors
 from lightwell.records import embedding_spaces, search
 from lightwell.records.embedding_spaces import SpaceModel
@@ -255,10 +256,11 @@ class Retriever:
         chunks = neighbourhood.chunks
         if not chunks:
             return _RankedChunks(best=[], texts={})
+        scale = cosine_scale(self.stores.space.model)
         candidates = collect_arrays(
             neighbourhood,
             [results.words[chunk] for chunk in chunks],
-            [results.similarities.get(chunk, 0.0) for chunk in chunks],
+            [scale.similarity(results.similarities.get(chunk, 0.0)) for chunk in chunks],
             question=query.question.text,
             terms=query.terms,
             entities=query.entities,
@@ -316,7 +318,8 @@ class Retriever:
             is_local = bool(note) and is_local
         evidence = evidence[: _judged_count(query)]
         if not self.ranking.is_local:
-            return local_reranker.highlight_by_terms(query.weights, evidence), note
+            scale = cosine_scale(self.stores.space.model)
+            return local_reranker.highlight_by_terms(query.weights, evidence, scale), note
         rerank_query = RerankQuery(
             text=query.question.text,
             vector=query.vector,
