@@ -1,0 +1,126 @@
+import asyncio
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lightwell.domain.errors import ModelFailed
+from lightwell.domain.similarity import cosine_scale
+from lightwell.models.bge import WEIGHTS, WEIGHTS_SHA256, BgeSmall
+from lightwell.models.local import WINDOW, MiniLM, open_session, read_verified, windows
+
+LONG = " ".join(f"The lease of room {number} ends in winter." for number in range(120))
+
+
+LocalEmbedder = MiniLM | BgeSmall
+
+
+@pytest.fixture(scope="module", params=[MiniLM, BgeSmall])
+def embedder(request: pytest.FixtureRequest) -> LocalEmbedder:
+    return request.param(threads=2)
+
+
+async def test_texts_of_one_meaning_are_nearer_than_others(embedder: LocalEmbedder) -> None:
+    vectors = await embedder.embed_documents(
+        [
+            "The invoice is due within thirty days.",
+            "Payment must be made in a month.",
+            "Cats like to sleep in the sun.",
+        ]
+    )
+    scale = cosine_scale(embedder.model)
+    alike, unlike = (scale.similarity(float(vectors[0] @ each)) for each in vectors[1:])
+    assert alike > unlike + 0.3
+
+
+async def test_every_vector_has_length_one_and_the_promised_shape(embedder: LocalEmbedder) -> None:
+    vectors = await embedder.embed_documents(["short", "", LONG])
+    assert vectors.shape == (3, embedder.dimension)
+    assert vectors.dtype == np.float32
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+
+
+async def test_no_texts_give_no_vectors(embedder: LocalEmbedder) -> None:
+    assert (await embedder.embed_documents([])).shape == (0, 384)
+
+
+async def test_a_vector_does_not_depend_on_its_company(embedder: LocalEmbedder) -> None:
+    texts = ["A budget of 40,000 euros.", LONG, "Ada", "Who approved the budget for Atlas?"]
+    together = await embedder.embed_documents(texts)
+    alone = [(await embedder.embed_documents([text]))[0] for text in texts]
+    backwards = (await embedder.embed_documents(texts[::-1]))[::-1]
+    assert np.array_equal(together, np.stack(alone))
+    assert np.array_equal(together, backwards)
+
+
+async def test_a_vector_does_not_depend_on_the_number_of_threads(embedder: LocalEmbedder) -> None:
+    texts = ["one", LONG, "two words"]
+    single = await type(embedder)(threads=1).embed_documents(texts)
+    assert np.array_equal(single, await embedder.embed_documents(texts))
+
+
+async def test_the_end_of_a_long_text_counts(embedder: LocalEmbedder) -> None:
+    text = LONG[:1000] + " Penguins breed in Antarctica." * 40
+    start, whole = await embedder.embed_documents([LONG[:1000], text])
+    penguins = (await embedder.embed_query("Where do penguins breed?"))[0]
+    assert whole @ penguins > start @ penguins + 0.1
+
+
+async def test_the_vocabulary_is_the_uncased_one(embedder: LocalEmbedder) -> None:
+    upper, lower = await embedder.embed_documents(["ÉCLAIR Recipe", "eclair recipe"])
+    assert np.array_equal(upper, lower)
+
+
+async def test_the_event_loop_stays_free_while_the_model_reads(embedder: LocalEmbedder) -> None:
+    for read in (embedder.embed_documents([LONG, LONG]), embedder.embed_query(LONG)):
+        beats = 0
+        reading = asyncio.create_task(read)
+        while not reading.done():
+            await asyncio.sleep(0.005)
+            beats += 1
+        assert beats > 10
+
+
+async def test_the_vectors_are_those_of_the_published_model() -> None:
+    """The similarities sentence-transformers gives for this pair, within what int8 weights lose."""
+    vectors = await MiniLM().embed_documents(
+        ["This is an example sentence", "Each sentence is converted"]
+    )
+    assert vectors[0][:3] == pytest.approx([0.0677, 0.0635, 0.0487], abs=0.02)  # pyright: ignore[reportUnknownMemberType]
+
+
+async def test_a_question_is_embedded_with_the_instruction_of_its_model() -> None:
+    """The model's card says: for questions to BGE this sentence before them; MiniLM has none."""
+    text = "Where do penguins breed?"
+    instruction = "Represent this sentence for searching relevant passages: "
+    for embedder, instructed in ((MiniLM(), text), (BgeSmall(), instruction + text)):
+        documents = await embedder.embed_documents([instructed])
+        assert np.array_equal(await embedder.embed_query(text), documents)
+
+
+def test_a_process_opens_a_network_once() -> None:
+    """Commands, knowledge bases and servers in one process share its weights."""
+    opened = [open_session(WEIGHTS, WEIGHTS_SHA256) for _ in range(2)]
+    assert opened[0] is opened[1]
+
+
+async def test_foreign_weights_are_refused(tmp_path: Path) -> None:
+    foreign = tmp_path / "model.onnx"
+    foreign.write_bytes(b"something else")
+    with pytest.raises(ModelFailed, match=r"model\.onnx is not the file"):
+        read_verified(foreign, hashlib.sha256(b"the weights").hexdigest())
+    with pytest.raises(ModelFailed, match="install Lightwell again"):
+        read_verified(tmp_path / "gone.onnx", "")
+
+
+@given(st.lists(st.integers(), max_size=3 * WINDOW + 5))
+def test_windows_lose_nothing_and_are_even(pieces: list[int]) -> None:
+    cut = windows(pieces)
+    assert [piece for window in cut for piece in window] == pieces
+    sizes = [len(window) for window in cut]
+    assert max(sizes) <= WINDOW
+    assert max(sizes) - min(sizes) <= 1
+    assert len(cut) == max(1, -(-len(pieces) // WINDOW))
