@@ -17,7 +17,7 @@ import numpy as np
 from fit_reading import SETS, SHOWN, Case, Kept, fitted, found_passages, kept, report
 from fit_retrieval import WEIGHTS, page, parse_fit_options
 from packaged_documents import QUESTIONS, copy_documents, read_selection
-from retrieval_sets import EVALUATION, load
+from retrieval_sets import EMBEDDER, EVALUATION, load
 from retrieval_store import Store
 
 from lightwell.connectors.files import Files
@@ -80,7 +80,7 @@ async def collection_cases(
     collection = _collection(name, data)
     settings = Settings(data=data, rerank="none")
     made: list[Case] = []
-    async with open_knowledge_base(settings) as kb:
+    async with open_knowledge_base(settings, around=lambda _: EMBEDDER) as kb:
         files = Files(root=collection.root, default_tags=TAGS)
         await kb.ingest(PublicDocuments(files))
         everybody = await kb.reader(TAGS)

@@ -19,15 +19,14 @@ from uuid import UUID
 import numpy as np
 from fit_retrieval import WEIGHTS, least, page, parse_fit_options, report_relevance
 from numpy.typing import NDArray
-from retrieval_sets import load, worlds
+from retrieval_sets import EMBEDDER, load, worlds
 from retrieval_store import Passage, Question, Store, opened, texts
 
 from lightwell.domain.documents import Chunk, Layout, Locator
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
 from lightwell.domain.question_names import proper_name_terms
-from lightwell.models.bge import BgeSmall
-from lightwell.ports import Vectors
+from lightwell.ports import Embedder, Vectors
 from lightwell.retrieve import calibration, fusion, local_reranker, signals
 from lightwell.retrieve import weights as learned
 from lightwell.retrieve.local_reranker import RerankQuery
@@ -58,7 +57,7 @@ class Case:
 class Kept:
     """The local model, asked once for each text ever: vectors are kept in a file."""
 
-    inner: BgeSmall
+    inner: Embedder
     file: sqlite3.Connection
 
     @property
@@ -90,10 +89,9 @@ class Kept:
 
 
 def kept(cache: Path) -> Kept:
-    embedder = BgeSmall()
-    file = sqlite3.connect(cache / f"units-{embedder.model}.sqlite")
+    file = sqlite3.connect(cache / f"units-{EMBEDDER.model}.sqlite")
     file.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB)")
-    return Kept(inner=embedder, file=file)
+    return Kept(inner=EMBEDDER, file=file)
 
 
 async def cases(stores: Sequence[tuple[str, Store]], embedder: Kept) -> list[Case]:

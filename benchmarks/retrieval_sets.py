@@ -16,15 +16,18 @@ from lightwell.domain.access import is_visible
 from lightwell.domain.documents import ChunkDraft, NewDocument
 from lightwell.domain.graph import normalize_name
 from lightwell.domain.ids import ChunkId
+from lightwell.domain.similarity import cosine_scale
 from lightwell.ingest.chunking import split_into_chunks, text_to_embed
 from lightwell.ingest.extract.rule_extractor import extract_by_rules
 from lightwell.ingest.parse import parse
-from lightwell.models.bge import BgeSmall
-from lightwell.ports import ChangedDocument, ExtractionInput, Vectors
+from lightwell.models.local import MiniLM
+from lightwell.ports import ChangedDocument, Embedder, ExtractionInput, Vectors
 from lightwell.retrieve.sparse_matrix import Floats
 from lightwell.world import DOCUMENTS, PEOPLE, QUESTIONS
 
 EVALUATION = Path(__file__).parents[2] / "shared" / "eval"
+EMBEDDER: Embedder = MiniLM()
+"""Put `BgeSmall()` or another one here to measure what its vectors would do; what is embedded is kept for each model."""
 
 
 class _Document(TypedDict):
@@ -67,7 +70,7 @@ def load(name: str, cache: Path, *, triples: bool = False) -> Store:
             for one, (names, _) in zip(passages, said, strict=True)
         ]
     vectors = _vectors(
-        cache / f"{name}-{BgeSmall.model}.npy",
+        cache / f"{name}-{EMBEDDER.model}.npy",
         [each.words for each in passages],
         [each["question"] for each in asked],
     )
@@ -85,6 +88,7 @@ def load(name: str, cache: Path, *, triples: bool = False) -> Store:
         name=f"{name}+triples" if triples else name,
         passages=passages,
         vectors=vectors[: len(passages)],
+        scale=cosine_scale(EMBEDDER.model),
         stated=Counter(pair for _, pairs in said for pair in pairs),
         questions=questions,
     )
@@ -112,7 +116,7 @@ def _world_of(
     seen = [each for each in documents if is_visible(each.acl_tags, tags)]
     passages = [passage for each in seen for passage in _passages(each)]
     vectors = _vectors(
-        cache / f"world-{name}-{BgeSmall.model}.npy",
+        cache / f"world-{name}-{EMBEDDER.model}.npy",
         [each.words for each in passages],
         [each.text for each in QUESTIONS],
     )
@@ -136,6 +140,7 @@ def _world_of(
         name=f"world-{name}",
         passages=passages,
         vectors=vectors[: len(passages)],
+        scale=cosine_scale(EMBEDDER.model),
         stated=Counter(),
         questions=questions,
     )
@@ -209,6 +214,5 @@ def _vectors(path: Path, passages: Sequence[str], questions: Sequence[str]) -> F
 
 
 async def _embed(passages: Sequence[str], questions: Sequence[str]) -> Vectors:
-    embedder = BgeSmall()
-    asked = [await embedder.embed_query(each) for each in questions]
-    return np.concatenate([await embedder.embed_documents(passages), *asked])
+    asked = [await EMBEDDER.embed_query(each) for each in questions]
+    return np.concatenate([await EMBEDDER.embed_documents(passages), *asked])

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from lightwell.domain.question_names import find_name_runs, match_names
-from lightwell.domain.similarity import cosine_scale
-from lightwell.models.bge import BgeSmall
+from lightwell.domain.similarity import CosineScale
 from lightwell.retrieve import fusion, signals
 from lightwell.retrieve.candidate_arrays import CandidateArrays, CorpusStatistics
 from lightwell.retrieve.sparse_matrix import Floats, Places, SparseMatrix, sparse_matrix
@@ -22,7 +21,6 @@ from lightwell.text import terms
 Flags = NDArray[np.bool_]
 
 BEST, NEAR, MAX_NAMED, MAX_NEAR = 200, 10, 50, 60
-_SCALE = cosine_scale(BgeSmall.model)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +65,7 @@ class Store:
     name: str
     passages: Sequence[Passage]
     vectors: Floats
+    scale: CosineScale
     stated: Counter[tuple[str, str]]
     questions: Sequence[Question]
 
@@ -145,7 +144,7 @@ class Store:
         everything = CandidateArrays(
             keys=tuple(each.key for each in self.passages),
             titles=tuple(each.title for each in self.passages),
-            cosine=_SCALE.factor * (self.vectors @ question.vector) + _SCALE.offset,
+            cosine=self.scale.factor * (self.vectors @ question.vector) + self.scale.offset,
             frequencies=found,
             lengths=self.lengths,
             mentions=_for_ranking(self.mentions),

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 TAG = "team:sales"
 SPACES = "/v1/admin/embeddings"
-DEFAULT, OTHER = BgeSmall().model, MiniLM().model
+BGE = BgeSmall().model
 DOCUMENTS = (
     make_document("discount.md", "Nordwind receives a discount of 18 percent.", [TAG]),
     make_document("dam.md", "The dam in Tarn Valley was built in 1931.", [TAG]),
@@ -87,24 +87,24 @@ async def test_s3_12_a_change_is_estimated_started_followed_and_cancelled(
         return {}
 
     monkeypatch.setattr(background_worker.BackgroundWorker, "_list_due", list_none)
-    assert await statuses(site) == [(DEFAULT, "active", 100)]
-    estimate = (await ask(site, "POST", f"{SPACES}/estimate", json={"model": OTHER})).json()
-    assert (estimate["model"], estimate["chunks"], estimate["price"]) == (OTHER, 2, 0)
-    begun = await ask(site, "POST", f"{SPACES}/change", json={"model": OTHER})
+    assert await statuses(site) == [(MiniLM().model, "active", 100)]
+    estimate = (await ask(site, "POST", f"{SPACES}/estimate", json={"model": BGE})).json()
+    assert (estimate["model"], estimate["chunks"], estimate["price"]) == (BGE, 2, 0)
+    begun = await ask(site, "POST", f"{SPACES}/change", json={"model": BGE})
     assert begun.status_code == 202
     assert begun.json()["tokens"] == estimate["tokens"] > 10
-    assert (await statuses(site))[1] == (OTHER, "building", 0)
-    again = await ask(site, "POST", f"{SPACES}/change", json={"model": OTHER})
+    assert (await statuses(site))[1] == (BGE, "building", 0)
+    again = await ask(site, "POST", f"{SPACES}/change", json={"model": BGE})
     assert again.status_code == 422
     assert "is under way" in again.json()["detail"]
     assert 'lightwell_embedding_gaps{kind="passages",space="building"} 2.0' in await metrics(site)
     assert "lightwell_embedding_changes 1.0" in await metrics(site)
     checks = await examine(Settings(database_url=SecretStr(database_of_site)))
     details = {each.name: each.detail for each in checks}
-    assert details["vectors of default"] == f"{DEFAULT} (384), 2 of 2 passages"
+    assert details["vectors of default"] == f"{MiniLM().model} (384), 2 of 2 passages"
     assert "0 of 2 passages" in details["change of vectors of default"]
     cancelled = await ask(site, "DELETE", f"{SPACES}/change")
-    assert [each["model"] for each in cancelled.json()["spaces"]] == [DEFAULT]
+    assert [each["model"] for each in cancelled.json()["spaces"]] == [MiniLM().model]
 
 
 async def test_s3_12_the_server_changes_a_project_between_two_real_models(site: Site) -> None:
@@ -117,18 +117,18 @@ async def test_s3_12_the_server_changes_a_project_between_two_real_models(site: 
 
     before = await answer()
     assert "18 percent" in before
-    begun = await ask(site, "POST", f"{SPACES}/change", json={"model": OTHER})
+    begun = await ask(site, "POST", f"{SPACES}/change", json={"model": BGE})
     assert begun.status_code == 202
     async with asyncio.timeout(PATIENCE):
-        while (OTHER, "active", 100) not in await statuses(site):
+        while (BGE, "active", 100) not in await statuses(site):
             assert await answer() == before
             await asyncio.sleep(0.05)
     assert await answer() == before
-    assert await statuses(site) == [(DEFAULT, "retired", 100), (OTHER, "active", 100)]
+    assert await statuses(site) == [(MiniLM().model, "retired", 100), (BGE, "active", 100)]
     found = await site.kb.search(question["query"], await site.kb.reader([TAG]))
     text = f"discount.md\n\n{found.evidence[0].chunk.text}"
-    (vector,) = await MiniLM().embed_query(question["query"])
-    distances = [float(vector @ each) for each in await MiniLM().embed_documents([text])]
+    (vector,) = await BgeSmall().embed_query(question["query"])
+    distances = [float(vector @ each) for each in await BgeSmall().embed_documents([text])]
     assert found.evidence[0].cosine_distance == pytest.approx(1 - distances[0], abs=0.05)
 
 

@@ -15,6 +15,7 @@ from lightwell.evaluation.caching_embedder import CachingEmbedder
 from lightwell.evaluation.correctness import is_right
 from lightwell.models import cross_encoder
 from lightwell.models.bge import BgeSmall
+from lightwell.models.local import MiniLM
 from lightwell.testing.perfect_reader import PerfectReader, serving
 from lightwell.world import DEMO, DOCUMENTS, PEOPLE, QUESTIONS, Question
 
@@ -36,7 +37,7 @@ def embedder() -> Iterator[CachingEmbedder]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(network, "logit", cache(network.logit))
         patch.setattr(BgeSmall, "_vector", compute_once)
-        yield CachingEmbedder(BgeSmall())
+        yield CachingEmbedder(MiniLM())
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")

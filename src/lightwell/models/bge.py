@@ -1,6 +1,7 @@
-"""The local embedder, without a key or a network: bge-small-en-v1.5 with int8 weights, on the CPU.
+"""The local model of similarity: bge-small-en-v1.5 with int8 weights, on the CPU. It compares questions with sentences and windows.
 
-It has learned which passages answer questions, in English. It embeds passages, and compares questions with sentences and windows.
+It has learned which passages answer questions, in English, where the embedder of new stores has learned which sentences mean the
+same. A store can be embedded with it, too.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What the local networks share, and all-MiniLM-L6-v2 with int8 weights: the embedder of stores from before `models.bge` was."""
+"""The local embedder, without a key or a network: all-MiniLM-L6-v2 with int8 weights, on the CPU."""
 
 import asyncio
 import hashlib
