@@ -12,6 +12,7 @@ from email.utils import parsedate_to_datetime
 
 from lightwell.domain.errors import ModelBusy, ModelFailed
 
+_TOO_LONG = "context_length_exceeded"
 _RETRYABLE = frozenset({408, 409, 425, 429})
 _BUSY = frozenset({429, 503, 529})
 _PLAIN_CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.\-]{1,59}")
@@ -48,7 +49,7 @@ def http_failure(
     passing = not quota and (status in _RETRYABLE or status >= 500)
     if headers.get("x-should-retry") == "false":
         passing = False
-    advice = _advice(address, status, "insufficient_quota" if quota else "")
+    advice = _advice(address, status, "insufficient_quota" if quota else code or "")
     plain = f" ({code})" if code and _PLAIN_CODE.fullmatch(code) else ""
     kind = ModelBusy if passing and status in _BUSY else ModelFailed
     return Failure(
@@ -119,13 +120,35 @@ def _advice(address: Address, status: int, code: str) -> str:
                 f" and {address.setting}_MODEL"
             )
         case 400 | 413 | 422:
-            return "it rejects this request: the text may be too long for the model"
+            return _advice_on_request(address, is_too_long=status == 413 or code == _TOO_LONG)
         case 429:
-            return "too many requests; lower the per-minute limits or wait"
+            return (
+                "too many requests: set LIGHTWELL_ENDPOINT_REQUESTS_PER_MINUTE or LIGHTWELL_ENDPOINT_TOKENS_PER_MINUTE"
+                " to what the account allows, or lower LIGHTWELL_ENDPOINT_CONCURRENCY"
+            )
         case _ if status >= 500:
             return "the server has an internal error; try again later, or check its log"
         case _:
             return "it rejects this request"
+
+
+def _advice_on_request(address: Address, *, is_too_long: bool) -> str:
+    shorter = _advice_on_length(address)
+    if is_too_long:
+        return f"the request is too long for {address.model!r}: {shorter}"
+    return (
+        f"it rejects this request: check that {address.model!r} can do what the settings {address.setting}_*"
+        f" ask of it. If only some requests fail, their text is too long: {shorter}"
+    )
+
+
+def _advice_on_length(address: Address) -> str:
+    kind = address.setting.rpartition("_")[2]
+    if kind == "CHAT":
+        return "lower LIGHTWELL_CONTEXT_MAX_TOKENS, or use a model with a longer context"
+    if kind == "EMBEDDING":
+        return "lower LIGHTWELL_EMBEDDING_BATCH_SIZE, let the endpoint truncate texts, or use a model with a longer context"
+    return "let the endpoint truncate texts, or use a model with a longer context"
 
 
 def _number(text: str | None) -> float | None:
