@@ -1,11 +1,15 @@
 """A server in this process, on a database of its own, and clients with keys."""
 
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+import asyncio
+import socket
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
+import uvicorn
 from fastapi import FastAPI
 from pydantic import SecretStr
 
@@ -15,6 +19,9 @@ from lightwell.knowledge_base import KnowledgeBase
 from lightwell.knowledge_base.api_keys import ApiKeys
 from lightwell.records.database import connect
 from lightwell.settings import Settings
+from tests.patience import PATIENCE
+
+T = TypeVar("T")
 
 ALL_BUT_ADMIN = tuple(each for each in Scope if each is not Scope.ADMIN)
 
@@ -75,3 +82,35 @@ async def open_site(database_url: str, **settings: Any) -> AsyncGenerator[Site]:
         keys = ApiKeys(database=database, tenant="default")
         kb = await app.state.projects.open("default")
         yield Site(app=app, client=client, keys=keys, kb=kb)
+
+
+@contextmanager
+def serving_in_thread(
+    database_url: str, prepare: Callable[[Site], Awaitable[T]]
+) -> Generator[tuple[str, T]]:
+    """Serve on a socket from a thread of its own, since the program has the main thread's event loop.
+
+    Yields the URL, and what `prepare` returns.
+    """
+    started, stop = threading.Event(), threading.Event()
+    made: list[T] = []
+
+    async def serve(listening: socket.socket) -> None:
+        async with open_site(database_url) as site:
+            made.append(await prepare(site))
+            own = uvicorn.Server(uvicorn.Config(site.app, lifespan="off", log_config=None))
+            serving = asyncio.create_task(own.serve(sockets=[listening]))
+            started.set()
+            await asyncio.to_thread(stop.wait)
+            own.should_exit = True
+            await serving
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=lambda: asyncio.run(serve(listening)))
+        thread.start()
+        started.wait(PATIENCE)
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}", made[0]
+        finally:
+            stop.set()
+            thread.join()

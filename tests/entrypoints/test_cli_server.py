@@ -1,21 +1,17 @@
 """Commands against a server on a socket."""
 
-import asyncio
 import json
-import socket
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 
 from lightwell.domain.documents import DocumentFilter
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.conftest import Databases
-from tests.entrypoints.http_site import ALL_BUT_ADMIN, open_site
+from tests.entrypoints.http_site import ALL_BUT_ADMIN, Site, serving_in_thread
 from tests.entrypoints.program import Ended, run
 
 DISCOUNT = "Nordwind Energie receives a discount of 18 percent on all items."
@@ -33,36 +29,21 @@ class Running:
 
 @pytest.fixture(scope="module")
 def running(databases: Databases) -> Iterator[Running]:
-    """A server in a thread of its own, since the program has the main thread's event loop."""
-    started, stop = threading.Event(), threading.Event()
-    made: list[Running] = []
 
-    async def serve(database_url: str, listening: socket.socket) -> None:
-        async with open_site(database_url) as site:
-            document = make_document("contract.md", DISCOUNT, ["team:sales"], title="Contract")
-            await site.kb.ingest(InMemorySource(documents=(document,)))
-            url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-            keys = [
-                await site.key("team:sales", scopes=ALL_BUT_ADMIN),
-                await site.key("team:support"),
-            ]
-            reader = await site.kb.reader(frozenset(("team:sales",)))
-            (held,) = await site.kb.catalog.list(reader, DocumentFilter(), after="", limit=2)
-            made.append(Running(url, keys[0], keys[1], database_url, str(held.id)))
-            own = uvicorn.Server(uvicorn.Config(site.app, lifespan="off", log_config=None))
-            serving = asyncio.create_task(own.serve(sockets=[listening]))
-            started.set()
-            await asyncio.to_thread(stop.wait)
-            own.should_exit = True
-            await serving
+    async def prepare(site: Site) -> tuple[list[str], str]:
+        document = make_document("contract.md", DISCOUNT, ["team:sales"], title="Contract")
+        await site.kb.ingest(InMemorySource(documents=(document,)))
+        keys = [
+            await site.key("team:sales", scopes=ALL_BUT_ADMIN),
+            await site.key("team:support"),
+        ]
+        reader = await site.kb.reader(frozenset(("team:sales",)))
+        (held,) = await site.kb.catalog.list(reader, DocumentFilter(), after="", limit=2)
+        return keys, str(held.id)
 
-    with databases.lent() as url, socket.create_server(("127.0.0.1", 0)) as listening:
-        thread = threading.Thread(target=lambda: asyncio.run(serve(url, listening)))
-        thread.start()
-        started.wait(120)
-        yield made[0]
-        stop.set()
-        thread.join()
+    with databases.lent() as database_url, serving_in_thread(database_url, prepare) as made:
+        url, (keys, document) = made
+        yield Running(url, keys[0], keys[1], database_url, document)
 
 
 def ask(home: Path, running: Running, key: str, *more: str) -> Ended:

@@ -189,7 +189,7 @@ async def test_a_problem_is_an_error_with_its_code_and_request_id(url: str) -> N
             await client.query(QUESTION)
         with pytest.raises(ServerError) as streamed:
             await anext(client.stream(QUESTION))
-    assert (refused.value.status, refused.value.problem) == (401, "unauthenticated")
+    assert (refused.value.status, refused.value.code) == (401, "unauthenticated")
     assert refused.value.request_id
     assert streamed.value.status == 401
 

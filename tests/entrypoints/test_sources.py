@@ -21,7 +21,7 @@ from lightwell.source_secrets import SourceSecrets
 from lightwell.testing.item_source import MemorySource, MemorySystem
 from lightwell.wiring import connectors
 from tests.conftest import Databases
-from tests.entrypoints.http_site import Site, open_site
+from tests.entrypoints.http_site import Site, open_site, serving_in_thread
 from tests.patience import PATIENCE
 
 SECRET = MemorySystem().secret
@@ -94,6 +94,44 @@ async def site(databases: Databases, system: MemorySystem) -> AsyncIterator[Site
     with databases.lent() as url:
         async with open_site(url) as opened:
             yield opened
+
+
+def test_a_server_s_sources_are_maintained_from_a_shell(
+    database_url: str, system: MemorySystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def keys(site: Site) -> tuple[str, str]:
+        return await site.key(scopes=ADMIN), await site.key("team:core")
+
+    with serving_in_thread(database_url, keys) as (url, (admin, reader)):
+        monkeypatch.setenv("LIGHTWELL_API_KEY", admin)
+
+        def there(*words: str, code: int = 0) -> Any:
+            return run("sources", *words, "--server", url, code=code)
+
+        added = there("add", "my-tracker", "memory", "--every", "5000", "--sweep-every", "90")
+        assert (added["everySeconds"], added["sweepSeconds"]) == (300_000, 324_000)
+        system.put("issue/3", "The pump is mended.", title="Mended")
+        system.records["issue/2"].is_broken = True
+        synced = there("sync", "my-tracker", "--start-over", code=1)
+        assert synced["unreadable"] == 1
+        (failed,) = there("failures", "my-tracker", "--limit", "1000")["failures"]
+        assert failed["itemRef"] == "memory:issue:2"
+        system.records["issue/2"].is_broken = False
+        assert there("retry", "my-tracker")["retried"] == 1
+        assert there("sync", "my-tracker", "--sweep")["warning"] == ""
+        assert there("change", "my-tracker", "--every", "9")["everySeconds"] == 540
+        assert there("pause", "my-tracker")["paused"]
+        assert there("sync", "my-tracker")["paused"]
+        assert not there("resume", "my-tracker")["paused"]
+        shown = there("show", "my-tracker", "--limit", "1")
+        assert len(shown["runs"]) == 1
+        assert [each["name"] for each in there("list")["sources"]] == ["my-tracker"]
+        assert there("remove", "my-tracker", "--yes")["documentsRemoved"] == 3
+        assert there("list")["sources"] == []
+        assert "my-tracker" in there("show", "my-tracker", code=3)["detail"]
+        monkeypatch.setenv("LIGHTWELL_API_KEY", reader)
+        refused = there("list", code=4)
+        assert (refused["code"], "admin" in refused["detail"]) == ("missing_scope", True)
 
 
 async def wait_for(site: Site, *names: str) -> None:

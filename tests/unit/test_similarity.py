@@ -10,6 +10,10 @@ def test_a_measured_model_is_known_wherever_it_runs(model: str) -> None:
     assert cosine_scale(model).similarity(0.4) == pytest.approx(0)
 
 
+def test_without_a_cosine_the_similarity_is_that_of_unrelated_texts() -> None:
+    assert cosine_scale("bge-small-en-v1.5").similarity(None) == 0
+
+
 def test_cosines_of_other_models_are_taken_as_they_are() -> None:
     assert cosine_scale("all-MiniLM-L6-v2-int8") == CosineScale()
     assert CosineScale().similarity(0.25) == 0.25

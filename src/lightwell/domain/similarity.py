@@ -14,9 +14,9 @@ class CosineScale:
     factor: float = 1.0
     offset: float = 0.0
 
-    def similarity(self, cosine: float) -> float:
-        """Return the similarity; below 0 for texts that are less alike than unrelated ones are on average."""
-        return self.factor * cosine + self.offset
+    def similarity(self, cosine: float | None) -> float:
+        """Return the similarity, 0 where no cosine is known; below 0 for texts that are less alike than unrelated ones are on average."""
+        return 0.0 if cosine is None else self.factor * cosine + self.offset
 
 
 _SCALES: Mapping[str, CosineScale] = {

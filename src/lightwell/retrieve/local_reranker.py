@@ -224,7 +224,7 @@ def highlight_by_terms(
     found: dict[int, list[Highlight]] = {}
     for part in _units([entry.chunk for entry in evidence], weights):
         distance = evidence[part.place].cosine_distance
-        similarity = 0.0 if distance is None else scale.similarity(1.0 - distance)
+        similarity = scale.similarity(None if distance is None else 1.0 - distance)
         found.setdefault(part.place, []).append(_highlight(part, similarity))
     return tuple(
         replace(entry, highlights=tuple(_best(found.get(place, []))))

@@ -17,7 +17,7 @@ from lightwell.domain.keywords import Keywords
 from lightwell.domain.question_analysis import QuestionAnalysis, analyze_question
 from lightwell.domain.question_names import match_names
 from lightwell.domain.questions import GRAPH_CHANNELS, Channel, Fusion, Question
-from lightwell.domain.similarity import CosineScale, cosine_scale
+from lightwell.domain.similarity import cosine_scale
 from lightwell.ports import CrossEncoder, Embedder, Neighbourhood, Reranker, Vectors
 from lightwell.records import embedding_spaces, search
 from lightwell.records.embedding_spaces import SpaceModel
@@ -260,7 +260,7 @@ class Retriever:
         candidates = collect_arrays(
             neighbourhood,
             [results.words[chunk] for chunk in chunks],
-            [_similarity(results.similarities.get(chunk), scale) for chunk in chunks],
+            [scale.similarity(results.similarities.get(chunk)) for chunk in chunks],
             question=query.question.text,
             terms=query.terms,
             entities=query.entities,
@@ -393,11 +393,6 @@ def _make_evidence(
         original_rank=rank,
         new_rank=rank,
     )
-
-
-def _similarity(cosine: float | None, scale: CosineScale) -> float:
-    """Return the similarity; 0 for a passage whose vector was not compared."""
-    return 0.0 if cosine is None else scale.similarity(cosine)
 
 
 def _distance(similarity: float | None) -> float | None:

@@ -29,9 +29,9 @@ class _Named:
 async def open_embedder(settings: Settings, stack: AsyncExitStack, meter: Meter) -> Embedder:
     """Return the model for new projects: the one at the settings' endpoint, or the bundled one."""
     if settings.embedding_url is None:
-        from lightwell.models.bge import BgeSmall
+        from lightwell.models.local import MiniLM
 
-        return BgeSmall()
+        return MiniLM()
     named = _Named(
         prefix="LIGHTWELL_EMBEDDING",
         url=settings.embedding_url,
@@ -118,7 +118,7 @@ def _bundled() -> list[SpaceModel]:
 
     return [
         SpaceModel(embedder=each, sentences=_with_cache(each), price=0.0, is_bundled=True)
-        for each in (BgeSmall(), MiniLM())
+        for each in (MiniLM(), BgeSmall())
     ]
 
 

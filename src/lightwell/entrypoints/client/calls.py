@@ -73,7 +73,7 @@ def reader(adapter: TypeAdapter[T]) -> Callable[[httpx.Response], T]:
             raise ServerError(
                 f"The reply has not the form that Lightwell's has: {error.error_count()} problems",
                 status=reply.status_code,
-                problem="unexpected_reply",
+                code="unexpected_reply",
             ) from None
 
     return read

@@ -66,7 +66,7 @@ def read_job_event(kind: str, data: str) -> Received[JobSchema]:
     """Return a job as it is now; raise `ServerError` where it is gone."""
     if kind == "error":
         gone = _JobError.model_validate_json(data)
-        raise ServerError(gone.error, status=HTTPStatus.NOT_FOUND, problem=gone.code)
+        raise ServerError(gone.error, status=HTTPStatus.NOT_FOUND, code=gone.code)
     return Received(JobSchema.model_validate_json(data, extra="ignore"), kind == "done")
 
 

@@ -20,7 +20,7 @@ _REPEATABLE = frozenset(
 class ServerError(LightwellError):
     """The server answered with a problem, or none could be reached: then `status` is 0.
 
-    `problem` is the server's stable code, `request_id` the id that its log has, "" where there is none. `retry_after` is how many
+    `code` is that of the problem, stable and for programs, `request_id` the id that its log has, "" where there is none. `retry_after` is how many
     seconds the server asks to wait, None where it does not say.
     """
 
@@ -29,12 +29,12 @@ class ServerError(LightwellError):
         detail: str,
         *,
         status: int = 0,
-        problem: str = "unreachable",
+        code: str = "unreachable",
         request_id: str = "",
         retry_after: float | None = None,
     ) -> None:
         super().__init__(detail)
-        self.status, self.problem, self.request_id = status, problem, request_id
+        self.status, self.code, self.request_id = status, code, request_id
         self.retry_after = retry_after
 
     @property
@@ -66,7 +66,7 @@ def raise_for_problem(response: httpx.Response) -> None:
     raise ServerError(
         problem.detail,
         status=response.status_code,
-        problem=problem.code,
+        code=problem.code,
         request_id=problem.requestId,
         retry_after=_seconds(response.headers.get("Retry-After", "")),
     )

@@ -7,6 +7,7 @@ from lightwell.entrypoints.schemas.sources import (
     SourceChangeBody,
     SourceDetailsSchema,
     SourceList,
+    SourceQuery,
     SourceSchema,
     SyncBody,
 )
@@ -23,9 +24,10 @@ def list_sources() -> Call[SourceList]:
     return Call(method="GET", path=_PATH, read=_read_sources)
 
 
-def get_source(source: str) -> Call[SourceDetailsSchema]:
-    """Return a source, by its name or its id, with its latest syncs and failures."""
-    return Call(method="GET", path=f"{_PATH}/{segment(source)}", read=_read_details)
+def get_source(source: str, *, limit: int = 10) -> Call[SourceDetailsSchema]:
+    """Return a source, by its name or its id, with its latest syncs and failures, at most `limit` of each."""
+    path = f"{_PATH}/{segment(source)}"
+    return Call(method="GET", path=path, query=SourceQuery(limit=limit), read=_read_details)
 
 
 def add_source(source: SourceBody) -> Call[SourceSchema]:
@@ -46,8 +48,12 @@ def sync_source(
 
     With `allow_mass_deletion` that look may remove any number of items: it confirms the source's warning.
     """
+    return request_sync(source, SyncBody(sweep=sweep, allow_mass_deletion=allow_mass_deletion))
+
+
+def request_sync(source: str, body: SyncBody) -> Call[SourceSchema]:
+    """Ask for a sync now, as `body` says."""
     path = f"{_PATH}/{segment(source)}/sync"
-    body = SyncBody(sweep=sweep, allow_mass_deletion=allow_mass_deletion)
     return Call(method="POST", path=path, body=body, read=_read_source)
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Query, Response
 
 from lightwell.entrypoints.http.authentication import Administering, projects_of
 from lightwell.entrypoints.http.projects import Projects
@@ -12,6 +12,7 @@ from lightwell.entrypoints.schemas.sources import (
     SourceChangeBody,
     SourceDetailsSchema,
     SourceList,
+    SourceQuery,
     SourceSchema,
     SyncBody,
     details_schema,
@@ -44,9 +45,11 @@ async def add_source(body: SourceBody, held: Held) -> SourceSchema:
 
 
 @router.get("/{source}")
-async def get_source(source: str, held: Held) -> SourceDetailsSchema:
+async def get_source(
+    source: str, held: Held, query: Annotated[SourceQuery, Query()]
+) -> SourceDetailsSchema:
     """Show a source, by its name or its id, with its latest syncs and the items that could not be read."""
-    return details_schema(await held.show(source))
+    return details_schema(await held.show(source, limit=query.limit))
 
 
 @router.patch("/{source}")
@@ -58,6 +61,8 @@ async def change_source(source: str, body: SourceChangeBody, held: Held) -> Sour
 @router.post("/{source}/sync", status_code=202)
 async def sync_source(source: str, body: SyncBody, held: Held) -> SourceSchema:
     """Ask for a sync now, also of a source that failed; `GET` shows how it went."""
+    if body.start_over:
+        await held.start_over(source)
     requested = await held.request_sync(
         source, with_sweep=body.sweep, allows_mass_deletion=body.allow_mass_deletion
     )

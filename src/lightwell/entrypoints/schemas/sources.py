@@ -116,13 +116,19 @@ class StreamSchema(Schema):
 
 
 class SourceDetailsSchema(SourceSchema):
-    """A source with its ten latest syncs, ten of the items that could not be read, and how many there are."""
+    """A source with its latest syncs, the items that could not be read, and how many of these there are."""
 
     documents: Annotated[dict[str, int], Field(description="How many documents it has, by kind.")]
     failed_items: int
     runs: list[SourceRunSchema]
     failures: list[ItemFailureSchema]
     streams: list[StreamSchema]
+
+
+class SourceQuery(Schema):
+    """How much of a source's history to return."""
+
+    limit: Annotated[int, Field(ge=1, le=1000, description="Most syncs, and most failures.")] = 10
 
 
 class SyncBody(Schema):
@@ -137,6 +143,10 @@ class SyncBody(Schema):
             description="Look for deleted items, and remove them although more than a fifth of the items is gone:"
             " confirms the source's `warning`."
         ),
+    ] = False
+    start_over: Annotated[
+        bool,
+        Field(description="Read all items again; what is unchanged is not ingested again."),
     ] = False
 
 
