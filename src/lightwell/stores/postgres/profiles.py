@@ -170,7 +170,9 @@ class PostgresProfiles:
         async with self._database.transaction() as connection:
             await connection.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
             await connection.execute(
-                sql.SQL("SET LOCAL hnsw.ef_search = {}").format(min(max(max_profiles, _EF_SEARCH), 1000))
+                sql.SQL("SET LOCAL hnsw.ef_search = {}").format(
+                    min(max(max_profiles, _EF_SEARCH), 1000)
+                )
             )
             hits = await _search(connection, _of(_APPROXIMATE, space, subject), parameters)
             if len(hits) == limit:
