@@ -11,6 +11,7 @@ from lightwell.entrypoints.http.examples import add_examples
 from lightwell.entrypoints.http.problems import CONTENT_TYPE, Problem
 from lightwell.entrypoints.http.request_ids import RequestIds
 from lightwell.entrypoints.http.request_spans import RequestSpans
+from lightwell.entrypoints.http.shutdown import ShutdownAnswers
 
 _OF_EVERY_OPERATION: Mapping[str, str] = {
     "404": "It does not exist, or you may not see it",
@@ -38,7 +39,8 @@ class Application(FastAPI):
 
     def build_middleware_stack(self) -> ASGIApp:
         """Return the application inside what gives requests their ids and audits them, errors of the framework included."""
-        return RequestIds(RequestSpans(AuditTrail(super().build_middleware_stack())))
+        answering = AuditTrail(super().build_middleware_stack())
+        return RequestIds(ShutdownAnswers(RequestSpans(answering)))
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
