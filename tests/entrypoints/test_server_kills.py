@@ -190,8 +190,8 @@ async def test_what_was_acknowledged_survives_the_kill_of_a_process(
         titles = [each["title"] for each in listed]
         assert sorted(titles) == sorted(["fact", *map(str, range(UPLOADS))])
         async with asyncio.timeout(PATIENCE):
-            while any(is_running(each) for each in before - server.own()):
-                await asyncio.sleep(0.1)  # noqa: ASYNC110
+            while any(is_running(each) for each in before - server.own()):  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
         assert server.stop() == 0
         assert status(data).pid is None
 
@@ -205,8 +205,8 @@ def ingesting(server: Server) -> set[int]:
 
 async def started(server: Server) -> None:
     async with asyncio.timeout(PATIENCE):
-        while not ingesting(server):
-            await asyncio.sleep(0.1)  # noqa: ASYNC110
+        while not ingesting(server):  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
 
 
 def kill(server: Server, victim: str) -> None:
