@@ -7,26 +7,36 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 
 @contextmanager
 def serving(
     home: Path, url: str, *arguments: str
 ) -> Generator[tuple["subprocess.Popen[str]", str]]:
-    """Run `lightwell serve` and yield it with its URL."""
+    """Run `lightwell serve` and yield it with its URL; without a database's URL it has its own in `home`/data."""
+    store = {"LIGHTWELL_DATABASE_URL": url} if url else {"LIGHTWELL_DATA": str(home / "data")}
     program = [sys.executable, "-c", "from lightwell.entrypoints.cli import main; main()"]
     with subprocess.Popen(
         [*program, "serve", "--port", "0", *arguments],
         cwd=home,
-        env={"LIGHTWELL_DATABASE_URL": url, "PATH": os.environ["PATH"]},
+        env={"PATH": os.environ["PATH"], **store},
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
         try:
             assert process.stderr is not None
-            match = re.search(r"http://\S+:\d+", process.stderr.readline())
-            assert match
-            yield process, match[0]
+            yield process, _listening_url(process.stderr)
         finally:
             process.kill()
+
+
+def _listening_url(said: IO[str]) -> str:
+    """Return the URL of the line that names it; fail with what was said where none does."""
+    before = list[str]()
+    for line in said:
+        if match := re.search(r"Listening on (http://\S+:\d+)", line):
+            return match[1]
+        before.append(line)
+    raise AssertionError("".join(before))

@@ -95,10 +95,13 @@ async def prepare(data: Path, workers: int) -> Server:
             keys = ApiKeys(database=database, tenant="default")
             scopes = (Scope.READ, Scope.INGEST)
             _, token = await keys.create("default", "test", scopes=scopes, tags=("team:sales",))
+    return Server(data=data, port=free_port(), workers=workers, token=token.text)
+
+
+def free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    return Server(data=data, port=port, workers=workers, token=token.text)
+        return free.getsockname()[1]
 
 
 @contextmanager

@@ -13,8 +13,10 @@ from lightwell.domain.api_keys import Scope
 from lightwell.knowledge_base.api_keys import ApiKeys
 from lightwell.records.database import connect
 from lightwell.settings import Settings
+from lightwell.testing.server import temporary_folder
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import open_knowledge_base
+from tests.entrypoints.program import run
 from tests.entrypoints.served import serving
 from tests.patience import PATIENCE
 
@@ -145,3 +147,20 @@ async def test_a_server_whose_ingestion_does_not_start_answers_and_tries_again(
         _, said = await asyncio.to_thread(process.communicate, timeout=PATIENCE)
     assert process.returncode == 0
     assert "ingestion does not start and is tried again" in said
+
+
+def test_a_new_server_needs_nothing_but_a_key_and_an_upload() -> None:
+    with temporary_folder() as home, serving(home, "") as (process, url):
+        scopes = ("--scope", "read", "--scope", "ingest")
+        made = run(home, "keys", "create", "first", "--acl", "team:sales", *scopes)
+        headers = {"Authorization": f"Bearer {made.stdout.split()[0]}"}
+        asyncio.run(upload_and_ask(url, headers))
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=PATIENCE)
+    assert "`lightwell keys create" in said
+
+
+async def upload_and_ask(url: str, headers: dict[str, str]) -> None:
+    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=PATIENCE) as client:
+        await upload(client, "nordwind.md", DISCOUNT)
+        assert DISCOUNT in (await client.post("/v1/query", json=QUESTION)).json()["answer"]

@@ -28,7 +28,7 @@ from lightwell.entrypoints.cli.store import (
     open_as,
     open_store_project,
     parse_document_tags,
-    settings_for_new_documents,
+    settings_that_may_create_a_store,
 )
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ async def _enqueue(options: RequestOptions) -> Report:
     """Enqueue the document and report its job."""
     from lightwell.wiring import requested
 
-    chosen, request = settings_for_new_documents(), options.request()
+    chosen, request = settings_that_may_create_a_store(), options.request()
     async with open_store_project(chosen) as kb:
         answer = await kb.enqueue_document(requested(request, chosen))
     text = f"The document waits for `lightwell worker` as job {answer.job_id}."
@@ -263,7 +263,7 @@ async def _add(options: RequestOptions) -> Report:
     """Ingest the document and report its job."""
     from lightwell.wiring import requested
 
-    chosen, request = settings_for_new_documents(), options.request()
+    chosen, request = settings_that_may_create_a_store(), options.request()
     async with open_store_project(chosen) as kb:
         answer = await kb.enqueue_document(requested(request, chosen))
         done = await kb.finish_jobs([answer.document_id])

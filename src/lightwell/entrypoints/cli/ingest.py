@@ -21,7 +21,7 @@ from lightwell.entrypoints.cli.store import (
     open_store_project,
     parse_document_tags,
     settings,
-    settings_for_new_documents,
+    settings_that_may_create_a_store,
 )
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ async def _ingest(
 
     sources = _sources(paths, acl, topic)
     console, meter = errors_console(), budgeted_meter(budget)
-    async with open_store_project(settings_for_new_documents(), meter) as kb:
+    async with open_store_project(settings_that_may_create_a_store(), meter) as kb:
         try:
             with show_progress(console) as progress:
                 ended = [
@@ -151,7 +151,7 @@ async def _enqueue(paths: Sequence[Path], acl: Sequence[str] | None, *, topic: s
     from lightwell.entrypoints.cli.ingest_report import IngestSummary
 
     sources = _sources(paths, acl, topic)
-    async with open_store_project(settings_for_new_documents()) as kb:
+    async with open_store_project(settings_that_may_create_a_store()) as kb:
         found = [await kb.enqueue(source) for source in sources]
     return IngestSummary(found=found, done=None, sources=sources).report()
 

@@ -13,7 +13,11 @@ from lightwell.domain.errors import Invalid
 from lightwell.entrypoints.cli.console import clean, new_table
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.registration import command, new_group
-from lightwell.entrypoints.cli.store import open_keys, parse_document_tags
+from lightwell.entrypoints.cli.store import (
+    open_keys,
+    parse_document_tags,
+    settings_that_may_create_a_store,
+)
 from lightwell.entrypoints.json_directory import api_key
 
 keys = new_group(
@@ -76,7 +80,7 @@ async def create_key(
             "Name what the key may read: --acl team:sales (an access tag), or --person ada@halden.example"
         )
     expires_at = None if days is None else datetime.now(UTC) + timedelta(days=days)
-    async with open_keys() as (held, project):
+    async with open_keys(settings_that_may_create_a_store()) as (held, project):
         key, token = await held.create(
             project,
             name,

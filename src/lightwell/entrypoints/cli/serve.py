@@ -3,6 +3,7 @@
 import json
 import socket
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,13 +16,15 @@ from lightwell.entrypoints.cli.console import errors_console, unwrapped_line
 from lightwell.entrypoints.cli.demo import ingest_example_company, temporary_store
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.registration import command, single_command
-from lightwell.entrypoints.cli.store import open_keys_of, settings, settings_of_store
+from lightwell.entrypoints.cli.store import open_keys_of, settings, settings_that_may_create_a_store
 from lightwell.world import DEMO, PEOPLE
 
 if TYPE_CHECKING:
     from lightwell.settings import Settings
 
 serve = single_command()
+
+_NO_KEY = "Note: A new store has no API key; in another shell, `lightwell keys create NAME --acl TAG --scope read --scope ingest` makes one."
 
 _UNENCRYPTED = "Note: Others on the network can read keys and answers on their way, unless a proxy with TLS is in front of this server."
 
@@ -74,15 +77,16 @@ async def serve_http(
 ) -> Report:
     """Serve questions over HTTP until SIGINT (Ctrl-C) or SIGTERM.
 
-    Every request needs an API key: `lightwell keys create`. The server listens on this machine only, unless --host or
+    Every request needs an API key: `lightwell keys create`. A store that does not exist is created, empty. The server listens on this machine only, unless --host or
     LIGHTWELL_HTTP_HOST names another address. `/docs` describes the interface.
     """
     from lightwell.entrypoints.cli.server_processes import ingest_beside, serve_in_workers
     from lightwell.entrypoints.http import serving as http_server
     from lightwell.entrypoints.http.app import create_app
-    from lightwell.entrypoints.http.browsers import LOOPBACK
+    from lightwell.wiring.database import has_store
 
-    chosen = settings_of_store() if not demo else temporary_store(settings())
+    is_new = not demo and not has_store(settings())
+    chosen = temporary_store(settings()) if demo else settings_that_may_create_a_store()
     given = {"http_host": host, "http_port": port}
     chosen = chosen.model_copy(
         update={key: value for key, value in given.items() if value is not None}
@@ -93,11 +97,7 @@ async def serve_http(
         if demo:
             await _prepare_demo(chosen, url)
 
-        def announce() -> None:
-            errors_console().print(Text(f"Listening on {url}; Ctrl-C stops."))
-            if chosen.http_host not in LOOPBACK:
-                errors_console().print(Text(_UNENCRYPTED))
-
+        announce = partial(_announce, chosen, url, is_new=is_new)
         answering = chosen.model_copy(update={"http_worker": False})
         async with AsyncExitStack() as stack:
             if chosen.http_worker:
@@ -109,6 +109,17 @@ async def serve_http(
                 app = create_app(answering)
                 await http_server.serve(app, listening, proxies=chosen.http_proxies)
     return Report(document={"stopped": True}, text=Text("Stopped."))
+
+
+def _announce(chosen: "Settings", url: str, *, is_new: bool) -> None:
+    from lightwell.entrypoints.http.browsers import LOOPBACK
+
+    console = errors_console()
+    console.print(Text(f"Listening on {url}; Ctrl-C stops."))
+    if is_new:
+        console.print(Text(_NO_KEY))
+    if chosen.http_host not in LOOPBACK:
+        console.print(Text(_UNENCRYPTED))
 
 
 def _listen(chosen: "Settings") -> socket.socket:

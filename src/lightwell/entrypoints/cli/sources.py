@@ -30,8 +30,8 @@ from lightwell.entrypoints.cli.sources_output import (
 )
 from lightwell.entrypoints.cli.store import (
     open_store_project,
-    settings_for_new_documents,
     settings_of_store,
+    settings_that_may_create_a_store,
 )
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ async def add_source(  # noqa: PLR0913 - the options of a command are its argume
     )
     if server:
         return report_source(await send(source_calls.add_source(body), require_server(server)))
-    async with open_store_project(settings_for_new_documents()) as kb:
+    async with open_store_project(settings_that_may_create_a_store()) as kb:
         return report_source(source_schema(await kb.sources.create(body.to_source())))
 
 

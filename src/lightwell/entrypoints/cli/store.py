@@ -30,7 +30,7 @@ def settings() -> "Settings":
 def settings_of_store() -> "Settings":
     """Return the settings of a command that needs an existing store; raise `NotFound` where there is none.
 
-    Only commands that ingest documents create a store.
+    Only commands that ingest documents, serve, or create a key create a store.
     """
     from lightwell.wiring.database import has_store
 
@@ -38,12 +38,12 @@ def settings_of_store() -> "Settings":
     if not has_store(chosen):
         raise NotFound(
             f"There is no Lightwell store in {chosen.data.expanduser().resolve()}: name its data directory in"
-            " LIGHTWELL_DATA, or create a store with `lightwell ingest PATH --acl TAG`"
+            " LIGHTWELL_DATA, or create a store with `lightwell ingest PATH --acl TAG`, or an empty one with `lightwell serve`"
         )
     return chosen
 
 
-def settings_for_new_documents() -> "Settings":
+def settings_that_may_create_a_store() -> "Settings":
     """Return the settings of a command that creates the store where there is none, and tell the person where that is."""
     from lightwell.wiring.database import has_store
 
@@ -76,9 +76,9 @@ async def open_as(
 
 
 @asynccontextmanager
-async def open_keys() -> "AsyncGenerator[tuple[ApiKeys, str]]":
-    """Open the API keys of the existing store, with the name of the project that the settings name."""
-    chosen = settings_of_store()
+async def open_keys(chosen: "Settings | None" = None) -> "AsyncGenerator[tuple[ApiKeys, str]]":
+    """Open the API keys of a store, by default the existing one, with the name of the project that the settings name."""
+    chosen = chosen or settings_of_store()
     async with open_keys_of(chosen) as keys:
         yield keys, chosen.project
 
