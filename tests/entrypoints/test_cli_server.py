@@ -268,6 +268,15 @@ def test_a_wrong_key_is_not_saved(running: Running, tmp_path: Path) -> None:
     assert not (tmp_path / "config").exists()
 
 
+def test_what_a_key_lacks_is_explained_by_another_key(running: Running, tmp_path: Path) -> None:
+    sources = ("sources", "list", "--server", running.url)
+    refused = run(tmp_path, *sources, LIGHTWELL_API_KEY=running.other_key)
+    assert refused.returncode == 4
+    assert "scope" in refused.stderr
+    assert "saves another key" in refused.stderr
+    assert "doctor" not in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

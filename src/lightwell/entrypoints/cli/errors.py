@@ -1,6 +1,7 @@
 """Exit codes, and the table that maps Lightwell's errors to exit codes and hints."""
 
 import json
+from collections.abc import Mapping
 from enum import IntEnum
 
 import typer
@@ -45,10 +46,22 @@ _EXITS: tuple[tuple[type[LightwellError], Exit, str], ...] = (
 )
 """Maps an error to its exit code and a hint for people; the first matching class counts."""
 
+_OTHER_KEY = "`lightwell login URL` saves another key; whoever runs the server makes one with `lightwell keys create`."
+_SERVER_HINTS: Mapping[str, str] = {
+    "unauthenticated": _OTHER_KEY,
+    "missing_scope": _OTHER_KEY,
+    "too_many_requests": "",
+    "busy": "",
+    "stopping": "",
+    "unreachable": "Check the URL, and that the server runs: its /health/live needs no key.",
+}
+"""Maps the codes of a server's problems to hints: the doctor of this machine knows nothing of them."""
+
 
 def report_error(error: LightwellError, *, as_json: bool) -> Exit:
     """Print the error on stderr, and return its exit code."""
     code, hint = next((code, hint) for kind, code, hint in _EXITS if isinstance(error, kind))
+    hint = _SERVER_HINTS.get(error.code, hint)
     if as_json:
         typer.echo(json.dumps({"code": error.code, "detail": str(error)}), err=True)
     else:

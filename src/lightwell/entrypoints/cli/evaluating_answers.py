@@ -20,6 +20,7 @@ from lightwell.entrypoints.cli.evaluation_run import (
     own_store,
     relevant_settings,
     sample,
+    start_afresh,
 )
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.saved_results import read_results, write_results
@@ -46,12 +47,14 @@ async def evaluate_answers(plan: Plan) -> Report:
     questions = sample(collection.questions, plan)
     own = own_store(chosen, f"{collection.name} {hash_of([str(collection.root)])[:16]}")
     console, recorder = errors_console(), Recorder()
+    if plan.fresh:
+        await start_afresh(own)
     async with open_knowledge_base(
         own, around=recorder.wrap_embedder, around_model=recorder.wrap_model
     ) as kb:
         documents = PublicDocuments(files(collection.root, TAGS, own))
         source = Source(connector=documents, system="file", tags=TAGS)
-        ended = await ingest(kb, source, console, fresh=plan.fresh)
+        ended = await ingest(kb, source, console)
         reader = await kb.reader(TAGS)
         evaluator = AnswerEvaluator(kb=kb, reader=reader, mode=plan.mode, recorder=recorder)
         trials = await _ask_all(evaluator, questions, console)

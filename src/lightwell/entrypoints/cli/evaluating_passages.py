@@ -19,6 +19,7 @@ from lightwell.entrypoints.cli.evaluation_run import (
     own_store,
     relevant_settings,
     sample,
+    start_afresh,
 )
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.retrieval_report import RetrievalResults
@@ -49,9 +50,11 @@ async def evaluate_passages(plan: Plan) -> Report:
     before = read_results(plan.compare) if plan.compare else None
     own = _store(settings(), dataset, plan)
     console = errors_console()
+    if plan.fresh:
+        await start_afresh(own)
     async with open_knowledge_base(own, around=CachingEmbedder) as kb:
         source = Source(connector=dataset, system="eval", tags=dataset.tags)
-        ended = await ingest(kb, source, console, fresh=plan.fresh)
+        ended = await ingest(kb, source, console)
         everybody = await kb.reader(dataset.tags)  # its tags are known only now
         readers = {
             each.fold: await kb.reader(dataset.tags_without(each.fold)) for each in questions

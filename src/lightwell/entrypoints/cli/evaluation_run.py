@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -12,13 +12,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 import lightwell
-from lightwell.domain.access import Reader, Tags
-from lightwell.domain.errors import Invalid
+from lightwell.domain.access import Tags
+from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.questions import Mode
 from lightwell.entrypoints.cli.progress import show_progress
 from lightwell.knowledge_base import Ingestion, KnowledgeBase
 from lightwell.ports import Connector
 from lightwell.settings import Settings
+from lightwell.wiring import delete_project
 
 FOLDER = "eval"
 """Folder of all evaluation stores, in the data directory."""
@@ -98,10 +99,14 @@ class Source:
     tags: Tags
 
 
-async def ingest(kb: KnowledgeBase, source: Source, console: Console, *, fresh: bool) -> Ingestion:
-    """Ingest the documents, with progress; `fresh` empties the store first."""
-    if fresh:
-        await _empty_store(kb, await kb.reader(source.tags))
+async def start_afresh(own: Settings) -> None:
+    """Delete the project of an earlier evaluation, and with it the embedding model that it began with."""
+    with suppress(NotFound):
+        await delete_project(own)
+
+
+async def ingest(kb: KnowledgeBase, source: Source, console: Console) -> Ingestion:
+    """Ingest the documents, with progress."""
     with show_progress(console) as progress:
         return await kb.ingest(
             source.connector,
@@ -142,8 +147,3 @@ def code_hash() -> str:
 def hash_of(parts: Iterable[str]) -> str:
     """Return the SHA-256 of the parts in order."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-
-async def _empty_store(kb: KnowledgeBase, everybody: Reader) -> None:
-    while held := [each.url async for each in kb.documents(everybody, limit=500)]:
-        await kb.erase(everybody, held)
