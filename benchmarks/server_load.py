@@ -1,11 +1,11 @@
 """How many questions a second the HTTP server answers, and how long one waits, as clients become more.
 
-`python -m benchmarks server_load [--documents 800] [--seconds 15] [--clients 1,16,64] [--ingest 1000]`
+`python -m benchmarks server_load [--documents 800] [--seconds 15] [--clients 1,16,64] [--ingest 1000] [--processes 1,2,3]`
 
 The server is a process of its own, `lightwell serve`; `wrk` sends questions over connections that stay open. A stand-in for the chat
 model replies at once, or after a second, with the first sentence that it is shown; `extracts` are answers without a model. The bundled
 models embed and rerank, but in the last setup, which shows what is Lightwell's own. Then 200 streams are open at once, and questions
-are asked while documents are ingested. `wrk`, the stand-in and the server share the machine's cores.
+are asked while documents are ingested. With `--processes`, the first and the last setup only, by so many processes. `wrk`, the stand-in and the server share the machine's cores.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -43,12 +43,18 @@ from lightwell.wiring import open_knowledge_base
 from lightwell.wiring.database import open_database
 
 QUESTIONS = 200
+DISTINCT = 5_000
+"""Questions where processes are compared, so that none comes again from a process's memory."""
+
+WARM_UP = 45
+"""Seconds of questions before processes are compared: each keeps the vectors of sentences that it has read."""
+
 STREAMS = 200
 
 _SCRIPT = """
 local questions = {}
 for line in io.lines(os.getenv("QUESTIONS")) do questions[#questions + 1] = line end
-local next = 0
+local next = os.time() * 397 % #questions -- or each run would begin with the questions of the one before
 wrk.method = "POST"
 wrk.headers["Content-Type"] = "application/json"
 wrk.headers["Authorization"] = "Bearer " .. os.getenv("KEY")
@@ -77,8 +83,15 @@ class Served:
 
     @property
     def megabytes(self) -> float:
-        """The resident memory of the server, without its database."""
-        return self.process.memory_info().rss / 1e6
+        """The resident memory of the server's processes, without its database."""
+        return sum(each.memory_info().rss for each in self._processes()) / 1e6
+
+    def cpu_seconds(self) -> float:
+        """Return the processor time of the server's processes so far, without its database."""
+        return sum(sum(each.cpu_times()[:2]) for each in self._processes())
+
+    def _processes(self) -> list[psutil.Process]:
+        return [self.process, *self.process.children(recursive=True)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +102,8 @@ class Load:
     p50: float
     p95: float
     failed: int
+    cpu: float
+    """Of the server for each question, without its database."""
 
 
 def quote_first(body: Body) -> str:
@@ -102,11 +117,11 @@ def quote_first(body: Body) -> str:
     return json.dumps({"answerable": True, "sentences": [cited]})
 
 
-def questions(documents: Sequence[NewDocument]) -> list[str]:
+def questions(documents: Sequence[NewDocument], count: int = QUESTIONS) -> list[str]:
     """Return questions in words of the documents' sentences."""
     source = random.Random(11)
     asked: list[str] = []
-    for each in source.sample(list(documents), min(QUESTIONS, len(documents))):
+    for each in source.choices(list(documents), k=count):
         text = each.content.decode()
         words = source.choice(text.split(". ")).split()
         asked.append(f"What about {' '.join(source.sample(words, min(4, len(words))))}?")
@@ -114,8 +129,10 @@ def questions(documents: Sequence[NewDocument]) -> list[str]:
 
 
 @contextmanager
-def serving(settings: Settings, key: str, chat: FakeEndpoint | None) -> Generator[Served]:
-    """Run `lightwell serve` on these settings until the block ends."""
+def serving(
+    settings: Settings, key: str, chat: FakeEndpoint | None, processes: int = 1
+) -> Generator[Served]:
+    """Run `lightwell serve` on these settings, with so many processes that answer, until the block ends."""
     own = {
         "LIGHTWELL_DATA": str(settings.data),
         "LIGHTWELL_HTTP_PORT": "0",
@@ -131,6 +148,8 @@ def serving(settings: Settings, key: str, chat: FakeEndpoint | None) -> Generato
     if chat is not None:
         own |= {"LIGHTWELL_CHAT_URL": chat.base_url, "LIGHTWELL_CHAT_MODEL": "stand-in"}
     command = [str(Path(sys.executable).with_name("lightwell")), "serve"]
+    if processes > 1:
+        command += ["--workers", str(processes)]
     with subprocess.Popen(
         command, env=os.environ | own, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -152,6 +171,7 @@ def measure(served: Served, folder: Path, *, clients: int, seconds: int) -> Load
     script = folder / "ask.lua"
     script.write_text(_SCRIPT)
     command = ["wrk", "-t1", f"-c{clients}", f"-d{seconds}s", "--timeout", "60s", "-s", str(script)]
+    before = served.cpu_seconds()
     ended = subprocess.run(
         [*command, served.url + served.path],
         env=os.environ | {"KEY": served.key, "QUESTIONS": str(folder / "questions.jsonl")},
@@ -164,7 +184,11 @@ def measure(served: Served, folder: Path, *, clients: int, seconds: int) -> Load
         raise SystemExit(f"wrk said: {ended.stdout}")
     count, microseconds, p50, p95, failed = (int(each) for each in found.groups())
     return Load(
-        per_second=count / microseconds * 1e6, p50=p50 / 1000, p95=p95 / 1000, failed=failed
+        per_second=count / microseconds * 1e6,
+        p50=p50 / 1000,
+        p95=p95 / 1000,
+        failed=failed,
+        cpu=1000 * (served.cpu_seconds() - before) / max(1, count),
     )
 
 
@@ -212,6 +236,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--seconds", type=int, default=15)
     parser.add_argument("--clients", default="1,16,64")
     parser.add_argument("--ingest", type=int, default=1000, help="documents; 0 leaves it out")
+    parser.add_argument("--processes", default="", help="as in 1,2,3: compares so many")
     given = parser.parse_args(arguments)
     if shutil.which("wrk") is None:
         sys.exit("this benchmark needs wrk: apt-get install wrk")
@@ -244,10 +269,12 @@ SETUPS = (
 
 def _run(given: argparse.Namespace, folder: Path) -> None:
     documents = [document(number) for number in range(given.documents)]
-    asked = questions(documents)
+    asked = questions(documents, DISTINCT if given.processes else QUESTIONS)
     bodies = (json.dumps({"query": each}) for each in asked)
     (folder / "questions.jsonl").write_text("\n".join(bodies) + "\n")
-    table = Table("answers by", "clients", "questions/s", "p50 ms", "p95 ms", "failed", "MB")
+    table = Table(
+        "answers by", "clients", "questions/s", "p50 ms", "p95 ms", "failed", "CPU ms", "MB"
+    )
     with FakeEndpoint(embedder=HashEmbedder(384)).running() as embedder:
         bundled = Settings(data=folder / "bundled")
         other = Settings(
@@ -257,7 +284,11 @@ def _run(given: argparse.Namespace, folder: Path) -> None:
             rerank="none",
         )
         keys = {each.data: asyncio.run(prepare(each, documents)) for each in (bundled, other)}
-        for setup in SETUPS:
+        if given.processes:
+            for setup in (SETUPS[0], SETUPS[-1]):
+                settings = bundled if setup.has_own_models else other
+                _compare_processes(setup, settings, keys[settings.data], (given, folder, table))
+        for setup in () if given.processes else SETUPS:
             settings = bundled if setup.has_own_models else other
             model = FakeEndpoint(quote_first, behaviour=Behaviour(latency=setup.latency or 0.0))
             chat = None if setup.latency is None else model
@@ -271,6 +302,20 @@ def _run(given: argparse.Namespace, folder: Path) -> None:
     Console(width=120).print(table)
 
 
+def _compare_processes(
+    setup: Setup, settings: Settings, key: str, told: tuple[argparse.Namespace, Path, Table]
+) -> None:
+    """Add the rows of one setup for each number of processes that answer."""
+    given, folder, table = told
+    chat = None if setup.latency is None else FakeEndpoint(quote_first)
+    with chat.running() if chat else nullcontext():
+        for processes in (int(each) for each in given.processes.split(",")):
+            with serving(settings, key, chat, processes) as served:
+                measure(served, folder, clients=16, seconds=WARM_UP)
+                name = f"{setup.name}; {processes} processes"
+                measure_clients(served, name, given, folder, table)
+
+
 def measure_clients(
     served: Served, name: str, given: argparse.Namespace, folder: Path, table: Table
 ) -> None:
@@ -278,8 +323,7 @@ def measure_clients(
     measure(served, folder, clients=2, seconds=3)  # models and pool are opened
     for clients in (int(each) for each in given.clients.split(",")):
         load = measure(served, folder, clients=clients, seconds=given.seconds)
-        figures = (f"{load.per_second:.1f}", f"{load.p50:.0f}", f"{load.p95:.0f}", str(load.failed))
-        table.add_row(name, str(clients), *figures, f"{served.megabytes:.0f}")
+        table.add_row(name, str(clients), *_figures(load), f"{served.megabytes:.0f}")
 
 
 def _measure_ingestion(
@@ -298,8 +342,12 @@ def _measure_ingestion(
         is_busy = ingesting.poll() is None
         ingesting.terminate()
     name = "model, 0 s, while ingesting" if is_busy else "... ingestion ended early"
-    figures = (f"{load.per_second:.1f}", f"{load.p50:.0f}", f"{load.p95:.0f}", str(load.failed))
-    table.add_row(name, "16", *figures, f"{served.megabytes:.0f}")
+    table.add_row(name, "16", *_figures(load), f"{served.megabytes:.0f}")
+
+
+def _figures(load: Load) -> list[str]:
+    numbers = (f"{load.per_second:.1f}", f"{load.p50:.0f}", f"{load.p95:.0f}")
+    return [*numbers, str(load.failed), f"{load.cpu:.0f}"]
 
 
 if __name__ == "__main__":
