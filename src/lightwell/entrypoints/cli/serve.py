@@ -60,7 +60,7 @@ Workers = Annotated[
         metavar="N",
         min=1,
         max=64,
-        help="Number of processes that share the work; about one for each processor core.",
+        help="Number of processes that share the work: one for every two processor cores, or with model endpoints one for each.",
     ),
 ]
 
