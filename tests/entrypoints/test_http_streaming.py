@@ -220,6 +220,14 @@ async def test_a_client_that_leaves_ends_the_call_of_the_model(site: Site, path:
                 await asyncio.sleep(0.02)
 
 
+async def test_s3_7_the_request_of_a_stream_may_say_that_it_is_one(site: Site) -> None:
+    _, headers = await site.key("team:us")
+    for stream, status in ((True, 200), (False, 422)):
+        body = {**QUESTION, "stream": stream}
+        reply = await site.client.post("/v1/query/stream", json=body, headers=headers)
+        assert reply.status_code == status, reply.text
+
+
 async def test_a_key_has_a_limit_of_open_streams_and_one_that_ends_makes_room(site: Site) -> None:
     await ingest(site, "many", "team:many")
     (_, headers), (_, others) = await site.key("team:many"), await site.key("team:many")

@@ -13,7 +13,7 @@ from lightwell.domain.errors import LightwellError
 from lightwell.entrypoints.http.authentication import Reading, projects_of
 from lightwell.entrypoints.http.event_streams import EventStream, format_event
 from lightwell.entrypoints.http.projects import Projects
-from lightwell.entrypoints.schemas.questions import QueryBody
+from lightwell.entrypoints.schemas.questions import StreamBody
 from lightwell.knowledge_base.answer_streams import (
     AnswerStreams,
     SentEvent,
@@ -40,7 +40,7 @@ def streams_of(projects: Annotated[Projects, Depends(projects_of)]) -> AnswerStr
 
 @router.post("/query/stream", response_class=EventStream, status_code=200)
 async def stream_answer(
-    body: QueryBody,
+    body: StreamBody,
     caller: Reading,
     streams: Annotated[AnswerStreams, Depends(streams_of)],
     last_event_id: LastEventId = "",

@@ -1,7 +1,7 @@
 """Questions and answers."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import Field
@@ -56,6 +56,14 @@ class QueryBody(Schema):
             topic_filter=self.topic_filter,
             mode=self.mode,
         )
+
+
+class StreamBody(QueryBody):
+    """A question whose answer is streamed: the specification's StreamQueryRequest."""
+
+    stream: Annotated[
+        Literal[True], Field(description="Always true, with or without this field.")
+    ] = True
 
 
 class KeywordsBody(Schema):
