@@ -36,10 +36,14 @@ from lightwell.domain.ids import ChunkId
 from lightwell.ports import VectorIndex
 from lightwell.records.database import connect
 from lightwell.stores.embedded.server import run_server, status
-from lightwell.stores.milvus.vectors import MilvusServer, MilvusVectors
-from lightwell.stores.milvus.vectors import connect as connect_milvus
+from lightwell.stores.milvus.collection import MilvusServer
+from lightwell.stores.milvus.collection import connect as connect_milvus
+from lightwell.stores.milvus.vectors import MilvusVectors
 from lightwell.stores.postgres.vectors import PostgresVectors, SearchLimits
 from lightwell.testing.server import temporary_folder
+
+LOADING = 30
+"""Seconds that Milvus takes at most to load an index that it has built; nothing says when it has."""
 
 
 def process_at(url: str) -> psutil.Process:
@@ -55,10 +59,13 @@ def process_at(url: str) -> psutil.Process:
 
 
 async def copy_to_milvus(store: Store, index: MilvusVectors) -> None:
-    """Write all vectors, and print what it took until Milvus finds them."""
+    """Write all vectors, and print what it took until Milvus searches them by its index."""
     began, before = time.perf_counter(), cpu_seconds(store.postmaster)
     for batch in track(range(store.world.size // BATCH), description="Milvus"):
         await index.put(store.space, entries(store, batch))
+    while not await index.build(store.space):  # noqa: ASYNC110 - Milvus is another process
+        await asyncio.sleep(5)
+    await asyncio.sleep(LOADING)
     count = await index.count(store.space)
     print(
         f"Milvus: {count:,} vectors, {time.perf_counter() - began:.0f} s,"

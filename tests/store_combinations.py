@@ -8,11 +8,8 @@ import pytest
 
 from lightwell.domain.ids import ProjectId
 from lightwell.graph_ports import GraphStore
-from lightwell.ports import VectorIndex
-from lightwell.records.database import Database
-from lightwell.stores.milvus.vectors import MilvusServer
-from lightwell.stores.milvus.vectors import connect as connect_milvus
-from lightwell.wiring.stores import vector_index
+from lightwell.stores.milvus.collection import MilvusServer
+from lightwell.stores.milvus.collection import connect as connect_milvus
 from tests.graph_stores import open_age_of, open_neo4j_of
 
 _MILVUS_SECONDS = 120.0
@@ -30,10 +27,11 @@ class Stores:
     graph: GraphStore | None = None
     projects: list[ProjectId] | None = None
 
-    def vectors(self, database: Database, project_id: ProjectId) -> VectorIndex:
+    def milvus_for(self, project_id: ProjectId) -> MilvusServer | None:
+        """Return the server of Milvus for this project, None for PostgreSQL."""
         if self.projects is not None:
             self.projects.append(project_id)
-        return vector_index(database, project_id, self.milvus)
+        return self.milvus
 
 
 POSTGRES = Stores()

@@ -246,10 +246,7 @@ class VectorIndex(Protocol):
     async def vectors(
         self, space: SpaceId, chunks: Sequence[ChunkId]
     ) -> dict[ChunkId, NDArray[np.float32]]:
-        """Return the vectors of those of the chunks that have one.
-
-        It takes no reader: the chunks come from a query that was filtered by one, or from ingestion, which shows nothing to anybody.
-        """
+        """Return the vectors of those of the chunks that have one; takes no reader, since the chunks come from a filtered query or from ingestion."""
         ...
 
     async def build(self, space: SpaceId) -> bool:
@@ -272,10 +269,11 @@ class ProfileClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileVector:
-    """The vector of one access class's profile of an entity or a relation."""
+    """The vector of one access class's profile of an entity or a relation, and the hash of the text it was made of."""
 
     subject: ProfileSubject
     claim: ProfileClaim
+    text_hash: bytes
     vector: NDArray[np.float32]
 
 

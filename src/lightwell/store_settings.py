@@ -15,7 +15,7 @@ class StoreSettings(BaseSettings):
     )
     vector_store: Literal["postgres", "milvus"] = Field(
         default="postgres",
-        description="Where vectors of passages are searched: `postgres` (pgvector), or `milvus`, a server of its own (docs/stores.md).",
+        description="Where vectors of passages, entities and relations are searched: `postgres` (pgvector), or `milvus`, a server of its own (docs/stores.md).",
     )
     milvus_url: str = Field(
         default="http://127.0.0.1:19530", description="Address of the Milvus server."

@@ -63,7 +63,7 @@ async def project_on(
         project_id,
         embedder,
         lent_parsers()(),
-        vectors=stores.vectors(database, project_id),
+        milvus=stores.milvus_for(project_id),
     )
     if stores.graph is not None:
         copy = GraphCopy(database=database, project_id=project_id, store=stores.graph)

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from psycopg import sql
 from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.domain.errors import BudgetSpent, Invalid, ModelFailed, NotFound
 from lightwell.domain.graph import ProfileSubject
-from lightwell.domain.ids import SpaceId
+from lightwell.domain.ids import ClassId, SpaceId
 from lightwell.ingest.chunking import text_to_embed
 from lightwell.ingest.context import ChangeLimits, IngestContext, follow_space
 from lightwell.knowledge_base import KnowledgeBase
@@ -21,6 +22,8 @@ from lightwell.records.database import Database
 from lightwell.records.documents import chunks as published
 from lightwell.records.embedding_spaces import SpaceModel
 from lightwell.records.graph import profile_queue
+from lightwell.records.graph.profile_queue import list_embedded
+from lightwell.stores.milvus.profiles import MilvusProfiles
 from lightwell.stores.milvus.vectors import MilvusVectors
 from lightwell.testing.models import HashEmbedder
 from lightwell.wiring import make_retriever
@@ -133,17 +136,26 @@ async def require_complete(store: Changing) -> None:
     texts = [text_to_embed(each.title, each.chunk.draft) for each in found]
     for each, expected in zip(found, await context.embedder.embed_documents(texts), strict=True):
         np.testing.assert_allclose(vectors[each.chunk.id], expected, atol=0.001)
+    profiles = [
+        (row[0], row[1])
+        for row in await database.rows(
+            "SELECT subject_id, class_id FROM profiles WHERE description <> '' ORDER BY 1, 2", {}
+        )
+    ]
     if isinstance(context.vectors, MilvusVectors):
         assert await context.vectors.count(space.id) == len(ids)
-    else:
-        stored = sql.SQL("SELECT chunk_id, class_id FROM {} ORDER BY chunk_id").format(
-            sql.Identifier(f"chunk_vectors_{space.id:d}")
-        )
-        rows = await database.rows(stored, {})
-        assert [(row[0], row[1]) for row in rows] == ids
-    profiles = await database.rows(
-        "SELECT subject_id, class_id FROM profiles WHERE description <> '' ORDER BY 1, 2", {}
+        assert isinstance(context.profiles, MilvusProfiles)
+        first = (UUID(int=0), ClassId(0))
+        embedded = await list_embedded(database, context.project_id, after=first, limit=100)
+        assert [each.key for each in embedded] == profiles
+        assert (await context.profiles.vectors(space.id, embedded)).keys() == set(profiles)
+        assert await context.profiles.count(space.id) == len(profiles)
+        return
+    stored = sql.SQL("SELECT chunk_id, class_id FROM {} ORDER BY chunk_id").format(
+        sql.Identifier(f"chunk_vectors_{space.id:d}")
     )
+    rows = await database.rows(stored, {})
+    assert [(row[0], row[1]) for row in rows] == ids
     described = sql.SQL(
         "SELECT subject_id, class_id FROM {} UNION SELECT subject_id, class_id FROM {} ORDER BY 1, 2"
     ).format(

@@ -13,9 +13,11 @@ from pymilvus import MilvusClient
 from lightwell import KnowledgeBase, open_knowledge_base
 from lightwell.domain.documents import DocumentState
 from lightwell.domain.errors import IndexFailed, Invalid
+from lightwell.domain.graph import ManualEdit
 from lightwell.domain.health import Check
 from lightwell.settings import Settings
 from lightwell.testing.sources import InMemorySource, make_document
+from lightwell.wiring import delete_project
 from lightwell.wiring.examination import examine
 from lightwell.wiring.vector_copies import copy_vectors_to
 from tests.conftest import Databases
@@ -26,7 +28,11 @@ pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 T = TypeVar("T")
 
 US, THEM = ["team:us"], ["team:them"]
-OURS = make_document("a.md", "The Tarn 4 weighs 12 kilograms and was built in Bergen.", US)
+OURS = make_document(
+    "a.md",
+    "The Tarn 4 weighs 12 kilograms and was built in Bergen.",
+    US,
+)
 THEIRS = make_document("b.md", "The Tarn 4 costs 9,000 crowns, which nobody else may know.", THEM)
 WEIGHT, PRICE = "How much does the Tarn 4 weigh?", "What does the Tarn 4 cost?"
 
@@ -47,6 +53,7 @@ async def kb(on_milvus: Settings) -> AsyncIterator[KnowledgeBase]:
     async with open_knowledge_base(on_milvus) as opened:
         await opened.ingest(InMemorySource(documents=(OURS, THEIRS)))
         yield opened
+    await delete_project(on_milvus)
 
 
 async def dense_hits(kb: KnowledgeBase, question: str, tags: list[str]) -> list[str]:
@@ -104,13 +111,21 @@ async def test_s3_11_an_ingestion_that_meets_a_killed_server_loses_nothing(
 async def test_vectors_move_to_postgres_and_back_without_a_model(
     kb: KnowledgeBase, on_milvus: Settings
 ) -> None:
+    written = ManualEdit(
+        name="Nordwind", kind="organization", description="a shipyard that builds radios"
+    )
+    await kb.graph.create(await kb.reader(US), written)
+    await kb.finish_jobs()
     counts: list[int] = []
-    copied, missing = await copy_vectors_to(on_milvus, "postgres", counts.append)
-    assert (copied, missing) == (counts[-1], 0)
-    there = on_milvus.model_copy(update={"vector_store": "postgres"})
-    async with open_knowledge_base(there) as other:
+    there = await copy_vectors_to(on_milvus, "postgres", counts.append)
+    assert (there.missing, there.missing_profiles) == (0, 0)
+    assert min(there.chunks, there.profiles) > 0
+    assert counts[-1] == there.chunks + there.profiles
+    async with open_knowledge_base(
+        on_milvus.model_copy(update={"vector_store": "postgres"})
+    ) as other:
         assert await dense_hits(other, WEIGHT, US) == await dense_hits(kb, WEIGHT, US)
-    assert await copy_vectors_to(on_milvus, "milvus", counts.append) == (copied, 0)
+    assert await copy_vectors_to(on_milvus, "milvus", counts.append) == there
     with pytest.raises(Invalid, match="postgres and milvus"):
         await copy_vectors_to(on_milvus, "qdrant", counts.append)
 

@@ -1,6 +1,9 @@
-"""Dense search over profiles, and the queue of profiles to embed, on a real database."""
+"""Dense search over profiles on each store, and the queue of profiles to embed, on real servers."""
 
-from dataclasses import dataclass
+import hashlib
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -15,7 +18,14 @@ from lightwell.ports import ProfileClaim, ProfileVector
 from lightwell.records import access_classes, embedding_spaces
 from lightwell.records.database import Database
 from lightwell.records.graph import profile_queue
+from lightwell.records.graph.profile_queue import EmbeddedProfile
+from lightwell.stores.milvus.collection import MilvusServer
+from lightwell.stores.milvus.collection import connect as connect_milvus
+from lightwell.stores.milvus.profiles import MilvusProfiles
 from lightwell.stores.postgres.profiles import PostgresProfiles
+
+MILVUS = pytest.param("milvus", marks=pytest.mark.slow)
+Index = PostgresProfiles | MilvusProfiles
 
 A, B = frozenset({"team:a"}), frozenset({"team:b"})
 EAST = np.array([1, 0, 0], np.float32)
@@ -28,7 +38,7 @@ class Store:
     database: Database
     project_id: ProjectId
     space: SpaceId
-    index: PostgresProfiles
+    index: Index
     a: ClassId
     b: ClassId
 
@@ -71,10 +81,15 @@ class Store:
         subject: ProfileSubject = ProfileSubject.ENTITY,
     ) -> None:
         """Put the vector of a profile, and note that it is of what the profile says."""
-        await self.index.put(self.space, [vector(await self.claim(key), *angle, subject=subject)])
+        placed = vector(await self.claim(key), *angle, subject=subject)
+        await self.index.put(self.space, [placed])
+        await self.note(key, placed.text_hash)
+
+    async def note(self, key: tuple[UUID, ClassId], text_hash: bytes) -> None:
+        """Note that the vector of a profile is of what it says, whoever has claimed it."""
         await self.database.execute(
-            "UPDATE described_profiles SET changed = false WHERE (subject_id, class_id) = (%(id)s, %(class)s)",
-            {"id": key[0], "class": key[1]},
+            "UPDATE described_profiles SET changed = false, text_hash = %(hash)s WHERE (subject_id, class_id) = (%(id)s, %(class)s)",
+            {"id": key[0], "class": key[1], "hash": text_hash},
         )
 
     async def claim(self, key: tuple[UUID, ClassId]) -> ProfileClaim:
@@ -105,27 +120,51 @@ class Store:
 def vector(
     claim: ProfileClaim, *angle: float, subject: ProfileSubject = ProfileSubject.ENTITY
 ) -> ProfileVector:
+    """Return the vector of a text that nothing else with another angle has."""
     wanted: NDArray[np.float64] = np.array(angle)
     return ProfileVector(
         subject=subject,
         claim=claim,
+        text_hash=hashlib.sha256(wanted.tobytes()).digest(),
         vector=(wanted / np.linalg.norm(wanted)).astype(np.float32),
     )
 
 
-async def store_on(database: Database, index: PostgresProfiles) -> Store:
+async def store_on(
+    database: Database, index: PostgresProfiles, milvus: MilvusServer | None = None
+) -> Store:
     project_id = await access_classes.get_or_create_project(database, "tenant", "project")
+    used: Index = index
+    if milvus is not None:
+        used = MilvusProfiles(
+            database=database, server=milvus, project_id=project_id, postgres=index
+        )
     space = await embedding_spaces.get_or_create_active(database, project_id, "model", 3)
-    await index.prepare(space.id, 3)
+    await used.prepare(space.id, 3)
     async with database.transaction() as connection:
         a = await access_classes.get_or_create_class(connection, project_id, A)
         b = await access_classes.get_or_create_class(connection, project_id, B)
-    return Store(database=database, project_id=project_id, space=space.id, index=index, a=a, b=b)
+    return Store(database=database, project_id=project_id, space=space.id, index=used, a=a, b=b)
+
+
+@pytest.fixture(params=["postgres", MILVUS])
+async def store(request: pytest.FixtureRequest, database: Database) -> AsyncIterator[Store]:
+    async with AsyncExitStack() as stack:
+        milvus: MilvusServer | None = None
+        if request.param == "milvus":
+            url: str = request.getfixturevalue("milvus_url")
+            milvus = await stack.enter_async_context(connect_milvus(url, "", 120))
+        made = await store_on(database, PostgresProfiles(database), milvus)
+        yield made
+        await made.index.drop(made.space)
 
 
 @pytest.fixture
-async def store(database: Database) -> Store:
-    return await store_on(database, PostgresProfiles(database))
+async def on_milvus(milvus_url: str, database: Database) -> AsyncIterator[Store]:
+    async with connect_milvus(milvus_url, "", 120) as server:
+        made = await store_on(database, PostgresProfiles(database), server)
+        yield made
+        await made.index.drop(made.space)
 
 
 async def test_a_subject_counts_once_with_its_best_visible_profile(store: Store) -> None:
@@ -275,10 +314,10 @@ async def test_a_late_worker_does_not_overwrite_a_newer_vector(store: Store) -> 
     [older] = await store.take()
     await store.mark(key)
     [newer] = await store.take()
-    await store.index.put(store.space, [vector(newer.claim, 1, 0, 0)])
-    await profile_queue.mark_embedded(store.database, [newer], {key: b"new"})
-    await store.index.put(store.space, [vector(older.claim, 0, 1, 0)])
-    await profile_queue.mark_embedded(store.database, [older], {key: b"old"})
+    for claimed, angle in ((newer, (1, 0, 0)), (older, (0, 1, 0))):
+        placed = vector(claimed.claim, *angle)
+        await store.index.put(store.space, [placed])
+        await profile_queue.mark_embedded(store.database, [claimed], {key: placed.text_hash})
     assert await store.nearest(A) == [(key[0], 1.0)]
 
 
@@ -294,3 +333,110 @@ async def test_a_worker_that_died_between_putting_and_noting_leaves_no_hash(stor
     await store.mark(key)
     [again] = await store.take()
     assert again.text_hash == b""
+
+
+async def rows_in_milvus(store: Store) -> int:
+    assert isinstance(store.index, MilvusProfiles)
+    return await store.index.count(store.space)
+
+
+async def embedded(store: Store) -> list[EmbeddedProfile]:
+    first = (UUID(int=0), ClassId(0))
+    return await profile_queue.list_embedded(
+        store.database, store.project_id, after=first, limit=100
+    )
+
+
+@pytest.mark.slow
+async def test_milvus_keeps_one_row_of_a_profile_and_none_of_one_that_is_gone(
+    on_milvus: Store,
+) -> None:
+    store = on_milvus
+    key, other = await store.profile(store.a), await store.profile(store.a)
+    for angle in ((0, 1, 0), (0, 0, 1), (1, 0, 0)):
+        await store.mark(key)
+        await store.place(key, *angle)
+    await store.place(other, 0, 1, 0)
+    assert await rows_in_milvus(store) == 2
+    late = await store.claim(key)
+    await store.mark(key)
+    await store.index.put(store.space, [vector(late, 0, 1, 1)])
+    assert await rows_in_milvus(store) == 2
+    await store.index.remove(store.space, [await store.claim(key)])
+    assert await rows_in_milvus(store) == 1
+
+
+@pytest.mark.slow
+async def test_a_row_of_an_earlier_text_never_counts_in_milvus(on_milvus: Store) -> None:
+    """Not even where its writer died before it was deleted, and not by its similarity."""
+    store = on_milvus
+    key = await store.profile(store.a)
+    await store.place(key, 1, 0, 0)
+    [kept] = await embedded(store)
+    await store.mark(key)
+    await store.place(key, 0, 1, 0)
+    assert await rows_in_milvus(store) == 1
+    # the row of the earlier text comes back, as a writer that was cut off would have left it
+    assert isinstance(store.index, MilvusProfiles)
+    await store.index.server.collection(store.project_id, store.space, "_profiles").upsert(
+        [
+            {
+                "profile_key": "left",
+                "subject": "entity",
+                "subject_id": str(kept.subject_id),
+                "class_id": int(kept.class_id),
+                "text_hash": kept.text_hash.hex(),
+                "vector": EAST,
+            }
+        ]
+    )
+    assert await rows_in_milvus(store) == 2
+    assert await store.nearest(A) == [(key[0], 0.0)]
+
+
+@pytest.mark.slow
+async def test_vectors_of_profiles_move_between_the_stores(on_milvus: Store) -> None:
+    """What was made before the change of the store counts until it is copied, and not once it is outdated."""
+    store, milvus = on_milvus, on_milvus.index
+    assert isinstance(milvus, MilvusProfiles)
+    before = replace(store, index=milvus.postgres)
+    kept, renewed = await store.profile(store.a), await store.profile(store.a)
+    relation = await store.profile(store.b, ProfileSubject.RELATION)
+    await before.place(kept, 4, 3, 0)
+    await before.place(renewed, 1, 0, 0)
+    await before.place(relation, 1, 0, 0, subject=ProfileSubject.RELATION)
+    assert await store.nearest(A) == [(renewed[0], 1.0), (kept[0], 0.8)]
+    await store.mark(renewed)
+    await store.place(renewed, 3, 4, 0)
+    assert await store.nearest(A) == [(kept[0], 0.8), (renewed[0], 0.6)]
+    assert await before.nearest(A) == [(kept[0], 0.8)]
+    profiles = await embedded(store)
+    given = await milvus.postgres.vectors(store.space, profiles)
+    assert given.keys() == {kept, relation}
+    copies = {each: given[each.key] for each in profiles if each.key in given}
+    for _ in range(2):
+        await milvus.put_copies(store.space, copies)
+    assert await rows_in_milvus(store) == 3
+    assert (await milvus.vectors(store.space, profiles)).keys() == {kept, renewed, relation}
+    assert await store.nearest(A) == [(kept[0], 0.8), (renewed[0], 0.6)]
+    assert await store.nearest(B, ProfileSubject.RELATION) == [(relation[0], 1.0)]
+    back = await milvus.vectors(store.space, profiles)
+    await milvus.postgres.put_copies(store.space, {each: back[each.key] for each in profiles})
+    assert await before.nearest(A) == [(kept[0], 0.8), (renewed[0], 0.6)]
+
+
+@pytest.mark.slow
+async def test_a_copy_of_a_profile_that_has_changed_is_not_kept(on_milvus: Store) -> None:
+    store, milvus = on_milvus, on_milvus.index
+    assert isinstance(milvus, MilvusProfiles)
+    key = await store.profile(store.a)
+    await store.place(key, 1, 0, 0)
+    profiles = await embedded(store)
+    copies = {each: EAST for each in profiles}
+    await store.mark(key)
+    await store.place(key, 0, 1, 0)
+    await milvus.put_copies(store.space, copies)
+    await milvus.postgres.put_copies(store.space, copies)
+    assert await rows_in_milvus(store) == 1
+    assert await replace(store, index=milvus.postgres).nearest(A) == []
+    assert await store.nearest(A) == [(key[0], 0.0)]

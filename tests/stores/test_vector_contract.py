@@ -16,8 +16,8 @@ from lightwell.domain.ids import ChunkId, ClassId, ProjectId, SpaceId, new_id
 from lightwell.ports import ChunkVector, VectorIndex
 from lightwell.records import access_classes, embedding_spaces
 from lightwell.records.database import Database, connect
+from lightwell.stores.milvus.collection import connect as connect_milvus
 from lightwell.stores.milvus.vectors import MilvusVectors
-from lightwell.stores.milvus.vectors import connect as connect_milvus
 from lightwell.stores.postgres.vectors import PostgresVectors
 from tests.chunk_rows import CHUNKS, DOCUMENT
 from tests.conftest import Databases
@@ -216,6 +216,20 @@ async def test_a_vector_gets_the_class_that_its_chunk_has_now(store: Store) -> N
     await store.index.put(store.space, [ChunkVector(chunk_id=chunk, class_id=a, vector=QUESTION)])
     assert await store.nearest(QUESTION, a) == []
     assert await store.nearest(QUESTION, b) == [chunk]
+
+
+@pytest.mark.parametrize("store", [MILVUS], indirect=True)
+async def test_milvus_is_made_to_index_what_an_ingestion_wrote(store: Store) -> None:
+    """By itself it waits for more or for ten minutes, and meanwhile misses much for readers of few passages."""
+    assert isinstance(store.index, MilvusVectors)
+    client, name = store.index.server.client, f"lightwell_{store.project.hex}_{store.space:d}"
+    a = await store.new_class()
+    vectors = random_vectors(5_000, 11)
+    chunks = await store.add(a, vectors)
+    assert (await client.describe_index(name, "vector"))["total_rows"] == 0
+    assert not await store.index.build(store.space)
+    assert (await client.describe_index(name, "vector"))["total_rows"] >= len(chunks)
+    assert await store.nearest(QUESTION, a) == ranked(chunks, vectors)[:10]
 
 
 @pytest.mark.parametrize("store", [MILVUS], indirect=True)

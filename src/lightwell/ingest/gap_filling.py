@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lightwell.domain.ids import ProjectId, SpaceId
 from lightwell.ingest.chunking import text_to_embed
-from lightwell.ingest.profile_embedding import MAX_CHARACTERS, profile_text
+from lightwell.ingest.profile_embedding import MAX_CHARACTERS, profile_text, text_hash
 from lightwell.ports import ChunkVector, Embedder, ProfileIndex, ProfileVector, VectorIndex
 from lightwell.records import embedding_space_changes
 from lightwell.records.database import Database
@@ -72,9 +72,12 @@ class GapFiller:
             vectors = dict(zip(texts, await embedder.embed_documents(texts), strict=True))
             entries = [
                 ProfileVector(
-                    subject=each.subject, claim=each.claim, vector=vectors[profile_text(each)]
+                    subject=each.subject,
+                    claim=each.claim,
+                    text_hash=text_hash(text),
+                    vector=vectors[text],
                 )
-                for each in described
+                for each, text in ((each, profile_text(each)) for each in described)
             ]
             await self.profiles.put(space, entries)
             await embedding_space_changes.close_profiles(database, space, claims)

@@ -54,6 +54,11 @@ def profile_text(profile: ChangedProfile) -> str:
     return f"{subject}: {description}" if subject else description
 
 
+def text_hash(text: str) -> bytes:
+    """Return the hash by which stores know of which text a vector was made."""
+    return hashlib.sha256(text.encode()).digest()
+
+
 async def embed_profiles(
     profile_embedder: ProfileEmbedder, project_id: ProjectId, due: DueProfiles = ALL_DUE
 ) -> None:
@@ -96,7 +101,7 @@ async def _embed_and_store(
 ) -> None:
     """Embed changed texts, put the vectors into the index, then mark them: reads skip vectors that are not marked."""
     texts = {profile.key: profile_text(profile) for profile in batch}
-    hashes = {key: hashlib.sha256(text.encode()).digest() for key, text in texts.items()}
+    hashes = {key: text_hash(text) for key, text in texts.items()}
     changed = [profile for profile in batch if profile.text_hash != hashes[profile.key]]
     vectors = await _vectors(profile_embedder, changed, texts)
     await profile_embedder.index.put(profile_embedder.space_id, vectors)
@@ -115,7 +120,10 @@ async def _vectors(
     )
     return [
         ProfileVector(
-            subject=profile.subject, claim=profile.claim, vector=vector_by_text[texts[profile.key]]
+            subject=profile.subject,
+            claim=profile.claim,
+            text_hash=text_hash(texts[profile.key]),
+            vector=vector_by_text[texts[profile.key]],
         )
         for profile in changed
     ]

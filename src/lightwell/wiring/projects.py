@@ -16,7 +16,7 @@ from lightwell.ingest.parser import Parser
 from lightwell.ingest.summaries import Summarizer
 from lightwell.ingest.worker import new_lease_holder
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.ports import CrossEncoder, Embedder, GraphIndex, Reranker, VectorIndex
+from lightwell.ports import CrossEncoder, Embedder, GraphIndex, Reranker
 from lightwell.records import access_classes, embedding_spaces, projects, sources
 from lightwell.records.database import Database, connect
 from lightwell.records.embedding_spaces import Space, SpaceModel
@@ -27,7 +27,6 @@ from lightwell.retrieve.pipeline import Ranking, Retriever
 from lightwell.settings import Settings
 from lightwell.stores.copied_graph import CopiedGraph
 from lightwell.stores.postgres.graph import PostgresGraph
-from lightwell.stores.postgres.profiles import PostgresProfiles
 from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.wiring.connectors import open_connector
 from lightwell.wiring.database import database_server
@@ -40,10 +39,10 @@ from lightwell.wiring.models import (
     summarizer,
 )
 from lightwell.wiring.resources import Resources
-from lightwell.wiring.stores import open_milvus, vector_index
+from lightwell.wiring.stores import open_milvus, profile_index, vector_index
 
 if TYPE_CHECKING:
-    from lightwell.stores.milvus.vectors import MilvusServer
+    from lightwell.stores.milvus.collection import MilvusServer
 
 
 async def open_project(
@@ -122,7 +121,7 @@ async def _ingest_context(
         model.embedder,
         resources.parser,
         settings.lease_seconds,
-        vector_index(database, project_id, resources.milvus),
+        resources.milvus,
     )
     return replace(
         context,
@@ -164,14 +163,15 @@ async def rule_ingest_context(
     embedder: Embedder,
     parser: Parser,
     lease_seconds: float = 30.0,
-    vectors: VectorIndex | None = None,
+    milvus: "MilvusServer | None" = None,
 ) -> IngestContext:
     """Return the ingestion context of a project that extracts by rules; its places for vectors exist from then on.
 
-    `vectors` is PostgreSQL by default.
+    They are in Milvus where a server is given, else in PostgreSQL.
     """
     space = await _active_space(database, project_id, embedder)
-    vectors, profiles = vectors or PostgresVectors(database), PostgresProfiles(database)
+    vectors = vector_index(database, project_id, milvus)
+    profiles = profile_index(database, project_id, milvus)
     await vectors.prepare(space.id, space.dimension)
     await profiles.prepare(space.id, space.dimension)
     return IngestContext(
@@ -250,8 +250,8 @@ async def _delete(
     project_id = await projects.find(database, tenant, name)
     for space in await projects.delete(database, tenant, name):
         await PostgresVectors(database).drop(space)
-        await PostgresProfiles(database).drop(space)
         await vector_index(database, project_id, milvus).drop(space)
+        await profile_index(database, project_id, milvus).drop(space)
 
 
 async def _active_model(resources: Resources, project_id: ProjectId) -> SpaceModel:

@@ -26,7 +26,7 @@ from lightwell.wiring.stores import open_milvus
 
 if TYPE_CHECKING:
     from lightwell.models.endpoint import Connection
-    from lightwell.stores.milvus.vectors import MilvusServer
+    from lightwell.stores.milvus.collection import MilvusServer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

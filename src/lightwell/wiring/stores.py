@@ -8,10 +8,12 @@ from lightwell.domain.ids import ProjectId
 from lightwell.ports import VectorIndex
 from lightwell.records.database import Database
 from lightwell.settings import Settings
+from lightwell.stores.postgres.profiles import PostgresProfiles
 from lightwell.stores.postgres.vectors import PostgresVectors
 
 if TYPE_CHECKING:
-    from lightwell.stores.milvus.vectors import MilvusServer
+    from lightwell.stores.milvus.collection import MilvusServer
+    from lightwell.stores.milvus.profiles import MilvusProfiles
 
 _NEED_EXTRA = "LIGHTWELL_VECTOR_STORE=milvus needs packages that are not installed: pip install 'lightwell[milvus]'"
 
@@ -21,7 +23,7 @@ async def open_milvus(settings: Settings, stack: AsyncExitStack) -> "MilvusServe
     if settings.vector_store != "milvus":
         return None
     try:
-        from lightwell.stores.milvus.vectors import connect
+        from lightwell.stores.milvus.collection import connect
     except ImportError:
         raise Invalid(_NEED_EXTRA) from None
     token = settings.milvus_token.get_secret_value()
@@ -39,3 +41,17 @@ def vector_index(
     from lightwell.stores.milvus.vectors import MilvusVectors
 
     return MilvusVectors(database=database, server=milvus, project_id=project_id)
+
+
+def profile_index(
+    database: Database, project_id: ProjectId, milvus: "MilvusServer | None"
+) -> "PostgresProfiles | MilvusProfiles":
+    """Return the index of a project's vectors of entities and relations: in Milvus where a server is given, else in PostgreSQL."""
+    postgres = PostgresProfiles(database)
+    if milvus is None:
+        return postgres
+    from lightwell.stores.milvus.profiles import MilvusProfiles
+
+    return MilvusProfiles(
+        database=database, server=milvus, project_id=project_id, postgres=postgres
+    )

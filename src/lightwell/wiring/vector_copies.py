@@ -1,22 +1,19 @@
 """Copies a project's vectors between the stores that the settings can choose."""
 
-from collections.abc import Callable
 from contextlib import AsyncExitStack
 
 from lightwell.domain.errors import Invalid, NotFound
-from lightwell.ingest.vector_copy import copy_vectors
+from lightwell.ingest.vector_copy import CopiedVectors, Progress, VectorCopy
 from lightwell.records import embedding_spaces, projects
 from lightwell.settings import Settings
 from lightwell.wiring.database import open_database
-from lightwell.wiring.stores import open_milvus, vector_index
+from lightwell.wiring.stores import open_milvus, profile_index, vector_index
 
 STORES = ("postgres", "milvus")
 
 
-async def copy_vectors_to(
-    settings: Settings, to: str, progress: Callable[[int], None]
-) -> tuple[int, int]:
-    """Copy the vectors of the settings' project to this store from the other; return how many, and how many were not found there.
+async def copy_vectors_to(settings: Settings, to: str, progress: Progress) -> CopiedVectors:
+    """Copy the vectors of the settings' project to this store from the other.
 
     Raises `Invalid` for an unknown store, `NotFound` for a project without vectors, `StoreFailed`.
     """
@@ -30,7 +27,12 @@ async def copy_vectors_to(
         space = await embedding_spaces.find_active(database, project_id)
         if space is None:
             raise NotFound(f"The project {settings.project!r} has no vectors yet")
-        postgres = vector_index(database, project_id, None)
-        other = vector_index(database, project_id, milvus)
-        source_and_target = (postgres, other) if to == "milvus" else (other, postgres)
-        return await copy_vectors(database, project_id, space, source_and_target, progress)
+        copy = VectorCopy(database=database, project_id=project_id, space=space)
+        servers = (None, milvus) if to == "milvus" else (milvus, None)
+        source, target = (vector_index(database, project_id, each) for each in servers)
+        chunks, missing = await copy.copy_chunks(source, target, progress)
+        given, taken = (profile_index(database, project_id, each) for each in servers)
+        profiles, lost = await copy.copy_profiles(given, taken, lambda n: progress(chunks + n))
+        return CopiedVectors(
+            chunks=chunks, missing=missing, profiles=profiles, missing_profiles=lost
+        )

@@ -27,22 +27,30 @@ async def copy_to(
 ) -> Report:
     """Copy the project's vectors into another store, without a model; then set LIGHTWELL_VECTOR_STORE and restart.
 
-    Nothing is removed where they are now. It can be repeated. The exit code is 1 if some vectors were not found.
+    Nothing is removed where they are now. It can be repeated. The exit code is 1 if some passages had no vector.
     """
     from lightwell.wiring.vector_copies import copy_vectors_to
 
     console = errors_console()
     with console.status("Copying vectors") as shown:
-        copied, missing = await copy_vectors_to(
+        copied = await copy_vectors_to(
             settings_of_store(),
             store,
             lambda count: shown.update(f"Copying vectors: {count:,}"),
         )
-    text = f"Copied the vectors of {copied:,} passages to {store}."
-    if missing:
-        text += f" {missing:,} passages have none where they were read from."
+    text = f"{store} has the vectors of {copied.chunks:,} passages and of {copied.profiles:,} texts about entities and relations."
+    if copied.missing:
+        text += f" {copied.missing:,} passages have none where they were read from."
+    if copied.missing_profiles:
+        text += f" {copied.missing_profiles:,} texts had none; the next ingestion or worker embeds them."
     return Report(
-        document={"store": store, "copied": copied, "missing": missing},
+        document={
+            "store": store,
+            "copied": copied.chunks,
+            "missing": copied.missing,
+            "copiedProfiles": copied.profiles,
+            "missingProfiles": copied.missing_profiles,
+        },
         text=Text(text),
-        code=Exit.INCOMPLETE if missing else Exit.FINE,
+        code=Exit.INCOMPLETE if copied.missing else Exit.FINE,
     )

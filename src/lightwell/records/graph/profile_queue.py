@@ -45,6 +45,27 @@ class ChangedProfile:
         return self.claim.subject_id, self.claim.class_id
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddedProfile:
+    """A profile whose vector is of what it says now, with the hash of that text."""
+
+    subject: ProfileSubject
+    subject_id: UUID
+    class_id: ClassId
+    text_hash: bytes
+
+    @property
+    def key(self) -> Key:
+        return self.subject_id, self.class_id
+
+
+_EMBEDDED = """
+SELECT profile.subject, subject_id, class_id, described.text_hash
+FROM described_profiles AS described JOIN profiles AS profile USING (subject_id, class_id)
+WHERE described.project_id = %(project_id)s AND NOT described.changed AND (subject_id, class_id) > (%(after)s, %(after_class)s)
+ORDER BY subject_id, class_id LIMIT %(limit)s
+"""
+
 # All statements of this module lock rows in the order of their keys, so that transactions do not deadlock.
 _MARK = """
 INSERT INTO described_profiles (subject_id, class_id, project_id)
@@ -189,9 +210,36 @@ async def mark_changed(connection: Connection, touched: Sequence[tuple[UUID, int
     await connection.execute(NOTE_GAPS, _keys(keys))
 
 
+@repeatable
+async def mark_lost(database: Database, keys: Sequence[Key]) -> None:
+    """Mark profiles whose vectors are in no store, so that they are embedded again."""
+    async with database.transaction() as connection:
+        await mark_changed(connection, keys)
+
+
 async def has_changed(database: Database, project_id: ProjectId) -> bool:
     """Return whether a profile's vector does not match its description."""
     return bool((await database.rows(_ANY, {"project_id": project_id}))[0][0])
+
+
+async def list_embedded(
+    database: Database, project_id: ProjectId, *, after: Key, limit: int
+) -> list[EmbeddedProfile]:
+    """Return up to `limit` profiles after this key whose vectors are of what they say, by key.
+
+    It takes no reader: it is for copying all vectors to another store.
+    """
+    parameters = {"project_id": project_id, "after": after[0], "after_class": after[1]}
+    rows = await database.rows(_EMBEDDED, {**parameters, "limit": limit})
+    return [
+        EmbeddedProfile(
+            subject=ProfileSubject(row[0]),
+            subject_id=row[1],
+            class_id=ClassId(row[2]),
+            text_hash=bytes(row[3]),
+        )
+        for row in rows
+    ]
 
 
 async def claim_changed(

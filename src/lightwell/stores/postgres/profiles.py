@@ -15,9 +15,10 @@ from psycopg import sql
 
 from lightwell.domain.access import Reader
 from lightwell.domain.graph import ProfileSubject
-from lightwell.domain.ids import SpaceId
+from lightwell.domain.ids import ClassId, SpaceId
 from lightwell.ports import ProfileClaim, ProfileHit, ProfileVector
 from lightwell.records.database import Connection, Database, Row
+from lightwell.records.graph.profile_queue import EmbeddedProfile, Key
 from lightwell.stores.postgres.building import ApproximateIndex, build, require_indexable
 
 _PROFILES_PER_SUBJECT = 3
@@ -69,6 +70,26 @@ WHERE {table}.subject_id = own.subject_id AND {table}.class_id = own.class_id
 """.replace(
     "{claimed}", _CLAIMED.replace("{more}", "").replace("{given}", "").replace("{names}", "")
 )
+
+# `FOR SHARE`: nobody marks these profiles meanwhile.
+_PUT_COPIES = """
+INSERT INTO {table} (subject_id, class_id, embedding)
+SELECT given.subject_id, given.class_id, given.embedding
+FROM unnest(%(ids)s::uuid[], %(classes)s::integer[], %(hashes)s::bytea[], %(vectors)b::halfvec[])
+    AS given (subject_id, class_id, text_hash, embedding)
+JOIN described_profiles AS described USING (subject_id, class_id, text_hash)
+WHERE NOT described.changed
+ORDER BY described.subject_id, described.class_id FOR SHARE OF described
+ON CONFLICT (subject_id, class_id) DO UPDATE SET embedding = excluded.embedding
+"""
+
+_VECTORS = """
+SELECT subject_id, class_id, placed.embedding
+FROM unnest(%(ids)s::uuid[], %(classes)s::integer[], %(hashes)s::bytea[]) AS given (subject_id, class_id, text_hash)
+JOIN described_profiles AS described USING (subject_id, class_id, text_hash)
+JOIN {table} AS placed USING (subject_id, class_id)
+WHERE NOT described.changed
+"""
 
 _EXACT = """
 SELECT coalesce(merged.root_id, subject_id) AS subject_id, 1 - min(distance) AS similarity
@@ -191,6 +212,30 @@ class PostgresProfiles:
             built.append(await build(self._database, approximate_index))
         return all(built)
 
+    async def vectors(
+        self, space: SpaceId, profiles: Sequence[EmbeddedProfile]
+    ) -> dict[Key, NDArray[np.float32]]:
+        """Return the vectors of those of these profiles that have one of the text with their hash."""
+        found: dict[Key, NDArray[np.float32]] = {}
+        for subject in ProfileSubject:
+            own = [each for each in profiles if each.subject is subject]
+            rows = await self._database.rows(_of(_VECTORS, space, subject), _hashed(own))
+            found |= {
+                (row[0], ClassId(row[1])): row[2].to_numpy().astype(np.float32) for row in rows
+            }
+        return found
+
+    async def put_copies(
+        self, space: SpaceId, copies: Mapping[EmbeddedProfile, NDArray[np.float32]]
+    ) -> None:
+        """Insert vectors from another store; ignore those whose profile has changed."""
+        for subject in ProfileSubject:
+            own = [each for each in copies if each.subject is subject]
+            vectors = [HalfVector(copies[each]) for each in own]
+            await self._database.execute(
+                _of(_PUT_COPIES, space, subject), {**_hashed(own), "vectors": vectors}
+            )
+
 
 async def _search(
     connection: Connection, query: LiteralString, parameters: Mapping[str, object]
@@ -201,6 +246,14 @@ async def _search(
 
 def _hits(rows: Sequence[Row]) -> list[ProfileHit]:
     return [ProfileHit(subject_id=row[0], similarity=row[1]) for row in rows]
+
+
+def _hashed(profiles: Sequence[EmbeddedProfile]) -> dict[str, object]:
+    return {
+        "ids": [each.subject_id for each in profiles],
+        "classes": [each.class_id for each in profiles],
+        "hashes": [each.text_hash for each in profiles],
+    }
 
 
 def _columns(claims: Sequence[ProfileClaim]) -> dict[str, object]:
