@@ -22,6 +22,8 @@ from lightwell.ingest.profile_embedding import MAX_CHARACTERS
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Vectors
 from lightwell.records.database import Database, connect
+from lightwell.stores.milvus.collection import connect as connect_milvus
+from lightwell.stores.milvus.profiles import MilvusProfiles
 from lightwell.stores.postgres.profiles import PostgresProfiles
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from lightwell.testing.models import HashEmbedder
@@ -319,6 +321,31 @@ async def test_while_the_embedder_fails_documents_still_come_and_go(store: Noted
     await weak.ingest()
     assert await rows(store) == (1, 0, 1)
     assert embedded(store) == [PUMPS, TAPS]
+
+
+async def test_s3_11_while_the_index_is_down_corrections_are_made_and_wait_for_it(
+    store: Noted,
+) -> None:
+    """Search finds by no vector of what was said before, and by the new one once the index is there again."""
+    await store.put("one", A, PUMPS)
+    reader, context = await store.kb.reader(A), store.project.context
+    async with connect_milvus("http://127.0.0.1:1", "", 5) as nowhere:
+        index = MilvusProfiles(
+            database=context.database,
+            server=nowhere,
+            project_id=context.project_id,
+            postgres=PostgresProfiles(context.database),
+        )
+        cut_off = with_way(store, replace(context, profiles=index))
+        await cut_off.kb.graph.edit(reader, "Acme Corp", ManualEdit(description="Makes whistles."))
+        assert await rows(store) == (1, 1, 1)
+        assert await near(store, A, "pumps") == {}
+        await cut_off.kb.graph.delete(reader, "Acme Corp")
+        assert await rows(store) == (1, 1, 1)
+        await cut_off.kb.graph.restore(reader, "Acme Corp")
+    await store.kb.finish_jobs()
+    assert await rows(store) == (1, 0, 1)
+    assert list(await near(store, A, "makes whistles")) == ["Acme Corp"]
 
 
 async def test_what_changes_while_it_is_embedded_is_embedded_again(

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lightwell.domain.errors import ModelFailed
+from lightwell.domain.errors import IndexFailed, ModelFailed
 from lightwell.domain.graph import ProfileSubject
 from lightwell.domain.ids import ProjectId, SpaceId
 from lightwell.logs import logger
@@ -64,11 +64,21 @@ async def embed_profiles(
 ) -> None:
     """Update the index to the due profiles of the project.
 
-    If the embedder fails, the remaining profiles wait for the next call. Until then, search finds them by name only.
+    If the embedder or the index fails, the remaining profiles wait for the next call. Until then, search finds them by name only.
     """
     if not await profile_queue.has_changed(profile_embedder.database, project_id):
         return
-    await _remove_silent(profile_embedder, project_id)
+    try:
+        await _remove_silent(profile_embedder, project_id)
+        await _embed_changed(profile_embedder, project_id, due)
+        await profile_embedder.index.build(profile_embedder.space_id)
+    except (ModelFailed, IndexFailed) as error:
+        _log.warning("profiles wait for their vectors", error=str(error))
+
+
+async def _embed_changed(
+    profile_embedder: ProfileEmbedder, project_id: ProjectId, due: DueProfiles
+) -> None:
     while batch := await profile_queue.claim_changed(
         profile_embedder.database,
         project_id,
@@ -78,12 +88,8 @@ async def embed_profiles(
     ):
         try:
             await _embed_and_store(profile_embedder, batch)
-        except ModelFailed as error:
-            _log.warning("profiles wait for their vectors: a model failed", error=str(error))
-            return
         finally:
             await profile_queue.release(profile_embedder.database, [each.claim for each in batch])
-    await profile_embedder.index.build(profile_embedder.space_id)
 
 
 async def _remove_silent(profile_embedder: ProfileEmbedder, project_id: ProjectId) -> None:
