@@ -1,9 +1,13 @@
 """Dense search over profiles on each store, and the queue of profiles to embed, on real servers."""
 
+import asyncio
 import hashlib
-from collections.abc import AsyncIterator
+import math
+import random
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -440,3 +444,90 @@ async def test_a_copy_of_a_profile_that_has_changed_is_not_kept(on_milvus: Store
     assert await rows_in_milvus(store) == 1
     assert await replace(store, index=milvus.postgres).nearest(A) == []
     assert await store.nearest(A) == [(key[0], 0.0)]
+
+
+@dataclass
+class Texts:
+    """What some profiles say: a number each, with the moments between which each number may be told."""
+
+    store: Store
+    keys: list[tuple[UUID, ClassId]]
+    now: dict[tuple[UUID, ClassId], int] = field(default_factory=dict[tuple[UUID, ClassId], int])
+    told: list[tuple[UUID, int, float, float]] = field(
+        default_factory=list[tuple[UUID, int, float, float]]
+    )
+    drawn: random.Random = field(default_factory=lambda: random.Random(7))
+
+    async def change(self) -> None:
+        """Let a profile say something, perhaps what it said before."""
+        key, began = self.drawn.choice(self.keys), time.monotonic()
+        before = self.now.get(key)
+        self.now[key] = number = self.drawn.randrange(4)
+        await self.store.mark(key)
+        ended = time.monotonic()
+        self.told = [
+            (subject, each, since, ended if (subject, each, until) == (key[0], before, math.inf) else until)
+            for subject, each, since, until in self.told
+        ]  # fmt: skip
+        self.told.append((key[0], number, began, math.inf))
+
+    async def embed(self) -> None:
+        """Claim, embed and mark what changed, slowly, so that claims run out and others are faster."""
+        claimed = await self.store.take()
+        numbers = {each.key: self.now[each.key] for each in claimed}
+        placed = {each.key: vector(each.claim, *direction(numbers[each.key])) for each in claimed}
+        hashes = {key: entry.text_hash for key, entry in placed.items()}
+        await asyncio.sleep(self.drawn.random() * 0.3)
+        await self.store.index.put(
+            self.store.space,
+            [placed[each.key] for each in claimed if each.text_hash != hashes[each.key]],
+        )
+        await asyncio.sleep(self.drawn.random() * 0.1)
+        await profile_queue.mark_embedded(self.store.database, claimed, hashes)
+
+    async def ask(self) -> None:
+        """Every hit has the similarity of something that its profile said during the question."""
+        began = time.monotonic()
+        hits = await self.store.nearest(A)
+        ended = time.monotonic()
+        for subject, similarity in hits:
+            may = {
+                round(math.cos(angle(number)), 2)
+                for of, number, since, until in self.told
+                if of == subject and since <= ended and until >= began
+            }
+            assert similarity in may
+
+
+def angle(number: int) -> float:
+    return 0.2 + 0.3 * number
+
+
+def direction(number: int) -> tuple[float, float, float]:
+    return math.cos(angle(number)), math.sin(angle(number)), 0.0
+
+
+async def test_s3_11_whatever_writers_do_no_vector_of_an_earlier_text_counts(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Writers whose claims run out, texts that change back, and questions, all at once; at the end every profile is found."""
+    monkeypatch.setattr(profile_queue, "_CLAIM_SECONDS", 0.15)
+    texts = Texts(store, sorted([await store.profile(store.a) for _ in range(5)]))
+    for _ in range(20):
+        await texts.change()
+
+    async def repeat(step: Callable[[], Awaitable[None]], times: int, pause: float = 0.0) -> None:
+        for _ in range(times):
+            await step()
+            await asyncio.sleep(pause)
+
+    for _ in range(4):
+        writers = [repeat(texts.embed, 5) for _ in range(4)]
+        await asyncio.gather(*writers, repeat(texts.change, 8, 0.2), repeat(texts.ask, 20))
+        while await profile_queue.has_changed(store.database, store.project_id):
+            await texts.embed()
+        assert dict(await store.nearest(A)) == {
+            key[0]: round(math.cos(angle(texts.now[key])), 2) for key in texts.keys
+        }
+        if isinstance(store.index, MilvusProfiles):
+            assert await rows_in_milvus(store) == len(texts.keys)

@@ -61,14 +61,16 @@ JOIN described_profiles AS described USING (subject_id, class_id, text_hash)
 WHERE NOT described.changed
 """
 
+# The last column, equal in all rows: whether any row of an earlier text was found.
 _COUNTING = """
-SELECT coalesce(merged.root_id, hit.subject_id), max(hit.similarity)
+SELECT coalesce(merged.root_id, hit.subject_id), max(hit.similarity) FILTER (WHERE described.text_hash = hit.text_hash),
+       bool_or(bool_or(described.text_hash <> hit.text_hash)) OVER ()
 FROM unnest(%(subjects)s::uuid[], %(of)s::integer[], %(hashes)s::bytea[], %(similarities)s::float8[])
     AS hit (subject_id, class_id, text_hash, similarity)
-JOIN described_profiles AS described USING (subject_id, class_id, text_hash)
+JOIN described_profiles AS described USING (subject_id, class_id)
 LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = hit.subject_id
 WHERE NOT described.changed AND described.class_id = ANY(%(classes)s)
-GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT %(limit)s
+GROUP BY 1 ORDER BY 2 DESC NULLS LAST, 1 LIMIT %(limit)s
 """
 
 
@@ -127,10 +129,13 @@ class MilvusProfiles:
         count, described = await asyncio.gather(
             self._collection(space).count(BOUNDED), self._described()
         )
-        level = BOUNDED if count >= described else STRONG
         expression = f'{among("class_id", reader.classes)} and subject == "{subject}"'
-        hits = await self._search(space, vector, reader, (expression, level, limit))
-        if level is BOUNDED or await self.count(space) >= described:
+        if count >= described:
+            hits, is_late = await self._search(space, vector, reader, (expression, BOUNDED, limit))
+            if not is_late:
+                return hits
+        hits, _ = await self._search(space, vector, reader, (expression, STRONG, limit))
+        if count >= described or await self.count(space) >= described:
             return hits
         others = await self.postgres.nearest(space, vector, reader, subject, limit=limit)
         return _best(hits, others)[:limit]
@@ -206,8 +211,11 @@ class MilvusProfiles:
         vector: NDArray[np.float32],
         reader: Reader,
         wanted: tuple[str, str, int],
-    ) -> list[ProfileHit]:
-        """Return what counts among the nearest rows; more are read until that is enough."""
+    ) -> tuple[list[ProfileHit], bool]:
+        """Return what counts among the nearest rows, and whether some are of earlier texts, so that Milvus may be late.
+
+        More rows are read until enough of them count.
+        """
         expression, level, limit = wanted
         asked = limit * _PROFILES_PER_SUBJECT
         fields = ["subject_id", "class_id", "text_hash"]
@@ -215,14 +223,14 @@ class MilvusProfiles:
             found = await self._collection(space).search(
                 vector, expression, asked, level=level, fields=fields
             )
-            counting = await self._counting(reader, found, limit)
-            if len(counting) == limit or len(found) < asked or asked == MAX_HITS:
-                return counting
+            hits, is_late = await self._counting(reader, found, limit)
+            if len(hits) == limit or len(found) < asked or asked == MAX_HITS:
+                return hits, is_late
             asked = min(4 * asked, MAX_HITS)
 
     async def _counting(
         self, reader: Reader, found: Sequence[Found], limit: int
-    ) -> list[ProfileHit]:
+    ) -> tuple[list[ProfileHit], bool]:
         parameters = {
             "subjects": [UUID(hit.fields["subject_id"]) for hit in found],
             "of": [hit.fields["class_id"] for hit in found],
@@ -232,7 +240,10 @@ class MilvusProfiles:
             "limit": limit,
         }
         rows = await self.database.rows(_COUNTING, parameters)
-        return [ProfileHit(subject_id=row[0], similarity=row[1]) for row in rows]
+        hits = [
+            ProfileHit(subject_id=row[0], similarity=row[1]) for row in rows if row[1] is not None
+        ]
+        return hits, any(row[2] for row in rows)
 
 
 def _best(*some: Sequence[ProfileHit]) -> list[ProfileHit]:
