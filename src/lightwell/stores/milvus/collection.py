@@ -199,6 +199,10 @@ class MilvusCollection:
             )
         return rows[0]["count(*)"]
 
+    async def wait_until_searched(self) -> None:
+        """Wait until searches that do not wait (`BOUNDED`) read what was written before this call."""
+        await self.count(STRONG)
+
     async def search(
         self,
         vector: NDArray[np.float32],

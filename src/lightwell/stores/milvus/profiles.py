@@ -108,6 +108,7 @@ class MilvusProfiles:
         still = await self._held([entry.claim for entry in own])
         late = [row["profile_key"] for row in rows if _profile(row) not in still]
         await self._delete(space, late)
+        await self._collection(space).wait_until_searched()
 
     async def remove(self, space: SpaceId, claims: Sequence[ProfileClaim]) -> None:
         earlier = await self._keys_of(space, [claim.subject_id for claim in claims])

@@ -95,6 +95,7 @@ class MilvusVectors:
         # `_write` sets each chunk's current class, which is `class_id` or a later one.
         for batch in in_batches(chunks):
             await self._write(space, await self._read(space, batch, STRONG))
+        await self._collection(space).wait_until_searched()
 
     async def nearest(
         self,
@@ -114,13 +115,17 @@ class MilvusVectors:
         (found, count), published = await asyncio.gather(
             self._search_and_count(space, vector, expression, asked), self._published()
         )
-        level = BOUNDED
-        if count < published:
-            level = STRONG
+        level = BOUNDED if count >= published else STRONG
+        if level is STRONG:
             found = await self._search(space, vector, expression, (asked, level))
         while True:
             visible = await self._visible(reader, [hit.chunk_id for hit in found])
             kept = [hit for hit in found if hit.chunk_id in visible]
+            if level is BOUNDED and len(kept) < len(found):
+                # A row of a chunk that is gone or moved: Milvus may be late with the rows that came instead, too.
+                level = STRONG
+                found = await self._search(space, vector, expression, (asked, level))
+                continue
             if len(kept) >= limit or len(found) < asked or asked == MAX_HITS:
                 return sorted(kept, key=lambda hit: (-hit.similarity, hit.chunk_id))[:limit]
             asked = min(4 * asked, MAX_HITS)
