@@ -297,6 +297,7 @@ def _slice(entry: Evidence, start: int, end: int) -> Evidence:
             for each in entry.highlights
             if each.start >= start and each.end <= end
         ),
+        windows=(),
     )
 
 
