@@ -25,7 +25,7 @@ from lightwell.retrieve.sparse_matrix import Floats
 from lightwell.retrieve.weights import (
     FIRST_PASS,
     LINKS,
-    MATCH,
+    READ,
     RELEVANCE,
     RERANK,
     Logistic,
@@ -258,7 +258,7 @@ def page(weights: Weights) -> str:
     lines = [
         "# The weights of each signal of a candidate, of each measure of its relevance, and of each measure of the local reranker.",
         "# Fitted by `python benchmarks/fit_retrieval.py --write`, [rerank] by `python benchmarks/fit_reading.py --write`, and"
-        " [match] by `python benchmarks/fit_token_matches.py --write`.",
+        " [read] by `python benchmarks/fit_cross_encoder.py --write`.",
         "[first_pass]",
         *(
             f"{name} = {value:.3f}"
@@ -270,7 +270,7 @@ def page(weights: Weights) -> str:
         f"designations = {weights.designations:.3f}",
         *_section("relevance", RELEVANCE, weights.relevance),
         *_section("rerank", RERANK, weights.rerank),
-        *_section("match", MATCH, weights.match),
+        *_section("read", READ, weights.read),
     ]
     return "\n".join(lines) + "\n"
 

@@ -17,7 +17,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.documents import ChunkDraft, NewDocument
 from lightwell.domain.graph import Extraction, ProfileSubject
 from lightwell.domain.ids import ChunkId, ClassId, EntityId, RelationId, SpaceId
-from lightwell.domain.reranking import MatchablePassage, MatchedWindow, RerankedPassage
+from lightwell.domain.reranking import ReadablePassage, ReadWindow, RerankedPassage
 
 Vectors = NDArray[np.float32]
 """Shape (texts, dimension), each row of length 1, in the order of the texts."""
@@ -168,11 +168,15 @@ class Reranker(Protocol):
         ...
 
 
-class TokenMatcher(Protocol):
-    async def match(
-        self, question: str, passages: Sequence[MatchablePassage], weights: Mapping[str, float]
-    ) -> list[tuple[MatchedWindow, ...]]:
-        """Compare the question with windows of each passage, chosen by the weights of its terms; return them; raise `ModelFailed`."""
+class CrossEncoder(Protocol):
+    async def read(
+        self, question: str, passages: Sequence[ReadablePassage], weights: Mapping[str, float]
+    ) -> list[tuple[ReadWindow, ...]]:
+        """Read the question with windows of each passage, chosen by the weights of its terms; return them; raise `ModelFailed`."""
+        ...
+
+    async def compare(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Return how similar in meaning each text is to the question, 0 to 1; raise `ModelFailed`."""
         ...
 
 

@@ -21,7 +21,7 @@ from lightwell.entrypoints.cli.demo import check_answer, temporary_store
 from lightwell.settings import Settings
 from lightwell.world import DEMO, Question
 
-BURSTS, CASTELL = DEMO[0][0], DEMO[2][0]
+LEAK, CASTELL = DEMO[0][0], DEMO[2][0]
 METRICS = Metrics(
     vector_ms=0,
     vector_hits=0,
@@ -71,12 +71,12 @@ def answered(text: str, snippet: str = "") -> Answer:
 @pytest.mark.parametrize(
     ("question", "who", "answer", "complaint"),
     [
-        (BURSTS, "ada", answered("A Skarn averages 64\npairs. [1]"), ""),
-        (BURSTS, "ada", answered("A few. [1]", "averages 64 pairs for each reading"), ""),
-        (BURSTS, "ada", answered("A few. [1]", "averages pairs"), "neither the answer nor its"),
-        (BURSTS, "ada", answered(INSUFFICIENT), "the answer should say '64 pairs'"),
-        (BURSTS, "bob", answered(INSUFFICIENT), ""),
-        (BURSTS, "bob", answered("64 pairs [1]"), "there should be no answer"),
+        (LEAK, "ada", answered("It must find 0.8 litres\nper minute. [1]"), ""),
+        (LEAK, "ada", answered("A small one. [1]", "a leak of 0.8 litres per minute"), ""),
+        (LEAK, "ada", answered("A small one. [1]", "a leak"), "neither the answer nor its"),
+        (LEAK, "ada", answered(INSUFFICIENT), "the answer should say '0.8 litres per minute'"),
+        (LEAK, "bob", answered(INSUFFICIENT), ""),
+        (LEAK, "bob", answered("0.8 litres per minute [1]"), "there should be no answer"),
         (CASTELL, "grace", answered(INSUFFICIENT), ""),
         (CASTELL, "grace", answered("0.5 percent [1]"), "there should be no answer"),
     ],

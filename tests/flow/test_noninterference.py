@@ -36,7 +36,7 @@ from lightwell.ports import Message, VectorIndex
 from lightwell.records.database import Database, connect
 from lightwell.stores.postgres.vectors import PostgresVectors, SearchLimits
 from lightwell.testing.endpoint import FakeEndpoint
-from lightwell.testing.models import ScriptedModel, ScriptedTokenMatcher
+from lightwell.testing.models import ScriptedCrossEncoder, ScriptedModel
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import make_retriever
 from lightwell.wiring.models import is_ordinary_word
@@ -1053,24 +1053,24 @@ async def test_what_people_correct_of_the_invisible_is_not_felt_by_questions(
         assert await view(full.project, await full.kb.reader(OWN), asked) == expected, name
 
 
-async def test_the_token_matcher_compares_only_what_the_reader_sees(database: Database) -> None:
+async def test_the_cross_encoder_reads_only_what_the_reader_sees(database: Database) -> None:
     texts = ("Acme Corp ordered pumps in March.", "Acme Corp met Jane Smith about pumps.")
     hidden_text = "Acme Corp ordered pumps in March from Osprey."
     own, both = await project_on(database, "own"), await project_on(database, "both")
-    compared: list[list[str]] = []
+    readings: list[list[str]] = []
     for project, hidden in ((own, ()), (both, (hidden_text,))):
         documents = [
             *(make_document(f"{n}.md", text, OWN, title=str(n)) for n, text in enumerate(texts)),
             *(make_document("s.md", text, SECRET, title="s") for text in hidden),
         ]
         await project.kb.ingest(InMemorySource(documents=tuple(documents)))
-        token_matcher = ScriptedTokenMatcher(len)
-        retriever = make_retriever(project.context, token_matcher=token_matcher)
+        cross_encoder = ScriptedCrossEncoder(len)
+        retriever = make_retriever(project.context, cross_encoder=cross_encoder)
         kb = KnowledgeBase(project.context, retriever, AnswerGenerator(model=None))
         await kb.search("Who ordered pumps from Osprey in March?", await kb.reader(OWN))
-        compared.append(token_matcher.texts)
-    assert compared[0] == compared[1]
-    assert sorted(text.partition("\n")[2] for text in compared[0]) == sorted(texts)
+        readings.append([*cross_encoder.texts, *cross_encoder.compared])
+    assert readings[0] == readings[1]
+    assert sorted(text.partition("\n")[2] for text in readings[0][: len(texts)]) == sorted(texts)
 
 
 async def test_spelling_is_corrected_by_what_the_reader_sees_alone(database: Database) -> None:

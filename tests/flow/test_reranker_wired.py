@@ -10,11 +10,11 @@ import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.answers import Confidence
 from lightwell.domain.errors import Invalid
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.models import token_matcher
+from lightwell.models import cross_encoder
 from lightwell.retrieve.rerank import UNANSWERED
 from lightwell.settings import Settings
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
-from lightwell.testing.models import ScriptedTokenMatcher
+from lightwell.testing.models import ScriptedCrossEncoder
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import examine, open_knowledge_base
 
@@ -99,17 +99,17 @@ async def test_a_reranker_that_is_too_slow_leaves_the_order_before_and_a_note(
     assert answer.confidence is not Confidence.INSUFFICIENT
 
 
-async def test_the_bundled_token_matcher_judges_what_answers(
+async def test_the_bundled_cross_encoder_judges_what_answers(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    says = {"match": 0.95}
-    scripted = ScriptedTokenMatcher(lambda _: says["match"])
-    monkeypatch.setattr(token_matcher, "BgeTokenMatcher", lambda: scripted)
+    says = {"logit": 6.0}
+    scripted = ScriptedCrossEncoder(lambda _: says["logit"])
+    monkeypatch.setattr(cross_encoder, "LocalCrossEncoder", lambda: scripted)
     with FakeEndpoint().running() as fake:
         async with base(named(database_url, fake, rerank="local")) as kb:
             reader = await kb.reader(["team:sales"])
             assert (await kb.ask(QUESTION, reader)).confidence is not Confidence.INSUFFICIENT
-            says["match"] = 0.0
+            says["logit"] = -12.0
             assert (await kb.ask(QUESTION, reader)).confidence is Confidence.INSUFFICIENT
     assert {"Contract", "Visit", "Lunch"} == {text.partition("\n")[0] for text in scripted.texts}
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from lightwell.answer.piece_comparison import extract_pieces
+from lightwell.answer.extractive import extract_pieces
 from lightwell.answer.pipeline import QUOTED_INSTEAD, AnswerGenerator
 from lightwell.answer.prompt import Budget, answer_messages, select_context
 from lightwell.answer.quotes import LONGEST_SNIPPET, make_citation, narrow, split_into_quotes

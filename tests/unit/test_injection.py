@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from lightwell.answer.piece_comparison import extract_pieces
+from lightwell.answer.extractive import extract_pieces
 from lightwell.answer.reply import verify_reply
 from lightwell.text.injection import (
     asks_for_message_content,

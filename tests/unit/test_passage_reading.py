@@ -8,20 +8,22 @@ from uuid import UUID
 import numpy as np
 import pytest
 
+from lightwell.domain.calibration import sigmoid
 from lightwell.domain.documents import Chunk, Layout, Locator
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
-from lightwell.domain.reranking import MatchedUnit, MatchedWindow
+from lightwell.domain.reranking import ReadWindow
 from lightwell.ports import Vectors
 from lightwell.retrieve.local_reranker import (
-    MAX_HIGHLIGHTS,
+    COMPARED,
+    MAX_COMPARED,
     RerankQuery,
-    match_measures,
+    read_measures,
     rerank_locally,
     rerank_measures,
 )
-from lightwell.retrieve.weights import MATCH, RERANK, load_weights
-from lightwell.testing.models import HashEmbedder, ScriptedTokenMatcher
+from lightwell.retrieve.weights import READ, RERANK, load_weights
+from lightwell.testing.models import HashEmbedder, ScriptedCrossEncoder
 from lightwell.text.answer_types import expected_answer
 
 BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -108,7 +110,7 @@ async def test_of_a_long_passage_only_the_units_with_most_of_the_question_are_co
     embedder = Counting()
     filler = " ".join(f"Item {n} is of another kind." for n in range(40))
     [entry] = await rerank_locally(embedder, await asked(), [passage(f"{filler} {DISCOUNT}")])
-    assert embedder.asked == len(entry.highlights) == MAX_HIGHLIGHTS
+    assert embedder.asked == len(entry.highlights) == MAX_COMPARED
     assert entry.highlights[0].coverage == pytest.approx(1.0)
 
 
@@ -122,72 +124,57 @@ async def test_the_measures_are_those_of_the_weights_in_their_order() -> None:
     assert rerank_measures(nobody, passage("Soup."))[RERANK.index("missing")] == 0
 
 
-async def matched(
-    entry: Evidence, match: float | None, embedder: HashEmbedder | None = None
-) -> tuple[Evidence, ScriptedTokenMatcher]:
-    """Return the passage as it is judged with a token matcher that says this of it, and that one."""
-    matcher = ScriptedTokenMatcher(lambda _: match)
+async def read(
+    entry: Evidence, logit: float | None, embedder: HashEmbedder | None = None
+) -> tuple[Evidence, ScriptedCrossEncoder]:
+    """Return the passage as it is judged with a cross-encoder that says this of it, and that one."""
+    reader = ScriptedCrossEncoder(lambda _: logit)
     used = embedder or HashEmbedder()
-    [scored] = await rerank_locally(used, await asked(), [entry], token_matcher=matcher)
-    return scored, matcher
+    [scored] = await rerank_locally(used, await asked(), [entry], cross_encoder=reader)
+    return scored, reader
 
 
 def log_odds(probability: float) -> float:
     return float(np.log(probability / (1 - probability)))
 
 
-async def test_what_the_token_matcher_says_decides() -> None:
-    found = {each: (await matched(passage(DISCOUNT), each))[0] for each in (0.9, None, 0.1)}
-    assert log_odds(found[0.9].relevance) > log_odds(found[None].relevance) + 1
-    assert found[0.1].relevance < found[None].relevance
-    assert found[0.9].highlights[0].surroundings > found[0.1].highlights[0].surroundings
-    assert found[None].highlights[0].surroundings == found[None].highlights[0].similarity == 0
-    assert found[0.9].windows
-    assert not found[None].windows
+async def test_what_the_cross_encoder_says_decides() -> None:
+    found = {logit: (await read(passage(DISCOUNT), logit))[0] for logit in (4.0, None, -4.0)}
+    assert log_odds(found[4.0].relevance) > log_odds(found[None].relevance) + 1
+    assert found[-4.0].relevance < found[None].relevance
+    assert found[4.0].highlights[0].reading == pytest.approx(sigmoid(4.0), abs=1e-6)
+    assert found[None].highlights[0].reading == 0
 
 
-async def test_a_passage_in_another_language_is_not_matched() -> None:
+async def test_a_passage_in_another_language_is_not_read() -> None:
     german = passage(DISCOUNT)
     german = replace(german, chunk=replace(german.chunk, language="de"))
-    scored, matcher = await matched(german, 0.1)
-    assert matcher.texts == []
+    scored, reader = await read(german, -4.0)
+    assert reader.texts == reader.compared == []
     assert scored.relevance == await relevance(german)
 
 
-async def test_of_a_passage_that_was_matched_nothing_is_embedded() -> None:
+async def test_of_a_passage_that_was_read_few_units_and_the_best_window_are_compared() -> None:
     embedder = Counting()
     filler = " ".join(f"Item {n} is of another kind." for n in range(40))
-    scored, _ = await matched(passage(f"{filler} {DISCOUNT}"), 0.6, embedder)
+    long = passage(f"{filler} {DISCOUNT}")
+    scored, reader = await read(long, 1.0, embedder)
     assert embedder.asked == 0
-    assert len(scored.highlights) == MAX_HIGHLIGHTS
+    *units, window = reader.compared
+    assert len(units) == COMPARED
+    assert window == f"Contract: {long.chunk.text}"
+    assert len(scored.highlights) == MAX_COMPARED
     best = scored.highlights[0]
     assert scored.chunk.text[best.start : best.end].startswith("Nordwind receives")
 
 
-async def test_a_unit_without_the_questions_words_is_highlighted_where_it_matches_best() -> None:
-    filler = " ".join(f"Nordwind item {n} is of another kind." for n in range(40))
-    text = f"{filler} The customer pays nine percent less."
-    unit = MatchedUnit(start=len(filler) + 1, end=len(text), best=(1.0,))
-    window = MatchedWindow(start=0, end=len(text), similarity=0.5, head=(0.0,), units=(unit,))
-
-    class One(ScriptedTokenMatcher):
-        def _window(self, text: str) -> tuple[MatchedWindow, ...]:
-            return (window,)
-
-    matcher = One(lambda _: 1.0)
-    embedder, query = HashEmbedder(), await asked()
-    [scored] = await rerank_locally(embedder, query, [passage(text)], token_matcher=matcher)
-    assert (unit.start, unit.end) in {(each.start, each.end) for each in scored.highlights}
-
-
-async def test_the_window_that_matches_best_counts() -> None:
-    def window(*matches: float) -> MatchedWindow:
-        return MatchedWindow(start=0, end=9, similarity=0.2, head=matches, units=())
-
-    few, more = window(0.9, 0.2, 0.9), window(0.6, 0.5, 0.6)
-    judged = match_measures(await asked(), replace(passage(DISCOUNT), windows=(few, more)))
-    assert float(judged[MATCH.index("weakest")]) == 0.5
-    assert float(judged[MATCH.index("similarity")]) == 0.2
+async def test_a_window_that_is_more_similar_than_any_unit_counts() -> None:
+    window = ReadWindow(start=0, end=9, logit=1.0)
+    likes = [
+        read_measures(await asked(), passage(DISCOUNT), (replace(window, similarity=each),))
+        for each in (0.2, 0.7)
+    ]
+    assert [float(each[READ.index("similarity")]) for each in likes] == [0.2, 0.7]
 
 
 async def test_nothing_speaks_to_nothing() -> None:
@@ -201,7 +188,7 @@ def test_only_what_is_missing_counts_against_a_passage() -> None:
     fitted = dict(zip(RERANK, weights.rerank.weights, strict=True))
     assert fitted.pop("missing") < 0
     assert np.all(np.array(list(fitted.values())) >= 0)
-    match = dict(zip(MATCH, weights.match.weights, strict=True))
-    assert match.pop("lacking") < 0
-    assert np.all(np.array(list(match.values())) >= 0)
-    assert match["weakest"] > 0
+    read = dict(zip(READ, weights.read.weights, strict=True))
+    assert read.pop("lacking") < 0
+    assert np.all(np.array(list(read.values())) >= 0)
+    assert read["reading"] > 0

@@ -1,11 +1,14 @@
-"""Which pieces are quoted where passages were matched token by token."""
+"""Which pieces are quoted where the cross-encoder compares them as wholes."""
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from lightwell.answer.piece_comparison import MAX_BEHIND, extract_pieces
+import pytest
+
+from lightwell.answer.extractive import extract_pieces
+from lightwell.answer.piece_comparison import extract_compared_pieces
 from lightwell.domain.evidence import Retrieval
-from lightwell.domain.reranking import MatchedUnit, MatchedWindow
-from lightwell.text.units import split_into_units
+from lightwell.domain.reranking import ReadablePassage, ReadWindow
 from tests.passages import chunk, found
 
 ASKED = "How long does the nightly archive stay in the vault?"
@@ -13,63 +16,71 @@ WORDS = (
     "How long the nightly archive has to stay in the vault is a question for the summer meeting."
 )
 SENSE = "The nightly archive is deleted from the vault after thirty days."
+OTHER = "The vault has a nightly alarm. Guards stay long."
 
 
-def matched(
-    *texts: tuple[str, float | None], asked: str = ASKED, similarity: float = 0.5
-) -> Retrieval:
-    """Return these texts as passages, each with how well all its tokens match; None: not compared."""
-    retrieval = found(asked, *(chunk(text, n) for n, (text, _) in enumerate(texts, 1)))
-    evidence = [
-        entry if match is None else replace(entry, windows=(window(text, match, similarity),))
-        for entry, (text, match) in zip(retrieval.evidence, texts, strict=True)
-    ]
-    return replace(retrieval, evidence=tuple(evidence))
+@dataclass
+class ScriptedCrossEncoder:
+    """Finds texts with `wanted` similar to each question, and others not; keeps what it was asked."""
 
-
-def window(text: str, match: float, similarity: float) -> MatchedWindow:
-    units = tuple(
-        MatchedUnit(start=each.start, end=each.end, best=(match, match))
-        for each in split_into_units(text)
-    )
-    return MatchedWindow(
-        start=0, end=len(text), similarity=similarity, head=(0.1, 0.1), units=units
+    wanted: str
+    compared: list[tuple[str, Sequence[str]]] = field(
+        default_factory=list[tuple[str, Sequence[str]]]
     )
 
+    async def read(
+        self, question: str, passages: Sequence[ReadablePassage], weights: Mapping[str, float]
+    ) -> list[tuple[ReadWindow, ...]]:
+        raise NotImplementedError
 
-def chosen(retrieval: Retrieval) -> list[str]:
-    return [each.text for each in extract_pieces(retrieval)]
-
-
-def test_the_piece_that_matches_as_a_whole_comes_before_the_one_with_more_words() -> None:
-    assert chosen(matched((WORDS, None), (SENSE, None)))[0] == WORDS
-    assert chosen(matched((WORDS, 0.5), (SENSE, 0.8))) == [SENSE]
-
-
-def test_a_second_piece_follows_only_close_behind_the_best() -> None:
-    near, far = 0.8 - 0.9 * MAX_BEHIND, 0.8 - 1.1 * MAX_BEHIND
-    assert chosen(matched((WORDS, near), (SENSE, 0.8))) == [SENSE, WORDS]
-    assert chosen(matched((WORDS, far), (SENSE, 0.8))) == [SENSE]
+    async def compare(self, question: str, texts: Sequence[str]) -> list[float]:
+        self.compared.append((question, texts))
+        return [0.9 if self.wanted in each else 0.3 for each in texts]
 
 
-def test_a_piece_is_worth_what_its_units_match_together() -> None:
-    both = f"{SENSE} {WORDS}"
-    retrieval = matched((both, 0.0), (WORDS, 0.6))
-    first, second = (each for each in split_into_units(both))
-    units = (
-        MatchedUnit(start=first.start, end=first.end, best=(0.9, 0.1)),
-        MatchedUnit(start=second.start, end=second.end, best=(0.1, 0.9)),
-    )
-    entry = retrieval.evidence[0]
-    whole = replace(entry, windows=(replace(entry.windows[0], units=units),))
-    assert chosen(replace(retrieval, evidence=(whole, *retrieval.evidence[1:]))) == [both]
+def evidence(*texts: str, language: str = "en") -> Retrieval:
+    chunks = [replace(chunk(text, n), language=language) for n, text in enumerate(texts, 1)]
+    return found(ASKED, *chunks)
 
 
-def test_a_piece_that_was_not_compared_comes_last() -> None:
-    assert chosen(matched((WORDS, None), (SENSE, 0.3))) == [SENSE]
+async def chosen(retrieval: Retrieval, encoder: ScriptedCrossEncoder) -> list[str]:
+    return [each.text for each in await extract_compared_pieces(retrieval, encoder)]
 
 
-def test_of_a_question_of_several_parts_each_has_its_piece() -> None:
-    guards = "The vault guards change at noon."
-    asked = f"{ASKED[:-1]}, and when do the vault guards change?"
-    assert chosen(matched((SENSE, 0.9), (guards, 0.2), asked=asked)) == [SENSE, guards]
+async def test_the_piece_that_is_similar_as_a_whole_comes_before_the_one_with_more_words() -> None:
+    asked = evidence(WORDS, SENSE)
+    assert extract_pieces(asked)[0].text == WORDS
+    encoder = ScriptedCrossEncoder("thirty days")
+    assert await chosen(asked, encoder) == [SENSE]
+    ((question, texts),) = encoder.compared
+    assert question == ASKED
+    assert {each.partition(": ")[2] for each in texts} == {WORDS, SENSE}
+
+
+async def test_a_second_piece_follows_only_close_behind_the_best() -> None:
+    both = await chosen(evidence(WORDS, SENSE), ScriptedCrossEncoder("vault"))
+    assert sorted(both) == sorted([WORDS, SENSE])
+    assert await chosen(evidence(WORDS, SENSE), ScriptedCrossEncoder("summer")) == [WORDS]
+
+
+@pytest.mark.parametrize("language", ["de", ""])
+async def test_pieces_in_a_language_that_the_model_has_not_learned_are_not_compared(
+    language: str,
+) -> None:
+    encoder = ScriptedCrossEncoder("thirty days")
+    asked = evidence(WORDS, SENSE, language=language)
+    assert await chosen(asked, encoder) == [each.text for each in extract_pieces(asked)]
+    assert not encoder.compared
+
+
+async def test_at_most_four_pieces_of_each_part_are_compared() -> None:
+    texts = [f"{OTHER} This is vault number {number}." for number in range(9)]
+    encoder = ScriptedCrossEncoder("number 2")
+    await chosen(evidence(*texts), encoder)
+    assert [len(texts) for _, texts in encoder.compared] == [4]
+
+
+async def test_one_piece_is_not_compared() -> None:
+    encoder = ScriptedCrossEncoder("")
+    assert await chosen(evidence(SENSE), encoder) == [SENSE]
+    assert not encoder.compared

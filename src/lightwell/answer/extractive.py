@@ -37,7 +37,7 @@ from lightwell.text.terms import terms, words
 
 MAX_QUOTES = 4
 _MIN_BASE_SCORE = 0.3
-_MAX_PIECES = 10
+_MAX_PIECES = 4
 """Pieces of a part of a question that are weighed as wholes."""
 _MAX_BEHIND = 0.2
 """By how much a second piece may score lower than the best one."""
@@ -70,7 +70,7 @@ class QuotableUnit:
     """A unit of the evidence that may be quoted, and how well it answers the question.
 
     `own_terms` are the question's terms in the unit, `context_terms` those only in its headings and title, `implied_terms` those
-    that the type of its content stands for, as a date does for `deadline`. `coverage`, `similarity` and `surroundings` lie between 0 and 1.
+    that the type of its content stands for, as a date does for `deadline`. `coverage`, `similarity` and `reading` lie between 0 and 1.
     `has_expected_type` is whether it contains what the question asks for, such as a date.
     """
 
@@ -80,7 +80,7 @@ class QuotableUnit:
     implied_terms: frozenset[str]
     coverage: float
     similarity: float
-    surroundings: float
+    reading: float
     has_expected_type: bool
 
     @property
@@ -92,7 +92,7 @@ class QuotableUnit:
     def base_score(self) -> float:
         """How well its words and its meaning match, and the part around it answers; long units score lower."""
         match = match_score(
-            coverage=self.coverage, similarity=self.similarity, surroundings=self.surroundings
+            coverage=self.coverage, similarity=self.similarity, reading=self.reading
         )
         return match * min(1.0, LONGEST_SNIPPET / len(self.quote.text)) ** 0.5
 
@@ -114,19 +114,25 @@ class ScoredPiece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartCandidates:
-    """What may be quoted for one part of a question: all units of the evidence, and the pieces around the best ones, the best first.
-
-    A second piece may be quoted that scores by `max_behind` less than the best one.
-    """
+    """What may be quoted for one part of a question: all units of the evidence, and the pieces around the best ones, the best first."""
 
     part: Retrieval
     units: Sequence[QuotableUnit]
     pieces: tuple[ScoredPiece, ...]
-    max_behind: float = _MAX_BEHIND
+
+
+def extract_pieces(retrieval: Retrieval) -> list[SupportedSentence]:
+    """Return up to three coherent pieces of the evidence that together answer, the best first; [] where none does.
+
+    Each is what a document says around the unit that answers best. A second piece scores nearly as high, or contains what is
+    asked for about a name that the first one brought up. A question of several parts has one piece for each. Where the question
+    names a date, units about other dates do not answer.
+    """
+    return report_instructions(retrieval) or choose_pieces(list_pieces(retrieval))
 
 
 def list_pieces(retrieval: Retrieval) -> list[PartCandidates]:
-    """Return the pieces that may answer each part of the question, at most ten for a part."""
+    """Return the pieces that may answer each part of the question, at most four for a part."""
     return [_part_candidates(part) for part in question_parts(retrieval)[:_MAX_PARTS]]
 
 
@@ -159,9 +165,7 @@ def _answer_pieces(candidates: PartCandidates) -> list[SupportedSentence]:
     linked = None if best.unit.has_expected_type else _linked_unit(best.unit, candidates)
     if linked and not holds(best.piece, linked.quote):
         return [best.piece, quote_piece(linked.quote, candidates.part)]
-    good = [
-        each for each in candidates.pieces[1:] if each.score >= best.score - candidates.max_behind
-    ]
+    good = [each for each in candidates.pieces[1:] if each.score >= best.score - _MAX_BEHIND]
     return [
         best.piece,
         *[each.piece for each in good if not holds(best.piece, each.unit.quote)][:1],
@@ -317,7 +321,7 @@ def _candidate(
         implied_terms=implied,
         coverage=coverage,
         similarity=highlight.similarity if highlight else 0.0,
-        surroundings=highlight.surroundings if highlight else 0.0,
+        reading=highlight.reading if highlight else 0.0,
         has_expected_type=bool(types),
     )
 

@@ -15,10 +15,11 @@ from dataclasses import dataclass, field, replace
 
 from lightwell.answer import statements
 from lightwell.answer.answer_builder import AnswerBuilder
+from lightwell.answer.extractive import extract_pieces
 from lightwell.answer.forms import Part, stream_events
 from lightwell.answer.model_calls import TimeLimitedModel
 from lightwell.answer.open_points import open_points
-from lightwell.answer.piece_comparison import extract_pieces
+from lightwell.answer.piece_comparison import extract_compared_pieces
 from lightwell.answer.prompt import Budget, Prompt, answer_messages, passage_text, select_context
 from lightwell.answer.quotes import SupportedSentence
 from lightwell.answer.reply import (
@@ -41,7 +42,7 @@ from lightwell.domain.evidence import Retrieval
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR
 from lightwell.domain.questions import Mode
 from lightwell.logs import logger
-from lightwell.ports import ChatModel, Message
+from lightwell.ports import ChatModel, CrossEncoder, Message
 
 QUOTED_INSTEAD = (
     "The documents do not support what the model answered. Their own sentences are quoted instead."
@@ -70,12 +71,13 @@ _log = logger(__name__)
 class AnswerGenerator:
     """How answers are made: by `model`, which is shown what `budget` allows and judges it, or from extracts without one.
 
-    `separator` stands between the parts of descriptions that are returned. One question may spend `seconds` with models. Where the
+    `cross_encoder` compares the pieces that extracts are chosen from. `separator` stands between the parts of descriptions that are returned. One question may spend `seconds` with models. Where the
     model fails or takes longer, the answer is made of extracts, with a note that says why; only `bypass`, which has nothing to
     quote, raises `ModelFailed`.
     """
 
     model: ChatModel | None
+    cross_encoder: CrossEncoder | None = None
     budget: Budget = field(default_factory=Budget)
     verify_by: VerifyBy = VerifyBy.RULES
     seconds: float = 60.0
@@ -175,7 +177,7 @@ class AnswerGenerator:
                 remarks=(*verifier.notes, *interruption),
             )
             return
-        instead, remarks = self._extractive_fallback(retrieval, verifier, failure)
+        instead, remarks = await self._extractive_fallback(retrieval, verifier, failure)
         for sentence in builder.add(instead):
             yield sentence
         relevance = _judged(retrieval, verifier) if failure is None and not instead else None
@@ -209,11 +211,11 @@ class AnswerGenerator:
     async def _extracted(self, retrieval: Retrieval) -> AsyncGenerator[Part, None]:
         builder = AnswerBuilder(retrieval=retrieval)
         if self.model is None:
-            for sentence in builder.add(self._extracts(retrieval)):
+            for sentence in builder.add(await self._extracts(retrieval)):
                 yield sentence
         yield builder.finish(None)
 
-    def _extracts(self, retrieval: Retrieval) -> Sequence[SupportedSentence]:
+    async def _extracts(self, retrieval: Retrieval) -> Sequence[SupportedSentence]:
         """Return what answers without a model: the open points where the question asks for them, else pieces of sufficient evidence.
 
         Open points need no sufficient evidence: `open_points` takes only documents that name what the question names.
@@ -221,9 +223,11 @@ class AnswerGenerator:
         points = open_points(retrieval) if retrieval.analysis.asks_what_is_open else []
         if points or not retrieval.is_sufficient:
             return points
-        return extract_pieces(retrieval)
+        if self.cross_encoder is None:
+            return extract_pieces(retrieval)
+        return await extract_compared_pieces(retrieval, self.cross_encoder)
 
-    def _extractive_fallback(
+    async def _extractive_fallback(
         self, retrieval: Retrieval, verifier: ReplyVerifier, failure: ModelFailed | None
     ) -> tuple[Sequence[SupportedSentence], tuple[str, ...]]:
         """Return what is quoted where no sentence of a model is supported, and the notes that say why.
@@ -232,7 +236,7 @@ class AnswerGenerator:
         """
         if failure is None and not verifier.is_unsupported:
             return (), ()
-        pieces = self._extracts(retrieval)
+        pieces = await self._extracts(retrieval)
         if failure is not None:
             return pieces, (note_of_fallback(failure) if pieces else str(failure),)
         return pieces, (QUOTED_INSTEAD,) if pieces else ()

@@ -297,7 +297,6 @@ def _slice(entry: Evidence, start: int, end: int) -> Evidence:
             for each in entry.highlights
             if each.start >= start and each.end <= end
         ),
-        windows=(),
     )
 
 

@@ -1,7 +1,7 @@
 """The local reranker: how relevant is a passage, and which of its units (sentences, list items, table rows) matter?
 
-A passage is as relevant as its best part. An average over all its words would hide that part. The token matcher compares parts of
-passages with the question, token by token; where it does not compare a passage, the embedder compares its units as wholes.
+A passage is as relevant as its best part. An average over all its words would hide that part. The cross-encoder reads parts
+together with the question, and compares units with the question; where it does not read a passage, the embedder compares them.
 """
 
 import math
@@ -14,17 +14,9 @@ from numpy.typing import NDArray
 from lightwell.domain.calibration import sigmoid
 from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Evidence, Highlight
-from lightwell.domain.reranking import (
-    MATCHED_LANGUAGE,
-    MatchablePassage,
-    MatchedWindow,
-    TokenMatches,
-    mean_match,
-    merge_matches,
-    weakest_match,
-)
+from lightwell.domain.reranking import READ_LANGUAGE, ReadablePassage, ReadWindow
 from lightwell.domain.similarity import CosineScale, cosine_scale
-from lightwell.ports import Embedder, TokenMatcher
+from lightwell.ports import CrossEncoder, Embedder
 from lightwell.retrieve import weights as learned
 from lightwell.retrieve.signals import title_terms
 from lightwell.retrieve.sparse_matrix import Floats
@@ -32,11 +24,14 @@ from lightwell.text.answer_types import ExpectedAnswer, lacking_share
 from lightwell.text.terms import terms
 from lightwell.text.units import split_into_units
 
-MAX_HIGHLIGHTS = 8
-"""Units of a passage that are highlighted. Where it is not matched token by token, they are those with most of the question's terms, and each is embedded."""
+MAX_COMPARED = 8
+"""Units of a passage that are highlighted: those with most of the question's terms. Where no cross-encoder reads the passage, each is embedded."""
 
-UNMATCHED = 0.45
-"""The matches of a passage of which no part was compared, since other passages have more of the question's terms."""
+COMPARED = 2
+"""Units that are compared for each passage that the cross-encoder reads, on average over these passages; each has at least one."""
+
+UNREAD = -3.0
+"""The log odds of a passage of which nothing was read, since other passages have more of the question's terms."""
 
 BEST_UNITS = 3
 """Units of a passage in which the kind of answer that is asked for is searched first."""
@@ -44,14 +39,13 @@ BEST_UNITS = 3
 CONTEXT_COUNTS = 0.5
 """The weight of a term that only the context or the title contains."""
 
+_READING_PROMISES = 0.6
 _SHORTEST = 2
 _NEARLY_SURE = 1e-6
-_MATCH_FACTOR, _MATCH_OFFSET = 2.0, -0.8
-"""They make of a mean match, 0.4 for unrelated text and 0.85 for the best, a similarity like those of whole texts."""
 
 
-Matches = dict[int, tuple[MatchedWindow, ...]]
-"""The windows of a passage that the token matcher compared, by the passage's place; without passages that it cannot compare."""
+Readings = dict[int, tuple[ReadWindow, ...]]
+"""The windows that the cross-encoder read of a passage, by the passage's place; without those that it does not read."""
 
 
 _Similarities = dict[tuple[int, int], float]
@@ -66,6 +60,12 @@ class _Unit:
     context: str
     text: str
     cover: float
+    reading: float = 0.0
+
+    @property
+    def promise(self) -> float:
+        """How much it promises before it is embedded."""
+        return round(self.cover + _READING_PROMISES * self.reading, 9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,86 +84,107 @@ async def rerank_locally(
     query: RerankQuery,
     evidence: Sequence[Evidence],
     *,
-    token_matcher: TokenMatcher | None = None,
+    cross_encoder: CrossEncoder | None = None,
 ) -> tuple[Evidence, ...]:
     """Return the evidence in the same order, each with its highlights and its relevance; raise `ModelFailed`."""
-    highlighted = await _highlighted(embedder, query, evidence, token_matcher)
-    return tuple(
-        _with_relevance(query, entry, is_matched=is_matched) for entry, is_matched in highlighted
-    )
+    if cross_encoder is None:
+        entries = await _highlight_unread(embedder, query, evidence)
+        return tuple(_with_relevance(query, entry, None) for entry in entries)
+    highlighted = await _read_and_highlight(embedder, query, evidence, cross_encoder)
+    return tuple(_with_relevance(query, entry, windows) for entry, windows in highlighted)
 
 
 async def measure_passages(
     embedder: Embedder,
     query: RerankQuery,
     evidence: Sequence[Evidence],
-    token_matcher: TokenMatcher,
+    cross_encoder: CrossEncoder,
 ) -> list[Floats]:
-    """Return the measures of each passage, (`weights.MATCH`,), as `rerank_locally` weighs them: what weights are fitted on."""
-    highlighted = await _highlighted(embedder, query, evidence, token_matcher)
-    return [match_measures(query, entry) for entry, _ in highlighted]
+    """Return the measures of each passage, (`weights.READ`,), as `rerank_locally` weighs them: what weights are fitted on."""
+    highlighted = await _read_and_highlight(embedder, query, evidence, cross_encoder)
+    return [read_measures(query, entry, windows or ()) for entry, windows in highlighted]
 
 
-async def _highlighted(
+_Read = tuple[Evidence, tuple[ReadWindow, ...] | None]
+"""A passage with its highlights, and the windows that were read of it; None where it is not read."""
+
+
+async def _read_and_highlight(
     embedder: Embedder,
     query: RerankQuery,
     evidence: Sequence[Evidence],
-    token_matcher: TokenMatcher | None,
-) -> list[tuple[Evidence, bool]]:
-    """Return the passages in the same order, each with its windows and highlights, best first, and whether it was matched."""
+    cross_encoder: CrossEncoder,
+) -> list[_Read]:
+    """Return the passages in the same order, each with its highlights, best first."""
     chunks = [entry.chunk for entry in evidence]
-    matches = {} if token_matcher is None else await _match(token_matcher, query, chunks)
-    by_place = [_units_of(chunk, place, query.weights) for place, chunk in enumerate(chunks)]
-    unmatched = [
-        unit
-        for place, units in enumerate(by_place)
-        if place not in matches
-        for unit in _with_most_terms(units)
+    readings = await _read(cross_encoder, query, chunks)
+    parts = [
+        replace(part, reading=_reading_at(part.start, readings.get(part.place, ())))
+        for part in _units(chunks, query.weights)
     ]
-    similarities = await _embed(embedder, query, unmatched)
-    found: list[tuple[Evidence, bool]] = []
-    for place, entry in enumerate(evidence):
-        if place in matches:
-            windows = matches[place]
-            highlights = [_matched_highlight(unit, windows) for unit in by_place[place]]
-        else:
-            windows = ()
-            units = [unit for unit in unmatched if unit.place == place]
-            highlights = [
-                _highlight(unit, similarities.get((unit.place, unit.start), 0.0)) for unit in units
-            ]
-        best = tuple(_best(highlights)[:MAX_HIGHLIGHTS])
-        found.append((replace(entry, highlights=best, windows=windows), place in matches))
-    return found
+    unread = [part for part in parts if part.place not in readings]
+    similarities = await _embed(embedder, query, unread)
+    promising = _most_promising(parts, readings)
+    best = _best_read(readings)
+    texts = [_embedding_text(part) for part in promising]
+    texts += [_window_text(chunks[place], window) for place, window in best]
+    compared = await cross_encoder.compare(query.text, texts)
+    similarities |= _by_unit(promising, compared[: len(promising)])
+    for (place, window), similarity in zip(best, compared[len(promising) :], strict=True):
+        read = replace(window, similarity=similarity)
+        readings[place] = tuple(read if one is window else one for one in readings[place])
+    highlighted = _with_highlights(evidence, parts, similarities)
+    return [(entry, readings.get(place)) for place, entry in enumerate(highlighted)]
 
 
-async def _match(
-    token_matcher: TokenMatcher, query: RerankQuery, chunks: Sequence[Chunk]
-) -> Matches:
-    places = [place for place, chunk in enumerate(chunks) if chunk.language == MATCHED_LANGUAGE]
+async def _highlight_unread(
+    embedder: Embedder, query: RerankQuery, evidence: Sequence[Evidence]
+) -> list[Evidence]:
+    """Return the evidence in the same order, each with its highlights, best first: all units are embedded."""
+    parts = _units([entry.chunk for entry in evidence], query.weights)
+    return _with_highlights(evidence, parts, await _embed(embedder, query, parts))
+
+
+def _with_highlights(
+    evidence: Sequence[Evidence], parts: Sequence[_Unit], similarities: _Similarities
+) -> list[Evidence]:
+    found: list[list[Highlight]] = [[] for _ in evidence]
+    for part in parts:
+        similarity = similarities.get((part.place, part.start), 0.0)
+        found[part.place].append(_highlight(part, similarity))
+    return [
+        replace(entry, highlights=tuple(_best(some)))
+        for entry, some in zip(evidence, found, strict=True)
+    ]
+
+
+async def _read(
+    cross_encoder: CrossEncoder, query: RerankQuery, chunks: Sequence[Chunk]
+) -> Readings:
+    places = [place for place, chunk in enumerate(chunks) if chunk.language == READ_LANGUAGE]
     passages = [
-        MatchablePassage(head=chunks[place].heading_path, text=chunks[place].text)
+        ReadablePassage(head=chunks[place].heading_path, text=chunks[place].text)
         for place in places
     ]
-    windows = await token_matcher.match(query.text, passages, query.weights)
+    windows = await cross_encoder.read(query.text, passages, query.weights)
     return dict(zip(places, windows, strict=True))
 
 
-def _matched_highlight(unit: _Unit, windows: Sequence[MatchedWindow]) -> Highlight:
-    """Return the unit with how well it and the window around it match, 0 where it stands in no window."""
-    for window in windows:
-        own = [each.best for each in window.units if each.start == unit.start]
-        if own:
-            return _highlight(
-                unit,
-                _match_similarity(merge_matches([window.head, *own])),
-                surroundings=_match_similarity(window.best),
-            )
-    return _highlight(unit, 0.0)
+def _reading_at(start: int, windows: Sequence[ReadWindow]) -> float:
+    """Return the probability, uncalibrated, that the window around this character answers; 0 where none was read."""
+    return next((sigmoid(each.logit) for each in windows if each.start <= start < each.end), 0.0)
 
 
-def _match_similarity(best: TokenMatches) -> float:
-    return min(1.0, max(0.0, _MATCH_FACTOR * mean_match(best) + _MATCH_OFFSET))
+def _most_promising(parts: Sequence[_Unit], readings: Readings) -> list[_Unit]:
+    """Return the units to compare of the passages that were read: the most promising ones, at least one of each."""
+    ordered = sorted(
+        (part for part in parts if part.place in readings),
+        key=lambda part: (-part.promise, part.place, part.start),
+    )
+    firsts = {part.place: part for part in reversed(ordered)}
+    others = [part for part in ordered if part is not firsts[part.place]]
+    spare = max(0, COMPARED * len(readings) - len(firsts))
+    return [*firsts.values(), *others[:spare]]
 
 
 async def _embed(embedder: Embedder, query: RerankQuery, parts: Sequence[_Unit]) -> _Similarities:
@@ -174,6 +195,16 @@ async def _embed(embedder: Embedder, query: RerankQuery, parts: Sequence[_Unit])
     scale = cosine_scale(embedder.model)
     cosines: list[float] = np.asarray(vectors @ query.vector, float).tolist()
     return _by_unit(parts, [scale.similarity(each) for each in cosines])
+
+
+def _best_read(readings: Readings) -> list[tuple[int, ReadWindow]]:
+    """Return the window with the highest log odds and its passage's place, of equal ones the first; nothing where none was read."""
+    read = [(place, window) for place, some in readings.items() for window in some]
+    return sorted(read, key=lambda each: (-each[1].logit, each[0], each[1].start))[:1]
+
+
+def _window_text(chunk: Chunk, window: ReadWindow) -> str:
+    return f"{chunk.heading_path}: {chunk.text[window.start : window.end]}"
 
 
 def _by_unit(parts: Sequence[_Unit], similarities: Sequence[float]) -> _Similarities:
@@ -191,7 +222,7 @@ def highlight_by_terms(
     Each unit is as similar to the question as its whole passage, so the question's terms decide which one is best.
     """
     found: dict[int, list[Highlight]] = {}
-    for part in _most_telling_units([entry.chunk for entry in evidence], weights):
+    for part in _units([entry.chunk for entry in evidence], weights):
         distance = evidence[part.place].cosine_distance
         similarity = scale.similarity(None if distance is None else 1.0 - distance)
         found.setdefault(part.place, []).append(_highlight(part, similarity))
@@ -201,18 +232,18 @@ def highlight_by_terms(
     )
 
 
-def match_measures(query: RerankQuery, entry: Evidence) -> Floats:
-    """Return the measures of a passage that was matched token by token, (`weights.MATCH`,).
+def read_measures(query: RerankQuery, entry: Evidence, windows: Sequence[ReadWindow]) -> Floats:
+    """Return the measures of a passage that the cross-encoder read, (`weights.READ`,).
 
-    They are the log odds that the measures below give it; how similar its best window is as a whole; how well a
-    window matches the part of the question that it matches least; and how much of what is asked for (a figure, a person, a day) it lacks.
+    They are the log odds that the measures below give it; how similar its best unit or window is; the best window's log odds;
+    and how much of what is asked for (a figure, a person, a day) it lacks.
     """
     fitted = learned.load_weights().rerank
     return np.array(
         [
             fitted.base + float(rerank_measures(query, entry) @ fitted.weights),
-            max((each.similarity for each in entry.windows), default=0.0),
-            max((weakest_match(each.best) for each in entry.windows), default=UNMATCHED),
+            max((each.similarity for each in (*entry.highlights, *windows)), default=0.0),
+            max((each.logit for each in windows), default=UNREAD),
             _lacking(query, entry),
         ]
     )
@@ -248,22 +279,24 @@ def rerank_measures(query: RerankQuery, entry: Evidence) -> Floats:
     )
 
 
-def _highlight(part: _Unit, similarity: float, *, surroundings: float = 0.0) -> Highlight:
+def _highlight(part: _Unit, similarity: float) -> Highlight:
     return Highlight(
         start=part.start,
         end=part.end,
         coverage=round(part.cover, 6),
         similarity=round(max(0.0, similarity), 6),
-        surroundings=round(surroundings, 6),
+        reading=round(part.reading, 6),
     )
 
 
-def _with_relevance(query: RerankQuery, entry: Evidence, *, is_matched: bool) -> Evidence:
+def _with_relevance(
+    query: RerankQuery, entry: Evidence, windows: Sequence[ReadWindow] | None
+) -> Evidence:
     fitted = learned.load_weights()
-    if is_matched:
-        judge, measures = fitted.match, match_measures(query, entry)
-    else:
+    if windows is None:
         judge, measures = fitted.rerank, rerank_measures(query, entry)
+    else:
+        judge, measures = fitted.read, read_measures(query, entry, windows)
     return replace(entry, relevance=round(sigmoid(judge.base + float(measures @ judge.weights)), 6))
 
 
@@ -276,17 +309,8 @@ def _missing_names(query: RerankQuery, chunk: Chunk) -> float:
     return sum(weight for word, weight in named.items() if word not in held) / sum(named.values())
 
 
-def _most_telling_units(chunks: Sequence[Chunk], weights: Mapping[str, float]) -> list[_Unit]:
-    return [
-        part
-        for place, chunk in enumerate(chunks)
-        for part in _with_most_terms(_units_of(chunk, place, weights))
-    ]
-
-
-def _with_most_terms(units: Sequence[_Unit]) -> list[_Unit]:
-    ordered = sorted(units, key=lambda part: (-round(part.cover, 9), part.start))
-    return ordered[:MAX_HIGHLIGHTS]
+def _units(chunks: Sequence[Chunk], weights: Mapping[str, float]) -> list[_Unit]:
+    return [part for place, chunk in enumerate(chunks) for part in _units_of(chunk, place, weights)]
 
 
 def _units_of(chunk: Chunk, place: int, weights: Mapping[str, float]) -> list[_Unit]:
@@ -305,7 +329,8 @@ def _units_of(chunk: Chunk, place: int, weights: Mapping[str, float]) -> list[_U
                 text=text,
                 cover=_cover(own, around, weights),
             )
-    return list(found.values())
+    ordered = sorted(found.values(), key=lambda part: (-round(part.cover, 9), part.start))
+    return ordered[:MAX_COMPARED]
 
 
 def _cover(own: frozenset[str], around: frozenset[str], weights: Mapping[str, float]) -> float:

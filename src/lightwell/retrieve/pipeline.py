@@ -18,7 +18,7 @@ from lightwell.domain.question_analysis import QuestionAnalysis, analyze_questio
 from lightwell.domain.question_names import match_names
 from lightwell.domain.questions import GRAPH_CHANNELS, Channel, Fusion, Question
 from lightwell.domain.similarity import cosine_scale
-from lightwell.ports import Embedder, Neighbourhood, Reranker, TokenMatcher, Vectors
+from lightwell.ports import CrossEncoder, Embedder, Neighbourhood, Reranker, Vectors
 from lightwell.records import embedding_spaces, search
 from lightwell.records.embedding_spaces import SpaceModel
 from lightwell.records.graph import entities
@@ -72,7 +72,7 @@ class Retriever:
 
     `embedder` embeds questions, `sentence_embedder` the sentences of passages: the same model, perhaps with a cache.
     `model` names keywords; without one they are the question's own words. `reranker` is an endpoint that scores
-    passages; without one `ranking` decides. `token_matcher` compares the best passages with the question, token by token. `is_word`
+    passages; without one `ranking` decides. `cross_encoder` reads the best passages for the local reranker. `is_word`
     knows ordinary words; without it no spelling is corrected. `models` are those that it can
     call: the space may become another one's.
     """
@@ -83,7 +83,7 @@ class Retriever:
     model: CachedModel | None = None
     is_word: IsWord | None = None
     reranker: Reranker | None = None
-    token_matcher: TokenMatcher | None = None
+    cross_encoder: CrossEncoder | None = None
     ranking: Ranking = Ranking()
     models: tuple[SpaceModel, ...] = ()
 
@@ -331,7 +331,7 @@ class Retriever:
             self.sentence_embedder,
             rerank_query,
             evidence,
-            token_matcher=self.token_matcher,
+            cross_encoder=self.cross_encoder if is_local else None,
         )
         if is_local:
             return scored, note

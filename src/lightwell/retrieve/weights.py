@@ -20,8 +20,8 @@ RELEVANCE = ("cosine", "cover", "impact", "names", "title", "together")
 RERANK = ("passage", "cover", "similarity", "title", "missing")
 """The measures of the local reranker in the order of their columns."""
 
-MATCH = ("rerank", "similarity", "weakest", "lacking")
-"""The measures of a passage that was matched token by token, in the order of their columns: see `local_reranker.match_measures`."""
+READ = ("rerank", "similarity", "reading", "lacking")
+"""The measures of a passage that the cross-encoder read: what `RERANK` comes to, the best unit's similarity, the best window's log odds, and how much of what is asked for it lacks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class Weights:
 
     `designations` is added to both where the question gives a document's designation; it is set by hand, since no
     evaluation set has such questions. `relevance` belongs to a candidate among others (`RELEVANCE`), `rerank` to a passage
-    that the local reranker scores (`RERANK`), `match` to one that was matched token by token besides (`MATCH`).
+    that the local reranker scores (`RERANK`), `read` to one that the cross-encoder read besides (`READ`).
     """
 
     first_pass: Floats
@@ -46,7 +46,7 @@ class Weights:
     designations: float
     relevance: Logistic
     rerank: Logistic
-    match: Logistic
+    read: Logistic
 
 
 @cache
@@ -61,7 +61,7 @@ def load_weights() -> Weights:
         designations=float(page["by_hand"]["designations"]),
         relevance=_logistic(page["relevance"], RELEVANCE),
         rerank=_logistic(page["rerank"], RERANK),
-        match=_logistic(page["match"], MATCH),
+        read=_logistic(page["read"], READ),
     )
 
 

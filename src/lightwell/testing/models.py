@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightwell.domain.errors import ModelFailed
-from lightwell.domain.reranking import MatchablePassage, MatchedUnit, MatchedWindow
+from lightwell.domain.reranking import ReadablePassage, ReadWindow
 from lightwell.ports import Message, Reply, Usage, Vectors
 from lightwell.text.terms import terms
 from lightwell.text.tokens import token_count
-from lightwell.text.units import split_into_units
 
 
 class HashEmbedder:
@@ -62,35 +61,35 @@ ScriptedReply = str | ModelFailed
 
 
 @dataclass(frozen=True)
-class ScriptedTokenMatcher:
-    """A token matcher that compares each passage as one window, and says that all its tokens match as `match_of` its text returns; None: not compared.
+class ScriptedCrossEncoder:
+    """A cross-encoder that reads each passage as one window, and says of it what `logit_of` its text returns; None: unread.
 
-    `texts` are those that it was given.
+    `texts` are those that it was given, `compared` those that it compared with the question, by their words.
     """
 
-    match_of: Callable[[str], float | None]
+    logit_of: Callable[[str], float | None]
     texts: list[str] = field(default_factory=list[str])
+    compared: list[str] = field(default_factory=list[str])
 
-    async def match(
-        self, question: str, passages: Sequence[MatchablePassage], weights: Mapping[str, float]
-    ) -> list[tuple[MatchedWindow, ...]]:
-        """Return one window for each passage, none for one that is not compared."""
+    async def read(
+        self, question: str, passages: Sequence[ReadablePassage], weights: Mapping[str, float]
+    ) -> list[tuple[ReadWindow, ...]]:
+        """Return one window for each passage, none for one that is not read."""
         self.texts.extend(f"{each.head}\n{each.text}" for each in passages)
         return [self._window(each.text) for each in passages]
 
-    def _window(self, text: str) -> tuple[MatchedWindow, ...]:
-        match = self.match_of(text)
-        if match is None:
-            return ()
-        units = tuple(
-            MatchedUnit(start=each.start, end=each.end, best=(match,))
-            for each in split_into_units(text)
-        )
-        return (
-            MatchedWindow(
-                start=0, end=len(text), similarity=max(0.0, match), head=(0.0,), units=units
-            ),
-        )
+    async def compare(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Return the cosine similarities of the words, 0 to 1."""
+        self.compared.extend(texts)
+        embedder = HashEmbedder()
+        asked = await embedder.embed_query(question)
+        return [
+            max(0.0, float(vector @ asked[0])) for vector in await embedder.embed_documents(texts)
+        ]
+
+    def _window(self, text: str) -> tuple[ReadWindow, ...]:
+        logit = self.logit_of(text)
+        return () if logit is None else (ReadWindow(start=0, end=len(text), logit=logit),)
 
 
 class ScriptedModel:

@@ -17,7 +17,7 @@ from lightwell.ingest.extract.llm_extractor import LLMExtractor
 from lightwell.ingest.summaries import Summarizer
 from lightwell.ingest.worker import with_batches_for
 from lightwell.models.meter import Meter, MeteredModel
-from lightwell.ports import ChatModel, Reranker, TokenMatcher
+from lightwell.ports import ChatModel, CrossEncoder, Reranker
 from lightwell.records.database import Database
 from lightwell.records.llm_cache.cached_model import CachedModel
 from lightwell.retrieve.pipeline import Ranking
@@ -91,13 +91,13 @@ async def open_reranker(settings: Settings, stack: AsyncExitStack, meter: Meter)
     )
 
 
-def open_token_matcher(settings: Settings) -> TokenMatcher | None:
-    """Return the bundled token matcher, also for a reranking endpoint: it stands in when that fails, and chooses what is quoted."""
+def open_cross_encoder(settings: Settings) -> CrossEncoder | None:
+    """Return the bundled cross-encoder, also for a reranking endpoint, which it stands in for when that fails."""
     if settings.rerank == "none":
         return None
-    from lightwell.models.token_matcher import BgeTokenMatcher
+    from lightwell.models.cross_encoder import LocalCrossEncoder
 
-    return BgeTokenMatcher()
+    return LocalCrossEncoder()
 
 
 def is_ordinary_word(word: str) -> bool:

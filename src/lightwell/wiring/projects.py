@@ -16,7 +16,7 @@ from lightwell.ingest.parser import Parser
 from lightwell.ingest.summaries import Summarizer
 from lightwell.ingest.worker import new_lease_holder
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.ports import Embedder, GraphIndex, Reranker, TokenMatcher
+from lightwell.ports import CrossEncoder, Embedder, GraphIndex, Reranker
 from lightwell.records import access_classes, embedding_spaces, projects, sources
 from lightwell.records.database import Database, connect
 from lightwell.records.embedding_spaces import Space, SpaceModel
@@ -67,7 +67,7 @@ async def open_project(
         sentence_embedder=model.sentences,
         keyword_model=keyword_model(settings, database, project_id, chat, meter),
         reranker=resources.reranker,
-        token_matcher=resources.token_matcher,
+        cross_encoder=resources.cross_encoder,
         ranking=ranking(settings),
     )
     retriever = replace(retriever, is_word=is_ordinary_word)
@@ -143,6 +143,7 @@ def _answer_generator(resources: Resources) -> AnswerGenerator:
     settings = resources.settings
     return AnswerGenerator(
         model=resources.answer_model,
+        cross_encoder=resources.cross_encoder,
         budget=Budget(
             max_tokens=settings.context_max_tokens,
             entities=settings.context_entity_ratio,
@@ -192,7 +193,7 @@ def make_retriever(
     sentence_embedder: Embedder | None = None,
     keyword_model: CachedModel | None = None,
     reranker: Reranker | None = None,
-    token_matcher: TokenMatcher | None = None,
+    cross_encoder: CrossEncoder | None = None,
     ranking: Ranking | None = None,
 ) -> Retriever:
     """Return a retriever over what this context ingests; without `keyword_model`, keywords are words of the question.
@@ -212,7 +213,7 @@ def make_retriever(
         sentence_embedder=sentence_embedder or context.embedder,
         model=keyword_model,
         reranker=reranker,
-        token_matcher=token_matcher,
+        cross_encoder=cross_encoder,
         ranking=ranking or Ranking(),
         models=context.models,
     )

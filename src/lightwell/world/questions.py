@@ -68,13 +68,6 @@ def _make_place(place: tuple[str, str, str]) -> Place:
     return Place(file=file, location=where, quote=quote)
 
 
-_BURSTS = _answered_by_one(
-    "How many pairs of bursts does a Skarn average for one reading?",
-    "64 pairs",
-    ("engineering/transit-time.md", "Averaging", "averages 64 pairs for each reading"),
-    _ADA,
-)
-
 _LEAK = _answered_by_one(
     "How small a leak must the Tarn 4 detect on a cast iron pipe, and from how far away?",
     "0.8 litres per minute",
@@ -164,7 +157,12 @@ _FOR_ENGINEERING = (
         ("engineering/release-notes.txt", "", "4.3.0 (16 February 2026)"),
         _ADA,
     ),
-    _BURSTS,
+    _answered_by_one(
+        "How many pairs of bursts does a Skarn average for one reading?",
+        "64 pairs",
+        ("engineering/transit-time.md", "Averaging", "averages 64 pairs for each reading"),
+        _ADA,
+    ),
     _answered_by_one(
         "How many gateways were refused in incident INC-2026-03?",
         "212 gateways",
@@ -360,7 +358,7 @@ QUESTIONS = (
 )
 
 DEMO = (
-    (_BURSTS, "ada", "bob"),
+    (_LEAK, "ada", "bob"),
     (_DISCOUNT, "grace", "ada"),
     (_CASTELL_PENALTY, "grace", "bob"),
 )

@@ -1,8 +1,6 @@
-"""The local token matcher: it compares each token of a question with each token of a passage (late interaction).
+"""The local cross-encoder: a small network that reads a question together with a passage, and says whether the passage answers it.
 
-For each token of the question it looks for the token of a passage that means most nearly the same, where both stand in their
-context. So it sees which part of a passage speaks to which part of the question, and what of the question a passage leaves out. The
-method is ColBERT's (Khattab and Zaharia, 2020), with the token vectors of a model that was trained to compare whole texts.
+It runs on the CPU with int8 weights. `training/README.md` has its model card.
 """
 
 import asyncio
@@ -12,34 +10,34 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
+from threading import Lock
+from typing import cast
 
 import numpy as np
+import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import BertWordPieceTokenizer
 
-from lightwell.domain.reranking import MatchablePassage, MatchedUnit, MatchedWindow
+from lightwell.domain.reranking import ReadablePassage, ReadWindow
 from lightwell.domain.similarity import cosine_scale
-from lightwell.models.bge import WEIGHTS, BgeSmall, EncodedText
-from lightwell.models.local import load_tokenizer
+from lightwell.models.bge import BgeSmall
+from lightwell.models.embedding_cache import CachedEmbedder
+from lightwell.models.local import BEGIN, END, load_tokenizer, open_session
 from lightwell.text.terms import terms
 from lightwell.text.units import split_into_units
 
 QUESTION_TOKENS = 40
 HEAD_TOKENS = 24
-TEXT_TOKENS = 100
-SPARE_WINDOWS = 4
+TEXT_TOKENS = 160
+SPARE_WINDOWS = 1
 """For one question as many windows are read as there are passages, and this many more."""
 
 HEAD_COUNTS = 0.5
 """The weight of a term that only the head has, when windows are chosen."""
 
-_CACHED_WINDOWS = 256
-"""Windows whose vectors a process keeps, as half floats: about 30 MB."""
-
-_COLON = 1024
-"""The word piece between the head and the text of a window."""
+WEIGHTS = Path(__file__).parent / "data" / "cross-encoder-int8.onnx"
+WEIGHTS_SHA256 = "1198a8751b2ea74b88f488bf84755d6a0fda6828fda752ee4d65c21a32d2a161"
 
 _MARKUP = re.compile(
     r"^\[[^\]\n]+\]:.*$"  # where a reference link points
@@ -54,17 +52,16 @@ _Spans = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """What the model reads at once: the token ids of the head and of the passage's `text[start:end]`, and where its tokens begin."""
+    """What the network reads at once: the token ids and types of the question, the head and the passage's `text[start:end]`."""
 
-    head: tuple[int, ...]
-    text: tuple[int, ...]
-    starts: tuple[int, ...]
+    ids: tuple[int, ...]
+    types: tuple[int, ...]
     start: int
     end: int
 
 
 class WindowCutter:
-    """Cuts passages into windows of token ids."""
+    """Cuts passages into windows of token ids; training and inference share it."""
 
     def __init__(self, tokenizer: BertWordPieceTokenizer) -> None:
         self._tokenizer = tokenizer
@@ -84,7 +81,7 @@ class WindowCutter:
         encoded = self._tokenizer.encode(_blank_markup(text), add_special_tokens=False)
         return encoded.ids, np.array(encoded.offsets, np.int64).reshape(-1, 2)
 
-    def windows(self, passage: MatchablePassage) -> list[Window]:
+    def windows(self, question: list[int], passage: ReadablePassage) -> list[Window]:
         """Cut a passage between its units into windows of at most `TEXT_TOKENS` tokens, each under its heading."""
         ids, spans = self.text(passage.text)
         if not ids:
@@ -98,11 +95,12 @@ class WindowCutter:
             under = bisect_right(starts, int(spans[first, 0])) - 1
             heading = headings[under][1] if under >= 0 and found else ""
             head = f"{passage.head} › {heading}" if heading else passage.head
+            above = [BEGIN, *question, END]
+            below = [*self.head(head), END, *ids[first:last], END]
             found.append(
                 Window(
-                    head=tuple(self.head(head)),
-                    text=tuple(ids[first:last]),
-                    starts=tuple(spans[first:last, 0].tolist()),
+                    ids=(*above, *below),
+                    types=(*[0] * len(above), *[1] * len(below)),
                     start=int(spans[first, 0]),
                     end=int(spans[last - 1, 1]),
                 )
@@ -117,7 +115,7 @@ def load_window_cutter() -> WindowCutter:
 
 def select_windows(
     windows: Sequence[Sequence[Window]],
-    passages: Sequence[MatchablePassage],
+    passages: Sequence[ReadablePassage],
     weights: Mapping[str, float],
 ) -> list[tuple[int, Window]]:
     """Return the windows to read, each with the place of its passage, in the order of the passages.
@@ -138,89 +136,96 @@ def select_windows(
     return [found[at] for at in sorted(best[: len(passages) + SPARE_WINDOWS])]
 
 
-class BgeTokenMatcher:
-    """bge-small-en-v1.5 as a `TokenMatcher`; it loads its weights with the first question.
+class LocalCrossEncoder:
+    """The bundled network as a `CrossEncoder`; it loads its weights with the first question.
 
-    `threads` windows are encoded concurrently, by default one per core.
+    `threads` windows are read concurrently, by default one per core.
     """
 
-    # Readers share the cache of windows. A request names only windows of passages that its reader sees, and vectors are a
-    # function of the window alone, so what a reader gets does not depend on others: see `models.embedding_cache`.
-
-    def __init__(self, *, weights: Path = WEIGHTS, threads: int | None = None) -> None:
+    def __init__(
+        self, *, weights: Path = WEIGHTS, sha256: str = WEIGHTS_SHA256, threads: int | None = None
+    ) -> None:
         # One thread and one run per window, as for the embedder: see `models.local`.
-        self._threads = ThreadPoolExecutor(threads or os.cpu_count() or 1, "token-matcher")
-        self._model = BgeSmall(weights=weights, threads=1)
-        self._encode = lru_cache(_CACHED_WINDOWS)(self._encode_window)
+        self._threads = ThreadPoolExecutor(threads or os.cpu_count() or 1, "cross-encoder")
+        self._similarity = CachedEmbedder(inner=BgeSmall(threads=threads))
+        self._loading = Lock()
+        self._weights, self._sha256 = weights, sha256
+        self._network: _Network | None = None
 
-    async def match(
-        self, question: str, passages: Sequence[MatchablePassage], weights: Mapping[str, float]
-    ) -> list[tuple[MatchedWindow, ...]]:
-        """Return the windows of each passage that were compared, in their order; raise `ModelFailed`."""
+    async def read(
+        self, question: str, passages: Sequence[ReadablePassage], weights: Mapping[str, float]
+    ) -> list[tuple[ReadWindow, ...]]:
+        """Return the windows of each passage that were read, in their order; raise `ModelFailed`."""
         if not passages:
             return []
         loop = asyncio.get_running_loop()
-        tasks = [loop.run_in_executor(self._threads, self._encode_question, question)]
-        chosen = await asyncio.to_thread(_choose, passages, weights)
-        windows = [
-            loop.run_in_executor(self._threads, self._encode, window) for _, window in chosen
-        ]
+        chosen = await loop.run_in_executor(
+            self._threads, self._choose, question, passages, weights
+        )
+        tasks = [loop.run_in_executor(self._threads, self._logit, window) for _, window in chosen]
         try:
-            asked = await tasks[0]
-            encoded = await asyncio.gather(*windows)
+            logits = await asyncio.gather(*tasks)
         finally:
-            for task in (*tasks, *windows):
+            for task in tasks:
                 task.cancel()
-        found: list[list[MatchedWindow]] = [[] for _ in passages]
-        for (place, window), vectors in zip(chosen, encoded, strict=True):
-            found[place].append(_compare(passages[place].text, window, asked, vectors))
+        found: list[list[ReadWindow]] = [[] for _ in passages]
+        for (place, window), logit in zip(chosen, logits, strict=True):
+            found[place].append(ReadWindow(start=window.start, end=window.end, logit=logit))
         return [tuple(some) for some in found]
 
-    def _encode_question(self, question: str) -> EncodedText:
-        tokens = load_window_cutter().question(question)
-        whole = self._model.encode_question(question)
-        return EncodedText(whole=whole, tokens=self._model.encode(tokens).tokens)
+    async def compare(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Return how similar in meaning each text is to the question, 0 to 1; raise `ModelFailed`."""
+        if not texts:
+            return []
+        asked = await self._similarity.embed_query(question)
+        vectors = await self._similarity.embed_documents([_plain(text) for text in texts])
+        scale = cosine_scale(self._similarity.model)
+        cosines: list[float] = np.asarray(vectors @ asked[0], float).tolist()
+        return [min(1.0, max(0.0, scale.similarity(each))) for each in cosines]
 
-    def _encode_window(self, window: Window) -> EncodedText:
-        encoded = self._model.encode([*window.head, _COLON, *window.text])
-        return EncodedText(whole=encoded.whole, tokens=encoded.tokens.astype(np.float16))
+    def _choose(
+        self, question: str, passages: Sequence[ReadablePassage], weights: Mapping[str, float]
+    ) -> list[tuple[int, Window]]:
+        cutter = self._loaded().cutter
+        asked = cutter.question(question)
+        return select_windows([cutter.windows(asked, each) for each in passages], passages, weights)
 
+    def _logit(self, window: Window) -> float:
+        return self._loaded().logit(window)
 
-def _choose(
-    passages: Sequence[MatchablePassage], weights: Mapping[str, float]
-) -> list[tuple[int, Window]]:
-    cutter = load_window_cutter()
-    return select_windows([cutter.windows(each) for each in passages], passages, weights)
-
-
-def _compare(text: str, window: Window, asked: EncodedText, encoded: EncodedText) -> MatchedWindow:
-    """Return how the window as a whole, its head and each unit in it match the question."""
-    cosines = asked.tokens @ encoded.tokens.astype(np.float32).T
-    above = len(window.head) + 1
-    starts = np.array(window.starts, np.int64)
-    units: list[MatchedUnit] = []
-    for unit in split_into_units(text):
-        first, last = np.searchsorted(starts, (unit.start, unit.end))
-        if first < last:
-            best = cosines[:, above + first : above + last].max(axis=1)
-            units.append(MatchedUnit(start=unit.start, end=unit.end, best=_values(best)))
-    scale = cosine_scale(BgeSmall.model)
-    return MatchedWindow(
-        start=window.start,
-        end=window.end,
-        similarity=min(1.0, max(0.0, scale.similarity(float(encoded.whole @ asked.whole)))),
-        head=_values(cosines[:, :above].max(axis=1)),
-        units=tuple(units),
-    )
+    def _loaded(self) -> "_Network":
+        with self._loading:
+            self._network = self._network or _load(self._weights, self._sha256)
+        return self._network
 
 
-def _values(numbers: NDArray[np.float32]) -> tuple[float, ...]:
-    return tuple(float(each) for each in numbers.round(6))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Network:
+    cutter: WindowCutter
+    session: onnxruntime.InferenceSession
+
+    def logit(self, window: Window) -> float:
+        ids = np.array([window.ids], np.int64)
+        inputs = {
+            "ids": ids,
+            "types": np.array([window.types], np.int64),
+            "mask": np.ones_like(ids),
+        }
+        (answers,) = cast("list[NDArray[np.float32]]", self.session.run(["answers"], inputs))
+        return float(answers[0])
+
+
+def _load(weights: Path, sha256: str) -> _Network:
+    return _Network(cutter=load_window_cutter(), session=open_session(weights, sha256))
 
 
 def _blank_markup(text: str) -> str:
     """Return the text with blanks where markup and link targets stand, so that every character keeps its place."""
     return _MARKUP.sub(lambda found: " " * len(found[0]), text)
+
+
+def _plain(text: str) -> str:
+    return " ".join(_blank_markup(text).split())
 
 
 def _shorten(ids: list[int], most: int) -> list[int]:
