@@ -17,7 +17,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.documents import ChunkDraft, NewDocument
 from lightwell.domain.graph import Extraction, ProfileSubject
 from lightwell.domain.ids import ChunkId, ClassId, EntityId, RelationId, SpaceId
-from lightwell.domain.reranking import ReadablePassage, ReadWindow, RerankedPassage
+from lightwell.domain.reranking import ReadablePassage, ReadWindow, RerankedPassage, TextMatch
 
 Vectors = NDArray[np.float32]
 """Shape (texts, dimension), each row of length 1, in the order of the texts."""
@@ -175,8 +175,8 @@ class CrossEncoder(Protocol):
         """Read the question with windows of each passage, chosen by the weights of its terms; return them; raise `ModelFailed`."""
         ...
 
-    async def compare(self, question: str, texts: Sequence[str]) -> list[float]:
-        """Return how similar in meaning each text is to the question, 0 to 1; raise `ModelFailed`."""
+    async def compare(self, question: str, texts: Sequence[str]) -> list[TextMatch]:
+        """Return how each text compares with the question, in order; raise `ModelFailed`."""
         ...
 
 

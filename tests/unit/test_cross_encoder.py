@@ -122,13 +122,11 @@ async def test_what_answers_is_told_from_what_does_not() -> None:
     assert empty == ()
 
 
-async def test_what_says_the_same_in_other_words_is_similar_to_the_question() -> None:
-    asked = "How long may I stay away from work each year?"
-    same, other, empty = await LocalCrossEncoder().compare(
-        asked, [f"**[Leave](https://example.org)** {LEAVE}", "The server runs Debian.", ""]
+async def test_markup_is_not_compared() -> None:
+    marked, plain = await LocalCrossEncoder().compare(
+        "Why?", [f"**[Leave](https://example.org)** {LEAVE}", f"Leave {LEAVE}"]
     )
-    assert 1 >= same > other + 0.2
-    assert 0 <= empty < same
+    assert marked == plain
 
 
 async def test_nothing_to_read_loads_nothing() -> None:

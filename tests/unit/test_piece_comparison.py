@@ -8,7 +8,7 @@ import pytest
 from lightwell.answer.extractive import extract_pieces
 from lightwell.answer.piece_comparison import extract_compared_pieces
 from lightwell.domain.evidence import Retrieval
-from lightwell.domain.reranking import ReadablePassage, ReadWindow
+from lightwell.domain.reranking import ReadablePassage, ReadWindow, TextMatch
 from tests.passages import chunk, found
 
 ASKED = "How long does the nightly archive stay in the vault?"
@@ -21,7 +21,7 @@ OTHER = "The vault has a nightly alarm. Guards stay long."
 
 @dataclass
 class ScriptedCrossEncoder:
-    """Finds texts with `wanted` similar to each question, and others not; keeps what it was asked."""
+    """Finds that texts with `wanted` match each question, and others not; keeps what it was asked."""
 
     wanted: str
     compared: list[tuple[str, Sequence[str]]] = field(
@@ -33,9 +33,13 @@ class ScriptedCrossEncoder:
     ) -> list[tuple[ReadWindow, ...]]:
         raise NotImplementedError
 
-    async def compare(self, question: str, texts: Sequence[str]) -> list[float]:
+    async def compare(self, question: str, texts: Sequence[str]) -> list[TextMatch]:
         self.compared.append((question, texts))
-        return [0.9 if self.wanted in each else 0.3 for each in texts]
+        return [_match(0.9 if self.wanted in each else 0.3) for each in texts]
+
+
+def _match(mean: float) -> TextMatch:
+    return TextMatch(similarity=0.5, mean=mean, weakest=0.2)
 
 
 def evidence(*texts: str, language: str = "en") -> Retrieval:

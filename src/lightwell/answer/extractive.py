@@ -39,8 +39,8 @@ MAX_QUOTES = 4
 _MIN_BASE_SCORE = 0.3
 _MAX_PIECES = 4
 """Pieces of a part of a question that are weighed as wholes."""
-_MAX_BEHIND = 0.2
-"""By how much a second piece may score lower than the best one."""
+MAX_BEHIND = 0.2
+"""By how much a second piece may score lower than the best one, where units decide."""
 
 _CONTEXT_WEIGHT = 0.5
 _TYPE_WEIGHT = 0.2
@@ -105,7 +105,7 @@ class QuotableUnit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredPiece:
-    """The piece around a unit. `score` is the unit's, and more where the piece as a whole was compared with the question."""
+    """The piece around a unit. `score` is the unit's, or that of the whole piece where it was compared with the question."""
 
     unit: QuotableUnit
     piece: SupportedSentence
@@ -114,11 +114,15 @@ class ScoredPiece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartCandidates:
-    """What may be quoted for one part of a question: all units of the evidence, and the pieces around the best ones, the best first."""
+    """What may be quoted for one part of a question: all units of the evidence, and the pieces around the best ones, the best first.
+
+    `max_behind` is by how much a second piece may score lower than the best one.
+    """
 
     part: Retrieval
     units: Sequence[QuotableUnit]
     pieces: tuple[ScoredPiece, ...]
+    max_behind: float = MAX_BEHIND
 
 
 def extract_pieces(retrieval: Retrieval) -> list[SupportedSentence]:
@@ -165,7 +169,9 @@ def _answer_pieces(candidates: PartCandidates) -> list[SupportedSentence]:
     linked = None if best.unit.has_expected_type else _linked_unit(best.unit, candidates)
     if linked and not holds(best.piece, linked.quote):
         return [best.piece, quote_piece(linked.quote, candidates.part)]
-    good = [each for each in candidates.pieces[1:] if each.score >= best.score - _MAX_BEHIND]
+    good = [
+        each for each in candidates.pieces[1:] if each.score >= best.score - candidates.max_behind
+    ]
     return [
         best.piece,
         *[each.piece for each in good if not holds(best.piece, each.unit.quote)][:1],

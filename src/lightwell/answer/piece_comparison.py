@@ -17,10 +17,14 @@ from lightwell.answer.extractive import (
 )
 from lightwell.answer.quotes import SupportedSentence
 from lightwell.domain.evidence import Retrieval
-from lightwell.domain.reranking import READ_LANGUAGE
+from lightwell.domain.reranking import READ_LANGUAGE, TextMatch
 from lightwell.ports import CrossEncoder
 
-_SIMILARITY_WEIGHT = 2.0
+MAX_BEHIND = 0.05
+"""By how much a second piece may match less well than the best one."""
+
+_SIMILARITY_WEIGHT = 1 / 3
+"""What the similarity of the whole counts beside the mean match of the question's tokens."""
 
 
 async def extract_compared_pieces(
@@ -39,16 +43,16 @@ async def _compare(candidates: PartCandidates, cross_encoder: CrossEncoder) -> P
     if len(pieces) < 2 or not all(map(_is_readable, pieces)):
         return candidates
     question = candidates.part.question.text
-    similarities = await cross_encoder.compare(question, [_text(each) for each in pieces])
-    return replace(candidates, pieces=_reorder(pieces, similarities))
+    matches = await cross_encoder.compare(question, [_text(each) for each in pieces])
+    return replace(candidates, pieces=_reorder(pieces, matches), max_behind=MAX_BEHIND)
 
 
 def _reorder(
-    pieces: Sequence[ScoredPiece], similarities: Sequence[float]
+    pieces: Sequence[ScoredPiece], matches: Sequence[TextMatch]
 ) -> tuple[ScoredPiece, ...]:
     compared = [
-        replace(each, score=each.score + _SIMILARITY_WEIGHT * similarity)
-        for each, similarity in zip(pieces, similarities, strict=True)
+        replace(piece, score=match.mean + _SIMILARITY_WEIGHT * match.similarity)
+        for piece, match in zip(pieces, matches, strict=True)
     ]
     return tuple(sorted(compared, key=lambda each: -each.score))
 

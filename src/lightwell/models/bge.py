@@ -1,4 +1,5 @@
-"""The local model of similarity: bge-small-en-v1.5 with int8 weights, on the CPU. It compares questions with sentences and windows.
+"""The local model of similarity: bge-small-en-v1.5 with int8 weights, on the CPU. It compares questions with sentences, windows and
+pieces, as wholes and token by token.
 
 It has learned which passages answer questions, in English, where the embedder of new stores has learned which sentences mean the
 same. A store can be embedded with it, too.
@@ -8,6 +9,7 @@ import asyncio
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import cast
@@ -29,8 +31,19 @@ from lightwell.ports import Vectors
 WEIGHTS = Path(__file__).parent / "data" / "bge-small-en-v1.5-int8.onnx"
 WEIGHTS_SHA256 = "871ab4e755d9ab0eb8a7f7a965136e24f08b1ac26303c6e55c122be3a2c04172"
 
+_INNER_STATES = "/encoder/layer.10/output/LayerNorm/LayerNormalization_output_0"
+"""The states after the last layer but one. Compared token by token they tell best which passage answers (`benchmarks/README.md`)."""
+
 _ASKED = "Represent this sentence for searching relevant passages: "
 """What stands before a question: the model was trained with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncodedText:
+    """A text as unit vectors: as a whole, (384,), and each token of it in its context, (tokens, 384)."""
+
+    whole: NDArray[np.float32]
+    tokens: NDArray[np.float32] | NDArray[np.float16]
 
 
 class BgeSmall:
@@ -63,22 +76,40 @@ class BgeSmall:
         """Return the question's unit vector, shape (1, 384); raise `ModelFailed`."""
         return await self.embed_documents([_ASKED + text])
 
+    def encode_question(self, text: str) -> NDArray[np.float32]:
+        """Return the question's unit vector, (384,), on the calling thread; raise `ModelFailed`."""
+        return self._vector(_ASKED + text)
+
+    def encode(self, pieces: Sequence[int]) -> EncodedText:
+        """Return the vectors of at most 510 word pieces, on the calling thread; raise `ModelFailed`."""
+        whole, tokens = self._run(pieces, ["last_hidden_state", _INNER_STATES])
+        inner = tokens[1:-1]
+        lengths = np.linalg.norm(inner, axis=1, keepdims=True)
+        return EncodedText(whole=unit_vector(whole[0]), tokens=inner / lengths)
+
     def _vector(self, text: str) -> NDArray[np.float32]:
         pieces = load_tokenizer().encode(text, add_special_tokens=False).ids
         vectors = [self._encode(window) for window in windows(pieces)]
         return vectors[0] if len(vectors) == 1 else unit_vector(np.mean(vectors, axis=0))
 
-    def _encode(self, pieces: list[int]) -> NDArray[np.float32]:
+    def _encode(self, pieces: Sequence[int]) -> NDArray[np.float32]:
+        [states] = self._run(pieces, ["last_hidden_state"])
+        return unit_vector(states[0])
+
+    def _run(self, pieces: Sequence[int], outputs: list[str]) -> list[NDArray[np.float32]]:
+        """Return these outputs, each (tokens, 384), with the two special tokens."""
         ids = np.array([[BEGIN, *pieces, END]], np.int64)
         inputs = {
             "input_ids": ids,
             "attention_mask": np.ones_like(ids),
             "token_type_ids": np.zeros_like(ids),
         }
-        (states, *_) = cast("list[NDArray[np.float32]]", self._loaded().run(None, inputs))
-        return unit_vector(states[0, 0])
+        found = cast("list[NDArray[np.float32]]", self._loaded().run(outputs, inputs))
+        return [each[0] for each in found]
 
     def _loaded(self) -> onnxruntime.InferenceSession:
         with self._loading:
-            self._session = self._session or open_session(WEIGHTS, WEIGHTS_SHA256)
+            self._session = self._session or open_session(
+                WEIGHTS, WEIGHTS_SHA256, outputs=(_INNER_STATES,)
+            )
         return self._session

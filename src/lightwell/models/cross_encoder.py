@@ -19,11 +19,9 @@ import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import BertWordPieceTokenizer
 
-from lightwell.domain.reranking import ReadablePassage, ReadWindow
-from lightwell.domain.similarity import cosine_scale
-from lightwell.models.bge import BgeSmall
-from lightwell.models.embedding_cache import CachedEmbedder
+from lightwell.domain.reranking import ReadablePassage, ReadWindow, TextMatch
 from lightwell.models.local import BEGIN, END, load_tokenizer, open_session
+from lightwell.models.text_comparison import TextComparer
 from lightwell.text.terms import terms
 from lightwell.text.units import split_into_units
 
@@ -147,7 +145,7 @@ class LocalCrossEncoder:
     ) -> None:
         # One thread and one run per window, as for the embedder: see `models.local`.
         self._threads = ThreadPoolExecutor(threads or os.cpu_count() or 1, "cross-encoder")
-        self._similarity = CachedEmbedder(inner=BgeSmall(threads=threads))
+        self._comparer = TextComparer(threads=threads)
         self._loading = Lock()
         self._weights, self._sha256 = weights, sha256
         self._network: _Network | None = None
@@ -173,15 +171,9 @@ class LocalCrossEncoder:
             found[place].append(ReadWindow(start=window.start, end=window.end, logit=logit))
         return [tuple(some) for some in found]
 
-    async def compare(self, question: str, texts: Sequence[str]) -> list[float]:
-        """Return how similar in meaning each text is to the question, 0 to 1; raise `ModelFailed`."""
-        if not texts:
-            return []
-        asked = await self._similarity.embed_query(question)
-        vectors = await self._similarity.embed_documents([_plain(text) for text in texts])
-        scale = cosine_scale(self._similarity.model)
-        cosines: list[float] = np.asarray(vectors @ asked[0], float).tolist()
-        return [min(1.0, max(0.0, scale.similarity(each))) for each in cosines]
+    async def compare(self, question: str, texts: Sequence[str]) -> list[TextMatch]:
+        """Return how each text, without its markup, compares with the question; raise `ModelFailed`."""
+        return await self._comparer.compare(question, [_plain(text) for text in texts])
 
     def _choose(
         self, question: str, passages: Sequence[ReadablePassage], weights: Mapping[str, float]

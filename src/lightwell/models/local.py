@@ -121,16 +121,30 @@ def is_word(word: str) -> bool:
 
 
 @cache
-def open_session(weights: Path, sha256: str) -> onnxruntime.InferenceSession:
+def open_session(
+    weights: Path, sha256: str, *, outputs: tuple[str, ...] = ()
+) -> onnxruntime.InferenceSession:
     """Return a network that computes on the CPU with one thread for each run; raise `ModelFailed` as `read_verified`.
 
     It is the same for each caller in a process: to open one takes a quarter of a second, and it may run in several
-    threads at once.
+    threads at once. `outputs` are values within the network that it returns besides its own output.
     """
-    content = read_verified(weights, sha256)
+    content = read_verified(weights, sha256) + b"".join(_graph_output(name) for name in outputs)
     options = cast("_Options", onnxruntime.SessionOptions())
     options.intra_op_num_threads = 1
     return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+
+
+def _graph_output(name: str) -> bytes:
+    """Return what makes a value of an ONNX file one of its outputs, when it is appended to the file.
+
+    Protocol buffers merge messages that follow each other. This one is a `ModelProto` with nothing but a graph (field 7)
+    with nothing but an output (12) with nothing but its name (1). So the file stays as its authors published it.
+    """
+    message = name.encode()
+    for field in (1, 12, 7):
+        message = bytes([field << 3 | 2, len(message)]) + message
+    return message
 
 
 def read_verified(path: Path, sha256: str) -> bytes:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightwell.domain.errors import ModelFailed
-from lightwell.domain.reranking import ReadablePassage, ReadWindow
+from lightwell.domain.reranking import ReadablePassage, ReadWindow, TextMatch
 from lightwell.ports import Message, Reply, Usage, Vectors
 from lightwell.text.terms import terms
 from lightwell.text.tokens import token_count
@@ -78,14 +78,15 @@ class ScriptedCrossEncoder:
         self.texts.extend(f"{each.head}\n{each.text}" for each in passages)
         return [self._window(each.text) for each in passages]
 
-    async def compare(self, question: str, texts: Sequence[str]) -> list[float]:
-        """Return the cosine similarities of the words, 0 to 1."""
+    async def compare(self, question: str, texts: Sequence[str]) -> list[TextMatch]:
+        """Return the cosine similarities of the words, 0 to 1, as each of their measures."""
         self.compared.extend(texts)
         embedder = HashEmbedder()
         asked = await embedder.embed_query(question)
-        return [
+        cosines = [
             max(0.0, float(vector @ asked[0])) for vector in await embedder.embed_documents(texts)
         ]
+        return [TextMatch(similarity=each, mean=each, weakest=each) for each in cosines]
 
     def _window(self, text: str) -> tuple[ReadWindow, ...]:
         logit = self.logit_of(text)

@@ -1,0 +1,71 @@
+"""How texts compare with a question: as wholes, and token by token."""
+
+from dataclasses import astuple
+
+import pytest
+
+from lightwell.domain.reranking import TextMatch
+from lightwell.models.text_comparison import MAX_TEXT_TOKENS, TextComparer
+
+LEAVE = "Each employee has 25 days of annual leave."
+ASKED = "How long may I stay away from work each year?"
+
+
+@pytest.fixture(scope="module")
+def comparer() -> TextComparer:
+    return TextComparer()
+
+
+async def test_other_words_for_the_same_match_better_than_other_things(
+    comparer: TextComparer,
+) -> None:
+    same, other = await comparer.compare(ASKED, [LEAVE, "The server runs Debian."])
+    assert same.similarity > other.similarity + 0.2
+    assert same.mean > other.mean
+    assert all(0 <= each <= 1 for each in (*astuple(same), *astuple(other)))
+
+
+async def test_what_is_left_out_of_the_question_shows_in_the_weakest_match(
+    comparer: TextComparer,
+) -> None:
+    asked = "How many days of annual leave does a contractor in Lisbon have?"
+    whole, part = await comparer.compare(
+        asked, ["A contractor in Lisbon has 20 days of annual leave.", LEAVE]
+    )
+    assert whole.weakest > part.weakest + 0.1
+    assert whole.mean - part.mean < whole.weakest - part.weakest
+    assert whole.weakest < whole.mean
+
+
+async def test_each_word_of_the_question_found_matches_wholly(comparer: TextComparer) -> None:
+    [match] = await comparer.compare(LEAVE, [LEAVE])
+    assert match.mean == pytest.approx(1.0, abs=0.01)
+    assert match.weakest == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.parametrize(("asked", "text"), [(ASKED, ""), ("", LEAVE), ("", "")])
+async def test_nothing_matches_nothing(comparer: TextComparer, asked: str, text: str) -> None:
+    [match] = await comparer.compare(asked, [text])
+    assert (match.mean, match.weakest) == (0.0, 0.0)
+    assert 0 <= match.similarity <= 1
+
+
+async def test_matches_come_in_the_order_of_the_texts_and_again_alike(
+    comparer: TextComparer,
+) -> None:
+    texts = [LEAVE, "The server runs Debian.", LEAVE]
+    first = await comparer.compare(ASKED, texts)
+    assert first[0] == first[2] != first[1]
+    assert await comparer.compare(ASKED, texts) == first
+    assert await TextComparer().compare(ASKED, texts) == first
+
+
+async def test_of_a_long_text_the_beginning_is_compared(comparer: TextComparer) -> None:
+    filler = "word " * MAX_TEXT_TOKENS
+    cut, bare = await comparer.compare(ASKED, [filler + LEAVE, filler])
+    assert cut == bare
+
+
+async def test_no_text_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lightwell.models.bge.open_session", None)
+    assert await TextComparer().compare(ASKED, []) == list[TextMatch]()
