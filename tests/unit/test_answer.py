@@ -246,9 +246,29 @@ async def test_an_answer_has_citations_or_is_insufficient() -> None:
 
 async def test_what_came_nearest_is_told_apart_and_ordered_by_its_score() -> None:
     scores = (0.2, 0.5, 0.1, 0.4)
-    given = [evidence(relevance=score) for score in scores]
+    given = [evidence(number=at, relevance=score) for at, score in enumerate(scores, 1)]
     nearest = (await AnswerGenerator(model=None).answer(retrieval(*given))).nearest
-    assert [(one.id, one.score) for one in nearest] == [("[1]", 0.5), ("[2]", 0.4), ("[3]", 0.2)]
+    shown = [("[1]", 0.5), ("[2]", 0.4), ("[3]", 0.2), ("[4]", 0.1)]
+    assert [(one.id, one.score) for one in nearest] == shown
+
+
+async def test_at_most_five_pieces_came_nearest_and_none_that_matches_far_worse() -> None:
+    given = [evidence(number=number, relevance=0.2) for number in range(1, 9)]
+    related = chunk("Energie costs more in May than it did in April.", 9)
+    refused = await AnswerGenerator(model=None).answer(retrieval(*given))
+    assert len(refused.nearest) == 5
+    refused = await AnswerGenerator(model=None).answer(
+        retrieval(given[0], passage(related, relevance=0.3, weights=WEIGHTS))
+    )
+    assert [one.document_title for one in refused.nearest] == ["Document 1"]
+
+
+async def test_pieces_of_one_passage_may_come_nearest_each_once() -> None:
+    filler = "Soup is served at noon. " * 40
+    text = f"{READ}\n\n# Soup\n\n{filler}\n\n# More\n\n{READ}"
+    refused = await AnswerGenerator(model=None).answer(retrieval(evidence(text, relevance=0.3)))
+    assert [READ in one.snippet for one in refused.nearest] == [True, True]
+    assert len({one.locator.start for one in refused.nearest}) == 2
 
 
 async def test_a_model_that_gives_up_is_believed() -> None:

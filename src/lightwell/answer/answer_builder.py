@@ -23,7 +23,11 @@ from lightwell.domain.answers import (
 from lightwell.domain.evidence import Retrieval
 from lightwell.text.terms import terms, words
 
-_MAX_NEAREST = 3
+_MAX_NEAREST = 5
+_MAX_UNRELATED = 3
+_LEAST_SHARE = 0.5
+"""A unit that scores less than this share of the best one's score is not possibly relevant."""
+
 _QUESTION_WORDS = frozenset(
     terms("much many long often soon far fast quickly viel viele lange oft combien quel quelle")
 )
@@ -99,18 +103,22 @@ class AnswerBuilder:
 
 
 def nearest_citations(retrieval: Retrieval) -> tuple[Citation, ...]:
-    """Return citations of the best piece of each of the three best passages, by relevance, numbered from 1."""
-    candidates = list_quotable_units(retrieval)
-    found: list[Citation] = []
-    best = sorted(retrieval.evidence, key=lambda entry: -entry.relevance)[:_MAX_NEAREST]
-    for number, entry in enumerate(best, start=1):
-        own = [each for each in candidates if each.quote.evidence is entry]
-        if own:
-            key = max(own, key=lambda each: each.score).quote
-            found.append(make_citation(number, piece_quote(key, retrieval, NEAREST_PIECE)))
-        else:
-            found.append(make_nearest_citation(number, entry))
-    return tuple(found)
+    """Return citations of up to five pieces around the units that match best, by their passages' relevance, numbered from 1.
+
+    Where no unit may be quoted, they are of the best units of the three best passages.
+    """
+    units = sorted(list_quotable_units(retrieval), key=lambda each: -each.score)
+    found: dict[tuple[str, int], Quote] = {}
+    for unit in units:
+        if unit.score < _LEAST_SHARE * units[0].score or len(found) == _MAX_NEAREST:
+            break
+        piece = piece_quote(unit.quote, retrieval, NEAREST_PIECE)
+        found.setdefault(piece.place, piece)
+    if found:
+        ordered = sorted(found.values(), key=lambda each: -each.evidence.relevance)
+        return tuple(make_citation(number, each) for number, each in enumerate(ordered, 1))
+    best = sorted(retrieval.evidence, key=lambda entry: -entry.relevance)[:_MAX_UNRELATED]
+    return tuple(make_nearest_citation(number, entry) for number, entry in enumerate(best, 1))
 
 
 def missing_words(retrieval: Retrieval) -> tuple[str, ...]:
