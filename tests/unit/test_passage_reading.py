@@ -12,14 +12,11 @@ from lightwell.domain.calibration import sigmoid
 from lightwell.domain.documents import Chunk, Layout, Locator
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
-from lightwell.domain.reranking import ReadWindow, TextMatch
+from lightwell.domain.reranking import ReadWindow
 from lightwell.ports import Vectors
 from lightwell.retrieve.local_reranker import (
     COMPARED,
     MAX_COMPARED,
-    NOT_READ,
-    UNREAD,
-    Reading,
     RerankQuery,
     read_measures,
     rerank_locally,
@@ -171,20 +168,13 @@ async def test_of_a_passage_that_was_read_few_units_and_the_best_window_are_comp
     assert scored.chunk.text[best.start : best.end].startswith("Nordwind receives")
 
 
-async def test_the_best_of_what_was_compared_counts_for_each_measure() -> None:
+async def test_a_window_that_is_more_similar_than_any_unit_counts() -> None:
     window = ReadWindow(start=0, end=9, logit=1.0)
-    unit = TextMatch(similarity=0.7, mean=0.6, weakest=0.2)
-    whole = TextMatch(similarity=0.4, mean=0.6, weakest=0.5)
-    reading = Reading(windows=(window,), matches=(unit, whole))
-    measures = read_measures(await asked(), passage(DISCOUNT), reading)
-    named = dict(zip(READ, measures, strict=True))
-    assert (named["similarity"], named["weakest"], named["reading"]) == (0.7, 0.5, 1.0)
-
-
-async def test_a_passage_of_which_nothing_was_read_matches_nothing() -> None:
-    measures = read_measures(await asked(), passage(DISCOUNT), NOT_READ)
-    named = dict(zip(READ, measures, strict=True))
-    assert (named["similarity"], named["weakest"], named["reading"]) == (0.0, 0.0, UNREAD)
+    likes = [
+        read_measures(await asked(), passage(DISCOUNT), (replace(window, similarity=each),))
+        for each in (0.2, 0.7)
+    ]
+    assert [float(each[READ.index("similarity")]) for each in likes] == [0.2, 0.7]
 
 
 async def test_nothing_speaks_to_nothing() -> None:

@@ -38,8 +38,8 @@ class ScriptedCrossEncoder:
         return [_match(0.9 if self.wanted in each else 0.3) for each in texts]
 
 
-def _match(mean: float) -> TextMatch:
-    return TextMatch(similarity=0.5, mean=mean, weakest=0.2)
+def _match(tokens: float) -> TextMatch:
+    return TextMatch(similarity=0.5, token_match=tokens)
 
 
 def evidence(*texts: str, language: str = "en") -> Retrieval:

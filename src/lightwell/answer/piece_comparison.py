@@ -24,7 +24,7 @@ MAX_BEHIND = 0.05
 """By how much a second piece may match less well than the best one."""
 
 _SIMILARITY_WEIGHT = 1 / 3
-"""What the similarity of the whole counts beside the mean match of the question's tokens."""
+"""What the similarity of the whole counts beside the match of the tokens."""
 
 
 async def extract_compared_pieces(
@@ -51,7 +51,7 @@ def _reorder(
     pieces: Sequence[ScoredPiece], matches: Sequence[TextMatch]
 ) -> tuple[ScoredPiece, ...]:
     compared = [
-        replace(piece, score=match.mean + _SIMILARITY_WEIGHT * match.similarity)
+        replace(piece, score=match.token_match + _SIMILARITY_WEIGHT * match.similarity)
         for piece, match in zip(pieces, matches, strict=True)
     ]
     return tuple(sorted(compared, key=lambda each: -each.score))

@@ -24,22 +24,24 @@ class ReadablePassage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadWindow:
-    """A part of a passage that was read with the question, `text[start:end]`, and the log odds, uncalibrated, that it answers."""
+    """A part of a passage that was read with the question, `text[start:end]`, and the log odds, uncalibrated, that it answers.
+
+    `similarity` is how similar in meaning it is to the question, 0 to 1; 0 where it was not compared.
+    """
 
     start: int
     end: int
     logit: float
+    similarity: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextMatch:
     """How a text compares with a question, each from 0 to 1.
 
-    `similarity` is how similar in meaning the two are as wholes. For each token of the question there is a token of the text that is
-    most like it: `mean` is how like these are on average (ColBERT's MaxSim, by the number of tokens), `weakest` the same of the third of
-    the question that the text matches least. A text without tokens matches nothing.
+    `similarity` is how similar in meaning the two are as wholes. `token_match` is the mean, over the tokens of the question, of how like each
+    is to that token of the text that is most like it (ColBERT's MaxSim, by the number of tokens); 0 where one of them has no tokens.
     """
 
     similarity: float
-    mean: float
-    weakest: float
+    token_match: float

@@ -1,7 +1,7 @@
 """The comparison of texts with a question: as wholes, and token by token (late interaction).
 
 For each token of the question it looks for the token of a text that means most nearly the same, where both stand in their context.
-So it sees which parts of the question a text speaks to, and which it leaves out. The method is ColBERT's (Khattab and Zaharia, 2020),
+So it sees how much of the question a text speaks to, in whatever words. The method is ColBERT's (Khattab and Zaharia, 2020),
 here with the token vectors of a model that was trained to compare whole texts.
 """
 
@@ -71,13 +71,16 @@ def _tokens(text: str) -> list[int]:
 
 def _match(asked: EncodedText, text: EncodedText) -> TextMatch:
     scale = cosine_scale(BgeSmall.model)
-    whole = min(1.0, max(0.0, scale.similarity(float(text.whole @ asked.whole))))
+    similarity = scale.similarity(float(text.whole @ asked.whole))
+    return TextMatch(similarity=_bounded(similarity), token_match=_token_match(asked, text))
+
+
+def _token_match(asked: EncodedText, text: EncodedText) -> float:
     if not (len(asked.tokens) and len(text.tokens)):
-        return TextMatch(similarity=whole, mean=0.0, weakest=0.0)
-    best = np.sort((asked.tokens @ text.tokens.astype(np.float32).T).max(axis=1))
-    lowest = best[: max(1, len(best) // 3)]
-    return TextMatch(similarity=whole, mean=_mean(best), weakest=_mean(lowest))
+        return 0.0
+    best = (asked.tokens @ text.tokens.astype(np.float32).T).max(axis=1)
+    return _bounded(float(best.mean()))
 
 
-def _mean(numbers: "np.ndarray[tuple[int, ...], np.dtype[np.float32]]") -> float:
-    return round(min(1.0, max(0.0, float(numbers.mean()))), 6)
+def _bounded(number: float) -> float:
+    return round(min(1.0, max(0.0, number)), 6)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lightwell.domain.calibration import sigmoid
 from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Evidence, Highlight
-from lightwell.domain.reranking import READ_LANGUAGE, ReadablePassage, ReadWindow, TextMatch
+from lightwell.domain.reranking import READ_LANGUAGE, ReadablePassage, ReadWindow
 from lightwell.domain.similarity import CosineScale, cosine_scale
 from lightwell.ports import CrossEncoder, Embedder
 from lightwell.retrieve import weights as learned
@@ -69,17 +69,6 @@ class _Unit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """What the cross-encoder says of a passage: of the windows that it read, and of the units and the window that it compared."""
-
-    windows: tuple[ReadWindow, ...] = ()
-    matches: tuple[TextMatch, ...] = ()
-
-
-NOT_READ = Reading()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RerankQuery:
     """What the reranker knows of a question; `names` are the terms of its proper names, `expected` is what it asks for."""
 
@@ -102,7 +91,7 @@ async def rerank_locally(
         entries = await _highlight_unread(embedder, query, evidence)
         return tuple(_with_relevance(query, entry, None) for entry in entries)
     highlighted = await _read_and_highlight(embedder, query, evidence, cross_encoder)
-    return tuple(_with_relevance(query, entry, reading) for entry, reading in highlighted)
+    return tuple(_with_relevance(query, entry, windows) for entry, windows in highlighted)
 
 
 async def measure_passages(
@@ -113,7 +102,11 @@ async def measure_passages(
 ) -> list[Floats]:
     """Return the measures of each passage, (`weights.READ`,), as `rerank_locally` weighs them: what weights are fitted on."""
     highlighted = await _read_and_highlight(embedder, query, evidence, cross_encoder)
-    return [read_measures(query, entry, reading or NOT_READ) for entry, reading in highlighted]
+    return [read_measures(query, entry, windows or ()) for entry, windows in highlighted]
+
+
+_Read = tuple[Evidence, tuple[ReadWindow, ...] | None]
+"""A passage with its highlights, and the windows that were read of it; None where it is not read."""
 
 
 async def _read_and_highlight(
@@ -121,8 +114,8 @@ async def _read_and_highlight(
     query: RerankQuery,
     evidence: Sequence[Evidence],
     cross_encoder: CrossEncoder,
-) -> list[tuple[Evidence, Reading | None]]:
-    """Return the passages in the same order, each with its highlights, best first, and its reading; None where it is not read."""
+) -> list[_Read]:
+    """Return the passages in the same order, each with its highlights, best first."""
     chunks = [entry.chunk for entry in evidence]
     readings = await _read(cross_encoder, query, chunks)
     parts = [
@@ -135,25 +128,13 @@ async def _read_and_highlight(
     best = _best_read(readings)
     texts = [_embedding_text(part) for part in promising]
     texts += [_window_text(chunks[place], window) for place, window in best]
-    matches = await cross_encoder.compare(query.text, texts)
-    of_units = matches[: len(promising)]
-    similarities |= _by_unit(promising, [match.similarity for match in of_units])
-    places = [*(part.place for part in promising), *(place for place, _ in best)]
+    compared = [each.similarity for each in await cross_encoder.compare(query.text, texts)]
+    similarities |= _by_unit(promising, compared[: len(promising)])
+    for (place, window), similarity in zip(best, compared[len(promising) :], strict=True):
+        read = replace(window, similarity=similarity)
+        readings[place] = tuple(read if one is window else one for one in readings[place])
     highlighted = _with_highlights(evidence, parts, similarities)
-    return [
-        (entry, _reading(readings[place], place, places, matches) if place in readings else None)
-        for place, entry in enumerate(highlighted)
-    ]
-
-
-def _reading(
-    windows: tuple[ReadWindow, ...],
-    place: int,
-    places: Sequence[int],
-    matches: Sequence[TextMatch],
-) -> Reading:
-    own = [match for at, match in zip(places, matches, strict=True) if at == place]
-    return Reading(windows=windows, matches=tuple(own))
+    return [(entry, readings.get(place)) for place, entry in enumerate(highlighted)]
 
 
 async def _highlight_unread(
@@ -251,20 +232,18 @@ def highlight_by_terms(
     )
 
 
-def read_measures(query: RerankQuery, entry: Evidence, reading: Reading) -> Floats:
+def read_measures(query: RerankQuery, entry: Evidence, windows: Sequence[ReadWindow]) -> Floats:
     """Return the measures of a passage that the cross-encoder read, (`weights.READ`,).
 
     They are the log odds that the measures below give it; how similar its best unit or window is; the best window's log odds;
-    how well a unit or window matches the part of the question that it matches least; and how much of what is asked for (a figure, a person,
-    a day) the passage lacks.
+    and how much of what is asked for (a figure, a person, a day) it lacks.
     """
     fitted = learned.load_weights().rerank
     return np.array(
         [
             fitted.base + float(rerank_measures(query, entry) @ fitted.weights),
-            max((each.similarity for each in reading.matches), default=0.0),
-            max((each.logit for each in reading.windows), default=UNREAD),
-            max((each.weakest for each in reading.matches), default=0.0),
+            max((each.similarity for each in (*entry.highlights, *windows)), default=0.0),
+            max((each.logit for each in windows), default=UNREAD),
             _lacking(query, entry),
         ]
     )
@@ -310,12 +289,14 @@ def _highlight(part: _Unit, similarity: float) -> Highlight:
     )
 
 
-def _with_relevance(query: RerankQuery, entry: Evidence, reading: Reading | None) -> Evidence:
+def _with_relevance(
+    query: RerankQuery, entry: Evidence, windows: Sequence[ReadWindow] | None
+) -> Evidence:
     fitted = learned.load_weights()
-    if reading is None:
+    if windows is None:
         judge, measures = fitted.rerank, rerank_measures(query, entry)
     else:
-        judge, measures = fitted.read, read_measures(query, entry, reading)
+        judge, measures = fitted.read, read_measures(query, entry, windows)
     return replace(entry, relevance=round(sigmoid(judge.base + float(measures @ judge.weights)), 6))
 
 

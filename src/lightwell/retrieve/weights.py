@@ -20,9 +20,8 @@ RELEVANCE = ("cosine", "cover", "impact", "names", "title", "together")
 RERANK = ("passage", "cover", "similarity", "title", "missing")
 """The measures of the local reranker in the order of their columns."""
 
-READ = ("rerank", "similarity", "reading", "weakest", "lacking")
-"""The measures of a passage that the cross-encoder read: what `RERANK` comes to, the best unit's similarity, the best window's log odds,
-how well the question's worst matched words are matched, and how much of what is asked for it lacks."""
+READ = ("rerank", "similarity", "reading", "lacking")
+"""The measures of a passage that the cross-encoder read: what `RERANK` comes to, the best unit's similarity, the best window's log odds, and how much of what is asked for it lacks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,14 +79,14 @@ class ScriptedCrossEncoder:
         return [self._window(each.text) for each in passages]
 
     async def compare(self, question: str, texts: Sequence[str]) -> list[TextMatch]:
-        """Return the cosine similarities of the words, 0 to 1, as each of their measures."""
+        """Return the cosine similarities of the words, 0 to 1, as both measures."""
         self.compared.extend(texts)
         embedder = HashEmbedder()
         asked = await embedder.embed_query(question)
         cosines = [
             max(0.0, float(vector @ asked[0])) for vector in await embedder.embed_documents(texts)
         ]
-        return [TextMatch(similarity=each, mean=each, weakest=each) for each in cosines]
+        return [TextMatch(similarity=each, token_match=each) for each in cosines]
 
     def _window(self, text: str) -> tuple[ReadWindow, ...]:
         logit = self.logit_of(text)
