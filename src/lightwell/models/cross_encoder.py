@@ -27,8 +27,8 @@ from lightwell.text.units import split_into_units
 
 QUESTION_TOKENS = 40
 HEAD_TOKENS = 24
-TEXT_TOKENS = 100
-SPARE_WINDOWS = 4
+TEXT_TOKENS = 160
+SPARE_WINDOWS = 1
 """For one question as many windows are read as there are passages, and this many more."""
 
 HEAD_COUNTS = 0.5
