@@ -24,6 +24,8 @@ MAX_TEXT_TOKENS = 224
 
 _CACHED_TEXTS = 1024
 """Texts whose vectors a process keeps, as half floats: 30 MB where each has 40 tokens."""
+_CACHED_QUESTIONS = 16
+"""Each is asked twice: of the units of passages, and of the pieces of an answer."""
 
 
 class TextComparer:
@@ -40,13 +42,14 @@ class TextComparer:
         self._threads = ThreadPoolExecutor(threads or os.cpu_count() or 1, "text-comparer")
         self._model = BgeSmall(threads=1)
         self._encode = lru_cache(_CACHED_TEXTS)(self._encode_text)
+        self._ask = lru_cache(_CACHED_QUESTIONS)(self._encode_question)
 
     async def compare(self, question: str, texts: Sequence[str]) -> list[TextMatch]:
         """Return how each text, without markup, matches the question; raise `ModelFailed`."""
         if not texts:
             return []
         loop = asyncio.get_running_loop()
-        asking = loop.run_in_executor(self._threads, self._encode_question, question)
+        asking = loop.run_in_executor(self._threads, self._ask, question)
         encoding = [loop.run_in_executor(self._threads, self._encode, text) for text in texts]
         try:
             asked = await asking
