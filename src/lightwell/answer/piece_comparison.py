@@ -15,7 +15,7 @@ from lightwell.answer.extractive import (
     list_pieces,
     report_instructions,
 )
-from lightwell.answer.quotes import SupportedSentence
+from lightwell.answer.quotes import SupportedSentence, shorten
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.reranking import READ_LANGUAGE, TextMatch
 from lightwell.ports import CrossEncoder
@@ -63,4 +63,4 @@ def _is_readable(piece: ScoredPiece) -> bool:
 
 def _text(piece: ScoredPiece) -> str:
     """Return the piece below the title and the headings of its passage."""
-    return f"{piece.unit.quote.evidence.chunk.heading_path}: {piece.piece.text}"
+    return f"{shorten(piece.unit.quote.evidence.chunk.heading_path)}: {piece.piece.text}"

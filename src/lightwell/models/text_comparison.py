@@ -22,8 +22,8 @@ MAX_QUESTION_TOKENS = 40
 MAX_TEXT_TOKENS = 224
 """Of a longer text, only its beginning is compared."""
 
-_CACHED_TEXTS = 1024
-"""Texts whose vectors a process keeps, as half floats: 30 MB where each has 40 tokens."""
+_CACHED_TEXTS = 512
+"""Texts whose vectors a process keeps, as half floats: some 30 MB, at most 90."""
 _CACHED_QUESTIONS = 16
 """Each is asked twice: of the units of passages, and of the pieces of an answer."""
 
