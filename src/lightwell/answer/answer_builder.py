@@ -8,6 +8,7 @@ from lightwell.answer.quotes import (
     NEAREST_PIECE,
     Quote,
     SupportedSentence,
+    holds,
     make_citation,
     make_nearest_citation,
     piece_quote,
@@ -108,15 +109,15 @@ def nearest_citations(retrieval: Retrieval) -> tuple[Citation, ...]:
     Where no unit may be quoted, they are of the best units of the three best passages.
     """
     units = sorted(list_quotable_units(retrieval), key=lambda each: -each.score)
-    found: dict[tuple[str, int], Quote] = {}
+    found: list[Quote] = []
     for unit in units:
         if unit.score < _LEAST_SHARE * units[0].score or len(found) == _MAX_NEAREST:
             break
-        piece = piece_quote(unit.quote, retrieval, NEAREST_PIECE)
-        found.setdefault(piece.place, piece)
+        if not holds(found, unit.quote):
+            found.append(piece_quote(unit.quote, retrieval, NEAREST_PIECE))
     if found:
-        ordered = sorted(found.values(), key=lambda each: -each.evidence.relevance)
-        return tuple(make_citation(number, each) for number, each in enumerate(ordered, 1))
+        found.sort(key=lambda each: -each.evidence.relevance)
+        return tuple(make_citation(number, each) for number, each in enumerate(found, 1))
     best = sorted(retrieval.evidence, key=lambda entry: -entry.relevance)[:_MAX_UNRELATED]
     return tuple(make_nearest_citation(number, entry) for number, entry in enumerate(best, 1))
 

@@ -157,7 +157,7 @@ def choose_pieces(parts: Sequence[PartCandidates]) -> list[SupportedSentence]:
         return _answer_pieces(parts[0])
     chosen: list[SupportedSentence] = []
     for best in (each.pieces[0] for each in parts if each.pieces):
-        if not any(holds(piece, best.unit.quote) for piece in chosen):
+        if not any(holds(piece.quotes, best.unit.quote) for piece in chosen):
             chosen.append(best.piece)
     return chosen
 
@@ -167,14 +167,14 @@ def _answer_pieces(candidates: PartCandidates) -> list[SupportedSentence]:
         return []
     best = candidates.pieces[0]
     linked = None if best.unit.has_expected_type else _linked_unit(best.unit, candidates)
-    if linked and not holds(best.piece, linked.quote):
+    if linked and not holds(best.piece.quotes, linked.quote):
         return [best.piece, quote_piece(linked.quote, candidates.part)]
     good = [
         each for each in candidates.pieces[1:] if each.score >= best.score - candidates.max_behind
     ]
     return [
         best.piece,
-        *[each.piece for each in good if not holds(best.piece, each.unit.quote)][:1],
+        *[each.piece for each in good if not holds(best.piece.quotes, each.unit.quote)][:1],
     ]
 
 

@@ -1,7 +1,7 @@
 """Quotes: which words of a document are cited, the coherent piece around them, and how they read in an answer."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from lightwell.domain.answers import Citation
@@ -174,12 +174,12 @@ def piece_quote(key: Quote, retrieval: Retrieval, size: Size) -> Quote:
     return _with_key(own, key)
 
 
-def holds(piece: SupportedSentence, key: Quote) -> bool:
-    """Return whether a piece contains a unit, at the same place."""
+def holds(quotes: Iterable[Quote], key: Quote) -> bool:
+    """Return whether one of these quotes contains a unit, at the same place."""
     document, place = key.place
     return any(
         each.place[0] == document and each.place[1] <= place < each.place[1] + len(each.text)
-        for each in piece.quotes
+        for each in quotes
     )
 
 
