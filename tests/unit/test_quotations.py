@@ -3,7 +3,8 @@
 import pytest
 
 from lightwell.answer.answer_builder import missing_words, nearest_citations
-from lightwell.answer.extractive import extract_pieces, question_parts
+from lightwell.answer.extractive import extract_pieces
+from lightwell.answer.question_parts import question_parts
 from lightwell.answer.quotes import make_citation
 from lightwell.text.blocks import BlockKind, blocks
 from lightwell.text.markup import strip_markup

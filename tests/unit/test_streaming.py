@@ -199,7 +199,7 @@ async def test_where_no_sentence_stands_the_stream_says_so(reply: str) -> None:
     assert tokens(told) == INSUFFICIENT
     assert told[1].metadata is not None
     assert told[1].metadata.confidence is Confidence.INSUFFICIENT
-    assert len(final(told).nearest) == 2
+    assert [each.document_title for each in final(told).nearest] == ["Document 1"]
 
 
 async def test_without_a_model_or_enough_evidence_the_stream_is_the_same() -> None:

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from lightwell.answer.question_parts import question_parts
 from lightwell.answer.quotes import (
     LONGEST_SNIPPET,
     Quote,
@@ -23,7 +24,6 @@ from lightwell.domain.evidence import (
     Retrieval,
     match_score,
 )
-from lightwell.domain.question_analysis import analyze_question
 from lightwell.text import facts
 from lightwell.text.answer_types import (
     AnswerType,
@@ -55,13 +55,6 @@ _LETTER_HEAD = re.compile(
 )
 _LINE = 100
 _MAX_PARTS = 3
-_PARTS = re.compile(
-    r"(?:[,;?]?\s(?:and|und|et)|\?)\s(?=(?:how|what|who|which|when|where|why|whose|whom|is|are|do|does|can|wie|was|wer|wann|wo|welche[rs]?"
-    r"|qui|que|quand|combien|comment|où)\b)",
-    re.IGNORECASE,
-)
-"""Where one question ends and another begins."""
-
 _NEXT_LINE = re.compile(r"[^\S\n]*+\n\s*+([ \t:|-]*+)(?:\n|$)")
 
 
@@ -176,37 +169,6 @@ def _answer_pieces(candidates: PartCandidates) -> list[SupportedSentence]:
         best.piece,
         *[each.piece for each in good if not holds(best.piece.quotes, each.unit.quote)][:1],
     ]
-
-
-def question_parts(retrieval: Retrieval) -> list[Retrieval]:
-    """Return the retrieval once for each part of a question that asks several things, with that part's words and weights."""
-    texts = [part for part in _PARTS.split(retrieval.analysis.text) if part]
-    parts = [
-        _part(text, weights, retrieval)
-        for text in texts
-        if (weights := _weights_of(text, retrieval))
-    ]
-    return parts if len(parts) > 1 else [retrieval]
-
-
-def _part(text: str, weights: Mapping[str, float], retrieval: Retrieval) -> Retrieval:
-    analysis = analyze_question(text)
-    asks_for_content = retrieval.analysis.asks_for_message_content
-    return replace(
-        retrieval,
-        question=replace(retrieval.question, text=text),
-        # A part alone must not unlock injected instructions: the whole question decides.
-        analysis=replace(
-            analysis,
-            asks_for_message_content=asks_for_content and analysis.asks_for_message_content,
-        ),
-        weights=weights,
-    )
-
-
-def _weights_of(text: str, retrieval: Retrieval) -> dict[str, float]:
-    own = frozenset(terms(text))
-    return {term: weight for term, weight in retrieval.weights.items() if term in own}
 
 
 def _select_answering(candidates: list[QuotableUnit], retrieval: Retrieval) -> list[QuotableUnit]:
