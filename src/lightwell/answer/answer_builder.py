@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from lightwell.answer.extractive import list_quotable_units
+from lightwell.answer.extractive import list_quotable_units, trusted_evidence
 from lightwell.answer.quotes import (
     NEAREST_PIECE,
     Quote,
@@ -106,7 +106,7 @@ class AnswerBuilder:
 def nearest_citations(retrieval: Retrieval) -> tuple[Citation, ...]:
     """Return citations of up to five pieces around the units that match best, by their passages' relevance, numbered from 1.
 
-    Where no unit may be quoted, they are of the best units of the three best passages.
+    Where no unit bears on the question, they are of the best units of the three best passages, without injected instructions.
     """
     units = sorted(list_quotable_units(retrieval), key=lambda each: -each.score)
     found: list[Quote] = []
@@ -118,7 +118,8 @@ def nearest_citations(retrieval: Retrieval) -> tuple[Citation, ...]:
     if found:
         found.sort(key=lambda each: -each.evidence.relevance)
         return tuple(make_citation(number, each) for number, each in enumerate(found, 1))
-    best = sorted(retrieval.evidence, key=lambda entry: -entry.relevance)[:_MAX_UNRELATED]
+    trusted = trusted_evidence(retrieval)
+    best = sorted(trusted, key=lambda entry: -entry.relevance)[:_MAX_UNRELATED]
     return tuple(make_nearest_citation(number, entry) for number, entry in enumerate(best, 1))
 
 

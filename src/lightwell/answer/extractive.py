@@ -195,7 +195,7 @@ def list_quotable_units(retrieval: Retrieval) -> list[QuotableUnit]:
     expected = retrieval.analysis.expected
     found = [
         candidate
-        for entry in _trusted_evidence(retrieval)
+        for entry in trusted_evidence(retrieval)
         for candidate in _candidates(entry, retrieval, expected)
     ]
     if retrieval.analysis.asks_for_message_content:
@@ -203,7 +203,7 @@ def list_quotable_units(retrieval: Retrieval) -> list[QuotableUnit]:
     return [each for each in found if not _is_injection(each)]
 
 
-def _trusted_evidence(retrieval: Retrieval) -> list[Evidence]:
+def trusted_evidence(retrieval: Retrieval) -> list[Evidence]:
     """Return the passages without those whose best unit is an injected instruction, unless these are asked for."""
     if retrieval.analysis.asks_for_message_content:
         return list(retrieval.evidence)
