@@ -64,7 +64,7 @@ async def test_of_a_long_text_the_beginning_is_compared(comparer: TextComparer) 
 async def test_every_part_of_a_long_text_counts(comparer: TextComparer) -> None:
     filler = "The server runs Debian. " * 20
     bare, *found = await comparer.compare(ASKED, [filler, LEAVE + filler, filler + LEAVE])
-    assert all(each.token_match > bare.token_match + 0.05 for each in found)
+    assert all(each.token_match > bare.token_match + 0.2 for each in found)
 
 
 async def test_no_text_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,7 @@ MAX_QUOTES = 4
 _MIN_BASE_SCORE = 0.3
 _MAX_PIECES = 4
 """Pieces of a part of a question that are weighed as wholes."""
-MAX_BEHIND = 0.2
+_MAX_BEHIND = 0.2
 """By how much a second piece may score lower than the best one, where units decide."""
 
 _CONTEXT_WEIGHT = 0.5
@@ -115,7 +115,7 @@ class PartCandidates:
     part: Retrieval
     units: Sequence[QuotableUnit]
     pieces: tuple[ScoredPiece, ...]
-    max_behind: float = MAX_BEHIND
+    max_behind: float = _MAX_BEHIND
 
 
 def extract_pieces(retrieval: Retrieval) -> list[SupportedSentence]:
@@ -162,13 +162,13 @@ def _answer_pieces(candidates: PartCandidates) -> list[SupportedSentence]:
     linked = None if best.unit.has_expected_type else _linked_unit(best.unit, candidates)
     if linked and not holds(best.piece.quotes, linked.quote):
         return [best.piece, quote_piece(linked.quote, candidates.part)]
-    good = [
-        each for each in candidates.pieces[1:] if each.score >= best.score - candidates.max_behind
+    nearly = best.score - candidates.max_behind
+    others = [
+        each.piece
+        for each in candidates.pieces[1:]
+        if each.score >= nearly and not holds(best.piece.quotes, each.unit.quote)
     ]
-    return [
-        best.piece,
-        *[each.piece for each in good if not holds(best.piece.quotes, each.unit.quote)][:1],
-    ]
+    return [best.piece, *others[:1]]
 
 
 def _select_answering(candidates: list[QuotableUnit], retrieval: Retrieval) -> list[QuotableUnit]:

@@ -20,7 +20,7 @@ from lightwell.domain.evidence import Retrieval
 from lightwell.domain.reranking import READ_LANGUAGE, TextMatch
 from lightwell.ports import CrossEncoder
 
-MAX_BEHIND = 0.05
+_MAX_BEHIND = 0.05
 """By how much a second piece may match less well than the best one."""
 
 _SIMILARITY_WEIGHT = 1 / 3
@@ -44,7 +44,7 @@ async def _compare(candidates: PartCandidates, cross_encoder: CrossEncoder) -> P
         return candidates
     question = candidates.part.question.text
     matches = await cross_encoder.compare(question, [_text(each) for each in pieces])
-    return replace(candidates, pieces=_reorder(pieces, matches), max_behind=MAX_BEHIND)
+    return replace(candidates, pieces=_reorder(pieces, matches), max_behind=_MAX_BEHIND)
 
 
 def _reorder(
