@@ -35,8 +35,16 @@ def serving(
 def _listening_url(said: IO[str]) -> str:
     """Return the URL of the line that names it; fail with what was said where none does."""
     before = list[str]()
-    for line in said:
+    for line in iter(lambda: _read_line(said), ""):
         if match := re.search(r"Listening on (http://\S+:\d+)", line):
             return match[1]
         before.append(line)
     raise AssertionError("".join(before))
+
+
+def _read_line(said: IO[str]) -> str:
+    """Read one line and nothing after it: what `readline` reads ahead is lost to `communicate`."""
+    line = bytearray()
+    while not line.endswith(b"\n") and (byte := os.read(said.fileno(), 1)):
+        line += byte
+    return line.decode()
