@@ -1,5 +1,6 @@
 """Runs the programs of the embedded PostgreSQL, under the right account."""
 
+import fcntl
 import os
 import pwd
 import re
@@ -109,15 +110,7 @@ def _system_user() -> pwd.struct_passwd:
     with suppress(KeyError):
         return pwd.getpwnam("lightwell")
     if useradd := shutil.which("useradd", path=_ENVIRONMENT["PATH"]):
-        arguments = [
-            useradd,
-            "--system",
-            "--no-create-home",
-            "--shell",
-            "/usr/sbin/nologin",
-            "lightwell",
-        ]
-        subprocess.run(arguments, capture_output=True, check=False)  # noqa: S603  constants
+        _make_account(useradd)
     with suppress(KeyError):
         account = pwd.getpwnam("lightwell")
         _log.warning("server.account_made", account="lightwell", why="PostgreSQL refuses root")
@@ -126,6 +119,17 @@ def _system_user() -> pwd.struct_passwd:
         "server.account_shared", account="nobody", mend="add a system account named lightwell"
     )
     return pwd.getpwnam("nobody")
+
+
+def _make_account(useradd: str) -> None:
+    arguments = ["--system", "--no-create-home", "--shell", "/usr/sbin/nologin", "lightwell"]
+    # One at a time: a second useradd that began before the first ended gives the account another number.
+    with Path(useradd).open("rb") as program:
+        fcntl.flock(program, fcntl.LOCK_EX)
+        with suppress(KeyError):
+            pwd.getpwnam("lightwell")
+            return
+        subprocess.run([useradd, *arguments], capture_output=True, check=False)  # noqa: S603  constants
 
 
 def give_ownership(cluster: Path, account: Account | None) -> None:
