@@ -120,6 +120,7 @@ class Store:
             relations=_for_ranking(_columns(_rows(self.relations, kept), kept)),
             named=np.searchsorted(kept, everything.named),
             terms=tuple(sorted(set(terms.terms(question.text)))),
+            question=question.text,
         )
         narrowed = CorpusStatistics(
             chunks=corpus.chunks,

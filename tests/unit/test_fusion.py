@@ -193,6 +193,45 @@ def test_what_a_linked_passage_adds_counts_the_more_the_more_it_adds() -> None:
     assert repeats > 0
 
 
+def test_a_passage_that_is_named_counts_the_more_the_more_it_adds() -> None:
+    # The first passage names the titles of both; the one repeats its term, the other brings a second.
+    candidates = CandidateArrays(
+        keys=("first", "repeats", "adds"),
+        titles=("", "Old Mill", "New Mill"),
+        cosine=np.array([0.6, 0.3, 0.3]),
+        frequencies=np.array([[1.0, 0], [1, 0], [0, 1]]),
+        lengths=np.full(3, 20.0),
+        mentions=from_dense(np.zeros((3, 1))),
+        relations=empty_matrix(1, 1),
+        named=np.array([], np.intp),
+    )
+    corpus = CorpusStatistics(
+        chunks=100,
+        mean_length=20.0,
+        term_counts=np.array([2.0, 2.0]),
+        entity_counts=np.array([0.0]),
+    )
+    opening = fusion.first_pass(candidates, corpus, load_weights())
+    titled = fusion.named_titles(opening, {0: "Between the Old Mill and the New Mill."})
+    table = fusion.second_pass_signals(opening, np.array([1.0, 0.0, 0.0]), titled)
+    _, repeats, adds = table[:, len(FIRST_PASS) + LINKS.index("pair_by_titles")]
+    assert adds == pytest.approx(2 * repeats)
+    assert repeats > 0
+
+
+def test_a_passage_whose_title_the_question_gives_goes_before_its_like() -> None:
+    candidates, corpus = asked(7)
+    titles = tuple(
+        "Old Mill" if key == "doc-001" else title
+        for key, title in zip(candidates.keys, candidates.titles, strict=True)
+    )
+    named = replace(candidates, titles=titles)
+    given_title = scores(replace(named, question="Who owns the Old Mill?"), corpus)
+    other = scores(replace(named, question="Who owns the New Mill?"), corpus)
+    assert given_title["doc-001"] > given_title["doc-000"]
+    assert other["doc-001"] == pytest.approx(other["doc-000"], abs=1e-9)
+
+
 def test_what_the_question_calls_by_its_designation_goes_before_its_like() -> None:
     candidates, corpus = asked(7)
     titles = tuple(

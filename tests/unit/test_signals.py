@@ -119,6 +119,16 @@ def test_a_title_of_two_letters_is_never_found() -> None:
     assert not signals.title_matches([signals.matchable_title("It")], "it is", besides="").any()
 
 
+def test_a_title_that_the_question_gives_counts_by_its_share_of_the_question() -> None:
+    question = "Did the band Never Cry Wolf ever play in the port of Hamburg?"
+    titles = ("Never Cry Wolf (band)", "Cry Wolf", "Hamburg", "Port of Bremen")
+    whole, inner, short, other = signals.asked_titles(titles, question)
+    assert 0 < short < whole <= 1
+    assert (inner, other) == (0, 0)
+    assert signals.asked_titles(("Cry Wolf",), question).all()
+    assert not signals.asked_titles(titles, "").any()
+
+
 @given(NUMBERS)
 def test_spread_lies_between_nothing_and_one(values: list[float]) -> None:
     spread = signals.min_max(np.array(values))

@@ -86,6 +86,7 @@ def first_pass(
             signals.term_coverage(candidates, corpus),
             *_pagerank_from_question(candidates, corpus, steps),
             signals.name_coverage(candidates, corpus),
+            signals.asked_titles(candidates.titles, candidates.question),
         ]
     )
     matches = signals.designation_matches(candidates.titles, candidates.question)
@@ -142,6 +143,7 @@ def second_pass_signals(first_pass: FirstPass, scores: Floats, titled: Titled) -
             first_pass.table,
             signals.min_max((worth * covered).max(axis=0)),
             (worth * covered * shared).max(axis=0),
+            (worth * covered * naming).max(axis=0),
             (worth * naming).max(axis=0),
             signals.reciprocal_rank(near),
         ]

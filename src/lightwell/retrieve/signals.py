@@ -17,6 +17,7 @@ RAREST = 10
 
 _SHORTEST_TITLE = 3
 _BRACKETED = re.compile(r"(?<=\S) *\([^()]*\)$")
+_FULLY = 1 / 3
 _FINE = 9
 _KEPT_TITLES = 20_000  # titles recur with every question, and folding them was a third of the work
 
@@ -76,6 +77,29 @@ def title_matches(titles: Sequence[str], text: str, *, besides: str) -> Floats:
         [
             title.split(maxsplit=1)[0] in held and title != besides and title in within
             for title in titles
+        ],
+        np.float64,
+    )
+
+
+def asked_titles(titles: Sequence[str], question: str) -> Floats:
+    """Return how much of the question is the document's title, where it gives the whole title, else 0: (n,) in [0, 1].
+
+    A title within a longer one that the question gives does not count. One of a third of the question's terms counts fully.
+    """
+    whole = [matchable_title(title) for title in titles]
+    is_given = title_matches(whole, question, besides="")
+    given = {title for title, is_one in zip(whole, is_given, strict=True) if is_one}
+    inner = {title for title in given if any(title != other and title in other for other in given)}
+    asked = frozenset(terms.terms(question))
+
+    def share(title: str) -> float:
+        return min(1.0, len(title_terms(title) & asked) / max(_FULLY * len(asked), 1.0))
+
+    return np.array(
+        [
+            share(title) if is_one and matched not in inner else 0.0
+            for title, matched, is_one in zip(titles, whole, is_given, strict=True)
         ],
         np.float64,
     )

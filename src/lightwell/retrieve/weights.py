@@ -10,8 +10,8 @@ import numpy as np
 
 from lightwell.retrieve.sparse_matrix import Floats
 
-FIRST_PASS = ("cosine", "bm25", "cover", "walk", "walk_from_names", "names_held")
-LINKS = ("pair", "pair_by_names", "titled", "near")
+FIRST_PASS = ("cosine", "bm25", "cover", "walk", "walk_from_names", "names_held", "title_asked")
+LINKS = ("pair", "pair_by_names", "pair_by_titles", "titled", "near")
 """The signals in the order of their columns: those of a passage alone, then those of its links to the best."""
 
 RELEVANCE = ("cosine", "cover", "impact", "names", "title", "together")
