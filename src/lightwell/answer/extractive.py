@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lightwell.answer.question_parts import question_parts
 from lightwell.answer.quotes import (
@@ -258,13 +258,20 @@ def _candidates(
     title = frozenset(terms(entry.chunk.title))
     headings = _headings(entry.chunk)
     found: list[QuotableUnit] = []
+    leading: list[QuotableUnit] = []
     for quote in split_into_quotes(entry):
         context = title | frozenset(terms(quote.context))
-        is_related = (quote.terms | context) & retrieval.weights.keys()
         highlight = highlights.get(quote.start)
-        is_related = is_related or highlight
-        if is_related and len(quote.terms) >= _MIN_TERMS and not _is_heading(quote, headings):
-            found.append(_candidate(quote, context, highlight, retrieval.weights, expected))
+        is_related = bool((quote.terms | context) & retrieval.weights.keys()) or highlight
+        own = [_candidate(quote, context, highlight, retrieval.weights, expected)] * bool(is_related)
+        if _is_heading(quote, headings):
+            leading += own
+            continue
+        # What introduces a unit speaks for it: "Dogs in the office" for "They may come on Fridays."
+        led = [replace(each, quote=quote) for each in leading]
+        said = own if len(quote.terms) >= _MIN_TERMS else []
+        found += sorted((*said, *led), key=lambda each: -each.score)[:1]
+        leading = []
     return found
 
 
