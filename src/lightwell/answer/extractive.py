@@ -265,7 +265,7 @@ def _candidates(
         is_related = bool((quote.terms | context) & retrieval.weights.keys()) or highlight
         own = [_candidate(quote, context, highlight, retrieval.weights, expected)] * bool(is_related)
         if _is_heading(quote, headings):
-            leading += own
+            leading += own if _leads(quote, headings) and not quote.terms <= title else []
             continue
         # What introduces a unit speaks for it: "Dogs in the office" for "They may come on Fridays."
         led = [replace(each, quote=quote) for each in leading]
@@ -303,14 +303,20 @@ def _candidate(
 
 def _is_heading(quote: Quote, headings: frozenset[str]) -> bool:
     text, whole = quote.text, quote.evidence.chunk.text
-    if _HEADING.match(text) or text.endswith(":"):
+    if _leads(quote, headings):
         return True
     if text.startswith("|"):
         below = _NEXT_LINE.match(whole, quote.end)
         return below is not None and "--" in below[1]
     if _LETTER_HEAD.match(text):
         return len(_LETTER_HEAD.findall(whole, max(0, quote.start - _LINE), quote.end + _LINE)) > 1
-    return " ".join(words(text)) in headings
+    return False
+
+
+def _leads(quote: Quote, headings: frozenset[str]) -> bool:
+    """Return whether the quote is a heading, or a line that ends in a colon."""
+    text = quote.text
+    return bool(_HEADING.match(text)) or text.endswith(":") or " ".join(words(text)) in headings
 
 
 def _headings(chunk: Chunk) -> frozenset[str]:
