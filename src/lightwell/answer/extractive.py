@@ -62,6 +62,7 @@ _NEXT_LINE = re.compile(r"[^\S\n]*+\n\s*+([ \t:|-]*+)(?:\n|$)")
 class QuotableUnit:
     """A unit of the evidence that may be quoted, and how well it answers the question.
 
+    The measures are those of the unit, or of what introduces it, such as a heading, where that matches better.
     `own_terms` are the question's terms in the unit, `context_terms` those only in its headings and title, `implied_terms` those
     that the type of its content stands for, as a date does for `deadline`. `coverage`, `similarity` and `reading` lie between 0 and 1.
     `has_expected_type` is whether it contains what the question asks for, such as a date.
@@ -254,6 +255,7 @@ def is_heading(quote: Quote) -> bool:
 def _candidates(
     entry: Evidence, retrieval: Retrieval, expected: ExpectedAnswer
 ) -> list[QuotableUnit]:
+    """Return the units of a passage, in order. What introduces a unit speaks for it, where it matches better: a heading, a line that ends in a colon."""
     highlights = {each.start: each for each in entry.highlights}
     title = frozenset(terms(entry.chunk.title))
     headings = _headings(entry.chunk)
@@ -262,16 +264,17 @@ def _candidates(
     for quote in split_into_quotes(entry):
         context = title | frozenset(terms(quote.context))
         highlight = highlights.get(quote.start)
-        is_related = bool((quote.terms | context) & retrieval.weights.keys()) or highlight
-        own = [_candidate(quote, context, highlight, retrieval.weights, expected)] * bool(is_related)
-        if _is_heading(quote, headings):
-            leading += own if _leads(quote, headings) and not quote.terms <= title else []
-            continue
-        # What introduces a unit speaks for it: "Dogs in the office" for "They may come on Fridays."
-        led = [replace(each, quote=quote) for each in leading]
-        said = own if len(quote.terms) >= _MIN_TERMS else []
-        found += sorted((*said, *led), key=lambda each: -each.score)[:1]
-        leading = []
+        is_related = highlight or (quote.terms | context) & retrieval.weights.keys()
+        is_heading = _is_heading(quote, headings)
+        units: list[QuotableUnit] = []
+        if is_related and (is_heading or len(quote.terms) >= _MIN_TERMS):
+            units.append(_candidate(quote, context, highlight, retrieval.weights, expected))
+        if not is_heading:
+            units += [replace(each, quote=quote) for each in leading]
+            found += [max(units, key=lambda each: each.score)] if units else []
+            leading = []
+        elif _leads(quote, headings) and not quote.terms <= title:
+            leading += units
     return found
 
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from lightwell.text.instruction_signals import contains_instruction
 
-_BEGINS = r"(?:^|[.!?:;,*(\[\"“„«»–—-]\s*|\b(?:and|then|please|now|must|should|und|bitte|dann|jetzt|et)\s+)"
+_BEGINS = r"(?:^|[.!?:;,*#|•(\[\"“„«»–—-]\s*|\b(?:and|then|please|now|must|should|und|bitte|dann|jetzt|et)\s+)"
 _RULES = r"(?:instructions?|rules?|prompts?|guidelines?|directives?|safeguards?|restrictions?|permissions|policies|orders)"
 _MIND = r"(?:an?\s+)?(?:\w+\s+){0,3}?(?:ai|assistant|language\s+model|chat\s?bot|llm)\b(?!\s+(?:manager|director|professor))"
 _STOPS = r"\s*(?:[.!,;:]|$)"

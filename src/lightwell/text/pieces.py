@@ -147,6 +147,9 @@ class _Builder:
             return False
         return self.parts[at].kind is not BlockKind.HEADING
 
+    def _is_heading_to_quote(self, at: int) -> bool:
+        return self.parts[at].kind is BlockKind.HEADING and not self._is_excluded(at)
+
     # ── what fits ─────────────────────────────────────────────────────────────────────────────────────
 
     def _size(self, first: int, last: int) -> int:
@@ -164,7 +167,7 @@ class _Builder:
             if self._size(above, last) > self.most.extended:
                 break
             first = above
-        if first > 0 and self.parts[first - 1].kind is BlockKind.HEADING:
+        if first > 0 and self._is_heading_to_quote(first - 1):
             first -= 1
         return first, last
 
