@@ -16,18 +16,15 @@ from pathlib import Path
 import numpy as np
 from fit_reading import SETS, SHOWN, Case, Kept, fitted, found_passages, kept, report
 from fit_retrieval import WEIGHTS, page, parse_fit_options
-from packaged_documents import QUESTIONS, copy_documents, read_selection
-from retrieval_sets import EMBEDDER, EVALUATION, load
+from retrieval_sets import EMBEDDER, HANDBOOKS, PACKAGED, load, open_collection
 from retrieval_store import Store
 
 from lightwell.connectors.files import Files
 from lightwell.domain.evidence import Evidence, Retrieval
 from lightwell.evaluation.collection import (
     TAGS,
-    Collection,
     CollectionQuestion,
     PublicDocuments,
-    load_collection,
 )
 from lightwell.evaluation.correctness import holds_answer
 from lightwell.models.cross_encoder import LocalCrossEncoder
@@ -40,9 +37,6 @@ from lightwell.retrieve.weights import READ
 from lightwell.settings import Settings
 from lightwell.wiring import open_knowledge_base
 
-HANDBOOKS = ("govuk", "sourcegraph")
-PACKAGED = ("borg", "debian", "licences")
-"""Our own questions, on documents of Debian packages."""
 ASKED = 50
 """Development questions of a set, at most."""
 ANSWERABLE = 0.58
@@ -77,7 +71,7 @@ async def collection_cases(
     name: str, data: Path, embedder: Kept, reader: LocalCrossEncoder
 ) -> list[Case]:
     """Return the development questions of a collection: as they are, and without the documents that answer them."""
-    collection = _collection(name, data)
+    collection = open_collection(name, data)
     settings = Settings(data=data, rerank="none")
     made: list[Case] = []
     async with open_knowledge_base(settings, around=lambda _: EMBEDDER) as kb:
@@ -98,14 +92,6 @@ async def collection_cases(
                 table = await measured(embedder, reader, query, found)
                 made.append(Case(name=name, split=DEV, is_answerable=is_answerable, table=table))
     return made
-
-
-def _collection(name: str, data: Path) -> Collection:
-    if name in HANDBOOKS:
-        return load_collection(EVALUATION / "handbooks" / name, unpack_below=data / "documents")
-    copied = data / "packaged"
-    copy_documents(read_selection(name), Path("/"), copied)
-    return load_collection(QUESTIONS / name, unpack_below=data / "documents", documents=copied)
 
 
 def _asked(

@@ -1,25 +1,25 @@
 """Fits the weights of retrieval on the development questions and says how well they do.
 
 python benchmarks/fit_retrieval.py            # report what the shipped weights reach
-python benchmarks/fit_retrieval.py --write    # fit, write weights.toml, report
+python benchmarks/fit_retrieval.py --write    # fit the ranking, write weights.toml, report
 """
 
 import argparse
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, cast
 
 import numpy as np
-from retrieval_sets import EVALUATION, load, worlds
+from retrieval_sets import EVALUATION, HANDBOOKS, PACKAGED, collection_store, load, worlds
 from retrieval_store import Asked, Flags, Store, opened, texts
 from scipy import optimize
 
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
 from lightwell.evaluation.measures import auroc
-from lightwell.retrieve import calibration, fusion
+from lightwell.retrieve import calibration, fusion, signals
 from lightwell.retrieve import weights as learned
 from lightwell.retrieve.sparse_matrix import Floats
 from lightwell.retrieve.weights import (
@@ -29,6 +29,7 @@ from lightwell.retrieve.weights import (
     RELEVANCE,
     RERANK,
     Logistic,
+    RankingWeights,
     Weights,
 )
 
@@ -39,7 +40,7 @@ SETS = (
     ("lihua_world", False),
 )
 COUNTS = {"lihua_world": 0.3}
-"""Sets that count for less than 1 in the fit of the ranking: chat logs have few names to follow links by."""
+"""Sets that count for less than 1 in the fit for questions that name something rare: chat logs have few names to follow links by."""
 
 TARGETS = {
     "hotpotqa_train100": 98,
@@ -48,7 +49,7 @@ TARGETS = {
     "lihua_world": 87,
 }
 WEIGHTS = Path(learned.__file__).with_name("weights.toml")
-MAX_PER_SET, HARDEST, RIDGE, PASSES = 100, 80, 0.003, 3
+MAX_PER_SET, HARDEST, RIDGE, PASSES, FEWEST = 100, 80, 0.003, 3, 10
 SHOWN, NEGATIVES = 5, 3
 
 
@@ -65,16 +66,46 @@ Asking = tuple[Store, list[Asked]]
 
 
 def fit(asking: Sequence[Asking]) -> Weights:
-    """Return fitted weights: those of the first pass, then those of the second, whose signals depend on its own scores."""
+    """Return fitted weights: those of questions that name something rare, and those of all others.
+
+    The former are fitted on all questions of the sets, of which most name something rare; on those alone hotpotqa loses a point.
+    The latter are fitted on such questions of the sets and of the collections.
+    """
     weights = learned.load_weights()
-    tables = [[opened(each, weights).table for each in asked] for _, asked in asking]
-    scores = [[table @ weights.first_pass for table in its] for its in tables]
-    weights = replace(weights, first_pass=fitted(_examples(asking, tables, scores)))
+    sets = [each for each in asking if each[0].name in TARGETS]
+    single = [_naming_nothing_rare(each) for each in asking]
+    weights = replace(weights, multi_hop=_ranking(sets, weights, weights.multi_hop, COUNTS))
+    return replace(weights, single_hop=_ranking(single, weights, weights.single_hop, {}))
+
+
+def _naming_nothing_rare(asking: Asking) -> Asking:
+    store, asked = asking
+    return store, [
+        each for each in asked if not signals.names_something_rare(each.candidates, each.corpus)
+    ]
+
+
+def _ranking(
+    asked: Sequence[Asking], weights: Weights, begin: RankingWeights, counts: Mapping[str, float]
+) -> RankingWeights:
+    """Fit the first pass, then the second, whose signals depend on its own scores. Sets with few such questions are left out."""
+    asking = [
+        (store, its)
+        for store, its in asked
+        if sum(each.question.split == "dev" for each in its) >= FEWEST
+    ]
+
+    def both(ranking: RankingWeights) -> Weights:
+        return replace(weights, multi_hop=ranking, single_hop=ranking)
+
+    tables = [[opened(each, both(begin)).table for each in its] for _, its in asking]
+    scores = [[table @ begin.first_pass for table in its] for its in tables]
+    ranking = replace(begin, first_pass=fitted(_examples(asking, tables, scores, counts)))
     for _ in range(PASSES):
-        looks = [[_last_look(store, each, weights) for each in asked] for store, asked in asking]
-        scores = [[look @ weights.second_pass for look in its] for its in looks]
-        weights = replace(weights, second_pass=fitted(_examples(asking, looks, scores)))
-    return replace(weights, relevance=_judged(asking, weights))
+        looks = [[_last_look(store, each, both(ranking)) for each in its] for store, its in asking]
+        scores = [[look @ ranking.second_pass for look in its] for its in looks]
+        ranking = replace(ranking, second_pass=fitted(_examples(asking, looks, scores, counts)))
+    return ranking
 
 
 def fitted(examples: Sequence[Example]) -> Floats:
@@ -113,7 +144,10 @@ def least(loss: Callable[[Floats], tuple[float, Floats]], start: Floats, bounds:
 
 
 def _examples(
-    asking: Sequence[Asking], tables: Sequence[list[Floats]], scores: Sequence[list[Floats]]
+    asking: Sequence[Asking],
+    tables: Sequence[list[Floats]],
+    scores: Sequence[list[Floats]],
+    counts: Mapping[str, float],
 ) -> list[Example]:
     made: list[Example] = []
     for (store, asked), its, values in zip(asking, tables, scores, strict=True):
@@ -122,7 +156,7 @@ def _examples(
             is_gold = asked[at].is_gold
             hard = np.argsort(-values[at], kind="stable")[:HARDEST]
             kept = np.union1d(hard, np.flatnonzero(is_gold))
-            share = COUNTS.get(store.name, 1.0) / len(asking)
+            share = counts.get(store.name, 1.0) / len(asking)
             weight = share / len(chosen)
             if is_gold.any():
                 made.append(Example(table=its[at][kept], is_gold=is_gold[kept], weight=weight))
@@ -140,7 +174,9 @@ def _last_look(store: Store, asked: Asked, weights: Weights) -> Floats:
     titled = fusion.named_titles(first_pass, texts(store, asked, first_pass))
     scores = first_pass.scores
     for _ in range(fusion.ROUNDS - 1):
-        scores = fusion.second_pass_signals(first_pass, scores, titled) @ weights.second_pass
+        scores = (
+            fusion.second_pass_signals(first_pass, scores, titled) @ first_pass.weights.second_pass
+        )
     return fusion.second_pass_signals(first_pass, scores, titled)
 
 
@@ -188,7 +224,8 @@ def _logistic(rows: Floats, is_evidence: Flags, counts: Floats) -> Logistic:
 
 
 def _plain(asking: Sequence[Asking]) -> list[Asking]:
-    return [(store, asked) for store, asked in asking if not store.stated]
+    """Return the evaluation sets as they are, without those that have a model's triples, and without the collections."""
+    return [(store, asked) for store, asked in asking if store.name in TARGETS and not store.stated]
 
 
 def _best(store: Store, asked: Asked, weights: Weights) -> float:
@@ -213,7 +250,8 @@ def _report_ranking(store: Store, asked: Sequence[Asked], weights: Weights) -> N
             f"  all@5 {every:5.1f}  MRR {mrr:5.1f}"
         )
     drawn = np.mean([len(each.places) for each in asked])
-    print(f"{'':26}target R@5 {TARGETS[store.name]}; {cost:.1f} ms, {drawn:.0f} candidates")
+    target = f"target R@5 {TARGETS[store.name]}; " if store.name in TARGETS else ""
+    print(f"{'':26}{target}{cost:.1f} ms, {drawn:.0f} candidates")
 
 
 def _recalls(asked: Asked, scores: Floats) -> list[float]:
@@ -254,18 +292,12 @@ def _report_calibration(asking: Sequence[Asking], weights: Weights, cache: Path)
 
 def page(weights: Weights) -> str:
     """Return the weights as the file that is shipped."""
-    both = (*FIRST_PASS, *LINKS)
     lines = [
         "# The weights of each signal of a candidate, of each measure of its relevance, and of each measure of the local reranker.",
         "# Fitted by `python benchmarks/fit_retrieval.py --write`, [rerank] by `python benchmarks/fit_reading.py --write`, and"
         " [read] by `python benchmarks/fit_cross_encoder.py --write`.",
-        "[first_pass]",
-        *(
-            f"{name} = {value:.3f}"
-            for name, value in zip(FIRST_PASS, weights.first_pass, strict=True)
-        ),
-        "\n[second_pass]",
-        *(f"{name} = {value:.3f}" for name, value in zip(both, weights.second_pass, strict=True)),
+        *_ranking_sections("multi_hop", weights.multi_hop),
+        *_ranking_sections("single_hop", weights.single_hop),
         "\n[by_hand]",
         f"designations = {weights.designations:.3f}",
         *_section("relevance", RELEVANCE, weights.relevance),
@@ -273,6 +305,17 @@ def page(weights: Weights) -> str:
         *_section("read", READ, weights.read),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _ranking_sections(name: str, ranking: RankingWeights) -> list[str]:
+    first = zip(FIRST_PASS, ranking.first_pass, strict=True)
+    second = zip((*FIRST_PASS, *LINKS), ranking.second_pass, strict=True)
+    return [
+        f"\n[{name}.first_pass]",
+        *(f"{each} = {value:.3f}" for each, value in first),
+        f"\n[{name}.second_pass]",
+        *(f"{each} = {value:.3f}" for each, value in second),
+    ]
 
 
 def _section(name: str, measures: Sequence[str], fitted: Logistic) -> list[str]:
@@ -286,9 +329,10 @@ def _section(name: str, measures: Sequence[str], fitted: Logistic) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitOptions:
-    """Whether the fitted weights are written, and where what is expensive to make is kept."""
+    """Whether the fitted weights are written, whether relevance is fitted too, and where what is expensive to make is kept."""
 
     write: bool
+    relevance: bool
     cache: Path
 
 
@@ -299,19 +343,28 @@ def parse_fit_options(description: str | None) -> FitOptions:
     parser.add_argument(
         "--cache", type=Path, default=Path(tempfile.gettempdir()) / "lightwell-benchmarks"
     )
+    parser.add_argument(
+        "--relevance", action="store_true", help="fit [relevance], too, which moves every threshold"
+    )
     given = parser.parse_args()
     if not EVALUATION.is_dir():
         print(f"skipped: there is no evaluation data at {EVALUATION}")
         parser.exit()
-    return FitOptions(write=bool(given.write), cache=Path(given.cache))
+    return FitOptions(
+        write=bool(given.write), relevance=bool(given.relevance), cache=Path(given.cache)
+    )
 
 
 def main() -> None:
     options = parse_fit_options(__doc__)
     stores = [load(name, options.cache, triples=triples) for name, triples in SETS]
+    stores += [collection_store(name, options.cache) for name in (*HANDBOOKS, *PACKAGED)]
     asking = [(store, [store.ask(each) for each in store.questions]) for store in stores]
     if options.write:
-        WEIGHTS.write_text(page(fit(asking)), encoding="utf-8")
+        weights = fit(asking)
+        if options.relevance:
+            weights = replace(weights, relevance=_judged(asking, weights))
+        WEIGHTS.write_text(page(weights), encoding="utf-8")
         learned.load_weights.cache_clear()
     weights = learned.load_weights()
     for store, asked in asking:

@@ -1,33 +1,49 @@
-"""The evaluation sets and the example world as stores."""
+"""The evaluation sets, the collections of documentation and the example world as stores."""
 
 import asyncio
 import gzip
 import json
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import TypedDict, cast
 
 import numpy as np
+from packaged_documents import QUESTIONS as WRITTEN
+from packaged_documents import copy_documents, read_selection
 from retrieval_store import Passage, Question, Store
 
 from lightwell.connectors.files import Files
 from lightwell.domain.access import is_visible
 from lightwell.domain.documents import ChunkDraft, NewDocument
+from lightwell.domain.errors import Unreadable
 from lightwell.domain.graph import normalize_name
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.similarity import cosine_scale
+from lightwell.evaluation.collection import (
+    TAGS,
+    Collection,
+    CollectionQuestion,
+    PublicDocuments,
+    load_collection,
+)
+from lightwell.evaluation.correctness import missing_groups
 from lightwell.ingest.chunking import split_into_chunks, text_to_embed
 from lightwell.ingest.extract.rule_extractor import extract_by_rules
 from lightwell.ingest.parse import parse
 from lightwell.models.local import MiniLM
-from lightwell.ports import ChangedDocument, Embedder, ExtractionInput, Vectors
+from lightwell.ports import ChangedDocument, Connector, Embedder, ExtractionInput, Vectors
 from lightwell.retrieve.sparse_matrix import Floats
 from lightwell.world import DOCUMENTS, PEOPLE, QUESTIONS
 
 EVALUATION = Path(__file__).parents[2] / "shared" / "eval"
 EMBEDDER: Embedder = MiniLM()
 """Put `BgeSmall()` or another one here to measure what its vectors would do; what is embedded is kept for each model."""
+
+HANDBOOKS = ("govuk", "sourcegraph")
+PACKAGED = ("borg", "debian", "licences")
+"""Our own questions, on documents of Debian packages."""
 
 
 class _Document(TypedDict):
@@ -94,17 +110,68 @@ def load(name: str, cache: Path, *, triples: bool = False) -> Store:
     )
 
 
+def open_collection(name: str, data: Path) -> Collection:
+    """Return a collection of documentation, with what is unpacked and copied below `data`."""
+    if name in HANDBOOKS:
+        return load_collection(EVALUATION / "handbooks" / name, unpack_below=data / "documents")
+    copied = data / "packaged"
+    copy_documents(read_selection(name), Path("/"), copied)
+    return load_collection(WRITTEN / name, unpack_below=data / "documents", documents=copied)
+
+
+def collection_store(name: str, cache: Path) -> Store:
+    """Return a collection as a store. Of each document that answers, the chunks with most of the answer are gold."""
+    collection = open_collection(name, cache / name)
+    documents = asyncio.run(_read(PublicDocuments(Files(collection.root, TAGS))))
+    passages: list[Passage] = []
+    for each in documents:
+        with suppress(Unreadable):  # ingestion leaves out an empty file, too
+            passages += _passages(each)
+    asked = [each for each in collection.questions if each.is_answerable]
+    vectors = _vectors(
+        cache / f"{name}-{EMBEDDER.model}.npy",
+        [each.words for each in passages],
+        [each.text for each in asked],
+    )
+    questions = [
+        Question(text=each.text, gold=_holding(each, passages), split=each.split, vector=vector)
+        for each, vector in zip(asked, vectors[len(passages) :], strict=True)
+    ]
+    return Store(
+        name=name,
+        passages=passages,
+        vectors=vectors[: len(passages)],
+        scale=cosine_scale(EMBEDDER.model),
+        stated=Counter(),
+        questions=questions,
+    )
+
+
+def _holding(question: CollectionQuestion, passages: Sequence[Passage]) -> tuple[int, ...]:
+    held: dict[str, dict[int, int]] = {}
+    for at, each in enumerate(passages):
+        url = each.key.rsplit("#", 1)[0]
+        if url in question.gold:
+            missing = len(missing_groups(question.groups, each.text))
+            held.setdefault(url, {})[at] = len(question.groups) - missing
+    return tuple(
+        at
+        for some in held.values()
+        for at, count in some.items()
+        if 0 < count == max(some.values())
+    )
+
+
 def worlds(cache: Path) -> list[Store]:
     """Return what each person of the example world may read, with all of its questions.
 
     Gold are the chunks of the files that a question needs, when the person may hear its answer.
     """
-    documents = asyncio.run(_world())
+    documents = asyncio.run(_read(Files(DOCUMENTS, frozenset())))
     return [_world_of(name, person.tags, documents, cache) for name, person in PEOPLE.items()]
 
 
-async def _world() -> list[NewDocument]:
-    files = Files(DOCUMENTS, frozenset())
+async def _read(files: Connector) -> list[NewDocument]:
     return [
         change.document async for change in files.changes({}) if isinstance(change, ChangedDocument)
     ]

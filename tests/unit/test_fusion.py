@@ -163,8 +163,20 @@ def test_a_question_without_known_words_or_names_is_ranked_by_meaning() -> None:
 
 def test_the_shipped_weights_have_one_number_for_each_signal() -> None:
     shipped = load_weights()
-    assert shipped.first_pass.shape == (len(FIRST_PASS),)
-    assert shipped.second_pass.shape == (len(FIRST_PASS) + len(LINKS),)
+    for each in (shipped.multi_hop, shipped.single_hop):
+        assert each.first_pass.shape == (len(FIRST_PASS),)
+        assert each.second_pass.shape == (len(FIRST_PASS) + len(LINKS),)
+
+
+def test_links_count_for_questions_that_name_something_rare() -> None:
+    candidates, corpus = asked(3)
+    rare = replace(corpus, entity_counts=np.full_like(corpus.entity_counts, 2.0))
+    common = replace(corpus, entity_counts=np.full_like(corpus.entity_counts, 20.0))
+    nothing = replace(candidates, named=np.array([], np.intp))
+    shipped = load_weights()
+    assert fusion.first_pass(candidates, rare, shipped).weights is shipped.multi_hop
+    assert fusion.first_pass(candidates, common, shipped).weights is shipped.single_hop
+    assert fusion.first_pass(nothing, rare, shipped).weights is shipped.single_hop
 
 
 def test_what_a_linked_passage_adds_counts_the_more_the_more_it_adds() -> None:

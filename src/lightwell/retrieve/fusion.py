@@ -10,7 +10,7 @@ from lightwell.retrieve import signals
 from lightwell.retrieve.candidate_arrays import CandidateArrays, CorpusStatistics
 from lightwell.retrieve.pagerank import personalized_pagerank, transitions
 from lightwell.retrieve.sparse_matrix import Floats, Places, SparseMatrix
-from lightwell.retrieve.weights import FIRST_PASS, LINKS, Weights
+from lightwell.retrieve.weights import FIRST_PASS, LINKS, RankingWeights, Weights
 
 Titled = Callable[[int], Floats]
 
@@ -31,7 +31,7 @@ _FINE = 9
 class FirstPass:
     """The first pass: `table` (n, signals) holds the signals of single passages, `scores` (n,) their weighted sum.
 
-    `designation_matches` (n,) is 1 where the question gives the document's designation.
+    `designation_matches` (n,) is 1 where the question gives the document's designation. `weights` are those of both passes.
     """
 
     candidates: CandidateArrays
@@ -40,6 +40,7 @@ class FirstPass:
     steps: SparseMatrix
     table: Floats
     designation_matches: Floats
+    weights: RankingWeights
     scores: Floats
 
     @property
@@ -90,6 +91,11 @@ def first_pass(
         ]
     )
     matches = signals.designation_matches(candidates.titles, candidates.question)
+    ranking = (
+        weights.multi_hop
+        if signals.names_something_rare(candidates, corpus)
+        else weights.single_hop
+    )
     return FirstPass(
         candidates=candidates,
         corpus=corpus,
@@ -97,7 +103,8 @@ def first_pass(
         steps=steps,
         table=table,
         designation_matches=matches,
-        scores=table @ weights.first_pass + weights.designations * matches,
+        weights=ranking,
+        scores=table @ ranking.first_pass + weights.designations * matches,
     )
 
 
@@ -110,7 +117,8 @@ def second_pass_scores(first_pass: FirstPass, texts: Mapping[int, str], weights:
     scores = first_pass.scores
     for _ in range(ROUNDS):
         table = second_pass_signals(first_pass, scores, titled)
-        scores = table @ weights.second_pass + weights.designations * first_pass.designation_matches
+        fused = table @ first_pass.weights.second_pass
+        scores = fused + weights.designations * first_pass.designation_matches
     return scores
 
 

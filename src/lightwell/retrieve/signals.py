@@ -13,7 +13,7 @@ from lightwell.text import terms
 
 K1, B = 1.2, 0.75
 RAREST = 10
-"""An entity in more of the reader's chunks than this is too common to link two of them."""
+"""An entity in more of the reader's chunks than this is too common to link two of them, and to tell that a question needs links."""
 
 _SHORTEST_TITLE = 3
 _BRACKETED = re.compile(r"(?<=\S) *\([^()]*\)$")
@@ -53,6 +53,11 @@ def name_coverage(candidates: CandidateArrays, corpus: CorpusStatistics) -> Floa
     weights = np.zeros(len(corpus.entity_counts))
     weights[candidates.named] = np.log1p(corpus.chunks / counts)
     return candidates.mentions @ weights / max(float(weights.sum()), 1e-9)
+
+
+def names_something_rare(candidates: CandidateArrays, corpus: CorpusStatistics) -> bool:
+    """Return whether the question names an entity of at most `RAREST` of the reader's chunks, so that links from it lead somewhere."""
+    return bool((corpus.entity_counts[candidates.named] <= RAREST).any())
 
 
 def shared_names(candidates: CandidateArrays, corpus: CorpusStatistics, firsts: Places) -> Floats:

@@ -33,16 +33,24 @@ class Logistic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
-    """One weight per signal: `first_pass` in the order of `FIRST_PASS`, `second_pass` of `FIRST_PASS` and `LINKS`.
+class RankingWeights:
+    """One weight per signal: `first_pass` in the order of `FIRST_PASS`, `second_pass` of `FIRST_PASS` and `LINKS`."""
 
-    `designations` is added to both where the question gives a document's designation; it is set by hand, since no
+    first_pass: Floats
+    second_pass: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """Weights of signals: `multi_hop` for questions that name something rare, which links can be followed from, `single_hop` for all others.
+
+    `designations` is added to both passes where the question gives a document's designation; it is set by hand, since no
     evaluation set has such questions. `relevance` belongs to a candidate among others (`RELEVANCE`), `rerank` to a passage
     that the local reranker scores (`RERANK`), `read` to one that the cross-encoder read besides (`READ`).
     """
 
-    first_pass: Floats
-    second_pass: Floats
+    multi_hop: RankingWeights
+    single_hop: RankingWeights
     designations: float
     relevance: Logistic
     rerank: Logistic
@@ -56,12 +64,20 @@ def load_weights() -> Weights:
         resources.files("lightwell.retrieve").joinpath("weights.toml").read_text("utf-8")
     )
     return Weights(
-        first_pass=np.array([float(page["first_pass"][name]) for name in FIRST_PASS]),
-        second_pass=np.array([float(page["second_pass"][name]) for name in (*FIRST_PASS, *LINKS)]),
+        multi_hop=_ranking(page["multi_hop"]),
+        single_hop=_ranking(page["single_hop"]),
         designations=float(page["by_hand"]["designations"]),
         relevance=_logistic(page["relevance"], RELEVANCE),
         rerank=_logistic(page["rerank"], RERANK),
         read=_logistic(page["read"], READ),
+    )
+
+
+def _ranking(section: Mapping[str, Mapping[str, float]]) -> RankingWeights:
+    first, second = section["first_pass"], section["second_pass"]
+    return RankingWeights(
+        first_pass=np.array([float(first[name]) for name in FIRST_PASS]),
+        second_pass=np.array([float(second[name]) for name in (*FIRST_PASS, *LINKS)]),
     )
 
 
