@@ -85,6 +85,22 @@ async def test_no_mode_feels_what_the_reader_may_not_see(
         assert "bribes" not in str(told(seen))
 
 
+async def test_no_ranking_feels_what_hidden_documents_are_called_and_how_often_they_name_a_thing(
+    database: Database, other_database: Database
+) -> None:
+    full = await described(database, hidden=False)
+    own = await described(other_database, hidden=False)
+    for number in range(12):  # more than make "Acme Corp" too common to follow links from
+        await full.put(f"secret-{number}", ["team:b"], f"Acme Corp (organization): price {number}")
+    await full.put("does-acme-corp-buy-lunch", ["team:b"], "Acme Corp (organization): eats")
+    text = "Where does Acme Corp buy lunch?"  # gives the title of the visible "lunch", too
+    seen = await full.kb.search(text, await full.kb.reader(["team:a"]), limit=20)
+    due = await own.kb.search(text, await own.kb.reader(["team:a"]), limit=20)
+    assert told(seen) == told(due)
+    both = await full.kb.search(text, await full.kb.reader(["team:a", "team:b"]), limit=20)
+    assert told(both) != told(due)
+
+
 async def test_no_list_and_no_stream_feels_what_the_reader_may_not_see(
     database: Database, other_database: Database
 ) -> None:
