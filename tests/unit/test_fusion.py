@@ -179,15 +179,15 @@ def test_links_count_for_questions_that_name_something_rare() -> None:
     assert fusion.first_pass(nothing, rare, shipped).weights is shipped.single_hop
 
 
-def test_what_a_linked_passage_adds_counts_the_more_the_more_it_adds() -> None:
-    # Both share a rare name with the first passage; the one repeats its term, the other brings a second.
+def second_to_first(signal: str, *, titles: tuple[str, ...], shares_a_name: bool) -> list[float]:
+    """Return a signal of two passages that the first one leads to: the one repeats its term, the other brings a second."""
     candidates = CandidateArrays(
         keys=("first", "repeats", "adds"),
-        titles=("", "", ""),
+        titles=titles,
         cosine=np.array([0.6, 0.3, 0.3]),
         frequencies=np.array([[1.0, 0], [1, 0], [0, 1]]),
         lengths=np.full(3, 20.0),
-        mentions=from_dense(np.ones((3, 1))),
+        mentions=from_dense(np.full((3, 1), float(shares_a_name))),
         relations=empty_matrix(1, 1),
         named=np.array([], np.intp),
     )
@@ -195,38 +195,26 @@ def test_what_a_linked_passage_adds_counts_the_more_the_more_it_adds() -> None:
         chunks=100,
         mean_length=20.0,
         term_counts=np.array([2.0, 2.0]),
-        entity_counts=np.array([3.0]),
+        entity_counts=np.array([3.0 * shares_a_name]),
     )
     opening = fusion.first_pass(candidates, corpus, load_weights())
-    first_alone = np.array([1.0, 0.0, 0.0])
-    table = fusion.second_pass_signals(opening, first_alone, fusion.named_titles(opening, {}))
-    _, repeats, adds = table[:, len(FIRST_PASS) + LINKS.index("pair_by_names")]
-    assert adds == pytest.approx(2 * repeats)
-    assert repeats > 0
-
-
-def test_a_passage_that_is_named_counts_the_more_the_more_it_adds() -> None:
-    # The first passage names the titles of both; the one repeats its term, the other brings a second.
-    candidates = CandidateArrays(
-        keys=("first", "repeats", "adds"),
-        titles=("", "Old Mill", "New Mill"),
-        cosine=np.array([0.6, 0.3, 0.3]),
-        frequencies=np.array([[1.0, 0], [1, 0], [0, 1]]),
-        lengths=np.full(3, 20.0),
-        mentions=from_dense(np.zeros((3, 1))),
-        relations=empty_matrix(1, 1),
-        named=np.array([], np.intp),
-    )
-    corpus = CorpusStatistics(
-        chunks=100,
-        mean_length=20.0,
-        term_counts=np.array([2.0, 2.0]),
-        entity_counts=np.array([0.0]),
-    )
-    opening = fusion.first_pass(candidates, corpus, load_weights())
-    titled = fusion.named_titles(opening, {0: "Between the Old Mill and the New Mill."})
+    titled = fusion.named_titles(opening, {0: f"Between the {titles[1]} and the {titles[2]}."})
     table = fusion.second_pass_signals(opening, np.array([1.0, 0.0, 0.0]), titled)
-    _, repeats, adds = table[:, len(FIRST_PASS) + LINKS.index("pair_by_titles")]
+    found: list[float] = table[1:, len(FIRST_PASS) + LINKS.index(signal)].tolist()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("signal", "titles", "shares_a_name"),
+    [
+        ("pair_by_names", ("", "", ""), True),
+        ("pair_by_titles", ("", "Old Mill", "New Mill"), False),
+    ],
+)
+def test_what_the_first_passage_leads_to_counts_the_more_the_more_it_adds(
+    signal: str, titles: tuple[str, ...], *, shares_a_name: bool
+) -> None:
+    repeats, adds = second_to_first(signal, titles=titles, shares_a_name=shares_a_name)
     assert adds == pytest.approx(2 * repeats)
     assert repeats > 0
 
