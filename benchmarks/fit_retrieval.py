@@ -74,8 +74,8 @@ def fit(asking: Sequence[Asking]) -> Weights:
     weights = learned.load_weights()
     sets = [each for each in asking if each[0].name in TARGETS]
     single = [_naming_nothing_rare(each) for each in asking]
-    weights = replace(weights, multi_hop=_ranking(sets, weights, weights.multi_hop, COUNTS))
-    return replace(weights, single_hop=_ranking(single, weights, weights.single_hop, {}))
+    weights = replace(weights, multi_hop=_fit_ranking(sets, weights, weights.multi_hop, COUNTS))
+    return replace(weights, single_hop=_fit_ranking(single, weights, weights.single_hop, {}))
 
 
 def _naming_nothing_rare(asking: Asking) -> Asking:
@@ -85,7 +85,7 @@ def _naming_nothing_rare(asking: Asking) -> Asking:
     ]
 
 
-def _ranking(
+def _fit_ranking(
     asked: Sequence[Asking], weights: Weights, begin: RankingWeights, counts: Mapping[str, float]
 ) -> RankingWeights:
     """Fit the first pass, then the second, whose signals depend on its own scores. Sets with few such questions are left out."""
@@ -95,14 +95,16 @@ def _ranking(
         if sum(each.question.split == "dev" for each in its) >= FEWEST
     ]
 
-    def both(ranking: RankingWeights) -> Weights:
+    def for_all(ranking: RankingWeights) -> Weights:
         return replace(weights, multi_hop=ranking, single_hop=ranking)
 
-    tables = [[opened(each, both(begin)).table for each in its] for _, its in asking]
+    tables = [[opened(each, for_all(begin)).table for each in its] for _, its in asking]
     scores = [[table @ begin.first_pass for table in its] for its in tables]
     ranking = replace(begin, first_pass=fitted(_examples(asking, tables, scores, counts)))
     for _ in range(PASSES):
-        looks = [[_last_look(store, each, both(ranking)) for each in its] for store, its in asking]
+        looks = [
+            [_last_look(store, each, for_all(ranking)) for each in its] for store, its in asking
+        ]
         scores = [[look @ ranking.second_pass for look in its] for its in looks]
         ranking = replace(ranking, second_pass=fitted(_examples(asking, looks, scores, counts)))
     return ranking
@@ -294,7 +296,7 @@ def page(weights: Weights) -> str:
     """Return the weights as the file that is shipped."""
     lines = [
         "# The weights of each signal of a candidate, of each measure of its relevance, and of each measure of the local reranker.",
-        "# Fitted by `python benchmarks/fit_retrieval.py --write`, [rerank] by `python benchmarks/fit_reading.py --write`, and"
+        "# Fitted by `python benchmarks/fit_retrieval.py --write`, [relevance] only with `--relevance`, [rerank] by `python benchmarks/fit_reading.py --write`, and"
         " [read] by `python benchmarks/fit_cross_encoder.py --write`.",
         *_ranking_sections("multi_hop", weights.multi_hop),
         *_ranking_sections("single_hop", weights.single_hop),
@@ -308,23 +310,20 @@ def page(weights: Weights) -> str:
 
 
 def _ranking_sections(name: str, ranking: RankingWeights) -> list[str]:
-    first = zip(FIRST_PASS, ranking.first_pass, strict=True)
-    second = zip((*FIRST_PASS, *LINKS), ranking.second_pass, strict=True)
     return [
         f"\n[{name}.first_pass]",
-        *(f"{each} = {value:.3f}" for each, value in first),
+        *_lines(FIRST_PASS, ranking.first_pass),
         f"\n[{name}.second_pass]",
-        *(f"{each} = {value:.3f}" for each, value in second),
+        *_lines((*FIRST_PASS, *LINKS), ranking.second_pass),
     ]
 
 
 def _section(name: str, measures: Sequence[str], fitted: Logistic) -> list[str]:
-    named = zip(measures, fitted.weights, strict=True)
-    return [
-        f"\n[{name}]",
-        f"base = {fitted.base:.3f}",
-        *(f"{each} = {value:.3f}" for each, value in named),
-    ]
+    return [f"\n[{name}]", *_lines(("base", *measures), [fitted.base, *fitted.weights])]
+
+
+def _lines(names: Sequence[str], values: Sequence[float] | Floats) -> list[str]:
+    return [f"{name} = {value:.3f}" for name, value in zip(names, values, strict=True)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,27 +335,32 @@ class FitOptions:
     cache: Path
 
 
-def parse_fit_options(description: str | None) -> FitOptions:
+def parse_fit_options(description: str | None, *, may_fit_relevance: bool = False) -> FitOptions:
     """Return the options of the command line; exit, saying why, where there is no evaluation data."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--write", action="store_true", help="fit and write the weights")
     parser.add_argument(
         "--cache", type=Path, default=Path(tempfile.gettempdir()) / "lightwell-benchmarks"
     )
-    parser.add_argument(
-        "--relevance", action="store_true", help="fit [relevance], too, which moves every threshold"
-    )
+    if may_fit_relevance:
+        parser.add_argument(
+            "--relevance",
+            action="store_true",
+            help="with --write, fit [relevance], too, which moves every threshold",
+        )
     given = parser.parse_args()
     if not EVALUATION.is_dir():
         print(f"skipped: there is no evaluation data at {EVALUATION}")
         parser.exit()
     return FitOptions(
-        write=bool(given.write), relevance=bool(given.relevance), cache=Path(given.cache)
+        write=bool(given.write),
+        relevance=may_fit_relevance and bool(given.relevance),
+        cache=Path(given.cache),
     )
 
 
 def main() -> None:
-    options = parse_fit_options(__doc__)
+    options = parse_fit_options(__doc__, may_fit_relevance=True)
     stores = [load(name, options.cache, triples=triples) for name, triples in SETS]
     stores += [collection_store(name, options.cache) for name in (*HANDBOOKS, *PACKAGED)]
     asking = [(store, [store.ask(each) for each in store.questions]) for store in stores]

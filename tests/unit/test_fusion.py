@@ -219,27 +219,25 @@ def test_what_the_first_passage_leads_to_counts_the_more_the_more_it_adds(
     assert repeats > 0
 
 
-def test_a_passage_whose_title_the_question_gives_goes_before_its_like() -> None:
+def scores_where_one_is_called(title: str, question: str) -> dict[str, float]:
+    """Return the scores of passages of which doc-000 and doc-001 are alike but for this title, which doc-001 has."""
     candidates, corpus = asked(7)
     titles = tuple(
-        "Old Mill" if key == "doc-001" else title
-        for key, title in zip(candidates.keys, candidates.titles, strict=True)
+        title if key == "doc-001" else other
+        for key, other in zip(candidates.keys, candidates.titles, strict=True)
     )
-    named = replace(candidates, titles=titles)
-    given_title = scores(replace(named, question="Who owns the Old Mill?"), corpus)
-    other = scores(replace(named, question="Who owns the New Mill?"), corpus)
-    assert given_title["doc-001"] > given_title["doc-000"]
-    assert other["doc-001"] == pytest.approx(other["doc-000"], abs=1e-9)
+    return scores(replace(candidates, titles=titles, question=question), corpus)
+
+
+def test_a_passage_whose_title_the_question_gives_goes_before_its_like() -> None:
+    called = scores_where_one_is_called("Old Mill", "Who owns the Old Mill?")
+    plain = scores_where_one_is_called("Old Mill", "Who owns the New Mill?")
+    assert called["doc-001"] > called["doc-000"]
+    assert plain["doc-001"] == pytest.approx(plain["doc-000"], abs=1e-9)
 
 
 def test_what_the_question_calls_by_its_designation_goes_before_its_like() -> None:
-    candidates, corpus = asked(7)
-    titles = tuple(
-        "ENG-42: the pump" if key == "doc-001" else title
-        for key, title in zip(candidates.keys, candidates.titles, strict=True)
-    )
-    named = replace(candidates, titles=titles)
-    called = scores(replace(named, question="Who owns ENG-42?"), corpus)
-    plain = scores(replace(named, question="Who owns ENG-43?"), corpus)
+    called = scores_where_one_is_called("ENG-42: the pump", "Who owns ENG-42?")
+    plain = scores_where_one_is_called("ENG-42: the pump", "Who owns ENG-43?")
     assert called["doc-001"] > called["doc-000"] + 1
     assert plain["doc-001"] == pytest.approx(plain["doc-000"], abs=1e-9)

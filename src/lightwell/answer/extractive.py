@@ -265,13 +265,14 @@ def _candidates(
         context = title | frozenset(terms(quote.context))
         highlight = highlights.get(quote.start)
         is_related = highlight or (quote.terms | context) & retrieval.weights.keys()
-        is_heading = _is_heading(quote, headings)
+        introduces = _is_heading(quote, headings)
         units: list[QuotableUnit] = []
-        if is_related and (is_heading or len(quote.terms) >= _MIN_TERMS):
+        if is_related and (introduces or len(quote.terms) >= _MIN_TERMS):
             units.append(_candidate(quote, context, highlight, retrieval.weights, expected))
-        if not is_heading:
+        if not introduces:
             units += [replace(each, quote=quote) for each in leading]
-            found += [max(units, key=lambda each: each.score)] if units else []
+            if units:
+                found.append(max(units, key=lambda each: each.score))
             leading = []
         elif _leads(quote, headings) and not quote.terms <= title:
             leading += units
