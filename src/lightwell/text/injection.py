@@ -172,11 +172,15 @@ def _injection_blocks(text: str) -> tuple[tuple[int, int], ...]:
     found: list[tuple[int, int]] = []
     was_order = False
     for start, end in _blocks(text):
-        said = _normalize_block(text[start:end])
-        was_order = _is_order(text[start:end]) or (was_order and _GOES_ON.match(said) is not None)
+        block = text[start:end]
+        was_order = _is_order(block) or (was_order and _goes_on(block))
         if was_order:
             found.append((start, end))
     return tuple(found)
+
+
+def _goes_on(block: str) -> bool:
+    return _GOES_ON.match(_normalize_block(block)) is not None
 
 
 def _is_order(block: str) -> bool:
