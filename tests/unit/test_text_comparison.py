@@ -2,10 +2,11 @@
 
 from dataclasses import astuple
 
+import numpy as np
 import pytest
 
 from lightwell.domain.reranking import TextMatch
-from lightwell.models.text_comparison import MAX_TEXT_TOKENS, TextComparer
+from lightwell.models.text_comparison import MAX_TEXT_TOKENS, TextComparer, weigh_matches
 
 LEAVE = "Each employee has 25 days of annual leave."
 ASKED = "How long may I stay away from work each year?"
@@ -31,6 +32,18 @@ async def test_what_speaks_to_more_of_the_question_matches_better(comparer: Text
         asked, ["A contractor in Lisbon has 20 days of annual leave.", LEAVE]
     )
     assert whole.token_match > part.token_match + 0.05
+
+
+def test_what_says_a_little_on_everything_comes_before_what_says_much_beside_the_point() -> None:
+    everything, beside = np.float32([0.7, 0.7, 0.7, 0.7]), np.float32([1.0, 1.0, 0.5, 0.5])
+    assert beside.mean() > everything.mean()
+    assert weigh_matches(everything) == pytest.approx(0.7)
+    assert weigh_matches(beside) == pytest.approx((1 + 1 + 3 * 0.5 + 3 * 0.5) / 8)
+
+
+@pytest.mark.parametrize("only", [0.0, 0.4, 1.0])
+def test_one_token_counts_as_it_is(only: float) -> None:
+    assert weigh_matches(np.float32([only])) == pytest.approx(only)
 
 
 async def test_a_text_matches_itself_wholly(comparer: TextComparer) -> None:

@@ -23,7 +23,7 @@ from lightwell.ports import CrossEncoder
 _MAX_BEHIND = 0.05
 """By how much a second piece may match less well than the best one."""
 
-_SIMILARITY_WEIGHT = 1 / 3
+_SIMILARITY_WEIGHT = 1 / 4
 """What the similarity of the whole counts beside the match of the tokens."""
 
 

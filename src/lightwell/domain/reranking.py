@@ -40,7 +40,8 @@ class TextMatch:
     """How a text compares with a question, each from 0 to 1.
 
     `similarity` is how similar in meaning the two are as wholes. `token_match` is the mean, over the tokens of the question, of how like each
-    is to that token of the text that is most like it (ColBERT's MaxSim, by the number of tokens); 0 where one of them has no tokens.
+    is to that token of the text that is most like it (after ColBERT's MaxSim), where the lesser half counts three times; 0 where one of
+    them has no tokens.
     """
 
     similarity: float

@@ -2,7 +2,7 @@
 
 For each token of the question it looks for the token of a text that means most nearly the same, where both stand in their context.
 So it sees how much of the question a text speaks to, in whatever words. The method is ColBERT's (Khattab and Zaharia, 2020),
-here with the token vectors of a model that was trained to compare whole texts.
+here with the token vectors of a model that was trained to compare whole texts, and with more weight on what a text matches least.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lightwell.domain.reranking import TextMatch
 from lightwell.domain.similarity import cosine_scale
@@ -88,7 +89,17 @@ def _token_match(asked: EncodedText, text: EncodedText) -> float:
     starts = range(0, len(text.tokens), _ROWS)
     blocks = [text.tokens[start : start + _ROWS].astype(np.float32) for start in starts]
     best = np.max([(asked.tokens @ block.T).max(axis=1) for block in blocks], axis=0)
-    return _bounded(float(best.mean()))
+    return _bounded(weigh_matches(best))
+
+
+def weigh_matches(matches: NDArray[np.float32]) -> float:
+    """Return the mean of how well the tokens of a question are matched, where the half that is matched least counts three times.
+
+    So a text that says a little on everything that is asked comes before one that says much, but not on the point. ColBERT's mean
+    counts all alike.
+    """
+    least = np.sort(matches)[: max(1, len(matches) // 2)]
+    return float(matches.mean() + least.mean()) / 2
 
 
 def _bounded(number: float) -> float:
