@@ -60,6 +60,7 @@ def told(found: Retrieval) -> object:
         {channel: each.hits for channel, each in found.metrics.channels.items()},
         found.best_relevance,
         found.notes,
+        [(part.question.text, told(part)) for part in found.parts],
     )
 
 
@@ -99,6 +100,23 @@ async def test_no_ranking_feels_what_hidden_documents_are_called_and_how_often_t
     assert told(seen) == told(due)
     both = await full.kb.search(text, await full.kb.reader(["team:a", "team:b"]), limit=20)
     assert told(both) != told(due)
+
+
+@pytest.mark.parametrize(
+    ("other", "parts"),
+    [("who cooks the soup?", (2, 2)), ("how is Borealis compared to Acme Corp?", (0, 2))],
+)
+async def test_no_part_of_a_question_feels_what_the_reader_may_not_see(
+    database: Database, other_database: Database, other: str, parts: tuple[int, int]
+) -> None:
+    full = await described(database, hidden=True)
+    own = await described(other_database, hidden=False)
+    text = f"Who supplies the pumps for the river station, and {other}"
+    seen = await full.kb.search(text, await full.kb.reader(["team:a"]), limit=20)
+    due = await own.kb.search(text, await own.kb.reader(["team:a"]), limit=20)
+    assert told(seen) == told(due)
+    both = await full.kb.search(text, await full.kb.reader(["team:a", "team:b"]), limit=20)
+    assert (len(seen.parts), len(both.parts)) == parts
 
 
 async def test_no_list_and_no_stream_feels_what_the_reader_may_not_see(

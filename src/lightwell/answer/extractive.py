@@ -54,7 +54,6 @@ _LETTER_HEAD = re.compile(
     r"^(?:From|To|Cc|Date|Sent|Subject|Von|An|Betreff|De|À|Objet):\s", re.MULTILINE
 )
 _LINE = 100
-_MAX_PARTS = 3
 _NEXT_LINE = re.compile(r"[^\S\n]*+\n\s*+([ \t:|-]*+)(?:\n|$)")
 
 
@@ -110,13 +109,15 @@ class ScoredPiece:
 class PartCandidates:
     """What may be quoted for one part of a question: all units of the evidence, and the pieces around the best ones, the best first.
 
-    `max_behind` is by how much a second piece may score lower than the best one.
+    `max_behind` is by how much a second piece may score lower than the best one; `is_alone` whether the evidence was searched for
+    this part alone: only then a second piece may be quoted.
     """
 
     part: Retrieval
     units: Sequence[QuotableUnit]
     pieces: tuple[ScoredPiece, ...]
     max_behind: float = _MAX_BEHIND
+    is_alone: bool = True
 
 
 def extract_pieces(retrieval: Retrieval) -> list[SupportedSentence]:
@@ -131,7 +132,9 @@ def extract_pieces(retrieval: Retrieval) -> list[SupportedSentence]:
 
 def list_pieces(retrieval: Retrieval) -> list[PartCandidates]:
     """Return the pieces that may answer each part of the question, at most four for a part."""
-    return [_part_candidates(part) for part in question_parts(retrieval)[:_MAX_PARTS]]
+    parts = question_parts(retrieval)
+    is_alone = len(parts) == 1 or bool(retrieval.parts)
+    return [replace(_part_candidates(part), is_alone=is_alone) for part in parts]
 
 
 def _part_candidates(part: Retrieval) -> PartCandidates:
@@ -146,30 +149,31 @@ def _part_candidates(part: Retrieval) -> PartCandidates:
 
 
 def choose_pieces(parts: Sequence[PartCandidates]) -> list[SupportedSentence]:
-    """Return the best piece of each part, without repetitions; of a question of one part up to two pieces."""
-    if len(parts) == 1:
-        return _answer_pieces(parts[0])
+    """Return the pieces that answer each part, one or two, without repetitions; only the best one where the evidence is that of the whole question."""
     chosen: list[SupportedSentence] = []
-    for best in (each.pieces[0] for each in parts if each.pieces):
-        if not any(holds(piece.quotes, best.unit.quote) for piece in chosen):
-            chosen.append(best.piece)
+    for part in parts:
+        for each in _answer_pieces(part)[: 2 if part.is_alone else 1]:
+            if not any(holds(piece.quotes, each.unit.quote) for piece in chosen):
+                chosen.append(each.piece)
     return chosen
 
 
-def _answer_pieces(candidates: PartCandidates) -> list[SupportedSentence]:
+def _answer_pieces(candidates: PartCandidates) -> list[ScoredPiece]:
+    """Return the best piece, and one that it leads to, or that scores nearly as high; [] without pieces."""
     if not candidates.pieces:
         return []
     best = candidates.pieces[0]
     linked = None if best.unit.has_expected_type else _linked_unit(best.unit, candidates)
     if linked and not holds(best.piece.quotes, linked.quote):
-        return [best.piece, quote_piece(linked.quote, candidates.part)]
+        piece = quote_piece(linked.quote, candidates.part)
+        return [best, ScoredPiece(unit=linked, piece=piece, score=linked.score)]
     nearly = best.score - candidates.max_behind
     others = [
-        each.piece
+        each
         for each in candidates.pieces[1:]
         if each.score >= nearly and not holds(best.piece.quotes, each.unit.quote)
     ]
-    return [best.piece, *others[:1]]
+    return [best, *others[:1]]
 
 
 def _select_answering(candidates: list[QuotableUnit], retrieval: Retrieval) -> list[QuotableUnit]:

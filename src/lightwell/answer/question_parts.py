@@ -1,43 +1,31 @@
-"""The parts of a question that asks several things: "How long is it, and who signs it?"."""
+"""The evidence for each part of a question that asks several things."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.question_analysis import analyze_question
+from lightwell.domain.question_parts import split_question
 from lightwell.text.terms import terms
-
-_PARTS = re.compile(
-    r"(?:[,;?]?\s(?:and|und|et)|\?)\s(?=(?:how|what|who|which|when|where|why|whose|whom|is|are|do|does|can|wie|was|wer|wann|wo|welche[rs]?"
-    r"|qui|que|quand|combien|comment|où)\b)",
-    re.IGNORECASE,
-)
-"""Where one question ends and another begins."""
 
 
 def question_parts(retrieval: Retrieval) -> list[Retrieval]:
-    """Return the retrieval once for each part of a question that asks several things, with that part's words and weights."""
-    texts = [part for part in _PARTS.split(retrieval.analysis.text) if part]
+    """Return the retrieval of each part, where parts were searched one by one, else the whole evidence with each part's words and weights."""
+    if retrieval.parts:
+        return list(retrieval.parts)
     parts = [
         _part(text, weights, retrieval)
-        for text in texts
+        for text in split_question(retrieval.analysis.text)
         if (weights := _weights_of(text, retrieval))
     ]
     return parts if len(parts) > 1 else [retrieval]
 
 
 def _part(text: str, weights: Mapping[str, float], retrieval: Retrieval) -> Retrieval:
-    analysis = analyze_question(text)
-    asks_for_content = retrieval.analysis.asks_for_message_content
     return replace(
         retrieval,
         question=replace(retrieval.question, text=text),
-        # A part alone must not unlock injected instructions: the whole question decides.
-        analysis=replace(
-            analysis,
-            asks_for_message_content=asks_for_content and analysis.asks_for_message_content,
-        ),
+        analysis=retrieval.analysis.of_part(analyze_question(text)),
         weights=weights,
     )
 

@@ -135,7 +135,8 @@ class Retrieval:
     without evidence. `entities` and `relations` are what the graph states, as the reader sees it: named entities
     first, then the nearest; relations by weight. `notes` report corrected words and what failed, such as a reranker that did not
     answer. `usage` is the cost of model calls. `ambiguous_names` lists the candidates of each name in the question
-    that several entities have.
+    that several entities have. `parts` is what was found for each part of a question that asks several things, where the parts
+    were searched one by one; `best_relevance` is then that of the least relevant part.
     """
 
     question: Question
@@ -150,6 +151,7 @@ class Retrieval:
     usage: TokenSummary = NO_USAGE
     query_id: QueryId = field(default_factory=new_query_id)
     ambiguous_names: tuple[Candidates, ...] = ()
+    parts: tuple["Retrieval", ...] = ()
 
     @property
     def is_sufficient(self) -> bool:

@@ -1,6 +1,6 @@
 """What rules read in a question, once for all stages."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lightwell.domain.keywords import Keywords, rule_keywords
 from lightwell.domain.question_names import (
@@ -51,6 +51,11 @@ class QuestionAnalysis:
     def candidate_names(self) -> tuple[str, ...]:
         """Every normalised name that the question may contain, each once, the longest first."""
         return tuple(dict.fromkeys(run.name for run in self.name_runs))
+
+    def of_part(self, part: "QuestionAnalysis") -> "QuestionAnalysis":
+        """Return the analysis of a part of this question, which alone must not unlock injected instructions: the whole question decides."""
+        is_asked = self.asks_for_message_content and part.asks_for_message_content
+        return replace(part, asks_for_message_content=is_asked)
 
 
 def analyze_question(text: str) -> QuestionAnalysis:

@@ -6,6 +6,7 @@ question ─ analysis, keywords, vectors ─► channels ─► candidates ─ s
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import Chunk
@@ -38,6 +39,7 @@ from lightwell.retrieve.channels import (
     reciprocal_rank_scores,
     search_channels,
 )
+from lightwell.retrieve.decomposition import retrieve_by_parts
 from lightwell.retrieve.keywords import UNANSWERED, ExtractedKeywords, extract_keywords
 from lightwell.retrieve.local_reranker import RerankQuery
 from lightwell.retrieve.metrics import StepTimer, make_metrics
@@ -95,7 +97,8 @@ class Retriever:
         Raises `Invalid` where this process cannot call the space's model.
         """
         retriever = await self._follow_space(reader)
-        return await retriever.retrieve_in_space(question, reader, until)
+        search = partial(retriever.retrieve_in_space, reader=reader, until=until)
+        return await retrieve_by_parts(question, search) or await search(question)
 
     async def _follow_space(self, reader: Reader) -> "Retriever":
         """Return the retriever for the space that is active now: another process may have changed the embedding model."""
@@ -140,6 +143,7 @@ class Retriever:
             evidence, rerank_note = await self._rerank(query, evidence)
         evidence = _most_relevant(evidence, question.limit)
         timer.rerank = timer.lap()
+        notes = (respelled.note, keyword_note, *results.notes, rerank_note)
         return Retrieval(
             question=question,
             analysis=query.analysis,
@@ -149,13 +153,7 @@ class Retriever:
             metrics=make_metrics(timer, results, neighbourhood, evidence),
             entities=things,
             relations=relations,
-            notes=tuple(
-                dict.fromkeys(
-                    note
-                    for note in (respelled.note, keyword_note, *results.notes, rerank_note)
-                    if note
-                )
-            ),
+            notes=tuple(dict.fromkeys(filter(None, notes))),
         )
 
     async def keywords(self, question: Question, *, until: float | None = None) -> Keywords:
