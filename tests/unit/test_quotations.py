@@ -83,6 +83,25 @@ def test_an_order_to_a_machine_beside_the_answer_is_not_quoted() -> None:
     assert one.text == "Plover ends in May."
 
 
+@pytest.mark.parametrize("cell", ["<th>{}</th>", "<td><strong>{}</strong></td>", "<td>**{}**</td>"])
+def test_the_head_of_a_table_is_no_answer_and_names_what_its_rows_say(cell: str) -> None:
+    head = "".join(map(cell.format, ("Classification level", "Who may see it")))
+    rows = "".join(
+        f"<tr><td>{level}</td><td>{who}</td></tr>\n"
+        for level, who in (("Restricted level", "two people"), ("Public level", "everybody"))
+    )
+    table = chunk(f"<table>\n<tr>{head}</tr>\n{rows}</table>")
+    asked = "What is the classification level, and who may see it?"
+    text = "\n".join(each.text for each in extract_pieces(found(asked, table)))
+    assert "Classification level: Restricted level; Who may see it: two people" in text
+
+
+def test_a_table_without_a_head_is_quoted_from_its_first_row() -> None:
+    table = chunk("<table>\n<tr><td>Level</td><td>Two people</td></tr>\n</table>")
+    (one,) = extract_pieces(found("Which people have which level?", table))
+    assert one.text == "Level; Two people"
+
+
 def test_each_part_of_a_question_has_its_piece() -> None:
     asked = "When does Plover end, and who leads Heron?"
     plover, heron = chunk("Plover ends in May 2026."), chunk("Heron is led by Ann Lee.", 2)

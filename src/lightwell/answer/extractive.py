@@ -10,6 +10,7 @@ from lightwell.answer.quotes import (
     Quote,
     SupportedSentence,
     holds,
+    is_table_head,
     narrow,
     quote_piece,
     render_quote,
@@ -54,7 +55,6 @@ _LETTER_HEAD = re.compile(
     r"^(?:From|To|Cc|Date|Sent|Subject|Von|An|Betreff|De|À|Objet):\s", re.MULTILINE
 )
 _LINE = 100
-_NEXT_LINE = re.compile(r"[^\S\n]*+\n\s*+([ \t:|-]*+)(?:\n|$)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -311,11 +311,8 @@ def _candidate(
 
 def _is_heading(quote: Quote, headings: frozenset[str]) -> bool:
     text, whole = quote.text, quote.evidence.chunk.text
-    if _leads(quote, headings):
+    if _leads(quote, headings) or is_table_head(quote):
         return True
-    if text.startswith("|"):
-        below = _NEXT_LINE.match(whole, quote.end)
-        return below is not None and "--" in below[1]
     if _LETTER_HEAD.match(text):
         return len(_LETTER_HEAD.findall(whole, max(0, quote.start - _LINE), quote.end + _LINE)) > 1
     return False

@@ -21,6 +21,7 @@ LONGEST_PIECE = 6000
 _RUN = re.compile(r"\S+")
 
 _CELL = re.compile(r"<t[dh]\b[^<>]*>", re.IGNORECASE)
+_BOLD = re.compile(r"\s*(?:<(?:b|strong)\b|\*\*)", re.IGNORECASE)
 _BAR = re.compile(r"(?<!\\)\|")
 _HEAD_MARK = re.compile(r"\n[ \t]*+\|?+[ \t]*+:?+-")
 _NUMBER = re.compile(r"[ \t]*+(?:\d{1,3}|[a-z])[.)]")
@@ -253,6 +254,14 @@ def render_sentence(text: str) -> str:
     return strip_markup(strip_bullet(text.lstrip()))
 
 
+def is_table_head(quote: Quote) -> bool:
+    """Return whether the quote is a table's first row, which names its columns."""
+    chunk = quote.evidence.chunk.text
+    return any(
+        each.start <= quote.start < each.end and _is_head(chunk, each) for each in blocks(chunk)
+    )
+
+
 def _is_head(chunk: str, block: Block) -> bool:
     """Return whether a block is a table's first row and names its columns."""
     return block.kind is BlockKind.ROW and block == _first(chunk, block) and _has_head(chunk, block)
@@ -292,9 +301,11 @@ def _row(chunk: str, row: str, block: Block) -> str:
 
 
 def _has_head(chunk: str, first: Block) -> bool:
-    """Return whether a table's first row names its columns."""
+    """Return whether a table's first row names its columns: by its cells, by bold type, or by the line below."""
     row = chunk[first.start : first.end]
-    return "<th" in row.casefold() or _HEAD_MARK.match(chunk, first.end) is not None
+    cells = _CELL.split(row)[1:]
+    is_bold = len(cells) > 1 and all(map(_BOLD.match, cells))
+    return is_bold or "<th" in row.casefold() or _HEAD_MARK.match(chunk, first.end) is not None
 
 
 def _cells(row: str) -> list[str]:
