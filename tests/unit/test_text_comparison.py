@@ -35,7 +35,8 @@ async def test_what_speaks_to_more_of_the_question_matches_better(comparer: Text
 
 
 def test_what_says_a_little_on_everything_comes_before_what_says_much_beside_the_point() -> None:
-    everything, beside = np.float32([0.7, 0.7, 0.7, 0.7]), np.float32([1.0, 1.0, 0.5, 0.5])
+    everything = np.array([0.7, 0.7, 0.7, 0.7], np.float32)
+    beside = np.array([1.0, 1.0, 0.5, 0.5], np.float32)
     assert beside.mean() > everything.mean()
     assert weigh_matches(everything) == pytest.approx(0.7)
     assert weigh_matches(beside) == pytest.approx((1 + 1 + 3 * 0.5 + 3 * 0.5) / 8)
@@ -43,7 +44,7 @@ def test_what_says_a_little_on_everything_comes_before_what_says_much_beside_the
 
 @pytest.mark.parametrize("only", [0.0, 0.4, 1.0])
 def test_one_token_counts_as_it_is(only: float) -> None:
-    assert weigh_matches(np.float32([only])) == pytest.approx(only)
+    assert weigh_matches(np.array([only], np.float32)) == pytest.approx(only)
 
 
 async def test_a_text_matches_itself_wholly(comparer: TextComparer) -> None:
