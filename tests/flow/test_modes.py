@@ -119,6 +119,21 @@ async def test_no_part_of_a_question_feels_what_the_reader_may_not_see(
     assert (len(seen.parts), len(both.parts)) == parts
 
 
+async def test_a_question_of_several_parts_finds_no_more_passages_than_its_limit(
+    database: Database,
+) -> None:
+    project = await described(database, hidden=False)
+    reader = await project.kb.reader(["team:a"])
+    text = "Who supplies the pumps for the river station, and who cooks the soup?"
+    found = await project.kb.search(text, reader, limit=2)
+    assert len(found.parts) == 2
+    assert [each.chunk.text for each in found.evidence] == [
+        part.evidence[0].chunk.text for part in found.parts
+    ]
+    listed = await project.kb.statements(text, reader)
+    assert listed.citations
+
+
 async def test_no_list_and_no_stream_feels_what_the_reader_may_not_see(
     database: Database, other_database: Database
 ) -> None:

@@ -80,17 +80,19 @@ async def test_parts_that_are_answered_each_are_one_retrieval() -> None:
     assert [each.question.text for each in question_parts(merged)] == [FIRST, SECOND]
 
 
-async def test_no_more_passages_than_the_limit_those_of_all_parts_in_turn() -> None:
+async def test_the_passages_of_all_parts_come_in_turn_each_with_as_many_as_it_has() -> None:
     search = Searched(
         first=tuple(passage(chunk(f"Plover ends {n}.", n)) for n in (11, 12, 13)),
         second=tuple(passage(chunk(f"Heron leads {n}.", n)) for n in (21, 22)),
     )
-    merged = await retrieve_by_parts(make_question(ASKED, limit=3), search)
+    merged = await retrieve_by_parts(make_question(ASKED), search)
     assert merged is not None
     assert [each.chunk.text for each in merged.evidence] == [
         "Plover ends 11.",
         "Heron leads 21.",
         "Plover ends 12.",
+        "Heron leads 22.",
+        "Plover ends 13.",
     ]
 
 

@@ -67,6 +67,7 @@ class QuestionAnswerer:
         asking = QuestionContext(reader=reader, started_at=time.perf_counter())
         with record_usage(OperationType.QUERY) as usage:
             found = await self._retrieve(require_retrieval_mode(question), reader)
+        found = _limit_passages(found)
         log = QueryLog(
             id=found.query_id,
             question=question.text,
@@ -117,6 +118,7 @@ class QuestionAnswerer:
         asking = QuestionContext(reader=reader, started_at=time.perf_counter())
         with record_usage(OperationType.QUERY) as usage:
             retrieval = await self._retrieve(require_retrieval_mode(question), reader)
+            retrieval = _limit_passages(retrieval)
             paraphrase = statements.paraphrase_question(retrieval.analysis)
             if paraphrase and question.mode in (Mode.MIX, Mode.NAIVE):
                 limit = min(question.limit, statements.MAX_PARAPHRASED)
@@ -286,6 +288,11 @@ def _widen(question: Question) -> Question:
     if question.limit != DEFAULT_LIMIT or not asks_what_is_open(question.text):
         return question
     return replace(question, limit=MAX_PASSAGES)
+
+
+def _limit_passages(found: Retrieval) -> Retrieval:
+    """Return no more passages than the question's limit: one that asks several things has as many for each part."""
+    return replace(found, evidence=found.evidence[: found.question.limit])
 
 
 def _questions(history: Iterable[ChatMessage]) -> list[Message]:

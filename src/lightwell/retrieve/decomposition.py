@@ -36,9 +36,9 @@ async def retrieve_by_parts(question: Question, search: _Search) -> Retrieval | 
 
 
 def merge_parts(question: Question, parts: Sequence[Retrieval]) -> Retrieval:
-    """Return what was found for the parts of a question as one retrieval, no more passages than its limit, those of all parts in turn.
+    """Return what was found for the parts of a question as one retrieval, the passages of all parts in turn.
 
-    Each passage is as relevant as to its part; the retrieval is as relevant as the least relevant part. Metrics are those of the first
+    It has up to as many passages for each part as the question's limit says, so that an answer misses none. Each passage is as relevant as to its part; the retrieval is as relevant as the least relevant part. Metrics are those of the first
     part, but for the time in all: that of the part that took longest.
     """
     first = parts[0]
@@ -48,7 +48,7 @@ def merge_parts(question: Question, parts: Sequence[Retrieval]) -> Retrieval:
         question=question,
         analysis=_merge_analyses(question, parts),
         weights={term: weight for part in parts for term, weight in part.weights.items()},
-        evidence=_take_turns([part.evidence for part in parts])[: question.limit],
+        evidence=_take_turns([part.evidence for part in parts]),
         best_relevance=min(part.best_relevance for part in parts),
         metrics=replace(first.metrics, total_ms=total_ms),
         entities=tuple({each.id: each for part in parts for each in part.entities}.values()),
