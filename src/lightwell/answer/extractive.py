@@ -152,16 +152,16 @@ def choose_pieces(parts: Sequence[PartCandidates]) -> list[SupportedSentence]:
     """Return the pieces that answer each part, one or two, without repetitions; only the best one where the evidence is that of the whole question."""
     chosen: list[SupportedSentence] = []
     for part in parts:
-        for each in _answer_pieces(part)[: 2 if part.is_alone else 1]:
+        for each in _answer_pieces(part):
             if not any(holds(piece.quotes, each.unit.quote) for piece in chosen):
                 chosen.append(each.piece)
     return chosen
 
 
 def _answer_pieces(candidates: PartCandidates) -> list[ScoredPiece]:
-    """Return the best piece, and one that it leads to, or that scores nearly as high; [] without pieces."""
-    if not candidates.pieces:
-        return []
+    """Return the best piece, and where evidence was searched for this part alone one that it leads to, or that scores nearly as high."""
+    if not (candidates.pieces and candidates.is_alone):
+        return list(candidates.pieces[:1])
     best = candidates.pieces[0]
     linked = None if best.unit.has_expected_type else _linked_unit(best.unit, candidates)
     if linked and not holds(best.piece.quotes, linked.quote):

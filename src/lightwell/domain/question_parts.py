@@ -2,7 +2,7 @@
 
 import re
 
-MAX_PARTS = 3
+_MAX_PARTS = 3
 
 _BOUNDARY = re.compile(
     r"(?:[,;?]?\s(?:and|und|et)|\?)\s(?=(?:(?:otherwise|then|after|at|by|for|from|in|of|on|since|to|until|with|within"
@@ -17,4 +17,4 @@ _BOUNDARY = re.compile(
 def split_question(text: str) -> tuple[str, ...]:
     """Return the parts of a question that asks two or three things, in order; the whole question where it asks one, or more than three."""
     parts = tuple(part for part in _BOUNDARY.split(text) if part)
-    return parts if len(parts) <= MAX_PARTS else (text,)
+    return parts if len(parts) <= _MAX_PARTS else (text,)

@@ -13,6 +13,7 @@ from lightwell.domain.keywords import clean_keywords
 from lightwell.domain.question_analysis import QuestionAnalysis, analyze_question
 from lightwell.domain.question_parts import split_question
 from lightwell.domain.questions import Question
+from lightwell.text.terms import terms
 
 _Search = Callable[[Question], Awaitable[Retrieval]]
 
@@ -23,23 +24,26 @@ async def retrieve_by_parts(question: Question, search: _Search) -> Retrieval | 
     None where the question asks one thing, or where the evidence for a part is not sufficient: a part may be understood only with
     the others ("and who signs it?"), so the whole question is searched then.
     """
-    whole = analyze_question(question.text)
     texts = split_question(question.text) if question.channels else ()
-    if len(texts) < 2 or whole.asks_what_is_open or not all(map(_says_something, texts)):
+    if len(texts) < 2 or not all(map(terms, texts)):
+        return None
+    whole = analyze_question(question.text)
+    if whole.asks_what_is_open:
         return None
     found = await asyncio.gather(*(search(replace(question, text=text)) for text in texts))
     if not all(part.is_sufficient for part in found):
         return None
-    return merge_parts(
+    return _merge_parts(
         question, [replace(part, analysis=whole.of_part(part.analysis)) for part in found]
     )
 
 
-def merge_parts(question: Question, parts: Sequence[Retrieval]) -> Retrieval:
+def _merge_parts(question: Question, parts: Sequence[Retrieval]) -> Retrieval:
     """Return what was found for the parts of a question as one retrieval, the passages of all parts in turn.
 
-    It has up to as many passages for each part as the question's limit says, so that an answer misses none. Each passage is as relevant as to its part; the retrieval is as relevant as the least relevant part. Metrics are those of the first
-    part, but for the time in all: that of the part that took longest.
+    For each part it has as many passages as the question's limit says, so that an answer misses none. Each passage is as relevant as to
+    its part; the retrieval is as relevant as the least relevant part. Metrics are those of the first part, but for the time in all: that
+    of the part that took longest.
     """
     first = parts[0]
     total_ms = max(part.metrics.total_ms for part in parts)
@@ -56,10 +60,6 @@ def merge_parts(question: Question, parts: Sequence[Retrieval]) -> Retrieval:
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
         parts=tuple(parts),
     )
-
-
-def _says_something(text: str) -> bool:
-    return bool(analyze_question(text).terms)
 
 
 def _merge_analyses(question: Question, parts: Sequence[Retrieval]) -> QuestionAnalysis:

@@ -43,7 +43,7 @@ Passages = Annotated[
         metavar="N",
         min=1,
         max=20,
-        help="How many passages, at most: 5 by default, 20 with --statements.",
+        help="How many passages, at most: 5 by default, 20 with --statements. Without it, a question that asks several things has as many for each.",
     ),
 ]
 
