@@ -168,6 +168,22 @@ async def test_of_a_passage_that_was_read_few_units_and_the_best_window_are_comp
     assert scored.chunk.text[best.start : best.end].startswith("Nordwind receives")
 
 
+async def test_of_units_with_as_much_of_the_question_the_one_with_what_is_asked_for_is_compared() -> (
+    None
+):
+    text = "How much discount does Nordwind receive?"
+    query = replace(await asked(), text=text, expected=expected_answer(text))
+    units = [
+        "Nordwind and its discount.",
+        "Of the discount Nordwind has 9 %.",
+        "A discount: Nordwind.",
+    ]
+    reader = ScriptedCrossEncoder(lambda _: None)
+    long = passage(" ".join(f"{each} Item {n} is of another kind." for n, each in enumerate(units)))
+    await rerank_locally(HashEmbedder(), query, [long], cross_encoder=reader)
+    assert reader.compared[0] == units[1]
+
+
 async def test_a_window_that_is_more_similar_than_any_unit_counts() -> None:
     window = ReadWindow(start=0, end=9, logit=1.0)
     likes = [

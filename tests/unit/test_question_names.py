@@ -1,7 +1,9 @@
 from collections.abc import Collection
 
+import pytest
+
 from lightwell.domain.question_analysis import analyze_question
-from lightwell.domain.question_names import find_name_runs, match_names
+from lightwell.domain.question_names import find_name_runs, match_names, proper_name_terms
 
 
 def candidate_names(question: str) -> tuple[str, ...]:
@@ -44,3 +46,19 @@ def test_a_possessive_names_its_owner() -> None:
 
 def test_a_question_of_small_words_holds_no_name() -> None:
     assert candidate_names("why?") == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("Is the discount for Nordwind still open?", {"nordwind"}),
+        ("Nordwind is late. When should I expect GPLv3 and port 80?", {"gplv3", "80"}),
+        ("I've left Logit a message and I'm waiting. OK to close it?", {"logit"}),
+        ("Did Dr. Smith and J. Adams sign?", {"dr", "smith", "j", "adam"}),
+        ("Is it OK? Whose is it? Ours!", set[str]()),
+    ],
+)
+def test_a_capital_makes_a_name_but_not_where_a_sentence_begins(
+    question: str, named: set[str]
+) -> None:
+    assert proper_name_terms(question) == named

@@ -29,6 +29,10 @@ _PHRASE_BREAK = re.compile(r"[,;:()\[\]{}\"“”„«»\n]+")
 _KEYWORD = re.compile(r"\w(?:[\w@.\-/&'’+#]*[\w+#])?")
 _POSSESSIVE = re.compile(r"['’]s\b")
 _POSSESSIVE_END = re.compile(r"['’]s$")
+_NEAR = 8
+_NO_NAME = re.compile(r"(?:I['’](?:m|ve|d|ll)|OK|Ok|Okay)\b")
+_FULL_STOP = re.compile(r"(?<!\b[A-Z])(?<!\b[A-Z][a-z])(?<!\b[A-Z][a-z]{2})\.$")
+"""The end of a sentence, not that of an initial or a title: "J. Smith", "Dr. Smith"."""
 _PARTICLES = frozenset("of de del della der den van von da di du la le & y e".split())
 
 
@@ -70,13 +74,19 @@ def match_names(runs: Iterable[NameRun], known: Collection[str]) -> tuple[str, .
 
 
 def proper_name_terms(question: str) -> frozenset[str]:
-    """Return the terms of words with a digit, and of words with a capital that do not begin the question."""
+    """Return the terms of words with a digit, and of words with a capital that do not begin a sentence, without `I'm` and `OK`."""
     named = [
-        word
-        for place, word in enumerate(_WORD.findall(question))
-        if any(sign.isdigit() for sign in word) or (place > 0 and word[0].isupper())
+        word[0]
+        for word in _WORD.finditer(question)
+        if any(sign.isdigit() for sign in word[0])
+        or (word[0][0].isupper() and not _begins_sentence(question, word.start()))
     ]
-    return frozenset(terms(" ".join(named)))
+    return frozenset(terms(" ".join(word for word in named if not _NO_NAME.match(word))))
+
+
+def _begins_sentence(text: str, place: int) -> bool:
+    before = text[max(0, place - _NEAR) : place].rstrip()
+    return not before or before[-1] in "?!" or bool(_FULL_STOP.search(before))
 
 
 def capitalized_names(question: str) -> tuple[str, ...]:

@@ -20,7 +20,12 @@ from lightwell.ports import CrossEncoder, Embedder
 from lightwell.retrieve import weights as learned
 from lightwell.retrieve.signals import title_terms
 from lightwell.retrieve.sparse_matrix import Floats
-from lightwell.text.answer_types import ExpectedAnswer, lacking_share
+from lightwell.text.answer_types import (
+    AnswerType,
+    ExpectedAnswer,
+    answer_types_in,
+    lacking_share,
+)
 from lightwell.text.terms import terms
 from lightwell.text.units import split_into_units
 
@@ -40,6 +45,8 @@ CONTEXT_COUNTS = 0.5
 """The weight of a term that only the context or the title contains."""
 
 _READING_PROMISES = 0.6
+_TYPE_PROMISES = 0.15
+"""What it promises that a unit has what is asked for, such as a date: of a long passage, the answer may have few of the question's terms."""
 _SHORTEST = 2
 _NEARLY_SURE = 1e-6
 
@@ -60,12 +67,14 @@ class _Unit:
     context: str
     text: str
     cover: float
+    has_expected_type: bool = False
     reading: float = 0.0
 
     @property
     def promise(self) -> float:
-        """How much it promises before it is embedded."""
-        return round(self.cover + _READING_PROMISES * self.reading, 9)
+        """How much it promises before it is compared."""
+        typed = _TYPE_PROMISES * self.has_expected_type
+        return round(self.cover + _READING_PROMISES * self.reading + typed, 9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +129,7 @@ async def _read_and_highlight(
     readings = await _read(cross_encoder, query, chunks)
     parts = [
         replace(part, reading=_reading_at(part.start, readings.get(part.place, ())))
-        for part in _units(chunks, query.weights)
+        for part in _units(chunks, query.weights, query.expected)
     ]
     unread = [part for part in parts if part.place not in readings]
     similarities = await _embed(embedder, query, unread)
@@ -141,7 +150,7 @@ async def _highlight_unread(
     embedder: Embedder, query: RerankQuery, evidence: Sequence[Evidence]
 ) -> list[Evidence]:
     """Return the evidence in the same order, each with its highlights, best first: all units are embedded."""
-    parts = _units([entry.chunk for entry in evidence], query.weights)
+    parts = _units([entry.chunk for entry in evidence], query.weights, query.expected)
     return _with_highlights(evidence, parts, await _embed(embedder, query, parts))
 
 
@@ -309,11 +318,19 @@ def _missing_names(query: RerankQuery, chunk: Chunk) -> float:
     return sum(weight for word, weight in named.items() if word not in held) / sum(named.values())
 
 
-def _units(chunks: Sequence[Chunk], weights: Mapping[str, float]) -> list[_Unit]:
-    return [part for place, chunk in enumerate(chunks) for part in _units_of(chunk, place, weights)]
+def _units(
+    chunks: Sequence[Chunk], weights: Mapping[str, float], expected: ExpectedAnswer | None = None
+) -> list[_Unit]:
+    return [
+        part
+        for place, chunk in enumerate(chunks)
+        for part in _units_of(chunk, place, weights, expected)
+    ]
 
 
-def _units_of(chunk: Chunk, place: int, weights: Mapping[str, float]) -> list[_Unit]:
+def _units_of(
+    chunk: Chunk, place: int, weights: Mapping[str, float], expected: ExpectedAnswer | None
+) -> list[_Unit]:
     title = title_terms(chunk.title)
     found: dict[str, _Unit] = {}
     for unit in split_into_units(chunk.text):
@@ -328,9 +345,17 @@ def _units_of(chunk: Chunk, place: int, weights: Mapping[str, float]) -> list[_U
                 context=unit.context,
                 text=text,
                 cover=_cover(own, around, weights),
+                has_expected_type=_has_expected_type(text, unit.context, expected),
             )
-    ordered = sorted(found.values(), key=lambda part: (-round(part.cover, 9), part.start))
+    ordered = sorted(found.values(), key=lambda part: (-part.promise, part.start))
     return ordered[:MAX_COMPARED]
+
+
+def _has_expected_type(text: str, context: str, expected: ExpectedAnswer | None) -> bool:
+    """Return whether a unit has what is asked for; a name may be any, so it does not count."""
+    if expected is None or not expected.kinds - {AnswerType.NAME}:
+        return False
+    return bool(answer_types_in(text, expected, context=context) - {AnswerType.NAME})
 
 
 def _cover(own: frozenset[str], around: frozenset[str], weights: Mapping[str, float]) -> float:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from lightwell.text import facts
 from lightwell.text.dates import find_date_texts
 from lightwell.text.terms import terms
-from lightwell.text.units_of_measure import possible_units
+from lightwell.text.units_of_measure import UNIT_NAMES, possible_units
 
 
 class AnswerType(StrEnum):
@@ -46,6 +46,17 @@ _QUANTITY = (
     r"(?:amount|price|cost|discount|budget|margin|rent|rate|fee|fine|salary|allowance|limit|maximum|minimum|max|cap|quota|size|length"
     r"|duration|period|interval|timeout|threshold|number|percentage|share|age)s?"
 )
+_CONDITION = (
+    r"(?:is it (?:ok|okay|allowed|permitted|legal|safe|necessary|needed|required|mandatory|possible|worth|best|better|appropriate"
+    r"|acceptable|fine|good|right)\b|(?:should|may|must|can|shall) (?:i|we|you|one|they|people|it)\b)"
+)
+"""What follows `when` in a question for a condition: "when is it safe", "when should I restart it"."""
+_RELATIVE = re.compile(
+    r"\b(?:(?:any|every|some|no)(?:body|one)|people|those|(?:person|member|user|customer|employee|colleague|teammate|developer|admin|friend"
+    r"|visitor|manager|candidate|maintainer|author|reader|man|woman|men|women)s?)\s+(?:who|whom|whose)\b",
+    re.IGNORECASE,
+)
+"""A clause that only says more about somebody: it does not ask who."""
 _ASKING = (
     (
         AnswerType.ADDRESS,
@@ -58,7 +69,7 @@ _ASKING = (
     ),
     (
         AnswerType.DAY,
-        rf"when\s+{_AUXILIARY}|when(?=\W*$)|(?:since|from|know|tell me|say) when"
+        rf"when\s+(?!{_CONDITION}){_AUXILIARY}|when(?=\W*$)|(?:since|from|know|tell me|say) when"
         rf"|(?:which|what) (?:day|date|month|year)|{_OWNED}dates?"
         r"|wann|an welchem tag|welches datum|quand|quel jour|quelles? dates?",
     ),
@@ -73,7 +84,10 @@ _ASKING = (
         rf"|what {_AUXILIARY} [^?.]{{1,80}} (?:cost|earn|charge|pay|owe|deduct)"
         r"|wie ?viele?|wie (?:lange|hoch|teuer|weit)|combien|quel (?:prix|montant)",
     ),
-    (AnswerType.PERSON, r"who|whom|whose|wer|wem|wen|(?:^|(?:à|par|de) )qui"),
+    (
+        AnswerType.PERSON,
+        r"who|whom|whose|wer|wem|wen|(?:^|(?:à|par|de) )qui",
+    ),
 )
 _ASKING_IN_KEYWORDS = (
     (AnswerType.ADDRESS, r"e-?mail"),
@@ -127,7 +141,12 @@ _ACTS = tuple(
 
 _TIME = frozenset({"second", "minute", "hour", "day", "week", "month", "year"})
 _MONEY = frozenset({"eur", "usd", "gbp", "chf"})
+_EXTENT = frozenset(terms("lines characters letters words pages slides bytes metres meters feet"))
 _UNITS_ASKED = (
+    (
+        re.compile(r"\bhow long (?:may|can|should|must|shall)\b[^?]*\bbe\b", re.I),
+        _TIME | _EXTENT,
+    ),
     (
         re.compile(
             r"\b(?:how (?:long|soon|fast|quickly|old)|duration|period|interval|timeout|wie lange|combien de temps)\b",
@@ -147,6 +166,7 @@ _UNITS_ASKED = (
         _MONEY,
     ),
 )
+_MEASURES = frozenset(UNIT_NAMES.values())
 _PEOPLE = frozenset(
     terms(
         "people persons employees staff workers colleagues mitarbeiter mitarbeitende beschäftigte personen leute salariés employés"
@@ -164,6 +184,16 @@ _BY = re.compile(
 _OFTEN = re.compile(
     r"\b(?:once|twice|times|every|each|daily|nightly|hourly|weekly|monthly|quarterly|yearly|annual(?:ly)?|always|never"
     r"|mal|täglich|wöchentlich|monatlich|jährlich|jede[rsnm]?|fois|chaque|tous|toutes|quotidien\w*|hebdomadaire\w*|mensuel\w*)\b",
+    re.IGNORECASE,
+)
+_SPOKEN_DURATION = re.compile(
+    r"\b(?:half an? hour|(?:within|for|after|in|takes?|lasts?|about|least|most|than|every) an? (?:hour|day|week|month|year)|a (?:couple|few) of (?:minute|hour|day|week|month|year)s"
+    r"|(?:a few|several|some) (?:minute|hour|day|week|month|year)s|fortnight|overnight|indefinitely|forever|perpetuity)\b",
+    re.IGNORECASE,
+)
+_VAGUE_FIGURE = re.compile(
+    r"\b(?:half|a third|a quarter|two thirds|three quarters|dozens?|hundreds?|thousands?|millions?|free|unlimited|no (?:limit|maximum|minimum|charge|cost)"
+    r"|any number|as (?:many|long|much) as|none|single|both|multiple|several)\b",
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?<![\d.,:/€$£-])(?:1[5-9]|20)\d\d(?![\d.,:/-]\d|\d)")
@@ -184,17 +214,18 @@ _ADDRESS = re.compile(r"\w@\w|\+?\d[\d ()/-]{6,}\d")
 def expected_answer(question: str) -> ExpectedAnswer:
     """Return what the question asks for: `when` a day, `how many` a figure, `who` a person, else `which` a name."""
     patterns = _PATTERNS if _SENTENCE.search(question) else (*_PATTERNS, *_KEYWORD_PATTERNS)
-    kinds = frozenset(kind for kind, pattern in patterns if pattern.search(question))
+    asked = _RELATIVE.sub(" ", question)
+    kinds = frozenset(kind for kind, pattern in patterns if pattern.search(asked))
     if not kinds and _ANY_NAME.search(question):
         kinds = frozenset({AnswerType.NAME})
     counted = {unit for match in _COUNTED.finditer(question) for unit in possible_units(match[1])}
     if counted & _PEOPLE:
         counted |= _PEOPLE
-    asked = [units for pattern, units in _UNITS_ASKED if pattern.search(question)]
+    counting = [units for pattern, units in _UNITS_ASKED if pattern.search(question)]
     return ExpectedAnswer(
         kinds=kinds,
         counts=bool(counted),
-        units=frozenset(counted) or frozenset[str]().union(*asked[:1]),
+        units=frozenset(counted) or frozenset[str]().union(*counting[:1]),
         terms=frozenset(terms(question)),
         figures=frozenset(figure.value for figure in facts.find_figures(question)),
         dates=_dates(question),
@@ -212,19 +243,37 @@ def answer_types_in(
 
 
 def lacking_share(text: str, expected: ExpectedAnswer, *, context: str = "") -> float:
-    """Return how much of what is asked for a text lacks, 0 to 1: the share of the kinds, or that of the question's dates.
+    """Return how much of what is asked for a text lacks, 0 to 1: the mean over the kinds, or the share of the question's dates.
 
     It is 0 where the question asks for nothing of a kind, or only for some name. A day may be told by its weekday or by how
-    long after something it is, and a person by a role: where such words stand, neither is lacking.
+    long after something it is, and a person by a role: where such words stand, neither is lacking. Half is lacking where a text may
+    tell it in other words: it counts something else than the question names, or has a name that may be a person's.
     """
     kinds = expected.kinds - {AnswerType.NAME}
-    lacking = [
-        kind
-        for kind in kinds
-        if not _tells_otherwise(kind, text) and not _holds(kind, text, context, expected)
-    ]
+    lacking = sum(_lacking(kind, text, context, expected) for kind in kinds) / max(len(kinds), 1)
     dates = expected.dates and expected.dates - _dates(f"{context}\n{text}")
-    return max(len(lacking) / max(len(kinds), 1), len(dates) / max(len(expected.dates), 1))
+    return max(lacking, len(dates) / max(len(expected.dates), 1))
+
+
+def _lacking(kind: AnswerType, text: str, context: str, expected: ExpectedAnswer) -> float:
+    if _tells_otherwise(kind, text) or _holds(kind, text, context, expected):
+        return 0.0
+    return 0.5 if _may_hold(kind, text, expected) else 1.0
+
+
+def _may_hold(kind: AnswerType, text: str, expected: ExpectedAnswer) -> bool:
+    """Return whether a text has something that may be of this kind; where an amount of time or money is asked for, no other number is."""
+    match kind:
+        case AnswerType.FIGURE if not expected.units & _MEASURES:
+            found = facts.find_quantities(text)
+            return (
+                any(each.value not in expected.figures for each in found)
+                or _VAGUE_FIGURE.search(text) is not None
+            )
+        case AnswerType.PERSON:
+            return _holds(AnswerType.NAME, text, "", expected)
+        case _:
+            return False
 
 
 def terms_answered_by_type(
@@ -277,6 +326,8 @@ def _tells_otherwise(kind: AnswerType, text: str) -> bool:
 
 
 def _holds_figure(text: str, context: str, expected: ExpectedAnswer) -> bool:
+    if expected.units >= _TIME and _SPOKEN_DURATION.search(text):
+        return True
     found = facts.find_quantities(text)
     if any(_is_wanted(each, expected, bare=not expected.units) for each in found):
         return True
@@ -290,6 +341,8 @@ def _holds_figure(text: str, context: str, expected: ExpectedAnswer) -> bool:
 
 
 def _has_duration(text: str) -> bool:
+    if _SPOKEN_DURATION.search(text):
+        return True
     return any(each.unit in _TIME for each in facts.find_quantities(text))
 
 

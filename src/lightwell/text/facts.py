@@ -28,6 +28,7 @@ _DATE_UNIT = "date"
 _SCALES = {
     name: scale
     for scale, names in {
+        100: "hundred hundert",
         1_000: "thousand tausend mille",
         1_000_000: "million millions millionen mio",
         1_000_000_000: "billion billions milliarde milliarden milliard milliards mrd",
@@ -48,9 +49,21 @@ _NUMBER_WORDS = {
         10: "ten zehn dix",
         11: "eleven elf onze",
         12: "twelve zwölf douze",
+        13: "thirteen dreizehn treize",
+        14: "fourteen vierzehn quatorze",
         15: "fifteen fünfzehn quinze",
+        16: "sixteen sechzehn seize",
+        17: "seventeen siebzehn",
+        18: "eighteen achtzehn",
+        19: "nineteen neunzehn",
         20: "twenty zwanzig vingt",
         30: "thirty dreißig trente",
+        40: "forty vierzig quarante",
+        50: "fifty fünfzig cinquante",
+        60: "sixty sechzig soixante",
+        70: "seventy siebzig",
+        80: "eighty achtzig",
+        90: "ninety neunzig",
     }.items()
     for name in names.split()
 }
@@ -63,6 +76,8 @@ _IDENTIFIER = re.compile(r"\b[^\W\d_]\w*(?:[-./:]\w+)*")
 _GROUPED = re.compile(r"-?\d{1,3}(?:([., \u00a0\u202f’'])\d{3})(?:\1\d{3})*")
 _GROUPING = re.compile(r"[., \u00a0\u202f’']")
 _MAX_WORDS_TO_UNIT = 3
+_MOST_BETWEEN = 3
+"""Tokens between a number and its unit, such as those of "(10)"."""
 _CURRENCY_WORDS = frozenset("€ $ £ eur usd gbp chf".split())
 """What names a currency before a figure."""
 _WORDS_BEFORE, _WORDS_AFTER = 4, 3
@@ -161,7 +176,7 @@ def _without_number(match: re.Match[str]) -> str:
 
 def _figure(tokens: Sequence[tuple[str, str]], place: int) -> Iterable[Figure]:
     kind, text = tokens[place]
-    after = tokens[place + 1 : place + 2 + _MAX_WORDS_TO_UNIT]
+    after = _after_number(tokens[place + 1 : place + 2 + _MAX_WORDS_TO_UNIT + _MOST_BETWEEN])
     number = text if kind == "number" else _NUMBER_WORDS.get(text, "")
     if not number and text in _ONE and after and after[0][1] in UNIT_NAMES:
         number = "1"
@@ -172,6 +187,18 @@ def _figure(tokens: Sequence[tuple[str, str]], place: int) -> Iterable[Figure]:
     currency = before if before in _CURRENCY_WORDS else ""
     unit = UNIT_NAMES.get(currency) or _unit(after[1:] if scale > 1 else after[:_MAX_WORDS_TO_UNIT])
     yield Figure(value=_value(number, scale), unit=unit)
+
+
+def _after_number(tokens: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
+    """Return the tokens behind a number without what may stand before its unit: "2.5+ years", "ten (10) years", "3 or more days"."""
+    said = [text for _, text in tokens[:_MOST_BETWEEN]]
+    if said[:1] == ["+"]:
+        tokens = tokens[1:]
+    elif said[:1] == ["("] and said[2:] == [")"] and tokens[1][0] == "number":
+        tokens = tokens[_MOST_BETWEEN:]
+    elif said[:1] == ["or"] and said[1:2] in (["more"], ["fewer"], ["less"]):
+        tokens = tokens[2:]
+    return tokens[: _MAX_WORDS_TO_UNIT + 1]
 
 
 def _unit(after: Sequence[tuple[str, str]]) -> str:
