@@ -3,6 +3,7 @@
 import pytest
 
 from lightwell.retrieve.spelling import choose_corrections, find_misspelt
+from lightwell.wiring.models import is_ordinary_word
 
 WORDS = frozenset(
     "angles angel contact contract house laptop password passport policy reset wifi".split()
@@ -34,8 +35,6 @@ def test_one_edit_is_undone(text: str, meant: dict[str, tuple[str, ...]]) -> Non
         "open /etc/pasword or pasword.txt",
         "set --pasword or pasword_file or the pre-pasword",
         "wofi",  # too short
-        "laptops",  # a form of an ordinary word
-        "laptoper",
         "rasword",  # another first letter
         "wo finde ich die plicy zum pasword",  # another language
     ],
@@ -43,6 +42,18 @@ def test_one_edit_is_undone(text: str, meant: dict[str, tuple[str, ...]]) -> Non
 def test_what_may_be_meant_as_it_stands_stays(text: str) -> None:
     ordinary = WORDS | {"who", "how", "mail", "open", "the"}
     assert find_misspelt(text, ordinary.__contains__) == {}
+
+
+def test_where_all_strange_words_are_near_to_ordinary_ones_all_are_corrected() -> None:
+    meant = {"pasword": ("password",), "plicy": ("policy",), "resett": ("reset",)}
+    assert find_misspelt("resett pasword plicy", WORDS.__contains__) == meant
+    assert find_misspelt("resett pasword plicy kubectl", WORDS.__contains__) == {}
+
+
+@pytest.mark.parametrize("word", ["backups", "licence", "recommended", "colour", "upload"])
+def test_words_and_their_forms_are_ordinary(word: str) -> None:
+    assert is_ordinary_word(word)
+    assert not is_ordinary_word(f"{word}q")
 
 
 def test_the_most_frequent_word_of_the_documents_is_meant() -> None:

@@ -15,9 +15,9 @@ IsWord = Callable[[str], bool]
 """Whether a word in lower case is an ordinary word of the language."""
 
 _SHORTEST = 5
-_ENDINGS = ("s", "es", "d", "ed", "r", "er", "rs", "ers", "ing", "ly")
 _STRANGE_SHARE = 3
-"""At most one word of so many may be misspelt: otherwise the question is in another language, or its words are those of a trade."""
+"""Where more than one word of so many is no ordinary word, the question is in another language, or its words are those of a trade:
+then all of them must be near to ordinary words."""
 # In lower case, and no part of an address, a path, an option or a compound.
 _WORD = re.compile(rf"(?<![\w@./\\:'’_-])[a-z]{{{_SHORTEST},30}}(?![\w@/\\:'’_-]|\.\w)")
 
@@ -54,18 +54,20 @@ async def correct_spelling(
 def find_misspelt(text: str, is_word: IsWord) -> dict[str, tuple[str, ...]]:
     """Return the words in lower case that are no ordinary words, with the ordinary words that are one edit away, sorted.
 
-    Nothing is returned where more than a third of the question's words, and more than one, are no ordinary words.
+    Nothing is returned where more than a third of the question's words, and more than one, are no ordinary words, and some of them
+    are near to none.
     """
     strange = [
         word
         for word in dict.fromkeys(_WORD.findall(text))
-        if word not in STOP_WORDS and not _is_ordinary(word, is_word)
+        if word not in STOP_WORDS and not is_word(word)
     ]
-    if len(strange) > max(1, len(words(text)) // _STRANGE_SHARE):
-        return {}
     meant = {
         word: tuple(other for other in _one_edit_away(word) if is_word(other)) for word in strange
     }
+    is_strange = len(strange) > max(1, len(words(text)) // _STRANGE_SHARE)
+    if is_strange and not all(meant.values()):
+        return {}
     return {word: others for word, others in meant.items() if others}
 
 
@@ -79,11 +81,6 @@ def choose_corrections(
         if known and not chunks_with.get(_term(word), 0):
             chosen[word] = max(known, key=lambda other: (chunks_with[_term(other)], other))
     return chosen
-
-
-def _is_ordinary(word: str, is_word: IsWord) -> bool:
-    """Return whether it is an ordinary word or a form of one, which a list of words may lack: fonts, joiner."""
-    return any(is_word(word.removesuffix(ending)) for ending in ("", *_ENDINGS))
 
 
 def _one_edit_away(word: str) -> Collection[str]:

@@ -22,6 +22,7 @@ from lightwell.records.database import Database
 from lightwell.records.llm_cache.cached_model import CachedModel
 from lightwell.retrieve.pipeline import Ranking
 from lightwell.settings import Settings
+from lightwell.text import dictionary
 
 if TYPE_CHECKING:
     from lightwell.models.endpoint import Connection, Endpoint
@@ -101,10 +102,10 @@ def open_cross_encoder(settings: Settings) -> CrossEncoder | None:
 
 
 def is_ordinary_word(word: str) -> bool:
-    """Return whether an English word in lower case is in the vocabulary of the bundled networks."""
+    """Return whether a word in lower case is in the vocabulary of the bundled networks, which has terms of the trade, or in the dictionary."""
     from lightwell.models.local import is_word
 
-    return is_word(word)
+    return is_word(word) or dictionary.is_word(word)
 
 
 def ranking(settings: Settings) -> Ranking:
