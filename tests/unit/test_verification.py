@@ -357,6 +357,7 @@ def test_what_cannot_be_found_out(reply: str, source: str) -> None:
         ("ten (10) years, 2.5+ years", {("10", "year"), ("10", ""), ("2.5", "year")}),
         ("three or more errors, 4 or fewer hours", {("3", "error"), ("4", "hour")}),
         ("six hundred pages in fifteen mins", {("600", "page"), ("15", "minute")}),
+        ("forty-two days, twenty one, thirty", {("42", "day"), ("21", ""), ("30", "")}),
         ("1 + 1", {("1", "")}),
         ("zwei Tage, trois jours", {("2", "day"), ("3", "day")}),
     ],

@@ -67,6 +67,12 @@ _NUMBER_WORDS = {
     }.items()
     for name in names.split()
 }
+_ONES = {
+    "one": 1,
+    **{word: int(number) for word, number in _NUMBER_WORDS.items() if int(number) < 10},
+}
+_TENS = {word: int(number) for word, number in _NUMBER_WORDS.items() if int(number) >= 20}
+"""Before one of `_ONES` they make one number: forty-two."""
 _ONE = frozenset({"one", "ein", "eine", "einer", "einem", "einen", "un", "une"})
 _TOKEN = re.compile(
     r"(?P<number>(?:(?<![\w)])[-−])?(?:(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)|\d+(?:[.,:’']\d+)*))"
@@ -176,14 +182,20 @@ def _without_number(match: re.Match[str]) -> str:
 
 def _figure(tokens: Sequence[tuple[str, str]], place: int) -> Iterable[Figure]:
     kind, text = tokens[place]
-    after = _after_number(tokens[place + 1 : place + 2 + _MAX_WORDS_TO_UNIT + _MOST_BETWEEN])
+    before = tokens[place - 1][1] if place else ""
+    if before in _TENS and text in _ONES:
+        return
+    behind = place + 1
     number = text if kind == "number" else _NUMBER_WORDS.get(text, "")
+    if text in _TENS and tokens[behind : behind + 1] and tokens[behind][1] in _ONES:
+        number = str(_TENS[text] + _ONES[tokens[behind][1]])
+        behind += 1
+    after = _after_number(tokens[behind : behind + 1 + _MAX_WORDS_TO_UNIT + _MOST_BETWEEN])
     if not number and text in _ONE and after and after[0][1] in UNIT_NAMES:
         number = "1"
     if not number:
         return
     scale = _SCALES.get(after[0][1], 1) if after else 1
-    before = tokens[place - 1][1] if place else ""
     currency = before if before in _CURRENCY_WORDS else ""
     unit = UNIT_NAMES.get(currency) or _unit(after[1:] if scale > 1 else after[:_MAX_WORDS_TO_UNIT])
     yield Figure(value=_value(number, scale), unit=unit)
