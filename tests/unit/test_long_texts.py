@@ -9,9 +9,10 @@ from lightwell.answer.brief import cues, namesakes, related
 from lightwell.answer.verification import active_content
 from lightwell.answer.verification.modality import changes_modality
 from lightwell.domain.graph import normalize_name
+from lightwell.domain.question_names import proper_name_terms
 from lightwell.ingest.extract import identifying, names, patterns
 from lightwell.ingest.extract.reply_rows import parse_rows
-from lightwell.text import dates, facts, injection, open_cues, terms
+from lightwell.text import answer_types, dates, facts, injection, open_cues, terms
 from lightwell.text.blocks import blocks
 from lightwell.text.injection import is_inside_injection
 from lightwell.text.markup import strip_markup
@@ -22,6 +23,10 @@ from tests.growth import Timed
 
 pytestmark = pytest.mark.slow
 
+ASKED = [
+    answer_types.expected_answer(question)
+    for question in ("How long is it?", "How many users?", "When?", "Who?", "By when?")
+]
 JANE = cues.entity_names(["Jane Smith"])
 BODIES = (
     "_", "-", ".", "+", "#", "*", "/", "|", "[", "(", "<", "@", "a", "A", "1", " ", "\n", "`", "~", "$", '"', "\u0301",
@@ -37,6 +42,11 @@ READERS: dict[str, Callable[[str], object]] = {
         namesakes.split_by_address(["Jane Smith"], (), ())
         or namesakes.parse_name_with_address(text)
     ),
+    "answer_types.expected_answer": answer_types.expected_answer,
+    "answer_types.lacking_share": lambda text: [
+        answer_types.lacking_share(text, each) for each in ASKED
+    ],
+    "question_names.proper_name_terms": proper_name_terms,
     "facts.find_figures": facts.find_figures,
     "facts.placed": facts.facts_with_context,
     "dates.find_date_texts": dates.find_date_texts,

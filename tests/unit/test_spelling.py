@@ -50,6 +50,13 @@ def test_where_all_strange_words_are_near_to_ordinary_ones_all_are_corrected() -
     assert find_misspelt("resett pasword plicy kubectl", WORDS.__contains__) == {}
 
 
+def test_of_a_text_with_very_many_strange_words_none_is_looked_up() -> None:
+    asked: list[str] = []
+    many = " ".join(f"pasword{letter * 2}" for letter in "abcdefghijklmnop")
+    assert find_misspelt(f"pasword {many}", lambda word: bool(asked.append(word))) == {}
+    assert len(asked) < 20
+
+
 @pytest.mark.parametrize("word", ["backups", "licence", "recommended", "colour", "upload"])
 def test_words_and_their_forms_are_ordinary(word: str) -> None:
     assert is_ordinary_word(word)

@@ -18,6 +18,8 @@ _SHORTEST = 5
 _STRANGE_SHARE = 3
 """Where more than one word of so many is no ordinary word, the question is in another language, or its words are those of a trade:
 then all of them must be near to ordinary words."""
+_MOST_STRANGE = 12
+"""More are not looked up: a text with so many is a log or code, and each word has a thousand neighbours."""
 # In lower case, and no part of an address, a path, an option or a compound.
 _WORD = re.compile(rf"(?<![\w@./\\:'’_-])[a-z]{{{_SHORTEST},30}}(?![\w@/\\:'’_-]|\.\w)")
 
@@ -54,14 +56,16 @@ async def correct_spelling(
 def find_misspelt(text: str, is_word: IsWord) -> dict[str, tuple[str, ...]]:
     """Return the words in lower case that are no ordinary words, with the ordinary words that are one edit away, sorted.
 
-    Nothing is returned where more than a third of the question's words, and more than one, are no ordinary words, and some of them
-    are near to none.
+    Nothing is returned where more than twelve are no ordinary words, or more than a third of the question's words and more than one, and
+    some of them are near to none.
     """
     strange = [
         word
         for word in dict.fromkeys(_WORD.findall(text))
         if word not in STOP_WORDS and not is_word(word)
     ]
+    if len(strange) > _MOST_STRANGE:
+        return {}
     meant = {
         word: tuple(other for other in _one_edit_away(word) if is_word(other)) for word in strange
     }
