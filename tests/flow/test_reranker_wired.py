@@ -109,7 +109,7 @@ async def test_the_bundled_cross_encoder_judges_what_answers(
         async with base(named(database_url, fake, rerank="local")) as kb:
             reader = await kb.reader(["team:sales"])
             assert (await kb.ask(QUESTION, reader)).confidence is not Confidence.INSUFFICIENT
-            says["logit"] = -12.0
+            says["logit"] = -30.0
             assert (await kb.ask(QUESTION, reader)).confidence is Confidence.INSUFFICIENT
     assert {"Contract", "Visit", "Lunch"} == {text.partition("\n")[0] for text in scripted.texts}
 
