@@ -191,6 +191,15 @@ _SPOKEN_DURATION = re.compile(
     r"|(?:a few|several|some) (?:minute|hour|day|week|month|year)s|fortnight|overnight|indefinitely|forever|perpetuity)\b",
     re.IGNORECASE,
 )
+_CURRENCY = (
+    r"(?:crowns?|kron(?:a|e|er|or)|koruna|yen|yuan|rupees?|zloty|forint|lira|rand|pesos?|reais|roubles?|rubles?"
+    r"|sek|nok|dkk|czk|pln|huf|jpy|cny|inr|cad|aud|nzd|zar|brl|mxn|try|krw|sgd|hkd)"
+)
+_OTHER_MONEY = re.compile(
+    rf"\d(?: (?:thousand|million|billion))? ?{_CURRENCY}\b|\b{_CURRENCY} ?\d|[¥₹₩₽₺] ?\d",
+    re.IGNORECASE,
+)
+"""Amounts in other currencies than those that figures have as units."""
 _VAGUE_FIGURE = re.compile(
     r"\b(?:half|a third|a quarter|two thirds|three quarters|dozens?|hundreds?|thousands?|millions?|free|unlimited|no (?:limit|maximum|minimum|charge|cost)"
     r"|any number|as (?:many|long|much) as|none|single|both|multiple|several)\b",
@@ -327,6 +336,8 @@ def _tells_otherwise(kind: AnswerType, text: str) -> bool:
 
 def _holds_figure(text: str, context: str, expected: ExpectedAnswer) -> bool:
     if expected.units >= _TIME and _SPOKEN_DURATION.search(text):
+        return True
+    if expected.units >= _MONEY and _OTHER_MONEY.search(text):
         return True
     found = facts.find_quantities(text)
     if any(_is_wanted(each, expected, bare=not expected.units) for each in found):
