@@ -5,10 +5,11 @@ or a person: how much of it do the sentences with the answer lack, and up to thr
 """
 
 import random
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from lightwell.evaluation.measures import auroc
 from lightwell.text.answer_types import AnswerType, expected_answer, lacking_share
 from lightwell.text.sentences import sentence_spans
 from training import sources
@@ -48,21 +49,11 @@ def main(arguments: Sequence[str] = ()) -> None:
     print("| kind | sentences that answer | AUC | lacking 0 / ½ / 1, answers, % | others, % |")
     print("|---|--:|--:|--:|--:|")
     for kind, (answers, others) in sorted(found.items()):
-        if len(answers) >= _LEAST:
-            auc = _area(answers, others)
+        area = auroc(others, answers)
+        if len(answers) >= _LEAST and area is not None:
             print(
-                f"| {kind} | {len(answers)} | {auc:.3f} | {_shares(answers)} | {_shares(others)} |"
+                f"| {kind} | {len(answers)} | {area:.3f} | {_shares(answers)} | {_shares(others)} |"
             )
-
-
-def _area(answers: Sequence[float], others: Sequence[float]) -> float:
-    less, more = Counter(answers), Counter(others)
-    won = sum(
-        count * other * ((low < high) + (low == high) / 2)
-        for low, count in less.items()
-        for high, other in more.items()
-    )
-    return won / (len(answers) * len(others))
 
 
 def _shares(lacking: Sequence[float]) -> str:

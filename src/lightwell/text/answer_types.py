@@ -84,10 +84,7 @@ _ASKING = (
         rf"|what {_AUXILIARY} [^?.]{{1,80}} (?:cost|earn|charge|pay|owe|deduct)"
         r"|wie ?viele?|wie (?:lange|hoch|teuer|weit)|combien|quel (?:prix|montant)",
     ),
-    (
-        AnswerType.PERSON,
-        r"who|whom|whose|wer|wem|wen|(?:^|(?:à|par|de) )qui",
-    ),
+    (AnswerType.PERSON, r"who|whom|whose|wer|wem|wen|(?:^|(?:à|par|de) )qui"),
 )
 _ASKING_IN_KEYWORDS = (
     (AnswerType.ADDRESS, r"e-?mail"),

@@ -12,4 +12,4 @@ def is_word(word: str) -> bool:
 
 @cache
 def _words() -> frozenset[str]:
-    return frozenset(SpellChecker(language="en", distance=1).word_frequency.words())
+    return frozenset(SpellChecker(language="en").word_frequency.words())

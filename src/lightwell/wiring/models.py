@@ -22,7 +22,6 @@ from lightwell.records.database import Database
 from lightwell.records.llm_cache.cached_model import CachedModel
 from lightwell.retrieve.pipeline import Ranking
 from lightwell.settings import Settings
-from lightwell.text import dictionary
 
 if TYPE_CHECKING:
     from lightwell.models.endpoint import Connection, Endpoint
@@ -103,9 +102,10 @@ def open_cross_encoder(settings: Settings) -> CrossEncoder | None:
 
 def is_ordinary_word(word: str) -> bool:
     """Return whether a word in lower case is in the vocabulary of the bundled networks, which has terms of the trade, or in the dictionary."""
-    from lightwell.models.local import is_word
+    from lightwell.models import local
+    from lightwell.text import dictionary
 
-    return is_word(word) or dictionary.is_word(word)
+    return local.is_word(word) or dictionary.is_word(word)
 
 
 def ranking(settings: Settings) -> Ranking:
