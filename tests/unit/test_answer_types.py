@@ -12,6 +12,8 @@ DAY, FIGURE, PERSON = AnswerType.DAY, AnswerType.FIGURE, AnswerType.PERSON
     [
         ("When does the contract end?", {DAY}),
         ("What do I do when the server is down?", set[AnswerType]()),
+        ("The bucket is lost, what's the target time to get it back?", {FIGURE}),
+        ("What time does the office open?", set[AnswerType]()),
         ("Since when is it allowed?", {DAY}),
         ("How much does the licence cost?", {FIGURE}),
         ("What is the maximum file size?", {FIGURE}),
@@ -38,6 +40,12 @@ def test_what_a_question_asks_for(question: str, kinds: set[AnswerType]) -> None
     ("question", "text", "share"),
     [
         ("How much does the licence cost?", "The licence costs 40 EUR a month.", 0),
+        ("What discount do we get?", "Nordwind gets 18 percent.", 0),
+        ("What is the response time?", "We answer within four hours.", 0),
+        ("What is the response time?", "We answer 40 tickets.", 1),
+        ("What discount do we get?", "The discount is 500 euros.", 0),
+        ("What discount do we get?", "As a goodwill gesture 182.40 euros were credited.", 0.5),
+        ("What discount do we get?", "The pump weighs 40 kg.", 1),
         ("How much does the licence cost?", "The licence is sold by our partners.", 1),
         ("How much does the licence cost?", "Call 3 people before you buy it.", 1),
         ("What does the pump cost?", "The pump costs 9,000 crowns.", 0),

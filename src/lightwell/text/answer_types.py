@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from lightwell.text import facts
@@ -46,6 +46,8 @@ _QUANTITY = (
     r"(?:amount|price|cost|discount|budget|margin|rent|rate|fee|fine|salary|allowance|limit|maximum|minimum|max|cap|quota|size|length"
     r"|duration|period|interval|timeout|threshold|number|percentage|share|age)s?"
 )
+_SPAN = r"(?:target|response|recovery|waiting|lead|turnaround|processing|retention|reaction|notice) (?:time|period)s?"
+"""What is told in hours or days, not a time of day."""
 _CONDITION = (
     r"(?:is it (?:ok|okay|allowed|permitted|legal|safe|necessary|needed|required|mandatory|possible|worth|best|better|appropriate"
     r"|acceptable|fine|good|right)\b|(?:should|may|must|can|shall) (?:i|we|you|one|they|people|it)\b)"
@@ -80,7 +82,7 @@ _ASKING = (
     (
         AnswerType.FIGURE,
         r"how (?:many|much|long|fast|soon|quickly|far|old|high|large|big|small)|what (?:amounts?|prices?|costs?|discounts?"
-        rf"|budgets?|margins?|rent|salary|share|rate|percentage|prize money)|{_OWNED}{_QUANTITY}"
+        rf"|budgets?|margins?|rent|salary|share|rate|percentage|prize money)|{_OWNED}(?:{_QUANTITY}|{_SPAN})"
         rf"|what {_AUXILIARY} [^?.]{{1,80}} (?:cost|earn|charge|pay|owe|deduct)"
         r"|wie ?viele?|wie (?:lange|hoch|teuer|weit)|combien|quel (?:prix|montant)",
     ),
@@ -90,7 +92,7 @@ _ASKING_IN_KEYWORDS = (
     (AnswerType.ADDRESS, r"e-?mail"),
     (AnswerType.DEADLINE, r"deadlines?|due"),
     (AnswerType.DAY, r"dates?"),
-    (AnswerType.FIGURE, _QUANTITY),
+    (AnswerType.FIGURE, rf"(?:{_QUANTITY}|{_SPAN})"),
     (AnswerType.PERSON, r"leader|founder|inventor|author|chair(?:wo)?man|c[efto]o|head of"),
 )
 """What a question asks for that is no sentence: "password expiry period"."""
@@ -138,6 +140,11 @@ _ACTS = tuple(
 
 _TIME = frozenset({"second", "minute", "hour", "day", "week", "month", "year"})
 _MONEY = frozenset({"eur", "usd", "gbp", "chf"})
+_SHARE = frozenset({"percent"})
+"""What a discount or a margin is told in. An amount of money may be one, and is where the text calls it so."""
+_SHARE_WORDS = re.compile(
+    r"\b(?:discount|rebate|margin|share|rabatt|nachlass|marge|remise)s?\b", re.I
+)
 _EXTENT = frozenset(terms("lines characters letters words pages slides bytes metres meters feet"))
 _UNITS_ASKED = (
     (
@@ -146,14 +153,14 @@ _UNITS_ASKED = (
     ),
     (
         re.compile(
-            r"\b(?:how (?:long|soon|fast|quickly|old)|duration|period|interval|timeout|wie lange|combien de temps)\b",
+            rf"\b(?:how (?:long|soon|fast|quickly|old)|duration|period|interval|timeout|{_SPAN}|wie lange|combien de temps)\b",
             re.I,
         ),
         _TIME,
     ),
     (
         re.compile(r"\b(?:discount|margin|share|rabatt|nachlass|remise)\b", re.I),
-        frozenset({"percent"}) | _MONEY,
+        _SHARE,
     ),
     (
         re.compile(
@@ -268,8 +275,11 @@ def _lacking(kind: AnswerType, text: str, context: str, expected: ExpectedAnswer
 
 
 def _may_hold(kind: AnswerType, text: str, expected: ExpectedAnswer) -> bool:
-    """Return whether a text has something that may be of this kind; where an amount of time or money is asked for, no other number is."""
+    """Return whether a text has something that may be of this kind; where an amount of time or money is asked for, no other number is, and money may be a share."""
     match kind:
+        case AnswerType.FIGURE if expected.units == _SHARE:
+            is_money = _holds_figure(text, "", replace(expected, units=_MONEY))
+            return is_money or _VAGUE_FIGURE.search(text) is not None
         case AnswerType.FIGURE if not expected.units & _MEASURES:
             found = facts.find_quantities(text)
             return (
@@ -336,6 +346,8 @@ def _holds_figure(text: str, context: str, expected: ExpectedAnswer) -> bool:
         return True
     if expected.units >= _MONEY and _OTHER_MONEY.search(text):
         return True
+    if expected.units == _SHARE and _SHARE_WORDS.search(text):
+        expected = replace(expected, units=_SHARE | _MONEY)
     found = facts.find_quantities(text)
     if any(_is_wanted(each, expected, bare=not expected.units) for each in found):
         return True
