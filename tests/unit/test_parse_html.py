@@ -53,7 +53,8 @@ def test_footnotes_belong_to_the_text_and_other_asides_do_not() -> None:
 
 def test_navigation_is_left_out_however_a_generator_marks_it() -> None:
     navigation = """<div role="navigation"><ul><li>next</li></ul></div><div class="left sphinxsidebar"><ul><li>FAQ</li></ul></div>
-        <div class="toc"><dl><dt>1. Config</dt></dl></div><section><h2>Config</h2><p>Gets and sets.</p></section><div role="contentinfo">Copyright</div>"""
+        <div class="toc"><dl><dt>1. Config</dt></dl></div><section><h2>Config</h2><p>Gets and sets.</p></section><div role="contentinfo">Copyright</div>
+        <div class="footer-relations"><a href="c.html">borg compact</a></div><div class="footer">&copy; 2023. Created using Sphinx.</div>"""
     assert read(navigation).text == "Config\n\nGets and sets."
 
 

@@ -32,8 +32,10 @@ _HIDDEN_ROLES = frozenset(
 )
 """ARIA roles that say of any element what a hidden tag says of itself."""
 
-_NAVIGATION_CLASSES = frozenset("sphinxsidebar navheader navfooter toc".split())
-"""Classes by which Sphinx, DocBook and Asciidoctor mark navigation without a role. A table of contents repeats each heading without its text."""
+_NAVIGATION_CLASSES = frozenset(
+    "sphinxsidebar footer footer-relations navheader navfooter toc".split()
+)
+"""Classes by which Sphinx, DocBook and Asciidoctor mark navigation and a page's foot without a role. A table of contents repeats each heading without its text."""
 
 _PERMALINK_SIGNS = frozenset("¶ # § 🔗 \uf0c1".split())
 
