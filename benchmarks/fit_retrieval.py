@@ -23,9 +23,9 @@ from lightwell.retrieve import calibration, fusion, signals
 from lightwell.retrieve import weights as learned
 from lightwell.retrieve.sparse_matrix import Floats
 from lightwell.retrieve.weights import (
+    COMPARED,
     FIRST_PASS,
     LINKS,
-    READ,
     RELEVANCE,
     RERANK,
     Logistic,
@@ -297,14 +297,14 @@ def page(weights: Weights) -> str:
     lines = [
         "# The weights of each signal of a candidate, of each measure of its relevance, and of each measure of the local reranker.",
         "# Fitted by `python benchmarks/fit_retrieval.py --write`, [relevance] only with `--relevance`, [rerank] by `python benchmarks/fit_reading.py --write`, and"
-        " [read] by `python benchmarks/fit_cross_encoder.py --write`.",
+        " [compared] by `python benchmarks/fit_comparison.py --write`.",
         *_ranking_sections("multi_hop", weights.multi_hop),
         *_ranking_sections("single_hop", weights.single_hop),
         "\n[by_hand]",
         f"designations = {weights.designations:.3f}",
         *_section("relevance", RELEVANCE, weights.relevance),
         *_section("rerank", RERANK, weights.rerank),
-        *_section("read", READ, weights.read),
+        *_section("compared", COMPARED, weights.compared),
     ]
     return "\n".join(lines) + "\n"
 
@@ -315,6 +315,8 @@ def _ranking_sections(name: str, ranking: RankingWeights) -> list[str]:
         *_lines(FIRST_PASS, ranking.first_pass),
         f"\n[{name}.second_pass]",
         *_lines((*FIRST_PASS, *LINKS), ranking.second_pass),
+        f"\n[{name}.late_interaction]",
+        *_lines(("token_match",), [ranking.token_match]),
     ]
 
 

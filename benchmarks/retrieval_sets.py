@@ -16,7 +16,7 @@ from retrieval_store import Passage, Question, Store
 
 from lightwell.connectors.files import Files
 from lightwell.domain.access import is_visible
-from lightwell.domain.documents import ChunkDraft, NewDocument
+from lightwell.domain.documents import ChunkDraft, NewDocument, heading_path
 from lightwell.domain.errors import Unreadable
 from lightwell.domain.graph import normalize_name
 from lightwell.domain.ids import ChunkId
@@ -79,6 +79,7 @@ def load(name: str, cache: Path, *, triples: bool = False) -> Store:
             Passage(
                 key=one.key,
                 title=one.title,
+                head=one.head,
                 text=one.text,
                 words=one.words,
                 names=one.names | names,
@@ -231,6 +232,7 @@ def _passage(key: str, title: str, draft: ChunkDraft, *, is_first: bool) -> Pass
     return Passage(
         key=key,
         title=title,
+        head=heading_path(title, draft.section_path),
         text=draft.text,
         words=text_to_embed(title, draft),
         names=frozenset(names),

@@ -49,10 +49,11 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """A chunk as ingestion leaves it: `words` is what is embedded and what the full text holds."""
+    """A chunk as ingestion leaves it: `words` is what is embedded and what the full text holds, `head` its title and headings."""
 
     key: str
     title: str
+    head: str
     text: str
     words: str
     names: frozenset[str]

@@ -17,7 +17,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.documents import ChunkDraft, NewDocument
 from lightwell.domain.graph import Extraction, ProfileSubject
 from lightwell.domain.ids import ChunkId, ClassId, EntityId, RelationId, SpaceId
-from lightwell.domain.reranking import ReadablePassage, ReadWindow, RerankedPassage, TextMatch
+from lightwell.domain.reranking import RerankedPassage
 
 Vectors = NDArray[np.float32]
 """Shape (texts, dimension), each row of length 1, in the order of the texts."""
@@ -165,18 +165,6 @@ class Reranker(Protocol):
 
     async def rerank(self, question: str, passages: Sequence[str]) -> list[RerankedPassage]:
         """Return every passage once, the most relevant first; raise `ModelFailed`."""
-        ...
-
-
-class CrossEncoder(Protocol):
-    async def read(
-        self, question: str, passages: Sequence[ReadablePassage], weights: Mapping[str, float]
-    ) -> list[tuple[ReadWindow, ...]]:
-        """Read the question with windows of each passage, chosen by the weights of its terms; return them; raise `ModelFailed`."""
-        ...
-
-    async def compare(self, question: str, texts: Sequence[str]) -> list[TextMatch]:
-        """Return how each text compares with the question, in order; raise `ModelFailed`."""
         ...
 
 

@@ -234,7 +234,7 @@ class Settings(ServerSettings, StoreSettings, EmbeddingSettings):
 
     rerank: Literal["local", "none", "cohere", "jina", "endpoint", "tei"] = Field(
         default="local",
-        description="What reranks the best passages: the bundled cross-encoder (`local`), nothing (`none`), `cohere`, `jina`, a /rerank `endpoint` (vLLM, Infinity), or `tei`.",
+        description="What reranks the best passages: bundled late interaction (`local`), nothing (`none`), `cohere`, `jina`, a /rerank `endpoint` (vLLM, Infinity), or `tei`.",
     )
     rerank_url: str = Field(
         default="",

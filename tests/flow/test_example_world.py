@@ -13,7 +13,6 @@ from lightwell.domain.answers import Confidence
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
 from lightwell.evaluation.caching_embedder import CachingEmbedder
 from lightwell.evaluation.correctness import is_right
-from lightwell.models import cross_encoder
 from lightwell.models.bge import BgeSmall
 from lightwell.models.local import MiniLM
 from lightwell.testing.perfect_reader import PerfectReader, serving
@@ -28,14 +27,12 @@ ANSWERED_FLOOR, REFUSED_FLOOR, READ_FLOOR = 0.75, 0.9, 0.75
 @pytest.fixture(scope="module")
 def embedder() -> Iterator[CachingEmbedder]:
     """The local networks, which read each text once: three people and a model ask the same."""
-    network = cross_encoder._Network  # pyright: ignore[reportPrivateUsage]
     vector = cache(BgeSmall()._vector)  # pyright: ignore[reportPrivateUsage]
 
     def compute_once(_: BgeSmall, text: str) -> NDArray[np.float32]:
         return vector(text)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(network, "logit", cache(network.logit))
         patch.setattr(BgeSmall, "_vector", compute_once)
         yield CachingEmbedder(MiniLM())
 

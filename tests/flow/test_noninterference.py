@@ -32,11 +32,12 @@ from lightwell.domain.links import LinkFilter
 from lightwell.ingest import sync as following
 from lightwell.ingest.extract.extraction_prompt import ExtractionSpec
 from lightwell.knowledge_base import KnowledgeBase
+from lightwell.models.late_interaction import LocalLateInteraction
 from lightwell.ports import Message, VectorIndex
 from lightwell.records.database import Database, connect
 from lightwell.stores.postgres.vectors import PostgresVectors, SearchLimits
 from lightwell.testing.endpoint import FakeEndpoint
-from lightwell.testing.models import ScriptedCrossEncoder, ScriptedModel
+from lightwell.testing.models import ScriptedLateInteraction, ScriptedModel
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import make_retriever
 from lightwell.wiring.models import is_ordinary_word
@@ -1053,7 +1054,7 @@ async def test_what_people_correct_of_the_invisible_is_not_felt_by_questions(
         assert await view(full.project, await full.kb.reader(OWN), asked) == expected, name
 
 
-async def test_the_cross_encoder_reads_only_what_the_reader_sees(database: Database) -> None:
+async def test_only_parts_of_what_the_reader_sees_are_compared(database: Database) -> None:
     texts = ("Acme Corp ordered pumps in March.", "Acme Corp met Jane Smith about pumps.")
     hidden_text = "Acme Corp ordered pumps in March from Osprey."
     own, both = await project_on(database, "own"), await project_on(database, "both")
@@ -1063,14 +1064,34 @@ async def test_the_cross_encoder_reads_only_what_the_reader_sees(database: Datab
             *(make_document(f"{n}.md", text, OWN, title=str(n)) for n, text in enumerate(texts)),
             *(make_document("s.md", text, SECRET, title="s") for text in hidden),
         ]
-        await project.kb.ingest(InMemorySource(documents=tuple(documents)))
-        cross_encoder = ScriptedCrossEncoder(len)
-        retriever = make_retriever(project.context, cross_encoder=cross_encoder)
-        kb = KnowledgeBase(project.context, retriever, AnswerGenerator(model=None))
+        model = ScriptedLateInteraction(lambda text: 1 / len(text))
+        context = replace(project.context, late_interaction=model)
+        kb = KnowledgeBase(context, make_retriever(context), AnswerGenerator(model=None))
+        await kb.ingest(InMemorySource(documents=tuple(documents)))
         await kb.search("Who ordered pumps from Osprey in March?", await kb.reader(OWN))
-        readings.append([*cross_encoder.texts, *cross_encoder.compared])
+        readings.append(model.compared)
     assert readings[0] == readings[1]
-    assert sorted(text.partition("\n")[2] for text in readings[0][: len(texts)]) == sorted(texts)
+    assert sorted(text.partition(": ")[2] or text for text in readings[0]) == sorted(texts)
+
+
+async def test_late_interaction_compares_only_what_the_reader_sees(database: Database) -> None:
+    texts = ("Acme Corp ordered pumps in March.", "Acme Corp met Jane Smith about pumps.")
+    hidden = [f"Osprey ordered {number} pumps from Acme Corp in March." for number in range(40)]
+    model = LocalLateInteraction(threads=1)
+    seen: list[list[object]] = []
+    for name, secrets in (("own", ()), ("both", hidden)):
+        project = await project_on(database, name)
+        context = replace(project.context, late_interaction=model)
+        kb = KnowledgeBase(context, make_retriever(context), AnswerGenerator(model=None))
+        documents = [
+            *(make_document(f"{n}.md", text, OWN, title=str(n)) for n, text in enumerate(texts)),
+            *(make_document(f"s{n}.md", text, SECRET, title="s") for n, text in enumerate(secrets)),
+        ]
+        await kb.ingest(InMemorySource(documents=tuple(documents)))
+        found = await kb.search("Who ordered pumps from Osprey in March?", await kb.reader(OWN))
+        seen.append([(_evidence(each), each.score, each.windows) for each in found.evidence])
+    assert seen[0] == seen[1]
+    assert len(seen[0]) == len(texts)
 
 
 async def test_spelling_is_corrected_by_what_the_reader_sees_alone(database: Database) -> None:

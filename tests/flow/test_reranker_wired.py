@@ -10,11 +10,11 @@ import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.answers import Confidence
 from lightwell.domain.errors import Invalid
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.models import cross_encoder
+from lightwell.models import late_interaction
 from lightwell.retrieve.rerank import UNANSWERED
 from lightwell.settings import Settings
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
-from lightwell.testing.models import ScriptedCrossEncoder
+from lightwell.testing.models import ScriptedLateInteraction
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import examine, open_knowledge_base
 
@@ -99,18 +99,19 @@ async def test_a_reranker_that_is_too_slow_leaves_the_order_before_and_a_note(
     assert answer.confidence is not Confidence.INSUFFICIENT
 
 
-async def test_the_bundled_cross_encoder_judges_what_answers(
+async def test_the_bundled_late_interaction_judges_what_answers(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    says = {"logit": 6.0}
-    scripted = ScriptedCrossEncoder(lambda _: says["logit"])
-    monkeypatch.setattr(cross_encoder, "LocalCrossEncoder", lambda: scripted)
+    says = {"match": 1.0}
+    scripted = ScriptedLateInteraction(lambda _: says["match"])
+    monkeypatch.setattr(late_interaction, "LocalLateInteraction", lambda: scripted)
     with FakeEndpoint().running() as fake:
         async with base(named(database_url, fake, rerank="local")) as kb:
             reader = await kb.reader(["team:sales"])
             assert (await kb.ask(QUESTION, reader)).confidence is not Confidence.INSUFFICIENT
-            says["logit"] = -30.0
-            assert (await kb.ask(QUESTION, reader)).confidence is Confidence.INSUFFICIENT
+            sure = (await kb.search(QUESTION, reader)).best_relevance
+            says["match"] = 0.0
+            assert (await kb.search(QUESTION, reader)).best_relevance < sure - 0.1
     assert {"Contract", "Visit", "Lunch"} == {text.partition("\n")[0] for text in scripted.texts}
 
 

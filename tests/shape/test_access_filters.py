@@ -53,6 +53,8 @@ UNFILTERED = {
     "records/documents/chunks.py:_STAGED": "ingestion reads its own job's chunks back",
     "records/documents/chunks.py:_TITLES": "ingestion titles the documents it publishes",
     "records/documents/chunks.py:_EMBEDDED": "ingestion asks which of its chunks have a vector",
+    "records/multi_vectors.py:_LACKING": "ingestion asks which of its chunks have no vectors",
+    "records/multi_vectors.py:_GAPS": "a worker encodes published chunks that have no vectors",
     "records/documents/chunks.py:_SAME_HASH": "ingestion reuses the vector of equal text; a vector is a function of the text",
     "records/documents/chunks.py:_PUBLISHED_VECTORS": "ingestion hands vectors to the index, with their classes",
     "records/documents/chunks.py:_PUBLISHED_IDS": "an operator's command copies all vectors of a project to another store; it reads no word",

@@ -8,22 +8,22 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from lightwell.domain.calibration import sigmoid
 from lightwell.domain.documents import Chunk, Layout, Locator
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
-from lightwell.domain.reranking import ReadWindow
+from lightwell.domain.reranking import WindowMatch
 from lightwell.ports import Vectors
 from lightwell.retrieve.local_reranker import (
     COMPARED,
     MAX_COMPARED,
     RerankQuery,
-    read_measures,
+    compared_measures,
     rerank_locally,
     rerank_measures,
 )
-from lightwell.retrieve.weights import READ, RERANK, load_weights
-from lightwell.testing.models import HashEmbedder, ScriptedCrossEncoder
+from lightwell.retrieve.weights import COMPARED as COMPARED_MEASURES
+from lightwell.retrieve.weights import RERANK, load_weights
+from lightwell.testing.models import HashEmbedder, ScriptedLateInteraction
 from lightwell.text.answer_types import expected_answer
 
 BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -124,48 +124,63 @@ async def test_the_measures_are_those_of_the_weights_in_their_order() -> None:
     assert rerank_measures(nobody, passage("Soup."))[RERANK.index("missing")] == 0
 
 
-async def read(
-    entry: Evidence, logit: float | None, embedder: HashEmbedder | None = None
-) -> tuple[Evidence, ScriptedCrossEncoder]:
-    """Return the passage as it is judged with a cross-encoder that says this of it, and that one."""
-    reader = ScriptedCrossEncoder(lambda _: logit)
+async def judged(
+    entry: Evidence, match: float, embedder: HashEmbedder | None = None
+) -> tuple[Evidence, ScriptedLateInteraction]:
+    """Return the passage as it is judged where its one window matches so well, and what compared it."""
+    model = ScriptedLateInteraction(lambda _: match)
+    entry = replace(entry, windows=(window(match, len(entry.chunk.text)),))
     used = embedder or HashEmbedder()
-    [scored] = await rerank_locally(used, await asked(), [entry], cross_encoder=reader)
-    return scored, reader
+    [scored] = await rerank_locally(used, await asked(), [entry], late_interaction=model)
+    return scored, model
+
+
+def window(match: float, end: int, *, start: int = 0) -> WindowMatch:
+    return WindowMatch(start=start, end=end, similarity=match, token_match=match)
 
 
 def log_odds(probability: float) -> float:
     return float(np.log(probability / (1 - probability)))
 
 
-async def test_what_the_cross_encoder_says_decides() -> None:
-    found = {logit: (await read(passage(DISCOUNT), logit))[0] for logit in (4.0, None, -4.0)}
-    assert log_odds(found[4.0].relevance) > log_odds(found[None].relevance) + 1
-    assert found[-4.0].relevance < found[None].relevance
-    assert found[4.0].highlights[0].reading == pytest.approx(sigmoid(4.0), abs=1e-6)
-    assert found[None].highlights[0].reading == 0
+async def test_how_well_a_window_matches_decides() -> None:
+    found = [(await judged(passage(DISCOUNT), match))[0] for match in (0.1, 0.5, 0.9)]
+    odds = [log_odds(each.relevance) for each in found]
+    assert odds[0] + 0.5 < odds[1] < odds[2] - 0.5
 
 
-async def test_a_passage_in_another_language_is_not_read() -> None:
-    german = passage(DISCOUNT)
-    german = replace(german, chunk=replace(german.chunk, language="de"))
-    scored, reader = await read(german, -4.0)
-    assert reader.texts == reader.compared == []
-    assert scored.relevance == await relevance(german)
+async def test_a_passage_that_is_not_encoded_is_embedded() -> None:
+    embedder, model = Counting(), ScriptedLateInteraction(lambda _: 0.9)
+    entries = [passage(DISCOUNT), replace(passage(DISCOUNT), windows=(window(0.9, 45),))]
+    plain, encoded = await rerank_locally(embedder, await asked(), entries, late_interaction=model)
+    assert embedder.asked == len(plain.highlights) == 2
+    assert len(model.compared) == COMPARED
+    assert plain.relevance == await relevance(passage(DISCOUNT))
+    assert encoded.relevance != plain.relevance
+    assert all(each.window_match == 0 for each in plain.highlights)
 
 
-async def test_of_a_passage_that_was_read_few_units_and_the_best_window_are_compared() -> None:
+async def test_of_an_encoded_passage_few_units_are_compared() -> None:
     embedder = Counting()
     filler = " ".join(f"Item {n} is of another kind." for n in range(40))
-    long = passage(f"{filler} {DISCOUNT}")
-    scored, reader = await read(long, 1.0, embedder)
+    scored, model = await judged(passage(f"{filler} {DISCOUNT}"), 0.5, embedder)
     assert embedder.asked == 0
-    *units, window = reader.compared
-    assert len(units) == COMPARED
-    assert window == f"Contract: {long.chunk.text}"
+    assert len(model.compared) == COMPARED
     assert len(scored.highlights) == MAX_COMPARED
     best = scored.highlights[0]
     assert scored.chunk.text[best.start : best.end].startswith("Nordwind receives")
+
+
+async def test_units_of_the_window_that_matches_best_come_first() -> None:
+    text = "Nordwind has a discount. Nordwind has its discount."
+    entry = replace(passage(text), windows=(window(0.2, 24), window(0.6, len(text), start=25)))
+    [scored] = await rerank_locally(
+        HashEmbedder(),
+        await asked(),
+        [entry],
+        late_interaction=ScriptedLateInteraction(lambda _: 0.0),
+    )
+    assert [(each.start, each.window_match) for each in scored.highlights] == [(25, 1), (0, 0)]
 
 
 async def test_of_units_with_as_much_of_the_question_the_one_with_what_is_asked_for_is_compared() -> (
@@ -178,19 +193,17 @@ async def test_of_units_with_as_much_of_the_question_the_one_with_what_is_asked_
         "Of the discount Nordwind has 9 %.",
         "A discount: Nordwind.",
     ]
-    reader = ScriptedCrossEncoder(lambda _: None)
+    model = ScriptedLateInteraction(lambda _: 0.0)
     long = passage(" ".join(f"{each} Item {n} is of another kind." for n, each in enumerate(units)))
-    await rerank_locally(HashEmbedder(), query, [long], cross_encoder=reader)
-    assert reader.compared[0] == units[1]
+    long = replace(long, windows=(window(0.5, len(long.chunk.text)),))
+    await rerank_locally(HashEmbedder(), query, [long], late_interaction=model)
+    assert model.compared[0] == units[1]
 
 
-async def test_a_window_that_is_more_similar_than_any_unit_counts() -> None:
-    window = ReadWindow(start=0, end=9, logit=1.0)
-    likes = [
-        read_measures(await asked(), passage(DISCOUNT), (replace(window, similarity=each),))
-        for each in (0.2, 0.7)
-    ]
-    assert [float(each[READ.index("similarity")]) for each in likes] == [0.2, 0.7]
+async def test_the_window_that_is_most_similar_counts() -> None:
+    windows = (window(0.2, 9), window(0.7, 20, start=10), window(0.4, 30, start=21))
+    measures = compared_measures(await asked(), replace(passage(DISCOUNT), windows=windows))
+    assert measures[COMPARED_MEASURES.index("window")] == 0.7
 
 
 async def test_nothing_speaks_to_nothing() -> None:
@@ -204,7 +217,7 @@ def test_only_what_is_missing_counts_against_a_passage() -> None:
     fitted = dict(zip(RERANK, weights.rerank.weights, strict=True))
     assert fitted.pop("missing") < 0
     assert np.all(np.array(list(fitted.values())) >= 0)
-    read = dict(zip(READ, weights.read.weights, strict=True))
-    assert read.pop("lacking") < 0
-    assert np.all(np.array(list(read.values())) >= 0)
-    assert read["reading"] > 0
+    compared = dict(zip(COMPARED_MEASURES, weights.compared.weights, strict=True))
+    assert compared.pop("lacking") < 0
+    assert np.all(np.array(list(compared.values())) >= 0)
+    assert compared["window"] > 0

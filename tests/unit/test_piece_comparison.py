@@ -1,6 +1,6 @@
-"""Which pieces are quoted where the cross-encoder compares them as wholes."""
+"""Which pieces are quoted where late interaction compares them as wholes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -8,7 +8,8 @@ import pytest
 from lightwell.answer.extractive import extract_pieces
 from lightwell.answer.piece_comparison import extract_compared_pieces
 from lightwell.domain.evidence import Retrieval
-from lightwell.domain.reranking import ReadablePassage, ReadWindow, TextMatch
+from lightwell.domain.multi_vectors import MultiVector
+from lightwell.domain.reranking import ReadablePassage, TextMatch, WindowMatch
 from tests.passages import chunk, found
 
 ASKED = "How long does the nightly archive stay in the vault?"
@@ -20,7 +21,7 @@ OTHER = "The vault has a nightly alarm. Guards stay long."
 
 
 @dataclass
-class ScriptedCrossEncoder:
+class ScriptedComparison:
     """Finds that texts with `wanted` match each question, and others not; keeps what it was asked."""
 
     wanted: str
@@ -28,9 +29,14 @@ class ScriptedCrossEncoder:
         default_factory=list[tuple[str, Sequence[str]]]
     )
 
-    async def read(
-        self, question: str, passages: Sequence[ReadablePassage], weights: Mapping[str, float]
-    ) -> list[tuple[ReadWindow, ...]]:
+    model: str = "scripted"
+
+    async def encode(self, passages: Sequence[ReadablePassage]) -> list[MultiVector]:
+        raise NotImplementedError
+
+    async def match(
+        self, question: str, vectors: Sequence[MultiVector]
+    ) -> list[tuple[WindowMatch, ...]]:
         raise NotImplementedError
 
     async def compare(self, question: str, texts: Sequence[str]) -> list[TextMatch]:
@@ -47,14 +53,14 @@ def evidence(*texts: str, language: str = "en") -> Retrieval:
     return found(ASKED, *chunks)
 
 
-async def chosen(retrieval: Retrieval, encoder: ScriptedCrossEncoder) -> list[str]:
+async def chosen(retrieval: Retrieval, encoder: ScriptedComparison) -> list[str]:
     return [each.text for each in await extract_compared_pieces(retrieval, encoder)]
 
 
 async def test_the_piece_that_is_similar_as_a_whole_comes_before_the_one_with_more_words() -> None:
     asked = evidence(WORDS, SENSE)
     assert extract_pieces(asked)[0].text == WORDS
-    encoder = ScriptedCrossEncoder("thirty days")
+    encoder = ScriptedComparison("thirty days")
     assert await chosen(asked, encoder) == [SENSE]
     ((question, texts),) = encoder.compared
     assert question == ASKED
@@ -62,16 +68,16 @@ async def test_the_piece_that_is_similar_as_a_whole_comes_before_the_one_with_mo
 
 
 async def test_a_second_piece_follows_only_close_behind_the_best() -> None:
-    both = await chosen(evidence(WORDS, SENSE), ScriptedCrossEncoder("vault"))
+    both = await chosen(evidence(WORDS, SENSE), ScriptedComparison("vault"))
     assert sorted(both) == sorted([WORDS, SENSE])
-    assert await chosen(evidence(WORDS, SENSE), ScriptedCrossEncoder("summer")) == [WORDS]
+    assert await chosen(evidence(WORDS, SENSE), ScriptedComparison("summer")) == [WORDS]
 
 
 @pytest.mark.parametrize("language", ["de", ""])
 async def test_pieces_in_a_language_that_the_model_has_not_learned_are_not_compared(
     language: str,
 ) -> None:
-    encoder = ScriptedCrossEncoder("thirty days")
+    encoder = ScriptedComparison("thirty days")
     asked = evidence(WORDS, SENSE, language=language)
     assert await chosen(asked, encoder) == [each.text for each in extract_pieces(asked)]
     assert not encoder.compared
@@ -79,12 +85,12 @@ async def test_pieces_in_a_language_that_the_model_has_not_learned_are_not_compa
 
 async def test_at_most_four_pieces_of_each_part_are_compared() -> None:
     texts = [f"{OTHER} This is vault number {number}." for number in range(9)]
-    encoder = ScriptedCrossEncoder("number 2")
+    encoder = ScriptedComparison("number 2")
     await chosen(evidence(*texts), encoder)
     assert [len(texts) for _, texts in encoder.compared] == [4]
 
 
 async def test_one_piece_is_not_compared() -> None:
-    encoder = ScriptedCrossEncoder("")
+    encoder = ScriptedComparison("")
     assert await chosen(evidence(SENSE), encoder) == [SENSE]
     assert not encoder.compared

@@ -63,7 +63,7 @@ class QuotableUnit:
 
     The measures are those of the unit, or of what introduces it, such as a heading, where that matches better.
     `own_terms` are the question's terms in the unit, `context_terms` those only in its headings and title, `implied_terms` those
-    that the type of its content stands for, as a date does for `deadline`. `coverage`, `similarity` and `reading` lie between 0 and 1.
+    that the type of its content stands for, as a date does for `deadline`. `coverage`, `similarity` and `window_match` lie between 0 and 1.
     `has_expected_type` is whether it contains what the question asks for, such as a date.
     """
 
@@ -73,7 +73,7 @@ class QuotableUnit:
     implied_terms: frozenset[str]
     coverage: float
     similarity: float
-    reading: float
+    window_match: float
     has_expected_type: bool
 
     @property
@@ -85,7 +85,7 @@ class QuotableUnit:
     def base_score(self) -> float:
         """How well its words and its meaning match, and the part around it answers; long units score lower."""
         match = match_score(
-            coverage=self.coverage, similarity=self.similarity, reading=self.reading
+            coverage=self.coverage, similarity=self.similarity, window_match=self.window_match
         )
         return match * min(1.0, LONGEST_SNIPPET / len(self.quote.text)) ** 0.5
 
@@ -142,7 +142,8 @@ def _part_candidates(part: Retrieval) -> PartCandidates:
     pieces: dict[str, ScoredPiece] = {}
     for unit in _select_answering(units, part):
         piece = quote_piece(unit.quote, part)
-        pieces.setdefault(piece.text, ScoredPiece(unit=unit, piece=piece, score=unit.score))
+        if piece.text:  # not so where the unit is a tag
+            pieces.setdefault(piece.text, ScoredPiece(unit=unit, piece=piece, score=unit.score))
         if len(pieces) == _MAX_PIECES:
             break
     return PartCandidates(part=part, units=units, pieces=tuple(pieces.values()))
@@ -304,7 +305,7 @@ def _candidate(
         implied_terms=implied,
         coverage=coverage,
         similarity=highlight.similarity if highlight else 0.0,
-        reading=highlight.reading if highlight else 0.0,
+        window_match=highlight.window_match if highlight else 0.0,
         has_expected_type=bool(types),
     )
 

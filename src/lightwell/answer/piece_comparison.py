@@ -1,4 +1,4 @@
-"""The choice of pieces with the cross-encoder: it compares each piece with the question, token by token and as a whole.
+"""The choice of pieces by late interaction: it compares each piece with the question, token by token and as a whole.
 
 A unit may match the question's words while what stands around it is about something else. On the questions of five collections, each
 answered from evidence above the threshold, the pieces that are chosen so are right for 78 % instead of some 65 % (`benchmarks/README.md`).
@@ -17,32 +17,33 @@ from lightwell.answer.extractive import (
 from lightwell.answer.quotes import SupportedSentence, shorten
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.reranking import READ_LANGUAGE, TextMatch
-from lightwell.ports import CrossEncoder
+from lightwell.late_interaction_port import LateInteraction
 
 _MAX_BEHIND = 0.05
 """By how much a second piece may match less well than the best one."""
 
 _SIMILARITY_WEIGHT = 1 / 4
-"""What the similarity of the whole counts beside the match of the tokens."""
+_UNIT_WEIGHT = 1 / 10
+"""What the similarities of the whole, and of the unit that it is around, count beside the match of the tokens."""
 
 
 async def extract_compared_pieces(
-    retrieval: Retrieval, cross_encoder: CrossEncoder
+    retrieval: Retrieval, late_interaction: LateInteraction
 ) -> list[SupportedSentence]:
     """Return what `extractive.extract_pieces` does, with pieces chosen by comparison; raise `ModelFailed`."""
     if reported := report_instructions(retrieval):
         return reported
     parts = list_pieces(retrieval)
-    return choose_pieces([await _compare(each, cross_encoder) for each in parts])
+    return choose_pieces([await _compare(each, late_interaction) for each in parts])
 
 
-async def _compare(candidates: PartCandidates, cross_encoder: CrossEncoder) -> PartCandidates:
+async def _compare(candidates: PartCandidates, late_interaction: LateInteraction) -> PartCandidates:
     """Return the candidates with pieces ordered by comparison, unchanged where there is no choice or the model lacks the language."""
     pieces = candidates.pieces
     if len(pieces) < 2 or not all(map(_is_readable, pieces)):
         return candidates
     question = candidates.part.question.text
-    matches = await cross_encoder.compare(question, [_text(each) for each in pieces])
+    matches = await late_interaction.compare(question, [_text(each) for each in pieces])
     return replace(candidates, pieces=_reorder(pieces, matches), max_behind=_MAX_BEHIND)
 
 
@@ -50,7 +51,12 @@ def _reorder(
     pieces: Sequence[ScoredPiece], matches: Sequence[TextMatch]
 ) -> tuple[ScoredPiece, ...]:
     compared = [
-        replace(piece, score=match.token_match + _SIMILARITY_WEIGHT * match.similarity)
+        replace(
+            piece,
+            score=match.token_match
+            + _SIMILARITY_WEIGHT * match.similarity
+            + _UNIT_WEIGHT * piece.unit.similarity,
+        )
         for piece, match in zip(pieces, matches, strict=True)
     ]
     return tuple(sorted(compared, key=lambda each: -each.score))

@@ -41,8 +41,9 @@ from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR
 from lightwell.domain.questions import Mode
+from lightwell.late_interaction_port import LateInteraction
 from lightwell.logs import logger
-from lightwell.ports import ChatModel, CrossEncoder, Message
+from lightwell.ports import ChatModel, Message
 
 QUOTED_INSTEAD = (
     "The documents do not support what the model answered. Their own sentences are quoted instead."
@@ -71,13 +72,13 @@ _log = logger(__name__)
 class AnswerGenerator:
     """How answers are made: by `model`, which is shown what `budget` allows and judges it, or from extracts without one.
 
-    `cross_encoder` compares the pieces that extracts are chosen from. `separator` stands between the parts of descriptions that are returned. One question may spend `seconds` with models. Where the
+    `late_interaction` compares the pieces that extracts are chosen from. `separator` stands between the parts of descriptions that are returned. One question may spend `seconds` with models. Where the
     model fails or takes longer, the answer is made of extracts, with a note that says why; only `bypass`, which has nothing to
     quote, raises `ModelFailed`.
     """
 
     model: ChatModel | None
-    cross_encoder: CrossEncoder | None = None
+    late_interaction: LateInteraction | None = None
     budget: Budget = field(default_factory=Budget)
     verify_by: VerifyBy = VerifyBy.RULES
     seconds: float = 60.0
@@ -223,9 +224,9 @@ class AnswerGenerator:
         points = open_points(retrieval) if retrieval.analysis.asks_what_is_open else []
         if points or not retrieval.is_sufficient:
             return points
-        if self.cross_encoder is None:
+        if self.late_interaction is None:
             return extract_pieces(retrieval)
-        return await extract_compared_pieces(retrieval, self.cross_encoder)
+        return await extract_compared_pieces(retrieval, self.late_interaction)
 
     async def _extractive_fallback(
         self, retrieval: Retrieval, verifier: ReplyVerifier, failure: ModelFailed | None

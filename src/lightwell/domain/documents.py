@@ -1,6 +1,6 @@
 """Documents, chunks, and the result of parsing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -361,7 +361,12 @@ class Chunk:
     @property
     def heading_path(self) -> str:
         """The title and the headings that it stands under, outermost first, each once."""
-        return " › ".join(dict.fromkeys((self.title, *self.locator.section)))
+        return heading_path(self.title, self.locator.section)
+
+
+def heading_path(title: str, section: Sequence[str]) -> str:
+    """Return the title and the headings of a section, outermost first, each once."""
+    return " › ".join(dict.fromkeys((title, *section)))
 
 
 def text_between_chunks(length: int) -> str:

@@ -9,17 +9,18 @@ from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.ids import QueryId, new_query_id
 from lightwell.domain.question_analysis import QuestionAnalysis
 from lightwell.domain.questions import Channel, Question
+from lightwell.domain.reranking import WindowMatch
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 SUFFICIENT_RELEVANCE = 0.6
 """The calibrated relevance that the best evidence needs, so that a question is answered."""
 
-_READING_COUNTS = 0.3
+_WINDOW_COUNTS = 0.6
 
 
-def match_score(*, coverage: float, similarity: float, reading: float) -> float:
-    """Return how well a unit matches the question: a half each of its coverage and its similarity, and some of its reading."""
-    return 0.5 * coverage + 0.5 * similarity + _READING_COUNTS * reading
+def match_score(*, coverage: float, similarity: float, window_match: float) -> float:
+    """Return how well a unit matches the question: a half each of its coverage and its similarity, and some of its window's match."""
+    return 0.5 * coverage + 0.5 * similarity + _WINDOW_COUNTS * window_match
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,19 +28,21 @@ class Highlight:
     """A sentence, list item or table row of a passage that matches the question: `chunk.text[start:end]`.
 
     `coverage` is the share of the question's term weights that occur in it, `similarity` the cosine similarity
-    in meaning (0 where it was not compared), `reading` how surely the part of the passage around it answers, by the
-    cross-encoder (0 where none read it); each 0 to 1.
+    in meaning (0 where it was not compared), `window_match` how well the window around it matches, 1 for the best window of the
+    passages that were found and 0 for the worst (and for one that is not encoded); each 0 to 1.
     """
 
     start: int
     end: int
     coverage: float
     similarity: float
-    reading: float = 0.0
+    window_match: float = 0.0
 
     @property
     def score(self) -> float:
-        return match_score(coverage=self.coverage, similarity=self.similarity, reading=self.reading)
+        return match_score(
+            coverage=self.coverage, similarity=self.similarity, window_match=self.window_match
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +50,8 @@ class Evidence:
     """A passage that is relevant to the question, with its scores.
 
     `chunk` is a published chunk, or several neighbouring `members` of one document joined to one passage.
-    `highlights` are its best sentences, list items or rows, best first. `relevance` is calibrated to [0, 1];
+    `highlights` are its best sentences, list items or rows, best first; `windows` are its parts in their order, where it was encoded
+    for late interaction. `relevance` is calibrated to [0, 1];
     `score` is the fusion's own; `ranks` are the positions, from 0, in each channel; `cosine_distance` lies in
     [0, 1]. `original_rank` and `new_rank` are its positions, from 0, before and after reranking.
     """
@@ -58,6 +62,7 @@ class Evidence:
     cosine_distance: float | None
     ranks: Mapping[Channel, int] = field(default_factory=dict[Channel, int])
     highlights: tuple[Highlight, ...] = ()
+    windows: tuple[WindowMatch, ...] = ()
     members: tuple[Chunk, ...] = ()
     original_rank: int = 0
     new_rank: int = 0

@@ -1,9 +1,9 @@
-"""What rerankers and the cross-encoder are given, and what they say."""
+"""What rerankers and late interaction are given, and what they say."""
 
 from dataclasses import dataclass
 
 READ_LANGUAGE = "en"
-"""The language of the passages that the cross-encoder reads: it has learned no other."""
+"""The language of the passages that are encoded for late interaction: its model has learned no other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,23 +16,10 @@ class RerankedPassage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadablePassage:
-    """A passage as a cross-encoder reads it: `head` says where `text` stands (its title and headings)."""
+    """A passage as late interaction encodes it: `head` says where `text` stands (its title and headings)."""
 
     head: str
     text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadWindow:
-    """A part of a passage that was read with the question, `text[start:end]`, and the log odds, uncalibrated, that it answers.
-
-    `similarity` is how similar in meaning it is to the question, 0 to 1; 0 where it was not compared.
-    """
-
-    start: int
-    end: int
-    logit: float
-    similarity: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,5 +31,18 @@ class TextMatch:
     them has no tokens.
     """
 
+    similarity: float
+    token_match: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowMatch:
+    """How a window of a chunk, `text[start:end]`, compares with a question: measures as of `TextMatch`, from stored vectors.
+
+    Signs of vectors are compared instead of vectors, so `token_match` is to be compared with that of other windows only.
+    """
+
+    start: int
+    end: int
     similarity: float
     token_match: float

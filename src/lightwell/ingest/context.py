@@ -14,6 +14,7 @@ from lightwell.ingest.parser import Parser
 from lightwell.ingest.profile_refresh import RefreshQueue, new_refresh_queue
 from lightwell.ingest.progress import Progress
 from lightwell.ingest.summaries import Summarizer
+from lightwell.late_interaction_port import LateInteraction
 from lightwell.ports import Embedder, Extractor, ProfileIndex, VectorIndex
 from lightwell.records import embedding_spaces
 from lightwell.records.database import Database
@@ -41,7 +42,7 @@ class IngestContext:
     parse and embed at a time, so that the others can wait for the chat model meanwhile. `embedding_batch_size` is the
     number of texts per embedder call. `refresh_batch_size` is the number of entities and relations per refresh
     transaction. `refresh_queue` combines the refreshes that concurrent batches ask for. `sources` says how entities
-    list their source chunks. `models` are the embedding models that this process can call: `space` may become another's, within `change_limits`. `graph_copy` is the copy of the graph in another store, if there is one. `open_source` opens the connector of a business system. Ingestion calls `progress` after each step within a document.
+    list their source chunks. `models` are the embedding models that this process can call: `space` may become another's, within `change_limits`. `late_interaction` encodes chunks; without it they are noted as still to be encoded. `graph_copy` is the copy of the graph in another store, if there is one. `open_source` opens the connector of a business system. Ingestion calls `progress` after each step within a document.
     """
 
     project_id: ProjectId
@@ -54,6 +55,7 @@ class IngestContext:
     worker: LeaseHolder
     parser: Parser
     models: tuple[SpaceModel, ...] = ()
+    late_interaction: LateInteraction | None = None
     change_limits: ChangeLimits = ChangeLimits()
     graph_copy: GraphCopy | None = None
     summarizer: Summarizer | None = None

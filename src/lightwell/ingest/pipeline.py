@@ -20,6 +20,7 @@ from lightwell.domain.graph import Extraction
 from lightwell.domain.ids import ChunkId, DocumentId, make_chunk_id
 from lightwell.domain.jobs import JobState
 from lightwell.ingest.chunk_embedding import embed_chunks, embed_for_next_space
+from lightwell.ingest.chunk_encoding import encode_chunks
 from lightwell.ingest.chunking import chunk_hash, text_to_embed
 from lightwell.ingest.concurrency import gather_or_cancel
 from lightwell.ingest.context import IngestContext
@@ -154,6 +155,7 @@ async def _embed(context: IngestContext, group: Sequence[_ChunkedDocument]) -> N
     claims = [document.claim for document in to_embed]
     chunks = [chunk for document in to_embed for chunk in document.chunks]
     titles = {document.claim.document_id: document.title for document in to_embed}
+    await encode_chunks(context, claims, chunks, titles)
     await embed_for_next_space(context, claims, chunks, titles)
     await embed_chunks(context, claims, chunks, titles)
 

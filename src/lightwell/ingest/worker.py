@@ -22,6 +22,7 @@ from lightwell.domain.errors import (
     Unreadable,
 )
 from lightwell.domain.ids import new_id
+from lightwell.ingest.chunk_encoding import fill_encoding_gaps
 from lightwell.ingest.context import IngestContext, follow_space
 from lightwell.ingest.derived_data import finish_derived
 from lightwell.ingest.embedding_change import work_on_change
@@ -76,6 +77,8 @@ async def run_until_done(
         await run_claimable(context, on_outcome, asyncio.Event())
         if await queue.count_open(context.database, context.project_id, context.only) == 0:
             await finish_derived(context)
+            while await fill_encoding_gaps(context):
+                pass
             return
         await asyncio.sleep(_POLL_SECONDS)
 
@@ -88,7 +91,7 @@ async def run_worker(
     """Work until `stop` is set. While a model or the database fails, wait twice as long each time, at most a minute.
 
     Derived data is finished at the start, after each batch, and after 30 idle seconds; between batches the worker embeds for a
-    change of the embedding model. Raises `BudgetSpent`, because
+    change of the embedding model, and encodes passages that were published without. Raises `BudgetSpent`, because
     waiting does not help then.
     """
     pause, idle = _POLL_SECONDS, _IDLE_SECONDS
@@ -96,7 +99,7 @@ async def run_worker(
         try:
             if await run_claimable(context, on_outcome, stop) or idle >= _IDLE_SECONDS:
                 await finish_derived(context)
-                idle = _IDLE_SECONDS if await work_on_change(context) else 0.0
+                idle = _IDLE_SECONDS if await _work_on_gaps(context) else 0.0
             if pause > _POLL_SECONDS:
                 _log.warning("the worker has recovered and continues")
             pause = _POLL_SECONDS
@@ -117,12 +120,18 @@ async def run_until_idle(
     context: IngestContext, on_outcome: Callable[[DocumentOutcome], None], stop: asyncio.Event
 ) -> None:
     """Work until no job can be claimed or `stop` is set, and finish derived data; raise `ModelFailed`, `StoreFailed`, `ParserFailed`."""
-    is_changing = True
-    while is_changing and not stop.is_set():
+    has_gaps = True
+    while has_gaps and not stop.is_set():
         await run_claimable(context, on_outcome, stop)
         if not stop.is_set():
             await finish_derived(context)
-            is_changing = await work_on_change(context)
+            has_gaps = await _work_on_gaps(context)
+
+
+async def _work_on_gaps(context: IngestContext) -> bool:
+    """Embed for a change of the embedding model, and encode what was published before; return whether there was anything to do."""
+    is_changing = await work_on_change(context)
+    return await fill_encoding_gaps(context) or is_changing
 
 
 async def run_claimable(

@@ -54,7 +54,7 @@ class TextComparer:
         if not texts:
             return []
         loop = asyncio.get_running_loop()
-        asking = loop.run_in_executor(self._threads, self._ask, question)
+        asking = loop.run_in_executor(self._threads, self.encode_question, question)
         encoding = [loop.run_in_executor(self._threads, self._encode, text) for text in texts]
         try:
             asked = await asking
@@ -63,6 +63,10 @@ class TextComparer:
             for task in (asking, *encoding):
                 task.cancel()
         return [_match(asked, each) for each in encoded]
+
+    def encode_question(self, question: str) -> EncodedText:
+        """Return the question's vectors on the calling thread, which the last questions' are kept for; raise `ModelFailed`."""
+        return self._ask(question)
 
     def _encode_question(self, question: str) -> EncodedText:
         tokens = self._model.encode(_tokens(question)[:MAX_QUESTION_TOKENS]).tokens

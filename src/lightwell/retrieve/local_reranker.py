@@ -1,7 +1,7 @@
 """The local reranker: how relevant is a passage, and which of its units (sentences, list items, table rows) matter?
 
-A passage is as relevant as its best part. An average over all its words would hide that part. The cross-encoder reads parts
-together with the question, and compares units with the question; where it does not read a passage, the embedder compares them.
+A passage is as relevant as its best part. An average over all its words would hide that part. Late interaction has compared the
+windows of passages that are encoded, and compares their most promising units; all units of other passages are embedded.
 """
 
 import math
@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from lightwell.domain.calibration import sigmoid
 from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Evidence, Highlight
-from lightwell.domain.reranking import READ_LANGUAGE, ReadablePassage, ReadWindow
 from lightwell.domain.similarity import CosineScale, cosine_scale
-from lightwell.ports import CrossEncoder, Embedder
+from lightwell.late_interaction_port import LateInteraction
+from lightwell.ports import Embedder
 from lightwell.retrieve import weights as learned
 from lightwell.retrieve.signals import title_terms
 from lightwell.retrieve.sparse_matrix import Floats
@@ -30,13 +30,10 @@ from lightwell.text.terms import terms
 from lightwell.text.units import split_into_units
 
 MAX_COMPARED = 8
-"""Units of a passage that are highlighted: those with most of the question's terms. Where no cross-encoder reads the passage, each is embedded."""
+"""Units of a passage that are highlighted: those with most of the question's terms. Of a passage that is not encoded, each is embedded."""
 
 COMPARED = 2
-"""Units that are compared for each passage that the cross-encoder reads, on average over these passages; each has at least one."""
-
-UNREAD = -3.0
-"""The log odds of a passage of which nothing was read, since other passages have more of the question's terms."""
+"""Units that are compared for each passage that is encoded, on average over these passages; each has at least one."""
 
 BEST_UNITS = 3
 """Units of a passage in which the kind of answer that is asked for is searched first."""
@@ -44,15 +41,11 @@ BEST_UNITS = 3
 CONTEXT_COUNTS = 0.5
 """The weight of a term that only the context or the title contains."""
 
-_READING_PROMISES = 0.6
+_WINDOW_PROMISES = 0.2
 _TYPE_PROMISES = 0.15
 """What it promises that a unit has what is asked for, such as a date: of a long passage, the answer may have few of the question's terms."""
 _SHORTEST = 2
 _NEARLY_SURE = 1e-6
-
-
-Readings = dict[int, tuple[ReadWindow, ...]]
-"""The windows that the cross-encoder read of a passage, by the passage's place; without those that it does not read."""
 
 
 _Similarities = dict[tuple[int, int], float]
@@ -68,13 +61,13 @@ class _Unit:
     text: str
     cover: float
     has_expected_type: bool = False
-    reading: float = 0.0
+    window_match: float = 0.0
 
     @property
     def promise(self) -> float:
         """How much it promises before it is compared."""
         typed = _TYPE_PROMISES * self.has_expected_type
-        return round(self.cover + _READING_PROMISES * self.reading + typed, 9)
+        return round(self.cover + _WINDOW_PROMISES * self.window_match + typed, 9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,65 +86,47 @@ async def rerank_locally(
     query: RerankQuery,
     evidence: Sequence[Evidence],
     *,
-    cross_encoder: CrossEncoder | None = None,
+    late_interaction: LateInteraction | None = None,
 ) -> tuple[Evidence, ...]:
-    """Return the evidence in the same order, each with its highlights and its relevance; raise `ModelFailed`."""
-    if cross_encoder is None:
-        entries = await _highlight_unread(embedder, query, evidence)
-        return tuple(_with_relevance(query, entry, None) for entry in entries)
-    highlighted = await _read_and_highlight(embedder, query, evidence, cross_encoder)
-    return tuple(_with_relevance(query, entry, windows) for entry, windows in highlighted)
+    """Return the evidence in the same order, each with its highlights and its relevance; raise `ModelFailed`.
+
+    Without `late_interaction` no passage is encoded.
+    """
+    highlighted = await _highlight(embedder, query, evidence, late_interaction)
+    return tuple(_with_relevance(query, entry) for entry in highlighted)
 
 
 async def measure_passages(
     embedder: Embedder,
     query: RerankQuery,
     evidence: Sequence[Evidence],
-    cross_encoder: CrossEncoder,
+    late_interaction: LateInteraction,
 ) -> list[Floats]:
-    """Return the measures of each passage, (`weights.READ`,), as `rerank_locally` weighs them: what weights are fitted on."""
-    highlighted = await _read_and_highlight(embedder, query, evidence, cross_encoder)
-    return [read_measures(query, entry, windows or ()) for entry, windows in highlighted]
+    """Return the measures of each passage, (`weights.COMPARED`,), as `rerank_locally` weighs them: what weights are fitted on."""
+    highlighted = await _highlight(embedder, query, evidence, late_interaction)
+    return [compared_measures(query, entry) for entry in highlighted]
 
 
-_Read = tuple[Evidence, tuple[ReadWindow, ...] | None]
-"""A passage with its highlights, and the windows that were read of it; None where it is not read."""
-
-
-async def _read_and_highlight(
+async def _highlight(
     embedder: Embedder,
     query: RerankQuery,
     evidence: Sequence[Evidence],
-    cross_encoder: CrossEncoder,
-) -> list[_Read]:
-    """Return the passages in the same order, each with its highlights, best first."""
-    chunks = [entry.chunk for entry in evidence]
-    readings = await _read(cross_encoder, query, chunks)
-    parts = [
-        replace(part, reading=_reading_at(part.start, readings.get(part.place, ())))
-        for part in _units(chunks, query.weights, query.expected)
-    ]
-    unread = [part for part in parts if part.place not in readings]
-    similarities = await _embed(embedder, query, unread)
-    promising = _most_promising(parts, readings)
-    best = _best_read(readings)
-    texts = [_embedding_text(part) for part in promising]
-    texts += [_window_text(chunks[place], window) for place, window in best]
-    compared = [each.similarity for each in await cross_encoder.compare(query.text, texts)]
-    similarities |= _by_unit(promising, compared[: len(promising)])
-    for (place, window), similarity in zip(best, compared[len(promising) :], strict=True):
-        read = replace(window, similarity=similarity)
-        readings[place] = tuple(read if one is window else one for one in readings[place])
-    highlighted = _with_highlights(evidence, parts, similarities)
-    return [(entry, readings.get(place)) for place, entry in enumerate(highlighted)]
-
-
-async def _highlight_unread(
-    embedder: Embedder, query: RerankQuery, evidence: Sequence[Evidence]
+    late_interaction: LateInteraction | None,
 ) -> list[Evidence]:
-    """Return the evidence in the same order, each with its highlights, best first: all units are embedded."""
-    parts = _units([entry.chunk for entry in evidence], query.weights, query.expected)
-    return _with_highlights(evidence, parts, await _embed(embedder, query, parts))
+    """Return the passages in the same order, each with its highlights, best first."""
+    matches = _window_matches(evidence)
+    parts = [
+        replace(part, window_match=_match_at(part.start, matches[part.place]))
+        for part in _units([entry.chunk for entry in evidence], query.weights, query.expected)
+    ]
+    unencoded = [part for part in parts if not matches[part.place]]
+    similarities = await _embed(embedder, query, unencoded)
+    if late_interaction is not None:
+        promising = _most_promising([part for part in parts if matches[part.place]])
+        texts = [_embedding_text(part) for part in promising]
+        compared = await late_interaction.compare(query.text, texts)
+        similarities |= _by_unit(promising, [each.similarity for each in compared])
+    return _with_highlights(evidence, parts, similarities)
 
 
 def _with_highlights(
@@ -160,39 +135,41 @@ def _with_highlights(
     found: list[list[Highlight]] = [[] for _ in evidence]
     for part in parts:
         similarity = similarities.get((part.place, part.start), 0.0)
-        found[part.place].append(_highlight(part, similarity))
+        found[part.place].append(_make_highlight(part, similarity))
     return [
         replace(entry, highlights=tuple(_best(some)))
         for entry, some in zip(evidence, found, strict=True)
     ]
 
 
-async def _read(
-    cross_encoder: CrossEncoder, query: RerankQuery, chunks: Sequence[Chunk]
-) -> Readings:
-    places = [place for place, chunk in enumerate(chunks) if chunk.language == READ_LANGUAGE]
-    passages = [
-        ReadablePassage(head=chunks[place].heading_path, text=chunks[place].text)
-        for place in places
+_Matches = Sequence[tuple[int, int, float]]
+"""The windows of a passage with how well they match: 1 for the best window of all passages, 0 for the worst."""
+
+
+def _window_matches(evidence: Sequence[Evidence]) -> list[_Matches]:
+    """Return the windows of each passage; none of one that is not encoded."""
+    found = [each.token_match for entry in evidence for each in entry.windows]
+    least, width = min(found, default=0.0), max(found, default=0.0) - min(found, default=0.0)
+    return [
+        [
+            (each.start, each.end, (each.token_match - least) / width if width else 0.0)
+            for each in entry.windows
+        ]
+        for entry in evidence
     ]
-    windows = await cross_encoder.read(query.text, passages, query.weights)
-    return dict(zip(places, windows, strict=True))
 
 
-def _reading_at(start: int, windows: Sequence[ReadWindow]) -> float:
-    """Return the probability, uncalibrated, that the window around this character answers; 0 where none was read."""
-    return next((sigmoid(each.logit) for each in windows if each.start <= start < each.end), 0.0)
+def _match_at(start: int, windows: _Matches) -> float:
+    """Return how well the window around this character matches, 0 to 1; 0 where there is none."""
+    return next((match for first, end, match in windows if first <= start < end), 0.0)
 
 
-def _most_promising(parts: Sequence[_Unit], readings: Readings) -> list[_Unit]:
-    """Return the units to compare of the passages that were read: the most promising ones, at least one of each."""
-    ordered = sorted(
-        (part for part in parts if part.place in readings),
-        key=lambda part: (-part.promise, part.place, part.start),
-    )
+def _most_promising(parts: Sequence[_Unit]) -> list[_Unit]:
+    """Return the units to compare: the most promising ones, at least one of each passage."""
+    ordered = sorted(parts, key=lambda part: (-part.promise, part.place, part.start))
     firsts = {part.place: part for part in reversed(ordered)}
     others = [part for part in ordered if part is not firsts[part.place]]
-    spare = max(0, COMPARED * len(readings) - len(firsts))
+    spare = max(0, (COMPARED - 1) * len(firsts))
     return [*firsts.values(), *others[:spare]]
 
 
@@ -204,16 +181,6 @@ async def _embed(embedder: Embedder, query: RerankQuery, parts: Sequence[_Unit])
     scale = cosine_scale(embedder.model)
     cosines: list[float] = np.asarray(vectors @ query.vector, float).tolist()
     return _by_unit(parts, [scale.similarity(each) for each in cosines])
-
-
-def _best_read(readings: Readings) -> list[tuple[int, ReadWindow]]:
-    """Return the window with the highest log odds and its passage's place, of equal ones the first; nothing where none was read."""
-    read = [(place, window) for place, some in readings.items() for window in some]
-    return sorted(read, key=lambda each: (-each[1].logit, each[0], each[1].start))[:1]
-
-
-def _window_text(chunk: Chunk, window: ReadWindow) -> str:
-    return f"{chunk.heading_path}: {chunk.text[window.start : window.end]}"
 
 
 def _by_unit(parts: Sequence[_Unit], similarities: Sequence[float]) -> _Similarities:
@@ -234,25 +201,25 @@ def highlight_by_terms(
     for part in _units([entry.chunk for entry in evidence], weights):
         distance = evidence[part.place].cosine_distance
         similarity = scale.similarity(None if distance is None else 1.0 - distance)
-        found.setdefault(part.place, []).append(_highlight(part, similarity))
+        found.setdefault(part.place, []).append(_make_highlight(part, similarity))
     return tuple(
         replace(entry, highlights=tuple(_best(found.get(place, []))))
         for place, entry in enumerate(evidence)
     )
 
 
-def read_measures(query: RerankQuery, entry: Evidence, windows: Sequence[ReadWindow]) -> Floats:
-    """Return the measures of a passage that the cross-encoder read, (`weights.READ`,).
+def compared_measures(query: RerankQuery, entry: Evidence) -> Floats:
+    """Return the measures of a passage that is encoded, (`weights.COMPARED`,).
 
-    They are the log odds that the measures below give it; how similar its best unit or window is; the best window's log odds;
-    and how much of what is asked for (a figure, a person, a day) it lacks.
+    They are the log odds that the measures below give it; how similar its best unit is, and its best window; and how much of what
+    is asked for (a figure, a person, a day) it lacks.
     """
     fitted = learned.load_weights().rerank
     return np.array(
         [
             fitted.base + float(rerank_measures(query, entry) @ fitted.weights),
-            max((each.similarity for each in (*entry.highlights, *windows)), default=0.0),
-            max((each.logit for each in windows), default=UNREAD),
+            max((each.similarity for each in entry.highlights), default=0.0),
+            max((each.similarity for each in entry.windows), default=0.0),
             _lacking(query, entry),
         ]
     )
@@ -288,24 +255,22 @@ def rerank_measures(query: RerankQuery, entry: Evidence) -> Floats:
     )
 
 
-def _highlight(part: _Unit, similarity: float) -> Highlight:
+def _make_highlight(part: _Unit, similarity: float) -> Highlight:
     return Highlight(
         start=part.start,
         end=part.end,
         coverage=round(part.cover, 6),
         similarity=round(max(0.0, similarity), 6),
-        reading=round(part.reading, 6),
+        window_match=round(part.window_match, 6),
     )
 
 
-def _with_relevance(
-    query: RerankQuery, entry: Evidence, windows: Sequence[ReadWindow] | None
-) -> Evidence:
+def _with_relevance(query: RerankQuery, entry: Evidence) -> Evidence:
     fitted = learned.load_weights()
-    if windows is None:
-        judge, measures = fitted.rerank, rerank_measures(query, entry)
+    if entry.windows:
+        judge, measures = fitted.compared, compared_measures(query, entry)
     else:
-        judge, measures = fitted.read, read_measures(query, entry, windows)
+        judge, measures = fitted.rerank, rerank_measures(query, entry)
     return replace(entry, relevance=round(sigmoid(judge.base + float(measures @ judge.weights)), 6))
 
 

@@ -6,6 +6,8 @@ from itertools import pairwise
 
 from lightwell.domain.documents import Chunk, Layout, Locator, text_between_chunks
 from lightwell.domain.ids import ChunkId
+from lightwell.domain.reranking import WindowMatch
+from lightwell.retrieve.late_interaction import WindowMatches
 
 MAX_TOKENS = 2000
 """A passage of several chunks stays as small as the largest single chunk may be."""
@@ -63,11 +65,27 @@ def join_passage(passage: Passage) -> Chunk:
     )
 
 
+def windows_of(passage: Passage, matches: WindowMatches) -> tuple[WindowMatch, ...]:
+    """Return how the windows of the passage match, in their order, with their places in its joined text."""
+    offsets = [0]
+    for before, each in pairwise(passage.members):
+        offsets.append(offsets[-1] + len(before.text) + len(_text_between(before, each)))
+    return tuple(
+        replace(window, start=offset + window.start, end=offset + window.end)
+        for offset, each in zip(offsets, passage.members, strict=True)
+        for window in matches.get(each.id, ())
+    )
+
+
 def _join_texts(members: Sequence[Chunk]) -> str:
     parts = [members[0].text]
     for before, each in pairwise(members):
-        parts += [text_between_chunks(each.locator.start - before.locator.end), each.text]
+        parts += [_text_between(before, each), each.text]
     return "".join(parts)
+
+
+def _text_between(before: Chunk, after: Chunk) -> str:
+    return text_between_chunks(after.locator.start - before.locator.end)
 
 
 def _fits(passage: Passage, chunk: Chunk) -> bool:

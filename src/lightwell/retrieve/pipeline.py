@@ -4,12 +4,11 @@ question ─ analysis, keywords, vectors ─► channels ─► candidates ─ s
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from lightwell.domain.access import Reader
-from lightwell.domain.documents import Chunk
 from lightwell.domain.errors import GraphFailed, ModelFailed
 from lightwell.domain.evidence import Evidence, Retrieval
 from lightwell.domain.graph import Entity, Relation
@@ -19,15 +18,23 @@ from lightwell.domain.question_analysis import QuestionAnalysis, analyze_questio
 from lightwell.domain.question_names import match_names
 from lightwell.domain.questions import GRAPH_CHANNELS, Channel, Fusion, Question
 from lightwell.domain.similarity import cosine_scale
-from lightwell.ports import CrossEncoder, Embedder, Neighbourhood, Reranker, Vectors
+from lightwell.late_interaction_port import LateInteraction
+from lightwell.ports import (
+    Embedder,
+    Neighbourhood,
+    Reranker,
+    Vectors,
+)
 from lightwell.records import embedding_spaces, search
 from lightwell.records.embedding_spaces import SpaceModel
 from lightwell.records.graph import entities
 from lightwell.records.llm_cache.cached_model import CachedModel
-from lightwell.retrieve import calibration, fusion, local_reranker, passages, rerank, signals
+from lightwell.retrieve import (
+    local_reranker,
+    rerank,
+    signals,
+)
 from lightwell.retrieve.candidate_arrays import (
-    collect_arrays,
-    corpus_statistics,
     empty_neighbourhood,
 )
 from lightwell.retrieve.channels import (
@@ -36,21 +43,18 @@ from lightwell.retrieve.channels import (
     SearchQuery,
     Stores,
     complete_scores,
-    reciprocal_rank_scores,
     search_channels,
 )
 from lightwell.retrieve.decomposition import retrieve_by_parts
 from lightwell.retrieve.keywords import UNANSWERED, ExtractedKeywords, extract_keywords
 from lightwell.retrieve.local_reranker import RerankQuery
 from lightwell.retrieve.metrics import StepTimer, make_metrics
-from lightwell.retrieve.passages import Passage
+from lightwell.retrieve.ranking import Ranker
 from lightwell.retrieve.spelling import IsWord, Respelled, correct_spelling
-from lightwell.retrieve.weights import load_weights
 from lightwell.tracing import span
 
 _MAX_TERMS = 32
 _RERANKED = 20
-_SPARE = 5
 _MIN_JUDGED = 5
 
 
@@ -74,7 +78,7 @@ class Retriever:
 
     `embedder` embeds questions, `sentence_embedder` the sentences of passages: the same model, perhaps with a cache.
     `model` names keywords; without one they are the question's own words. `reranker` is an endpoint that scores
-    passages; without one `ranking` decides. `cross_encoder` reads the best passages for the local reranker. `is_word`
+    passages; without one `ranking` decides. `late_interaction` compares the best candidates with the question, and parts of passages for the local reranker. `is_word`
     knows ordinary words; without it no spelling is corrected. `models` are those that it can
     call: the space may become another one's.
     """
@@ -85,7 +89,7 @@ class Retriever:
     model: CachedModel | None = None
     is_word: IsWord | None = None
     reranker: Reranker | None = None
-    cross_encoder: CrossEncoder | None = None
+    late_interaction: LateInteraction | None = None
     ranking: Ranking = Ranking()
     models: tuple[SpaceModel, ...] = ()
 
@@ -135,9 +139,10 @@ class Retriever:
             neighbourhood = await self._neighbourhood(query, results, chunks, reader)
         timer.graph = timer.lap()
         with span("retrieve.rank"):
-            ranked = await self._rank(query, results, neighbourhood, reader)
+            evidence = await self._ranker.rank(
+                query, results, neighbourhood, reader, limit=self._passage_count(query)
+            )
             things, relations = await self._graph_facts(query, results, reader)
-            evidence = await self._evidence(query, results, ranked, reader)
         timer.fusion = timer.lap()
         with span("retrieve.rerank"):
             evidence, rerank_note = await self._rerank(query, evidence)
@@ -243,59 +248,12 @@ class Retriever:
             results.notes.append(WITHOUT_GRAPH)
             return empty_neighbourhood(chunks)
 
-    async def _rank(
-        self,
-        query: SearchQuery,
-        results: ChannelResults,
-        neighbourhood: Neighbourhood,
-        reader: Reader,
-    ) -> "_RankedChunks":
-        """Order the candidates: each by itself first, then by what it adds to the best."""
-        chunks = neighbourhood.chunks
-        if not chunks:
-            return _RankedChunks(best=[], texts={})
-        scale = cosine_scale(self.stores.space.model)
-        candidates = collect_arrays(
-            neighbourhood,
-            [results.words[chunk] for chunk in chunks],
-            [scale.similarity(results.similarities.get(chunk)) for chunk in chunks],
-            question=query.question.text,
-            terms=query.terms,
-            entities=query.entities,
-        )
-        corpus = corpus_statistics(query.statistics, query.terms, neighbourhood)
-        first_pass = fusion.first_pass(candidates, corpus, load_weights())
-        texts: dict[ChunkId, Chunk] = {}
-        if self.ranking.fusion is Fusion.RRF:
-            scores = reciprocal_rank_scores(results, chunks, candidates.keys)
-        else:
-            top: list[int] = first_pass.top.tolist()
-            texts = await search.get_chunks(
-                self.stores.database, reader, [chunks[place] for place in top]
-            )
-            by_place = {place: texts[chunks[place]].text for place in top if chunks[place] in texts}
-            scores = fusion.second_pass_scores(first_pass, by_place, load_weights())
-        relevance = calibration.calibrated_relevance(first_pass, scores)
-        count = self._passage_count(query) + _SPARE
-        order: list[int] = fusion.rank(scores, candidates.keys)[:count].tolist()
-        best = [
-            _RankedChunk(
-                chunk=chunks[place], score=float(scores[place]), relevance=float(relevance[place])
-            )
-            for place in order
-        ]
-        return _RankedChunks(best=best, texts=texts)
-
-    async def _evidence(
-        self, query: SearchQuery, results: ChannelResults, ranked: "_RankedChunks", reader: Reader
-    ) -> tuple[Evidence, ...]:
-        """Return the best chunks as passages."""
-        best = {entry.chunk: entry for entry in ranked.best}
-        missing = [chunk for chunk in best if chunk not in ranked.texts]
-        texts = {**ranked.texts, **await search.get_chunks(self.stores.database, reader, missing)}
-        grouped = passages.group_chunks(list(best), texts, limit=self._passage_count(query))
-        return tuple(
-            _make_evidence(results, best, passage, rank) for rank, passage in enumerate(grouped)
+    @property
+    def _ranker(self) -> Ranker:
+        return Ranker(
+            stores=self.stores,
+            fusion=self.ranking.fusion,
+            late_interaction=self.late_interaction,
         )
 
     def _passage_count(self, query: SearchQuery) -> int:
@@ -329,7 +287,7 @@ class Retriever:
             self.sentence_embedder,
             rerank_query,
             evidence,
-            cross_encoder=self.cross_encoder if is_local else None,
+            late_interaction=self.late_interaction,
         )
         if is_local:
             return scored, note
@@ -351,21 +309,6 @@ class Retriever:
         return tuple(things[each] for each in wanted if each in things), tuple(relations)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _RankedChunk:
-    chunk: ChunkId
-    score: float
-    relevance: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _RankedChunks:
-    """The best candidates, best first, with some to spare, and the chunks that were fetched to order them."""
-
-    best: list[_RankedChunk]
-    texts: dict[ChunkId, Chunk]
-
-
 def _judged_count(query: SearchQuery) -> int:
     """Return how many passages are scored: at least 5, so that sufficiency does not depend on the question's limit."""
     return max(query.question.limit, _MIN_JUDGED)
@@ -375,24 +318,3 @@ def _most_relevant(evidence: Sequence[Evidence], limit: int) -> tuple[Evidence, 
     """Return the `limit` passages of the highest relevance, in the order they have."""
     kept = sorted(range(len(evidence)), key=lambda place: (-evidence[place].relevance, place))
     return tuple(evidence[place] for place in sorted(kept[:limit]))
-
-
-def _make_evidence(
-    results: ChannelResults, ranked: Mapping[ChunkId, _RankedChunk], passage: Passage, rank: int
-) -> Evidence:
-    best = ranked[passage.best]
-    return Evidence(
-        chunk=passages.join_passage(passage),
-        members=passage.members if len(passage.members) > 1 else (),
-        relevance=round(max(ranked[each.id].relevance for each in passage.members), 6),
-        score=round(best.score, 6),
-        cosine_distance=_distance(results.similarities.get(best.chunk)),
-        ranks=results.ranks[best.chunk],
-        original_rank=rank,
-        new_rank=rank,
-    )
-
-
-def _distance(similarity: float | None) -> float | None:
-    """Return the cosine distance clamped to [0, 1]."""
-    return None if similarity is None else round(min(1.0, max(0.0, 1.0 - similarity)), 6)

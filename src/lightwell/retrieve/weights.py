@@ -20,8 +20,8 @@ RELEVANCE = ("cosine", "cover", "impact", "names", "title", "together")
 RERANK = ("passage", "cover", "similarity", "title", "missing")
 """The measures of the local reranker in the order of their columns."""
 
-READ = ("rerank", "similarity", "reading", "lacking")
-"""The measures of a passage that the cross-encoder read: what `RERANK` comes to, the best unit's similarity, the best window's log odds, and how much of what is asked for it lacks."""
+COMPARED = ("rerank", "similarity", "window", "lacking")
+"""The measures of a passage that is encoded: what `RERANK` comes to, the best unit's similarity, the best window's, and how much of what is asked for it lacks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,10 +34,14 @@ class Logistic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingWeights:
-    """One weight per signal: `first_pass` in the order of `FIRST_PASS`, `second_pass` of `FIRST_PASS` and `LINKS`."""
+    """One weight per signal: `first_pass` in the order of `FIRST_PASS`, `second_pass` of `FIRST_PASS` and `LINKS`.
+
+    `token_match` is that of late interaction among the best candidates of the second pass.
+    """
 
     first_pass: Floats
     second_pass: Floats
+    token_match: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +50,7 @@ class Weights:
 
     `designations` is added to both passes where the question gives a document's designation; it is set by hand, since no
     evaluation set has such questions. `relevance` belongs to a candidate among others (`RELEVANCE`), `rerank` to a passage
-    that the local reranker scores (`RERANK`), `read` to one that the cross-encoder read besides (`READ`).
+    that the local reranker scores (`RERANK`), `compared` to one that late interaction compared besides (`COMPARED`).
     """
 
     multi_hop: RankingWeights
@@ -54,7 +58,7 @@ class Weights:
     designations: float
     relevance: Logistic
     rerank: Logistic
-    read: Logistic
+    compared: Logistic
 
 
 @cache
@@ -69,15 +73,17 @@ def load_weights() -> Weights:
         designations=float(page["by_hand"]["designations"]),
         relevance=_logistic(page["relevance"], RELEVANCE),
         rerank=_logistic(page["rerank"], RERANK),
-        read=_logistic(page["read"], READ),
+        compared=_logistic(page["compared"], COMPARED),
     )
 
 
 def _ranking(section: Mapping[str, Mapping[str, float]]) -> RankingWeights:
     first, second = section["first_pass"], section["second_pass"]
+    late = section["late_interaction"]
     return RankingWeights(
         first_pass=np.array([float(first[name]) for name in FIRST_PASS]),
         second_pass=np.array([float(second[name]) for name in (*FIRST_PASS, *LINKS)]),
+        token_match=float(late["token_match"]),
     )
 
 

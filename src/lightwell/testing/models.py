@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightwell.domain.errors import ModelFailed
-from lightwell.domain.reranking import ReadablePassage, ReadWindow, TextMatch
+from lightwell.domain.multi_vectors import MultiVector
+from lightwell.domain.reranking import ReadablePassage, TextMatch, WindowMatch
 from lightwell.ports import Message, Reply, Usage, Vectors
 from lightwell.text.terms import terms
 from lightwell.text.tokens import token_count
@@ -61,22 +62,27 @@ ScriptedReply = str | ModelFailed
 
 
 @dataclass(frozen=True)
-class ScriptedCrossEncoder:
-    """A cross-encoder that reads each passage as one window, and says of it what `logit_of` its text returns; None: unread.
+class ScriptedLateInteraction:
+    """Late interaction that encodes each passage as one window, and says that it matches as `match_of` its text does, 0 to 1.
 
-    `texts` are those that it was given, `compared` those that it compared with the question, by their words.
+    Its vectors hold the text itself. `texts` are those that it encoded, `compared` those that it compared with the question, by their words.
     """
 
-    logit_of: Callable[[str], float | None]
+    match_of: Callable[[str], float]
+    model: str = "scripted"
     texts: list[str] = field(default_factory=list[str])
     compared: list[str] = field(default_factory=list[str])
 
-    async def read(
-        self, question: str, passages: Sequence[ReadablePassage], weights: Mapping[str, float]
-    ) -> list[tuple[ReadWindow, ...]]:
-        """Return one window for each passage, none for one that is not read."""
+    async def encode(self, passages: Sequence[ReadablePassage]) -> list[MultiVector]:
+        """Return one window for each passage."""
         self.texts.extend(f"{each.head}\n{each.text}" for each in passages)
-        return [self._window(each.text) for each in passages]
+        return [_in_one_window(each.text) for each in passages]
+
+    async def match(
+        self, question: str, vectors: Sequence[MultiVector]
+    ) -> list[tuple[WindowMatch, ...]]:
+        """Return the scripted match of each passage, as both measures."""
+        return [(self._match(each),) for each in vectors]
 
     async def compare(self, question: str, texts: Sequence[str]) -> list[TextMatch]:
         """Return the cosine similarities of the words, 0 to 1, as both measures."""
@@ -88,9 +94,20 @@ class ScriptedCrossEncoder:
         ]
         return [TextMatch(similarity=each, token_match=each) for each in cosines]
 
-    def _window(self, text: str) -> tuple[ReadWindow, ...]:
-        logit = self.logit_of(text)
-        return () if logit is None else (ReadWindow(start=0, end=len(text), logit=logit),)
+    def _match(self, vectors: MultiVector) -> WindowMatch:
+        match = self.match_of(vectors.signs.tobytes().decode())
+        return WindowMatch(start=0, end=int(vectors.ends[0]), similarity=match, token_match=match)
+
+
+def _in_one_window(text: str) -> MultiVector:
+    letters = np.frombuffer(text.encode(), np.uint8).reshape(-1, 1)
+    return MultiVector(
+        starts=np.array([0], np.int32),
+        ends=np.array([len(text)], np.int32),
+        tokens=np.array([len(letters)], np.int32),
+        wholes=np.zeros((1, 8), np.int8),
+        signs=letters,
+    )
 
 
 class ScriptedModel:

@@ -16,8 +16,9 @@ from lightwell.ingest.extract.extraction_prompt import ExtractionSpec, OutputFor
 from lightwell.ingest.extract.llm_extractor import LLMExtractor
 from lightwell.ingest.summaries import Summarizer
 from lightwell.ingest.worker import with_batches_for
+from lightwell.late_interaction_port import LateInteraction
 from lightwell.models.meter import Meter, MeteredModel
-from lightwell.ports import ChatModel, CrossEncoder, Reranker
+from lightwell.ports import ChatModel, Reranker
 from lightwell.records.database import Database
 from lightwell.records.llm_cache.cached_model import CachedModel
 from lightwell.retrieve.pipeline import Ranking
@@ -91,13 +92,13 @@ async def open_reranker(settings: Settings, stack: AsyncExitStack, meter: Meter)
     )
 
 
-def open_cross_encoder(settings: Settings) -> CrossEncoder | None:
-    """Return the bundled cross-encoder, also for a reranking endpoint, which it stands in for when that fails."""
+def open_late_interaction(settings: Settings) -> LateInteraction | None:
+    """Return the bundled late interaction, also for a reranking endpoint, which then is sent better passages."""
     if settings.rerank == "none":
         return None
-    from lightwell.models.cross_encoder import LocalCrossEncoder
+    from lightwell.models.late_interaction import LocalLateInteraction
 
-    return LocalCrossEncoder()
+    return LocalLateInteraction()
 
 
 def is_ordinary_word(word: str) -> bool:

@@ -16,7 +16,7 @@ from lightwell.ingest.parser import Parser
 from lightwell.ingest.summaries import Summarizer
 from lightwell.ingest.worker import new_lease_holder
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.ports import CrossEncoder, Embedder, GraphIndex, Reranker
+from lightwell.ports import Embedder, GraphIndex, Reranker
 from lightwell.records import access_classes, embedding_spaces, projects, sources
 from lightwell.records.database import Database, connect
 from lightwell.records.embedding_spaces import Space, SpaceModel
@@ -67,7 +67,6 @@ async def open_project(
         sentence_embedder=model.sentences,
         keyword_model=keyword_model(settings, database, project_id, chat, meter),
         reranker=resources.reranker,
-        cross_encoder=resources.cross_encoder,
         ranking=ranking(settings),
     )
     retriever = replace(retriever, is_word=is_ordinary_word)
@@ -128,6 +127,7 @@ async def _ingest_context(
         graph_copy=resources.graph_store
         and GraphCopy(database=database, project_id=project_id, store=resources.graph_store),
         models=resources.models,
+        late_interaction=resources.late_interaction,
         change_limits=ChangeLimits(
             tokens=settings.token_budget, grace_seconds=settings.embedding_grace_hours * 3600
         ),
@@ -143,7 +143,7 @@ def _answer_generator(resources: Resources) -> AnswerGenerator:
     settings = resources.settings
     return AnswerGenerator(
         model=resources.answer_model,
-        cross_encoder=resources.cross_encoder,
+        late_interaction=resources.late_interaction,
         budget=Budget(
             max_tokens=settings.context_max_tokens,
             entities=settings.context_entity_ratio,
@@ -193,7 +193,6 @@ def make_retriever(
     sentence_embedder: Embedder | None = None,
     keyword_model: CachedModel | None = None,
     reranker: Reranker | None = None,
-    cross_encoder: CrossEncoder | None = None,
     ranking: Ranking | None = None,
 ) -> Retriever:
     """Return a retriever over what this context ingests; without `keyword_model`, keywords are words of the question.
@@ -213,9 +212,9 @@ def make_retriever(
         sentence_embedder=sentence_embedder or context.embedder,
         model=keyword_model,
         reranker=reranker,
-        cross_encoder=cross_encoder,
         ranking=ranking or Ranking(),
         models=context.models,
+        late_interaction=context.late_interaction,
     )
 
 

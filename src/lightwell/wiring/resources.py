@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from lightwell.graph_ports import GraphStore
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.parser_messages import ParserLimits
+from lightwell.late_interaction_port import LateInteraction
 from lightwell.models.meter import Meter
-from lightwell.ports import ChatModel, CrossEncoder, Embedder, Reranker
+from lightwell.ports import ChatModel, Embedder, Reranker
 from lightwell.records.database import Database
 from lightwell.records.embedding_spaces import SpaceModel
 from lightwell.settings import Settings, settings_from_environment
@@ -19,7 +20,7 @@ from lightwell.wiring.graph_stores import open_graph_store
 from lightwell.wiring.models import (
     chat_model,
     open_chat_connection,
-    open_cross_encoder,
+    open_late_interaction,
     open_reranker,
 )
 from lightwell.wiring.stores import open_milvus
@@ -45,7 +46,7 @@ class Resources:
     chat: "Connection | None"
     answer_model: ChatModel | None
     reranker: Reranker | None
-    cross_encoder: CrossEncoder | None
+    late_interaction: LateInteraction | None
     parser: Parser
     meter: Meter
     milvus: "MilvusServer | None" = None
@@ -86,7 +87,7 @@ async def open_resources(
             chat=chat,
             answer_model=around_model(model) if model and around_model else model,
             reranker=await open_reranker(chosen, stack, counted),
-            cross_encoder=open_cross_encoder(chosen),
+            late_interaction=open_late_interaction(chosen),
             parser=stack.enter_context(closing(Parser(_parser_limits(chosen)))),
             meter=counted,
             milvus=await open_milvus(chosen, stack),

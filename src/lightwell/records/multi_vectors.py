@@ -1,0 +1,137 @@
+"""The vectors of windows and tokens of chunks, and which chunks are still to be encoded."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from lightwell.domain.access import Reader
+from lightwell.domain.ids import ChunkId, ProjectId
+from lightwell.domain.multi_vectors import MultiVector
+from lightwell.domain.reranking import READ_LANGUAGE
+from lightwell.records.database import Connection, Database, Row
+
+_OF_READER = """
+SELECT chunk_id, starts, ends, tokens, wholes, signs
+FROM chunk_multi_vectors
+JOIN document_chunks AS chunk USING (chunk_id) JOIN source_documents USING (document_id)
+WHERE chunk_id = ANY(%(chunks)s) AND model = %(model)s AND chunk.class_id = ANY(%(classes)s) AND NOT is_deleted
+"""
+
+# Chunks with equal hashes have equal titles, headings and texts, and so equal vectors.
+_COPY = """
+INSERT INTO chunk_multi_vectors (chunk_id, model, starts, ends, tokens, wholes, signs)
+SELECT DISTINCT ON (new.chunk_id) new.chunk_id, held.model, held.starts, held.ends, held.tokens, held.wholes, held.signs
+FROM document_chunks AS new
+JOIN document_chunks AS old ON old.chunk_hash = new.chunk_hash AND old.class_id <> 0
+JOIN source_documents AS document ON document.document_id = old.document_id
+JOIN chunk_multi_vectors AS held ON held.chunk_id = old.chunk_id
+WHERE new.chunk_id = ANY(%(chunks)s) AND document.project_id = %(project_id)s AND held.model = %(model)s
+ORDER BY new.chunk_id, old.chunk_id
+ON CONFLICT (chunk_id) DO NOTHING
+"""
+
+_LACKING = """
+SELECT chunk_id FROM document_chunks AS chunk
+WHERE chunk_id = ANY(%(chunks)s) AND language = %(language)s
+  AND NOT EXISTS (SELECT FROM chunk_multi_vectors AS held WHERE held.chunk_id = chunk.chunk_id AND model = %(model)s)
+"""
+
+_PUT = """
+INSERT INTO chunk_multi_vectors (chunk_id, model, starts, ends, tokens, wholes, signs)
+SELECT chunk_id, %(model)s, %(starts)s, %(ends)s, %(tokens)s, %(wholes)s, %(signs)s
+FROM document_chunks WHERE chunk_id = %(chunk)s
+ON CONFLICT (chunk_id) DO UPDATE SET model = excluded.model, starts = excluded.starts, ends = excluded.ends,
+    tokens = excluded.tokens, wholes = excluded.wholes, signs = excluded.signs
+"""
+
+_NOTE_GAPS = """
+INSERT INTO multi_vector_gaps (chunk_id)
+SELECT chunk_id FROM document_chunks WHERE chunk_id = ANY(%(chunks)s) AND language = %(language)s
+ON CONFLICT (chunk_id) DO NOTHING
+"""
+
+_GAPS = """
+SELECT chunk_id
+FROM multi_vector_gaps JOIN document_chunks AS chunk USING (chunk_id) JOIN source_documents USING (document_id)
+WHERE project_id = %(project_id)s AND chunk.class_id <> 0
+ORDER BY chunk_id LIMIT %(limit)s
+"""
+
+_CLOSE_GAPS = "DELETE FROM multi_vector_gaps WHERE chunk_id = ANY(%(chunks)s)"
+
+
+async def get_multi_vectors(
+    database: Database, reader: Reader, model: str, chunks: Sequence[ChunkId]
+) -> dict[ChunkId, MultiVector]:
+    """Return the vectors that this model made of those of the chunks that the reader sees."""
+    if not chunks:
+        return {}
+    keys = {"chunks": list(chunks), "model": model, "classes": list(reader.classes)}
+    rows = await database.rows(_OF_READER, keys, binary=True)
+    return {ChunkId(row[0]): _multi_vector(row) for row in rows}
+
+
+async def copy_from_equal_chunks(
+    connection: Connection, project_id: ProjectId, model: str, chunks: Sequence[ChunkId]
+) -> None:
+    """Give those of the chunks the vectors of published chunks of the project whose title, headings and text are the same."""
+    keys = {"chunks": list(chunks), "model": model, "project_id": project_id}
+    await connection.execute(_COPY, keys)
+
+
+async def list_lacking(
+    database: Database, model: str, chunks: Sequence[ChunkId]
+) -> frozenset[ChunkId]:
+    """Return those of the chunks that should have vectors of this model, by their language, and have none."""
+    keys = {"chunks": list(chunks), "model": model, "language": READ_LANGUAGE}
+    return frozenset(ChunkId(row[0]) for row in await database.rows(_LACKING, keys))
+
+
+async def put(connection: Connection, model: str, vectors: Mapping[ChunkId, MultiVector]) -> None:
+    """Store these chunks' vectors, in place of another model's; chunks that are deleted meanwhile are left out."""
+    rows = [
+        {
+            "chunk": chunk,
+            "model": model,
+            "starts": each.starts.tolist(),
+            "ends": each.ends.tolist(),
+            "tokens": each.tokens.tolist(),
+            "wholes": each.wholes.tobytes(),
+            "signs": each.signs.tobytes(),
+        }
+        for chunk, each in vectors.items()
+    ]
+    if rows:
+        await connection.cursor().executemany(_PUT, rows)
+
+
+async def note_gaps(connection: Connection, chunks: Sequence[ChunkId]) -> None:
+    """Note that these chunks are still to be encoded, by their language."""
+    await connection.execute(_NOTE_GAPS, {"chunks": list(chunks), "language": READ_LANGUAGE})
+
+
+async def list_gaps(database: Database, project_id: ProjectId, *, limit: int) -> list[ChunkId]:
+    """Return up to `limit` published chunks that are still to be encoded, by id."""
+    keys = {"project_id": project_id, "limit": limit}
+    return [ChunkId(row[0]) for row in await database.rows(_GAPS, keys)]
+
+
+async def close_gaps(connection: Connection, chunks: Sequence[ChunkId]) -> None:
+    """Note that these chunks are encoded, or need not be."""
+    await connection.execute(_CLOSE_GAPS, {"chunks": list(chunks)})
+
+
+def _multi_vector(row: Row) -> MultiVector:
+    windows, signs = len(row[1]), bytes(row[5])
+    wholes = (
+        np.frombuffer(row[4], np.int8).reshape(windows, -1)
+        if windows
+        else np.empty((0, 8), np.int8)
+    )
+    return MultiVector(
+        starts=np.array(row[1], np.int32),
+        ends=np.array(row[2], np.int32),
+        tokens=np.array(row[3], np.int32),
+        wholes=wholes,
+        signs=np.frombuffer(signs, np.uint8).reshape(-1, wholes.shape[1] // 8),
+    )

@@ -1,0 +1,55 @@
+"""The second look at the best candidates: how well do their windows match the question, token by token?
+
+A chunk is embedded as one vector, the mean of all that it says. Late interaction sees the one window that answers.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from lightwell.domain.access import Reader
+from lightwell.domain.ids import ChunkId
+from lightwell.domain.reranking import WindowMatch
+from lightwell.late_interaction_port import LateInteraction
+from lightwell.records import multi_vectors
+from lightwell.records.database import Database
+from lightwell.retrieve import signals
+from lightwell.retrieve.sparse_matrix import Floats, Places
+
+MATCHED = 30
+"""Candidates that are compared: those of the highest scores."""
+
+WindowMatches = Mapping[ChunkId, tuple[WindowMatch, ...]]
+"""How the windows of chunks match, without chunks that are not encoded."""
+
+
+async def match_windows(
+    database: Database,
+    model: LateInteraction,
+    reader: Reader,
+    question: str,
+    chunks: Sequence[ChunkId],
+) -> WindowMatches:
+    """Return how the windows of those of the chunks match that are encoded and that the reader sees; raise `ModelFailed`."""
+    vectors = await multi_vectors.get_multi_vectors(database, reader, model.model, chunks)
+    matches = await model.match(question, list(vectors.values()))
+    return {chunk: found for chunk, found in zip(vectors, matches, strict=True) if found}
+
+
+def add_token_matches(
+    scores: Floats, best: Places, chunks: Sequence[ChunkId], matches: WindowMatches, weight: float
+) -> Floats:
+    """Return the scores, (n,), with up to `weight` more for the `best` candidates: all of it for the best match among them, nothing for the worst.
+
+    What is not encoded gets as much as the mean of the others. Candidates that were not compared stay behind those that were.
+    """
+    places: list[int] = best.tolist()
+    found = [matches.get(chunks[place], ()) for place in places]
+    values = np.array([max((each.token_match for each in some), default=np.nan) for some in found])
+    is_known = ~np.isnan(values)
+    if not is_known.any():
+        return scores
+    added = signals.min_max(np.where(is_known, values, values[is_known].mean()))
+    raised = scores.copy()
+    raised[best] += weight * added
+    return raised

@@ -1,0 +1,145 @@
+"""From candidates to passages: their order by learned weights, then by late interaction, and neighbours as one passage."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lightwell.domain.access import Reader
+from lightwell.domain.documents import Chunk
+from lightwell.domain.evidence import Evidence
+from lightwell.domain.ids import ChunkId
+from lightwell.domain.questions import Fusion
+from lightwell.domain.similarity import cosine_scale
+from lightwell.late_interaction_port import LateInteraction
+from lightwell.ports import Neighbourhood
+from lightwell.records import search
+from lightwell.retrieve import calibration, fusion, late_interaction, passages
+from lightwell.retrieve.candidate_arrays import collect_arrays, corpus_statistics
+from lightwell.retrieve.channels import (
+    ChannelResults,
+    SearchQuery,
+    Stores,
+    reciprocal_rank_scores,
+)
+from lightwell.retrieve.fusion import FirstPass
+from lightwell.retrieve.late_interaction import MATCHED, WindowMatches
+from lightwell.retrieve.passages import Passage
+from lightwell.retrieve.sparse_matrix import Floats
+from lightwell.retrieve.weights import load_weights
+
+_SPARE = 5
+"""Chunks more than there are passages, since neighbours become one passage."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranker:
+    """Ranks what a question found in these stores; without `late_interaction`, by the learned weights or reciprocal ranks alone."""
+
+    stores: Stores
+    fusion: Fusion
+    late_interaction: LateInteraction | None
+
+    async def rank(
+        self,
+        query: SearchQuery,
+        results: ChannelResults,
+        neighbourhood: Neighbourhood,
+        reader: Reader,
+        *,
+        limit: int,
+    ) -> tuple[Evidence, ...]:
+        """Return up to `limit` passages that the reader may see, best first; raise `ModelFailed`."""
+        if not neighbourhood.chunks:
+            return ()
+        first_pass = self._first_pass(query, results, neighbourhood)
+        chunks, keys = neighbourhood.chunks, first_pass.candidates.keys
+        scores, texts = await self._fuse(results, chunks, first_pass, reader)
+        best = fusion.rank(scores, keys)[:MATCHED]
+        top: list[int] = best.tolist()
+        matches = await self._match(query, [chunks[at] for at in top], reader)
+        weight = first_pass.weights.token_match
+        scores = late_interaction.add_token_matches(scores, best, chunks, matches, weight)
+        relevance = calibration.calibrated_relevance(first_pass, scores)
+        order: list[int] = fusion.rank(scores, keys)[: limit + _SPARE].tolist()
+        ranked = {
+            chunks[at]: _RankedChunk(score=float(scores[at]), relevance=float(relevance[at]))
+            for at in order
+        }
+        missing = [chunk for chunk in ranked if chunk not in texts]
+        texts |= await search.get_chunks(self.stores.database, reader, missing)
+        grouped = passages.group_chunks(list(ranked), texts, limit=limit)
+        return tuple(
+            _make_evidence(results, ranked, matches, passage, rank)
+            for rank, passage in enumerate(grouped)
+        )
+
+    def _first_pass(
+        self, query: SearchQuery, results: ChannelResults, neighbourhood: Neighbourhood
+    ) -> FirstPass:
+        chunks = neighbourhood.chunks
+        scale = cosine_scale(self.stores.space.model)
+        candidates = collect_arrays(
+            neighbourhood,
+            [results.words[chunk] for chunk in chunks],
+            [scale.similarity(results.similarities.get(chunk)) for chunk in chunks],
+            question=query.question.text,
+            terms=query.terms,
+            entities=query.entities,
+        )
+        corpus = corpus_statistics(query.statistics, query.terms, neighbourhood)
+        return fusion.first_pass(candidates, corpus, load_weights())
+
+    async def _fuse(
+        self,
+        results: ChannelResults,
+        chunks: Sequence[ChunkId],
+        first_pass: FirstPass,
+        reader: Reader,
+    ) -> tuple[Floats, dict[ChunkId, Chunk]]:
+        """Return the scores, each chunk by itself first, then by what it adds to the best; and the chunks that were fetched for that."""
+        if self.fusion is Fusion.RRF:
+            return reciprocal_rank_scores(results, chunks, first_pass.candidates.keys), {}
+        top: list[int] = first_pass.top.tolist()
+        texts = await search.get_chunks(self.stores.database, reader, [chunks[at] for at in top])
+        by_place = {at: texts[chunks[at]].text for at in top if chunks[at] in texts}
+        return fusion.second_pass_scores(first_pass, by_place, load_weights()), texts
+
+    async def _match(
+        self, query: SearchQuery, chunks: Sequence[ChunkId], reader: Reader
+    ) -> WindowMatches:
+        if self.late_interaction is None or self.fusion is Fusion.RRF:
+            return {}
+        return await late_interaction.match_windows(
+            self.stores.database, self.late_interaction, reader, query.question.text, chunks
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RankedChunk:
+    score: float
+    relevance: float
+
+
+def _make_evidence(
+    results: ChannelResults,
+    ranked: Mapping[ChunkId, _RankedChunk],
+    matches: WindowMatches,
+    passage: Passage,
+    rank: int,
+) -> Evidence:
+    best = passage.best
+    return Evidence(
+        chunk=passages.join_passage(passage),
+        members=passage.members if len(passage.members) > 1 else (),
+        windows=passages.windows_of(passage, matches),
+        relevance=round(max(ranked[each.id].relevance for each in passage.members), 6),
+        score=round(ranked[best].score, 6),
+        cosine_distance=_distance(results.similarities.get(best)),
+        ranks=results.ranks[best],
+        original_rank=rank,
+        new_rank=rank,
+    )
+
+
+def _distance(similarity: float | None) -> float | None:
+    """Return the cosine distance clamped to [0, 1]."""
+    return None if similarity is None else round(min(1.0, max(0.0, 1.0 - similarity)), 6)

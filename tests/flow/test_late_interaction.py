@@ -1,0 +1,184 @@
+"""Chunks are encoded for late interaction when they are ingested, and questions find the passage that answers by it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from lightwell.answer.pipeline import AnswerGenerator
+from lightwell.domain.documents import NewDocument
+from lightwell.domain.errors import ModelFailed
+from lightwell.domain.multi_vectors import MultiVector
+from lightwell.domain.reranking import ReadablePassage, TextMatch, WindowMatch
+from lightwell.knowledge_base import KnowledgeBase
+from lightwell.models.late_interaction import LocalLateInteraction
+from lightwell.records import multi_vectors
+from lightwell.records.database import Database
+from lightwell.testing.sources import InMemorySource, make_document
+from lightwell.wiring import make_retriever
+
+from .conftest import project_on
+
+OWN, OTHERS = ["team:a"], ["team:b"]
+LEAVE = "Everybody has 25 days of annual leave a year, which the payroll system shows."
+POLICY = "Travel is booked by the assistants. Trains come before planes. Receipts go to finance. "
+LONG = f"{POLICY * 6}\n\n{LEAVE}\n\n{POLICY * 6}"
+GERMAN = "Alle Mitarbeiterinnen und Mitarbeiter haben im Jahr Anspruch auf fünfundzwanzig Tage Urlaub, den sie beantragen müssen."
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The bundled model, which records the texts that it encodes, and fails while `failing` has an element."""
+
+    inner: LocalLateInteraction
+    model: str = "recorded-1"
+    texts: list[str] = field(default_factory=list[str])
+    failing: list[str] = field(default_factory=list[str])
+
+    async def encode(self, passages: Sequence[ReadablePassage]) -> list[MultiVector]:
+        if self.failing:
+            raise ModelFailed("the model is down")
+        self.texts.extend(each.text for each in passages)
+        return await self.inner.encode(passages)
+
+    async def match(
+        self, question: str, vectors: Sequence[MultiVector]
+    ) -> list[tuple[WindowMatch, ...]]:
+        return await self.inner.match(question, vectors)
+
+    async def compare(self, question: str, texts: Sequence[str]) -> list[TextMatch]:
+        return await self.inner.compare(question, texts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Encoded:
+    kb: KnowledgeBase
+    model: Recording
+    database: Database
+
+    async def ingest(self, *documents: NewDocument) -> None:
+        await self.kb.ingest(InMemorySource(documents=documents))
+
+    async def count(self, table: str = "chunk_multi_vectors") -> int:
+        [(count,)] = await self.database.rows(f"SELECT count(*) FROM {table}", {})  # type: ignore[arg-type]
+        return count
+
+
+async def encoded_on(database: Database, model: Recording | None, name: str = "project") -> Encoded:
+    project = await project_on(database, name)
+    context = replace(project.context, late_interaction=model)
+    kb = KnowledgeBase(context, make_retriever(context), AnswerGenerator(model=None))
+    return Encoded(kb=kb, model=model or recording(), database=database)
+
+
+def recording() -> Recording:
+    return Recording(LocalLateInteraction(threads=1))
+
+
+@pytest.fixture
+async def encoded(database: Database) -> Encoded:
+    return await encoded_on(database, recording())
+
+
+async def test_the_passage_whose_window_answers_comes_first(
+    encoded: Encoded, database: Database
+) -> None:
+    near = make_document(
+        "near.md", "# Leave days\n\nLeave days matter. How many days of leave are days?", OWN
+    )
+    await encoded.ingest(make_document("long.md", f"# Handbook\n\n{LONG}", OWN), near)
+    question = "How much holiday am I entitled to each year?"
+    found = await encoded.kb.search(question, await encoded.kb.reader(OWN))
+    first = found.evidence[0]
+    assert first.chunk.title == "Handbook"
+    best = max(first.windows, key=lambda each: each.token_match)
+    assert LEAVE in first.chunk.text[best.start : best.end]
+
+
+async def test_an_equal_text_is_encoded_once_and_copied_later(encoded: Encoded) -> None:
+    await encoded.ingest(*(make_document(f"{n}.md", f"# Leave\n\n{LEAVE}", OWN) for n in range(3)))
+    assert encoded.model.texts == [f"# Leave\n\n{LEAVE}"]
+    documents = [make_document(f"{n}.md", f"# Leave\n\n{LEAVE}", OWN) for n in range(5)]
+    await encoded.ingest(*documents)
+    assert encoded.model.texts == [f"# Leave\n\n{LEAVE}"]
+    assert await encoded.count() == 5
+    assert await encoded.count("multi_vector_gaps") == 0
+
+
+async def test_vectors_go_with_their_chunk(encoded: Encoded) -> None:
+    await encoded.ingest(make_document("leave.md", LEAVE, OWN))
+    await encoded.ingest(make_document("leave.md", "Trains come before planes.", OWN))
+    assert await encoded.count() == 1
+    await encoded.ingest()
+    assert await encoded.count() == 0
+
+
+async def test_text_in_another_language_is_not_encoded_and_is_found(encoded: Encoded) -> None:
+    await encoded.ingest(
+        make_document("urlaub.md", GERMAN, OWN), make_document("leave.md", LEAVE, OWN)
+    )
+    assert encoded.model.texts == [LEAVE]
+    found = await encoded.kb.search("Wie viele Tage Urlaub?", await encoded.kb.reader(OWN))
+    assert {each.chunk.text: bool(each.windows) for each in found.evidence} == {
+        GERMAN: False,
+        LEAVE: True,
+    }
+    assert await encoded.count("multi_vector_gaps") == 0
+
+
+async def test_what_could_not_be_encoded_is_published_and_encoded_later(encoded: Encoded) -> None:
+    encoded.model.failing.append("down")
+    leave, trains = make_document("leave.md", LEAVE, OWN), make_document("t.md", POLICY, OWN)
+    await encoded.ingest(leave)
+    reader = await encoded.kb.reader(OWN)
+    [entry] = (await encoded.kb.search("annual leave", reader)).evidence
+    assert entry.windows == ()
+    assert await encoded.count("multi_vector_gaps") == 1
+    encoded.model.failing.clear()
+    await encoded.ingest(leave, trains)
+    assert sorted(encoded.model.texts) == sorted([LEAVE, POLICY.strip()])
+    assert await encoded.count("multi_vector_gaps") == 0
+    found = await encoded.kb.search("annual leave", reader)
+    assert all(each.windows for each in found.evidence)
+
+
+async def test_what_a_process_without_the_model_published_is_encoded_by_one_with_it(
+    database: Database,
+) -> None:
+    leave = make_document("leave.md", LEAVE, OWN)
+    without = await encoded_on(database, None)
+    await without.ingest(leave)
+    assert (await without.count(), await without.count("multi_vector_gaps")) == (0, 1)
+    having = await encoded_on(database, recording())
+    await having.ingest(leave)
+    assert (await having.count(), await having.count("multi_vector_gaps")) == (1, 0)
+
+
+async def test_vectors_of_another_model_are_not_compared(
+    encoded: Encoded, database: Database
+) -> None:
+    await encoded.ingest(make_document("leave.md", LEAVE, OWN))
+    other = await encoded_on(database, replace(encoded.model, model="recorded-2"))
+    [entry] = (await other.kb.search("annual leave", await other.kb.reader(OWN))).evidence
+    assert entry.windows == ()
+
+
+async def test_only_the_vectors_of_chunks_that_the_reader_sees_are_read(
+    encoded: Encoded, database: Database
+) -> None:
+    await encoded.ingest(
+        make_document("leave.md", LEAVE, OWN),
+        make_document("secret.md", f"Secret. {LEAVE}", OTHERS),
+    )
+    own, others = await encoded.kb.reader(OWN), await encoded.kb.reader(OTHERS)
+    chunks = {
+        each.chunk.title: each.chunk.id
+        for reader in (own, others)
+        for each in (await encoded.kb.search("annual leave", reader)).evidence
+    }
+    assert len(chunks) == 2
+    for reader, title in ((own, "leave"), (others, "secret")):
+        held = await multi_vectors.get_multi_vectors(
+            database, reader, encoded.model.model, list(chunks.values())
+        )
+        assert set(held) == {chunks[title]}
