@@ -1,6 +1,6 @@
 """Chunks are encoded for late interaction when they are ingested, and questions find the passage that answers by it."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -10,6 +10,8 @@ from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.multi_vectors import MultiVector
 from lightwell.domain.reranking import ReadablePassage, TextMatch, WindowMatch
+from lightwell.ingest.chunk_encoding import fill_encoding_gaps
+from lightwell.ingest.context import IngestContext
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.models.late_interaction import LocalLateInteraction
 from lightwell.records import multi_vectors
@@ -28,16 +30,24 @@ GERMAN = "Alle Mitarbeiterinnen und Mitarbeiter haben im Jahr Anspruch auf fünf
 
 @dataclass(frozen=True)
 class Recording:
-    """The bundled model, which records the texts that it encodes, and fails while `failing` has an element."""
+    """The bundled model, which records the texts that it encodes, and fails while `failing` has an element.
+
+    Before it encodes, it waits for what is done `meanwhile`.
+    """
 
     inner: LocalLateInteraction
     model: str = "recorded-1"
     texts: list[str] = field(default_factory=list[str])
     failing: list[str] = field(default_factory=list[str])
+    meanwhile: list[Callable[[], Awaitable[None]]] = field(
+        default_factory=list[Callable[[], Awaitable[None]]]
+    )
 
     async def encode(self, passages: Sequence[ReadablePassage]) -> list[MultiVector]:
         if self.failing:
             raise ModelFailed("the model is down")
+        for each in self.meanwhile:
+            await each()
         self.texts.extend(each.text for each in passages)
         return await self.inner.encode(passages)
 
@@ -53,6 +63,7 @@ class Recording:
 @dataclass(frozen=True, kw_only=True)
 class Encoded:
     kb: KnowledgeBase
+    context: IngestContext
     model: Recording
     database: Database
 
@@ -68,7 +79,7 @@ async def encoded_on(database: Database, model: Recording | None, name: str = "p
     project = await project_on(database, name)
     context = replace(project.context, late_interaction=model)
     kb = KnowledgeBase(context, make_retriever(context), AnswerGenerator(model=None))
-    return Encoded(kb=kb, model=model or recording(), database=database)
+    return Encoded(kb=kb, context=context, model=model or recording(), database=database)
 
 
 def recording() -> Recording:
@@ -152,6 +163,25 @@ async def test_what_a_process_without_the_model_published_is_encoded_by_one_with
     having = await encoded_on(database, recording())
     await having.ingest(leave)
     assert (await having.count(), await having.count("multi_vector_gaps")) == (1, 0)
+
+
+async def test_what_is_deleted_while_it_is_encoded_leaves_nothing(database: Database) -> None:
+    without = await encoded_on(database, None)
+    await without.ingest(make_document("leave.md", LEAVE, OWN), make_document("t.md", POLICY, OWN))
+    having = await encoded_on(database, recording())
+    having.model.meanwhile.append(lambda: without.ingest(make_document("t.md", POLICY, OWN)))
+    assert await fill_encoding_gaps(having.context)
+    assert sorted(having.model.texts) == sorted([LEAVE, POLICY.strip()])
+    assert (await having.count(), await having.count("multi_vector_gaps")) == (1, 0)
+    assert not await fill_encoding_gaps(having.context)
+
+
+async def test_a_model_that_fails_ends_the_filling_of_gaps(database: Database) -> None:
+    await (await encoded_on(database, None)).ingest(make_document("leave.md", LEAVE, OWN))
+    having = await encoded_on(database, recording())
+    having.model.failing.append("down")
+    assert not await fill_encoding_gaps(having.context)
+    assert await having.count("multi_vector_gaps") == 1
 
 
 async def test_vectors_of_another_model_are_not_compared(

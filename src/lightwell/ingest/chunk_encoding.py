@@ -67,9 +67,11 @@ async def fill_encoding_gaps(context: IngestContext) -> bool:
             _log.warning("passages wait to be encoded: the model failed", error=str(error))
             return False
         vectors = dict(zip((each.chunk.id for each in found), encoded, strict=True))
-        async with database.relaxed_transaction() as connection:
-            await multi_vectors.put(connection, model.model, vectors)
-            await multi_vectors.close_gaps(connection, part)
+        for chunk in part:  # one lock at a time: documents may be deleted meanwhile, in any order
+            held = {chunk: vectors[chunk]} if chunk in vectors else {}
+            async with database.relaxed_transaction() as connection:
+                await multi_vectors.put(connection, model.model, held)
+                await multi_vectors.close_gaps(connection, [chunk])
     if ids:
         _log.info("passages that were published before are encoded", passages=len(ids))
     return bool(ids)

@@ -36,10 +36,12 @@ WHERE chunk_id = ANY(%(chunks)s) AND language = %(language)s
   AND NOT EXISTS (SELECT FROM chunk_multi_vectors AS held WHERE held.chunk_id = chunk.chunk_id AND model = %(model)s)
 """
 
+# The lock waits for whoever is deleting the chunk, and then finds none, where the reference would fail.
 _PUT = """
 INSERT INTO chunk_multi_vectors (chunk_id, model, starts, ends, tokens, wholes, signs)
 SELECT chunk_id, %(model)s, %(starts)s, %(ends)s, %(tokens)s, %(wholes)s, %(signs)s
 FROM document_chunks WHERE chunk_id = %(chunk)s
+FOR KEY SHARE
 ON CONFLICT (chunk_id) DO UPDATE SET model = excluded.model, starts = excluded.starts, ends = excluded.ends,
     tokens = excluded.tokens, wholes = excluded.wholes, signs = excluded.signs
 """
