@@ -18,8 +18,8 @@ from lightwell.answer.reply import verify_reply
 from lightwell.domain.documents import Chunk, Layout, Locator
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
-from lightwell.ingest.parse.language import detect_language
 from lightwell.text.injection import is_inside_injection
+from lightwell.text.language import detect_language
 from lightwell.text.sentences import split_sentences
 
 DATA = Path(__file__).parent

@@ -9,7 +9,7 @@ from lightwell.domain.documents import ChunkDraft, Format, Page, ParsedDocument
 from lightwell.domain.errors import Invalid, Unreadable
 from lightwell.ingest.chunking import chunk_hash, split_into_chunks, text_to_embed, validate_chunk
 from lightwell.ingest.parse import parse
-from lightwell.ingest.parse.language import detect_language
+from lightwell.text.language import detect_language
 from lightwell.text.tokens import token_count
 from tests.generation import examples
 

@@ -1,13 +1,14 @@
 """Encodes chunks for late interaction: before they are published, and later those that were published without.
 
-Where the model fails, or there is none, a gap is noted, and the chunk is published: search orders it without that comparison.
+Where the model fails, or there is none, the chunk is published with a gap: search orders it without that comparison.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 
 from lightwell.domain.documents import heading_path
 from lightwell.domain.errors import ModelFailed
-from lightwell.domain.ids import DocumentId, JobId
+from lightwell.domain.ids import ChunkId, DocumentId, JobId
 from lightwell.domain.reranking import ReadablePassage
 from lightwell.ingest.context import IngestContext
 from lightwell.late_interaction_port import LateInteraction
@@ -21,8 +22,8 @@ from lightwell.records.jobs.queue import Claim
 _BATCH = 32
 """Chunks whose vectors are stored at once: some two seconds of a core."""
 
-_PORTION = 256
-"""Published chunks that are encoded before a worker looks for jobs again: some 20 seconds."""
+_PORTION = 64
+"""Published chunks that are encoded before a worker looks for jobs again: some five seconds."""
 
 _log = logger(__name__)
 
@@ -33,20 +34,15 @@ async def encode_chunks(
     chunks: Sequence[StagedChunk],
     titles: Mapping[DocumentId, str],
 ) -> None:
-    """Store the vectors that these jobs' chunks lack, copied from equal chunks where there are any; note gaps where no model encodes."""
-    if not (batch and chunks):
+    """Store the vectors that these jobs' chunks lack, copied where the same was encoded before. A model that fails is logged: publishing notes what is missing."""
+    model = context.late_interaction
+    if model is None or not (batch and chunks):
         return
-    model, jobs = context.late_interaction, [claim.job_id for claim in batch]
-    ids = [chunk.id for chunk in chunks]
+    jobs = [claim.job_id for claim in batch]
     try:
-        if model is not None:
-            await _encode_lacking(context, model, jobs, chunks, titles)
-            return
+        await _encode_lacking(context, model, jobs, chunks, titles)
     except ModelFailed as error:
         _log.warning("passages wait to be encoded: the model failed", error=str(error))
-    async with context.database.relaxed_transaction() as connection:
-        await queue.renew_or_raise(connection, jobs, context.worker)
-        await multi_vectors.note_gaps(connection, ids)
 
 
 async def fill_encoding_gaps(context: IngestContext) -> bool:
@@ -61,16 +57,18 @@ async def fill_encoding_gaps(context: IngestContext) -> bool:
     for start in range(0, len(ids), _BATCH):
         part = ids[start : start + _BATCH]
         found = await published.list_published_by_id(database, part)
+        passages = {each.chunk.id: _readable(each.title, each.chunk) for each in found}
         try:
-            encoded = await model.encode([_readable(each.title, each.chunk) for each in found])
+            encoded = await model.encode(list(passages.values()))
         except ModelFailed as error:
             _log.warning("passages wait to be encoded: the model failed", error=str(error))
             return False
-        vectors = dict(zip((each.chunk.id for each in found), encoded, strict=True))
+        vectors = dict(zip(passages, encoded, strict=True))
+        hashes = {chunk: _hash(context, passage) for chunk, passage in passages.items()}
         for chunk in part:  # one lock at a time: documents may be deleted meanwhile, in any order
             held = {chunk: vectors[chunk]} if chunk in vectors else {}
             async with database.relaxed_transaction() as connection:
-                await multi_vectors.put(connection, model.model, held)
+                await multi_vectors.put(connection, model.model, held, hashes)
                 await multi_vectors.close_gaps(connection, [chunk])
     if ids:
         _log.info("passages that were published before are encoded", passages=len(ids))
@@ -84,29 +82,39 @@ async def _encode_lacking(
     chunks: Sequence[StagedChunk],
     titles: Mapping[DocumentId, str],
 ) -> None:
-    database, ids = context.database, [chunk.id for chunk in chunks]
+    database = context.database
+    passages = {chunk.id: _readable(titles[chunk.document_id], chunk) for chunk in chunks}
+    lacking = await multi_vectors.list_lacking(database, model.model, list(passages))
+    hashes = {each: _hash(context, passages[each]) for each in passages if each in lacking}
     async with database.relaxed_transaction() as connection:
-        await multi_vectors.copy_from_equal_chunks(connection, context.project_id, model.model, ids)
-    lacking = await multi_vectors.list_lacking(database, model.model, ids)
-    by_hash: dict[bytes, list[StagedChunk]] = {}
-    for chunk in chunks:
-        if chunk.id in lacking:
-            by_hash.setdefault(chunk.hash, []).append(chunk)
-    hashes = list(by_hash)
-    for start in range(0, len(hashes), _BATCH):
-        part = [by_hash[hash_] for hash_ in hashes[start : start + _BATCH]]
-        encoded = await model.encode(
-            [_readable(titles[same[0].document_id], same[0]) for same in part]
-        )
+        await queue.renew_or_raise(connection, jobs, context.worker)
+        await multi_vectors.copy_equal(connection, model.model, hashes)
+    lacking = await multi_vectors.list_lacking(database, model.model, list(hashes))
+    by_hash: dict[bytes, list[ChunkId]] = {}
+    for chunk in sorted(lacking):
+        by_hash.setdefault(hashes[chunk], []).append(chunk)
+    equal = list(by_hash.values())
+    for start in range(0, len(equal), _BATCH):
+        part = equal[start : start + _BATCH]
+        encoded = await model.encode([passages[same[0]] for same in part])
         vectors = {
-            chunk.id: vector for same, vector in zip(part, encoded, strict=True) for chunk in same
+            chunk: vector for same, vector in zip(part, encoded, strict=True) for chunk in same
         }
         async with database.relaxed_transaction() as connection:
             await queue.renew_or_raise(connection, jobs, context.worker)
-            await multi_vectors.put(connection, model.model, vectors)
+            await multi_vectors.put(connection, model.model, vectors, hashes)
 
 
 def _readable(title: str, chunk: StagedChunk) -> ReadablePassage:
     return ReadablePassage(
         head=heading_path(title, chunk.draft.section_path), text=chunk.draft.text
     )
+
+
+def _hash(context: IngestContext, passage: ReadablePassage) -> bytes:
+    """Return the SHA-256 of the project and exactly what is encoded.
+
+    The hash of the text to embed would not do: it is the same for a title and for a text that begins with it.
+    """
+    encoded = "\0".join((str(context.project_id), passage.head, passage.text))
+    return hashlib.sha256(encoded.encode()).digest()

@@ -21,7 +21,7 @@ from lightwell.domain.documents import (
     SpanKind,
 )
 from lightwell.domain.errors import Invalid
-from lightwell.ingest.parse.language import detect_language
+from lightwell.text.language import detect_language
 from lightwell.text.tokens import token_count
 
 _TARGET_MIN, _TARGET_MAX = TARGET_CHUNK_TOKENS

@@ -15,10 +15,10 @@ from lightwell.domain.requests import EmbeddedChunk, IngestResponse
 from lightwell.domain.texts import require_text
 from lightwell.ingest.chunking import chunk_hash, validate_chunk
 from lightwell.ingest.context import IngestContext, follow_space
-from lightwell.ingest.parse.language import detect_language
 from lightwell.records.database import repeatable
 from lightwell.records.documents import supplied_chunks
 from lightwell.records.documents.chunks import StagedChunk
+from lightwell.text.language import detect_language
 from lightwell.text.tokens import token_count
 
 _SEPARATOR = "\n\n"

@@ -77,7 +77,7 @@ async def run_until_done(
         await run_claimable(context, on_outcome, asyncio.Event())
         if await queue.count_open(context.database, context.project_id, context.only) == 0:
             await finish_derived(context)
-            while await fill_encoding_gaps(context):
+            while context.only is None and await fill_encoding_gaps(context):
                 pass
             return
         await asyncio.sleep(_POLL_SECONDS)

@@ -2,7 +2,7 @@
 
 A chunk matches a question as well as its best window does: for each token of the question, how like it is the token of the window,
 or of the head above it, that is most like it (ColBERT, Khattab and Zaharia 2020)? Of a chunk's tokens only the signs of their
-vectors are kept, 48 bytes instead of 1,536, and none of punctuation: `benchmarks/README.md` says what that costs.
+vectors are kept, 48 bytes instead of 1,536, and those of punctuation are left out where there are words: `benchmarks/README.md` says what that costs.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from lightwell.models.text_windows import (
 )
 
 MODEL = f"{BgeSmall.model}/signs-1"
-"""What vectors were made with. Change its ending with what is encoded or how, so that stores encode anew."""
+"""What vectors were made with. Change its ending with what is encoded or how, and add a migration that notes all chunks as gaps, as 0072 does."""
 
 WINDOW_TOKENS = 120
 HEAD_TOKENS = 24

@@ -17,16 +17,17 @@ JOIN document_chunks AS chunk USING (chunk_id) JOIN source_documents USING (docu
 WHERE chunk_id = ANY(%(chunks)s) AND model = %(model)s AND chunk.class_id = ANY(%(classes)s) AND NOT is_deleted
 """
 
-# Chunks with equal hashes have equal titles, headings and texts, and so equal vectors.
+# Vectors are a function of what is hashed, so it does not matter whose chunk they are copied from.
 _COPY = """
-INSERT INTO chunk_multi_vectors (chunk_id, model, starts, ends, tokens, wholes, signs)
-SELECT DISTINCT ON (new.chunk_id) new.chunk_id, held.model, held.starts, held.ends, held.tokens, held.wholes, held.signs
-FROM document_chunks AS new
-JOIN document_chunks AS old ON old.chunk_hash = new.chunk_hash AND old.class_id <> 0
-JOIN source_documents AS document ON document.document_id = old.document_id
-JOIN chunk_multi_vectors AS held ON held.chunk_id = old.chunk_id
-WHERE new.chunk_id = ANY(%(chunks)s) AND document.project_id = %(project_id)s AND held.model = %(model)s
-ORDER BY new.chunk_id, old.chunk_id
+INSERT INTO chunk_multi_vectors (chunk_id, model, text_hash, starts, ends, tokens, wholes, signs)
+SELECT given.chunk_id, held.model, held.text_hash, held.starts, held.ends, held.tokens, held.wholes, held.signs
+FROM unnest(%(chunks)s::uuid[], %(hashes)s::bytea[]) AS given (chunk_id, text_hash)
+JOIN document_chunks AS chunk ON chunk.chunk_id = given.chunk_id
+CROSS JOIN LATERAL (
+    SELECT * FROM chunk_multi_vectors AS one
+    WHERE one.text_hash = given.text_hash AND one.model = %(model)s LIMIT 1
+) AS held
+FOR KEY SHARE OF chunk
 ON CONFLICT (chunk_id) DO NOTHING
 """
 
@@ -38,18 +39,12 @@ WHERE chunk_id = ANY(%(chunks)s) AND language = %(language)s
 
 # The lock waits for whoever is deleting the chunk, and then finds none, where the reference would fail.
 _PUT = """
-INSERT INTO chunk_multi_vectors (chunk_id, model, starts, ends, tokens, wholes, signs)
-SELECT chunk_id, %(model)s, %(starts)s, %(ends)s, %(tokens)s, %(wholes)s, %(signs)s
+INSERT INTO chunk_multi_vectors (chunk_id, model, text_hash, starts, ends, tokens, wholes, signs)
+SELECT chunk_id, %(model)s, %(hash)s, %(starts)s, %(ends)s, %(tokens)s, %(wholes)s, %(signs)s
 FROM document_chunks WHERE chunk_id = %(chunk)s
 FOR KEY SHARE
-ON CONFLICT (chunk_id) DO UPDATE SET model = excluded.model, starts = excluded.starts, ends = excluded.ends,
-    tokens = excluded.tokens, wholes = excluded.wholes, signs = excluded.signs
-"""
-
-_NOTE_GAPS = """
-INSERT INTO multi_vector_gaps (chunk_id)
-SELECT chunk_id FROM document_chunks WHERE chunk_id = ANY(%(chunks)s) AND language = %(language)s
-ON CONFLICT (chunk_id) DO NOTHING
+ON CONFLICT (chunk_id) DO UPDATE SET model = excluded.model, text_hash = excluded.text_hash,
+    starts = excluded.starts, ends = excluded.ends, tokens = excluded.tokens, wholes = excluded.wholes, signs = excluded.signs
 """
 
 _GAPS = """
@@ -73,11 +68,9 @@ async def get_multi_vectors(
     return {ChunkId(row[0]): _multi_vector(row) for row in rows}
 
 
-async def copy_from_equal_chunks(
-    connection: Connection, project_id: ProjectId, model: str, chunks: Sequence[ChunkId]
-) -> None:
-    """Give those of the chunks the vectors of published chunks of the project whose title, headings and text are the same."""
-    keys = {"chunks": list(chunks), "model": model, "project_id": project_id}
+async def copy_equal(connection: Connection, model: str, hashes: Mapping[ChunkId, bytes]) -> None:
+    """Give these chunks the vectors of chunks for which the same was encoded, by its hash; chunks that are deleted meanwhile are left out."""
+    keys = {"chunks": list(hashes), "hashes": list(hashes.values()), "model": model}
     await connection.execute(_COPY, keys)
 
 
@@ -89,12 +82,18 @@ async def list_lacking(
     return frozenset(ChunkId(row[0]) for row in await database.rows(_LACKING, keys))
 
 
-async def put(connection: Connection, model: str, vectors: Mapping[ChunkId, MultiVector]) -> None:
-    """Store these chunks' vectors, in place of another model's; chunks that are deleted meanwhile are left out."""
+async def put(
+    connection: Connection,
+    model: str,
+    vectors: Mapping[ChunkId, MultiVector],
+    hashes: Mapping[ChunkId, bytes],
+) -> None:
+    """Store these chunks' vectors with the hashes of what was encoded, in place of another model's; chunks that are deleted meanwhile are left out."""
     rows = [
         {
             "chunk": chunk,
             "model": model,
+            "hash": hashes[chunk],
             "starts": each.starts.tolist(),
             "ends": each.ends.tolist(),
             "tokens": each.tokens.tolist(),
@@ -105,11 +104,6 @@ async def put(connection: Connection, model: str, vectors: Mapping[ChunkId, Mult
     ]
     if rows:
         await connection.cursor().executemany(_PUT, rows)
-
-
-async def note_gaps(connection: Connection, chunks: Sequence[ChunkId]) -> None:
-    """Note that these chunks are still to be encoded, by their language."""
-    await connection.execute(_NOTE_GAPS, {"chunks": list(chunks), "language": READ_LANGUAGE})
 
 
 async def list_gaps(database: Database, project_id: ProjectId, *, limit: int) -> list[ChunkId]:

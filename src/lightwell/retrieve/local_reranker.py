@@ -240,7 +240,7 @@ def rerank_measures(query: RerankQuery, entry: Evidence) -> Floats:
 
     They are its own relevance (as a logit); how much of the question its best unit covers; how similar the best unit is;
     how much of its title the question contains; and which of the question's proper names it lacks, since a passage
-    about Nordwind says nothing about Castell. None depends on other passages, so neither does a passage's relevance.
+    about Nordwind says nothing about Castell. Other passages matter only for which units were compared.
     """
     own = min(max(entry.relevance, _NEARLY_SURE), 1 - _NEARLY_SURE)
     title = title_terms(entry.chunk.title)

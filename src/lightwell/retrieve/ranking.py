@@ -8,6 +8,7 @@ from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.questions import Fusion
+from lightwell.domain.reranking import READ_LANGUAGE
 from lightwell.domain.similarity import cosine_scale
 from lightwell.late_interaction_port import LateInteraction
 from lightwell.ports import Neighbourhood
@@ -25,6 +26,10 @@ from lightwell.retrieve.late_interaction import MATCHED, WindowMatches
 from lightwell.retrieve.passages import Passage
 from lightwell.retrieve.sparse_matrix import Floats
 from lightwell.retrieve.weights import load_weights
+from lightwell.text.language import detect_language
+
+_SURE = 0.8
+"""How sure the detection of another language must be. None of 430 English questions, most of them short, is taken for another one."""
 
 _SPARE = 5
 """Chunks more than there are passages, since neighbours become one passage."""
@@ -106,11 +111,18 @@ class Ranker:
     async def _match(
         self, query: SearchQuery, chunks: Sequence[ChunkId], reader: Reader
     ) -> WindowMatches:
-        if self.late_interaction is None or self.fusion is Fusion.RRF:
+        question = query.question.text
+        if self.late_interaction is None or self.fusion is Fusion.RRF or not _is_read(question):
             return {}
         return await late_interaction.match_windows(
-            self.stores.database, self.late_interaction, reader, query.question.text, chunks
+            self.stores.database, self.late_interaction, reader, question, chunks
         )
+
+
+def _is_read(question: str) -> bool:
+    """Return whether the question is in the language of late interaction, as far as can be told: in others its matches are noise."""
+    found = detect_language(question, default=READ_LANGUAGE, min_confidence=_SURE)
+    return found == READ_LANGUAGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

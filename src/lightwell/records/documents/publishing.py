@@ -11,6 +11,7 @@ from uuid import UUID
 
 from lightwell.domain.graph import Extraction
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, ProjectId
+from lightwell.domain.reranking import READ_LANGUAGE
 from lightwell.records.database import Connection
 from lightwell.records.documents import structures
 from lightwell.records.graph import mentions, resolution, same_names, stated_links
@@ -70,6 +71,16 @@ WHERE space.project_id = %(project_id)s AND space.status IN ('building', 'active
   AND NOT EXISTS (SELECT FROM staged_vectors AS staged
                   WHERE staged.chunk_id = chunk.chunk_id AND staged.space_id = space.space_id)
 ORDER BY chunk.chunk_id, space.space_id
+ON CONFLICT DO NOTHING
+"""
+
+# What was not encoded for late interaction, because its model failed or another process has none, is encoded later.
+_NOTE_UNENCODED = """
+INSERT INTO multi_vector_gaps (chunk_id)
+SELECT chunk.chunk_id FROM document_chunks AS chunk
+WHERE chunk.document_id = ANY(%(documents)s) AND chunk.class_id <> 0 AND chunk.language = %(language)s
+  AND NOT EXISTS (SELECT FROM chunk_multi_vectors AS held WHERE held.chunk_id = chunk.chunk_id)
+ORDER BY chunk.chunk_id
 ON CONFLICT DO NOTHING
 """
 
@@ -196,6 +207,7 @@ async def publish(
         names, _ = await _unpublish(connection, project_id, ids, staged=False)
         await connection.execute(_PUBLISH_CHUNKS, {"documents": ids})
         await connection.execute(_NOTE_GAPS, {"documents": ids, "project_id": project_id})
+        await connection.execute(_NOTE_UNENCODED, {"documents": ids, "language": READ_LANGUAGE})
         await connection.execute(
             _PUBLISH_DOCUMENTS,
             {

@@ -20,13 +20,15 @@ class _Model(Protocol):
     def predict(self, text: str, k: int) -> tuple[tuple[str, ...], tuple[float, ...]]: ...
 
 
-def detect_language(text: str, *, default: str = UNKNOWN) -> str:
+def detect_language(
+    text: str, *, default: str = UNKNOWN, min_confidence: float = _MIN_CONFIDENCE
+) -> str:
     """Return the ISO 639 code of the text's language, or `default` if the text is too short or the detection is uncertain."""
     sample = " ".join(text[:_MAX_SAMPLE_CHARACTERS].split())
     if sum(map(str.isalpha, sample)) < _MIN_LETTERS:
         return default
     labels, scores = _model().predict(sample.lower() if sample.isupper() else sample, 1)
-    is_confident = bool(labels) and scores[0] >= _MIN_CONFIDENCE
+    is_confident = bool(labels) and scores[0] >= min_confidence
     return labels[0].removeprefix(_LABEL) if is_confident else default
 
 
