@@ -21,7 +21,7 @@ from retrieval_store import Store
 
 from lightwell.connectors.files import Files
 from lightwell.domain.evidence import Evidence, Retrieval
-from lightwell.domain.reranking import ReadablePassage
+from lightwell.domain.reranking import HeadedPassage
 from lightwell.evaluation.collection import (
     TAGS,
     CollectionQuestion,
@@ -56,9 +56,7 @@ async def measured(embedder: Embedder, query: RerankQuery, found: Sequence[Evide
 
 async def with_windows(query: RerankQuery, found: Sequence[Evidence]) -> list[Evidence]:
     """Return the passages with how their windows match, as if they had been encoded when they were ingested."""
-    passages = [
-        ReadablePassage(head=each.chunk.heading_path, text=each.chunk.text) for each in found
-    ]
+    passages = [HeadedPassage(head=each.chunk.heading_path, text=each.chunk.text) for each in found]
     matches = await LATE.match(query.text, await LATE.encode(passages))
     return [replace(each, windows=some) for each, some in zip(found, matches, strict=True)]
 

@@ -17,7 +17,8 @@ from retrieval_store import Asked, Store, opened, texts
 
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.multi_vectors import MultiVector
-from lightwell.domain.reranking import ReadablePassage, WindowMatch
+from lightwell.domain.reranking import HeadedPassage, WindowMatch
+from lightwell.models.bge import BgeSmall
 from lightwell.models.late_interaction import MODEL, LocalLateInteraction
 from lightwell.retrieve import fusion, signals
 from lightwell.retrieve.late_interaction import MATCHED, add_token_matches
@@ -26,14 +27,13 @@ from lightwell.retrieve.weights import load_weights
 
 WEIGHTS = (0.0, 1.0, 2.0, 4.0, 8.0, 12.0, 16.0)
 _PARTS = ("starts", "ends", "tokens", "wholes", "signs")
-_WIDTH = 384
 
 
 def encoded(store: Store, cache: Path) -> list[MultiVector]:
     """Return the vectors of the store's passages, from the cache where it has them."""
     path = cache / f"{store.name}-{MODEL.replace('/', '-')}.npz"
     if not path.exists():
-        passages = [ReadablePassage(head=each.head, text=each.text) for each in store.passages]
+        passages = [HeadedPassage(head=each.head, text=each.text) for each in store.passages]
         made = asyncio.run(LocalLateInteraction().encode(passages))
         np.savez(
             path,
@@ -52,7 +52,7 @@ def encoded(store: Store, cache: Path) -> list[MultiVector]:
             starts=split["starts"][at],
             ends=split["ends"][at],
             tokens=split["tokens"][at],
-            wholes=split["wholes"][at].reshape(-1, _WIDTH),
+            wholes=split["wholes"][at].reshape(-1, BgeSmall.dimension),
             signs=split["signs"][at],
         )
         for at in range(len(store.passages))
@@ -68,7 +68,7 @@ async def found(
     best = fusion.rank(scores, asked.candidates.keys)[:MATCHED]
     places: list[int] = asked.places[best].tolist()
     matches = await model.match(asked.question.text, [vectors[at] for at in places])
-    chunks = [ChunkId(id_) for id_ in _ids(len(asked.places))]
+    chunks = [ChunkId(UUID(int=at)) for at in range(len(asked.places))]
     at_best: list[int] = best.tolist()
     by_chunk: dict[ChunkId, tuple[WindowMatch, ...]] = {
         chunks[at]: some for at, some in zip(at_best, matches, strict=True)
@@ -81,10 +81,6 @@ async def found(
         rows.append([float(gold[:1].any()), *(float(gold[:n].sum()) / count for n in (2, 5))])
     kind = "multi" if signals.names_something_rare(asked.candidates, asked.corpus) else "single"
     return f"{store.name} {kind} {asked.question.split}", np.array(rows)
-
-
-def _ids(count: int) -> list[UUID]:
-    return [UUID(int=at) for at in range(count)]
 
 
 async def report(stores: Sequence[Store], cache: Path) -> None:

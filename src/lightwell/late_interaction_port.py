@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from lightwell.domain.multi_vectors import MultiVector
-from lightwell.domain.reranking import ReadablePassage, TextMatch, WindowMatch
+from lightwell.domain.reranking import HeadedPassage, TextMatch, WindowMatch
 
 
 class LateInteraction(Protocol):
@@ -15,7 +15,7 @@ class LateInteraction(Protocol):
         """The name of what its vectors are made with: those of another name are not compared."""
         ...
 
-    async def encode(self, passages: Sequence[ReadablePassage]) -> list[MultiVector]:
+    async def encode(self, passages: Sequence[HeadedPassage]) -> list[MultiVector]:
         """Return the vectors of each passage, in order; raise `ModelFailed`."""
         ...
 

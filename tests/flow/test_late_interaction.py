@@ -9,7 +9,7 @@ from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.multi_vectors import MultiVector
-from lightwell.domain.reranking import ReadablePassage, TextMatch, WindowMatch
+from lightwell.domain.reranking import HeadedPassage, TextMatch, WindowMatch
 from lightwell.ingest.chunk_encoding import fill_encoding_gaps
 from lightwell.ingest.context import IngestContext
 from lightwell.knowledge_base import KnowledgeBase
@@ -43,7 +43,7 @@ class Recording:
         default_factory=list[Callable[[], Awaitable[None]]]
     )
 
-    async def encode(self, passages: Sequence[ReadablePassage]) -> list[MultiVector]:
+    async def encode(self, passages: Sequence[HeadedPassage]) -> list[MultiVector]:
         if self.failing:
             raise ModelFailed("the model is down")
         for each in self.meanwhile:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.multi_vectors import MultiVector
-from lightwell.domain.reranking import ReadablePassage, WindowMatch
+from lightwell.domain.reranking import HeadedPassage, WindowMatch
 from lightwell.models.late_interaction import (
     HEAD_TOKENS,
     MAX_WINDOWS,
@@ -21,7 +21,7 @@ from lightwell.retrieve.late_interaction import add_token_matches
 
 GARDEN = "The garden is open from May to September. Dogs must be kept on a lead. " * 8
 LEAVE = "Each employee receives 25 days of annual leave, and five of them may be carried over."
-HANDBOOK = ReadablePassage(head="Handbook › Time off", text=f"{GARDEN}\n\n{LEAVE}\n\n{GARDEN}")
+HANDBOOK = HeadedPassage(head="Handbook › Time off", text=f"{GARDEN}\n\n{LEAVE}\n\n{GARDEN}")
 QUESTION = "How many days of holiday do I get?"
 
 
@@ -53,14 +53,14 @@ async def test_the_windows_are_the_text_and_the_one_that_answers_matches_best(
 async def test_the_head_counts_for_each_window(model: LocalLateInteraction) -> None:
     text = "Ask your manager two weeks before."
     bare, headed = await model.encode(
-        [ReadablePassage(head="", text=text), ReadablePassage(head="Parental leave", text=text)]
+        [HeadedPassage(head="", text=text), HeadedPassage(head="Parental leave", text=text)]
     )
     [[without], [with_head]] = await model.match("parental leave", [bare, headed])
     assert with_head.token_match > without.token_match + 0.05
 
 
 async def test_a_text_is_encoded_alike_in_whatever_company(model: LocalLateInteraction) -> None:
-    other = ReadablePassage(head="Garden", text=GARDEN)
+    other = HeadedPassage(head="Garden", text=GARDEN)
     [alone], [_, beside] = await asyncio.gather(
         model.encode([HANDBOOK]), model.encode([other, HANDBOOK])
     )
@@ -71,7 +71,7 @@ async def test_a_text_is_encoded_alike_in_whatever_company(model: LocalLateInter
 async def test_what_has_no_words_has_no_windows_or_is_matched_by_its_signs(
     model: LocalLateInteraction,
 ) -> None:
-    passages = [ReadablePassage(head="", text=text) for text in (" ", "***", "…", "— ! —")]
+    passages = [HeadedPassage(head="", text=text) for text in (" ", "***", "…", "— ! —")]
     encoded = await model.encode([*passages, HANDBOOK])
     matches = await model.match(QUESTION, encoded)
     assert [len(each) for each in matches[:2]] == [0, 0]
@@ -81,7 +81,7 @@ async def test_what_has_no_words_has_no_windows_or_is_matched_by_its_signs(
 
 
 async def test_a_long_unbroken_text_is_cut(model: LocalLateInteraction) -> None:
-    [encoded] = await model.encode([ReadablePassage(head="x " * 200, text="pump " * 1_000)])
+    [encoded] = await model.encode([HeadedPassage(head="x " * 200, text="pump " * 1_000)])
     assert encoded.tokens.max() <= WINDOW_TOKENS
     assert encoded.head_tokens <= HEAD_TOKENS
     assert len(encoded.signs) == encoded.head_tokens + 1_000
@@ -90,7 +90,7 @@ async def test_a_long_unbroken_text_is_cut(model: LocalLateInteraction) -> None:
 async def test_of_a_text_with_a_token_for_each_sign_only_the_beginning_is_encoded(
     model: LocalLateInteraction,
 ) -> None:
-    [encoded] = await model.encode([ReadablePassage(head="", text="1 " * 8_000)])
+    [encoded] = await model.encode([HeadedPassage(head="", text="1 " * 8_000)])
     assert len(encoded.starts) == MAX_WINDOWS
     assert len(encoded.signs) <= MAX_WINDOWS * WINDOW_TOKENS + HEAD_TOKENS
 

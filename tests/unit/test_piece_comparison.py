@@ -9,7 +9,7 @@ from lightwell.answer.extractive import extract_pieces
 from lightwell.answer.piece_comparison import extract_compared_pieces
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.multi_vectors import MultiVector
-from lightwell.domain.reranking import ReadablePassage, TextMatch, WindowMatch
+from lightwell.domain.reranking import HeadedPassage, TextMatch, WindowMatch
 from tests.passages import chunk, found
 
 ASKED = "How long does the nightly archive stay in the vault?"
@@ -31,7 +31,7 @@ class ScriptedComparison:
 
     model: str = "scripted"
 
-    async def encode(self, passages: Sequence[ReadablePassage]) -> list[MultiVector]:
+    async def encode(self, passages: Sequence[HeadedPassage]) -> list[MultiVector]:
         raise NotImplementedError
 
     async def match(

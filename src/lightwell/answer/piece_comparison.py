@@ -16,7 +16,7 @@ from lightwell.answer.extractive import (
 )
 from lightwell.answer.quotes import SupportedSentence, shorten
 from lightwell.domain.evidence import Retrieval
-from lightwell.domain.reranking import READ_LANGUAGE, TextMatch
+from lightwell.domain.reranking import ENCODED_LANGUAGE, TextMatch
 from lightwell.late_interaction_port import LateInteraction
 
 _MAX_BEHIND = 0.05
@@ -40,7 +40,7 @@ async def extract_compared_pieces(
 async def _compare(candidates: PartCandidates, late_interaction: LateInteraction) -> PartCandidates:
     """Return the candidates with pieces ordered by comparison, unchanged where there is no choice or the model lacks the language."""
     pieces = candidates.pieces
-    if len(pieces) < 2 or not all(map(_is_readable, pieces)):
+    if len(pieces) < 2 or not all(map(_is_comparable, pieces)):
         return candidates
     question = candidates.part.question.text
     matches = await late_interaction.compare(question, [_text(each) for each in pieces])
@@ -62,8 +62,8 @@ def _reorder(
     return tuple(sorted(compared, key=lambda each: -each.score))
 
 
-def _is_readable(piece: ScoredPiece) -> bool:
-    return piece.unit.quote.evidence.chunk.language == READ_LANGUAGE
+def _is_comparable(piece: ScoredPiece) -> bool:
+    return piece.unit.quote.evidence.chunk.language == ENCODED_LANGUAGE
 
 
 def _text(piece: ScoredPiece) -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-READ_LANGUAGE = "en"
+ENCODED_LANGUAGE = "en"
 """The language of the passages that are encoded for late interaction: its model has learned no other."""
 
 
@@ -15,7 +15,7 @@ class RerankedPassage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadablePassage:
+class HeadedPassage:
     """A passage as late interaction encodes it: `head` says where `text` stands (its title and headings)."""
 
     head: str

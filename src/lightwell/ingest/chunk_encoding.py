@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from lightwell.domain.documents import heading_path
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.ids import ChunkId, DocumentId, JobId
-from lightwell.domain.reranking import ReadablePassage
+from lightwell.domain.reranking import HeadedPassage
 from lightwell.ingest.context import IngestContext
 from lightwell.late_interaction_port import LateInteraction
 from lightwell.logs import logger
@@ -57,7 +57,7 @@ async def fill_encoding_gaps(context: IngestContext) -> bool:
     for start in range(0, len(ids), _BATCH):
         part = ids[start : start + _BATCH]
         found = await published.list_published_by_id(database, part)
-        passages = {each.chunk.id: _readable(each.title, each.chunk) for each in found}
+        passages = {each.chunk.id: _headed(each.title, each.chunk) for each in found}
         try:
             encoded = await model.encode(list(passages.values()))
         except ModelFailed as error:
@@ -83,15 +83,14 @@ async def _encode_lacking(
     titles: Mapping[DocumentId, str],
 ) -> None:
     database = context.database
-    passages = {chunk.id: _readable(titles[chunk.document_id], chunk) for chunk in chunks}
+    passages = {chunk.id: _headed(titles[chunk.document_id], chunk) for chunk in chunks}
     lacking = await multi_vectors.list_lacking(database, model.model, list(passages))
     hashes = {each: _hash(context, passages[each]) for each in passages if each in lacking}
     async with database.relaxed_transaction() as connection:
         await queue.renew_or_raise(connection, jobs, context.worker)
-        await multi_vectors.copy_equal(connection, model.model, hashes)
-    lacking = await multi_vectors.list_lacking(database, model.model, list(hashes))
+        copied = await multi_vectors.copy_equal(connection, model.model, hashes)
     by_hash: dict[bytes, list[ChunkId]] = {}
-    for chunk in sorted(lacking):
+    for chunk in sorted(hashes.keys() - copied):
         by_hash.setdefault(hashes[chunk], []).append(chunk)
     equal = list(by_hash.values())
     for start in range(0, len(equal), _BATCH):
@@ -105,13 +104,11 @@ async def _encode_lacking(
             await multi_vectors.put(connection, model.model, vectors, hashes)
 
 
-def _readable(title: str, chunk: StagedChunk) -> ReadablePassage:
-    return ReadablePassage(
-        head=heading_path(title, chunk.draft.section_path), text=chunk.draft.text
-    )
+def _headed(title: str, chunk: StagedChunk) -> HeadedPassage:
+    return HeadedPassage(head=heading_path(title, chunk.draft.section_path), text=chunk.draft.text)
 
 
-def _hash(context: IngestContext, passage: ReadablePassage) -> bytes:
+def _hash(context: IngestContext, passage: HeadedPassage) -> bytes:
     """Return the SHA-256 of the project and exactly what is encoded.
 
     The hash of the text to embed would not do: it is the same for a title and for a text that begins with it.

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightwell.domain.multi_vectors import MultiVector
-from lightwell.domain.reranking import ReadablePassage, TextMatch, WindowMatch
+from lightwell.domain.reranking import HeadedPassage, TextMatch, WindowMatch
 from lightwell.domain.similarity import cosine_scale
 from lightwell.models.bge import BgeSmall, EncodedText
 from lightwell.models.local import load_tokenizer
@@ -52,7 +52,7 @@ class LocalLateInteraction:
         self._threads = ThreadPoolExecutor(threads or os.cpu_count() or 1, "late-interaction")
         self._network = BgeSmall(threads=1)
 
-    async def encode(self, passages: Sequence[ReadablePassage]) -> list[MultiVector]:
+    async def encode(self, passages: Sequence[HeadedPassage]) -> list[MultiVector]:
         """Return the vectors of each passage, in order; one without words has no windows. Raises `ModelFailed`."""
         loop = asyncio.get_running_loop()
         tasks = [loop.run_in_executor(self._threads, self._encode, each) for each in passages]
@@ -74,7 +74,7 @@ class LocalLateInteraction:
             return []
         return await asyncio.to_thread(self._match, question, vectors)
 
-    def _encode(self, passage: ReadablePassage) -> MultiVector:
+    def _encode(self, passage: HeadedPassage) -> MultiVector:
         tokenizer = load_tokenizer()
         ids, spans = tokenize(tokenizer, passage.text)
         above = tokenizer.encode(f"{blank_markup(passage.head)}:", add_special_tokens=False).ids

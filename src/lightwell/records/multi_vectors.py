@@ -7,7 +7,7 @@ import numpy as np
 from lightwell.domain.access import Reader
 from lightwell.domain.ids import ChunkId, ProjectId
 from lightwell.domain.multi_vectors import MultiVector
-from lightwell.domain.reranking import READ_LANGUAGE
+from lightwell.domain.reranking import ENCODED_LANGUAGE
 from lightwell.records.database import Connection, Database, Row
 
 _OF_READER = """
@@ -29,6 +29,7 @@ CROSS JOIN LATERAL (
 ) AS held
 FOR KEY SHARE OF chunk
 ON CONFLICT (chunk_id) DO NOTHING
+RETURNING chunk_id
 """
 
 _LACKING = """
@@ -68,17 +69,23 @@ async def get_multi_vectors(
     return {ChunkId(row[0]): _multi_vector(row) for row in rows}
 
 
-async def copy_equal(connection: Connection, model: str, hashes: Mapping[ChunkId, bytes]) -> None:
-    """Give these chunks the vectors of chunks for which the same was encoded, by its hash; chunks that are deleted meanwhile are left out."""
+async def copy_equal(
+    connection: Connection, model: str, hashes: Mapping[ChunkId, bytes]
+) -> frozenset[ChunkId]:
+    """Give these chunks the vectors of chunks for which the same was encoded, by its hash; return those that got them.
+
+    Chunks that are deleted meanwhile are left out.
+    """
     keys = {"chunks": list(hashes), "hashes": list(hashes.values()), "model": model}
-    await connection.execute(_COPY, keys)
+    copied = await connection.execute(_COPY, keys)
+    return frozenset(ChunkId(row[0]) for row in await copied.fetchall())
 
 
 async def list_lacking(
     database: Database, model: str, chunks: Sequence[ChunkId]
 ) -> frozenset[ChunkId]:
     """Return those of the chunks that should have vectors of this model, by their language, and have none."""
-    keys = {"chunks": list(chunks), "model": model, "language": READ_LANGUAGE}
+    keys = {"chunks": list(chunks), "model": model, "language": ENCODED_LANGUAGE}
     return frozenset(ChunkId(row[0]) for row in await database.rows(_LACKING, keys))
 
 

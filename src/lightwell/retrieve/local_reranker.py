@@ -5,7 +5,7 @@ windows of passages that are encoded, and compares their most promising units; a
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +18,7 @@ from lightwell.domain.similarity import CosineScale, cosine_scale
 from lightwell.late_interaction_port import LateInteraction
 from lightwell.ports import Embedder
 from lightwell.retrieve import weights as learned
-from lightwell.retrieve.signals import title_terms
+from lightwell.retrieve.signals import min_max, title_terms
 from lightwell.retrieve.sparse_matrix import Floats
 from lightwell.text.answer_types import (
     AnswerType,
@@ -148,15 +148,9 @@ _Matches = Sequence[tuple[int, int, float]]
 
 def _window_matches(evidence: Sequence[Evidence]) -> list[_Matches]:
     """Return the windows of each passage; none of one that is not encoded."""
-    found = [each.token_match for entry in evidence for each in entry.windows]
-    least, width = min(found, default=0.0), max(found, default=0.0) - min(found, default=0.0)
-    return [
-        [
-            (each.start, each.end, (each.token_match - least) / width if width else 0.0)
-            for each in entry.windows
-        ]
-        for entry in evidence
-    ]
+    found = np.array([each.token_match for entry in evidence for each in entry.windows], np.float64)
+    matches: Iterator[float] = iter(min_max(found).tolist())
+    return [[(each.start, each.end, next(matches)) for each in entry.windows] for entry in evidence]
 
 
 def _match_at(start: int, windows: _Matches) -> float:
@@ -169,8 +163,7 @@ def _most_promising(parts: Sequence[_Unit]) -> list[_Unit]:
     ordered = sorted(parts, key=lambda part: (-part.promise, part.place, part.start))
     firsts = {part.place: part for part in reversed(ordered)}
     others = [part for part in ordered if part is not firsts[part.place]]
-    spare = max(0, (COMPARED - 1) * len(firsts))
-    return [*firsts.values(), *others[:spare]]
+    return [*firsts.values(), *others[: (COMPARED - 1) * len(firsts)]]
 
 
 async def _embed(embedder: Embedder, query: RerankQuery, parts: Sequence[_Unit]) -> _Similarities:

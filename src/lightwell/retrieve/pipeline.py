@@ -19,24 +19,13 @@ from lightwell.domain.question_names import match_names
 from lightwell.domain.questions import GRAPH_CHANNELS, Channel, Fusion, Question
 from lightwell.domain.similarity import cosine_scale
 from lightwell.late_interaction_port import LateInteraction
-from lightwell.ports import (
-    Embedder,
-    Neighbourhood,
-    Reranker,
-    Vectors,
-)
+from lightwell.ports import Embedder, Neighbourhood, Reranker, Vectors
 from lightwell.records import embedding_spaces, search
 from lightwell.records.embedding_spaces import SpaceModel
 from lightwell.records.graph import entities
 from lightwell.records.llm_cache.cached_model import CachedModel
-from lightwell.retrieve import (
-    local_reranker,
-    rerank,
-    signals,
-)
-from lightwell.retrieve.candidate_arrays import (
-    empty_neighbourhood,
-)
+from lightwell.retrieve import local_reranker, rerank, signals
+from lightwell.retrieve.candidate_arrays import empty_neighbourhood
 from lightwell.retrieve.channels import (
     WITHOUT_GRAPH,
     ChannelResults,

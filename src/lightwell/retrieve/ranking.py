@@ -8,7 +8,7 @@ from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.questions import Fusion
-from lightwell.domain.reranking import READ_LANGUAGE
+from lightwell.domain.reranking import ENCODED_LANGUAGE
 from lightwell.domain.similarity import cosine_scale
 from lightwell.late_interaction_port import LateInteraction
 from lightwell.ports import Neighbourhood
@@ -112,17 +112,21 @@ class Ranker:
         self, query: SearchQuery, chunks: Sequence[ChunkId], reader: Reader
     ) -> WindowMatches:
         question = query.question.text
-        if self.late_interaction is None or self.fusion is Fusion.RRF or not _is_read(question):
+        if (
+            self.late_interaction is None
+            or self.fusion is Fusion.RRF
+            or not _is_comparable(question)
+        ):
             return {}
         return await late_interaction.match_windows(
             self.stores.database, self.late_interaction, reader, question, chunks
         )
 
 
-def _is_read(question: str) -> bool:
+def _is_comparable(question: str) -> bool:
     """Return whether the question is in the language of late interaction, as far as can be told: in others its matches are noise."""
-    found = detect_language(question, default=READ_LANGUAGE, min_confidence=_SURE)
-    return found == READ_LANGUAGE
+    found = detect_language(question, default=ENCODED_LANGUAGE, min_confidence=_SURE)
+    return found == ENCODED_LANGUAGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

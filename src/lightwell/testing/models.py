@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.multi_vectors import MultiVector
-from lightwell.domain.reranking import ReadablePassage, TextMatch, WindowMatch
+from lightwell.domain.reranking import HeadedPassage, TextMatch, WindowMatch
 from lightwell.ports import Message, Reply, Usage, Vectors
 from lightwell.text.terms import terms
 from lightwell.text.tokens import token_count
@@ -73,7 +73,7 @@ class ScriptedLateInteraction:
     texts: list[str] = field(default_factory=list[str])
     compared: list[str] = field(default_factory=list[str])
 
-    async def encode(self, passages: Sequence[ReadablePassage]) -> list[MultiVector]:
+    async def encode(self, passages: Sequence[HeadedPassage]) -> list[MultiVector]:
         """Return one window for each passage."""
         self.texts.extend(f"{each.head}\n{each.text}" for each in passages)
         return [_in_one_window(each.text) for each in passages]

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from lightwell.domain.graph import Extraction
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, ProjectId
-from lightwell.domain.reranking import READ_LANGUAGE
+from lightwell.domain.reranking import ENCODED_LANGUAGE
 from lightwell.records.database import Connection
 from lightwell.records.documents import structures
 from lightwell.records.graph import mentions, resolution, same_names, stated_links
@@ -207,7 +207,7 @@ async def publish(
         names, _ = await _unpublish(connection, project_id, ids, staged=False)
         await connection.execute(_PUBLISH_CHUNKS, {"documents": ids})
         await connection.execute(_NOTE_GAPS, {"documents": ids, "project_id": project_id})
-        await connection.execute(_NOTE_UNENCODED, {"documents": ids, "language": READ_LANGUAGE})
+        await connection.execute(_NOTE_UNENCODED, {"documents": ids, "language": ENCODED_LANGUAGE})
         await connection.execute(
             _PUBLISH_DOCUMENTS,
             {
