@@ -24,7 +24,6 @@ from .conftest import project_on
 OWN, OTHERS = ["team:a"], ["team:b"]
 LEAVE = "Everybody has 25 days of annual leave a year, which the payroll system shows."
 POLICY = "Travel is booked by the assistants. Trains come before planes. Receipts go to finance. "
-LONG = f"{POLICY * 6}\n\n{LEAVE}\n\n{POLICY * 6}"
 GERMAN = "Alle Mitarbeiterinnen und Mitarbeiter haben im Jahr Anspruch auf fünfundzwanzig Tage Urlaub, den sie beantragen müssen."
 
 
@@ -94,14 +93,22 @@ async def encoded(database: Database) -> Encoded:
 async def test_the_passage_whose_window_answers_comes_first(
     encoded: Encoded, database: Database
 ) -> None:
-    near = make_document(
-        "near.md", "# Leave days\n\nLeave days matter. How many days of leave are days?", OWN
+    """The other document has the same words, but not side by side."""
+    said = LEAVE.split()
+    await encoded.ingest(
+        make_document("a.md", " ".join(f"{word} {POLICY}" for word in said), OWN),
+        make_document("b.md", f"{POLICY * 7}\n\n{LEAVE}\n\n{POLICY * (len(said) - 7)}", OWN),
+        make_document(
+            "c.md", f"Lunch is at noon. The soup has a name of its own in every year. {POLICY}", OWN
+        ),
     )
-    await encoded.ingest(make_document("long.md", f"# Handbook\n\n{LONG}", OWN), near)
-    question = "How much holiday am I entitled to each year?"
+    question = "how many days of leave does everybody have in a year"
+    without = await encoded_on(database, None)
+    before = await without.kb.search(question, await without.kb.reader(OWN))
+    assert [each.chunk.title for each in before.evidence][:2] == ["a", "b"]
     found = await encoded.kb.search(question, await encoded.kb.reader(OWN))
+    assert [each.chunk.title for each in found.evidence][:2] == ["b", "a"]
     first = found.evidence[0]
-    assert first.chunk.title == "Handbook"
     best = max(first.windows, key=lambda each: each.token_match)
     assert LEAVE in first.chunk.text[best.start : best.end]
 

@@ -1,6 +1,7 @@
 """Late interaction finds the window of a chunk that answers, and only moves candidates that it compared."""
 
 import asyncio
+from dataclasses import replace
 from uuid import UUID
 
 import numpy as np
@@ -57,6 +58,10 @@ async def test_the_head_counts_for_each_window(model: LocalLateInteraction) -> N
     )
     [[without], [with_head]] = await model.match("parental leave", [bare, headed])
     assert with_head.token_match > without.token_match + 0.05
+    opposite = headed.signs.copy()
+    opposite[: headed.head_tokens] ^= 0xFF
+    [[by_text]] = await model.match("parental leave", [replace(headed, signs=opposite)])
+    assert by_text.token_match < with_head.token_match - 0.05
 
 
 async def test_a_text_is_encoded_alike_in_whatever_company(model: LocalLateInteraction) -> None:
@@ -133,6 +138,11 @@ def test_only_what_was_compared_moves_and_by_no_more_than_the_weight(
     if known:
         by_match = sorted(known, key=lambda at: drawn[int(at)][1] or 0.0)
         assert (np.diff(added[by_match]) >= -1e-9).all()
+        spread = max(drawn[int(at)][1] or 0.0 for at in known) - min(
+            drawn[int(at)][1] or 0.0 for at in known
+        )
+        if spread > 1e-6:
+            assert (added[by_match[0]], added[by_match[-1]]) == pytest.approx((0.0, 8.0))
         unknown = [at for at in best if chunks[at] not in matches]
         assert all(
             added[known].min() - 1e-9 <= added[at] <= added[known].max() + 1e-9 for at in unknown
