@@ -5,7 +5,14 @@ from datetime import UTC, datetime
 
 from lightwell.domain.documents import Chunk, Layout, Locator, Page, Section
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef, new_id
-from lightwell.retrieve.passages import MAX_TOKENS, Passage, group_chunks, join_passage
+from lightwell.domain.reranking import WindowMatch
+from lightwell.retrieve.passages import (
+    MAX_TOKENS,
+    Passage,
+    group_chunks,
+    join_passage,
+    windows_of,
+)
 
 TEXT = "One speaks of wells.\n\nTwo speaks of light.\n\nThree speaks of neither."
 MOMENT = datetime(2026, 11, 1, tzinfo=UTC)
@@ -77,6 +84,22 @@ def test_a_joined_passage_is_the_documents_published_text_and_knows_its_places()
     assert whole.layout.locate(25, 30).page == 2
     assert whole.layout.locate(25, 30).section == ("S1",)
     assert (whole.locator.start, whole.locator.end) == (0, 42)
+
+
+def test_windows_keep_their_words_in_the_joined_text() -> None:
+    members = [chunk(0), chunk(1), chunk(2)]
+    [passage] = group(*members)
+    matches = {
+        each.id: (WindowMatch(start=2, end=len(each.text), similarity=0.1, token_match=each.index),)
+        for each in (members[0], members[2])
+    }
+    windows = windows_of(passage, matches)
+    assert [each.token_match for each in windows] == [0, 2]
+    text = join_passage(passage).text
+    assert [text[each.start : each.end] for each in windows] == [
+        members[0].text[2:],
+        members[2].text[2:],
+    ]
 
 
 def test_chunks_of_two_versions_of_a_document_stay_apart() -> None:
