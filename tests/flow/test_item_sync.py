@@ -1,5 +1,7 @@
 """A business system is synced into the store: changed, unchanged, renamed, deleted and unreadable items, and who sees them."""
 
+import asyncio
+
 import pytest
 
 from lightwell.domain.business_systems import NewSource, Source
@@ -8,6 +10,7 @@ from lightwell.domain.errors import Invalid, SourceFailed
 from lightwell.ingest.item_sync import SyncReport, SyncRequest, sync_source
 from lightwell.knowledge_base.directory import Directory
 from lightwell.records import source_runs, sources
+from lightwell.records.leases import LeaseHolder
 from lightwell.testing.item_source import MemorySystem, open_memory, ref_of
 
 from .conftest import Project
@@ -415,3 +418,21 @@ async def test_s2_2_an_item_whose_reference_another_source_has_is_reported_and_c
     other.delete("issue/1")
     await sync(project, second, other, SWEEP)
     assert await project.database.rows(stored, {}) == before
+
+
+async def test_a_source_is_removed_once_the_sync_that_runs_has_ended(
+    project: Project, system: MemorySystem
+) -> None:
+    source = await new_source(project)
+    await sync(project, source, system)
+    worker = LeaseHolder(name="another", seconds=600)
+    assert await sources.acquire(project.database, source.id, worker)
+    with pytest.raises(Invalid, match="is being synced; it is paused now"):
+        await project.kb.sources.remove(source.name, patience_seconds=0)
+
+    removal = asyncio.create_task(project.kb.sources.remove(source.name))
+    await asyncio.sleep(0.3)
+    assert not removal.done()
+    await sources.release(project.database, source.id, worker)
+    assert await removal == 4
+    assert await project.kb.sources.list() == []

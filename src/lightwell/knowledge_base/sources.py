@@ -1,5 +1,6 @@
 """The verbs on sources: business systems that are synced into the project."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -25,6 +26,7 @@ from lightwell.records.documents import documents, items
 from lightwell.records.locks import lock_project
 
 _DOCUMENTS_PER_BATCH = 200
+_POLL_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,12 +147,18 @@ class Sources:
         await sources.forget_cursors(self.context.database, source.id)
         return source
 
-    async def remove(self, name: str) -> int:
+    async def remove(self, name: str, *, patience_seconds: float = 10) -> int:
         """Delete a source with its groups, and turn its documents into tombstones; return the number of documents.
 
-        Raises `NotFound`, and `Invalid` while a process syncs the source.
+        A sync that runs may end first. Raises `NotFound`, and `Invalid` where a process still syncs the source
+        after `patience_seconds`.
         """
         source = await self.pause(name)
+        for _ in range(round(patience_seconds / _POLL_SECONDS)):
+            if not source.is_running:
+                break
+            await asyncio.sleep(_POLL_SECONDS)
+            source = await self.get(source.name)
         if source.is_running:
             raise Invalid(
                 f"The source {source.name!r} is being synced; it is paused now, so try again soon"
