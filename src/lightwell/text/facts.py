@@ -190,11 +190,13 @@ def _figure(tokens: Sequence[tuple[str, str]], place: int) -> Iterable[Figure]:
     if text in _TENS and tokens[behind : behind + 1] and tokens[behind][1] in _ONES:
         number = str(_TENS[text] + _ONES[tokens[behind][1]])
         behind += 1
-    after = _after_number(tokens[behind : behind + 1 + _MAX_WORDS_TO_UNIT + _MOST_BETWEEN])
-    if not number and text in _ONE and after and after[0][1] in UNIT_NAMES:
-        number = "1"
-    if not number:
+    if not number and text not in _ONE:
         return
+    after = _after_number(tokens[behind : behind + 1 + _MAX_WORDS_TO_UNIT + _MOST_BETWEEN])
+    if not number:
+        if not (after and after[0][1] in UNIT_NAMES):
+            return
+        number = "1"
     scale = _SCALES.get(after[0][1], 1) if after else 1
     currency = before if before in _CURRENCY_WORDS else ""
     unit = UNIT_NAMES.get(currency) or _unit(after[1:] if scale > 1 else after[:_MAX_WORDS_TO_UNIT])

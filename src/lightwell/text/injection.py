@@ -94,7 +94,7 @@ _MENTIONED = re.compile(r"((?:\b\w+\W+){2})[\"“„«][^\"“”„«»]{1,300}
 _QUOTING, _QUOTE_MARKS = re.compile(r"[ \t]*>"), re.compile(r"^(?:[ \t]*>)+")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]\s|\d+[.)]\s|\||#{1,6}\s|\[?\d{1,2}[:.]\d\d\b)")
 _LINE = re.compile(r"[^\n]*\n?")
-_KEPT = 256
+_KEPT = 2048
 
 _ASKED = re.compile(
     r"^\W*(?:what|which|was|welche\w*|que|qu['’]est)\b(?=.*\b(?:messages?|letters?|texts?|e-?mails?|tickets?|notes?|requests?|senders?"

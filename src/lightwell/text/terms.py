@@ -13,6 +13,8 @@ MAX_TERM_FREQUENCY = 8
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_MAY_COMBINE = re.compile(r"[\u0300-\U0010ffff]+")
+"""Runs in which combining signs are looked for: none comes before U+0300."""
 _CJK = re.compile(r"[぀-ヿ㐀-鿿가-힯豈-﫿]")
 _MAX_TERM_LENGTH = 60
 _STEM_CACHE_SIZE = 100_000  # four times as fast as the stemmer's own cache
@@ -53,7 +55,7 @@ def words(text: str) -> list[str]:
             for word in _WORD.findall(separated.casefold())
         ]
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", separated).casefold())
-    unaccented = "".join(sign for sign in folded if not unicodedata.combining(sign))
+    unaccented = _MAY_COMBINE.sub(_without_combining, folded)
     found: list[str] = []
     for word in _WORD.findall(unaccented):
         if _CJK.search(word):
@@ -61,6 +63,10 @@ def words(text: str) -> list[str]:
         else:
             found.append(word.replace("’", "'").removesuffix("'s")[:_MAX_TERM_LENGTH])
     return found
+
+
+def _without_combining(run: re.Match[str]) -> str:
+    return "".join(sign for sign in run[0] if not unicodedata.combining(sign))
 
 
 def terms(text: str) -> list[str]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from lightwell.text.open_cues import is_heading
 from lightwell.text.terms import STOP_WORDS, words
@@ -39,6 +40,8 @@ _LABEL = re.compile(
 _CELLS = re.compile(r"\|([^|\n]+)\|([^|\n]*)\|")
 _WORD = re.compile(r"[^\W\d_]{3}")
 _SHORT, _LONG = 30, 400
+_FOLDED_TEXTS = 4096
+"""Several names that a question may mean are looked for in the same sentences, below the same headings."""
 _SHORTEST = 2
 
 
@@ -49,9 +52,9 @@ class EntityNames:
     folded: tuple[str, ...]
     longer: tuple[str, ...] = ()
 
-    def occur_in(self, text: str) -> bool:
-        """Return whether one of the names stands in the text as whole words, and not as part of a longer one."""
-        said = self.mask_longer(text)
+    def occur_in(self, *texts: str) -> bool:
+        """Return whether one of the names stands in one of the texts as whole words, and not as part of a longer one."""
+        said = self._mask("".join(map(fold_words, texts)))
         return any(f" {name} " in said for name in self.folded)
 
     def count_in(self, text: str) -> int:
@@ -65,7 +68,9 @@ class EntityNames:
 
     def mask_longer(self, text: str) -> str:
         """Return the text's folded words with a dash for each longer name."""
-        said = fold_words(text)
+        return self._mask(fold_words(text))
+
+    def _mask(self, said: str) -> str:
         for name in self.longer:
             said = said.replace(f" {name} ", " - ")
         return said
@@ -81,6 +86,7 @@ def _folded_names(given: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in each if name))
 
 
+@lru_cache(maxsize=_FOLDED_TEXTS)
 def fold_words(text: str) -> str:
     """Return the words of the text as retrieval indexes them, with a blank before and after each."""
     return f" {' '.join(words(text))} "

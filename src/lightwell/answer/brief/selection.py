@@ -253,9 +253,9 @@ def _candidates_in(
         text = chunk.text[unit.start : unit.end]
         start = chunk.locator.start + unit.start
         section = chunk.layout.locate(start, start + 1).section
-        above = " › ".join((chunk.title, *section, unit.context))
-        if everywhere or entity_names.occur_in(f"{above} › {text}"):
-            near = everywhere or entity_names.occur_in(" › ".join((*section, unit.context, text)))
+        near = everywhere or entity_names.occur_in(*section, unit.context, text)
+        names_entity = everywhere or entity_names.occur_in(chunk.title, text)
+        if near or names_entity:
             own = make_quote(entry, unit.start, unit.end, context=unit.context)
             day, heads = find_first_date(text), is_heading(own)
             news = near or (day is not None and not text.startswith("|"))
@@ -263,7 +263,7 @@ def _candidates_in(
                 quote=own,
                 said_at=day or passage.said_at,
                 dated=day is not None or passage.said_at != chunk.updated_at,
-                names_entity=everywhere or entity_names.occur_in(f"{chunk.title} › {text}"),
+                names_entity=names_entity,
                 definition_score=definition_score(text, entity_names),
                 news_score=news_score(text, entity_names)
                 if news and not heads and has_content(text)
