@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol, cast
 
 import numpy as np
+from late_interaction import with_token_matches
 from retrieval_sets import EVALUATION, HANDBOOKS, PACKAGED, collection_store, load, worlds
 from retrieval_store import Asked, Flags, Store, opened, texts
 from scipy import optimize
@@ -28,7 +29,9 @@ from lightwell.retrieve.weights import (
     LINKS,
     RELEVANCE,
     RERANK,
+    WITH_MATCH,
     Logistic,
+    PassWeights,
     RankingWeights,
     Weights,
 )
@@ -65,17 +68,29 @@ class Example:
 Asking = tuple[Store, list[Asked]]
 
 
-def fit(asking: Sequence[Asking]) -> Weights:
-    """Return fitted weights: those of questions that name something rare, and those of all others.
+def fit(asking: Sequence[Asking], cache: Path) -> Weights:
+    """Return fitted weights: those of questions that name something rare, and those of all others, without late interaction and with it.
 
     The former are fitted on all questions of the sets, of which most name something rare; on those alone hotpotqa loses a point.
     The latter are fitted on such questions of the sets and of the collections.
     """
-    weights = learned.load_weights()
+    plain = _fit_both(asking, learned.load_weights(), is_matched=False)
+    return _fit_both(matched(asking, plain, cache), plain, is_matched=True)
+
+
+def matched(asking: Sequence[Asking], weights: Weights, cache: Path) -> list[Asking]:
+    """Return the questions with how well their best candidates match by late interaction."""
+    return [(store, with_token_matches(store, asked, weights, cache)) for store, asked in asking]
+
+
+def _fit_both(asking: Sequence[Asking], weights: Weights, *, is_matched: bool) -> Weights:
     sets = [each for each in asking if each[0].name in TARGETS]
     single = [_naming_nothing_rare(each) for each in asking]
-    weights = replace(weights, multi_hop=_fit_ranking(sets, weights, weights.multi_hop, COUNTS))
-    return replace(weights, single_hop=_fit_ranking(single, weights, weights.single_hop, {}))
+    return replace(
+        weights,
+        multi_hop=_fit_ranking(sets, weights, weights.multi_hop, COUNTS, is_matched=is_matched),
+        single_hop=_fit_ranking(single, weights, weights.single_hop, {}, is_matched=is_matched),
+    )
 
 
 def _naming_nothing_rare(asking: Asking) -> Asking:
@@ -86,7 +101,12 @@ def _naming_nothing_rare(asking: Asking) -> Asking:
 
 
 def _fit_ranking(
-    asked: Sequence[Asking], weights: Weights, begin: RankingWeights, counts: Mapping[str, float]
+    asked: Sequence[Asking],
+    weights: Weights,
+    begin: RankingWeights,
+    counts: Mapping[str, float],
+    *,
+    is_matched: bool,
 ) -> RankingWeights:
     """Fit the first pass, then the second, whose signals depend on its own scores. Sets with few such questions are left out."""
     asking = [
@@ -95,19 +115,23 @@ def _fit_ranking(
         if sum(each.question.split == "dev" for each in its) >= FEWEST
     ]
 
-    def for_all(ranking: RankingWeights) -> Weights:
-        return replace(weights, multi_hop=ranking, single_hop=ranking)
+    def fitting(passes: PassWeights) -> RankingWeights:
+        return replace(begin, matched=passes) if is_matched else replace(begin, plain=passes)
 
-    tables = [[opened(each, for_all(begin)).table for each in its] for _, its in asking]
-    scores = [[table @ begin.first_pass for table in its] for its in tables]
-    ranking = replace(begin, first_pass=fitted(_examples(asking, tables, scores, counts)))
+    def for_all(passes: PassWeights) -> Weights:
+        return replace(weights, multi_hop=fitting(passes), single_hop=fitting(passes))
+
+    passes = begin.matched if is_matched else begin.plain
+    tables = [[opened(each, for_all(passes)).table for each in its] for _, its in asking]
+    scores = [[table @ passes.first_pass for table in its] for its in tables]
+    passes = replace(passes, first_pass=fitted(_examples(asking, tables, scores, counts)))
     for _ in range(PASSES):
         looks = [
-            [_last_look(store, each, for_all(ranking)) for each in its] for store, its in asking
+            [_last_look(store, each, for_all(passes)) for each in its] for store, its in asking
         ]
-        scores = [[look @ ranking.second_pass for look in its] for its in looks]
-        ranking = replace(ranking, second_pass=fitted(_examples(asking, looks, scores, counts)))
-    return ranking
+        scores = [[look @ passes.second_pass for look in its] for its in looks]
+        passes = replace(passes, second_pass=fitted(_examples(asking, looks, scores, counts)))
+    return fitting(passes)
 
 
 def fitted(examples: Sequence[Example]) -> Floats:
@@ -129,9 +153,10 @@ def fitted(examples: Sequence[Example]) -> Floats:
             slope = slope - share * ((1 - chance) @ (each.table[each.is_gold] - typical))
         return total, slope
 
-    may_be = [(None if name == "names_held" else 0.0, None) for name in (*FIRST_PASS, *LINKS)]
     count = len(examples[0].table.T)
-    return least(loss, np.zeros(count), may_be[:count])
+    free = FIRST_PASS.index("names_held")
+    may_be = [(None if at == free else 0.0, None) for at in range(count)]
+    return least(loss, np.zeros(count), may_be)
 
 
 class _Found(Protocol):
@@ -311,12 +336,17 @@ def page(weights: Weights) -> str:
 
 def _ranking_sections(name: str, ranking: RankingWeights) -> list[str]:
     return [
+        *_pass_sections(f"{name}.plain", ranking.plain, FIRST_PASS),
+        *_pass_sections(f"{name}.matched", ranking.matched, WITH_MATCH),
+    ]
+
+
+def _pass_sections(name: str, passes: PassWeights, alone: Sequence[str]) -> list[str]:
+    return [
         f"\n[{name}.first_pass]",
-        *_lines(FIRST_PASS, ranking.first_pass),
+        *_lines(alone, passes.first_pass),
         f"\n[{name}.second_pass]",
-        *_lines((*FIRST_PASS, *LINKS), ranking.second_pass),
-        f"\n[{name}.late_interaction]",
-        *_lines(("token_match",), [ranking.token_match]),
+        *_lines((*alone, *LINKS), passes.second_pass),
     ]
 
 
@@ -367,13 +397,18 @@ def main() -> None:
     stores += [collection_store(name, options.cache) for name in (*HANDBOOKS, *PACKAGED)]
     asking = [(store, [store.ask(each) for each in store.questions]) for store in stores]
     if options.write:
-        weights = fit(asking)
+        weights = fit(asking, options.cache)
         if options.relevance:
             weights = replace(weights, relevance=_judged(asking, weights))
         WEIGHTS.write_text(page(weights), encoding="utf-8")
         learned.load_weights.cache_clear()
     weights = learned.load_weights()
-    for store, asked in asking:
+    for without, (store, asked) in zip(
+        asking, matched(asking, weights, options.cache), strict=True
+    ):
+        print("without late interaction:")
+        _report_ranking(*without, weights)
+        print("with it:")
         _report_ranking(store, asked, weights)
     _report_calibration(asking, weights, options.cache)
 

@@ -35,12 +35,16 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A question with what the store says of it; `places` are the candidates' places in the store."""
+    """A question with what the store says of it; `places` are the candidates' places in the store.
+
+    `token_matches` is how well candidates match by late interaction, None where it was not asked.
+    """
 
     question: Question
     candidates: CandidateArrays
     corpus: CorpusStatistics
     places: Places
+    token_matches: Floats | None = None
 
     @property
     def is_gold(self) -> Flags:
@@ -184,7 +188,10 @@ class Store:
 
 def opened(asked: Asked, weights: Weights) -> fusion.FirstPass:
     """Return the first look at a question's candidates."""
-    return fusion.first_pass(asked.candidates, asked.corpus, weights)
+    first = fusion.first_pass(asked.candidates, asked.corpus, weights)
+    if asked.token_matches is None:
+        return first
+    return fusion.with_token_matches(first, asked.token_matches, weights)
 
 
 def texts(store: Store, asked: Asked, first_pass: fusion.FirstPass) -> dict[int, str]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lightwell.retrieve import fusion
 from lightwell.retrieve.candidate_arrays import CandidateArrays, CorpusStatistics
-from lightwell.retrieve.weights import FIRST_PASS, LINKS, load_weights
+from lightwell.retrieve.weights import FIRST_PASS, LINKS, WITH_MATCH, load_weights
 from tests.matrices import empty_matrix, from_dense, to_dense
 
 RANKINGS = st.lists(st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8), max_size=4)
@@ -164,8 +164,24 @@ def test_a_question_without_known_words_or_names_is_ranked_by_meaning() -> None:
 def test_the_shipped_weights_have_one_number_for_each_signal() -> None:
     shipped = load_weights()
     for each in (shipped.multi_hop, shipped.single_hop):
-        assert each.first_pass.shape == (len(FIRST_PASS),)
-        assert each.second_pass.shape == (len(FIRST_PASS) + len(LINKS),)
+        for passes, alone in ((each.plain, FIRST_PASS), (each.matched, WITH_MATCH)):
+            assert passes.first_pass.shape == (len(alone),)
+            assert passes.second_pass.shape == (len(alone) + len(LINKS),)
+
+
+def test_a_candidate_that_matches_token_by_token_rises_in_both_passes() -> None:
+    candidates, corpus = asked(3)
+    weights = load_weights()
+    plain = fusion.first_pass(candidates, corpus, weights)
+    last = fusion.rank(plain.scores, candidates.keys)[-1]
+    match = np.zeros(len(candidates.keys))
+    match[last] = 1.0
+    none = fusion.with_token_matches(plain, np.zeros_like(match), weights)
+    matched = fusion.with_token_matches(plain, match, weights)
+    assert matched.scores[last] > none.scores[last]
+    assert np.delete(matched.scores, last) == pytest.approx(np.delete(none.scores, last))
+    before, after = (fusion.second_pass_scores(each, {}, weights) for each in (none, matched))
+    assert after[last] - before[last] > matched.weights.second_pass[len(FIRST_PASS)] / 2
 
 
 def test_links_count_for_questions_that_name_something_rare() -> None:
@@ -174,9 +190,9 @@ def test_links_count_for_questions_that_name_something_rare() -> None:
     common = replace(corpus, entity_counts=np.full_like(corpus.entity_counts, 20.0))
     nothing = replace(candidates, named=np.array([], np.intp))
     shipped = load_weights()
-    assert fusion.first_pass(candidates, rare, shipped).weights is shipped.multi_hop
-    assert fusion.first_pass(candidates, common, shipped).weights is shipped.single_hop
-    assert fusion.first_pass(nothing, rare, shipped).weights is shipped.single_hop
+    assert fusion.first_pass(candidates, rare, shipped).ranking is shipped.multi_hop
+    assert fusion.first_pass(candidates, common, shipped).ranking is shipped.single_hop
+    assert fusion.first_pass(nothing, rare, shipped).ranking is shipped.single_hop
 
 
 def second_to_first(signal: str, *, titles: tuple[str, ...], shares_a_name: bool) -> list[float]:

@@ -1,7 +1,7 @@
 """One order from many signals: reciprocal ranks, or learned weights in two passes."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 import numpy as np
@@ -10,7 +10,7 @@ from lightwell.retrieve import signals
 from lightwell.retrieve.candidate_arrays import CandidateArrays, CorpusStatistics
 from lightwell.retrieve.pagerank import personalized_pagerank, transitions
 from lightwell.retrieve.sparse_matrix import Floats, Places, SparseMatrix
-from lightwell.retrieve.weights import FIRST_PASS, LINKS, RankingWeights, Weights
+from lightwell.retrieve.weights import LINKS, PassWeights, RankingWeights, Weights
 
 Titled = Callable[[int], Floats]
 
@@ -31,7 +31,8 @@ _FINE = 9
 class FirstPass:
     """The first pass: `table` (n, signals) holds the signals of single passages, `scores` (n,) their weighted sum.
 
-    `designation_matches` (n,) is 1 where the question gives the document's designation. `weights` are those of both passes.
+    `designation_matches` (n,) is 1 where the question gives the document's designation. `weights` are those of both passes for these
+    signals, `ranking` all that such questions have.
     """
 
     candidates: CandidateArrays
@@ -40,7 +41,8 @@ class FirstPass:
     steps: SparseMatrix
     table: Floats
     designation_matches: Floats
-    weights: RankingWeights
+    ranking: RankingWeights
+    weights: PassWeights
     scores: Floats
 
     @property
@@ -103,9 +105,18 @@ def first_pass(
         steps=steps,
         table=table,
         designation_matches=matches,
-        weights=ranking,
-        scores=table @ ranking.first_pass + weights.designations * matches,
+        ranking=ranking,
+        weights=ranking.plain,
+        scores=table @ ranking.plain.first_pass + weights.designations * matches,
     )
+
+
+def with_token_matches(first: FirstPass, token_matches: Floats, weights: Weights) -> FirstPass:
+    """Return the first pass with one more signal, (n,): how well each candidate matches token by token, 0 to 1, 0 for those not compared."""
+    matched = first.ranking.matched
+    table = np.column_stack([first.table, token_matches])
+    scores = table @ matched.first_pass + weights.designations * first.designation_matches
+    return replace(first, table=table, weights=matched, scores=scores)
 
 
 def second_pass_scores(first_pass: FirstPass, texts: Mapping[int, str], weights: Weights) -> Floats:
@@ -137,7 +148,7 @@ def second_pass_signals(first_pass: FirstPass, scores: Floats, titled: Titled) -
     """Return the signals of the first pass and those of links to the best passages by these scores: (n, signals)."""
     candidates = first_pass.candidates
     if not candidates.keys:
-        return np.zeros((0, len(FIRST_PASS) + len(LINKS)))
+        return np.zeros((0, first_pass.table.shape[1] + len(LINKS)))
     merit = signals.min_max(scores)
     firsts = rank(scores, candidates.keys)[:FIRSTS]
     worth = merit[firsts][:, None]

@@ -17,7 +17,7 @@ from lightwell.retrieve import signals
 from lightwell.retrieve.sparse_matrix import Floats, Places
 
 MATCHED = 30
-"""Candidates that are compared: those of the highest scores."""
+"""Candidates that are compared: the best ones of the first pass."""
 
 WindowMatches = Mapping[ChunkId, tuple[WindowMatch, ...]]
 """How the windows of chunks match, without chunks that are not encoded."""
@@ -36,20 +36,16 @@ async def match_windows(
     return {chunk: found for chunk, found in zip(vectors, matches, strict=True) if found}
 
 
-def add_token_matches(
-    scores: Floats, best: Places, chunks: Sequence[ChunkId], matches: WindowMatches, weight: float
-) -> Floats:
-    """Return the scores, (n,), with up to `weight` more for the `best` candidates: all of it for the best match among them, nothing for the worst.
+def token_matches(best: Places, chunks: Sequence[ChunkId], matches: WindowMatches) -> Floats:
+    """Return how well each chunk matches by its best window, (n,): 1 for the best match among the `best` candidates, 0 for the worst.
 
-    What is not encoded gets as much as the mean of the others. Candidates that were not compared stay behind those that were.
+    What is not encoded is taken to match as well as the mean of the others. Candidates that were not compared have 0.
     """
     places: list[int] = best.tolist()
     found = [matches.get(chunks[place], ()) for place in places]
     values = np.array([max((each.token_match for each in some), default=np.nan) for some in found])
     is_known = ~np.isnan(values)
-    if not is_known.any():
-        return scores
-    added = signals.min_max(np.where(is_known, values, values[is_known].mean()))
-    raised = scores.copy()
-    raised[best] += weight * added
-    return raised
+    signal = np.zeros(len(chunks))
+    if is_known.any():
+        signal[best] = signals.min_max(np.where(is_known, values, values[is_known].mean()))
+    return signal

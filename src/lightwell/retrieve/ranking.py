@@ -1,4 +1,4 @@
-"""From candidates to passages: their order by learned weights, then by late interaction, and neighbours as one passage."""
+"""From candidates to passages: late interaction compares the best ones, learned weights order them, and neighbours become one passage."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -57,12 +57,13 @@ class Ranker:
             return ()
         first_pass = self._first_pass(query, results, neighbourhood)
         chunks, keys = neighbourhood.chunks, first_pass.candidates.keys
+        best = fusion.rank(first_pass.scores, keys)[:MATCHED]
+        compared: list[int] = best.tolist()
+        matches = await self._match(query, [chunks[at] for at in compared], reader)
+        if matches:
+            signal = late_interaction.token_matches(best, chunks, matches)
+            first_pass = fusion.with_token_matches(first_pass, signal, load_weights())
         scores, texts = await self._fuse(results, chunks, first_pass, reader)
-        best = fusion.rank(scores, keys)[:MATCHED]
-        top: list[int] = best.tolist()
-        matches = await self._match(query, [chunks[at] for at in top], reader)
-        weight = first_pass.weights.token_match
-        scores = late_interaction.add_token_matches(scores, best, chunks, matches, weight)
         relevance = calibration.calibrated_relevance(first_pass, scores)
         order: list[int] = fusion.rank(scores, keys)[: limit + _SPARE].tolist()
         ranked = {
@@ -71,6 +72,8 @@ class Ranker:
         }
         missing = [chunk for chunk in ranked if chunk not in texts]
         texts |= await search.get_chunks(self.stores.database, reader, missing)
+        if late := [chunks[at] for at in order if at not in compared]:  # raised by links alone
+            matches = {**matches, **await self._match(query, late, reader)}
         grouped = passages.group_chunks(list(ranked), texts, limit=limit)
         return tuple(
             _make_evidence(results, ranked, matches, passage, rank)

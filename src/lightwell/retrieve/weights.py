@@ -11,6 +11,9 @@ import numpy as np
 from lightwell.retrieve.sparse_matrix import Floats
 
 FIRST_PASS = ("cosine", "bm25", "cover", "walk", "walk_from_names", "names_held", "title_asked")
+WITH_MATCH = (*FIRST_PASS, "token_match")
+"""The same where late interaction compared the best candidates: last how well a passage matches, token by token."""
+
 LINKS = ("pair", "pair_by_names", "pair_by_titles", "titled", "near")
 """The signals in the order of their columns: those of a passage alone, then those of its links to the best."""
 
@@ -33,15 +36,22 @@ class Logistic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankingWeights:
+class PassWeights:
     """One weight per signal: `first_pass` in the order of `FIRST_PASS`, `second_pass` of `FIRST_PASS` and `LINKS`.
 
-    `token_match` is that of late interaction among the best candidates of the second pass.
+    Where late interaction compared candidates, `WITH_MATCH` stands for `FIRST_PASS` in both.
     """
 
     first_pass: Floats
     second_pass: Floats
-    token_match: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingWeights:
+    """The weights of both passes: `plain`, and `matched` where late interaction compared the best candidates of the plain first pass."""
+
+    plain: PassWeights
+    matched: PassWeights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,13 +87,18 @@ def load_weights() -> Weights:
     )
 
 
-def _ranking(section: Mapping[str, Mapping[str, float]]) -> RankingWeights:
-    first, second = section["first_pass"], section["second_pass"]
-    late = section["late_interaction"]
+def _ranking(section: Mapping[str, Mapping[str, Mapping[str, float]]]) -> RankingWeights:
     return RankingWeights(
-        first_pass=np.array([float(first[name]) for name in FIRST_PASS]),
-        second_pass=np.array([float(second[name]) for name in (*FIRST_PASS, *LINKS)]),
-        token_match=float(late["token_match"]),
+        plain=_passes(section["plain"], FIRST_PASS),
+        matched=_passes(section["matched"], WITH_MATCH),
+    )
+
+
+def _passes(section: Mapping[str, Mapping[str, float]], alone: Sequence[str]) -> PassWeights:
+    first, second = section["first_pass"], section["second_pass"]
+    return PassWeights(
+        first_pass=np.array([float(first[name]) for name in alone]),
+        second_pass=np.array([float(second[name]) for name in (*alone, *LINKS)]),
     )
 
 
