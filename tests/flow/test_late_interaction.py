@@ -16,6 +16,7 @@ from lightwell.knowledge_base import KnowledgeBase
 from lightwell.models.late_interaction import LocalLateInteraction
 from lightwell.records import multi_vectors
 from lightwell.records.database import Database
+from lightwell.retrieve import ranking
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import make_retriever
 
@@ -111,6 +112,18 @@ async def test_the_passage_whose_window_answers_comes_first(
     first = found.evidence[0]
     best = max(first.windows, key=lambda each: each.token_match)
     assert LEAVE in first.chunk.text[best.start : best.end]
+
+
+async def test_a_passage_that_is_found_without_having_been_compared_is_judged_by_its_windows_too(
+    encoded: Encoded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ranking, "MATCHED", 1)
+    await encoded.ingest(
+        *(make_document(f"{n}.md", f"{LEAVE} {'x' * n}", OWN) for n in range(1, 4))
+    )
+    found = await encoded.kb.search("annual leave", await encoded.kb.reader(OWN))
+    assert len(found.evidence) == 3
+    assert all(each.windows for each in found.evidence)
 
 
 async def test_an_equal_text_is_encoded_once_and_copied_later(encoded: Encoded) -> None:
