@@ -410,6 +410,7 @@ def main() -> None:
         _report_ranking(*without, weights)
         print("with it:")
         _report_ranking(store, asked, weights)
+    print("relevance, without late interaction:")
     _report_calibration(asking, weights, options.cache)
 
 

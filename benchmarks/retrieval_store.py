@@ -189,7 +189,7 @@ class Store:
 def opened(asked: Asked, weights: Weights) -> fusion.FirstPass:
     """Return the first look at a question's candidates."""
     first = fusion.first_pass(asked.candidates, asked.corpus, weights)
-    if asked.token_matches is None:
+    if asked.token_matches is None or not asked.token_matches.any():
         return first
     return fusion.with_token_matches(first, asked.token_matches, weights)
 

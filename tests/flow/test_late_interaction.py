@@ -126,6 +126,25 @@ async def test_a_passage_that_is_found_without_having_been_compared_is_judged_by
     assert all(each.windows for each in found.evidence)
 
 
+async def test_a_match_that_cannot_be_compared_with_another_changes_no_score(
+    encoded: Encoded, database: Database
+) -> None:
+    await encoded.ingest(
+        *(make_document(f"{n}.md", f"{LEAVE} {POLICY * n}", OWN) for n in range(3))
+    )
+    left = "SELECT chunk_id FROM chunk_multi_vectors LIMIT 1"
+    await database.execute(
+        f"DELETE FROM chunk_multi_vectors WHERE chunk_id NOT IN ({left})",  # type: ignore[arg-type]
+        {},
+    )
+    assert await encoded.count() == 1
+    without = await encoded_on(database, None)
+    question, reader = "annual leave", await encoded.kb.reader(OWN)
+    plain = await without.kb.search(question, reader)
+    found = await encoded.kb.search(question, reader)
+    assert [each.score for each in found.evidence] == [each.score for each in plain.evidence]
+
+
 async def test_an_equal_text_is_encoded_once_and_copied_later(encoded: Encoded) -> None:
     await encoded.ingest(*(make_document(f"{n}.md", f"# Leave\n\n{LEAVE}", OWN) for n in range(3)))
     assert encoded.model.texts == [f"# Leave\n\n{LEAVE}"]

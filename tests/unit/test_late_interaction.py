@@ -113,7 +113,7 @@ def matched(token_match: float) -> tuple[WindowMatch, ...]:
 
 
 @given(
-    st.lists(st.none() | st.floats(0, 1), min_size=1, max_size=12),
+    st.lists(st.none() | st.integers(0, 10**6).map(lambda n: n / 10**6), min_size=1, max_size=12),
     st.permutations(range(12)),
     st.integers(1, 12),
 )
@@ -127,7 +127,7 @@ def test_only_what_was_compared_matches_the_best_of_it_fully(
     signal = token_matches(best, chunks, matches)
     assert not signal[np.setdiff1d(np.arange(len(drawn)), best)].any()
     known = sorted((drawn[at] or 0.0, at) for at in places if chunks[at] in matches)
-    if known and known[-1][0] - known[0][0] > 1e-6:
+    if known and known[-1][0] > known[0][0]:
         by_match = signal[[at for _, at in known]]
         assert (by_match[0], by_match[-1]) == pytest.approx((0.0, 1.0))
         assert (np.diff(by_match) >= -1e-9).all()

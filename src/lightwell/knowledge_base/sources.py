@@ -158,7 +158,7 @@ class Sources:
             if not source.is_running:
                 break
             await asyncio.sleep(_POLL_SECONDS)
-            source = await self.get(source.name)
+            source = await self.get(str(source.id))
         if source.is_running:
             raise Invalid(
                 f"The source {source.name!r} is being synced; it is paused now, so try again soon"

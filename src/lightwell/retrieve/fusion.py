@@ -71,7 +71,7 @@ def rank(scores: Floats, keys: Sequence[str]) -> Places:
     return np.lexsort((_by_key(tuple(keys)), -np.round(scores, _FINE)))
 
 
-@lru_cache(maxsize=8)  # one question's candidates are ordered five times
+@lru_cache(maxsize=8)  # one question's candidates are ordered several times
 def _by_key(keys: tuple[str, ...]) -> Places:
     return np.unique(np.array(keys, np.str_), return_inverse=True)[1]
 

@@ -39,7 +39,8 @@ async def match_windows(
 def token_matches(best: Places, chunks: Sequence[ChunkId], matches: WindowMatches) -> Floats:
     """Return how well each chunk matches by its best window, (n,): 1 for the best match among the `best` candidates, 0 for the worst.
 
-    What is not encoded is taken to match as well as the mean of the others. Candidates that were not compared have 0.
+    What is not encoded is taken to match as well as the mean of the others. Candidates that were not compared have 0; all have where
+    no two matches differ, so that they say nothing.
     """
     places: list[int] = best.tolist()
     found = [matches.get(chunks[place], ()) for place in places]

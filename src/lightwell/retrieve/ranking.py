@@ -60,8 +60,8 @@ class Ranker:
         best = fusion.rank(first_pass.scores, keys)[:MATCHED]
         compared: list[int] = best.tolist()
         matches = await self._match(query, [chunks[at] for at in compared], reader)
-        if matches:
-            signal = late_interaction.token_matches(best, chunks, matches)
+        signal = late_interaction.token_matches(best, chunks, matches)
+        if signal.any():
             first_pass = fusion.with_token_matches(first_pass, signal, load_weights())
         scores, texts = await self._fuse(results, chunks, first_pass, reader)
         relevance = calibration.calibrated_relevance(first_pass, scores)

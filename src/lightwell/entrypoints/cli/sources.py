@@ -225,7 +225,10 @@ async def resume_source(name: SourceArgument, *, server: Server = None) -> Repor
     audited="sources remove",
 )
 def remove_source(name: SourceArgument, *, yes: Yes = False, server: Server = None) -> Work:
-    """Remove a source with its documents and its groups; the system itself is left alone."""
+    """Remove a source with its documents and its groups; the system itself is left alone.
+
+    A sync that runs may end first, for up to ten seconds; then the command is refused, and the source stays paused.
+    """
     confirm(f"Remove the source {name!r} with all its documents?", yes=yes)
     return _remove(name, server)
 

@@ -89,6 +89,9 @@ async def retry_failures(source: str, held: Held) -> RetrySchema:
 
 @router.delete("/{source}", status_code=204)
 async def remove_source(source: str, held: Held) -> Response:
-    """Remove a source with its documents and its groups. The system itself is left alone."""
+    """Remove a source with its documents and its groups. The system itself is left alone.
+
+    A sync that runs may end first, for up to ten seconds; then the request is refused, and the source stays paused.
+    """
     await held.remove(source)
     return Response(status_code=204)
