@@ -117,6 +117,42 @@ async def test_s2_14_a_full_name_or_a_unique_one_needs_no_choice(project: Projec
         assert (await kb.ask(asked, reader)).ambiguous_names == (), asked
 
 
+@pytest.mark.parametrize(
+    ("asked", "names", "texts"),
+    [
+        (
+            "Who administers GitHub?",
+            ("GitHub", "GitHub Actions", "GitHub Pages", "GitHub Copilot"),
+            (
+                "We moved to GitHub in May.",
+                "The admin of GitHub is Ada.",
+                "We call GitHub Actions there. A job of GitHub Actions is slow.",
+                "We like GitHub Pages. A site of GitHub Pages is free.",
+                "We tried GitHub Copilot. The bill of GitHub Copilot is high.",
+            ),
+        ),
+        (
+            "Who may approve the PR?",
+            ("Example PR", "Revert PR"),
+            (
+                "Open a PR for it, and a colleague reviews the PR.",
+                "A PR needs two approvals.",
+                "The PR is merged by its author.",
+                "We read Example PR today. The text of Example PR is short.",
+                "We like Revert PR. The button of Revert PR is red.",
+            ),
+        ),
+    ],
+)
+async def test_s2_14_what_is_mostly_said_by_itself_needs_no_choice(
+    project: Project, asked: str, names: tuple[str, ...], texts: tuple[str, ...]
+) -> None:
+    kb = (await filled(project, *texts)).kb
+    reader = await kb.reader(SALES)
+    assert {*names} <= {each.name async for each in kb.graph.entities(reader)}
+    assert (await kb.ask(asked, reader)).ambiguous_names == ()
+
+
 async def test_s2_14_candidates_that_the_reader_may_not_see_make_no_name_ambiguous(
     database: Database, other_database: Database
 ) -> None:

@@ -18,9 +18,11 @@ from lightwell.domain.evidence import Retrieval
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity, normalize_name
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.question_analysis import QuestionAnalysis
+from lightwell.records import search
 from lightwell.records.database import Database
 from lightwell.records.graph import entities, entity_lookup, entity_passages
 from lightwell.text.open_cues import CUES
+from lightwell.text.terms import terms
 
 MAX_NAMES = 4
 """Names of one question that are looked up."""
@@ -241,7 +243,11 @@ async def ambiguous_names(
 
 async def _possible_entities(database: Database, reader: Reader, name: str) -> list[Subject]:
     found = await entity_lookup.match_entities(database, reader, name)
-    fits = found.entities if found.is_exact else _named_by_part(name, found.entities)
+    fits = found.entities
+    if not found.is_exact:
+        fits = _named_by_part(name, found.entities)
+        if fits and await _is_a_word(database, reader, name, fits):
+            return []
     fits = await entity_passages.drop_same(database, reader, fits)
     fits = await drop_restated(database, reader, fits)
     if len(fits) == 1 and not await _may_be_several_people(database, reader, fits[0]):
@@ -258,6 +264,23 @@ def _named_by_part(name: str, entities: Sequence[Entity]) -> list[Entity]:
         if each.kind not in entity_lookup.TITLE_KINDS
         and words <= {*normalize_name(each.name).split()}
     ]
+
+
+async def _is_a_word(
+    database: Database, reader: Reader, name: str, longer: Sequence[Entity]
+) -> bool:
+    """Return whether at least as many of the reader's passages use the name as a word of its own, such as `PR`, as use any longer name.
+
+    Stop words, such as `What`, are no names. A person, a company or a project may be called by a part of its name.
+    """
+    own = terms(name)
+    if len(own) > 1 or entity_lookup.may_be_called_by_a_part(longer):
+        return False
+    if not own:
+        return True
+    statistics = await search.get_term_statistics(database, reader, own)
+    counts = [each.chunk_count for each in longer]
+    return statistics.chunks_with.get(own[0], 0) - sum(counts) >= max(counts)
 
 
 async def _may_be_several_people(database: Database, reader: Reader, entity: Entity) -> bool:

@@ -3,7 +3,7 @@
 Every query is filtered by the reader's classes, and no order depends on an id.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -21,6 +21,9 @@ MIN_SIMILARITY = 0.45
 _MAX_LONGER = 40
 _UNKNOWN_KIND = "name"
 """The kind that rule extraction gives when the text does not tell it: it may be any other."""
+
+_CALLED_BY_A_PART = frozenset({"person", "company", "organization", "deal", "project"})
+"""Kinds of which a part of the name stands for the whole: `Anna`, `Nordwind`. The parts of a product or of a technology have names that begin with its own."""
 
 TITLE_KINDS = ["document", "work", "term", "domain"]
 """Kinds that rank after the others for similar names: titles and terms rather than persons and things."""
@@ -201,8 +204,9 @@ async def find_longer_names(database: Database, reader: Reader, entity: Entity) 
     """Return the entities of a compatible kind whose longer names contain this entity's name.
 
     None are returned if at least as many passages use the name alone as use a longer one: then it stands for
-    itself, as a company beside its products. `Tarn 4` does not count as longer than `Tarn`; nor do titles,
-    headings and domains.
+    itself, as a company beside its products. Where none of them is a person, a company or a project, the most
+    frequent one decides: `GitHub` stands for itself, however many parts of it have names. `Tarn 4` does not count
+    as longer than `Tarn`; nor do titles, headings and domains.
     """
     no_names = LongerNames(longer=(), alone_count=0)
     keys = {**_parameters(reader, entity.name), "most": _MAX_LONGER}
@@ -215,11 +219,18 @@ async def find_longer_names(database: Database, reader: Reader, entity: Entity) 
     counted = {"entities": [entity.id], "longer": [each.id for each in compatible]}
     rows = await database.rows(_COUNTS, {**keys, **counted})
     alone, beside = rows[0]
+    if not may_be_called_by_a_part(compatible):
+        beside = max(each.chunk_count for each in compatible)
     if alone >= beside:
         return no_names
     return LongerNames(
         longer=await _without_variants(database, reader, compatible), alone_count=alone
     )
+
+
+def may_be_called_by_a_part(entities: Iterable[Entity]) -> bool:
+    """Return whether one of them is of a kind of which a part of the name stands for the whole: a person, a company, a project."""
+    return any(each.kind in _CALLED_BY_A_PART for each in entities)
 
 
 async def _plain_or_longer(
