@@ -2,8 +2,8 @@
 
 import pytest
 
-from lightwell.answer.answer_builder import missing_words, nearest_citations
 from lightwell.answer.extractive import extract_pieces
+from lightwell.answer.nearest import cite_nearest, list_nearest, missing_words
 from lightwell.answer.question_parts import question_parts
 from lightwell.answer.quotes import make_citation
 from lightwell.text.blocks import BlockKind, blocks
@@ -117,7 +117,7 @@ def test_a_refusal_shows_pieces_and_names_what_is_missing() -> None:
     retrieval = found(
         "How much pension for a high severity?", passage(chunk(SEVERITY), relevance=0.2)
     )
-    (nearest,) = nearest_citations(retrieval)
+    (nearest,) = cite_nearest(list_nearest(retrieval), retrieval)
     assert "- High: 10 days" in nearest.snippet
     assert nearest.snippet in SEVERITY
     assert missing_words(retrieval) == ("pension",)

@@ -3,16 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from lightwell.answer.extractive import list_quotable_units, trusted_evidence
-from lightwell.answer.quotes import (
-    NEAREST_PIECE,
-    Quote,
-    SupportedSentence,
-    holds,
-    make_citation,
-    make_nearest_citation,
-    piece_quote,
-)
+from lightwell.answer.extractive import ScoredPiece
+from lightwell.answer.nearest import cite_nearest, list_nearest, missing_words
+from lightwell.answer.quotes import Quote, SupportedSentence, make_citation
 from lightwell.domain.answers import (
     Answer,
     Answered,
@@ -22,17 +15,6 @@ from lightwell.domain.answers import (
     Outcome,
 )
 from lightwell.domain.evidence import Retrieval
-from lightwell.text.terms import terms, words
-
-_MAX_NEAREST = 5
-_MAX_UNRELATED = 3
-_LEAST_SHARE = 0.5
-"""A unit that scores less than this share of the best one's score is not possibly relevant."""
-
-_QUESTION_WORDS = frozenset(
-    terms("much many long often soon far fast quickly viel viele lange oft combien quel quelle")
-)
-"""Words that ask for something, and that no passage needs to have."""
 
 
 @dataclass(slots=True)
@@ -79,14 +61,22 @@ class AnswerBuilder:
         return added
 
     def finish(
-        self, author: str | None, *, relevance: float | None = None, remarks: Sequence[str] = ()
+        self,
+        author: str | None,
+        *,
+        relevance: float | None = None,
+        remarks: Sequence[str] = (),
+        nearest: Sequence[ScoredPiece] | None = None,
     ) -> Answer:
-        """Return the answer; `relevance` is that of the retrieval where no model has judged it."""
+        """Return the answer; `relevance` is that of the retrieval where no model has judged it.
+
+        `nearest` are the pieces that a refusal shows, by default those around the units that match best.
+        """
         found = self.retrieval
         return Answer(
             query_id=found.query_id,
             question=found.question.text,
-            outcome=self._outcome(),
+            outcome=self._outcome(nearest),
             relevance=found.best_relevance if relevance is None else relevance,
             author=author,
             metrics=found.metrics,
@@ -95,45 +85,11 @@ class AnswerBuilder:
             ambiguous_names=found.ambiguous_names,
         )
 
-    def _outcome(self) -> Outcome:
+    def _outcome(self, nearest: Sequence[ScoredPiece] | None) -> Outcome:
         if self._sentences:
             return Answered(sentences=tuple(self._sentences.values()))
+        shown = list_nearest(self.retrieval) if nearest is None else nearest
         return InsufficientEvidence(
-            nearest=nearest_citations(self.retrieval), missing_words=missing_words(self.retrieval)
+            nearest=cite_nearest(shown, self.retrieval),
+            missing_words=missing_words(self.retrieval),
         )
-
-
-def nearest_citations(retrieval: Retrieval) -> tuple[Citation, ...]:
-    """Return citations of up to five pieces around the units that match best, by their passages' relevance, numbered from 1.
-
-    Where no unit bears on the question, they are of the best units of the three best passages, without injected instructions.
-    """
-    units = sorted(list_quotable_units(retrieval), key=lambda each: -each.score)
-    found: list[Quote] = []
-    for unit in units:
-        if unit.score < _LEAST_SHARE * units[0].score or len(found) == _MAX_NEAREST:
-            break
-        if not holds(found, unit.quote):
-            found.append(piece_quote(unit.quote, retrieval, NEAREST_PIECE))
-    if found:
-        found.sort(key=lambda each: -each.evidence.relevance)
-        return tuple(make_citation(number, each) for number, each in enumerate(found, 1))
-    trusted = trusted_evidence(retrieval)
-    best = sorted(trusted, key=lambda entry: -entry.relevance)[:_MAX_UNRELATED]
-    return tuple(make_nearest_citation(number, entry) for number, entry in enumerate(best, 1))
-
-
-def missing_words(retrieval: Retrieval) -> tuple[str, ...]:
-    """Return the words of the question that no passage found has, in order; () without passages."""
-    if not retrieval.evidence:
-        return ()
-    known = frozenset(
-        term
-        for entry in retrieval.evidence
-        for term in terms(f"{entry.chunk.title}\n{entry.chunk.text}")
-    )
-    return tuple(
-        word
-        for word in dict.fromkeys(words(retrieval.analysis.text))
-        if (own := frozenset(terms(word)) - _QUESTION_WORDS) and known.isdisjoint(own)
-    )
