@@ -157,7 +157,7 @@ async def test_a_passage_that_is_not_encoded_is_embedded() -> None:
     assert len(model.compared) == COMPARED
     assert plain.relevance == await relevance(passage(DISCOUNT))
     assert encoded.relevance != plain.relevance
-    assert all(each.window_match == 0 for each in plain.highlights)
+    assert all(each.window_match == each.token_match == 0 for each in plain.highlights)
 
 
 async def test_of_an_encoded_passage_few_units_are_compared() -> None:
@@ -169,6 +169,10 @@ async def test_of_an_encoded_passage_few_units_are_compared() -> None:
     assert len(scored.highlights) == MAX_COMPARED
     best = scored.highlights[0]
     assert scored.chunk.text[best.start : best.end].startswith("Nordwind receives")
+    compared = [each for each in scored.highlights if each.token_match > 0]
+    assert best in compared
+    assert len(compared) <= COMPARED
+    assert all(each.token_match == pytest.approx(each.similarity, abs=1e-6) for each in compared)
 
 
 async def test_units_of_the_window_that_matches_best_come_first() -> None:

@@ -6,14 +6,11 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from lightwell.answer.extractive import extract_pieces
-from lightwell.answer.nearest import list_nearest
-from lightwell.answer.piece_comparison import compare_nearest, extract_compared_pieces
-from lightwell.answer.pipeline import AnswerGenerator
-from lightwell.domain.answers import InsufficientEvidence
+from lightwell.answer.piece_comparison import extract_compared_pieces
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.multi_vectors import MultiVector
 from lightwell.domain.reranking import HeadedPassage, TextMatch, WindowMatch
-from tests.passages import chunk, found, passage
+from tests.passages import chunk, found
 
 ASKED = "How long does the nightly archive stay in the vault?"
 WORDS = (
@@ -97,41 +94,3 @@ async def test_one_piece_is_not_compared() -> None:
     encoder = ScriptedComparison("")
     assert await chosen(evidence(SENSE), encoder) == [SENSE]
     assert not encoder.compared
-
-
-async def nearest(retrieval: Retrieval, encoder: ScriptedComparison) -> list[str]:
-    return [each.piece.text for each in await compare_nearest(retrieval, encoder)]
-
-
-async def test_a_refusal_shows_first_what_matches_best_and_not_what_matches_far_less() -> None:
-    asked = evidence(WORDS, OTHER, SENSE)
-    assert sorted(each.piece.text for each in list_nearest(asked)) == sorted([WORDS, SENSE, OTHER])
-    assert len(await nearest(asked, ScriptedComparison("vault"))) == 3
-    assert await nearest(asked, ScriptedComparison("thirty days")) == [SENSE]
-    assert (await nearest(asked, ScriptedComparison("alarm")))[0] == OTHER
-
-
-async def test_an_answer_generator_compares_what_a_refusal_shows() -> None:
-    asked = found(
-        ASKED, *(passage(chunk(each, n), relevance=0.2) for n, each in enumerate((WORDS, SENSE)))
-    )
-    answers = AnswerGenerator(model=None, late_interaction=ScriptedComparison("thirty days"))
-    outcome = (await answers.answer(asked)).outcome
-    assert isinstance(outcome, InsufficientEvidence)
-    assert [each.snippet for each in outcome.nearest] == [SENSE]
-
-
-async def test_a_refusal_shows_five_of_eight_pieces() -> None:
-    texts = [f"{WORDS} Room {n} has a nightly archive in the vault." for n in range(10)]
-    encoder = ScriptedComparison("vault")
-    assert len(await nearest(evidence(*texts), encoder)) == 5
-    ((_, compared),) = encoder.compared
-    assert len(compared) == 8
-
-
-async def test_without_comparison_a_refusal_shows_what_scores_best() -> None:
-    encoder = ScriptedComparison("thirty days")
-    german = evidence(WORDS, SENSE, language="de")
-    assert await nearest(german, encoder) == [each.piece.text for each in list_nearest(german)]
-    assert await nearest(evidence(SENSE), encoder) == [SENSE]
-    assert encoder.compared == []

@@ -1,9 +1,11 @@
 """Which coherent piece of a document is quoted around the sentence that answers, and how it reads."""
 
+from dataclasses import replace
+
 import pytest
 
 from lightwell.answer.extractive import extract_pieces
-from lightwell.answer.nearest import cite_nearest, list_nearest, missing_words
+from lightwell.answer.nearest import missing_words, nearest_citations
 from lightwell.answer.question_parts import question_parts
 from lightwell.answer.quotes import make_citation
 from lightwell.text.blocks import BlockKind, blocks
@@ -117,10 +119,28 @@ def test_a_refusal_shows_pieces_and_names_what_is_missing() -> None:
     retrieval = found(
         "How much pension for a high severity?", passage(chunk(SEVERITY), relevance=0.2)
     )
-    (nearest,) = cite_nearest(list_nearest(retrieval), retrieval)
+    (nearest,) = nearest_citations(retrieval)
     assert "- High: 10 days" in nearest.snippet
     assert nearest.snippet in SEVERITY
     assert missing_words(retrieval) == ("pension",)
+
+
+def test_a_refusal_shows_of_what_scores_best_what_matches_best_token_by_token() -> None:
+    texts = [f"The vault in room {n} holds archives for some days." for n in range(9)]
+    passages = [passage(chunk(each, n), relevance=0.2) for n, each in enumerate(texts)]
+
+    def shown(matched: int) -> set[str]:
+        held = passages[matched]
+        told = replace(
+            held, highlights=tuple(replace(each, token_match=0.9) for each in held.highlights)
+        )
+        asked = [told if each is held else each for each in passages]
+        found_there = found("How long do archives stay in the vault?", *asked)
+        return {each.snippet for each in nearest_citations(found_there)}
+
+    assert shown(0) == {*texts[:5]}
+    assert shown(7) == {*texts[:4], texts[7]}
+    assert shown(8) == {*texts[:5]}, "it is not among the eight that score best"
 
 
 def test_blocks_know_headings_tables_and_clutter() -> None:

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from lightwell.answer.extractive import ScoredPiece
-from lightwell.answer.nearest import cite_nearest, list_nearest, missing_words
+from lightwell.answer.nearest import missing_words, nearest_citations
 from lightwell.answer.quotes import Quote, SupportedSentence, make_citation
 from lightwell.domain.answers import (
     Answer,
@@ -61,22 +60,14 @@ class AnswerBuilder:
         return added
 
     def finish(
-        self,
-        author: str | None,
-        *,
-        relevance: float | None = None,
-        remarks: Sequence[str] = (),
-        nearest: Sequence[ScoredPiece] | None = None,
+        self, author: str | None, *, relevance: float | None = None, remarks: Sequence[str] = ()
     ) -> Answer:
-        """Return the answer; `relevance` is that of the retrieval where no model has judged it.
-
-        `nearest` are the pieces that a refusal shows, by default those around the units that match best.
-        """
+        """Return the answer; `relevance` is that of the retrieval where no model has judged it."""
         found = self.retrieval
         return Answer(
             query_id=found.query_id,
             question=found.question.text,
-            outcome=self._outcome(nearest),
+            outcome=self._outcome(),
             relevance=found.best_relevance if relevance is None else relevance,
             author=author,
             metrics=found.metrics,
@@ -85,11 +76,9 @@ class AnswerBuilder:
             ambiguous_names=found.ambiguous_names,
         )
 
-    def _outcome(self, nearest: Sequence[ScoredPiece] | None) -> Outcome:
+    def _outcome(self) -> Outcome:
         if self._sentences:
             return Answered(sentences=tuple(self._sentences.values()))
-        shown = list_nearest(self.retrieval) if nearest is None else nearest
         return InsufficientEvidence(
-            nearest=cite_nearest(shown, self.retrieval),
-            missing_words=missing_words(self.retrieval),
+            nearest=nearest_citations(self.retrieval), missing_words=missing_words(self.retrieval)
         )

@@ -63,7 +63,7 @@ class QuotableUnit:
 
     The measures are those of the unit, or of what introduces it, such as a heading, where that matches better.
     `own_terms` are the question's terms in the unit, `context_terms` those only in its headings and title, `implied_terms` those
-    that the type of its content stands for, as a date does for `deadline`. `coverage`, `similarity` and `window_match` lie between 0 and 1.
+    that the type of its content stands for, as a date does for `deadline`. `coverage`, `similarity`, `token_match` and `window_match` lie between 0 and 1.
     `has_expected_type` is whether it contains what the question asks for, such as a date.
     """
 
@@ -73,6 +73,7 @@ class QuotableUnit:
     implied_terms: frozenset[str]
     coverage: float
     similarity: float
+    token_match: float
     window_match: float
     has_expected_type: bool
 
@@ -305,6 +306,7 @@ def _candidate(
         implied_terms=implied,
         coverage=coverage,
         similarity=highlight.similarity if highlight else 0.0,
+        token_match=highlight.token_match if highlight else 0.0,
         window_match=highlight.window_match if highlight else 0.0,
         has_expected_type=bool(types),
     )

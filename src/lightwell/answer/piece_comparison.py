@@ -14,7 +14,6 @@ from lightwell.answer.extractive import (
     list_pieces,
     report_instructions,
 )
-from lightwell.answer.nearest import MAX_NEAREST, list_nearest
 from lightwell.answer.quotes import SupportedSentence, shorten
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.reranking import ENCODED_LANGUAGE, TextMatch
@@ -22,12 +21,6 @@ from lightwell.late_interaction_port import LateInteraction
 
 _MAX_BEHIND = 0.05
 """By how much a second piece may match less well than the best one."""
-
-_MAX_COMPARED = 8
-"""Pieces that are compared where none answers."""
-
-_MAX_BEHIND_NEAREST = 0.1
-"""By how much a piece that a refusal shows may match less well than the best one."""
 
 _SIMILARITY_WEIGHT = 1 / 4
 _UNIT_WEIGHT = 1 / 10
@@ -52,24 +45,6 @@ async def _compare(candidates: PartCandidates, late_interaction: LateInteraction
     question = candidates.part.question.text
     matches = await late_interaction.compare(question, [_text(each) for each in pieces])
     return replace(candidates, pieces=_reorder(pieces, matches), max_behind=_MAX_BEHIND)
-
-
-async def compare_nearest(
-    retrieval: Retrieval, late_interaction: LateInteraction
-) -> tuple[ScoredPiece, ...]:
-    """Return the pieces that a refusal shows, at most five, the best first, without those that match far less well than the best one.
-
-    Raises `ModelFailed`.
-    """
-    pieces = list_nearest(retrieval, _MAX_COMPARED)
-    if len(pieces) < 2 or not all(map(_is_comparable, pieces)):
-        return list_nearest(retrieval)
-    matches = await late_interaction.compare(
-        retrieval.question.text, [_text(each) for each in pieces]
-    )
-    ordered = _reorder(pieces, matches)
-    least = ordered[0].score - _MAX_BEHIND_NEAREST
-    return tuple(each for each in ordered[:MAX_NEAREST] if each.score >= least)
 
 
 def _reorder(

@@ -19,7 +19,7 @@ from lightwell.answer.extractive import extract_pieces
 from lightwell.answer.forms import Part, stream_events
 from lightwell.answer.model_calls import TimeLimitedModel
 from lightwell.answer.open_points import open_points
-from lightwell.answer.piece_comparison import compare_nearest, extract_compared_pieces
+from lightwell.answer.piece_comparison import extract_compared_pieces
 from lightwell.answer.prompt import Budget, Prompt, answer_messages, passage_text, select_context
 from lightwell.answer.quotes import SupportedSentence
 from lightwell.answer.reply import (
@@ -122,7 +122,7 @@ class AnswerGenerator:
         extracted = statements.statement_quotes(retrieval)
         model = self.model
         if model is None or not (extracted or self.budget.allows(retrieval)):
-            return await self._finish(statements.list_statements(retrieval, extracted), None)
+            return statements.list_statements(retrieval, extracted).finish(None)
         shown = select_context(retrieval, self.budget)
         verifier = reply_verifier(shown.passages, retrieval.analysis)
         messages = answer_messages(retrieval.question.text, shown, Prompt.STATEMENTS)
@@ -133,12 +133,12 @@ class AnswerGenerator:
                 sentences = [each async for each in verified]
         except ModelFailed as error:
             listed = statements.list_statements(retrieval, extracted)
-            return await self._finish(listed, None, remarks=(note_of_fallback(error),))
+            return listed.finish(None, remarks=(note_of_fallback(error),))
         if verifier.is_unsupported and extracted:
             listed = statements.list_statements(retrieval, extracted, context_tokens=shown.tokens)
-            return await self._finish(listed, None, remarks=(QUOTED_INSTEAD,))
+            return listed.finish(None, remarks=(QUOTED_INSTEAD,))
         listed = statements.list_statements(retrieval, sentences, context_tokens=shown.tokens)
-        return await self._finish(listed, model.model, relevance=_judged(retrieval, verifier))
+        return listed.finish(model.model, relevance=_judged(retrieval, verifier))
 
     async def _parts(self, retrieval: Retrieval, call: _Call) -> AsyncGenerator[Part, None]:
         model = self.model
@@ -183,8 +183,7 @@ class AnswerGenerator:
             yield sentence
         relevance = _judged(retrieval, verifier) if failure is None and not instead else None
         author = None if instead or failure else model.model
-        notes = (*verifier.notes, *remarks)
-        yield await self._finish(builder, author, relevance=relevance, remarks=notes)
+        yield builder.finish(author, relevance=relevance, remarks=(*verifier.notes, *remarks))
 
     async def _verified(
         self, model: ChatModel, verifier: ReplyVerifier, reply: AsyncGenerator[str, None]
@@ -215,21 +214,7 @@ class AnswerGenerator:
         if self.model is None:
             for sentence in builder.add(await self._extracts(retrieval)):
                 yield sentence
-        yield await self._finish(builder, None)
-
-    async def _finish(
-        self,
-        builder: AnswerBuilder,
-        author: str | None,
-        *,
-        relevance: float | None = None,
-        remarks: Sequence[str] = (),
-    ) -> Answer:
-        """Return the answer; what a refusal shows is chosen by comparison. Raises `ModelFailed`."""
-        nearest = None
-        if builder.is_empty and self.late_interaction is not None:
-            nearest = await compare_nearest(builder.retrieval, self.late_interaction)
-        return builder.finish(author, relevance=relevance, remarks=remarks, nearest=nearest)
+        yield builder.finish(None)
 
     async def _extracts(self, retrieval: Retrieval) -> Sequence[SupportedSentence]:
         """Return what answers without a model: the open points where the question asks for them, else pieces of sufficient evidence.

@@ -28,7 +28,7 @@ class Highlight:
     """A sentence, list item or table row of a passage that matches the question: `chunk.text[start:end]`.
 
     `coverage` is the share of the question's term weights that occur in it, `similarity` the cosine similarity
-    in meaning (0 where it was not compared), `window_match` how well the window around it matches, 1 for the best window of the
+    in meaning, `token_match` how well it matches token by token (both 0 where it was not compared), `window_match` how well the window around it matches, 1 for the best window of the
     passages that were found and 0 for the worst (and for one that is not encoded); each 0 to 1.
     """
 
@@ -36,6 +36,7 @@ class Highlight:
     end: int
     coverage: float
     similarity: float
+    token_match: float = 0.0
     window_match: float = 0.0
 
     @property

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from lightwell.domain.calibration import sigmoid
 from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Evidence, Highlight
+from lightwell.domain.reranking import TextMatch
 from lightwell.domain.similarity import CosineScale, cosine_scale
 from lightwell.late_interaction_port import LateInteraction
 from lightwell.ports import Embedder
@@ -48,8 +49,9 @@ _SHORTEST = 2
 _NEARLY_SURE = 1e-6
 
 
-_Similarities = dict[tuple[int, int], float]
-"""How similar units are to the question, by the passage's place and the unit's start."""
+_UnitMatches = dict[tuple[int, int], TextMatch]
+"""How units compare with the question, by the passage's place and the unit's start."""
+_NOT_COMPARED = TextMatch(similarity=0.0, token_match=0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,22 +122,21 @@ async def _highlight(
         for part in _units([entry.chunk for entry in evidence], query.weights, query.expected)
     ]
     unencoded = [part for part in parts if not matches[part.place]]
-    similarities = await _embed(embedder, query, unencoded)
+    compared = await _embed(embedder, query, unencoded)
     if late_interaction is not None:
         promising = _most_promising([part for part in parts if matches[part.place]])
         texts = [_embedding_text(part) for part in promising]
-        compared = await late_interaction.compare(query.text, texts)
-        similarities |= _by_unit(promising, [each.similarity for each in compared])
-    return _with_highlights(evidence, parts, similarities)
+        compared |= _by_unit(promising, await late_interaction.compare(query.text, texts))
+    return _with_highlights(evidence, parts, compared)
 
 
 def _with_highlights(
-    evidence: Sequence[Evidence], parts: Sequence[_Unit], similarities: _Similarities
+    evidence: Sequence[Evidence], parts: Sequence[_Unit], compared: _UnitMatches
 ) -> list[Evidence]:
     found: list[list[Highlight]] = [[] for _ in evidence]
     for part in parts:
-        similarity = similarities.get((part.place, part.start), 0.0)
-        found[part.place].append(_make_highlight(part, similarity))
+        match = compared.get((part.place, part.start), _NOT_COMPARED)
+        found[part.place].append(_make_highlight(part, match))
     return [
         replace(entry, highlights=tuple(_best(some)))
         for entry, some in zip(evidence, found, strict=True)
@@ -166,21 +167,22 @@ def _most_promising(parts: Sequence[_Unit]) -> list[_Unit]:
     return [*firsts.values(), *others[: (COMPARED - 1) * len(firsts)]]
 
 
-async def _embed(embedder: Embedder, query: RerankQuery, parts: Sequence[_Unit]) -> _Similarities:
+async def _embed(embedder: Embedder, query: RerankQuery, parts: Sequence[_Unit]) -> _UnitMatches:
     """Return how similar in meaning each of these units is to the question."""
     if not parts:
         return {}
     vectors = await embedder.embed_documents([_embedding_text(part) for part in parts])
     scale = cosine_scale(embedder.model)
     cosines: list[float] = np.asarray(vectors @ query.vector, float).tolist()
-    return _by_unit(parts, [scale.similarity(each) for each in cosines])
+    return _by_unit(parts, [_similar(scale.similarity(each)) for each in cosines])
 
 
-def _by_unit(parts: Sequence[_Unit], similarities: Sequence[float]) -> _Similarities:
-    return {
-        (part.place, part.start): similarity
-        for part, similarity in zip(parts, similarities, strict=True)
-    }
+def _similar(similarity: float) -> TextMatch:
+    return TextMatch(similarity=similarity, token_match=0.0)
+
+
+def _by_unit(parts: Sequence[_Unit], matches: Sequence[TextMatch]) -> _UnitMatches:
+    return {(part.place, part.start): match for part, match in zip(parts, matches, strict=True)}
 
 
 def highlight_by_terms(
@@ -194,7 +196,7 @@ def highlight_by_terms(
     for part in _units([entry.chunk for entry in evidence], weights):
         distance = evidence[part.place].cosine_distance
         similarity = scale.similarity(None if distance is None else 1.0 - distance)
-        found.setdefault(part.place, []).append(_make_highlight(part, similarity))
+        found.setdefault(part.place, []).append(_make_highlight(part, _similar(similarity)))
     return tuple(
         replace(entry, highlights=tuple(_best(found.get(place, []))))
         for place, entry in enumerate(evidence)
@@ -248,12 +250,13 @@ def rerank_measures(query: RerankQuery, entry: Evidence) -> Floats:
     )
 
 
-def _make_highlight(part: _Unit, similarity: float) -> Highlight:
+def _make_highlight(part: _Unit, match: TextMatch) -> Highlight:
     return Highlight(
         start=part.start,
         end=part.end,
         coverage=round(part.cover, 6),
-        similarity=round(max(0.0, similarity), 6),
+        similarity=round(max(0.0, match.similarity), 6),
+        token_match=match.token_match,
         window_match=round(part.window_match, 6),
     )
 
