@@ -8,6 +8,7 @@ from lightwell.answer.extractive import extract_pieces
 from lightwell.answer.nearest import missing_words, nearest_citations
 from lightwell.answer.question_parts import question_parts
 from lightwell.answer.quotes import make_citation
+from lightwell.domain.question_analysis import analyze_question
 from lightwell.text.blocks import BlockKind, blocks
 from lightwell.text.markup import strip_markup
 from tests.passages import chunk, found, passage
@@ -123,6 +124,8 @@ def test_a_refusal_shows_pieces_and_names_what_is_missing() -> None:
     assert "- High: 10 days" in nearest.snippet
     assert nearest.snippet in SEVERITY
     assert missing_words(retrieval) == ("pension",)
+    talk = replace(retrieval, analysis=analyze_question("I'm still told to get a pension, OK?"))
+    assert missing_words(talk) == ("pension",)
 
 
 def test_a_refusal_shows_of_what_scores_best_what_matches_best_token_by_token() -> None:

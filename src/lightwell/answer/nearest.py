@@ -22,10 +22,17 @@ _LEAST_SHARE = 0.5
 _TOKEN_MATCH_WEIGHT = 2.0
 """What a unit's token match counts beside its score, for what is shown. To choose what answers, it helps no more beside the comparison of whole pieces."""
 
-_QUESTION_WORDS = frozenset(
-    terms("much many long often soon far fast quickly viel viele lange oft combien quel quelle")
+_LIGHT_WORDS = frozenset(
+    terms(
+        "much many long often soon far fast quickly"
+        " i'm we're it's don't ok okay please now still till besides exactly actually really"
+        " get got go come take took give make let know tell told ask mean need want"
+        " anybody somebody anyone someone nobody"
+        " viel viele lange oft gibt geht macht brauche bekomme jemand noch bitte"
+        " combien quel quelle faut encore quelqu'un"
+    )
 )
-"""Words that ask for something, and that no passage needs to have."""
+"""Words of questions that are about nothing, so that no passage needs to have them."""
 
 
 def nearest_citations(retrieval: Retrieval) -> tuple[Citation, ...]:
@@ -70,5 +77,5 @@ def missing_words(retrieval: Retrieval) -> tuple[str, ...]:
     return tuple(
         word
         for word in dict.fromkeys(words(retrieval.analysis.text))
-        if (own := frozenset(terms(word)) - _QUESTION_WORDS) and known.isdisjoint(own)
+        if (own := frozenset(terms(word)) - _LIGHT_WORDS) and known.isdisjoint(own)
     )
