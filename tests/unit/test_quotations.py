@@ -146,6 +146,25 @@ def test_a_refusal_shows_of_what_scores_best_what_matches_best_token_by_token() 
     assert shown(8) == {*texts[:5]}, "it is not among the eight that score best"
 
 
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ('Ask in {% slack_channel "admins" %} today.', "Ask in admins today."),
+        ("Ask in {% channel 'it' %}.", "Ask in it."),
+        ("{% include 'alert.html' %}Stay calm.", "Stay calm."),
+        (
+            'See [the FAQ]({% page "/faq/#how" %}) and {{< tip "The guide" >}}.',
+            "See the FAQ and The guide.",
+        ),
+        ("{% raw %}Kept{% endraw %} as it is.", "Kept as it is."),
+        ("Write `{% raw %}` and {{ name }}.", "Write `{% raw %}` and {{ name }}."),
+        ("A {% that is not closed", "A {% that is not closed"),
+    ],
+)
+def test_tags_of_site_generators_do_not_show(text: str, read: str) -> None:
+    assert strip_markup(text) == read
+
+
 def test_blocks_know_headings_tables_and_clutter() -> None:
     text = "Title\n=====\n\nA | B\n--|--\n1 | 2\n\n<details>\n\n~~~\n# no heading\n~~~\n"
     assert [(each.kind, text[each.start : each.end]) for each in blocks(text)] == [

@@ -41,6 +41,19 @@ def test_prose_that_was_wrapped_is_cut_at_its_sentences_alone() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "See [Must I pay? Or not?](#must-i) below.",
+        "[Who may go?](#who)",
+        'Ask [us. Or them!]({% page "/ask/#us" %}) first.',
+    ],
+)
+def test_a_sentence_does_not_end_within_a_link(text: str) -> None:
+    assert parts(text) == [text]
+    assert parts(f"One is here. {text}\n\nTwo is there.") == ["One is here.", text, "Two is there."]
+
+
 def test_the_same_text_is_cut_once() -> None:
     assert split_into_units(PAGE) is split_into_units("".join(PAGE))
 

@@ -11,6 +11,11 @@ _TAG = re.compile(
     r"(?:\s[^<>]{0,2000})?/?>",
     re.IGNORECASE,
 )
+_TEMPLATE_TAG = re.compile(
+    r"`[^`\n]{1,300}+`|\{%([^%{}\n]{0,500}+)%\}|\{\{[<%]([^<>%{}\n]{0,500}+)[>%]\}\}"
+)
+"""A tag of Liquid or Jinja, or a shortcode of Hugo; code between backquotes is matched first, and so kept."""
+_QUOTED = re.compile(r"\"([^\"/.<>]{1,200})\"|'([^'/.<>]{1,200})'")
 _LABEL = re.compile(r"(!?)\[([^\[\]\n]{0,500}+(?:\n[^\[\]\n]{1,500}+)?+)\]")
 _REFERENCE = re.compile(r"\[[^\[\]\n]{0,200}\]")
 _PARENTHESIS = re.compile(r"[()\[\n]")
@@ -27,8 +32,18 @@ _EMPHASIS = re.compile(r"(?<![\w*_])(\*{1,3}|_{2,3})(?=[^\s*_])(.{1,300}?)(?<=[^
 
 
 def strip_tags(text: str) -> str:
-    """Return the text without HTML tags and comments; what stands in angle brackets otherwise stays."""
-    return _TAG.sub(" ", _COMMENT.sub(" ", text))
+    """Return the text without HTML tags and comments; what stands in angle brackets otherwise stays.
+
+    Of the tags of site generators, such as `{% channel "help-desk" %}`, only words between quotation marks stay, no paths.
+    """
+    return _TEMPLATE_TAG.sub(_words_of_tag, _TAG.sub(" ", _COMMENT.sub(" ", text)))
+
+
+def _words_of_tag(match: re.Match[str]) -> str:
+    inside = match[1] or match[2]
+    if inside is None:
+        return "" if match[0].startswith("{") else match[0]
+    return " ".join(one or other for one, other in _QUOTED.findall(inside))
 
 
 def strip_markup(text: str) -> str:

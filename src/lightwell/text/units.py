@@ -13,6 +13,7 @@ _BREAK = re.compile(
 )
 _RULE = re.compile(r"[\s|:\-=_*#>+•.]*")
 _HEADING = re.compile(r"#{1,6}\s+")
+_LINK = re.compile(r"\[[^\[\]\n]{1,500}+\]\([^()\n]{0,2000}+\)")
 _PRONOUN = re.compile(
     r"(?:He|She|It|They|This|That|These|Those|His|Her|Its|Their|Er|Sie|Es|Diese[rs]?|Il|Elle|Ils|Elles|Cela)\b"
 )
@@ -84,7 +85,7 @@ class _Context:
 def _spans(text: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     rows = _row_ends(text)
-    for start, end in sentence_spans(text):
+    for start, end in _with_whole_links(text, sentence_spans(text)):
         at = start
         breaks = {match.start(): match.end() for match in _BREAK.finditer(text, start, end)}
         breaks |= {row: row + 1 for row in rows if start < row < end and row not in breaks}
@@ -95,6 +96,21 @@ def _spans(text: str) -> list[tuple[int, int]]:
                 spans.append((left, at + len(part.rstrip())))
             at = max(at, following)
     return spans
+
+
+def _with_whole_links(text: str, sentences: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the sentences, joined where one ends within a link, as in `[Who may?](#who)`."""
+    links = iter([match.span() for match in _LINK.finditer(text)])
+    begun, ended = next(links, (len(text), len(text)))
+    joined: list[tuple[int, int]] = []
+    for start, end in sentences:
+        while ended <= start:
+            begun, ended = next(links, (len(text), len(text)))
+        if joined and begun < start:
+            joined[-1] = joined[-1][0], end
+        else:
+            joined.append((start, end))
+    return joined
 
 
 def _row_ends(text: str) -> list[int]:

@@ -134,7 +134,7 @@ def citation(citation: Citation) -> Iterable[Text]:
     yield Text.assemble((citation.id, "bold"), " ", title, f", {where}" if where else "")
     yield unwrapped_line((f"    {clean(citation.source_url)}", "dim"))
     key = citation.snippet[slice(*citation.highlight)] or citation.snippet
-    yield Text(f"    “{' '.join(clean(quotes.shorten(key)).split())}”")
+    yield Text(f"    “{' '.join(clean(quotes.shorten(render_text(key))).split())}”")
     yield Text()
 
 
