@@ -7,7 +7,7 @@ import pytest
 from lightwell.answer.extractive import extract_pieces
 from lightwell.answer.nearest import missing_words, nearest_citations
 from lightwell.answer.question_parts import question_parts
-from lightwell.answer.quotes import make_citation
+from lightwell.answer.quotes import make_citation, render_text
 from lightwell.domain.question_analysis import analyze_question
 from lightwell.text.blocks import BlockKind, blocks
 from lightwell.text.markup import strip_markup
@@ -144,6 +144,26 @@ def test_a_refusal_shows_of_what_scores_best_what_matches_best_token_by_token() 
     assert shown(0) == {*texts[:5]}
     assert shown(7) == {*texts[:4], texts[7]}
     assert shown(8) == {*texts[:5]}, "it is not among the eight that score best"
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (
+            "1. Lock it.\n1. Call us.\n   - By phone.\n1. Wait.",
+            "1. Lock it.\n2. Call us.\n  - By phone.\n3. Wait.",
+        ),
+        ("1. Lock it.\n2. Call us.\n2. Wait.", "1. Lock it.\n2. Call us.\n3. Wait."),
+        ("a. Lock it.\nb. Call us.", "a. Lock it.\nb. Call us."),
+        ("1. [ ] Lock it.\n1. [x] Call us.", "1. Lock it.\n2. Call us."),
+        (
+            "1. Lock it.\n\nThen:\n\n1. Call us.\n1) Wait.",
+            "1. Lock it.\nThen:\n1. Call us.\n1) Wait.",
+        ),
+    ],
+)
+def test_items_that_are_all_written_with_one_number_are_counted(written: str, read: str) -> None:
+    assert render_text(written) == read
 
 
 @pytest.mark.parametrize(

@@ -283,10 +283,31 @@ def _line(chunk: str, block: Block, text: str) -> str:
             return _FENCE.sub("", text).strip("\n").rstrip()
         case BlockKind.ITEM:
             number = _NUMBER.match(text)
-            mark = number[0].strip() if number else "-"
-            return f"{'  ' * (block.indent > 1)}{mark} {render_sentence(text)}"
+            mark = _item_number(chunk, block) if number else "-"
+            bulleted = f"- {text[number.end() :].lstrip()}" if number else text
+            return f"{'  ' * (block.indent > 1)}{mark} {render_sentence(bulleted)}"
         case _:
             return strip_markup(text)
+
+
+def _item_number(chunk: str, item: Block) -> str:
+    """Return an item's number as it reads: items that are all written with one number are counted, as markdown does."""
+    written = _number(chunk, item)
+    if not written[:-1].isdecimal():
+        return written
+    before = 0
+    for each in reversed([one for one in blocks(chunk) if one.start < item.start]):
+        if each.indent > item.indent or each.kind is BlockKind.CLUTTER:
+            continue
+        if each.indent < item.indent or _number(chunk, each) != written:
+            break
+        before += 1
+    return f"{int(written[:-1]) + before}{written[-1]}"
+
+
+def _number(chunk: str, block: Block) -> str:
+    found = _NUMBER.match(chunk, block.start, block.end) if block.kind is BlockKind.ITEM else None
+    return found[0].strip() if found else ""
 
 
 def _row(chunk: str, row: str, block: Block) -> str:
