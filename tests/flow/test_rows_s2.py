@@ -153,6 +153,19 @@ async def test_s2_14_what_is_mostly_said_by_itself_needs_no_choice(
     assert (await kb.ask(asked, reader)).ambiguous_names == ()
 
 
+async def test_s2_14_a_first_name_that_is_said_as_often_as_each_full_name_needs_a_choice(
+    project: Project,
+) -> None:
+    texts = (
+        *(f"We called Anna about lorry {n}." for n in range(3)),
+        *(f"We met Anna Weber for lorry {n}. The desk of Anna Weber is new." for n in range(3)),
+        *(f"We met Anna Schulz for lorry {n}. The desk of Anna Schulz is old." for n in range(3)),
+    )
+    kb = (await filled(project, *texts)).kb
+    asked = await kb.ask("What did Anna say?", await kb.reader(SALES))
+    assert picked(asked.ambiguous_names) == {"Anna": {"Anna Weber", "Anna Schulz", "Anna"}}
+
+
 async def test_s2_14_candidates_that_the_reader_may_not_see_make_no_name_ambiguous(
     database: Database, other_database: Database
 ) -> None:

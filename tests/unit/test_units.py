@@ -46,6 +46,8 @@ def test_prose_that_was_wrapped_is_cut_at_its_sentences_alone() -> None:
     [
         "See [Must I pay? Or not?](#must-i) below.",
         "[Who may go?](#who)",
+        "[Foo? Bar](https://e.example/F_(b)) is it.",
+        "[Who? Me][ref] and all.",
         'Ask [us. Or them!]({% page "/ask/#us" %}) first.',
     ],
 )

@@ -8,6 +8,7 @@ from lightwell.answer.quotes import (
     make_citation,
     make_nearest_citation,
     piece_quote,
+    render_quote,
 )
 from lightwell.domain.answers import Citation
 from lightwell.domain.evidence import Retrieval
@@ -23,20 +24,17 @@ _TOKEN_MATCH_WEIGHT = 2.0
 """What a unit's token match counts beside its score, for what is shown. To choose what answers, it helps no more beside the comparison of whole pieces."""
 
 _LIGHT_WORDS = frozenset(
-    terms(
-        "much many long often soon far fast quickly"
-        " i'm we're it's don't ok okay please now still till besides exactly actually really"
-        " get got go come take took give make let know tell told ask mean need want"
-        " anybody somebody anyone someone nobody"
-        " viel viele lange oft gibt geht macht brauche bekomme jemand noch bitte"
-        " combien quel quelle faut encore quelqu'un"
-    )
+    "much many long often soon far fast quickly i'm we're it's don't ok okay please now still till besides exactly actually really"
+    " get gets got getting go goes going come comes coming take took give gave make makes let lets know tell told ask asked mean"
+    " need needs want wants anybody somebody anyone someone nobody"
+    " viel viele lange oft gibt geht macht brauche bekomme jemand noch bitte"
+    " combien quel quelle faut encore quelqu'un".split()
 )
 """Words of questions that are about nothing, so that no passage needs to have them."""
 
 
 def nearest_citations(retrieval: Retrieval) -> tuple[Citation, ...]:
-    """Return citations of up to five pieces around the units that match best, by their passages' relevance, numbered from 1.
+    """Return citations of the nearest pieces, at most five, by their passages' relevance, numbered from 1.
 
     Where no unit bears on the question, they are of the best units of the three best passages, without injected instructions.
     """
@@ -49,16 +47,22 @@ def nearest_citations(retrieval: Retrieval) -> tuple[Citation, ...]:
 
 
 def _nearest_pieces(retrieval: Retrieval) -> list[Quote]:
-    """Return the pieces that match best token by token, of those around the units with the best scores."""
+    """Return up to five of the pieces around the eight units with the best scores.
+
+    Where units were compared, those that match best token by token come first among themselves; others, such as those in another language,
+    keep their places.
+    """
     units = sorted(list_quotable_units(retrieval), key=lambda each: -each.score)
     found: list[tuple[QuotableUnit, Quote]] = []
     for unit in units:
         if unit.score < _LEAST_SHARE * units[0].score or len(found) == _MAX_CONSIDERED:
             break
-        if not holds([piece for _, piece in found], unit.quote):
+        if render_quote(unit.quote) and not holds([piece for _, piece in found], unit.quote):
             found.append((unit, piece_quote(unit.quote, retrieval, NEAREST_PIECE)))
-    found.sort(key=lambda each: -_score(each[0]))
-    return [piece for _, piece in found[:_MAX_NEAREST]]
+    places = [at for at, (unit, _) in enumerate(found) if unit.token_match > 0]
+    by_match = sorted(places, key=lambda at: -_score(found[at][0]))
+    taken = dict(zip(places, by_match, strict=True))
+    return [found[taken.get(at, at)][1] for at in range(min(_MAX_NEAREST, len(found)))]
 
 
 def _score(unit: QuotableUnit) -> float:
@@ -77,5 +81,5 @@ def missing_words(retrieval: Retrieval) -> tuple[str, ...]:
     return tuple(
         word
         for word in dict.fromkeys(words(retrieval.analysis.text))
-        if (own := frozenset(terms(word)) - _LIGHT_WORDS) and known.isdisjoint(own)
+        if word not in _LIGHT_WORDS and (own := terms(word)) and known.isdisjoint(own)
     )

@@ -24,7 +24,7 @@ _CELL = re.compile(r"<t[dh]\b[^<>]*>", re.IGNORECASE)
 _BOLD = re.compile(r"\s*(?:<(?:b|strong)\b|\*\*)", re.IGNORECASE)
 _BAR = re.compile(r"(?<!\\)\|")
 _HEAD_MARK = re.compile(r"\n[ \t]*+\|?+[ \t]*+:?+-")
-_NUMBER = re.compile(r"[ \t]*+(?:\d{1,3}|[a-z])[.)]")
+_NUMBER = re.compile(r"[ \t]*+(?:\d{1,3}|[a-z])[.)](?=[ \t])")
 _FENCE = re.compile(r"^[ \t]*+(?:```|~~~)[^\n]*+\n?", re.MULTILINE)
 
 ANSWER_PIECE = Size(extended=650, unbroken=1000)
@@ -229,9 +229,10 @@ def render_quote(quote: Quote) -> str:
     return _render(quote.evidence.chunk.text, quote.start, quote.end)
 
 
-def render_text(text: str) -> str:
-    """Return a snippet as people read it, as `render_quote` does without knowing what stands around it."""
-    return _render(text, 0, len(text))
+def render_text(text: str, span: tuple[int, int] | None = None) -> str:
+    """Return a snippet, or a span of it, as people read it, as `render_quote` does without knowing what stands around the snippet."""
+    start, end = span or (0, len(text))
+    return _render(text, start, end)
 
 
 def _render(chunk: str, start: int, end: int) -> str:
@@ -283,31 +284,11 @@ def _line(chunk: str, block: Block, text: str) -> str:
             return _FENCE.sub("", text).strip("\n").rstrip()
         case BlockKind.ITEM:
             number = _NUMBER.match(text)
-            mark = _item_number(chunk, block) if number else "-"
+            mark = number[0].strip() if number else "-"
             bulleted = f"- {text[number.end() :].lstrip()}" if number else text
             return f"{'  ' * (block.indent > 1)}{mark} {render_sentence(bulleted)}"
         case _:
             return strip_markup(text)
-
-
-def _item_number(chunk: str, item: Block) -> str:
-    """Return an item's number as it reads: items that are all written with one number are counted, as markdown does."""
-    written = _number(chunk, item)
-    if not written[:-1].isdecimal():
-        return written
-    before = 0
-    for each in reversed([one for one in blocks(chunk) if one.start < item.start]):
-        if each.indent > item.indent or each.kind is BlockKind.CLUTTER:
-            continue
-        if each.indent < item.indent or _number(chunk, each) != written:
-            break
-        before += 1
-    return f"{int(written[:-1]) + before}{written[-1]}"
-
-
-def _number(chunk: str, block: Block) -> str:
-    found = _NUMBER.match(chunk, block.start, block.end) if block.kind is BlockKind.ITEM else None
-    return found[0].strip() if found else ""
 
 
 def _row(chunk: str, row: str, block: Block) -> str:

@@ -256,7 +256,7 @@ def _make_highlight(part: _Unit, match: TextMatch) -> Highlight:
         end=part.end,
         coverage=round(part.cover, 6),
         similarity=round(max(0.0, match.similarity), 6),
-        token_match=match.token_match,
+        token_match=round(match.token_match, 6),
         window_match=round(part.window_match, 6),
     )
 

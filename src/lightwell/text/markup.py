@@ -12,10 +12,19 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _TEMPLATE_TAG = re.compile(
-    r"`[^`\n]{1,300}+`|\{%([^%{}\n]{0,500}+)%\}|\{\{[<%]([^<>%{}\n]{0,500}+)[>%]\}\}"
+    r"`[^`\n]{1,300}+`"
+    r"|\{%[-+]?\s{0,9}+(/?[a-z_][\w-]{0,60}+)([^%{}\n]{0,500}+)%\}"
+    r"|\{\{[<%]\s{0,9}+(/?[a-z_][\w-]{0,60}+)([^<>%{}\n]{0,500}+)[>%]\}\}"
 )
 """A tag of Liquid or Jinja, or a shortcode of Hugo; code between backquotes is matched first, and so kept."""
-_QUOTED = re.compile(r"\"([^\"/.<>]{1,200})\"|'([^'/.<>]{1,200})'")
+_STATEMENTS = frozenset(
+    "assign block capture case elif else elsif extends for from if import include load macro render set static unless url when with".split()
+)
+"""Tags of which nothing is text."""
+_VALUE = re.compile(r"(?:([\w-]{1,40})\s{0,3}=\s{0,3})?(?:\"([^\"]{1,200})\"|'([^']{1,200})')")
+_READ = frozenset({"", "alt", "caption", "label", "name", "text", "title"})
+"""Attributes of tags that people read; "" for a value alone."""
+_PATH = re.compile(r"/|\.\w{1,5}$")
 _LABEL = re.compile(r"(!?)\[([^\[\]\n]{0,500}+(?:\n[^\[\]\n]{1,500}+)?+)\]")
 _REFERENCE = re.compile(r"\[[^\[\]\n]{0,200}\]")
 _PARENTHESIS = re.compile(r"[()\[\n]")
@@ -34,16 +43,26 @@ _EMPHASIS = re.compile(r"(?<![\w*_])(\*{1,3}|_{2,3})(?=[^\s*_])(.{1,300}?)(?<=[^
 def strip_tags(text: str) -> str:
     """Return the text without HTML tags and comments; what stands in angle brackets otherwise stays.
 
-    Of the tags of site generators, such as `{% channel "help-desk" %}`, only words between quotation marks stay, no paths.
+    Of the tags of site generators, such as `{% channel "help-desk" %}`, only values that people read stay: those without a name, titles
+    and labels, but no paths.
     """
-    return _TEMPLATE_TAG.sub(_words_of_tag, _TAG.sub(" ", _COMMENT.sub(" ", text)))
+    return _TAG.sub(" ", _COMMENT.sub(" ", _TEMPLATE_TAG.sub(_read_tag, text)))
 
 
-def _words_of_tag(match: re.Match[str]) -> str:
-    inside = match[1] or match[2]
-    if inside is None:
-        return "" if match[0].startswith("{") else match[0]
-    return " ".join(one or other for one, other in _QUOTED.findall(inside))
+def _read_tag(match: re.Match[str]) -> str:
+    name = match[1] or match[3]
+    if not name:
+        return match[0]
+    if name in _STATEMENTS:
+        return " "
+    values = [
+        double or single
+        for key, double, single in _VALUE.findall(match[2] or match[4])
+        if key in _READ and not _PATH.search(double or single)
+    ]
+    before, after = match.string[: match.start()][-1:], match.string[match.end() :][:1]
+    words = " ".join(values)
+    return f"{' ' * (before.isalnum() or before in '}>')}{words}{' ' * (after.isalnum() or after in '{<')}"
 
 
 def strip_markup(text: str) -> str:

@@ -13,7 +13,10 @@ _BREAK = re.compile(
 )
 _RULE = re.compile(r"[\s|:\-=_*#>+•.]*")
 _HEADING = re.compile(r"#{1,6}\s+")
-_LINK = re.compile(r"\[[^\[\]\n]{1,500}+\]\([^()\n]{0,2000}+\)")
+_LINK = re.compile(
+    r"\[[^\[\]\n]{1,500}+\]"
+    r"(?:\((?:[^()\n]|\([^()\n]{0,200}+\)){0,2000}+\)|\[[^\[\]\n]{0,200}+\])"
+)
 _PRONOUN = re.compile(
     r"(?:He|She|It|They|This|That|These|Those|His|Her|Its|Their|Er|Sie|Es|Diese[rs]?|Il|Elle|Ils|Elles|Cela)\b"
 )

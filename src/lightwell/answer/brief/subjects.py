@@ -246,7 +246,7 @@ async def _possible_entities(database: Database, reader: Reader, name: str) -> l
     fits = found.entities
     if not found.is_exact:
         fits = _named_by_part(name, found.entities)
-        if fits and await _is_a_word(database, reader, name, fits):
+        if fits and await _is_mostly_said_alone(database, reader, name, fits):
             return []
     fits = await entity_passages.drop_same(database, reader, fits)
     fits = await drop_restated(database, reader, fits)
@@ -266,18 +266,20 @@ def _named_by_part(name: str, entities: Sequence[Entity]) -> list[Entity]:
     ]
 
 
-async def _is_a_word(
+async def _is_mostly_said_alone(
     database: Database, reader: Reader, name: str, longer: Sequence[Entity]
 ) -> bool:
-    """Return whether at least as many of the reader's passages use the name as a word of its own, such as `PR`, as use any longer name.
+    """Return whether the name is rather a word of its own, such as `PR`, than a part of these names: an estimate.
 
-    Stop words, such as `What`, are no names. A person, a company or a project may be called by a part of its name.
+    At least as many of the reader's passages have the word without any of them as have the most frequent one. `What` is no name.
+    A person, a company or a project may be called by a part of its name.
     """
     own = terms(name)
-    if len(own) > 1 or entity_lookup.may_be_called_by_a_part(longer):
+    may_be_more = len(longer) >= MAX_CANDIDATES
+    if len(own) > 1 or may_be_more or entity_lookup.may_be_called_by_a_part(longer):
         return False
     if not own:
-        return True
+        return not name.isupper()
     statistics = await search.get_term_statistics(database, reader, own)
     counts = [each.chunk_count for each in longer]
     return statistics.chunks_with.get(own[0], 0) - sum(counts) >= max(counts)
