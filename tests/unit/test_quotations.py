@@ -7,7 +7,13 @@ import pytest
 from lightwell.answer.extractive import extract_pieces
 from lightwell.answer.nearest import missing_words, nearest_citations
 from lightwell.answer.question_parts import question_parts
-from lightwell.answer.quotes import make_citation, render_text
+from lightwell.answer.quotes import (
+    join_pieces,
+    make_citation,
+    quote_piece,
+    render_text,
+    split_into_quotes,
+)
 from lightwell.domain.question_analysis import analyze_question
 from lightwell.text.blocks import BlockKind, blocks
 from lightwell.text.markup import strip_markup
@@ -126,6 +132,46 @@ def test_a_refusal_shows_pieces_and_names_what_is_missing() -> None:
     assert missing_words(retrieval) == ("pension",)
     talk = replace(retrieval, analysis=analyze_question("I'm still told to get a pension, OK?"))
     assert missing_words(talk) == ("pension",)
+
+
+VAULT = "\n\n".join(
+    f"Rule {n}: the vault keeps archive {n} for {n} days, {'and so on, ' * 20}as was said."
+    for n in range(5)
+)
+
+
+def test_pieces_that_overlap_become_one() -> None:
+    retrieval = found("How long does the vault keep an archive?", passage(chunk(VAULT)))
+    units = split_into_quotes(retrieval.evidence[0])
+    pieces = [quote_piece(each, retrieval) for each in units]
+    assert "Rule 2" in pieces[1].text
+    assert "Rule 2" in pieces[2].text
+    joined = join_pieces(pieces[2], pieces[1], units[2])
+    assert joined is not None
+    assert [joined.text.count(f"Rule {n}:") for n in range(5)] == [
+        int(f"Rule {n}:" in pieces[1].text + pieces[2].text) for n in range(5)
+    ]
+    assert joined.text[slice(*joined.highlight)] == units[2].text
+    (quote,) = joined.quotes
+    assert quote.text == VAULT[quote.start : quote.end]
+    assert quote.text[slice(*quote.key)] == units[2].text
+    assert join_pieces(pieces[0], pieces[4], units[0]) is None
+
+
+def test_pieces_of_two_passages_do_not_become_one() -> None:
+    passages = [passage(chunk(VAULT, n)) for n in (1, 2)]
+    retrieval = found("How long does the vault keep an archive?", *passages)
+    one, other = (quote_piece(split_into_quotes(each)[1], retrieval) for each in retrieval.evidence)
+    assert join_pieces(one, other, one.quotes[0]) is None
+
+
+def test_a_refusal_shows_nothing_twice() -> None:
+    text = VAULT.replace("and so on, " * 20, "and so on, " * 7)
+    retrieval = found(
+        "How long does the vault keep an archive?", passage(chunk(text), relevance=0.2)
+    )
+    shown = [each.snippet for each in nearest_citations(retrieval)]
+    assert [sum(f"Rule {n}:" in each for each in shown) for n in range(5)] == [1] * 5
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from lightwell.answer.quotes import (
     SupportedSentence,
     holds,
     is_table_head,
+    join_pieces,
     narrow,
     quote_piece,
     render_quote,
@@ -151,13 +152,22 @@ def _part_candidates(part: Retrieval) -> PartCandidates:
 
 
 def choose_pieces(parts: Sequence[PartCandidates]) -> list[SupportedSentence]:
-    """Return the pieces that answer each part, one or two, without repetitions; only the best one where the evidence is that of the whole question."""
-    chosen: list[SupportedSentence] = []
-    for part in parts:
-        for each in _answer_pieces(part):
-            if not any(holds(piece.quotes, each.unit.quote) for piece in chosen):
-                chosen.append(each.piece)
-    return chosen
+    """Return the pieces that answer each part, one or two, without repetitions; only the best one where the evidence is that of the whole question.
+
+    Pieces that overlap become one.
+    """
+    chosen: list[tuple[SupportedSentence, Quote]] = []
+    for each in [each for part in parts for each in _answer_pieces(part)]:
+        key = each.unit.quote
+        if any(holds(piece.quotes, key) for piece, _ in chosen):
+            continue
+        joins = (join_pieces(piece, each.piece, its_key) for piece, its_key in chosen)
+        at, joined = next(((at, one) for at, one in enumerate(joins) if one), (0, None))
+        if joined:
+            chosen[at] = (joined, chosen[at][1])
+        else:
+            chosen.append((each.piece, key))
+    return [piece for piece, _ in chosen]
 
 
 def _answer_pieces(candidates: PartCandidates) -> list[ScoredPiece]:

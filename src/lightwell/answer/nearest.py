@@ -5,6 +5,7 @@ from lightwell.answer.quotes import (
     NEAREST_PIECE,
     Quote,
     holds,
+    join_quotes,
     make_citation,
     make_nearest_citation,
     piece_quote,
@@ -50,7 +51,7 @@ def _nearest_pieces(retrieval: Retrieval) -> list[Quote]:
     """Return up to five of the pieces around the eight units with the best scores.
 
     Where units were compared, those that match best token by token come first among themselves; others, such as those in another language,
-    keep their places.
+    keep their places. Pieces that overlap become one.
     """
     units = sorted(list_quotable_units(retrieval), key=lambda each: -each.score)
     found: list[tuple[QuotableUnit, Quote]] = []
@@ -62,7 +63,12 @@ def _nearest_pieces(retrieval: Retrieval) -> list[Quote]:
     places = [at for at, (unit, _) in enumerate(found) if unit.token_match > 0]
     by_match = sorted(places, key=lambda at: -_score(found[at][0]))
     taken = dict(zip(places, by_match, strict=True))
-    return [found[taken.get(at, at)][1] for at in range(min(_MAX_NEAREST, len(found)))]
+    shown: list[Quote] = []
+    for _, piece in [found[taken.get(at, at)] for at in range(len(found))][:_MAX_NEAREST]:
+        joins = (join_quotes(each, piece) for each in shown)
+        at, joined = next(((at, one) for at, one in enumerate(joins) if one), (len(shown), None))
+        shown[at : at + 1] = [joined or piece]
+    return shown
 
 
 def _score(unit: QuotableUnit) -> float:

@@ -159,7 +159,33 @@ def shorten(text: str, most: int = LONGEST_SNIPPET) -> str:
 
 def quote_piece(key: Quote, retrieval: Retrieval) -> SupportedSentence:
     """Return the coherent piece around a unit, as it reads, with the unit as its highlight."""
-    quotes = tuple(_with_key(each, key) for each in _piece(key, retrieval, ANSWER_PIECE))
+    return _as_it_reads(_piece(key, retrieval, ANSWER_PIECE), key)
+
+
+def join_pieces(
+    piece: SupportedSentence, other: SupportedSentence, key: Quote
+) -> SupportedSentence | None:
+    """Return one piece in place of two that overlap, with the key of the first; None where they do not, or where one has several spans."""
+    if len(piece.quotes) != 1 or len(other.quotes) != 1:
+        return None
+    joined = join_quotes(piece.quotes[0], other.quotes[0])
+    return _as_it_reads((joined,), key) if joined else None
+
+
+def join_quotes(quote: Quote, other: Quote) -> Quote | None:
+    """Return one quote in place of two that overlap in a passage, with the key of the first; None where they do not."""
+    is_apart = quote.end <= other.start or other.end <= quote.start
+    if quote.evidence.chunk.id != other.evidence.chunk.id or is_apart:
+        return None
+    start, end = min(quote.start, other.start), max(quote.end, other.end)
+    key = quote.key if any(quote.key) else (0, len(quote.text))
+    moved = quote.start - start
+    joined = make_quote(quote.evidence, start, end, context=quote.context)
+    return replace(joined, key=(key[0] + moved, key[1] + moved))
+
+
+def _as_it_reads(spans: tuple[Quote, ...], key: Quote) -> SupportedSentence:
+    quotes = tuple(_with_key(each, key) for each in spans)
     text = "\n".join(map(render_quote, quotes))
     key_text = render_quote(key)
     at = text.find(key_text)
