@@ -153,6 +153,22 @@ async def test_s2_14_what_is_mostly_said_by_itself_needs_no_choice(
     assert (await kb.ask(asked, reader)).ambiguous_names == ()
 
 
+async def test_s2_14_a_name_with_many_longer_ones_needs_no_clear_margin(
+    project: Project,
+) -> None:
+    texts = (
+        *(f"We called GitHub about lorry {n}." for n in range(3)),
+        *(
+            f"We like GitHub {part} for lorry {n}. The bill of GitHub {part} is high."
+            for part in ("Actions", "Pages", "Copilot", "Mobile", "Desktop")
+            for n in range(2)
+        ),
+    )
+    kb = (await filled(project, *texts)).kb
+    reader = await kb.reader(SALES)
+    assert (await kb.ask("What is GitHub?", reader)).ambiguous_names == ()
+
+
 async def test_s2_14_a_first_name_that_is_said_as_often_as_each_full_name_needs_a_choice(
     project: Project,
 ) -> None:

@@ -26,6 +26,8 @@ _CALLED_BY_A_PART = frozenset({"person", "company", "organization", "deal", "pro
 """Kinds that are called by a part of their names: `Anna`, `Nordwind`. For products and technologies it is the other way round: `GitHub Actions` is a part of `GitHub`."""
 _CLEARLY = 2
 """How many times as many passages must use a name alone as use its most frequent longer name. By rules a person has no kind, too."""
+_MANY = 5
+"""Longer names from which a name is rather a thing that has parts than a first name: then as many passages are enough."""
 
 TITLE_KINDS = ["document", "work", "term", "domain"]
 """Kinds that rank after the others for similar names: titles and terms rather than persons and things."""
@@ -207,8 +209,8 @@ async def find_longer_names(database: Database, reader: Reader, entity: Entity) 
 
     None are returned if at least as many passages use the name alone as use a longer one: then it stands for
     itself, as a company beside its products. Where none of them is known as a person, a company or a project, twice as
-    many as use the most frequent one are enough: `GitHub` stands for itself, however many parts of it have names.
-    `Tarn 4` does not count as longer than `Tarn`; nor do titles, headings and domains.
+    many as use the most frequent one are enough, and as many where there are five longer names: `GitHub` stands for
+    itself, however many parts of it have names. `Tarn 4` does not count as longer than `Tarn`; nor do titles, headings and domains.
     """
     no_names = LongerNames(longer=(), alone_count=0)
     keys = {**_parameters(reader, entity.name), "most": _MAX_LONGER}
@@ -222,7 +224,8 @@ async def find_longer_names(database: Database, reader: Reader, entity: Entity) 
     rows = await database.rows(_COUNTS, {**keys, **counted})
     alone, beside = rows[0]
     if not may_be_called_by_a_part(compatible):
-        beside = min(beside, _CLEARLY * max(each.chunk_count for each in compatible))
+        margin = 1 if len(compatible) >= _MANY else _CLEARLY
+        beside = min(beside, margin * max(each.chunk_count for each in compatible))
     if alone >= beside:
         return no_names
     return LongerNames(
