@@ -717,6 +717,9 @@ NAMESAKES = (
     "Flats are heated by Nordwind Energie GmbH.",
     "Nordwind Energie pays Zoe Price in Lübeck.",
     "Write to zoe.price@halden.example.",
+    "We read Example PR today. The text of Example PR is short.",
+    "We like Revert PR. The button of Revert PR is red.",
+    "Open a PR for it, and a colleague reviews the PR.",
 )
 ASKED_FOR = (
     "Jonas",
@@ -724,6 +727,7 @@ ASKED_FOR = (
     "Jonas Weber <jweber@nordwind.example>",
     "Nordwind",
     "Nordwind Energie",
+    "PR",
 )
 
 
@@ -732,6 +736,7 @@ ASKED_FOR = (
 @example([(NAMESAKES[2], True)] * 2 + [(NAMESAKES[3], True)] + [(NAMESAKES[3], False)] * 3)
 @example([(NAMESAKES[2], True)] + [(NAMESAKES[3], True)] * 2 + [(NAMESAKES[2], False)] * 3)
 @example([(NAMESAKES[8], True), (NAMESAKES[9], False)])
+@example([(NAMESAKES[-3], True), (NAMESAKES[-2], True)] + [(NAMESAKES[-1], False)] * 3)
 async def test_whom_a_short_or_a_borne_name_means_feels_nothing_invisible(
     database: Database, other_database: Database, said: list[tuple[str, bool]]
 ) -> None:

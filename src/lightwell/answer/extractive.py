@@ -9,6 +9,7 @@ from lightwell.answer.quotes import (
     LONGEST_SNIPPET,
     Quote,
     SupportedSentence,
+    add_or_join,
     holds,
     is_table_head,
     join_pieces,
@@ -156,18 +157,16 @@ def choose_pieces(parts: Sequence[PartCandidates]) -> list[SupportedSentence]:
 
     Pieces that overlap become one.
     """
-    chosen: list[tuple[SupportedSentence, Quote]] = []
+    chosen: list[ScoredPiece] = []
     for each in [each for part in parts for each in _answer_pieces(part)]:
-        key = each.unit.quote
-        if any(holds(piece.quotes, key) for piece, _ in chosen):
-            continue
-        joins = (join_pieces(piece, each.piece, its_key) for piece, its_key in chosen)
-        at, joined = next(((at, one) for at, one in enumerate(joins) if one), (0, None))
-        if joined:
-            chosen[at] = (joined, chosen[at][1])
-        else:
-            chosen.append((each.piece, key))
-    return [piece for piece, _ in chosen]
+        if not any(holds(one.piece.quotes, each.unit.quote) for one in chosen):
+            add_or_join(chosen, each, _join)
+    return [each.piece for each in chosen]
+
+
+def _join(one: ScoredPiece, other: ScoredPiece) -> ScoredPiece | None:
+    joined = join_pieces(one.piece, other.piece, one.unit.quote)
+    return replace(one, piece=joined) if joined else None
 
 
 def _answer_pieces(candidates: PartCandidates) -> list[ScoredPiece]:

@@ -4,6 +4,7 @@ from lightwell.answer.extractive import QuotableUnit, list_quotable_units, trust
 from lightwell.answer.quotes import (
     NEAREST_PIECE,
     Quote,
+    add_or_join,
     holds,
     join_quotes,
     make_citation,
@@ -64,10 +65,8 @@ def _nearest_pieces(retrieval: Retrieval) -> list[Quote]:
     by_match = sorted(places, key=lambda at: -_score(found[at][0]))
     taken = dict(zip(places, by_match, strict=True))
     shown: list[Quote] = []
-    for _, piece in [found[taken.get(at, at)] for at in range(len(found))][:_MAX_NEAREST]:
-        joins = (join_quotes(each, piece) for each in shown)
-        at, joined = next(((at, one) for at, one in enumerate(joins) if one), (len(shown), None))
-        shown[at : at + 1] = [joined or piece]
+    for at in range(min(_MAX_NEAREST, len(found))):
+        add_or_join(shown, found[taken.get(at, at)][1], join_quotes)
     return shown
 
 

@@ -1,8 +1,9 @@
 """Quotes: which words of a document are cited, the coherent piece around them, and how they read in an answer."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from lightwell.domain.answers import Citation
 from lightwell.domain.documents import Chunk, Locator
@@ -13,6 +14,8 @@ from lightwell.text.markup import strip_bullet, strip_markup
 from lightwell.text.pieces import Bounds, Size, Span, piece_around
 from lightwell.text.terms import terms
 from lightwell.text.units import split_into_units
+
+_T = TypeVar("_T")
 
 LONGEST_SNIPPET = 400
 LONGEST_PIECE = 6000
@@ -160,6 +163,15 @@ def shorten(text: str, most: int = LONGEST_SNIPPET) -> str:
 def quote_piece(key: Quote, retrieval: Retrieval) -> SupportedSentence:
     """Return the coherent piece around a unit, as it reads, with the unit as its highlight."""
     return _as_it_reads(_piece(key, retrieval, ANSWER_PIECE), key)
+
+
+def add_or_join(kept: list[_T], new: _T, join: Callable[[_T, _T], _T | None]) -> None:
+    """Replace the first kept one that `join` joins with the new one by both together, or append the new one."""
+    for at, each in enumerate(kept):
+        if joined := join(each, new):
+            kept[at] = joined
+            return
+    kept.append(new)
 
 
 def join_pieces(

@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections.abc import Iterator
 
 _COMMENT = re.compile(r"<!--(?:[^-]|-(?!->))*+(?:-->|$)")
 _TAG = re.compile(
@@ -60,9 +61,11 @@ def _read_tag(match: re.Match[str]) -> str:
         for key, double, single in _VALUE.findall(match[2] or match[4])
         if key in _READ and not _PATH.search(double or single)
     ]
-    before, after = match.string[: match.start()][-1:], match.string[match.end() :][:1]
-    words = " ".join(values)
-    return f"{' ' * (before.isalnum() or before in '}>')}{words}{' ' * (after.isalnum() or after in '{<')}"
+    text, start, end = match.string, match.start(), match.end()
+    before, after = text[max(0, start - 1) : start], text[end : end + 1]
+    left = " " if before.isalnum() or before in "}>" else ""
+    right = " " if after.isalnum() or after in "{<" else ""
+    return f"{left}{' '.join(values)}{right}"
 
 
 def strip_markup(text: str) -> str:
@@ -80,17 +83,29 @@ def strip_bullet(text: str) -> str:
     return _BULLET.sub("", text)
 
 
+def find_links(text: str) -> list[tuple[int, int]]:
+    """Return where links and images stand, in order, each as (start, end)."""
+    return [(label.start(), end) for label, end in _labels(text) if end > label.end()]
+
+
 def _strip_links(text: str) -> str:
     """Return the text with its links' words for the links, and without images; a link around an image goes with it."""
     kept: list[str] = []
     at = 0
-    while match := _LABEL.search(text, at):
-        end = _target_end(text, match.end())
+    for match, end in _labels(text):
         is_link = end > match.end() or _NAME.fullmatch(match[2]) is not None
         label = "" if match[1] and end > match.end() else match[2]
         kept += [text[at : match.start()], label if is_link else match[0]]
         at = end
     return "".join((*kept, text[at:]))
+
+
+def _labels(text: str) -> Iterator[tuple[re.Match[str], int]]:
+    """Yield what stands in brackets, with where its target ends; where it ends itself, it has none."""
+    at = 0
+    while match := _LABEL.search(text, at):
+        at = _target_end(text, match.end())
+        yield match, at
 
 
 def _target_end(text: str, at: int) -> int:

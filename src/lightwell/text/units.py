@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from lightwell.text.markup import find_links
 from lightwell.text.sentences import sentence_spans
 from lightwell.text.terms import STOP_WORDS
 
@@ -13,10 +14,6 @@ _BREAK = re.compile(
 )
 _RULE = re.compile(r"[\s|:\-=_*#>+•.]*")
 _HEADING = re.compile(r"#{1,6}\s+")
-_LINK = re.compile(
-    r"\[[^\[\]\n]{1,500}+\]"
-    r"(?:\((?:[^()\n]|\([^()\n]{0,200}+\)){0,2000}+\)|\[[^\[\]\n]{0,200}+\])"
-)
 _PRONOUN = re.compile(
     r"(?:He|She|It|They|This|That|These|Those|His|Her|Its|Their|Er|Sie|Es|Diese[rs]?|Il|Elle|Ils|Elles|Cela)\b"
 )
@@ -103,7 +100,7 @@ def _spans(text: str) -> list[tuple[int, int]]:
 
 def _with_whole_links(text: str, sentences: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the sentences, joined where one ends within a link, as in `[Who may?](#who)`."""
-    links = iter([match.span() for match in _LINK.finditer(text)])
+    links = iter(find_links(text))
     begun, ended = next(links, (len(text), len(text)))
     joined: list[tuple[int, int]] = []
     for start, end in sentences:

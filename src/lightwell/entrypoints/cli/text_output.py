@@ -133,7 +133,8 @@ def citation(citation: Citation) -> Iterable[Text]:
     title = clean(citation.document_title)
     yield Text.assemble((citation.id, "bold"), " ", title, f", {where}" if where else "")
     yield unwrapped_line((f"    {clean(citation.source_url)}", "dim"))
-    key = _key_sentence(citation) or citation.snippet
+    snippet = citation.snippet
+    key = render_text(snippet, citation.highlight) or render_text(snippet) or snippet
     yield Text(f"    “{' '.join(clean(quotes.shorten(key)).split())}”")
     yield Text()
 
@@ -154,16 +155,11 @@ def nearest(citations: Sequence[Citation]) -> Iterable[Text]:
 def _snippet(cited: Citation) -> Text:
     """Return a citation's words without markup, with the key sentence in bold."""
     text = Text("\n".join(f"    {line}" for line in clean(render_text(cited.snippet)).split("\n")))
-    key = clean(_key_sentence(cited)) if any(cited.highlight) else ""
+    key = clean(render_text(cited.snippet, cited.highlight))
     at = text.plain.find(key) if key else -1
     if at >= 0:
         text.stylize("bold", at, at + len(key))
     return text
-
-
-def _key_sentence(cited: Citation) -> str:
-    """Return the key part of a citation's snippet, or all of it, without markup; "" where it is nothing but markup."""
-    return render_text(cited.snippet, cited.highlight if any(cited.highlight) else None)
 
 
 def candidates(candidates: Candidates) -> RenderableType:

@@ -24,9 +24,9 @@ _UNKNOWN_KIND = "name"
 
 _CALLED_BY_A_PART = frozenset({"person", "company", "organization", "deal", "project"})
 """Kinds that are called by a part of their names: `Anna`, `Nordwind`. For products and technologies it is the other way round: `GitHub Actions` is a part of `GitHub`."""
-_CLEARLY = 2
+_CLEAR_MARGIN = 2
 """How many times as many passages must use a name alone as use its most frequent longer name. By rules a person has no kind, too."""
-_MANY = 5
+_MANY_LONGER = 5
 """Longer names from which a name is rather a thing that has parts than a first name: then as many passages are enough."""
 
 TITLE_KINDS = ["document", "work", "term", "domain"]
@@ -224,7 +224,7 @@ async def find_longer_names(database: Database, reader: Reader, entity: Entity) 
     rows = await database.rows(_COUNTS, {**keys, **counted})
     alone, beside = rows[0]
     if not may_be_called_by_a_part(compatible):
-        margin = 1 if len(compatible) >= _MANY else _CLEARLY
+        margin = 1 if len(compatible) >= _MANY_LONGER else _CLEAR_MARGIN
         beside = min(beside, margin * max(each.chunk_count for each in compatible))
     if alone >= beside:
         return no_names
