@@ -106,6 +106,11 @@ class Settings(ServerSettings, StoreSettings, EmbeddingSettings):
         default="",
         description="Networks, separated by commas, that documents may be fetched from although they are not public, such as 10.1.0.0/16. Whoever may ingest reaches them through the server.",
     )
+    as_: str = Field(
+        default="",
+        validation_alias=f"{_PREFIX}AS",  # `as` itself is a word of Python
+        description="Access tags of whoever asks on this command line, separated by commas, where `--as` names none: `user:ada,team:sales`. It has no effect on a server.",
+    )
     tenant: str = Field(default="default", description="The tenant that the project belongs to.")
     project: str = Field(
         default="default", description="The project. Projects share no documents and no entities."
@@ -354,8 +359,9 @@ def _setting_name(name: str) -> str:
 
 
 def _refuse_unknown(names: Iterable[str], where: str, told: Callable[[str], str]) -> None:
+    known = [field.removesuffix("_") for field in Settings.model_fields]
     for name in names:
-        if name in (known := Settings.model_fields) or name.startswith("_"):
+        if name in known or name.startswith("_"):
             continue
         near = get_close_matches(name.lower().removeprefix(_PREFIX.lower()), known, n=1, cutoff=0.5)
         guess = f"; do you mean {told(near[0])}?" if near else ""

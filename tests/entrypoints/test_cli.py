@@ -232,7 +232,7 @@ def test_a_folder_without_a_store_is_named_and_stays_empty(
     assert (ended.returncode, ended.stdout) == (3, ""), ended.stderr
     assert f"There is no Lightwell store in {nowhere}: " in ended.stderr
     assert "LIGHTWELL_DATA" in ended.stderr
-    assert "`lightwell ingest PATH --acl TAG`" in ended.stderr
+    assert "`lightwell ingest PATH`" in ended.stderr
     assert not nowhere.exists()
 
 
@@ -419,7 +419,7 @@ def test_a_topic_given_later_replaces_what_was_there(run: Run, home: Path) -> No
 
 
 @pytest.mark.usefixtures("ingested")
-def test_what_nobody_could_see_is_refused_and_what_lost_its_tags_is_hidden(
+def test_what_nobody_could_see_is_refused_and_what_is_for_nobody_is_hidden(
     run: Run, home: Path
 ) -> None:
     folder = home / "untagged"
@@ -430,7 +430,10 @@ def test_what_nobody_could_see_is_refused_and_what_lost_its_tags_is_hidden(
     assert "it has no access tags, so nobody could see it; set --acl TAG" in refused.stdout
     assert run("ingest", "untagged", "--acl", "team:boiler").returncode == 0
     assert "active" in run("status", "--as", "team:boiler").stdout
-    hidden = run("ingest", "untagged")
+    assert run("ingest", "untagged").returncode == 0
+    assert "active" in run("status", "--as", "team:boiler").stdout
+    hidden = run("ingest", "untagged", "--no-acl")
+    assert f"Note: {folder} was for team:boiler, and is now for nobody." in hidden.stderr
     assert hidden.returncode == 1
     assert "1 document without access tags, so nobody may see it any more" in hidden.stdout
     assert "active" not in run("status", "--as", "team:boiler").stdout

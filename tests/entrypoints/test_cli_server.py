@@ -85,7 +85,7 @@ def test_after_a_login_neither_server_nor_key_is_named(running: Running, tmp_pat
     # Whoever names a reader means the store here, which there is none of.
     assert "no Lightwell store" in run(tmp_path, "ask", QUESTION, "--as", "team:sales").stderr
     assert run(tmp_path, "logout", running.url).returncode == 0
-    assert "Name who asks" in run(tmp_path, "ask", QUESTION).stderr
+    assert "no Lightwell store" in run(tmp_path, "ask", QUESTION).stderr
     assert run(tmp_path, "logout", running.url).returncode == 3
 
 

@@ -21,6 +21,10 @@ EXAMPLE = (ROOT / ".env.example").read_text("utf-8")
 FIELDS = sorted(Settings.model_fields)
 
 
+def variable(field: str) -> str:
+    return f"LIGHTWELL_{field.removesuffix('_').upper()}"
+
+
 class Parameter(Protocol):
     param_type_name: str
     opts: list[str]
@@ -91,13 +95,13 @@ def test_every_exit_code_is_described() -> None:
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_every_setting_is_described_as_it_is(field: str) -> None:
-    row = f"| `LIGHTWELL_{field.upper()}` | {default(field)} | {Settings.model_fields[field].description} |"
+    row = f"| `{variable(field)}` | {default(field)} | {Settings.model_fields[field].description} |"
     assert row in SETTINGS.splitlines(), f"docs/settings.md should say:\n{row}"
 
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_every_setting_is_in_the_example_environment(field: str) -> None:
-    lines = re.findall(rf"^# LIGHTWELL_{field.upper()}=(.+)$", EXAMPLE, re.M)
+    lines = re.findall(rf"^# {variable(field)}=(.+)$", EXAMPLE, re.M)
     assert len(lines) == 1
     given = default(field)
     assert given in {"none", "per user"} or lines[0].strip('"') == given.strip("`").replace(
@@ -106,7 +110,7 @@ def test_every_setting_is_in_the_example_environment(field: str) -> None:
 
 
 def test_no_setting_is_named_that_is_not_there() -> None:
-    names = {f"LIGHTWELL_{field.upper()}" for field in FIELDS}
+    names = {variable(field) for field in FIELDS}
     for text in (SETTINGS, EXAMPLE, CLI):
         named = set(re.findall(r"LIGHTWELL_[A-Z0-9_]*[A-Z]", text))
         assert {each for each in named if not each.startswith("LIGHTWELL_SOURCE")} <= names
@@ -116,7 +120,7 @@ def test_the_example_environment_can_be_used_as_it_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for field in FIELDS:
-        monkeypatch.delenv(f"LIGHTWELL_{field.upper()}", raising=False)
+        monkeypatch.delenv(variable(field), raising=False)
     (tmp_path / ".env").write_text(re.sub(r"^# (?=LIGHTWELL_)", "", EXAMPLE, flags=re.M))
     monkeypatch.chdir(tmp_path)
     assert Settings().database_url is not None

@@ -22,6 +22,7 @@ from lightwell.connectors._file_settings import (
 from lightwell.domain.access import Tags
 from lightwell.domain.documents import FileSettings, Format, NewDocument
 from lightwell.domain.errors import Invalid, SourceFailed, Unreadable
+from lightwell.domain.folder_tags import NOTHING_REMEMBERED, FolderTags
 from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.parse.formats import detect_format, has_known_extension, unsupported_format
 from lightwell.ingest.parse.front_matter import (
@@ -82,7 +83,7 @@ class _FolderAbove:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """All readable files below `root`; `default_tags` apply where no setting gives `acl_tags`.
+    """All readable files below `root`; `folder_tags`, or else `default_tags`, apply where no setting gives `acl_tags`.
 
     Settings of folders above the root apply, too, so a file has the same tags whichever root is chosen. They end at
     the first folder that other users own or may write to.
@@ -94,6 +95,7 @@ class Files:
     default_tags: Tags
     max_bytes: int = MAX_BYTES
     format: Format | None = None
+    folder_tags: FolderTags = NOTHING_REMEMBERED
 
     @property
     def scope(self) -> str:
@@ -171,7 +173,8 @@ class Files:
             if format is Format.MARKDOWN
             else entry.layers
         )
-        settings = resolve_settings(self.default_tags, layers)
+        given = self.folder_tags.find(url)
+        settings = resolve_settings(self.default_tags if given is None else given, layers)
         return NewDocument(
             system="file",
             kind="document",

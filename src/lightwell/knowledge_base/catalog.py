@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from lightwell.domain.access import Reader, TagAuthority, Tags
 from lightwell.domain.documents import Chunk, Document, DocumentFilter
 from lightwell.domain.errors import Invalid, NotFound
+from lightwell.domain.folder_tags import FolderTags
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.requests import IdempotencyKey, IngestResponse
 from lightwell.ingest import submission
 from lightwell.ingest.context import IngestContext
 from lightwell.ingest.derived_data import apply_pending_changes, finish_derived_for
 from lightwell.ingest.submission import Submission
-from lightwell.records import search
+from lightwell.records import folder_tags, projects, search
 from lightwell.records.documents import documents, published_chunks
 
 LARGEST_PAGE = 1000
@@ -108,3 +109,26 @@ class Catalog:
         await apply_pending_changes(self.context)
         await finish_derived_for(self.context, reader)
         return replace(document, acl_tags=tags)
+
+    async def folder_tags(self, url: str) -> FolderTags:
+        """Return the access tags that are remembered of a file or folder, of the folders above it, and of all below it.
+
+        `url` is a `Connector.scope` of files. It takes no reader, since it is for whoever ingests the folder.
+        """
+        return await folder_tags.list_around(self.context.database, self.context.project_id, url)
+
+    async def remember_folder_tags(self, url: str, tags: Tags, *, replaces_inside: bool) -> None:
+        """Remember access tags for a file or folder, no tags for nobody; `replaces_inside` forgets those of what is in it."""
+        context = self.context
+        await folder_tags.remember(
+            context.database, context.project_id, url, tags, replaces_inside=replaces_inside
+        )
+
+    async def claim(self, tag: str) -> bool:
+        """Make this the owner's access tag of a project that nobody has used yet; return whether it is that now."""
+        return await projects.claim(self.context.database, self.context.project_id, tag)
+
+    async def owner_tags(self) -> Tags:
+        """Return the access tag of the project's owner, none where it has no owner."""
+        tag = await projects.get_owner_tag(self.context.database, self.context.project_id)
+        return frozenset({tag} if tag else ())

@@ -42,6 +42,18 @@ WHERE tenants.name = %(tenant)s
 ORDER BY projects.name
 """
 
+_OWNER = "SELECT owner_tag FROM projects WHERE project_id = %(project_id)s"
+
+# A project that has documents, people or keys is in use already, by others or with tags of its own.
+_CLAIM = """
+UPDATE projects SET owner_tag = %(tag)s
+WHERE project_id = %(project_id)s AND owner_tag = ''
+  AND NOT EXISTS (SELECT FROM source_documents AS document WHERE document.project_id = projects.project_id)
+  AND NOT EXISTS (SELECT FROM people AS person WHERE person.project_id = projects.project_id)
+  AND NOT EXISTS (SELECT FROM api_keys AS key WHERE key.project_id = projects.project_id)
+RETURNING project_id
+"""
+
 _SPACES = (
     "SELECT space_id FROM embedding_spaces WHERE project_id = %(project_id)s ORDER BY space_id"
 )
@@ -97,6 +109,16 @@ async def list_changing(database: Database, tenant: str) -> list[tuple[str, Proj
     """Return the tenant's projects whose embedding model is being changed, by name."""
     rows = await database.rows(_CHANGING, {"tenant": tenant})
     return [(name, ProjectId(project_id)) for name, project_id in rows]
+
+
+async def get_owner_tag(database: Database, project_id: ProjectId) -> str:
+    """Return the access tag of the project's owner, "" where it has none."""
+    return str((await database.rows(_OWNER, {"project_id": project_id}))[0][0])
+
+
+async def claim(database: Database, project_id: ProjectId, tag: str) -> bool:
+    """Make this the tag of the owner of a project that nobody has used yet; return whether that was so."""
+    return bool(await database.rows(_CLAIM, {"project_id": project_id, "tag": tag}))
 
 
 @repeatable

@@ -19,6 +19,7 @@ from lightwell.connectors.web import (
 )
 from lightwell.domain.access import Tags
 from lightwell.domain.errors import Invalid
+from lightwell.domain.folder_tags import NOTHING_REMEMBERED, FolderTags
 from lightwell.domain.requests import IngestRequest
 from lightwell.domain.texts import split_at_commas
 from lightwell.ingest.context import OpenConnector
@@ -104,6 +105,16 @@ def make_intake(settings: Settings) -> Intake:
     return Intake(max_bytes=settings.max_file_bytes, roots=roots, fetcher=fetcher)
 
 
-def files(root: Path, tags: Tags, settings: Settings) -> Files:
-    """Return a folder or a file as a source; `tags` apply where the folder's own settings name none."""
-    return Files(root=root, default_tags=tags, max_bytes=settings.max_file_bytes)
+def files(
+    root: Path, tags: Tags, settings: Settings, folder_tags: FolderTags = NOTHING_REMEMBERED
+) -> Files:
+    """Return a folder or a file as a source.
+
+    Where the folder's own settings name no tags, `folder_tags` do, such as `Catalog.folder_tags` returns them, or else `tags`.
+    """
+    return Files(
+        root=root,
+        default_tags=tags,
+        max_bytes=settings.max_file_bytes,
+        folder_tags=folder_tags,
+    )

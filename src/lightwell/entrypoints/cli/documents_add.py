@@ -1,7 +1,7 @@
 """`documents add` and `documents replace`: ingest one file with given metadata, or given chunks."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
@@ -16,6 +16,7 @@ from lightwell.domain.errors import Invalid
 from lightwell.domain.jobs import JobState
 from lightwell.domain.requests import EmbeddedChunk, IngestRequest, IngestResponse
 from lightwell.entrypoints.cli.console import clean, count_of
+from lightwell.entrypoints.cli.document_tags import file_url, remember_tags, tags_of_owner
 from lightwell.entrypoints.cli.documents import Name, document_name, documents, server_name
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
@@ -34,6 +35,8 @@ from lightwell.entrypoints.cli.store import (
 if TYPE_CHECKING:
     from lightwell.entrypoints.schemas.documents import IngestResponseSchema
     from lightwell.ingest.progress import DocumentOutcome
+    from lightwell.knowledge_base import KnowledgeBase
+    from lightwell.settings import Settings
 
 
 Title = Annotated[str, typer.Option("--title", help="The title; overrides the document's own.")]
@@ -254,6 +257,7 @@ async def _enqueue(options: RequestOptions) -> Report:
 
     chosen, request = settings_that_may_create_a_store(), options.request()
     async with open_store_project(chosen) as kb:
+        request = await _with_tags(kb, request, chosen)
         answer = await kb.enqueue_document(requested(request, chosen))
     text = f"The document waits for `lightwell worker` as job {answer.job_id}."
     return Report(document=json_output.ingest_response(answer), text=Text(text))
@@ -265,9 +269,20 @@ async def _add(options: RequestOptions) -> Report:
 
     chosen, request = settings_that_may_create_a_store(), options.request()
     async with open_store_project(chosen) as kb:
+        request = await _with_tags(kb, request, chosen)
         answer = await kb.enqueue_document(requested(request, chosen))
         done = await kb.finish_jobs([answer.document_id])
     return _job_report(answer, done)
+
+
+async def _with_tags(
+    kb: "KnowledgeBase", request: IngestRequest, chosen: "Settings"
+) -> IngestRequest:
+    """Return the request with the access tags that are remembered of its file, or the owner's, where it names none."""
+    path, acl = Path(request.document_url), request.acl_tags or None
+    owner = await tags_of_owner(kb, chosen) if acl is None else frozenset[str]()
+    remembered = await remember_tags(kb, path, acl, owner)
+    return replace(request, acl_tags=remembered.find(file_url(path)) or frozenset())
 
 
 def _read_chunks(path: Path) -> list[EmbeddedChunk]:

@@ -24,7 +24,7 @@ from lightwell.entrypoints.cli.console import clean, count_of, errors_console
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.options import As
 from lightwell.entrypoints.cli.registration import Work, command, single_command
-from lightwell.entrypoints.cli.store import open_as, parse_reader_tags
+from lightwell.entrypoints.cli.store import find_reader_tags, open_as, settings
 
 export = single_command()
 
@@ -157,7 +157,7 @@ async def _write_files(options: ExportOptions, who: Sequence[str] | None) -> Rep
     """Write what the reader may see to files, and report the files and their rows."""
     from lightwell.curate.exporting import require_writable
 
-    parse_reader_tags(who)  # wrong input is reported before anything else
+    find_reader_tags(who, settings())  # wrong input is reported before anything else
     config = options.config()
     require_writable(config)
     async with open_as(who) as (kb, reader):

@@ -4,12 +4,12 @@ import hashlib
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from lightwell.connectors.files import Files
 from lightwell.domain.access import Tags
 from lightwell.domain.documents import FRONT_MATTER, NewDocument
 from lightwell.ports import (
     Change,
     ChangedDocument,
-    Connector,
     UnchangedDocument,
     UnreadableDocument,
 )
@@ -24,16 +24,18 @@ _NO_TAGS = (
 class GuardedSource:
     """A source that reports a new document without access tags as unreadable, and records the tags of the others.
 
-    A known document that has lost its tags is passed on, so that it is hidden from everybody; `unseen` lists it.
+    A known document of which nothing says any more who may see it stays as it is: `kept` lists it. One that is for
+    nobody now, because that is said, is passed on; `unseen` lists it.
     `tags` maps a document's URL to its tags. `overruled` maps the URL of each document to which `acl` does not apply
     to what set its tags.
     """
 
-    source: Connector
+    source: Files
     topic: str
     acl: Tags = frozenset()
     refused: int = 0
     unseen: list[str] = field(default_factory=list[str])
+    kept: list[str] = field(default_factory=list[str])
     tags: dict[str, Tags] = field(default_factory=dict[str, Tags])
     overruled: dict[str, str] = field(default_factory=dict[str, str])
 
@@ -49,9 +51,17 @@ class GuardedSource:
         async for change in self.source.changes(told):
             match change:
                 case ChangedDocument(document=document) | UnchangedDocument(document=document):
-                    yield self._refuse_untagged(change, document, known)
+                    if document.url in known and self._lacks_tags(document):
+                        self.kept.append(document.url)
+                    else:
+                        yield self._refuse_untagged(change, document, known)
                 case _:
                     yield change
+
+    def _lacks_tags(self, document: NewDocument) -> bool:
+        """Return whether nothing says who may see the document, not even that nobody may."""
+        said = document.acl_origin or self.source.folder_tags.find(document.url) is not None
+        return not (document.acl_tags or said)
 
     def _refuse_untagged(
         self,

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -10,9 +11,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+from lightwell.domain.access import Tags
 from lightwell.domain.errors import Invalid
+from lightwell.domain.folder_tags import FolderTags
 from lightwell.entrypoints.cli.console import clean, errors_console
 from lightwell.entrypoints.cli.costs import budgeted_meter, costs_of, estimate_report
+from lightwell.entrypoints.cli.document_tags import (
+    find_tags,
+    login_tag,
+    remember_tags,
+    tags_of_owner,
+)
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.options import Budget, Estimate, NoWait
 from lightwell.entrypoints.cli.progress import show_progress
@@ -26,6 +35,7 @@ from lightwell.entrypoints.cli.store import (
 
 if TYPE_CHECKING:
     from lightwell.entrypoints.cli.guarded_source import GuardedSource
+    from lightwell.knowledge_base import KnowledgeBase
     from lightwell.settings import Settings
 
 
@@ -44,12 +54,13 @@ STOPPED = (
 @command(
     ingest,
     "ingest",
+    "lightwell ingest ./notes",
     "lightwell ingest ./handbook --acl team:us",
     "lightwell ingest ./deals contract.pdf --acl team:sales,user:ada --topic contracts",
     "lightwell ingest ./archive --acl team:us --estimate",
     "lightwell ingest ./archive --acl team:us --no-wait",
 )
-def ingest_paths(
+def ingest_paths(  # noqa: PLR0913 - the options of a command are its arguments
     paths: Annotated[
         list[Path],
         typer.Argument(
@@ -63,9 +74,15 @@ def ingest_paths(
             "--acl",
             metavar="TAG",
             help="Who may see documents that name no access tags themselves: team:sales. "
-            "Several by commas, or by repeating the option.",
+            "Several by commas, or by repeating the option. Left out, it stays as it was.",
         ),
     ] = None,
+    no_acl: Annotated[
+        bool,
+        typer.Option(
+            "--no-acl", help="Hide documents that name no access tags themselves from everybody."
+        ),
+    ] = False,
     topic: Annotated[
         str,
         typer.Option("--topic", metavar="TOPIC", help="The topic tag of documents that name none."),
@@ -77,25 +94,53 @@ def ingest_paths(
     """Ingest documents; later runs process only what is new, changed or deleted.
 
     Reads markdown, pdf, docx, html and plain text. The access tags of a document come from its front
-    matter (`acl_tags`), from a .lightwell.yaml beside or above it, or else from --acl. If a document cannot be
-    read, the report gives the reason, and the others are ingested. Ctrl-C loses nothing: the next run continues.
+    matter (`acl_tags`), from a .lightwell.yaml beside or above it, or else from --acl, which is remembered for
+    the folder. Without any of them, documents of your own store are for you alone. If a document cannot be read,
+    the report gives the reason, and the others are ingested. Ctrl-C loses nothing: the next run continues.
     """
+    given = _Given(paths=paths, acl=_given_tags(acl, no_acl=no_acl), topic=_checked_topic(topic))
     if estimate:
-        return _estimate(paths, acl, topic=topic)
+        return _estimate(given)
     if no_wait:
-        return _enqueue(paths, acl, topic=topic)
-    return _ingest(paths, acl, topic=topic, budget=budget)
+        return _enqueue(given)
+    return _ingest(given, budget)
 
 
-async def _ingest(
-    paths: Sequence[Path], acl: Sequence[str] | None, *, topic: str, budget: int | None
-) -> Report:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Given:
+    """What a command ingests. `acl` is None where the command does not say who may see it, and empty for nobody."""
+
+    paths: Sequence[Path]
+    acl: Tags | None
+    topic: str
+
+
+def _given_tags(acl: Sequence[str] | None, *, no_acl: bool) -> Tags | None:
+    """Return the tags that the command gives, none for nobody, None where it says nothing; raise `Invalid`."""
+    tags = parse_document_tags(acl)
+    if no_acl and acl is None:
+        return tags
+    if acl is None:
+        return None
+    if no_acl or not tags:
+        raise Invalid("Name access tags with --acl, or hide documents with --no-acl")
+    return tags
+
+
+def _checked_topic(topic: str) -> str:
+    if len(topic) > _LONGEST_TOPIC:
+        raise Invalid(f"A topic has at most {_LONGEST_TOPIC} characters")
+    return topic.strip()
+
+
+async def _ingest(given: _Given, budget: int | None) -> Report:
     """Ingest the paths and report the result of each document; `budget` overrides the settings."""
     from lightwell.entrypoints.cli.ingest_report import IngestSummary
 
-    sources = _sources(paths, acl, topic)
     console, meter = errors_console(), budgeted_meter(budget)
-    async with open_store_project(settings_that_may_create_a_store(), meter) as kb:
+    chosen = settings_that_may_create_a_store()
+    async with open_store_project(chosen, meter) as kb:
+        sources = await _open_sources(kb, given, chosen)
         try:
             with show_progress(console) as progress:
                 ended = [
@@ -118,14 +163,19 @@ async def _ingest(
     ).report()
 
 
-async def _estimate(paths: Sequence[Path], acl: Sequence[str] | None, *, topic: str) -> Report:
+async def _estimate(given: _Given) -> Report:
     """Report what ingesting the paths would cost; no model is called, and nothing is stored.
 
     If no store exists, an empty one in a temporary folder replaces it, and is deleted afterwards.
     """
-    sources, chosen = _sources(paths, acl, topic), settings()
+    chosen = settings()
+    anybody = frozenset({login_tag()})  # whoever may see documents, they cost the same
     with _existing_or_temporary(chosen) as there:
         async with open_store_project(there) as kb:
+            sources = [
+                _source(path, given, await find_tags(kb, path, given.acl), chosen, anybody)
+                for path in given.paths
+            ]
             found = [await kb.estimate(source) for source in sources]
     return estimate_report(found, chosen, which="new or changed")
 
@@ -146,26 +196,42 @@ def _existing_or_temporary(settings: "Settings") -> "Generator[Settings]":
         yield settings.model_copy(update={"data": Path(folder) / "store"})
 
 
-async def _enqueue(paths: Sequence[Path], acl: Sequence[str] | None, *, topic: str) -> Report:
+async def _enqueue(given: _Given) -> Report:
     """Enqueue what changed in the paths; workers do the rest."""
     from lightwell.entrypoints.cli.ingest_report import IngestSummary
 
-    sources = _sources(paths, acl, topic)
-    async with open_store_project(settings_that_may_create_a_store()) as kb:
+    chosen = settings_that_may_create_a_store()
+    async with open_store_project(chosen) as kb:
+        sources = await _open_sources(kb, given, chosen)
         found = [await kb.enqueue(source) for source in sources]
     return IngestSummary(found=found, done=None, sources=sources).report()
 
 
-def _sources(paths: Sequence[Path], acl: Sequence[str] | None, topic: str) -> "list[GuardedSource]":
+async def _open_sources(
+    kb: "KnowledgeBase", given: _Given, chosen: "Settings"
+) -> "list[GuardedSource]":
+    """Return the paths as sources, and remember the access tags that the command gives, after saying what they change."""
+    owner = await tags_of_owner(kb, chosen) if given.acl is None else frozenset[str]()
+    sources: list[GuardedSource] = []
+    for path in given.paths:
+        remembered = await remember_tags(kb, path, given.acl, owner)
+        sources.append(_source(path, given, remembered, chosen))
+    for message in dict.fromkeys(
+        word for each in sources for word in each.source.describe_ignored_settings()
+    ):
+        typer.echo(clean(f"Note: {message}"), err=True)
+    return sources
+
+
+def _source(
+    path: Path,
+    given: _Given,
+    remembered: FolderTags,
+    chosen: "Settings",
+    default: Tags = frozenset(),
+) -> "GuardedSource":
     from lightwell.entrypoints.cli.guarded_source import GuardedSource
     from lightwell.wiring import files
 
-    if len(topic) > _LONGEST_TOPIC:
-        raise Invalid(f"A topic has at most {_LONGEST_TOPIC} characters")
-    tags, chosen = parse_document_tags(acl), settings()
-    found = [files(path, tags, chosen) for path in paths]
-    for message in dict.fromkeys(
-        word for source in found for word in source.describe_ignored_settings()
-    ):
-        typer.echo(clean(f"Note: {message}"), err=True)
-    return [GuardedSource(source=source, topic=topic.strip(), acl=tags) for source in found]
+    source = files(path, default, chosen, remembered)
+    return GuardedSource(source=source, topic=given.topic, acl=given.acl or frozenset())

@@ -30,6 +30,10 @@ _UNSEEN = (
     "{} without access tags, so nobody may see it any more. "
     "Set --acl TAG, or `acl_tags` in front matter or in a .lightwell.yaml."
 )
+_KEPT = (
+    "{} left as it was, since nothing says any more who may see it. Set --acl TAG, or `acl_tags` in front matter or"
+    " in a .lightwell.yaml; --no-acl hides it from everybody."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +52,7 @@ class IngestSummary:
         counts = self._counts(failed)
         waiting = counts["new"] + counts["changed"] if self.done is None else 0
         unseen = [url for source in self.sources for url in source.unseen]
+        kept = [url for source in self.sources for url in source.kept]
         tagged = Counter(_of_read(failed, (source.tags for source in self.sources)))
         overruled = Counter(_of_read(failed, (source.overruled for source in self.sources)))
         return Report(
@@ -56,6 +61,7 @@ class IngestSummary:
                 "failed": [_failed(each) for each in troubles],
                 "warnings": [_warning(each) for each in warnings],
                 "unseen": unseen,
+                "kept": kept,
                 "jobs": [_job(job) for each in self.found for job in each.jobs],
                 "chunks": sum(each.chunks for each in self.done or ()),
                 "waiting": waiting,
@@ -72,9 +78,10 @@ class IngestSummary:
                 *_tag_lines(tagged, overruled),
                 *chain.from_iterable(map(_problem_lines, troubles)),
                 *chain.from_iterable(map(_warning_lines, warnings)),
-                *_invisible_lines(unseen),
+                *_document_lines("hidden  ", unseen, _UNSEEN),
+                *_document_lines("kept    ", kept, _KEPT),
             ),
-            code=Exit.INCOMPLETE if troubles or unseen else Exit.FINE,
+            code=Exit.INCOMPLETE if troubles or unseen or kept else Exit.FINE,
         )
 
     def _troubles(self) -> list[DocumentProblem]:
@@ -181,8 +188,8 @@ def _warning_lines(problem: DocumentProblem) -> list[RenderableType]:
     ]
 
 
-def _invisible_lines(unseen: Sequence[str]) -> list[Text]:
-    lines = [unwrapped_line(("hidden  ", "red"), clean(url)) for url in unseen]
-    if unseen:
-        lines.append(Text(_UNSEEN.format(count_of(len(unseen), "document"))))
+def _document_lines(word: str, urls: Sequence[str], explanation: str) -> list[Text]:
+    lines = [unwrapped_line((word, "red"), clean(url)) for url in urls]
+    if urls:
+        lines.append(Text(explanation.format(count_of(len(urls), "document"))))
     return lines

@@ -42,8 +42,9 @@ async def serve_mcp(*, who: As = None) -> Report:
     from lightwell.entrypoints.mcp_server import make_server
 
     chosen = settings_of_store()
+    callers = _callers(chosen, who)  # wrong input is reported before stdin is read
     lines = await _open_stdin()
-    async with _callers(chosen, who) as get_caller, stdio_server(lines) as (incoming, outgoing):
+    async with callers as get_caller, stdio_server(lines) as (incoming, outgoing):
         server = make_server(get_caller)
         await server.run(incoming, outgoing, server.create_initialization_options())
     return Report(document={}, text=Text(""), printed=True)

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from lightwell.settings import Settings
 
 
+NO_READER = (
+    "Name who asks: --as team:sales (an access tag); several by commas or by repeating the option. LIGHTWELL_AS names"
+    " them for every command"
+)
+
+
 def settings() -> "Settings":
     """Return the settings; raise `Invalid` naming the variable that is wrong, never its value."""
     from lightwell.settings import settings_from_environment
@@ -38,7 +44,7 @@ def settings_of_store() -> "Settings":
     if not has_store(chosen):
         raise NotFound(
             f"There is no Lightwell store in {chosen.data.expanduser().resolve()}: name its data directory in"
-            " LIGHTWELL_DATA, or create a store with `lightwell ingest PATH --acl TAG`, or an empty one with `lightwell serve`"
+            " LIGHTWELL_DATA, or create a store with `lightwell ingest PATH`, or an empty one with `lightwell serve`"
         )
     return chosen
 
@@ -69,10 +75,16 @@ async def open_store_project(
 async def open_as(
     who: Sequence[str] | None, meter: "Meter | None" = None
 ) -> "AsyncGenerator[tuple[KnowledgeBase, Reader]]":
-    """Open the existing project for the reader whom `--as` names; raise `Invalid` for no tags, before anything is opened."""
-    tags = parse_reader_tags(who)
+    """Open the existing project for the reader whom `--as` or LIGHTWELL_AS names, or else for its owner.
+
+    Raises `Invalid` for no tags; before anything is opened, unless the store may have an owner.
+    """
+    chosen = settings()
+    tags = find_reader_tags(who, chosen)
+    if not tags and chosen.database_url is not None:
+        raise Invalid(NO_READER)
     async with open_store_project(settings_of_store(), meter) as kb:
-        yield kb, await get_reader(kb, tags)
+        yield kb, await get_reader(kb, tags or await kb.catalog.owner_tags())
 
 
 @asynccontextmanager
@@ -106,14 +118,21 @@ async def open_keys_of(chosen: "Settings") -> "AsyncGenerator[ApiKeys]":
         yield ApiKeys(database=database, tenant=chosen.tenant)
 
 
+def find_reader_tags(words: Sequence[str] | None, chosen: "Settings") -> Tags:
+    """Return the tags that these words of `--as` name, or LIGHTWELL_AS where there are none; raise `Invalid`.
+
+    There are no tags where neither names any.
+    """
+    if words is not None and not _split(words):
+        raise Invalid(NO_READER)
+    return parse_tags(_split(words) or split_at_commas(chosen.as_))
+
+
 def parse_reader_tags(words: Sequence[str] | None) -> Tags:
-    """Return the tags that these words of `--as` name; raise `Invalid` if there are none, or if a word is not a tag."""
-    found = _split(words)
-    if not found:
-        raise Invalid(
-            "Name who asks: --as team:sales (an access tag); several by commas or by repeating the option"
-        )
-    return parse_tags(found)
+    """Return the tags that these words of `--as` name, or LIGHTWELL_AS; raise `Invalid` if there are none, or if a word is not a tag."""
+    if tags := find_reader_tags(words, settings()):
+        return tags
+    raise Invalid(NO_READER)
 
 
 def parse_document_tags(words: Sequence[str] | None) -> Tags:
@@ -123,9 +142,11 @@ def parse_document_tags(words: Sequence[str] | None) -> Tags:
 
 async def get_reader(kb: "KnowledgeBase", tags: Tags) -> Reader:
     """Return the reader, and tell the person at the terminal when no document has any of these tags: one may be misspelt."""
+    if not tags:
+        raise Invalid(NO_READER)
     found = await kb.reader(tags)
     if not found.classes:
-        named = ", ".join(sorted(tags))
+        named = " or ".join(sorted(tags))
         typer.echo(clean(f"Note: no document has the access tag {named}"), err=True)
     return found
 
