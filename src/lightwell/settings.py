@@ -27,7 +27,7 @@ from lightwell.domain.source_retention import SourceIdStrategy
 from lightwell.embedding_settings import EmbeddingSettings
 from lightwell.ownership import reason_to_distrust
 from lightwell.server_settings import ServerSettings
-from lightwell.source_secrets import SECRET_NAME
+from lightwell.source_secrets import VARIABLE_NAME
 from lightwell.store_settings import StoreSettings
 
 _PREFIX = "LIGHTWELL_"
@@ -350,7 +350,7 @@ def _ours(variables: Iterable[str]) -> list[str]:
         name.lower().removeprefix(prefix) for name in variables if name.lower().startswith(prefix)
     )
     return [
-        name for name in names if not (_OF_OTHERS.fullmatch(name) or SECRET_NAME.fullmatch(name))
+        name for name in names if not (_OF_OTHERS.fullmatch(name) or VARIABLE_NAME.fullmatch(name))
     ]
 
 

@@ -35,6 +35,7 @@ def system(monkeypatch: pytest.MonkeyPatch) -> MemorySystem:
     made.put("issue/1", "The pump of Nordwind leaks.", title="Leaking pump")
     made.put("issue/2", "The manual of the pump is old.", title="Old manual")
     monkeypatch.setenv("LIGHTWELL_SOURCE_MY_TRACKER_TOKEN", "token")
+    monkeypatch.setenv("LIGHTWELL_SOURCE_MY_TRACKER_SYSTEM", "memory")
     monkeypatch.setenv("LIGHTWELL_SOURCE_MY_TRACKER_WEBHOOK_SECRET", SECRET)
 
     @asynccontextmanager

@@ -27,7 +27,7 @@ from lightwell.knowledge_base import KnowledgeBase
 from lightwell.models.meter import Meter
 from lightwell.ports import ChatModel, Embedder
 from lightwell.settings import Settings
-from lightwell.wiring.connectors import open_connector
+from lightwell.wiring.connectors import connector_opener
 from lightwell.wiring.examination import examine
 from lightwell.wiring.graph_stores import rebuild_graph
 from lightwell.wiring.projects import (
@@ -44,6 +44,7 @@ from lightwell.wiring.resources import Resources, open_resources
 
 __all__ = [
     "Resources",
+    "connector_opener",
     "delete_project",
     "delete_project_of",
     "examine",
@@ -53,7 +54,6 @@ __all__ = [
     "list_waiting_projects",
     "make_intake",
     "make_retriever",
-    "open_connector",
     "open_knowledge_base",
     "open_project",
     "open_resources",

@@ -1,14 +1,20 @@
 """Opens the connector of a source: the one place that knows which system has which connector."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from importlib.metadata import entry_points
 from typing import Protocol
 
+from lightwell.connectors.source_options import parse_base_url
 from lightwell.domain.business_systems import Source
-from lightwell.domain.errors import Invalid
+from lightwell.domain.errors import Invalid, NotFound
+from lightwell.ingest.context import OpenConnector
+from lightwell.records import projects
+from lightwell.records.database import Database
+from lightwell.settings import Settings
 from lightwell.source_ports import ItemSource
-from lightwell.source_secrets import SourceSecrets, read_source_secrets
+from lightwell.source_secrets import SourceSecrets, read_source_secrets, variable_name
 
 PLUG_INS = "lightwell.sources"
 """The group of entry points by which installed packages offer connectors; the name of an entry is that of a system."""
@@ -25,13 +31,56 @@ class OpenPlugIn(Protocol):
     ) -> AbstractAsyncContextManager[ItemSource]: ...
 
 
+def connector_opener(settings: Settings, database: Database) -> OpenConnector:
+    """Return what opens the connector of a source with the secrets that the environment has for it.
+
+    Opening raises `Invalid` where an option or a secret is missing. A secret serves one project, system and address, which the
+    environment names (`source_secrets`).
+    """
+
+    @asynccontextmanager
+    async def open_connector(source: Source) -> AsyncGenerator[ItemSource, None]:
+        secrets = await _secrets_for(source, settings, database)
+        bound = replace(source, options=_bind_address(source, secrets.base_url))
+        async with _open_system(bound, secrets) as connector:
+            yield connector
+
+    return open_connector
+
+
+async def _secrets_for(source: Source, settings: Settings, database: Database) -> SourceSecrets:
+    """Return the secrets under the source's name where they are for its project and its system, else none of them."""
+    secrets = read_source_secrets(source.name)
+    if secrets.system != source.system and (secrets.system or source.system not in BUILT_IN):
+        return secrets.withheld()
+    try:
+        project = await projects.find(
+            database, settings.tenant, secrets.project or settings.project
+        )
+    except NotFound:
+        return secrets.withheld()
+    return secrets if project == source.project_id else secrets.withheld()
+
+
+def _bind_address(source: Source, base_url: str) -> Mapping[str, str]:
+    """Return the source's options with the address of the environment; raise `Invalid` where the options name another one."""
+    variable = variable_name(source.name, "BASE_URL")
+    bound = parse_base_url(base_url) if base_url else ""
+    if "base_url" in source.options and parse_base_url(source.options["base_url"]) != bound:
+        raise Invalid(
+            f"The address of a source is in the environment where Lightwell runs, beside its token: set {variable}"
+            " (for the project of LIGHTWELL_PROJECT, else name the project with"
+            f" {variable_name(source.name, 'PROJECT')}), and leave the option base_url out"
+        )
+    return {**source.options, "base_url": bound} if bound else source.options
+
+
 @asynccontextmanager
-async def open_connector(source: Source) -> AsyncGenerator[ItemSource, None]:
-    """Open the connector of a source with its secrets; raise `Invalid` where an option or a secret is missing.
+async def _open_system(source: Source, secrets: SourceSecrets) -> AsyncGenerator[ItemSource, None]:
+    """Open the connector of the source's system.
 
     A connector is imported here, because no question needs one, and their models take a while to build.
     """
-    secrets = read_source_secrets(source.name)
     webhook_secret = secrets.webhook_secret.get_secret_value() if secrets.webhook_secret else ""
     match source.system:
         case "linear":

@@ -43,8 +43,12 @@ async def open_chatwoot(
     `webhook_secret` is "" where no signed webhooks are taken. `transport` stands for the network.
     """
     check_options("chatwoot", options, _OPTIONS)
-    if "base_url" not in options or "account" not in options:
-        raise Invalid("A source of Chatwoot needs the options base_url and account")
+    if "base_url" not in options:
+        raise Invalid(
+            "A source of Chatwoot needs the address of its server in LIGHTWELL_SOURCE_<NAME>_BASE_URL, such as https://chat.example.com"
+        )
+    if "account" not in options:
+        raise Invalid("A source of Chatwoot needs the option account, its number")
     base_url, parsed = parse_base_url(options["base_url"]), _parse_options(options)
     account = parse_number(options, "account", 0)
     files = AttachmentReader(base_url=base_url, max_bytes=parsed.max_file_bytes)

@@ -52,8 +52,8 @@ Options = Annotated[
     typer.Option(
         "--option",
         metavar="KEY=VALUE",
-        help="An address or a name that the connector needs, such as base_url=https://chat.example.com; repeat it for several. "
-        "Never a secret: those are in the environment.",
+        help="A name or a number that the connector needs, such as account=1; repeat it for several. "
+        "Never a secret or an address: those are in the environment.",
     ),
 ]
 Every = Annotated[
@@ -71,7 +71,7 @@ SweepEvery = Annotated[
     sources,
     "add",
     "lightwell sources add tracker linear",
-    "lightwell sources add chat chatwoot --option base_url=https://chat.example.com --option account=1 --every 5",
+    "lightwell sources add support chatwoot --option account=1 --every 5",
     audited="sources add",
 )
 async def add_source(  # noqa: PLR0913 - the options of a command are its arguments
@@ -103,7 +103,9 @@ async def add_source(  # noqa: PLR0913 - the options of a command are its argume
 ) -> Report:
     """Add a business system as a source; workers and servers then sync it regularly.
 
-    Its token is in the environment of the process that syncs: LIGHTWELL_SOURCE_<NAME>_TOKEN, with _ for each hyphen of the name.
+    Its token is in the environment of the process that syncs: LIGHTWELL_SOURCE_<NAME>_TOKEN, with _ for each hyphen of the name; the
+    address of a server of your own beside it, as LIGHTWELL_SOURCE_<NAME>_BASE_URL. Both serve the project of LIGHTWELL_PROJECT, or
+    that of LIGHTWELL_SOURCE_<NAME>_PROJECT.
     """
     from lightwell.entrypoints.client import source_calls
     from lightwell.entrypoints.schemas.sources import SourceBody, source_schema
@@ -153,7 +155,7 @@ async def show_source(
     sources,
     "change",
     "lightwell sources change tracker --every 5",
-    "lightwell sources change chat --option base-url=https://chat.example.com --option account=2",
+    "lightwell sources change support --option account=2",
     audited="sources change",
 )
 async def change_source(

@@ -13,7 +13,7 @@ from lightwell.entrypoints.http.authentication import credentials_of
 from lightwell.entrypoints.http.credentials import Credentials
 from lightwell.entrypoints.http.problems import CONTENT_TYPE, TooManyRequests
 from lightwell.ingest.webhooks import Webhook, take_webhook
-from lightwell.wiring import Resources, open_connector
+from lightwell.wiring import Resources, connector_opener
 
 _RESPONSES: dict[int | str, dict[str, object]] = {
     202: {"description": "It is taken, or was taken before"},
@@ -66,6 +66,7 @@ async def receive_webhook(
         received_at=datetime.now(UTC),
     )
     try:
+        open_connector = connector_opener(resources.settings, resources.database)
         await take_webhook(resources.database, open_connector, SourceId(source_id), webhook)
     except Refused:
         accepted.failed_logins.note_failure(address, credential)
