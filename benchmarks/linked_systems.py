@@ -11,7 +11,7 @@ from uuid import UUID
 
 from lightwell.domain.ids import EntityId, GlobalRef
 from lightwell.domain.item_structure import LinkType
-from lightwell.domain.link_scoring import LinkSubject
+from lightwell.domain.link_subjects import LinkSubject
 from lightwell.domain.links import SYMMETRIC
 from lightwell.text.identifiers import fold_letters
 
@@ -267,11 +267,12 @@ class Generator:
         for phase in phases:
             title = f"{work} {self.source.choice(['2025', '2026'])}{phase}"
             stated = () if self.chance(self.noise.no_domain) else (company.domain,)
-            deal = self.subject("attio", "deal", f"{company.name} – {title}", {}, stated)
+            of = (company.name,)
+            deal = self.subject("attio", "deal", f"{company.name} – {title}", {}, stated, of)
             stated = () if self.chance(self.noise.no_domain) else (company.domain,)
             name = self.misspelled(customer) if self.chance(self.noise.typo) else customer
             written = self.source.choice([f"{name}: {title}", f"{title} {name}", f"{name} {title}"])
-            project = self.subject("linear", "project", written, {}, stated)
+            project = self.subject("linear", "project", written, {}, stated, (customer,))
             self.world.add_pair("deal mapped_to project", LinkType.MAPPED_TO, deal, project)
             for each in copies:
                 self.world.add_pair("deal belongs_to company", LinkType.BELONGS_TO, deal, each)
@@ -283,6 +284,7 @@ class Generator:
         name: str,
         known: dict[str, str],
         domains: Iterable[str] = (),
+        companies: Iterable[str] = (),
     ) -> LinkSubject:
         self.number += 1
         made = LinkSubject(
@@ -291,6 +293,7 @@ class Generator:
             kind=kind,
             name=name,
             attributes={field: value for field, value in known.items() if value},
+            company_names=tuple(companies),
             company_domains=tuple(domains),
         )
         self.world.subjects.append(made)

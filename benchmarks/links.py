@@ -10,7 +10,8 @@ from benchmarks.linked_systems import NOISE, Pair, World, make_world, ordered
 from lightwell.domain.ids import EntityId
 from lightwell.domain.item_structure import LinkType
 from lightwell.domain.link_keys import MAX_BLOCK, LinkKey, link_keys, matching_keys
-from lightwell.domain.link_scoring import LinkSubject, ScoredLink, score_links
+from lightwell.domain.link_scoring import ScoredLink, score_links
+from lightwell.domain.link_subjects import LinkSubject
 from lightwell.domain.links import CERTAIN
 
 _IDENTITIES = ("company same_as", "person same_as", "deal mapped_to project")

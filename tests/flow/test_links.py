@@ -9,13 +9,14 @@ from lightwell.domain.candidates import Candidates
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.evidence import Channel
 from lightwell.domain.item_structure import LinkType
-from lightwell.domain.link_scoring import LinkSubject, ScoredLink, score_links
+from lightwell.domain.link_scoring import ScoredLink, score_links
+from lightwell.domain.link_subjects import LinkSubject
 from lightwell.domain.links import SYMMETRIC, EntityLink, LinkFilter, LinkStatus
 from lightwell.domain.questions import Mode
 from lightwell.ingest import link_proposer
 from lightwell.records.database import Database
 
-from .linked import entity, put_item
+from .linked import entity, put_item, stated
 from .notes import Noted, noted
 
 SALES, SUPPORT, ENG = ["team:sales"], ["team:support"], ["team:eng"]
@@ -295,3 +296,102 @@ async def test_s2_11_only_touched_entities_are_proposed_for(
     await put_item(store, SUPPORT, "Anna Schmidt (anna@nordwind.example) asks again.", CHATWOOT)
     assert all(CHATWOOT.ref in each for each in compared)
     assert compared
+
+
+YUSUF = entity("attio:member:1", "Yusuf Demir", email="yusuf@halden.example")
+KATRIN = entity("attio:person:2", "Katrin Albers")
+DEAL = entity("attio:deal:3", "Nordwind southern network")
+PROJECT = entity("linear:project:4", "Southern network")
+
+
+def names(links: list[EntityLink]) -> set[tuple[str, ...]]:
+    return {
+        (link.type, *sorted(end.name for end in (link.source, link.target)))
+        for link in links
+        if link.status is LinkStatus.PROPOSED
+    }
+
+
+async def test_s2_7_a_person_works_where_they_belong_to_not_where_they_manage(
+    database: Database,
+) -> None:
+    store = await noted(database)
+    manages = stated(ATTIO, LinkType.RELATED_TO, YUSUF)
+    works = stated(KATRIN, LinkType.BELONGS_TO, ATTIO)
+    await put_item(store, SALES, "Nordwind Energie GmbH", ATTIO, YUSUF, links=[manages])
+    await put_item(store, SALES, "Katrin Albers", KATRIN, ATTIO, links=[works])
+    await put_item(store, ENG, "Nordwind Energie waits for pumps.", LINEAR)
+    same = await same_link(store)
+    await store.kb.graph.links.reject(await store.kb.reader(ALL), same.id)
+    assert names(await proposed(store)) == {("related_to", "Katrin Albers", "Nordwind Energie")}
+
+
+async def test_s2_7_what_links_say_through_same_entities_is_not_proposed(
+    database: Database,
+) -> None:
+    store = await noted(database)
+    works = stated(KATRIN, LinkType.BELONGS_TO, ATTIO)
+    await put_item(store, SALES, "Nordwind Energie GmbH", ATTIO)
+    await put_item(store, SALES, "Katrin Albers", KATRIN, ATTIO, links=[works])
+    await put_item(store, ENG, "Nordwind Energie waits for pumps.", LINEAR)
+    reader, links = await store.kb.reader(ALL), store.kb.graph.links
+    same = await same_link(store)
+    assert names(await proposed(store)) == {
+        ("same_as", "Nordwind Energie", "Nordwind Energie GmbH")
+    }
+    await links.confirm(reader, same.id)
+    assert names(await proposed(store)) == set()
+    await links.reject(reader, same.id)
+    [works_there] = [each for each in await proposed(store) if each.status is LinkStatus.PROPOSED]
+    assert works_there.type is LinkType.RELATED_TO
+    await links.confirm(reader, same.id)
+    assert (await links.get(reader, works_there.id)).id == works_there.id
+
+
+async def test_s2_7_of_three_that_are_one_two_links_are_enough(database: Database) -> None:
+    store = await three_systems(database)
+    third = entity("chatwoot:company:5", "Nordwind Energie", domain="nordwind.example")
+    await put_item(store, SUPPORT, "Nordwind Energie still has no invoice.", third)
+    reader, links = await store.kb.reader(ALL), store.kb.graph.links
+    left: list[int] = []
+    for _ in range(3):
+        same = await links.list_links(reader, LinkFilter(type=LinkType.SAME_AS))
+        left.append(len(same))
+        if same:
+            await links.confirm(reader, same[0].id)
+    assert left == [3, 2, 0]
+
+
+async def test_s2_7_a_deal_finds_the_project_that_its_title_contains(database: Database) -> None:
+    store = await noted(database)
+    await put_item(store, SALES, "Nordwind southern network", DEAL)
+    await put_item(store, ENG, "Southern network", PROJECT)
+    [link] = await proposed(store)
+    assert (link.type, link.source.ref, link.target.ref) == (
+        LinkType.MAPPED_TO,
+        DEAL.ref,
+        PROJECT.ref,
+    )
+
+
+async def test_s2_7_what_one_deal_is_compared_with_does_not_grow_with_the_store(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await noted(database)
+    compared: list[str] = []
+
+    def counting(one: LinkSubject, other: LinkSubject) -> list[ScoredLink]:
+        compared.append(f"{one.ref} {other.ref}")
+        return score_links(one, other)
+
+    monkeypatch.setattr(link_proposer, "score_links", counting)
+    counts: list[int] = []
+    for stop in (20, 60, 240):
+        many = [entity(f"linear:project:1{n}", f"Renewal of site{n:03}") for n in range(stop)]
+        await put_item(store, ENG, f"{stop} renewals.", PROJECT, *many)
+        compared.clear()
+        await put_item(
+            store, SALES, f"One of {stop}.", entity("attio:deal:7", "Renewal of site007")
+        )
+        counts.append(len(compared))
+    assert counts == [20, 1, 1]

@@ -50,6 +50,27 @@ async def confirm_certain(project: Project, reader: Reader) -> set[frozenset[str
     return joined
 
 
+SAME = {
+    ("same_as", "attio Katrin Albers", "chatwoot Katrin Albers"),
+    ("same_as", "attio Nordwind Energie GmbH", "linear Nordwind Energie"),
+    ("same_as", "attio Yusuf Demir", "linear Yusuf Demir"),
+}
+WORK = ("mapped_to", "attio Nordwind southern network", "linear Southern network")
+
+
+async def proposals(project: Project, reader: Reader) -> set[tuple[str, ...]]:
+    """Return the type of each proposal in the review queue, and the systems and names of its ends."""
+    return {
+        (
+            link.type,
+            *sorted(
+                f"{end.ref.partition(':')[0]} {end.name}" for end in (link.source, link.target)
+            ),
+        )
+        for link in await project.kb.graph.links.list_links(reader, LinkFilter())
+    }
+
+
 def systems_of(citations: Sequence[Citation]) -> set[str]:
     return {each.source_system for each in citations}
 
@@ -68,8 +89,10 @@ async def test_s2_12_a_customer_is_known_across_three_systems_and_each_person_se
     yusuf = await reader_for(project, "yusuf.demir@halden.example")  # sales: Attio and Linear
     bob = await reader_for(project, "bob@halden.example")  # support: Chatwoot and Linear
     everything = await kb.reader(yusuf.tags | bob.tags)
+    assert await proposals(project, everything) == {*SAME, WORK}
     joined = await confirm_certain(project, everything)
     assert joined == {frozenset({"attio", "chatwoot"}), frozenset({"attio", "linear"})}
+    assert await proposals(project, everything) == {WORK}
 
     brief = await brief_on_the_deal(project, everything)
     assert systems_of(brief.citations) == set(SYSTEMS)

@@ -6,14 +6,20 @@ import pytest
 
 from lightwell.domain.ids import EntityId, GlobalRef
 from lightwell.domain.link_keys import link_keys
-from lightwell.domain.link_scoring import LinkSubject, score_links
+from lightwell.domain.link_scoring import score_links
+from lightwell.domain.link_subjects import LinkSubject
 from lightwell.domain.links import CERTAIN
 
 
-def subject(ref: str, name: str, **attributes: str) -> LinkSubject:
+def subject(ref: str, name: str, *companies: str, **attributes: str) -> LinkSubject:
     kind = ref.split(":")[1]
     return LinkSubject(
-        id=EntityId(uuid4()), ref=GlobalRef(ref), kind=kind, name=name, attributes=attributes
+        id=EntityId(uuid4()),
+        ref=GlobalRef(ref),
+        kind=kind,
+        name=name,
+        attributes=attributes,
+        company_names=companies,
     )
 
 
@@ -65,3 +71,36 @@ def test_what_only_points_to_a_page_is_not_found_by_it() -> None:
     pointer = subject("linear:link:1", "Login", url=page)
     assert "page" in {key.kind for key in link_keys(own)}
     assert "page" not in {key.kind for key in link_keys(pointer)}
+
+
+@pytest.mark.parametrize(
+    ("deal", "project", "expected", "likely"),
+    [
+        ("Nordwind southern network", "Southern network", "title_without_company", True),
+        ("Southern network", "Southern network extension", "shorter_title", False),
+        ("Nordwind rollout", "Rollout", "different_titles", False),
+        ("Southern network", "Northern network", "different_titles", False),
+    ],
+)
+def test_s2_7_a_title_that_lacks_only_the_customer_is_likely_the_same_work(
+    deal: str, project: str, expected: str, *, likely: bool
+) -> None:
+    one = subject("attio:deal:1", deal, "Nordwind Energie GmbH")
+    (link,) = score_links(one, subject("linear:project:1", project), least=0.0)
+    assert [each.name for each in link.evidence] == [expected]
+    assert (link.confidence > 0.5) == likely
+
+
+def test_s2_7_a_deal_and_a_project_for_one_company_meet_without_domains() -> None:
+    deal = subject("attio:deal:1", "Rollout of pumps", "Nordwind GmbH")
+    project = subject("linear:project:1", "Rollout", "Nordwind")
+    found = {key.value for key in link_keys(deal) if key.kind == "deal company"}
+    assert found == {key.value for key in link_keys(project) if key.kind == "project company"}
+    (link,) = score_links(deal, project)
+    assert {each.name for each in link.evidence} == {"shorter_title", "same_company_name"}
+
+
+def test_the_keys_of_an_entity_are_few_whatever_its_title_is() -> None:
+    long = " ".join(f"word{n:c}" for n in range(0x4E00, 0x4E00 + 500))
+    assert len(link_keys(subject("attio:deal:1", long))) < 60
+    assert len(link_keys(subject("linear:project:1", long))) < 60

@@ -11,7 +11,8 @@ from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import Entity
 from lightwell.domain.ids import EntityId
 from lightwell.domain.item_structure import LinkType
-from lightwell.domain.link_scoring import LinkSubject, score_links
+from lightwell.domain.link_scoring import score_links
+from lightwell.domain.link_subjects import LinkSubject
 from lightwell.domain.links import (
     EntityLink,
     LinkCursor,

@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lightwell.domain.link_scoring import LinkSubject, link_family
+from lightwell.domain.link_subjects import LinkSubject, link_family
 from lightwell.text.identifiers import company_words, person_words
 
 MAX_BLOCK = 50
 """Keys that more entities of one access class have say nothing: they are not followed there."""
 
 _PREFIX = 4
+_MOST_WORDS = 12
+"""So many words of a title are keys: the cost of an entity is bounded, whatever its title is."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -33,6 +35,10 @@ _FOUND_BY = {
     "company place": ("company place",),
     "deal name": ("project name",),
     "project name": ("deal name",),
+    "deal word": ("project word",),
+    "project word": ("deal word",),
+    "deal company": ("project company",),
+    "project company": ("deal company",),
     "deal words": ("company name",),
     "page": ("says page",),
     "says page": ("page",),
@@ -79,12 +85,20 @@ def _company_keys(subject: LinkSubject) -> Iterator[tuple[str, str]]:
 
 
 def _project_keys(subject: LinkSubject) -> Iterator[tuple[str, str]]:
-    yield "project name", " ".join(sorted(company_words(subject.name)))
+    yield from _work_keys("project", subject)
 
 
 def _deal_keys(subject: LinkSubject) -> Iterator[tuple[str, str]]:
-    yield "deal name", " ".join(sorted(company_words(subject.name)))
-    yield from (("deal words", each) for each in _phrases(subject.name))
+    yield from _work_keys("deal", subject)
+    yield from (("deal words", phrase) for phrase in _phrases(subject.name))
+
+
+def _work_keys(family: str, subject: LinkSubject) -> Iterator[tuple[str, str]]:
+    """Yield the keys by which deals and projects find each other: the title, its rare words, and the company of both."""
+    words = company_words(subject.name)
+    yield f"{family} name", " ".join(sorted(words))
+    yield from ((f"{family} word", word) for word in words[:_MOST_WORDS] if not word.isdecimal())
+    yield from ((f"{family} company", company) for company in subject.companies)
 
 
 _OF_FAMILY = {
@@ -97,7 +111,7 @@ _OF_FAMILY = {
 
 def _phrases(name: str) -> Iterator[str]:
     """Yield each run of up to three words of a deal's name, joined as a company's name is."""
-    words = company_words(name)
+    words = company_words(name)[:_MOST_WORDS]
     for start in range(len(words)):
         for stop in range(start + 1, min(start + 4, len(words) + 1)):
             yield "".join(words[start:stop])

@@ -6,33 +6,21 @@ comparison adds or takes some. The result is a function of the two subjects alon
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 
 from rapidfuzz import fuzz
 from rapidfuzz.distance import JaroWinkler
 
-from lightwell.domain.ids import EntityId, GlobalRef
 from lightwell.domain.item_structure import LinkType
+from lightwell.domain.link_subjects import LinkSubject, link_family
 from lightwell.domain.links import MIN_CONFIDENCE, LinkEvidence, link_confidence
 from lightwell.text.identifiers import (
     company_domain,
     company_words,
-    find_emails,
-    fold_letters,
-    identifier_key,
     is_role_address,
     legal_form,
     person_words,
-    phone_key,
-    url_key,
 )
-
-COMPANY_KINDS = frozenset(("company", "customer", "organization"))
-PERSON_KINDS = frozenset(("person", "contact", "user", "member", "agent"))
-PROJECT_KINDS = frozenset(("project", "initiative"))
-_DEAL = "deal"
-_POINTER = "link"
 
 _CLOSE_COMPANY, _CLOSE_PERSON, _CLOSE_TITLE = 88.0, 90.0, 85.0
 """Similarities, from 0 to 100, from which different spellings may be one name."""
@@ -71,8 +59,10 @@ _PROJECT = {
     "same_short_title": 3.5,
     "similar_titles": 3.0,
     "shorter_title": 3.0,
+    "title_without_company": 4.5,
     "different_titles": -2.0,
     "same_company_domain": 5.0,
+    "same_company_name": 3.0,
     "different_domains": -4.0,
     "different_numbers": -4.0,
 }
@@ -83,67 +73,6 @@ _CUSTOMER = {
     "different_domains": -4.0,
     "names_company": 2.0,
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class LinkSubject:
-    """What one access class says of an entity of a business system.
-
-    `aliases` are other names, in their normalised form. `company_domains` are those of the companies to which its system links it, `said_*` what the text of its own documents
-    names.
-    """
-
-    id: EntityId
-    ref: GlobalRef
-    kind: str
-    name: str
-    aliases: tuple[str, ...] = ()
-    attributes: Mapping[str, str] = field(default_factory=dict[str, str])
-    company_domains: tuple[str, ...] = ()
-    said_identifiers: frozenset[str] = frozenset()
-    said_urls: frozenset[str] = frozenset()
-
-    @property
-    def system(self) -> str:
-        """The system that the reference names."""
-        return self.ref.partition(":")[0]
-
-    @cached_property
-    def emails(self) -> frozenset[str]:
-        """Its e-mail addresses."""
-        return frozenset(find_emails(self.attributes.get("email", "")))
-
-    @cached_property
-    def domains(self) -> frozenset[str]:
-        """Registrable domains of its company, from its domain, its e-mail addresses and linked companies."""
-        stated = self.attributes.get("domain", "").replace(",", " ").replace(";", " ").split()
-        found = (company_domain(each) for each in (*stated, *self.emails, *self.company_domains))
-        return frozenset(each for each in found if each)
-
-    @cached_property
-    def phones(self) -> frozenset[str]:
-        """Keys of its phone numbers."""
-        found = (
-            phone_key(each)
-            for each in self.attributes.get("phone", "").replace(";", ",").split(",")
-        )
-        return frozenset(each for each in found if each)
-
-    @cached_property
-    def url(self) -> str:
-        """The key of its own page, "" if it has none; what only points to a page elsewhere has none."""
-        return "" if self.kind == _POINTER else url_key(self.attributes.get("url", ""))
-
-    @cached_property
-    def identifiers(self) -> frozenset[str]:
-        """Identifiers such as `ENG-12` that its system gives it."""
-        known = (self.attributes.get("identifier", ""), self.name.partition(" ")[0], *self.aliases)
-        return frozenset(filter(None, map(identifier_key, known)))
-
-    @cached_property
-    def location(self) -> str:
-        """The first part of its location in small letters: `kiel` for `Kiel, Germany`."""
-        return fold_letters(self.attributes.get("location", "")).partition(",")[0].strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,17 +128,6 @@ def _by_kind(one: LinkSubject, other: LinkSubject) -> Iterable[ScoredLink]:
             yield _link(LinkType.RELATED_TO, first, second, _PRIOR_EMPLOYER, _compare_employer)
         case _:
             return
-
-
-def link_family(subject: LinkSubject) -> str:
-    """Return the group of kinds that the entity belongs to: company, person, deal, project, or item."""
-    if subject.kind in COMPANY_KINDS:
-        return "company"
-    if subject.kind in PERSON_KINDS:
-        return "person"
-    if subject.kind in PROJECT_KINDS:
-        return "project"
-    return subject.kind if subject.kind == _DEAL else "item"
 
 
 def _link(
@@ -313,10 +231,16 @@ def _compare_titles(deal: LinkSubject, project: LinkSubject) -> Iterator[LinkEvi
     say = _Comparer(_PROJECT)
     words = company_words(deal.name), company_words(project.name)
     named = (deal.name, project.name)
+    of_company = [
+        *say.sets(deal.domains, project.domains, "same_company_domain", "different_domains")
+    ] or [*say.sets(deal.companies, project.companies, "same_company_name")]
     if _differ_in_numbers(*words):
         yield say.of("different_numbers", *named)
-    yield say.of(_title_evidence(*words), *named)
-    yield from say.sets(deal.domains, project.domains, "same_company_domain", "different_domains")
+    title = _title_evidence(*words)
+    if title == "shorter_title":
+        title = _shorter_title(deal, project, is_one_company=bool(of_company))
+    yield say.of(title, *named)
+    yield from of_company
 
 
 def _title_evidence(one: tuple[str, ...], other: tuple[str, ...]) -> str:
@@ -328,6 +252,18 @@ def _title_evidence(one: tuple[str, ...], other: tuple[str, ...]) -> str:
     rest = sorted(set(one) - set(other)), sorted(set(other) - set(one))
     similarity = _similarity("".join(rest[0]), "".join(rest[1]))
     return "similar_titles" if similarity >= _CLOSE_TITLE else "different_titles"
+
+
+def _shorter_title(deal: LinkSubject, project: LinkSubject, *, is_one_company: bool) -> str:
+    """Return what it says that one title has all words of the other: more if the rest names the company, nothing if it is one word."""
+    shorter, longer = sorted((deal, project), key=lambda subject: len(company_words(subject.name)))
+    words = set(company_words(shorter.name))
+    if len(words) == 1 and not is_one_company:
+        return "different_titles"
+    companies = (*deal.company_names, *project.company_names)
+    named = {word for name in companies for word in company_words(name)}
+    rest = set(company_words(longer.name)) - words
+    return "title_without_company" if rest <= named else "shorter_title"
 
 
 def _compare_customer(deal: LinkSubject, company: LinkSubject) -> Iterator[LinkEvidence]:

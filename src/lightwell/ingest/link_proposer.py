@@ -5,7 +5,8 @@ changed profile ─ keys ─► others with an equal key ─ score ─► propos
 
 from lightwell.domain.ids import ProjectId
 from lightwell.domain.link_keys import link_keys
-from lightwell.domain.link_scoring import LinkSubject, score_links
+from lightwell.domain.link_scoring import score_links
+from lightwell.domain.link_subjects import LinkSubject
 from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.graph import link_proposals
 from lightwell.records.graph.link_proposals import ClassPairLink, SubjectKey

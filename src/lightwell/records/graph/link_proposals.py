@@ -12,12 +12,13 @@ from psycopg.types.json import Jsonb
 
 from lightwell.domain.ids import ClassId, EntityId, GlobalRef, ProjectId
 from lightwell.domain.link_keys import MAX_BLOCK, LinkKey, matching_keys
-from lightwell.domain.link_scoring import COMPANY_KINDS, LinkSubject, ScoredLink
+from lightwell.domain.link_scoring import ScoredLink
+from lightwell.domain.link_subjects import COMPANY_KINDS, PROJECT_KINDS, LinkSubject
 from lightwell.domain.links import CERTAIN, SYMMETRIC, WEAK_DAYS, evidence_pattern
 from lightwell.records.database import Connection, Database, Row
 from lightwell.text.identifiers import find_identifiers, find_urls
 
-_MAX_CHUNKS = 50
+_MAX_CHUNKS, _MAX_COMPANIES = 50, 20
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -56,22 +57,11 @@ ORDER BY 1, 2
 ON CONFLICT (entity_id, class_id) DO NOTHING
 """
 
+# Of the companies that a class links to an entity, only those count that it belongs to: an account manager is no employee of
+# the customer. A project belongs to none, so any company that it is linked to is one that it is for.
 _SUBJECTS = """
 SELECT profile.subject_id, profile.class_id, entity.entity_ref, profile.entity_kind, profile.display_name,
-       profile.attributes,
-       CASE WHEN profile.entity_kind = ANY(%(companies)s) THEN '{}'::text[] ELSE ARRAY(
-           SELECT DISTINCT company.attributes ->> 'domain'
-           FROM (
-               SELECT to_ref AS other FROM entity_links
-               WHERE from_ref = profile.subject_id AND class_id = profile.class_id AND document_id IS NOT NULL
-               UNION
-               SELECT from_ref FROM entity_links
-               WHERE to_ref = profile.subject_id AND class_id = profile.class_id AND document_id IS NOT NULL
-           ) AS stated
-           JOIN profiles AS company
-             ON company.subject_id = stated.other AND company.class_id = profile.class_id
-            AND company.entity_kind = ANY(%(companies)s) AND company.attributes ->> 'domain' <> ''
-           ORDER BY 1 LIMIT 20) END,
+       profile.attributes, company.names, company.domains,
        ARRAY(SELECT chunk.chunk_text
              FROM source_documents AS document JOIN document_chunks AS chunk USING (document_id)
              WHERE document.project_id = %(project_id)s AND document.item_ref = entity.entity_ref
@@ -84,6 +74,27 @@ SELECT profile.subject_id, profile.class_id, entity.entity_ref, profile.entity_k
 FROM unnest(%(entities)s::uuid[], %(classes)s::integer[]) AS wanted (entity_id, class_id)
 JOIN profiles AS profile ON profile.subject_id = wanted.entity_id AND profile.class_id = wanted.class_id
 JOIN entities AS entity ON entity.entity_id = profile.subject_id
+CROSS JOIN LATERAL (
+    SELECT coalesce(array_agg(DISTINCT display_name), '{}') AS names,
+           coalesce(array_agg(DISTINCT domain) FILTER (WHERE domain <> ''), '{}') AS domains
+    FROM (
+        SELECT DISTINCT company.subject_id, company.display_name, company.attributes ->> 'domain' AS domain
+        FROM (
+            SELECT to_ref AS entity_id FROM entity_links
+            WHERE from_ref = profile.subject_id AND class_id = profile.class_id AND document_id IS NOT NULL
+              AND (link_type = 'belongs_to' OR profile.entity_kind = ANY(%(projects)s))
+            UNION
+            SELECT from_ref FROM entity_links
+            WHERE to_ref = profile.subject_id AND class_id = profile.class_id AND document_id IS NOT NULL
+              AND profile.entity_kind = ANY(%(projects)s)
+        ) AS stated
+        JOIN profiles AS company
+          ON company.subject_id = stated.entity_id AND company.class_id = profile.class_id
+         AND company.entity_kind = ANY(%(companies)s)
+        WHERE profile.entity_kind <> ALL(%(companies)s)
+        ORDER BY 1 LIMIT %(most_companies)s
+    ) AS company
+) AS company
 """
 
 _DELETE_KEYS = """
@@ -287,7 +298,9 @@ def _subject_parameters(project_id: ProjectId, keys: Iterable[SubjectKey]) -> di
     return {
         "project_id": project_id,
         "companies": sorted(COMPANY_KINDS),
+        "projects": sorted(PROJECT_KINDS),
         "most": _MAX_CHUNKS,
+        "most_companies": _MAX_COMPANIES,
         **_arrays(sorted(set(keys))),
     }
 
@@ -300,10 +313,11 @@ def _subjects(rows: Sequence[Row]) -> dict[SubjectKey, LinkSubject]:
             kind=row[3],
             name=row[4],
             attributes=_attributes(row[5]),
-            aliases=tuple(row[8]),
-            company_domains=tuple(row[6]),
-            said_identifiers=frozenset(each for text in row[7] for each in find_identifiers(text)),
-            said_urls=frozenset(each for text in row[7] for each in find_urls(text)),
+            aliases=tuple(row[9]),
+            company_names=tuple(row[6]),
+            company_domains=tuple(row[7]),
+            said_identifiers=frozenset(each for text in row[8] for each in find_identifiers(text)),
+            said_urls=frozenset(each for text in row[8] for each in find_urls(text)),
         )
         for row in rows
     }

@@ -13,16 +13,18 @@ from uuid import UUID
 from lightwell.domain.access import Reader
 from lightwell.domain.ids import EntityId
 from lightwell.domain.item_structure import LinkType
-from lightwell.domain.links import MAX_LEARNED, SYMMETRIC, LinkCursor, LinkId, LinkStatus
+from lightwell.domain.links import CERTAIN, MAX_LEARNED, SYMMETRIC, LinkCursor, LinkId, LinkStatus
 from lightwell.records.database import Database, Row, repeatable
 from lightwell.records.graph import link_proposals
 from lightwell.records.graph.link_proposals import SubjectKey
 from lightwell.records.locks import lock_project
 
 # `about` limits the result, but not the decisions that are learned from. Links that documents state are many: they are
-# listed only for an entity.
+# listed only for an entity. A proposal is left out where links that are stated or confirmed say it already, directly or of entities
+# that are the same as its ends: `one` holds each end with these, also through proposals that are certain, since whoever
+# confirms them has said it.
 _LIST = """
-WITH merged AS MATERIALIZED (
+WITH RECURSIVE merged AS MATERIALIZED (
     SELECT entity_id, root_id FROM merged_entities_of(%(classes)s)
 ), visible AS MATERIALIZED (
     SELECT coalesce(pair_id, link_id) AS pair_id, from_ref, to_ref, link_type, status, evidence, decided_by, decided_at,
@@ -75,6 +77,34 @@ WITH merged AS MATERIALIZED (
     LEFT JOIN offered USING (pair_id)
     LEFT JOIN learned ON learned.link_type = latest.link_type AND learned.rule = pattern.rule
                      AND latest.status = 'proposed'
+), same (near, far, is_decided) AS MATERIALIZED (
+    SELECT ends.near, ends.far, state = 'confirmed'
+    FROM judged CROSS JOIN LATERAL (VALUES (from_ref, to_ref), (to_ref, from_ref)) AS ends (near, far)
+    WHERE link_type = 'same_as' AND (state = 'confirmed' OR state = 'proposed' AND confidence >= %(certain)s)
+    UNION ALL
+    SELECT ends.near, ends.far, true
+    FROM merged CROSS JOIN LATERAL (VALUES (entity_id, root_id), (root_id, entity_id)) AS ends (near, far)
+), one (entity_id, same_id, is_decided) AS (
+    SELECT from_ref, from_ref, true FROM judged WHERE state = 'proposed'
+    UNION SELECT to_ref, to_ref, true FROM judged WHERE state = 'proposed'
+    UNION
+    SELECT one.entity_id, same.far, one.is_decided AND same.is_decided FROM one JOIN same ON same.near = one.same_id
+), said AS MATERIALIZED (
+    SELECT near_id, far_id, link_type FROM confirmed_links((SELECT array_agg(DISTINCT same_id) FROM one), %(classes)s)
+), known AS MATERIALIZED (
+    SELECT judged.pair_id
+    FROM judged
+    JOIN one AS near ON near.entity_id = judged.from_ref
+    JOIN said ON said.near_id = near.same_id AND said.link_type <> 'same_as'
+     AND (said.link_type = judged.link_type OR judged.link_type = 'related_to')
+    JOIN one AS far ON far.entity_id = judged.to_ref AND far.same_id = said.far_id
+    WHERE state = 'proposed'
+    UNION
+    SELECT judged.pair_id FROM judged JOIN one ON one.entity_id = judged.from_ref AND one.same_id = judged.to_ref
+    WHERE state = 'proposed' AND one.is_decided
+    UNION
+    SELECT judged.pair_id FROM judged JOIN said ON said.near_id = judged.from_ref AND said.far_id = judged.to_ref
+    WHERE state = 'proposed' AND said.link_type = 'same_as' AND judged.link_type = 'same_as'
 ), weight AS MATERIALIZED (
     SELECT subject_id, sum(mention_count) AS chunks FROM profiles
     WHERE subject_id IN (SELECT from_ref FROM latest UNION SELECT to_ref FROM latest) AND class_id = ANY(%(classes)s)
@@ -90,6 +120,7 @@ WITH merged AS MATERIALIZED (
       AND (%(only)s::uuid IS NULL OR judged.pair_id = %(only)s)
       AND coalesce((SELECT root_id FROM merged WHERE entity_id = judged.from_ref), judged.from_ref)
           <> coalesce((SELECT root_id FROM merged WHERE entity_id = judged.to_ref), judged.to_ref)
+      AND (%(only)s::uuid IS NOT NULL OR judged.pair_id NOT IN (SELECT pair_id FROM known))
 )
 SELECT ranked.pair_id, from_ref, to_ref, link_type, state, confidence, usefulness,
        coalesce(evidence, (SELECT said.evidence -> 'points' FROM entity_links AS said WHERE said.link_id = ranked.link_id)), prior, learned, decided_by,
@@ -216,6 +247,7 @@ async def list_links(database: Database, reader: Reader, query: LinkQuery) -> li
             "project_id": reader.project_id,
             "classes": list(reader.classes),
             "max_learned": MAX_LEARNED,
+            "certain": CERTAIN,
             "status": query.status.value if query.status else None,
             "type": query.type.value if query.type else None,
             "about": None if query.about is None else list(query.about),
