@@ -6,13 +6,13 @@ import pytest
 
 from lightwell.answer import reply
 from lightwell.answer.brief import cues, namesakes, related
-from lightwell.answer.verification import active_content
 from lightwell.answer.verification.modality import changes_modality
 from lightwell.domain.graph import normalize_name
 from lightwell.domain.question_names import proper_name_terms
+from lightwell.entrypoints import markdown
 from lightwell.ingest.extract import identifying, names, patterns
 from lightwell.ingest.extract.reply_rows import parse_rows
-from lightwell.text import answer_types, dates, facts, injection, open_cues, terms
+from lightwell.text import answer_types, dates, facts, injection, markup, open_cues, terms
 from lightwell.text.blocks import blocks
 from lightwell.text.injection import is_inside_injection
 from lightwell.text.markup import strip_markup
@@ -36,7 +36,9 @@ BODIES = (
 
 
 READERS: dict[str, Callable[[str], object]] = {
-    "active_content.active_parts": active_content.active_parts,
+    "markdown.escape": markdown.escape,
+    "markup.find_addresses": markup.find_addresses,
+    "markup.strip_active_markup": markup.strip_active_markup,
     "bearers.picked": namesakes.parse_name_with_address,
     "bearers.addresses": lambda text: (
         namesakes.split_by_address(["Jane Smith"], (), ())

@@ -55,11 +55,12 @@ async def stream_events(
         async with aclosing(parts) as coming:
             async for part in coming:
                 text = _text_of(part, sent)
+                sentence = part if isinstance(part, CitedSentence) else None
                 if text:
                     sent += text
-                    yield StreamChunk(type=StreamType.TOKEN, content=text)
-                if isinstance(part, CitedSentence):
-                    for each in part.citations:
+                    yield StreamChunk(type=StreamType.TOKEN, content=text, sentence=sentence)
+                if sentence:
+                    for each in sentence.citations:
                         if each.id not in known:
                             known.add(each.id)
                             yield StreamChunk(type=StreamType.CITATION, citation=each)

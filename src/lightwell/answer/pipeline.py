@@ -44,6 +44,7 @@ from lightwell.domain.questions import Mode
 from lightwell.late_interaction_port import LateInteraction
 from lightwell.logs import logger
 from lightwell.ports import ChatModel, Message
+from lightwell.text.markup import strip_active_markup
 
 QUOTED_INSTEAD = (
     "The documents do not support what the model answered. Their own sentences are quoted instead."
@@ -275,12 +276,12 @@ async def _model_alone(
     async with aclosing(call(model, _Request(messages=messages))) as reply:
         async for piece in reply:
             for part in buffer.feed(piece):
-                said += strip_citation_marks(part)
+                said += strip_active_markup(strip_citation_marks(part))
                 ready = f"{NOT_FROM_DOCUMENTS}\n\n{said.strip()}"
                 if ready != sent:
                     yield ready[len(sent) :]
                 sent = ready
-    said += strip_citation_marks(buffer.flush())
+    said += strip_active_markup(strip_citation_marks(buffer.flush()))
     yield Answer(
         query_id=retrieval.query_id,
         question=retrieval.question.text,

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pydantic import BaseModel, ValidationError
 
 from lightwell.answer.quotes import Quote, SupportedSentence, narrow
-from lightwell.answer.verification.active_content import are_quoted
 from lightwell.answer.verification.sentence_support import (
     CheckedPassage,
     collect_names,
@@ -24,7 +23,7 @@ from lightwell.domain.evidence import Evidence
 from lightwell.domain.question_analysis import QuestionAnalysis, analyze_question
 from lightwell.text import facts
 from lightwell.text.injection import is_reported_speech
-from lightwell.text.markup import strip_bullet
+from lightwell.text.markup import find_addresses, strip_active_markup, strip_bullet
 from lightwell.text.terms import terms
 from lightwell.text.units import split_into_units
 
@@ -281,7 +280,7 @@ class ReplyVerifier:
     """Verifies a reply while it arrives.
 
     A sentence that cites the wrong passage gets the citation of the passage that supports it. A sentence that cites no passage
-    is removed, and so is one with an address, an image or HTML that the cited passage does not contain verbatim.
+    is removed, and so is one with an address that no cited passage has. Images and HTML are dropped, links become text.
     Injected instructions support nothing, unless the question asks what a message says and the sentence reports it: then
     `whole` supports it, the same passages with the instructions in them.
     """
@@ -342,12 +341,13 @@ class ReplyVerifier:
             self._has_refused = self._has_refused or _REFUSED.search(each.text) is not None
             if self._has_refused:
                 break
-            quotes = self._find_supporting_quotes(each.text, each.numbers)
+            text = strip_active_markup(each.text).strip()
+            quotes = self._find_supporting_quotes(text, each.numbers)
             if quotes:
                 self.kept_count += 1
-                wanted = frozenset(terms(each.text))
+                wanted = frozenset(terms(text))
                 narrowed = tuple(narrow(quote, wanted) for quote in quotes)
-                supported.append(SupportedSentence(text=each.text, quotes=narrowed))
+                supported.append(SupportedSentence(text=text, quotes=narrowed))
             else:
                 self.removed_count += 1
                 # "The evidence does not say it", without a citation, is a refusal in the model's own words.
@@ -363,7 +363,9 @@ class ReplyVerifier:
         found = find_supporting_quotes(
             text, passages, self.known
         ) or find_supporting_quotes_elsewhere(text, passages, given, self.known)
-        return found if are_quoted(text, [each.evidence.chunk.text for each in found]) else ()
+        cited = "\n".join(each.evidence.chunk.text for each in found).casefold()
+        is_known = all(each.casefold() in cited for each in find_addresses(text))
+        return found if is_known else ()
 
 
 def reply_verifier(passages: Sequence[Evidence], analysis: QuestionAnalysis) -> ReplyVerifier:

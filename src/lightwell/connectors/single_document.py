@@ -85,7 +85,12 @@ class RequestedDocument:
 
     def _change(self, content: bytes) -> Change:
         url = require_text(self.request.document_url, "The document's URL").strip()
-        name = unquote(urlsplit(url).path).rsplit("/", 1)[-1]
+        parts = urlsplit(url)
+        if parts.scheme not in ("", "http", "https", "file"):
+            raise Invalid(
+                f"{parts.scheme}: is no scheme of a document's URL: use https, http or file"
+            )
+        name = unquote(parts.path).rsplit("/", 1)[-1]
         origin = Origin(system="file", kind="document", source_id=url, url=url, name=name)
         try:
             return ChangedDocument(

@@ -98,7 +98,12 @@ class CitedSentence:
     @property
     def marked_text(self) -> str:
         """The sentence with the numbers of its citations."""
-        return f"{self.text} {''.join(each.id for each in self.citations)}"
+        return f"{self.text} {self.marks}"
+
+    @property
+    def marks(self) -> str:
+        """The numbers of its citations, such as `[1][2]`."""
+        return "".join(each.id for each in self.citations)
 
     @property
     def key_text(self) -> str:
@@ -275,12 +280,13 @@ class ResponseMetadata:
 class StreamChunk:
     """One event: a `token` has content, a `citation` its citation, `metadata` the figures, an `error` its message.
 
-    The concatenated contents of the tokens are the answer's text. `answer` is the whole answer, on `done` only:
+    The concatenated contents of the tokens are the answer's text. `sentence` is what a token says, where it has citations. `answer` is the whole answer, on `done` only:
     for the query log. Only its notes are sent to the client.
     """
 
     type: StreamType
     content: str = ""
+    sentence: CitedSentence | None = None
     citation: Citation | None = None
     metadata: ResponseMetadata | None = None
     error: str = ""

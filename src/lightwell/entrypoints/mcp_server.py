@@ -30,7 +30,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.documents import Document
 from lightwell.domain.errors import LightwellError
 from lightwell.domain.questions import MAX_QUESTION_LENGTH
-from lightwell.entrypoints.link_definitions import link_definitions
+from lightwell.entrypoints.markdown import render_answer
 from lightwell.entrypoints.schemas import Schema
 from lightwell.entrypoints.schemas.questions import QueryResponse, query_response
 from lightwell.knowledge_base import KnowledgeBase
@@ -165,7 +165,7 @@ async def _ask(caller: Caller, arguments: Mapping[str, object]) -> CallToolResul
     began = time.perf_counter()
     answer = await caller.knowledge_base.ask(question, caller.reader)
     response = query_response(answer, milliseconds=round((time.perf_counter() - began) * 1000))
-    return _success(response, text=answer.text + link_definitions(answer))
+    return _success(response, text=render_answer(answer))
 
 
 def _metadata(document: Document, characters: int) -> dict[str, str]:

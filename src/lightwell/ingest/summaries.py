@@ -24,6 +24,7 @@ from lightwell.records.graph.due_profiles import ALL_DUE, DueProfiles
 from lightwell.records.graph.summaries import LongProfile
 from lightwell.records.llm_cache.cache import CachedReply, CacheType
 from lightwell.records.llm_cache.cached_model import CachedModel, ModelRequest
+from lightwell.text.markup import strip_active_markup
 from lightwell.text.tokens import token_count
 
 WINDOW_TOKENS = 6000
@@ -149,7 +150,7 @@ def _parts(descriptions: Sequence[str], window: int) -> list[list[str]]:
 
 def _whole_sentences(reply: CachedReply) -> str:
     """Return the reply on one line; if it was cut off, only its complete sentences."""
-    text = " ".join(reply.text.split())
+    text = " ".join(strip_active_markup(reply.text).split())
     if reply.complete:
         return text
     match = _LAST_SENTENCE.match(text)

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 _COMMENT = re.compile(r"<!--(?:[^-]|-(?!->))*+(?:-->|$)")
 _TAG = re.compile(
-    r"</?(?:a|abbr|article|aside|b|blockquote|br|button|caption|center|cite|code|col|colgroup|dd|del|details|div|dl|dt|em"
-    r"|figcaption|figure|font|footer|h[1-6]|header|hr|i|iframe|img|input|ins|kbd|label|li|main|mark|nav|ol|p|picture|pre|q"
-    r"|s|section|small|source|span|strong|sub|summary|sup|svg|table|tbody|td|tfoot|th|thead|tr|u|ul|video)"
-    r"(?:\s[^<>]{0,2000})?/?>",
+    r"</?(?:a|abbr|article|aside|audio|b|blockquote|br|button|caption|center|cite|code|col|colgroup|dd|del|details|div|dl|dt|em"
+    r"|embed|figcaption|figure|font|footer|h[1-6]|header|hr|i|iframe|img|input|ins|kbd|label|li|main|mark|math|nav|ol|p|picture|pre"
+    r"|q|s|script|section|small|source|span|strong|style|sub|summary|sup|svg|table|tbody|td|textarea|tfoot|th|thead|tr|u|ul|video)"
+    r"(?:[\s/][^<>]{0,2000})?>"
+    r"|<[a-z][\w:.-]{0,40}[\s/][^<>]{0,2000}?(?<![\w-])(?:on[a-z]{1,30}|src|srcset|href|data|action|style)\s{0,9}=[^<>]{0,2000}>",
     re.IGNORECASE,
 )
+"""Tags of HTML, and whatever else would load, link or run something; other words in angle brackets are placeholders or code."""
 _TEMPLATE_TAG = re.compile(
     r"`[^`\n]{1,300}+`"
     r"|\{%[-+]?\s{0,9}+(/?[a-z_][\w-]{0,60}+)([^%{}\n]{0,500}+)%\}"
@@ -26,6 +28,9 @@ _VALUE = re.compile(r"(?:([\w-]{1,40})\s{0,3}=\s{0,3})?(?:\"([^\"]{1,200})\"|'([
 _READ = frozenset({"", "alt", "caption", "label", "name", "text", "title"})
 """Attributes of tags that people read; "" for a value alone."""
 _PATH = re.compile(r"/|\.\w{1,5}$")
+_BEGINS_MARKUP = re.compile(r"<(?=[A-Za-z/!?])|\](?=[(\[:])|!(?=\[)")
+_LINKED = re.compile(r"//|@|www\.|\w\.[^\W\d_]{2}", re.IGNORECASE)
+AROUND_ADDRESSES = "()[]<>{}\"'“”‘’«»*_~`.,;:!?…"
 _LABEL = re.compile(r"(!?)\[([^\[\]\n]{0,500}+(?:\n[^\[\]\n]{1,500}+)?+)\]")
 _REFERENCE = re.compile(r"\[[^\[\]\n]{0,200}\]")
 _PARENTHESIS = re.compile(r"[()\[\n]")
@@ -76,6 +81,25 @@ def strip_markup(text: str) -> str:
     unmarked = _HEADING.sub("", _QUOTING.sub("", bare))
     words = " ".join(html.unescape(_ESCAPE.sub(r"\1", unmarked)).split())
     return _EMPHASIS.sub(r"\2", words)
+
+
+def strip_active_markup(text: str) -> str:
+    """Return what a model wrote as text that no renderer of markdown or HTML loads, runs or links anything for.
+
+    Images and tags go, a link leaves its words. Where markup could begin all the same, a blank breaks it: so texts that are
+    joined with a blank make none either.
+    """
+    return _BEGINS_MARKUP.sub(r"\g<0> ", _strip_links(_TAG.sub(" ", _COMMENT.sub(" ", text))))
+
+
+def is_address(word: str) -> bool:
+    """Return whether programs may make a link of a word in bare text: a URL, a host, an e-mail address; many names of files, too."""
+    return _LINKED.search(word) is not None
+
+
+def find_addresses(text: str) -> list[str]:
+    """Return the addresses in a text, without the signs around them."""
+    return [word.strip(AROUND_ADDRESSES) for word in text.split() if is_address(word)]
 
 
 def strip_bullet(text: str) -> str:

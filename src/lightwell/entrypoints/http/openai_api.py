@@ -23,7 +23,14 @@ from lightwell.domain.usage import OperationType, TokenSummary
 from lightwell.entrypoints.http.authentication import Caller, Reading
 from lightwell.entrypoints.http.event_streams import EventStream
 from lightwell.entrypoints.http.usage import add_usage_headers
-from lightwell.entrypoints.link_definitions import citation_title, link_definitions
+from lightwell.entrypoints.markdown import (
+    citation_title,
+    link_definitions,
+    may_be_linked,
+    render_answer,
+    render_token,
+    sentence_spans,
+)
 from lightwell.metering import record_usage
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
@@ -142,7 +149,7 @@ async def complete_chat(
         request = await asked.rewrite(caller)
         answer = await caller.knowledge_base.query(request, caller.reader)
     add_usage_headers(response, spent.summary)
-    reply = Reply(content=answer.text + link_definitions(answer), annotations=annotations(answer))
+    reply = Reply(content=render_answer(answer), annotations=annotations(answer))
     return Completion(
         id=_completion_id(answer),
         created=int(time.time()),
@@ -196,7 +203,7 @@ async def _stream(asked: Asked, caller: Caller, *, with_usage: bool) -> AsyncGen
     async with aclosing(caller.knowledge_base.query_stream(request, caller.reader)) as events:
         async for event in events:
             if event.type is StreamType.TOKEN:
-                yield chunk({"content": event.content})
+                yield chunk({"content": render_token(event)})
             elif event.type is StreamType.ERROR:
                 yield _error_event(event.error)
                 return
@@ -236,8 +243,9 @@ def annotations(answer: Answer) -> list[Annotation]:
     """Return a citation for each sentence and each document that supports it, with the sentence's place in the text."""
     return [
         _annotation(each, start, end)
-        for sentence, (start, end) in zip(answer.sentences, answer.sentence_spans, strict=True)
+        for sentence, (start, end) in zip(answer.sentences, sentence_spans(answer), strict=True)
         for each in sentence.citations
+        if may_be_linked(each)
     ]
 
 

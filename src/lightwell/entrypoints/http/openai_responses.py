@@ -28,7 +28,7 @@ from lightwell.entrypoints.http.openai_api import (
     parse_conversation,
 )
 from lightwell.entrypoints.http.usage import add_usage_headers
-from lightwell.entrypoints.link_definitions import link_definitions
+from lightwell.entrypoints.markdown import link_definitions, render_answer, render_token
 from lightwell.metering import record_usage
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
@@ -178,7 +178,7 @@ async def _stream(asked: Asked, caller: Caller) -> AsyncGenerator[bytes, None]:
     async with aclosing(caller.knowledge_base.query_stream(request, caller.reader)) as events:
         async for each in events:
             if each.type is StreamType.TOKEN:
-                yield event("output_text.delta", **place, delta=each.content, logprobs=[])
+                yield event("output_text.delta", **place, delta=render_token(each), logprobs=[])
             elif each.type is StreamType.ERROR:
                 yield _error_event(each.error, "model_failed", next(numbers))
                 return
@@ -219,7 +219,7 @@ def _output(answer: Answer) -> OutputText:
     found = [
         UrlAnnotation.model_validate(each.url_citation.model_dump()) for each in annotations(answer)
     ]
-    return OutputText(text=answer.text + link_definitions(answer), annotations=found)
+    return OutputText(text=render_answer(answer), annotations=found)
 
 
 def _error_event(message: str, code: str, number: int = 0) -> bytes:

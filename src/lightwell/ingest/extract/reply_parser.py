@@ -19,6 +19,7 @@ from lightwell.domain.graph import (
 from lightwell.ingest.extract import rule_extractor
 from lightwell.ingest.extract.reply_rows import ENTITY_FIELDS, RELATION_FIELDS, Problem, parse_rows
 from lightwell.ports import ExtractionInput
+from lightwell.text.markup import strip_active_markup
 from lightwell.text.terms import STOP_WORDS, words
 
 INFERRED_CONFIDENCE = 0.5
@@ -201,7 +202,7 @@ class _ReplyParser:
         return name
 
     def _clean_description(self, text: str) -> str:
-        line = _shorten(text, _MAX_DESCRIPTION)
+        line = _shorten(strip_active_markup(text), _MAX_DESCRIPTION)
         if normalize_name(line) in EXAMPLE_DESCRIPTIONS and "engine" not in self._words:
             self.problems[Problem.ECHOED] += 1
             return ""

@@ -1,0 +1,99 @@
+"""Answers as markdown, for clients that render it: what documents and models wrote is text in it, and the only links are citations."""
+
+import json
+import re
+from collections.abc import Sequence
+from itertools import accumulate
+from urllib.parse import urlsplit
+
+from lightwell.domain.answers import Answer, Citation, CitedSentence, StreamChunk
+from lightwell.text.markup import AROUND_ADDRESSES, is_address
+
+_PART = re.compile(r"(?<!`)`[^`|\n]+`(?!`)|[^\s`|]+|[`|]")
+"""Code between backquotes, a run of other signs, or a sign that stands alone."""
+_SIGN = re.compile(r"[\\`\[\]<|]|&(?=[#\w])|~(?=~~)")
+_LINKED = frozenset({"http", "https", "file", "upload"})
+
+
+def render_answer(answer: Answer) -> str:
+    """Return an answer's text, with the link definitions of its citations at its end."""
+    return _render_text(answer) + link_definitions(answer)
+
+
+def render_token(event: StreamChunk) -> str:
+    """Return the content of a token."""
+    if event.sentence is None:
+        return escape(event.content)
+    lead = "\n" if event.content.startswith("\n") else ""
+    return lead + _render_sentence(event.sentence)
+
+
+def sentence_spans(answer: Answer) -> Sequence[tuple[int, int]]:
+    """Return where each sentence with its citation numbers stands in the rendered text: start and end characters, in order."""
+    lengths = [len(_render_sentence(each)) for each in answer.sentences]
+    starts = accumulate((length + len("\n") for length in lengths), initial=0)
+    return [(start, start + length) for start, length in zip(starts, lengths, strict=False)]
+
+
+def link_definitions(answer: Answer) -> str:
+    """Return the link definitions of an answer's marks, after an empty line; "" for an answer without citations.
+
+    A citation whose URL is none that a link may lead to has none: its mark stays text.
+    """
+    lines = [
+        f"{each.id}: <{_url(each)}> {json.dumps(citation_title(each), ensure_ascii=False)}"
+        for each in answer.citations
+        if may_be_linked(each)
+    ]
+    return "\n\n" + "\n".join(lines) if lines else ""
+
+
+def may_be_linked(citation: Citation) -> bool:
+    """Return whether the citation's URL is one of the web or of a file, which opens a document and runs nothing."""
+    return urlsplit(_url(citation)).scheme.lower() in _LINKED
+
+
+def citation_title(citation: Citation) -> str:
+    """Return the title with the page, on one line."""
+    page = citation.locator.page
+    where = f", page {page}" if page is not None else ""
+    return " ".join(f"{citation.document_title}{where}".split())
+
+
+def escape(text: str) -> str:
+    """Return markdown that shows this text: nothing in it is a link, an image or HTML.
+
+    What programs make links of, such as URLs, becomes code, because some of them do so whatever is escaped.
+    """
+    return _PART.sub(lambda match: _escape_part(match[0]), text)
+
+
+def _escape_part(part: str) -> str:
+    if part.startswith("`") and len(part) > 1:
+        return part
+    if is_address(part) and (address := part.strip(AROUND_ADDRESSES)):
+        before, _, after = part.partition(address)
+        return f"{_escape_signs(before)}`{address}`{_escape_signs(after)}"
+    return _escape_signs(part)
+
+
+def _escape_signs(text: str) -> str:
+    return _SIGN.sub(r"\\\g<0>", text)
+
+
+def _render_text(answer: Answer) -> str:
+    if not answer.sentences:
+        return escape(answer.text)
+    return "\n".join(map(_render_sentence, answer.sentences))
+
+
+def _render_sentence(sentence: CitedSentence) -> str:
+    return f"{escape(sentence.text)} {sentence.marks}"
+
+
+def _url(citation: Citation) -> str:
+    """Return the URL so that it cannot end the definition that it stands in."""
+    return "".join(
+        sign if sign.isprintable() and sign not in "<> \\" else f"%{ord(sign):02X}"
+        for sign in citation.source_url
+    )
