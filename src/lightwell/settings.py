@@ -41,7 +41,7 @@ def _default_data() -> Path:
     Root gets a system folder, since the server of root runs under another account.
     """
     here = Path(".lightwell")
-    if (here / "postgres").is_dir():
+    if (here / "postgres").is_dir() or (here / "postgres").is_symlink():
         return here
     if os.geteuid() == 0:
         return Path("/var/lib/lightwell")

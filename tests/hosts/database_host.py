@@ -82,7 +82,7 @@ def _running(host: Host, cluster: Path) -> Generator["subprocess.Popen[str]"]:
         "unix_socket_directories": str(cluster),
     }
     server = host.start(
-        str(_programs.binary_path("postgres")),
+        str(_programs.program_path("postgres", account)),
         *("-D", str(cluster)),
         *(part for pair in options.items() for part in ("-c", "=".join(pair))),
         account=None if account is None else (account.user, account.group),

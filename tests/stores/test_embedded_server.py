@@ -323,22 +323,6 @@ def test_a_connection_is_made_to_the_servers_own_user_only(used: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root hands the server to another account")
-def test_root_leaves_private_folders_private_and_says_what_to_do(used: Path, place: Path) -> None:
-    shut = place / "shut"
-    shut.mkdir(mode=0o700)
-    directory = Path(shutil.copytree(used, shut / "data"))
-    with (
-        pytest.raises(ServerFailed, match=rf"may not enter {shut}\. Run `chmod o\+x {shut}`"),
-        run_server(directory),
-    ):
-        pass
-    assert shut.stat().st_mode & 0o777 == 0o700
-    shut.chmod(0o701)
-    with run_server(directory) as uri:
-        assert note(uri) == "kept"
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root hands the server to another account")
 def test_folders_that_root_makes_let_the_server_through_and_list_nothing(place: Path) -> None:
     before = os.umask(0o077)
     try:

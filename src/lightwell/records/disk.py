@@ -21,7 +21,7 @@ def full_disk_message(directory: Path, logged: int) -> str:
     The disk counts as full when hardly any space is free, or when the server's log reports it after its first
     `logged` bytes: a server that stopped may have freed space again.
     """
-    folder = directory.expanduser().resolve()
+    folder = (directory.expanduser() / "postgres").resolve()
     existing = next(each for each in (folder, *folder.parents) if each.exists())
     free = shutil.disk_usage(existing).free
     if free >= _MIN_FREE and _NO_SPACE not in _logged_since(directory, logged):

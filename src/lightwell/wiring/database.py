@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from lightwell.domain.errors import StoreFailed
+from lightwell.domain.health import Check
 from lightwell.records.database import Database, connect
 from lightwell.records.disk import full_disk_message, log_size
 from lightwell.settings import Settings
@@ -48,3 +49,19 @@ def has_store(settings: Settings) -> bool:
     from lightwell.stores.embedded.server import is_initialised
 
     return is_initialised(settings.data)
+
+
+def examine_data(settings: Settings) -> list[Check]:
+    """Check where the embedded database keeps its data, and whether removed stores left some; none for a named server."""
+    if settings.database_url is not None:
+        return []
+    from lightwell.stores.embedded.server import list_left_folders, status
+
+    found = status(settings.data)
+    checks = [
+        Check(name="data", ok=True, detail=f"{found.cluster}, {found.size / 1e6:,.0f} MB", fix="")
+    ]
+    if left := list_left_folders():
+        detail = "; ".join(left) + ". Remove these folders if their stores are gone"
+        checks.append(Check(name="data of removed stores", ok=True, detail=detail, fix=""))
+    return checks

@@ -12,7 +12,7 @@ from lightwell.records.embedding_space_gaps import SpaceGaps
 from lightwell.records.embedding_spaces import SpaceModel, SpaceStatus
 from lightwell.records.health import examine_database, list_spaces
 from lightwell.settings import Settings
-from lightwell.wiring.database import database_server, has_store
+from lightwell.wiring.database import database_server, examine_data, has_store
 from lightwell.wiring.embedders import open_embedder, open_models
 from lightwell.wiring.graph_stores import open_graph_store
 from lightwell.wiring.models import chat_model, open_chat_connection, open_reranker
@@ -81,7 +81,8 @@ async def _database_checks(settings: Settings, stack: AsyncExitStack) -> list[Ch
         place = settings.data.expanduser().resolve()
         detail = f"no store in {place} yet; `lightwell ingest PATH --acl TAG` creates it"
         return [Check(name="database", ok=True, detail=detail, fix="")]
-    return await examine_database(await stack.enter_async_context(database_server(settings)))
+    conninfo = await stack.enter_async_context(database_server(settings))
+    return [*await examine_database(conninfo), *examine_data(settings)]
 
 
 def _failed_check(name: str, error: LightwellError) -> Check:

