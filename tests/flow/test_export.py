@@ -247,7 +247,7 @@ async def test_pages_for_people_name_everything(database: Database, tmp_path: Pa
     project = await store(database, [make_document("open.md", OPEN_WORDS, ["team:a"])])
     for name in ("g.md", "g.txt"):
         (content,) = (await exported(project, {"team:a"}, everything(tmp_path / name))).values()
-        for words in ("Acme Corp", "→ RELATED_TO →", "in 1 passage", OPEN_WORDS, "64 dimensions"):
+        for words in ("Acme Corp", "→ related to →", "in 1 passage", OPEN_WORDS, "64 dimensions"):
             assert words in content.decode().replace("\\", ""), (name, words)
 
 

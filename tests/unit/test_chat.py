@@ -340,7 +340,7 @@ def test_what_a_model_was_told_of_what_it_names_is_the_last_source() -> None:
     assert given.sources[-1] == SearchResult(
         id=None,
         chunk_text="Based on the knowledge graph:\nOsprey (project): Finds leaks.\n"
-        "Osprey → Tarn 4: Osprey listens with it.",
+        "Osprey → Tarn 4 (uses): Osprey listens with it.",
         chunk_index=None,
         source="LightRAG Answer",
         distance=None,

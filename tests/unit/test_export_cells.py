@@ -286,7 +286,7 @@ def test_only_headings_begin_at_the_margin_of_plain_text() -> None:
         "    ENTITIES\n    ========[2J\n"
     )
     assert pages.render_text(pages.record_paragraph(RELATION)) == (
-        "\nAcme Corp → USES → Nordwind\n"
+        "\nAcme Corp → uses → Nordwind\n"
         "    kg:organization:acme-corp → kg:name:nordwind · weight 1.5 · pumps, rent · in 1 passage\n"
         "    - Acme rents pumps.\n"
         "    Comparison: cheaper\n"

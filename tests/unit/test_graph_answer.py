@@ -84,7 +84,7 @@ def said(text: str) -> list[str]:
         ("What is Merlin?", [f"Merlin (project): {MERLIN}"]),
         (
             "When must Nordwind Energie be told about Merlin?",
-            [f"Nordwind Energie → Merlin: {RELATIONS[0].description}"],
+            [f"Nordwind Energie → Merlin (related to): {RELATIONS[0].description}"],
         ),
         (
             "How many flats does Nordwind Energie heat?",

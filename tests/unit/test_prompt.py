@@ -76,7 +76,7 @@ def test_what_the_graph_says_is_shown_in_order_within_its_share() -> None:
     )  # fmt: skip
     assert (made.entities, made.relations) == ((said,), (owns,))
     assert entity_line(said) == "- Osprey (term): A project. It delivers Tarn."
-    assert relation_line(owns) == "- Osprey → Tarn (PART_OF): delivers it"
+    assert relation_line(owns) == "- Osprey → Tarn (part of): delivers it"
     content = answer_messages(ASKED, made)[1].content
     assert content.index("- Osprey (term)") < content.index("- Osprey →") < content.index("[1]\n")
     assert "Plover" not in content

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from lightwell.answer.prompt import Budget, select_graph_context
 from lightwell.answer.quotes import weighted_coverage
 from lightwell.domain.answers import Answer, FromModelAlone, InsufficientEvidence
 from lightwell.domain.chat import GraphClaim
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Retrieval
-from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity, Relation
+from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity, Relation, state_relation
 from lightwell.domain.question_analysis import QuestionAnalysis
 from lightwell.text.answer_types import (
     AnswerType,
@@ -152,13 +153,29 @@ def _facts(entities: Sequence[Entity], relations: Sequence[Relation]) -> Iterato
             GraphClaim(subject=end, text=name)
             for end, name in zip(relation.ends, names, strict=True)
         ]
-        for description in _descriptions(relation.description):
+        for texts in _relation_texts(relation):
             yield GraphFact(
                 names=names,
-                subject=f"{relation.source} → {relation.target}",
-                description=description,
-                claims=(GraphClaim(subject=relation.id, text=description), *ends),
+                subject=f"{relation.source} → {relation.target} ({relation.predicate.words})",
+                description=state_relation(*map(DESCRIPTION_SEPARATOR.join, texts)),
+                claims=(
+                    *(GraphClaim(subject=relation.id, text=text) for text in chain(*texts)),
+                    *ends,
+                ),
             )
+
+
+def _relation_texts(relation: Relation) -> Iterator[tuple[list[str], list[str], list[str]]]:
+    """Yield what each statement of a relation consists of: descriptions, comparisons and use cases.
+
+    Each part of a description is a statement; a comparison is one with all that is said beside it.
+    """
+    described = _descriptions(relation.description)
+    compared = _descriptions(relation.comparison), _descriptions(relation.use_case)
+    if any(compared):
+        yield described, *compared
+    else:
+        yield from (([each], [], []) for each in described)
 
 
 def _descriptions(description: str) -> list[str]:

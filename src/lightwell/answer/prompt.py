@@ -148,13 +148,13 @@ def select_graph_context(retrieval: Retrieval, budget: Budget) -> GraphContext:
 
 def entity_line(entity: Entity) -> str:
     """Return what the graph says of an entity, on one line."""
-    return _line(f"- {entity.name} ({entity.kind}): {entity.description}")
+    return _line(f"- {entity.name} ({entity.kind}): {entity.statement}")
 
 
 def relation_line(relation: Relation) -> str:
     """Return what the graph says of a relation, on one line."""
-    how = relation.keywords or relation.predicate.value
-    return _line(f"- {relation.source} → {relation.target} ({how}): {relation.description}")
+    how = "; ".join(filter(None, (relation.predicate.words, relation.keywords)))
+    return _line(f"- {relation.source} → {relation.target} ({how}): {relation.statement}")
 
 
 def passage_text(entry: Evidence) -> str:
@@ -174,7 +174,7 @@ def _fit_lines(
     spent = 0
     for each in stated:
         cost = token_count(line(each)) + 1
-        if each.description.strip() and spent + cost <= most:
+        if each.statement.strip() and spent + cost <= most:
             chosen.append(each)
             spent += cost
     return tuple(chosen), spent

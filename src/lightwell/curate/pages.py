@@ -45,7 +45,7 @@ def record_paragraph(record: ExportRecord) -> Paragraph:
             )
         case ExportedRelation():
             return Paragraph(
-                heading=f"{record.source_name} → {record.predicate.value} → {record.target_name}",
+                heading=f"{record.source_name} → {record.predicate.words} → {record.target_name}",
                 facts=(
                     f"{record.source} → {record.target}",
                     f"weight {record.weight:g}",

@@ -57,7 +57,7 @@ class BriefLine:
 class RelatedEntity:
     """Another entity and its connection to the subject of the brief.
 
-    `relation` is a predicate or a link's type, "" where passages only name both. `co_mentions` counts the
+    `relation` is a predicate or a link's type, "" where passages only name both. `comparison` and `use_case` belong to COMPARED_TO. `co_mentions` counts the
     inspected passages that name both. `evidence` is a cited sentence about the connection, None where no cited
     passage has one.
     """
@@ -67,6 +67,8 @@ class RelatedEntity:
     kind: str
     relation: str
     description: str
+    comparison: str
+    use_case: str
     co_mentions: int
     evidence: BriefLine | None
 

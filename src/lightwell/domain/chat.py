@@ -67,7 +67,7 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphClaim:
-    """What the graph says of an entity or a relation, verbatim: a name, a kind or a description."""
+    """What the graph says of an entity or a relation, verbatim: a name, a kind, a description or a comparison."""
 
     subject: UUID
     text: str

@@ -30,6 +30,22 @@ class Predicate(StrEnum):
     IMPLEMENTS = "IMPLEMENTS"
     EXAMPLE_OF = "EXAMPLE_OF"
 
+    @property
+    def words(self) -> str:
+        """The predicate as people read it between subject and object: `Dijkstra needs Heap`."""
+        return _PREDICATE_WORDS[self]
+
+
+_PREDICATE_WORDS = {
+    Predicate.PREREQUISITE: "needs",
+    Predicate.RELATED_TO: "related to",
+    Predicate.COMPARED_TO: "compared with",
+    Predicate.PART_OF: "part of",
+    Predicate.USES: "uses",
+    Predicate.IMPLEMENTS: "implements",
+    Predicate.EXAMPLE_OF: "example of",
+}
+
 
 class ProfileSubject(StrEnum):
     """What a profile describes."""
@@ -129,6 +145,11 @@ class Entity:
     primary_url: str = ""
     described_by_hand: bool = False
 
+    @property
+    def statement(self) -> str:
+        """What is said of it: its description."""
+        return self.description
+
     def merge_with(self, other: "Entity", strategy: MergeStrategy) -> "Entity":
         """Return this entity with the other's description, combined by the strategy, and its sources.
 
@@ -192,6 +213,11 @@ class Relation:
     paths: tuple[str, ...]
     comparison: str = ""
     use_case: str = ""
+
+    @property
+    def statement(self) -> str:
+        """What is said of it: its description, comparison and use case."""
+        return state_relation(self.description, self.comparison, self.use_case)
 
     def redirect(self, old: str, new: str) -> "Relation":
         """Return the relation with the end named `old` replaced by `new`."""
@@ -373,6 +399,16 @@ def join_class_descriptions(descriptions: Sequence[str]) -> str:
     return join_descriptions(
         [part for each in descriptions for part in each.split(DESCRIPTION_SEPARATOR)]
     )
+
+
+def state_relation(description: str, comparison: str, use_case: str) -> str:
+    """Return what is said of a relation as one text, without what is empty."""
+    labelled = (
+        description.strip(),
+        f'comparison: "{comparison.strip()}"' if comparison.strip() else "",
+        f'use case: "{use_case.strip()}"' if use_case.strip() else "",
+    )
+    return "; ".join(filter(None, labelled))
 
 
 def combine_descriptions(

@@ -48,6 +48,8 @@ def _related(related: RelatedEntity) -> Json:
         "entityType": related.kind,
         "relation": related.relation,
         "description": related.description,
+        "comparison": related.comparison,
+        "useCase": related.use_case,
         "coMentions": related.co_mentions,
         "evidence": None if related.evidence is None else _line(related.evidence),
     }

@@ -308,6 +308,8 @@ def _relation(relation: Relation) -> Json:
         "predicate": relation.predicate.value,
         "keywords": relation.keywords,
         "description": relation.description,
+        "comparison": relation.comparison,
+        "useCase": relation.use_case,
         "weight": relation.weight,
         "sources": list(relation.sources),
     }

@@ -50,7 +50,8 @@ def profile_text(profile: ChangedProfile) -> str:
         subject = " - ".join(
             part for part in (profile.source, profile.name, profile.target) if part
         )
-    description = profile.description[:MAX_CHARACTERS]
+    said = (profile.description, profile.comparison, profile.use_case)
+    description = "; ".join(text for text in said if text)[:MAX_CHARACTERS]
     return f"{subject}: {description}" if subject else description
 
 

@@ -34,7 +34,8 @@ WHERE conversation_id = %(conversation)s AND project_id = %(project_id)s AND own
 """
 
 _SAYS = """
-(told.text IN (profile.display_name, profile.entity_kind) OR strpos(profile.description, told.text) > 0)
+(told.text IN (profile.display_name, profile.entity_kind) OR strpos(profile.description, told.text) > 0
+ OR strpos(profile.comparison, told.text) > 0 OR strpos(profile.use_case, told.text) > 0)
 """
 
 # The profile of an entity merged into the subject contains the text, or the model's summary of the merge does.

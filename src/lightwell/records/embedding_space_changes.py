@@ -50,10 +50,10 @@ FROM embedding_spaces AS space WHERE project_id = %(project_id)s ORDER BY space_
 _TEXT = """
 SELECT count(*), coalesce(sum(token_count), 0)::bigint,
        (SELECT count(*) FROM profiles JOIN described_profiles USING (subject_id, class_id)
-        WHERE project_id = %(project_id)s AND description <> ''),
-       (SELECT coalesce(sum(least(length(description), %(most)s)), 0)::bigint
+        WHERE project_id = %(project_id)s AND description || comparison || use_case <> ''),
+       (SELECT coalesce(sum(least(length(description || comparison || use_case), %(most)s)), 0)::bigint
         FROM profiles JOIN described_profiles USING (subject_id, class_id)
-        WHERE project_id = %(project_id)s AND description <> '')
+        WHERE project_id = %(project_id)s AND description || comparison || use_case <> '')
 FROM (
     SELECT DISTINCT ON (chunk_hash) token_count
     FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)

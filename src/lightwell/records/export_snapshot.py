@@ -18,12 +18,11 @@ from lightwell.domain.graph import (
     Predicate,
     RelationKey,
     join_class_descriptions,
-    join_descriptions,
 )
 from lightwell.domain.ids import ChunkId, EntityId
 from lightwell.records.database import Connection, Database, Row
 from lightwell.records.graph import merge_trees
-from lightwell.records.graph.source_limits import COMPARISONS, KEPT_FIRST, LIMIT_OF_PROJECT
+from lightwell.records.graph.source_limits import KEPT_FIRST, LIMIT_OF_PROJECT
 
 T = TypeVar("T")
 
@@ -66,7 +65,10 @@ WITH merged AS MATERIALIZED (
            coalesce(moved.target_id, known.target_id) AS target_id, known.predicate,
            sum(profile.mention_count) AS mentions, sum(profile.weight::numeric) AS weight,
            array_agg(profile.display_name ORDER BY profile.display_name COLLATE "C") AS keywords,
-           {_DESCRIPTIONS} AS descriptions, array_agg(DISTINCT profile.subject_id) AS members
+           {_DESCRIPTIONS} AS descriptions, array_agg(DISTINCT profile.subject_id) AS members,
+           array_agg(profile.comparison ORDER BY profile.source_ids[1] NULLS FIRST, profile.comparison COLLATE "C")
+               AS comparisons,
+           array_agg(profile.use_case ORDER BY profile.source_ids[1] NULLS FIRST, profile.use_case COLLATE "C") AS use_cases
     FROM profiles AS profile JOIN relations AS known ON known.relation_id = profile.subject_id
     LEFT JOIN merged_relations_of(%(classes)s) AS moved ON moved.relation_id = known.relation_id
     WHERE profile.subject = 'relation' AND profile.class_id = ANY(%(classes)s)
@@ -96,8 +98,6 @@ _ENTITY_SOURCES = _SOURCES.replace("{members}", "entity.members").replace(
 )
 _RELATION_SOURCES = _SOURCES.replace("{members}", "relation.members").replace("{by_hand}", "")
 
-_COMPARED = COMPARISONS.replace("{relation}", "relation")
-
 _ENTITIES = f"""
 {_SEEN}
 SELECT entity_id, entity_ref, name, kind, descriptions,
@@ -116,12 +116,11 @@ SELECT subject.entity_ref, subject.name, subject.kind, predicate, object.entity_
        CASE WHEN cardinality(relation.members) = 1 THEN relation.mentions ELSE (
            SELECT count(DISTINCT chunk_id) FROM relation_mentions AS mention
            WHERE mention.relation_id = ANY(relation.members) AND mention.class_id = ANY(%(classes)s)) END,
-       source.refs, source.urls, compared.comparisons, compared.use_cases
+       source.refs, source.urls, relation.comparisons, relation.use_cases
 FROM relation
 JOIN entity AS subject ON subject.entity_id = relation.source_id
 JOIN entity AS object ON object.entity_id = relation.target_id
 CROSS JOIN LATERAL ({_RELATION_SOURCES}) AS source
-CROSS JOIN LATERAL ({_COMPARED}) AS compared
 ORDER BY subject.entity_ref COLLATE "C", object.entity_ref COLLATE "C", predicate COLLATE "C",
          subject.name COLLATE "C", object.name COLLATE "C"
 """  # noqa: S608 - only our own words
@@ -257,8 +256,8 @@ def _relation(row: Row) -> ExportedRelation:
         chunk_count=int(row[10]),
         sources=tuple(row[11] or ()),
         paths=tuple(dict.fromkeys(row[12] or ())),
-        comparison=join_descriptions(row[13] or ()),
-        use_case=join_descriptions(row[14] or ()),
+        comparison=join_class_descriptions(row[13]),
+        use_case=join_class_descriptions(row[14]),
     )
 
 

@@ -187,6 +187,8 @@ def _related_entity(
         kind=other.kind,
         relation=relation.type if relation else "",
         description=relation.description if relation else "",
+        comparison=relation.comparison if relation else "",
+        use_case=relation.use_case if relation else "",
         co_mentions=co_mentions,
         evidence=None,
     )

@@ -12,6 +12,7 @@ import lightwell.entrypoints.json_brief as json_brief
 from lightwell.domain.answers import INSUFFICIENT, Confidence
 from lightwell.domain.briefs import Brief
 from lightwell.domain.candidates import Candidates
+from lightwell.domain.graph import Predicate, state_relation
 from lightwell.entrypoints.cli.console import clean
 from lightwell.entrypoints.cli.costs import report_with_costs
 from lightwell.entrypoints.cli.execution import Report
@@ -120,10 +121,9 @@ def _with_date(line: "BriefLineSchema") -> str:
 
 
 def _related_text(related: "RelatedSchema") -> str:
-    what = ", ".join(part for part in (related.entity_type, related.relation) if part)
-    evidence = (
-        _line_text(related.evidence)
-        if related.evidence
-        else " ".join(clean(related.description).split())
-    )
+    is_stated = related.relation in Predicate.__members__
+    relation = Predicate(related.relation).words if is_stated else related.relation
+    what = ", ".join(part for part in (related.entity_type, relation) if part)
+    said = state_relation(related.description, related.comparison, related.use_case)
+    evidence = _line_text(related.evidence) if related.evidence else " ".join(clean(said).split())
     return f"{clean(related.entity_name)} ({clean(what)})" + (f": {evidence}" if evidence else "")

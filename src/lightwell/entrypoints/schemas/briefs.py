@@ -34,6 +34,8 @@ class RelatedSchema(Schema):
     entity_type: str
     relation: str
     description: str
+    comparison: str
+    use_case: str
     co_mentions: int
     evidence: BriefLineSchema | None
 

@@ -81,13 +81,15 @@ class FoundEntitySchema(Schema):
 
 
 class FoundRelationSchema(Schema):
-    """A relation that the question concerns, as your documents state it."""
+    """A relation that the question concerns, as your documents state it; `comparison` and `useCase` only of COMPARED_TO."""
 
     source: str
     target: str
     predicate: str
     keywords: str
     description: str
+    comparison: str
+    use_case: str
     weight: float
     sources: list[str]
 

@@ -17,13 +17,12 @@ from lightwell.domain.graph import (
     Predicate,
     Relation,
     join_class_descriptions,
-    join_descriptions,
     normalize_name,
 )
 from lightwell.domain.ids import EntityId, RelationId
 from lightwell.records.database import Database, Row
 from lightwell.records.graph import merge_trees
-from lightwell.records.graph.source_limits import COMPARISONS, KEPT_FIRST, LIMIT_OF_PROJECT
+from lightwell.records.graph.source_limits import KEPT_FIRST, LIMIT_OF_PROJECT
 
 MAX_RELATIONS = 200
 
@@ -167,7 +166,10 @@ WITH merged AS MATERIALIZED (
                array_agg(profile.description ORDER BY profile.description COLLATE "C")
                    FILTER (WHERE 'description' = ANY(profile.by_hand)),
                array_agg(profile.description ORDER BY profile.source_ids[1], profile.description COLLATE "C")
-           ) AS descriptions
+           ) AS descriptions,
+           array_agg(profile.comparison ORDER BY profile.source_ids[1] NULLS FIRST, profile.comparison COLLATE "C")
+               AS comparisons,
+           array_agg(profile.use_case ORDER BY profile.source_ids[1] NULLS FIRST, profile.use_case COLLATE "C") AS use_cases
     FROM stated JOIN profiles AS profile ON profile.subject_id = stated.relation_id
     WHERE profile.class_id = ANY(%(classes)s) AND stated.source_id <> stated.target_id
     GROUP BY stated.source_id, stated.target_id, stated.predicate
@@ -176,7 +178,7 @@ SELECT mine.source_id, mine.target_id, mine.predicate, mine.keywords, mine.descr
        CASE WHEN cardinality(mine.members) = 1 THEN mine.mentions ELSE (
            SELECT count(DISTINCT chunk_id) FROM relation_mentions AS mention
            WHERE mention.relation_id = ANY(mine.members) AND mention.class_id = ANY(%(classes)s)) END,
-       source.refs, source.urls, compared.comparisons, compared.use_cases, mine.relation_id
+       source.refs, source.urls, mine.comparisons, mine.use_cases, mine.relation_id
 FROM mine
 CROSS JOIN LATERAL (
     SELECT array_agg(latest.chunk_ref ORDER BY latest.chunk_id) AS refs,
@@ -191,14 +193,10 @@ CROSS JOIN LATERAL (
         ORDER BY {kept_first} LIMIT {max_sources}
     ) AS latest
 ) AS source
-CROSS JOIN LATERAL (
-{compared}) AS compared
 """
-_RELATED = (
-    _RELATED_BY.replace("{kept_first}", KEPT_FIRST.replace("{chunk_id}", "chunk.chunk_id"))
-    .replace("{compared}", COMPARISONS.replace("{relation}", "mine"))
-    .replace("{max_sources}", LIMIT_OF_PROJECT)
-)
+_RELATED = _RELATED_BY.replace(
+    "{kept_first}", KEPT_FIRST.replace("{chunk_id}", "chunk.chunk_id")
+).replace("{max_sources}", LIMIT_OF_PROJECT)
 
 _RELATIONS = _RELATED.replace(
     "{where}",
@@ -379,8 +377,8 @@ def _relation(row: Row, ends: Mapping[EntityId, Entity]) -> Relation:
         chunk_count=int(row[6]),
         sources=tuple(row[7] or ()),
         paths=tuple(dict.fromkeys(row[8] or ())),
-        comparison=join_descriptions(row[9] or ()),
-        use_case=join_descriptions(row[10] or ()),
+        comparison=join_class_descriptions(row[9]),
+        use_case=join_class_descriptions(row[10]),
     )
 
 

@@ -9,11 +9,7 @@ from typing import cast
 
 from lightwell.domain.access import Reader
 from lightwell.domain.briefs import EntityPassage
-from lightwell.domain.graph import (
-    DESCRIPTION_SEPARATOR,
-    Entity,
-    join_descriptions,
-)
+from lightwell.domain.graph import Entity, join_class_descriptions
 from lightwell.domain.ids import ChunkId, EntityId
 from lightwell.records import search
 from lightwell.records.database import Database
@@ -124,7 +120,8 @@ LIMIT %(most)s
 """
 
 _LINKS = """
-SELECT coalesce(merged.root_id, link.far_id), link.link_type, '{}'::text[], max(link.confidence)::float8
+SELECT coalesce(merged.root_id, link.far_id), link.link_type, '{}'::text[], max(link.confidence)::float8, '{}'::text[],
+       '{}'::text[]
 FROM confirmed_links({members}, %(classes)s) AS link
 LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = link.far_id
 WHERE link.far_id <> ALL({members})
@@ -143,7 +140,8 @@ _SAME = "SELECT unnest(with_same(%(entities)s, %(classes)s))"
 
 _RELATIONS = """
 SELECT relation.other, relation.predicate, array_agg(profile.description ORDER BY profile.description COLLATE "C"),
-       sum(profile.weight::numeric)::float8
+       sum(profile.weight::numeric)::float8, array_agg(profile.comparison ORDER BY profile.comparison COLLATE "C"),
+       array_agg(profile.use_case ORDER BY profile.use_case COLLATE "C")
 FROM (
     SELECT stated.relation_id, stated.predicate, coalesce(merged.root_id, stated.other) AS other
     FROM (
@@ -175,6 +173,8 @@ class EntityRelation:
     entity: Entity
     type: str
     description: str
+    comparison: str
+    use_case: str
     weight: float
 
 
@@ -333,9 +333,9 @@ async def list_related(
         EntityRelation(
             entity=ends[row[0]],
             type=row[1],
-            description=join_descriptions(
-                [part for text in row[2] for part in text.split(DESCRIPTION_SEPARATOR)]
-            ),
+            description=join_class_descriptions(row[2]),
+            comparison=join_class_descriptions(row[4]),
+            use_case=join_class_descriptions(row[5]),
             weight=row[3],
         )
         for row, _ in rows

@@ -11,9 +11,10 @@ from lightwell.records.graph.source_limits import KEPT_FIRST, LIMIT_OF_PROJECT
 Key = tuple[UUID, int]
 """An entity or relation, and an access class."""
 
-# A profile that only manual edits support has no sources.
+# A profile that only manual edits support has no sources, and repeats nothing of what documents stated.
 _CLEAR_SOURCES: LiteralString = """
-UPDATE profiles SET mention_count = 0, weight = 0, source_ids = '{}', source_paths = '{}', attributes = NULL
+UPDATE profiles SET mention_count = 0, weight = 0, source_ids = '{}', source_paths = '{}', attributes = NULL,
+    display_name = '', description = '', comparison = '', use_case = ''
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS key (subject_id, class_id)
 WHERE profiles.subject_id = key.subject_id AND profiles.class_id = key.class_id
   AND (EXISTS (SELECT FROM entity_edits AS edit
@@ -75,16 +76,18 @@ SET display_name = CASE WHEN profile.source_ids = '{}' OR 'name' = ANY(excluded.
 
 _WRITE_RELATIONS = """
 INSERT INTO profiles AS profile (
-    subject_id, class_id, subject, display_name, entity_kind, description, weight, by_hand, mention_count,
-    source_ids, source_paths)
-SELECT edit.relation_id, edit.class_id, 'relation', edit.keywords, relation.predicate, edit.description, edit.weight,
-       '{weight}', 0, '{}', '{}'
+    subject_id, class_id, subject, display_name, entity_kind, description, comparison, use_case, weight, by_hand,
+    mention_count, source_ids, source_paths)
+SELECT edit.relation_id, edit.class_id, 'relation', edit.keywords, relation.predicate, edit.description,
+       edit.comparison, edit.use_case, edit.weight, '{weight}', 0, '{}', '{}'
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS key (subject_id, class_id)
 JOIN relation_edits AS edit ON edit.relation_id = key.subject_id AND edit.class_id = key.class_id
 JOIN relations AS relation ON relation.relation_id = edit.relation_id
 ON CONFLICT (subject_id, class_id) DO UPDATE
 SET display_name = coalesce(nullif(excluded.display_name, ''), profile.display_name),
     description = coalesce(nullif(excluded.description, ''), profile.description),
+    comparison = concat_ws(' | ', nullif(excluded.comparison, ''), nullif(profile.comparison, '')),
+    use_case = concat_ws(' | ', nullif(excluded.use_case, ''), nullif(profile.use_case, '')),
     weight = profile.weight + excluded.weight,
     by_hand = array_remove(ARRAY['weight', CASE WHEN excluded.display_name <> '' THEN 'keywords' END,
                                  CASE WHEN excluded.description <> '' THEN 'description' END], NULL),

@@ -27,7 +27,7 @@ class ChangedProfile:
     """A profile whose vector is missing or of an earlier text.
 
     For a relation, `name` and `kind` are its keywords and predicate; `source` and `target` are its ends' names
-    in its own class, "" for an entity. `text_hash` is the hash of the text of the stored vector, b"" without
+    in its own class, "" for an entity, which has no `comparison` and no `use_case` either. `text_hash` is the hash of the text of the stored vector, b"" without
     one.
     """
 
@@ -37,6 +37,8 @@ class ChangedProfile:
     source: str
     target: str
     description: str
+    comparison: str
+    use_case: str
     text_hash: bytes
     claim: ProfileClaim
 
@@ -59,6 +61,8 @@ class EmbeddedProfile:
         return self.subject_id, self.class_id
 
 
+_DESCRIBED: LiteralString = "profile.description || profile.comparison || profile.use_case <> ''"
+
 _EMBEDDED = """
 SELECT profile.subject, subject_id, class_id, described.text_hash
 FROM described_profiles AS described JOIN profiles AS profile USING (subject_id, class_id)
@@ -76,10 +80,10 @@ SELECT touched.subject_id, touched.class_id, coalesce(
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS touched (subject_id, class_id)
 LEFT JOIN profiles AS profile USING (subject_id, class_id)
 LEFT JOIN described_profiles AS known USING (subject_id, class_id)
-WHERE profile.description <> '' OR known.subject_id IS NOT NULL
+WHERE {described} OR known.subject_id IS NOT NULL
 ORDER BY touched.subject_id, touched.class_id
 ON CONFLICT (subject_id, class_id) DO UPDATE SET changed = true, taken_until = NULL
-"""
+""".replace("{described}", _DESCRIBED)
 
 # The vectors in spaces that are not active become outdated, too. The space of questions has `changed`.
 NOTE_GAPS: LiteralString = """
@@ -105,7 +109,7 @@ WITH next AS (
       AND (%(of)s::integer[] IS NULL OR described.class_id = ANY(%(of)s))
       AND EXISTS (SELECT FROM profiles AS profile
                   WHERE profile.subject_id = described.subject_id AND profile.class_id = described.class_id
-                    AND profile.description <> ''
+                    AND {described}
                     AND (%(since)s::timestamptz IS NULL OR profile.updated_at >= %(since)s))
     ORDER BY described.subject_id, described.class_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 )
@@ -113,14 +117,14 @@ UPDATE described_profiles AS described
 SET taken_until = now() + make_interval(secs => %(seconds)s), text_hash = NULL
 FROM next WHERE described.subject_id = next.subject_id AND described.class_id = next.class_id
 RETURNING described.subject_id, described.class_id, coalesce(next.text_hash, ''), described.taken_until
-"""
+""".replace("{described}", _DESCRIBED)
 
 # The ends have the names of the latest chunk that states the relation, so that the embedded text changes only when the
 # relation is marked; a relation that no chunk states uses the names of its ends' profiles.
 _SAID = """
 SELECT profile.subject_id, profile.class_id, profile.subject, profile.display_name, profile.entity_kind,
        coalesce(stated.source, source.display_name, ''), coalesce(stated.target, target.display_name, ''),
-       left(profile.description, %(most)s)
+       left(profile.description, %(most)s), left(profile.comparison, %(most)s), left(profile.use_case, %(most)s)
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS taken (subject_id, class_id)
 JOIN profiles AS profile USING (subject_id, class_id)
 LEFT JOIN relations AS relation ON relation.relation_id = profile.subject_id
@@ -142,9 +146,9 @@ LEFT JOIN LATERAL (
     WHERE mention.class_id = profile.class_id
     ORDER BY subject.name COLLATE "C", object.name COLLATE "C" LIMIT 1
 ) AS stated ON true
-WHERE profile.description <> ''
+WHERE {described}
 ORDER BY profile.subject_id, profile.class_id
-"""
+""".replace("{described}", _DESCRIBED)
 
 _OWN = """
 WITH own AS (
@@ -182,13 +186,13 @@ WITH next AS (
     WHERE project_id = %(project_id)s AND changed AND (taken_until IS NULL OR taken_until < now())
       AND NOT EXISTS (SELECT FROM profiles AS profile
                       WHERE profile.subject_id = described.subject_id AND profile.class_id = described.class_id
-                        AND profile.description <> '')
+                        AND {described})
     ORDER BY subject_id, class_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 )
 UPDATE described_profiles AS described SET taken_until = now() + make_interval(secs => %(seconds)s)
 FROM next WHERE described.subject_id = next.subject_id AND described.class_id = next.class_id
 RETURNING described.subject_id, described.class_id, described.taken_until
-"""
+""".replace("{described}", _DESCRIBED)
 
 # A profile may have got a description again between the query and the lock.
 _STILL_SILENT = """
@@ -196,13 +200,13 @@ SELECT subject_id, class_id
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS held (subject_id, class_id)
 WHERE NOT EXISTS (SELECT FROM profiles AS profile
                   WHERE profile.subject_id = held.subject_id AND profile.class_id = held.class_id
-                    AND profile.description <> '')
+                    AND {described})
 ORDER BY subject_id, class_id
-"""
+""".replace("{described}", _DESCRIBED)
 
 
 async def mark_changed(connection: Connection, touched: Sequence[tuple[UUID, int]]) -> None:
-    """Mark those of the recomputed profiles that have, or had, a description."""
+    """Mark those of the recomputed profiles that have, or had, a description or a comparison."""
     if not touched:
         return
     keys = [(subject_id, ClassId(class_id)) for subject_id, class_id in touched]
@@ -283,6 +287,8 @@ async def describe(
             source=row[5],
             target=row[6],
             description=row[7],
+            comparison=row[8],
+            use_case=row[9],
             text_hash=b"",
             claim=by_key[row[0], ClassId(row[1])],
         )

@@ -36,12 +36,12 @@ WHERE stale.subject_id = next.subject_id AND stale.class_id = next.class_id
 RETURNING stale.subject_id, stale.class_id, stale.subject, stale.delta
 """
 
-# What the latest mentions state, each description and each path once, in the order of arrival.
-_DESCRIPTION: LiteralString = """CASE WHEN max(mention.description) = '' THEN '' ELSE (
-               SELECT string_agg(said.description, ' | ' ORDER BY said.first)
-               FROM (SELECT description, min(place) AS first FROM unnest(array_agg(mention.description
-                        ORDER BY mention.chunk_id, mention.description)) WITH ORDINALITY AS each (description, place)
-                     WHERE description <> '' GROUP BY description) AS said) END"""
+# What the latest mentions state, each text and each path once, in the order of arrival.
+_JOINED: LiteralString = """CASE WHEN max(mention.{column}) = '' THEN '' ELSE (
+               SELECT string_agg(said.text, ' | ' ORDER BY said.first)
+               FROM (SELECT text, min(place) AS first FROM unnest(array_agg(mention.{column}
+                        ORDER BY mention.chunk_id, mention.{column})) WITH ORDINALITY AS each (text, place)
+                     WHERE text <> '' GROUP BY text) AS said) END"""
 
 _SOURCES: LiteralString = """array_agg(DISTINCT mention.chunk_id ORDER BY mention.chunk_id) AS sources,
            CASE WHEN min(document.source_url) = max(document.source_url) THEN ARRAY[min(document.source_url)] ELSE (
@@ -91,16 +91,18 @@ SET display_name = excluded.display_name, entity_kind = excluded.entity_kind, de
 
 _REFRESH_RELATIONS = """
 INSERT INTO profiles AS profile (
-    subject_id, class_id, subject, display_name, entity_kind, description, weight, mention_count,
+    subject_id, class_id, subject, display_name, entity_kind, description, comparison, use_case, weight, mention_count,
     source_ids, source_paths)
 SELECT stale.subject_id, stale.class_id, 'relation', latest.keywords, relation.predicate, latest.description,
-       latest.weight, stale.delta, latest.sources, latest.paths
+       latest.comparison, latest.use_case, latest.weight, stale.delta, latest.sources, latest.paths
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(deltas)s::integer[])
     AS stale (subject_id, class_id, delta)
 JOIN relations AS relation ON relation.relation_id = stale.subject_id
 CROSS JOIN LATERAL (
     SELECT coalesce(string_agg(DISTINCT mention.keywords, ', ') FILTER (WHERE mention.keywords <> ''), '') AS keywords,
            {description} AS description,
+           {comparison} AS comparison,
+           {use_case} AS use_case,
            sum(mention.weight) AS weight,
            {sources}
     FROM (
@@ -114,7 +116,7 @@ CROSS JOIN LATERAL (
 WHERE latest.sources IS NOT NULL
 ON CONFLICT (subject_id, class_id) DO UPDATE
 SET display_name = excluded.display_name, entity_kind = excluded.entity_kind, description = excluded.description,
-    weight = excluded.weight, by_hand = '{}', summary_ids = '{}',
+    comparison = excluded.comparison, use_case = excluded.use_case, weight = excluded.weight, by_hand = '{}', summary_ids = '{}',
     mention_count = profile.mention_count + excluded.mention_count,
     source_ids = excluded.source_ids, source_paths = excluded.source_paths, updated_at = now()
 """
@@ -168,13 +170,16 @@ DELETE FROM entity_names WHERE entity_id = ANY(%(subjects)s)
                     AND entity_names.normalized_name = ANY(mention.names))
 """
 
+
+def _with_derived(statement: LiteralString) -> LiteralString:
+    for column in ("description", "comparison", "use_case"):
+        statement = statement.replace(f"{{{column}}}", _JOINED.replace("{column}", column))
+    return statement.replace("{sources}", _SOURCES)
+
+
 _REFRESH: Mapping[str, LiteralString] = {
-    "entity": _REFRESH_ENTITIES.replace("{description}", _DESCRIPTION).replace(
-        "{sources}", _SOURCES
-    ),
-    "relation": _REFRESH_RELATIONS.replace("{description}", _DESCRIPTION).replace(
-        "{sources}", _SOURCES
-    ),
+    "entity": _with_derived(_REFRESH_ENTITIES),
+    "relation": _with_derived(_REFRESH_RELATIONS),
 }
 
 _ORDER: Mapping[SourceIdStrategy, LiteralString] = {

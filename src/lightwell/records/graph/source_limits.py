@@ -36,29 +36,6 @@ KEPT_FIRST: LiteralString = """
 """The project's order of sources, those to keep first, as SQL for an ORDER BY; `{chunk_id}` is the column."""
 
 
-COMPARISONS: LiteralString = """
-    SELECT array_agg(latest.comparison ORDER BY latest.chunk_id NULLS FIRST, latest.comparison) AS comparisons,
-           array_agg(latest.use_case ORDER BY latest.chunk_id NULLS FIRST, latest.use_case) AS use_cases
-    FROM (
-        SELECT * FROM (
-            SELECT chunk_id, comparison, use_case FROM relation_mentions AS mention
-            WHERE mention.relation_id = ANY({relation}.members) AND {relation}.predicate = 'COMPARED_TO'
-              AND mention.class_id = ANY(%(classes)s)
-            UNION ALL
-            SELECT NULL, comparison, use_case FROM relation_edits AS edit
-            WHERE edit.relation_id = ANY({relation}.members) AND {relation}.predicate = 'COMPARED_TO'
-              AND edit.class_id = ANY(%(classes)s)
-        ) AS said
-        ORDER BY {kept_first}, comparison, use_case LIMIT {max_sources}
-    ) AS latest
-""".replace("{kept_first}", KEPT_FIRST.replace("{chunk_id}", "said.chunk_id")).replace(
-    "{max_sources}", LIMIT_OF_PROJECT
-)
-"""The comparisons and use cases of a COMPARED_TO relation, read from its mentions and edits; `{relation}` has
-`members` and `predicate`.
-"""
-
-
 async def get(connection: Connection, project_id: ProjectId) -> SourceRetention:
     """Return the project's rule."""
     row = await (await connection.execute(_READ, {"project_id": project_id})).fetchone()
