@@ -18,11 +18,11 @@ from lightwell.domain.graph import (
     ManualEdit,
     Predicate,
     Relation,
-    RelationKey,
     RelationMention,
     normalize_name,
 )
 from lightwell.domain.ids import EntityId
+from lightwell.domain.relation_keys import RelationKey
 from lightwell.records import access_classes
 from lightwell.records.database import Database
 from lightwell.records.documents import published_chunks

@@ -11,16 +11,12 @@ from lightwell.domain.access import Reader
 from lightwell.domain.descriptions import with_separator
 from lightwell.domain.exports import ExportedRelation
 from lightwell.domain.graph import (
-    ActiveMerge,
     Entity,
     EntityDetails,
     ManualEdit,
-    MergeProposal,
-    MergeResult,
     MergeStrategy,
     Predicate,
     Relation,
-    RelationKey,
     RelationMention,
 )
 from lightwell.domain.graph_views import (
@@ -30,6 +26,8 @@ from lightwell.domain.graph_views import (
     validate_bounds,
 )
 from lightwell.domain.ids import MergeId, SplitId
+from lightwell.domain.merges import ActiveMerge, MergeProposal, MergeResult
+from lightwell.domain.relation_keys import RelationKey
 from lightwell.domain.splits import ActiveSplit, SplitResult
 from lightwell.records import export_snapshot
 from lightwell.records.database import Database

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid, NotFound
-from lightwell.domain.graph import Entity, MergeProposal, normalize_name
+from lightwell.domain.graph import Entity, normalize_name
 from lightwell.domain.ids import EntityId
+from lightwell.domain.merges import MergeProposal
 from lightwell.records.database import Database
 from lightwell.records.graph import entities, merge_candidates
 from lightwell.records.graph.merge_candidates import MergeEvidence, MergeSubject

@@ -12,8 +12,9 @@ from uuid import UUID
 from lightwell.curate.context import CurationContext, Summarize
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid, ModelFailed
-from lightwell.domain.graph import Entity, MergeResult, MergeStrategy
+from lightwell.domain.graph import Entity, MergeStrategy
 from lightwell.domain.ids import ClassId, EntityId, MergeId, new_id
+from lightwell.domain.merges import MergeResult
 from lightwell.metering import record_usage
 from lightwell.records.database import Database
 from lightwell.records.graph import entities, merges

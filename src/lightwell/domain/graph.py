@@ -4,13 +4,11 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from enum import StrEnum
 from itertools import chain
 
 from lightwell.domain.errors import Invalid
-from lightwell.domain.ids import EntityId, GlobalRef, MergeId, RelationId
-from lightwell.domain.usage import NO_USAGE, TokenSummary
+from lightwell.domain.ids import EntityId, GlobalRef, RelationId
 
 DESCRIPTION_SEPARATOR = " | "
 MAX_SOURCES = 50
@@ -270,38 +268,6 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RelationKey:
-    """Identifies a relation: `source` and `target` are names, references or ids of its ends, as the reader
-    knows them.
-
-    As text it is `SOURCE PREDICATE TARGET`.
-    """
-
-    source: str
-    predicate: Predicate
-    target: str
-
-    def __str__(self) -> str:
-        return f"{self.source} {self.predicate.value} {self.target}"
-
-
-def parse_relation_key(text: str) -> RelationKey:
-    """Return the key in this text; raise `Invalid` if no predicate stands between two ends."""
-    words = text.split()
-    known = frozenset(predicate.value for predicate in Predicate)
-    for place, word in enumerate(words[1:-1], start=1):
-        if word in known:
-            return RelationKey(
-                source=" ".join(words[:place]),
-                predicate=Predicate(word),
-                target=" ".join(words[place + 1 :]),
-            )
-    raise Invalid(
-        f"{text!r} is not a relation; write SOURCE PREDICATE TARGET, for example Acme USES Osprey"
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class EntityDetails:
     """One entity as one reader sees it, with its other names and its relations, by descending weight."""
 
@@ -322,48 +288,6 @@ class ManualEdit:
     kind: str = ""
     description: str = ""
     sources: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MergeResult:
-    """The effect of a merge, as its author sees it; `merge_id` undoes it.
-
-    `usage` is the cost of the author's own summaries; other readers' descriptions are recomputed later and not
-    charged to anyone. `note` says when no source had relations to redirect, "" otherwise.
-    """
-
-    merge_id: MergeId
-    target_entity: Entity
-    relations_redirected: int
-    source_entities_deleted: int
-    relations_deduped: int
-    usage: TokenSummary = NO_USAGE
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ActiveMerge:
-    """A merge that is in effect, as one reader knows it: the names of the target and of the merged entities."""
-
-    merge_id: MergeId
-    target: str
-    sources: tuple[str, ...]
-    strategy: MergeStrategy
-    merged_at: datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MergeProposal:
-    """Two entities that may be one, with evidence; `confidence` lies in [0, 1].
-
-    `evidence` maps each of `email`, `domain`, `alias`, `name` that applies to its value.
-    """
-
-    one: Entity
-    other: Entity
-    confidence: float
-    evidence: Mapping[str, str]
-    shared_neighbours: tuple[str, ...]
 
 
 _GAPS = re.compile(r"[\s_\-–—]+")

@@ -2,15 +2,9 @@
 
 import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.exports import ExportedRelation
-from lightwell.domain.graph import (
-    ActiveMerge,
-    Entity,
-    EntityDetails,
-    MergeProposal,
-    MergeResult,
-    Relation,
-)
+from lightwell.domain.graph import Entity, EntityDetails, Relation
 from lightwell.domain.graph_views import EntityNeighbourhood, EntitySource
+from lightwell.domain.merges import ActiveMerge, MergeProposal, MergeResult
 from lightwell.domain.splits import ActiveSplit, SplitResult
 from lightwell.entrypoints.json_output import Json, entity_names
 

@@ -13,13 +13,9 @@ from lightwell.domain.documents import Locator
 from lightwell.domain.entity_refs import display_ref, stored_ref
 from lightwell.domain.errors import NotFound
 from lightwell.domain.exports import ExportedRelation, ExportTable, Passage
-from lightwell.domain.graph import (
-    Entity,
-    Predicate,
-    RelationKey,
-    join_class_descriptions,
-)
+from lightwell.domain.graph import Entity, Predicate, join_class_descriptions
 from lightwell.domain.ids import ChunkId, EntityId
+from lightwell.domain.relation_keys import RelationKey
 from lightwell.records.database import Connection, Database, Row
 from lightwell.records.graph import merge_trees
 from lightwell.records.graph.source_limits import KEPT_FIRST, LIMIT_OF_PROJECT

@@ -7,7 +7,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from lightwell.domain.graph import parse_relation_key
+from lightwell.domain.relation_keys import parse_relation_key
 from lightwell.entrypoints.cli.console import clean, dim, fields, new_table
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.options import As, PageSize, Server

@@ -7,7 +7,8 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from lightwell.domain.graph import ManualEdit, Predicate, RelationMention, parse_relation_key
+from lightwell.domain.graph import ManualEdit, Predicate, RelationMention
+from lightwell.domain.relation_keys import parse_relation_key
 from lightwell.entrypoints.cli.console import clean
 from lightwell.entrypoints.cli.costs import budgeted_meter, report_with_costs
 from lightwell.entrypoints.cli.execution import Report

@@ -7,8 +7,8 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Response
 
 from lightwell.domain.access import Tags, parse_tags
-from lightwell.domain.graph import parse_relation_key
 from lightwell.domain.ids import MergeId, SplitId
+from lightwell.domain.relation_keys import parse_relation_key
 from lightwell.entrypoints.http.authentication import Caller, Curating, Reading
 from lightwell.entrypoints.http.graph import EntityPath
 from lightwell.entrypoints.http.usage import usage_headers

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from lightwell.domain.graph import parse_relation_key
+from lightwell.domain.relation_keys import parse_relation_key
 from lightwell.entrypoints.http.authentication import Reading
 from lightwell.entrypoints.schemas import cut_page
 from lightwell.entrypoints.schemas.graph import (

@@ -6,15 +6,8 @@ from typing import Annotated
 from pydantic import Field
 
 import lightwell.entrypoints.json_graph as json_graph
-from lightwell.domain.graph import (
-    ActiveMerge,
-    ManualEdit,
-    MergeProposal,
-    MergeResult,
-    MergeStrategy,
-    Predicate,
-    RelationMention,
-)
+from lightwell.domain.graph import ManualEdit, MergeStrategy, Predicate, RelationMention
+from lightwell.domain.merges import ActiveMerge, MergeProposal, MergeResult
 from lightwell.domain.splits import ActiveSplit, SplitResult
 from lightwell.entrypoints.schemas import NextAfter, Schema
 from lightwell.entrypoints.schemas.graph import EntityName, EntitySchema, RelationSchema

@@ -11,8 +11,9 @@ from uuid import UUID
 
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid, NotFound
-from lightwell.domain.graph import ActiveMerge, MergeStrategy
+from lightwell.domain.graph import MergeStrategy
 from lightwell.domain.ids import ClassId, EntityId, MergeId
+from lightwell.domain.merges import ActiveMerge
 from lightwell.records.access_classes import page_parameters
 from lightwell.records.database import Database, repeatable
 from lightwell.records.graph import merge_trees, profile_edits

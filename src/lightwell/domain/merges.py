@@ -1,0 +1,51 @@
+"""Merges of entities: their effect, those in effect, and those that are proposed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from lightwell.domain.graph import Entity, MergeStrategy
+from lightwell.domain.ids import MergeId
+from lightwell.domain.usage import NO_USAGE, TokenSummary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeResult:
+    """The effect of a merge, as its author sees it; `merge_id` undoes it.
+
+    `usage` is the cost of the author's own summaries; other readers' descriptions are recomputed later and not
+    charged to anyone. `note` says when no source had relations to redirect, "" otherwise.
+    """
+
+    merge_id: MergeId
+    target_entity: Entity
+    relations_redirected: int
+    source_entities_deleted: int
+    relations_deduped: int
+    usage: TokenSummary = NO_USAGE
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActiveMerge:
+    """A merge that is in effect, as one reader knows it: the names of the target and of the merged entities."""
+
+    merge_id: MergeId
+    target: str
+    sources: tuple[str, ...]
+    strategy: MergeStrategy
+    merged_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeProposal:
+    """Two entities that may be one, with evidence; `confidence` lies in [0, 1].
+
+    `evidence` maps each of `email`, `domain`, `alias`, `name` that applies to its value.
+    """
+
+    one: Entity
+    other: Entity
+    confidence: float
+    evidence: Mapping[str, str]
+    shared_neighbours: tuple[str, ...]
