@@ -18,7 +18,17 @@ if TYPE_CHECKING:
     from lightwell.domain.briefs import Brief
     from lightwell.domain.candidates import Candidates
     from lightwell.domain.chat import ChatResponse, ChatTurn
-    from lightwell.domain.errors import Invalid, LightwellError, NotFound
+    from lightwell.domain.errors import (
+        BudgetSpent,
+        Invalid,
+        LightwellError,
+        ModelFailed,
+        NotFound,
+        ParserFailed,
+        SourceFailed,
+        StoreFailed,
+        Unreadable,
+    )
     from lightwell.domain.evidence import Evidence, Retrieval
     from lightwell.domain.questions import Mode, QueryRequest
     from lightwell.domain.requests import EmbeddedChunk, IngestRequest, IngestResponse
@@ -40,6 +50,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Answer",
     "Brief",
+    "BudgetSpent",
     "Candidates",
     "ChatResponse",
     "ChatTurn",
@@ -56,17 +67,22 @@ __all__ = [
     "LightwellError",
     "Meter",
     "Mode",
+    "ModelFailed",
     "NotFound",
     "OperationType",
+    "ParserFailed",
     "QueryRequest",
     "Reader",
     "Resources",
     "Retrieval",
     "Settings",
+    "SourceFailed",
     "Status",
+    "StoreFailed",
     "StreamChunk",
     "TokenSummary",
     "TokenUsage",
+    "Unreadable",
     "UsageLog",
     "delete_project",
     "files",
@@ -100,6 +116,12 @@ _HOMES = {
     "Invalid": "domain.errors",
     "LightwellError": "domain.errors",
     "NotFound": "domain.errors",
+    "BudgetSpent": "domain.errors",
+    "ModelFailed": "domain.errors",
+    "ParserFailed": "domain.errors",
+    "SourceFailed": "domain.errors",
+    "StoreFailed": "domain.errors",
+    "Unreadable": "domain.errors",
     "Answer": "domain.answers",
     "Citation": "domain.answers",
     "CitedSentence": "domain.answers",

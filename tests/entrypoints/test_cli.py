@@ -198,6 +198,8 @@ def test_whoever_asks_with_a_tag_that_nothing_carries_is_told(
     note = "Note: no document has the access tag team:gat\n"
     assert note in run(*command, "--as", "team:gat").stderr
     assert "Note: no document" not in run(*command, "--as", "team:gat,team:gate").stderr
+    many = run(*command, "--as", "t:1,t:2,t:3,t:4,t:5").stderr
+    assert "Note: no document has the access tag t:1 or t:2 or t:3 or 2 others\n" in many
 
 
 NEED_A_STORE = [

@@ -166,6 +166,19 @@ def test_a_server_chats(running: Running, tmp_path: Path) -> None:
     assert strange.returncode == 3
 
 
+@pytest.mark.parametrize("said", [QUESTION, "Who won the regatta of Kiel?", "hello"])
+def test_a_server_chats_as_the_store_here_does(running: Running, tmp_path: Path, said: str) -> None:
+    own = run(
+        tmp_path, "chat", said, "--as", "team:sales", LIGHTWELL_DATABASE_URL=running.database_url
+    )
+    sent = run(tmp_path, "chat", said, "--server", running.url, LIGHTWELL_API_KEY=running.key)
+    *here, _ = own.stdout.splitlines()  # the last line names the conversation
+    *there, _ = sent.stdout.splitlines()
+    assert here == there
+    if said == QUESTION:
+        assert "[1] Contract" in own.stdout
+
+
 def test_the_output_is_that_of_the_store_here(running: Running, tmp_path: Path) -> None:
     here = {"LIGHTWELL_DATABASE_URL": running.database_url}
     there = {"LIGHTWELL_API_KEY": running.key}

@@ -8,6 +8,7 @@ import pytest
 import pytest_asyncio
 
 from lightwell.domain.chat import NO_INFORMATION
+from lightwell.domain.errors import Invalid
 from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.conftest import Databases
@@ -246,3 +247,37 @@ async def test_s1_1_what_a_correction_costs_is_in_the_headers_of_who_sees_it(
             assert await cost("PATCH", path, "team:sales", json=edit) >= 1
             body = {"documentIds": [DOCUMENTS[0].url]}
             assert await cost("POST", "documents/delete", "team:sales", json=body) >= 1
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+async def test_a_greeting_over_openais_api_is_greeted_as_in_a_chat(
+    site: Site, *, is_streamed: bool
+) -> None:
+    hello = "Hello! Ask me about your documents."
+    messages = [{"role": "user", "content": "hello!"}]
+    for path, body in (
+        ("chat/completions", {"messages": messages}),
+        ("responses", {"input": "hello!"}),
+    ):
+        asked = {"model": "lightwell", "stream": is_streamed, **body}
+        reply = await site.request("POST", f"/v1/{path}", "team:sales", json=asked)
+        assert reply.status_code == 200
+        assert hello in reply.text
+        assert "url_citation" not in reply.text
+
+
+async def test_a_chat_returns_its_citations_where_they_are_wanted(site: Site) -> None:
+    body = {"message": QUESTION, "withCitations": True}
+    cited = await post(site, "/v1/chat", body)
+    assert cited["citations"][0]["snippet"] == DISCOUNT
+    assert (cited["nearest"], cited["notes"], cited["ambiguousNames"]) == ([], [], [])
+    other = await post(site, "/v1/chat", body, "team:x")
+    assert (other["citations"], other["nearest"]) == ([], [])
+
+
+async def test_a_list_of_tags_is_no_reader(site: Site) -> None:
+    tags: Any = ["team:sales"]
+    with pytest.raises(Invalid, match=r"await kb\.reader"):
+        await site.kb.ask(QUESTION, tags)
+    with pytest.raises(Invalid, match=r"await kb\.reader"):
+        await site.kb.search(QUESTION, tags)

@@ -34,6 +34,9 @@ def test_s2_3_people_groups_and_keys_are_maintained_from_a_shell(audit: Path) ->
     assert shown["currentTags"] == ["team:fair", "team:sales", "user:ada"]
     key = run("keys", "create", "laptop", "--person", "telegram:1")
     assert (key["personId"], key["aclTags"]) == (person["personId"], [])
+    listed = CliRunner().invoke(app, ["keys", "list"]).stdout
+    assert "ada@" in listed
+    assert person["personId"][:13] not in listed
     rotated = run("keys", "rotate", key["keyId"], "--grace-hours", "2")
     assert rotated["keyId"] == key["keyId"]
     assert rotated["key"] != key["key"]

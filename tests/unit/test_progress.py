@@ -7,8 +7,9 @@ import pytest
 from rich.console import Console
 
 from lightwell.entrypoints.cli.console import file_name
-from lightwell.entrypoints.cli.progress import show_progress
+from lightwell.entrypoints.cli.progress import describe_seconds, show_progress
 from lightwell.ingest.progress import DocumentOutcome, Progress, Step
+from lightwell.ingest.sync import SyncResult
 
 LONG = "file:///x/long.txt"
 
@@ -50,3 +51,23 @@ def test_a_file_is_named_by_its_path_and_in_its_own_letters(
     assert file_name("file:///elsewhere/index.md") == "/elsewhere/index.md"
     assert file_name("https://wiki.example/a%20b") == "https://wiki.example/a%20b"
     assert file_name("file:///a%1B%5B31m.md") == "/a[31m.md"
+
+
+def test_a_guess_of_the_rest_and_what_another_process_did() -> None:
+    console = Console(file=io.StringIO(), force_terminal=False, width=200)
+    with show_progress(console) as shown:
+        shown.start(SyncResult(), 6)
+        for name in "abcd":
+            shown.advance(DocumentOutcome(url=f"file:///x/{name}.md", chunks=1, error=""))
+        shown.end()
+    assert isinstance(console.file, io.StringIO)
+    *lines, last = console.file.getvalue().splitlines()
+    assert [" left)" in line for line in lines] == [False, False, True, True]
+    assert last == "2 documents ended in another process, which ingests at the same time."
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.4, "0 s"), (119, "119 s"), (121, "2 min"), (7300, "2 h")]
+)
+def test_a_duration_is_short(seconds: float, words: str) -> None:
+    assert describe_seconds(seconds) == words

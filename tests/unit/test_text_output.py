@@ -1,36 +1,35 @@
-"""How the command line shows what an answer quotes."""
+"""Answers as text for people."""
 
-from dataclasses import replace
+from uuid import uuid4
 
-import pytest
+from lightwell.domain.candidates import Candidate, Candidates
+from lightwell.domain.graph import Entity
+from lightwell.domain.ids import EntityId
+from lightwell.entrypoints.cli.text_output import ambiguous_names
 
-from lightwell.answer.quotes import make_nearest_citation
-from lightwell.entrypoints.cli import text_output
-from tests.passages import chunk, passage
 
-
-@pytest.mark.parametrize(
-    ("snippet", "key", "shown"),
-    [
-        (
-            "Read [the FAQ](https://e.example/faq). Then **call us**.",
-            "Then **call us**.",
-            "Then call us.",
-        ),
-        ("See [the FAQ](https://e.example/faq).", "", "See the FAQ."),
-        ("```\n# List all\nls **/*.py && echo <b>x</b>\n```", "# List all", "# List all"),
-        ("![Plan](plan.png)", "", "![Plan](plan.png)"),
-    ],
-    ids=["the key sentence", "all of it", "code", "nothing but markup"],
-)
-def test_a_citation_shows_its_key_sentence_without_markup(
-    snippet: str, key: str, shown: str
-) -> None:
-    at = snippet.index(key)
-    cited = replace(
-        make_nearest_citation(1, passage(chunk(snippet))),
-        snippet=snippet,
-        highlight=(at, at + len(key)) if key else (0, 0),
+def candidate(number: int) -> Candidate:
+    entity = Entity(
+        id=EntityId(uuid4()),
+        ref=f"kg:term:r-{number}",
+        name="R",
+        kind="term",
+        description="",
+        chunk_count=1,
+        sources=(),
+        paths=(),
     )
-    lines = [each.plain.strip() for each in text_output.citation(cited)]
-    assert f"“{shown}”" in lines
+    values = {"description": "A language for statistics. " * 20, "passages": "7"}
+    return Candidate(entity=entity, distinguishing=values)
+
+
+def test_an_ambiguous_name_takes_few_lines_below_an_answer() -> None:
+    many = Candidates(name="R", candidates=tuple(map(candidate, range(10))))
+    head, first, *others, more, last = [line.plain for line in ambiguous_names([many])][1:]
+    assert head == "'R' may mean 10 different entities:"
+    assert first.startswith("  R  kg:term:r-0: A language for statistics.")
+    assert len(first) < 120
+    assert len(others) == 2
+    assert more == "  and 7 more: `lightwell brief 'R'` lists all"
+    assert last.startswith("Ask again")
+    assert list(ambiguous_names([])) == []

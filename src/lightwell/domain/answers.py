@@ -155,7 +155,14 @@ class FromModelAlone:
     text: str
 
 
-Outcome = Answered | InsufficientEvidence | FromModelAlone
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Courtesy:
+    """A reply to a greeting or to thanks, which ask nothing."""
+
+    text: str
+
+
+Outcome = Answered | InsufficientEvidence | FromModelAlone | Courtesy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +206,8 @@ class Answer:
                 return INSUFFICIENT
             case FromModelAlone(text=text):
                 return f"{NOT_FROM_DOCUMENTS}\n\n{text}"
+            case Courtesy(text=text):
+                return text
 
     @property
     def highlights(self) -> tuple[tuple[int, int], ...]:

@@ -65,6 +65,18 @@ class ApiKeys:
         """Return the project's keys, the oldest first, expired and revoked ones included; raise `NotFound`."""
         return await api_keys.list_keys(self.database, await self._project(project))
 
+    async def name_people(self, project: str, keys: Iterable[ApiKey]) -> dict[PersonId, str]:
+        """Return what people call the persons of these keys: their e-mail addresses, or else their names or ids."""
+        project_id = await self._project(project)
+        named: dict[PersonId, str] = {}
+        for person_id in {key.person for key in keys if key.person}:
+            person = await directory.find_person(
+                self.database, project_id, parse_person_name(str(person_id))
+            )
+            known = (person.email or person.display_name) if person else ""
+            named[person_id] = known or str(person_id)
+        return named
+
     async def rotate(
         self, project: str, key_id: UUID, *, grace: timedelta = timedelta()
     ) -> tuple[ApiKey, Token]:

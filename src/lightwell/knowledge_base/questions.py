@@ -26,6 +26,7 @@ from lightwell.domain.chat import (
     user_message,
 )
 from lightwell.domain.descriptions import replace_separator, with_separator
+from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import NO_METRICS, Retrieval
 from lightwell.domain.ids import SessionId, new_query_id
 from lightwell.domain.keywords import Keywords
@@ -261,6 +262,10 @@ class QuestionAnswerer:
 
         Raises `Invalid` where the question's mode needs a model that is not there.
         """
+        if not isinstance(reader, Reader):  # pyright: ignore[reportUnnecessaryIsInstance] - not every program is checked
+            raise Invalid(
+                "Ask as a reader: `await kb.reader(['team:sales'])`, not as a list of tags"
+            )
         self.generator.require_model_for(question.mode)
         found = await self._evidence(question, reader)
         if question.mode is Mode.BYPASS:

@@ -16,7 +16,6 @@ import lightwell.entrypoints.json_conversations as json_conversations
 import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.access import Reader
 from lightwell.domain.chat import (
-    GRAPH_SOURCE,
     ChatMessage,
     ChatTurn,
     chat_response_json,
@@ -244,16 +243,13 @@ async def _read_lines() -> str:
 
 
 def _response(turn: ChatTurn) -> list[Text]:
-    """Return a response, then its sources or the nearest passages; the last line is empty."""
-    lines = [Text(clean(turn.response.response)), *text_output.nearest(turn.nearest), Text()]
-    for cited in turn.citations:
-        lines += text_output.citation(cited)
-    for place, source in enumerate(turn.response.sources, start=1):
-        if source.id is None:
-            lines += [Text.assemble((f"[{place}]", "bold"), f" {GRAPH_SOURCE}"), Text()]
-    if turn.ambiguous_names:
-        lines += [*text_output.ambiguous_names(turn.ambiguous_names), Text()]
-    return lines
+    return text_output.chat_response(
+        turn.response.response,
+        turn.citations,
+        turn.nearest,
+        [each.id is None for each in turn.response.sources],
+        turn.ambiguous_names,
+    )
 
 
 def _message(message: ChatMessage) -> Text:

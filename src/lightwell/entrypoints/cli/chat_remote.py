@@ -1,12 +1,14 @@
 """`chat` with a server: its replies as text and as JSON."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from uuid import UUID
 
 import typer
 from rich.console import Group
 from rich.text import Text
 
+import lightwell.entrypoints.cli.server_output as server_output
+import lightwell.entrypoints.cli.text_output as text_output
 from lightwell.domain.chat import parse_conversation_id, user_message
 from lightwell.domain.questions import Mode
 from lightwell.entrypoints.cli.console import clean, dim
@@ -15,6 +17,9 @@ from lightwell.entrypoints.cli.logins import Login
 from lightwell.entrypoints.cli.remote import dump, send
 from lightwell.entrypoints.client import question_calls
 from lightwell.entrypoints.client.question_calls import ChatReply
+
+_TEXT_ONLY = ("citations", "nearest", "notes")
+"""What `chat` shows as text; its JSON has the keys of the specification."""
 
 
 async def send_to_server(
@@ -26,7 +31,7 @@ async def send_to_server(
     document = {
         "conversationId": str(reply.conversation_id),
         "queryId": str(reply.query_id),
-        **dump(reply.response),
+        **{key: value for key, value in dump(reply.response).items() if key not in _TEXT_ONLY},
     }
     last = dim(f"conversation: {reply.conversation_id}")
     return Report(document=document, text=Group(*_lines(reply), last))
@@ -54,12 +59,14 @@ def _parse(conversation: str) -> UUID | None:
     return parse_conversation_id(conversation) if conversation else None
 
 
-def _lines(reply: ChatReply) -> Iterable[Text]:
-    """Yield a response, then its sources; the last line is empty."""
-    yield Text(clean(reply.response.response))
-    yield Text()
-    for place, source in enumerate(reply.response.sources, start=1):
-        yield Text.assemble((f"[{place}]", "bold"), f" {clean(source.source)}")
-        if source.id is not None:
-            yield Text(f"    “{' '.join(clean(source.chunk_text).split())}”")
-        yield Text()
+def _lines(reply: ChatReply) -> list[Text]:
+    said = reply.response
+    for note in said.notes:
+        typer.echo(clean(f"Note: {note}"), err=True)
+    return text_output.chat_response(
+        said.response,
+        [server_output.citation(each) for each in said.citations],
+        [server_output.citation(each) for each in said.nearest],
+        [each.id is None for each in said.sources],
+        [server_output.candidates(each) for each in said.ambiguous_names],
+    )

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _NO_MODEL = (
     "Rules extract the graph, which costs nothing (LIGHTWELL_EXTRACTION=model uses the chat model)."
 )
+_CPU_SECONDS_PER_PASSAGE = 0.25
+"""Measured with the bundled models on one core, the database server included (32 pages of docs/, 2,300 characters a passage)."""
 _NO_PRICE = "unknown: set LIGHTWELL_CHAT_PRICE_INPUT and LIGHTWELL_CHAT_PRICE_OUTPUT"
 
 
@@ -82,6 +84,7 @@ def estimate_report(estimates: "Sequence[Estimate]", settings: "Settings", *, wh
     sent = sum(each.input_tokens for each in estimates)
     said = sum(each.output_tokens for each in estimates)
     costs = price_of(settings).cost(sent, said)
+    seconds = _CPU_SECONDS_PER_PASSAGE * sum(each.chunks for each in estimates)
     counts = {
         "documents": sum(each.documents for each in estimates),
         "unreadable": sum(each.unreadable for each in estimates),
@@ -94,16 +97,27 @@ def estimate_report(estimates: "Sequence[Estimate]", settings: "Settings", *, wh
     rows = [
         ("documents", f"{counts['documents']:,} {which}"),
         ("unreadable", f"{counts['unreadable']:,}" if counts["unreadable"] else ""),
-        ("passages", f"{counts['chunks']:,}, of which {counts['kept']:,} have a cached reply"),
+        ("passages", f"{counts['chunks']:,}"),
+        ("time", _processor_time(seconds)),
+    ]
+    calls = [
+        ("cached", f"{counts['kept']:,} passages have a cached reply"),
         ("calls", f"about {counts['calls']:,}, including gleaning"),
         ("tokens", f"about {sent:,} sent and {said:,} written"),
         ("price", _NO_PRICE if costs is None else f"about {costs:.4f}"),
     ]
     is_model = settings.extraction == "model"
     return Report(
-        document={**counts, "price": costs if is_model else 0.0},
-        text=fields(rows) if is_model else Text(_NO_MODEL),
+        document={**counts, "cpuSeconds": seconds, "price": costs if is_model else 0.0},
+        text=fields([*rows, *calls]) if is_model else Group(fields(rows), Text(_NO_MODEL)),
     )
+
+
+def _processor_time(seconds: float) -> str:
+    """Return how long ingestion computes, roughly, since machines and documents differ."""
+    minutes = max(1, round(seconds / 60))
+    per_passage = f"{_CPU_SECONDS_PER_PASSAGE:.2f} s a passage, as measured on one machine"
+    return f"about {count_of(minutes, 'minute')} of processor ({per_passage})"
 
 
 def costs_of(meter: "Meter") -> Costs:

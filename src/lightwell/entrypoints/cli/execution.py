@@ -92,7 +92,9 @@ def _work(command: Coroutine[None, None, Report], *, as_json: bool) -> tuple[Rep
 def _as_invalid(error: ValidationError) -> Invalid:
     """Return the first argument that is outside of what the interface declares, without its value."""
     first = error.errors(include_url=False, include_input=False)[0]
-    return Invalid(f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
+    return Invalid(
+        f"{'.'.join(map(str, first['loc']))}: {first['msg'].removeprefix('Value error, ')}"
+    )
 
 
 async def _execute(command: Coroutine[None, None, Report]) -> Report:

@@ -152,6 +152,7 @@ async def _ingest(given: _Given, budget: int | None) -> Report:
                     )
                     for source in sources
                 ]
+                progress.end()
         except asyncio.CancelledError:
             console.print(Text(STOPPED))
             raise

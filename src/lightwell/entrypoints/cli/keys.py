@@ -97,11 +97,14 @@ async def list_keys() -> Report:
     """List the project's API keys, the oldest first, without their secrets."""
     async with open_keys() as (held, project):
         found = await held.list(project)
+        people = await held.name_people(project, found)
     table = new_table("id", "name", "scopes", "access tags", "person", "state")
     for each in found:
         scopes, tags = ", ".join(sorted(each.scopes)), ", ".join(sorted(each.acl_tags))
-        person = str(each.person or "")
-        table.add_row(str(each.id), clean(each.name), scopes, clean(tags), person, _state(each))
+        person = people[each.person] if each.person else ""
+        table.add_row(
+            str(each.id), clean(each.name), scopes, clean(tags), clean(person), _state(each)
+        )
     return Report(document={"keys": [api_key(each) for each in found]}, text=table)
 
 

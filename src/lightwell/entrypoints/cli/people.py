@@ -51,8 +51,16 @@ Acl = Annotated[
     typer.Option(
         "--acl",
         metavar="TAG",
-        help="Access tags of the person itself, beside those of groups; "
+        help="The person's own access tags, beside those of groups; "
         "several by commas or by repeating it; '' for none.",
+    ),
+]
+GroupAcl = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--acl",
+        metavar="TAG",
+        help="The access tags of its members; several by commas or by repeating it; '' for none.",
     ),
 ]
 ExternalIds = Annotated[
@@ -161,7 +169,7 @@ def delete_person(person: PersonArgument, *, yes: Yes = False) -> Work:
 
 
 @command(groups, "save", "lightwell groups save sales --acl team:sales", audited="groups save")
-async def save_group(group: GroupArgument, *, acl: Acl = None) -> Report:
+async def save_group(group: GroupArgument, *, acl: GroupAcl = None) -> Report:
     """Make a group, or set the access tags of the existing one."""
     async with open_directory() as directory:
         return _group_report(await directory.save_group(group, parse_document_tags(acl)))

@@ -1,12 +1,20 @@
 """Progress of an operation: a bar or lines for an ingestion, a spinner while a chat model is called."""
 
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.status import Status
 from rich.text import Text
 
@@ -23,6 +31,9 @@ _WIDTH = 60
 
 WAITING = "Waiting for the model (Ctrl-C stops)"
 
+_FEW = 3
+"""Documents after which a guess of the rest says something."""
+
 _LARGE = 200
 """Passages from which on a document's own progress is shown."""
 
@@ -35,11 +46,14 @@ class IngestProgress:
     bar: Progress
     done: int = 0
     total: int = 0
+    began: float = field(default_factory=time.monotonic)
     shown: tuple[str, str, int] = ("", "", 0)
 
     def start(self, result: "SyncResult", open_jobs: int) -> None:
         """Set the number of documents to ingest."""
         del result
+        if not self.total:
+            self.began = time.monotonic()
         self.total += open_jobs
         self.bar.update(self.bar.task_ids[0], description="Reading", total=self.total)
 
@@ -71,7 +85,25 @@ class IngestProgress:
             )
             if outcome.omitted:
                 end += f", {outcome.omitted:,} left out"
+            rest = self.total - self.done
+            if self.done >= _FEW and rest:
+                left = rest * (time.monotonic() - self.began) / self.done
+                end += f" (about {describe_seconds(left)} left)"
             self.console.print(Text(f"[{self.done}/{self.total}] {name}: {end}"))
+
+    def end(self) -> None:
+        """Say where the rest is: another process works on the same documents."""
+        if rest := self.total - self.done:
+            told = f"{count_of(rest, 'document')} ended in another process, which ingests at the same time."
+            self.console.print(Text(told))
+
+
+def describe_seconds(seconds: float) -> str:
+    """Return a duration in words that a person reads at a glance: `40 s`, `12 min`, `3 h`."""
+    for unit, length in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def progress_bar(console: Console) -> Progress:
@@ -81,6 +113,7 @@ def progress_bar(console: Console) -> Progress:
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
+        TimeRemainingColumn(),
         TextColumn("{task.fields[at]}", markup=False),
         console=console,
         disable=not console.is_terminal,

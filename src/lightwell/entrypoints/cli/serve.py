@@ -85,6 +85,7 @@ async def serve_http(
     from lightwell.entrypoints.http.app import create_app
     from lightwell.wiring.database import has_store
 
+    errors_console().print(Text("Starting; this takes some seconds."))
     is_new = not demo and not has_store(settings())
     chosen = temporary_store(settings()) if demo else settings_that_may_create_a_store()
     given = {"http_host": host, "http_port": port}

@@ -83,7 +83,7 @@ def _state(source: "SourceSchema") -> str:
     if source.running:
         return "running"
     if source.error:
-        return f"failed {source.failures_in_row} times: {source.error}"
+        return f"failed {count_of(source.failures_in_row, 'time')}: {source.error}"
     return "waiting"
 
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from lightwell.settings import Settings
 
 
+_MAX_NAMED = 3
+"""Access tags that a note names: whoever has an account in many systems has very many."""
+
 NO_READER = (
     "Name who asks: --as team:sales (an access tag); several by commas or by repeating the option. LIGHTWELL_AS names"
     " them for every command"
@@ -146,7 +149,9 @@ async def get_reader(kb: "KnowledgeBase", tags: Tags) -> Reader:
         raise Invalid(NO_READER)
     found = await kb.reader(tags)
     if not found.classes:
-        named = " or ".join(sorted(tags))
+        first = sorted(tags)[:_MAX_NAMED]
+        more = f" or {len(tags) - len(first)} others" if len(tags) > len(first) else ""
+        named = " or ".join(first) + more
         typer.echo(clean(f"Note: no document has the access tag {named}"), err=True)
     return found
 

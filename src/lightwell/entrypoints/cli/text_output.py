@@ -11,6 +11,7 @@ from lightwell.answer import quotes
 from lightwell.answer.quotes import render_text
 from lightwell.domain.answers import Answer, Citation
 from lightwell.domain.candidates import Candidate, Candidates
+from lightwell.domain.chat import GRAPH_SOURCE
 from lightwell.domain.documents import Locator
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.health import Check
@@ -18,6 +19,11 @@ from lightwell.entrypoints.cli.console import clean, dim, new_table, unwrapped_l
 
 if TYPE_CHECKING:
     from lightwell.entrypoints.schemas.documents import DocumentPage
+
+_MAX_SHOWN = 3
+"""Entities that are shown of an ambiguous name below an answer: enough to see that another one may be meant."""
+
+_MAX_DISTINGUISHING = 80
 
 
 def describe_place(locator: Locator, title: str) -> str:
@@ -162,6 +168,28 @@ def _snippet(cited: Citation) -> Text:
     return text
 
 
+def chat_response(
+    text: str,
+    citations: Sequence[Citation],
+    closest: Sequence[Citation],
+    are_of_graph: Sequence[bool],
+    names: Sequence[Candidates],
+) -> list[Text]:
+    """Return a chat's response, then its sources or the closest passages; the last line is empty.
+
+    `are_of_graph` tells of each source, by its number, whether it is a statement of the graph and no passage.
+    """
+    lines = [Text(clean(text)), *nearest(closest), Text()]
+    for cited in citations:
+        lines += citation(cited)
+    for place, is_of_graph in enumerate(are_of_graph, start=1):
+        if is_of_graph:
+            lines += [Text.assemble((f"[{place}]", "bold"), f" {GRAPH_SOURCE}"), Text()]
+    if names:
+        lines += [*ambiguous_names(names), Text()]
+    return lines
+
+
 def candidates(candidates: Candidates) -> RenderableType:
     """Return the entities that a name may mean, with what distinguishes them."""
     several = f"{candidates.name!r} may mean {len(candidates.candidates)} different entities."
@@ -177,13 +205,25 @@ def candidates(candidates: Candidates) -> RenderableType:
 def ambiguous_names(found: Sequence[Candidates]) -> Iterable[Text]:
     """Yield the entities that each ambiguous name of a question may mean."""
     for several in found:
-        count = len(several.candidates)
+        count, name = len(several.candidates), several.name
         yield Text()
-        yield Text(clean(f"{several.name!r} may mean {count} different entities:"))
-        for each in several.candidates:
-            yield from _candidate(each)
+        yield Text(clean(f"{name!r} may mean {count} different entities:"))
+        for candidate in several.candidates[:_MAX_SHOWN]:
+            yield _candidate_line(candidate)
+        if count > _MAX_SHOWN:
+            yield dim(
+                clean(f"  and {count - _MAX_SHOWN} more: `lightwell brief {name!r}` lists all")
+            )
     if found:
         yield dim("Ask again with the full name or the e-mail address of the one you mean.")
+
+
+def _candidate_line(candidate: Candidate) -> Text:
+    """Return an entity in one line, with the first of what distinguishes it."""
+    first = next((" ".join(value.split()) for value in candidate.distinguishing.values()), "")
+    entity = candidate.entity
+    more = f": {quotes.shorten(first, _MAX_DISTINGUISHING)}" if first else ""
+    return Text.assemble("  ", (clean(entity.name), "bold"), f"  {clean(entity.ref)}{clean(more)}")
 
 
 def _candidate(candidate: Candidate) -> Iterable[Text]:

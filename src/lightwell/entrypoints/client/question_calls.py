@@ -9,7 +9,7 @@ from pydantic import BaseModel, TypeAdapter
 from lightwell.domain.questions import Mode
 from lightwell.entrypoints.client.calls import Call, reader, reader_of, segment
 from lightwell.entrypoints.schemas.briefs import BriefResponse
-from lightwell.entrypoints.schemas.conversations import ChatBody, ChatResponseSchema
+from lightwell.entrypoints.schemas.conversations import ChatBody, CitedChatResponseSchema
 from lightwell.entrypoints.schemas.passages import SearchResponse
 from lightwell.entrypoints.schemas.questions import (
     CandidatesResponse,
@@ -32,7 +32,7 @@ class _Models(BaseModel):
 class ChatReply(NamedTuple):
     """A reply within a conversation, whose id continues it."""
 
-    response: ChatResponseSchema
+    response: CitedChatResponseSchema
     conversation_id: UUID
     query_id: UUID
 
@@ -45,7 +45,7 @@ _brief: TypeAdapter[BriefResponse | CandidatesResponse] = TypeAdapter(
 )
 _read_brief = reader(_brief)
 _read_models = reader_of(_Models)
-_read_chat_response = reader_of(ChatResponseSchema)
+_read_chat_response = reader_of(CitedChatResponseSchema)
 
 
 def _read_chat(reply: httpx.Response) -> ChatReply:
@@ -115,5 +115,11 @@ def chat(
     mode: Mode = Mode.MIX,
 ) -> Call[ChatReply]:
     """Answer a message of a conversation; without one, a new conversation begins. It is remembered, so it is not repeated."""
-    body = ChatBody(message=message, conversation_id=conversation, topic_filter=topic, mode=mode)
+    body = ChatBody(
+        message=message,
+        conversation_id=conversation,
+        topic_filter=topic,
+        mode=mode,
+        with_citations=True,
+    )
     return Call(method="POST", path="/v1/chat", body=body, read=_read_chat, is_repeatable=False)

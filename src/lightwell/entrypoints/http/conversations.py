@@ -13,9 +13,11 @@ from lightwell.entrypoints.schemas import PageQuery, cut_page
 from lightwell.entrypoints.schemas.conversations import (
     ChatBody,
     ChatResponseSchema,
+    CitedChatResponseSchema,
     ConversationPage,
     MessagesResponse,
     chat_response,
+    cited_chat_response,
     conversation_page,
     messages_response,
 )
@@ -24,7 +26,9 @@ router = APIRouter(prefix="/v1", tags=["conversations"])
 
 
 @router.post("/chat")
-async def answer_message(body: ChatBody, caller: Reading, response: Response) -> ChatResponseSchema:
+async def answer_message(
+    body: ChatBody, caller: Reading, response: Response
+) -> CitedChatResponseSchema | ChatResponseSchema:
     """Answer a message with its sources, and remember it.
 
     The headers `X-Conversation-Id` and `X-Query-Id` name the conversation to continue and the query to rate.
@@ -39,7 +43,7 @@ async def answer_message(body: ChatBody, caller: Reading, response: Response) ->
     response.headers["X-Conversation-Id"] = str(turn.conversation_id)
     response.headers["X-Query-Id"] = str(turn.query_id)
     add_usage_headers(response, turn.usage)
-    return chat_response(turn.response)
+    return cited_chat_response(turn) if body.with_citations else chat_response(turn.response)
 
 
 @router.get("/conversations")

@@ -15,9 +15,12 @@ from uuid import uuid4
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from lightwell.domain.answers import Answer, Citation, StreamType
+from lightwell.answer.chat import courteous_reply
+from lightwell.domain.answers import Answer, Citation, Courtesy, StreamChunk, StreamType
 from lightwell.domain.chat import ChatMessage, Role
 from lightwell.domain.errors import Invalid, LightwellError, NotFound
+from lightwell.domain.evidence import NO_METRICS
+from lightwell.domain.ids import new_query_id
 from lightwell.domain.questions import QueryRequest
 from lightwell.domain.usage import OperationType, TokenSummary
 from lightwell.entrypoints.http.authentication import Caller, Reading
@@ -146,8 +149,7 @@ async def complete_chat(
         chunks = _stream(asked, caller, with_usage=with_usage)
         return EventStream(chunks, render_error=_render_error)
     with record_usage(OperationType.QUERY) as spent:
-        request = await asked.rewrite(caller)
-        answer = await caller.knowledge_base.query(request, caller.reader)
+        answer = await asked.answer(caller)
     add_usage_headers(response, spent.summary)
     reply = Reply(content=render_answer(answer), annotations=annotations(answer))
     return Completion(
@@ -165,7 +167,38 @@ class Asked:
     text: str
     history: Sequence[ChatMessage]
 
-    async def rewrite(self, caller: Caller) -> QueryRequest:
+    async def answer(self, caller: Caller) -> Answer:
+        """Return the answer, or a reply to a greeting; a model may be called."""
+        if courtesy := self._courtesy():
+            return courtesy
+        return await caller.knowledge_base.query(await self._rewrite(caller), caller.reader)
+
+    async def stream(self, caller: Caller) -> AsyncGenerator[StreamChunk, None]:
+        """Yield what `answer` returns as events."""
+        if courtesy := self._courtesy():
+            yield StreamChunk(type=StreamType.TOKEN, content=courtesy.text)
+            yield StreamChunk(type=StreamType.DONE, answer=courtesy)
+            return
+        request = await self._rewrite(caller)
+        async with aclosing(caller.knowledge_base.query_stream(request, caller.reader)) as events:
+            async for event in events:
+                yield event
+
+    def _courtesy(self) -> Answer | None:
+        """Return a reply to a greeting or to thanks, as in a chat; None for a question."""
+        reply = courteous_reply(self.text)
+        if reply is None:
+            return None
+        return Answer(
+            query_id=new_query_id(),
+            question=self.text,
+            outcome=Courtesy(text=reply),
+            relevance=0.0,
+            author=None,
+            metrics=NO_METRICS,
+        )
+
+    async def _rewrite(self, caller: Caller) -> QueryRequest:
         """Return the question so that it stands alone; a model may be called."""
         text = await caller.knowledge_base.rewrite_followup(self.text, self.history)
         return QueryRequest(query=text)
@@ -198,9 +231,8 @@ async def _stream(asked: Asked, caller: Caller, *, with_usage: bool) -> AsyncGen
         choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
         return _event(_chunk(name, created, choices=[choice]))
 
-    request = await asked.rewrite(caller)
     yield chunk({"role": "assistant", "content": ""})
-    async with aclosing(caller.knowledge_base.query_stream(request, caller.reader)) as events:
+    async with aclosing(asked.stream(caller)) as events:
         async for event in events:
             if event.type is StreamType.TOKEN:
                 yield chunk({"content": render_token(event)})

@@ -152,8 +152,7 @@ async def create_response(
     if body.stream:
         return EventStream(_stream(asked, caller), render_error=_render_error)
     with record_usage(OperationType.QUERY) as spent:
-        request = await asked.rewrite(caller)
-        answer = await caller.knowledge_base.query(request, caller.reader)
+        answer = await asked.answer(caller)
     add_usage_headers(response, spent.summary)
     return _complete(_begin(), _output(answer), spent.summary)
 
@@ -168,14 +167,13 @@ async def _stream(asked: Asked, caller: Caller) -> AsyncGenerator[bytes, None]:
         data = {"type": f"response.{kind}", "sequence_number": next(numbers), **fields}
         return format_event(kind=f"response.{kind}", data=json.dumps(data, ensure_ascii=False))
 
-    request = await asked.rewrite(caller)
     yield event("created", response=begun.model_dump())
     yield event("in_progress", response=begun.model_dump())
     yield event("output_item.added", output_index=0, item=message.model_dump())
     yield event(
         "content_part.added", **place, part=OutputText(text="", annotations=[]).model_dump()
     )
-    async with aclosing(caller.knowledge_base.query_stream(request, caller.reader)) as events:
+    async with aclosing(asked.stream(caller)) as events:
         async for each in events:
             if each.type is StreamType.TOKEN:
                 yield event("output_text.delta", **place, delta=render_token(each), logprobs=[])

@@ -7,9 +7,11 @@ from uuid import UUID
 from pydantic import Field
 
 import lightwell.entrypoints.json_conversations as json_conversations
+import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.chat import (
     ChatMessage,
     ChatResponse,
+    ChatTurn,
     Conversation,
     ConversationId,
     Role,
@@ -17,7 +19,12 @@ from lightwell.domain.chat import (
 )
 from lightwell.domain.questions import MAX_QUESTION_LENGTH, Mode
 from lightwell.entrypoints.schemas import NextAfter, Schema
-from lightwell.entrypoints.schemas.questions import SearchMode, Topic
+from lightwell.entrypoints.schemas.questions import (
+    AmbiguousName,
+    CitationSchema,
+    SearchMode,
+    Topic,
+)
 
 
 class ChatBody(Schema):
@@ -40,6 +47,12 @@ class ChatBody(Schema):
     ] = None
     topic_filter: Topic = ""
     mode: SearchMode = Mode.MIX
+    with_citations: Annotated[
+        bool,
+        Field(
+            description="Whether to add `citations`, `nearest`, `notes` and `ambiguousNames`, as `/v1/query` returns them."
+        ),
+    ] = False
 
 
 class MessageSchema(Schema):
@@ -72,6 +85,15 @@ class ChatResponseSchema(Schema):
     eval_count: int | None
 
 
+class CitedChatResponseSchema(ChatResponseSchema):
+    """The response with what is behind it, numbered as its `sources`; `nearest` where it has no source."""
+
+    citations: list[CitationSchema]
+    nearest: list[CitationSchema]
+    notes: list[str]
+    ambiguous_names: list[AmbiguousName]
+
+
 class ConversationSchema(Schema):
     """A conversation; `title` is its first message that you may still read."""
 
@@ -99,6 +121,18 @@ class MessagesResponse(Schema):
 def chat_response(response: ChatResponse) -> ChatResponseSchema:
     """Return the response as the server sends it: exactly the keys of the specification."""
     return ChatResponseSchema.model_validate(chat_response_json(response), by_alias=True)
+
+
+def cited_chat_response(turn: ChatTurn) -> CitedChatResponseSchema:
+    """Return the response with what is behind it."""
+    document = {
+        **chat_response_json(turn.response),
+        "citations": [json_output.citation(each) for each in turn.citations],
+        "nearest": [json_output.citation(each) for each in turn.nearest],
+        "notes": turn.notes,
+        "ambiguousNames": json_output.ambiguous_names(turn.ambiguous_names),
+    }
+    return CitedChatResponseSchema.model_validate(document, by_alias=True)
 
 
 def conversation_page(found: Sequence[Conversation], following: str | None) -> ConversationPage:
