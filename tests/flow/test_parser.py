@@ -64,6 +64,31 @@ def stream(content: bytes, keys: bytes = b"") -> bytes:
     return head + b"stream\n" + packed + b"\nendstream"
 
 
+@ON_LINUX
+def test_a_limit_of_the_processor_that_an_administrator_set_is_kept_and_parses_all() -> None:
+    """As with `ulimit -t 900` or systemd's LimitCPU; a process of its own, since nobody can raise the limit again."""
+    program = (
+        f"import resource\nresource.setrlimit(resource.RLIMIT_CPU, (900, 900))\n{_PARSES_TWICE}"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ended.stdout == "1 1 (900, 900)\n", ended.stderr
+
+
+_PARSES_TWICE = """
+import asyncio
+from lightwell.domain.documents import Format
+from lightwell.ingest.parser import Parser
+
+parser = Parser()
+for _ in range(2):
+    document = asyncio.run(parser.parse(b"A pump.", Format.TEXT, name="a.txt"))
+    print(len(document.chunks), end=" ")
+(process,) = parser.process_ids
+print(resource.prlimit(process, resource.RLIMIT_CPU))
+parser.close()
+"""
+
+
 def parse(parser: Parser, content: bytes, format: Format = Format.TEXT) -> ChunkedDocument:
     return asyncio.run(parser.parse(content, format, name="a.txt"))
 

@@ -84,7 +84,7 @@ def _limit_memory(limits: ParserLimits) -> bool:
 def _start_time_limits(limits: ParserLimits, size: int) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     cpu_limit = int(used.ru_utime + used.ru_stime) + 1 + limits.cpu_seconds_for(size)
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_limit, resource.RLIM_INFINITY))
+    _limit_cpu(cpu_limit)
     signal.setitimer(
         signal.ITIMER_REAL, limits.seconds
     )  # no handler is installed, so the signal ends the process
@@ -92,7 +92,14 @@ def _start_time_limits(limits: ParserLimits, size: int) -> None:
 
 def _stop_time_limits() -> None:
     signal.setitimer(signal.ITIMER_REAL, 0)
-    resource.setrlimit(resource.RLIMIT_CPU, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    _limit_cpu(resource.RLIM_INFINITY)
+
+
+def _limit_cpu(seconds: int) -> None:
+    """Set the soft limit, or the hard one if that is lower: the administrator's (`ulimit -t`, systemd's LimitCPU) stays."""
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    limits = [each for each in (seconds, hard) if each != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_CPU, (min(limits, default=resource.RLIM_INFINITY), hard))
 
 
 def _parse_request(request: Request, content: bytes, limits: ParserLimits) -> Reply:
