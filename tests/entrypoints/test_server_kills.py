@@ -167,7 +167,15 @@ async def ask_all(server: Server) -> None:
 
 @pytest.mark.parametrize(
     ("workers", "victim"),
-    [(1, "parent"), (1, "ingesting"), (2, "parent"), (2, "answering"), (2, "all")],
+    [
+        (1, "parent"),
+        (1, "ingesting"),
+        (1, "database"),
+        (2, "parent"),
+        (2, "answering"),
+        (2, "database"),
+        (2, "all"),
+    ],
 )
 async def test_what_was_acknowledged_survives_the_kill_of_a_process(
     data: Path, workers: int, victim: str
@@ -215,6 +223,11 @@ async def started(server: Server) -> None:
 def kill(server: Server, victim: str) -> None:
     """Kill -9 one process of the server, or all; start it again at once if its parent is killed."""
     assert server.process is not None
+    if victim == "database":
+        pid = status(server.data).pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        return
     parent, own = server.process.pid, sorted(children(server.process.pid))
     chosen = {
         "parent": {parent},

@@ -2,18 +2,24 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 from lightwell.domain.errors import StoreFailed
 from lightwell.domain.health import Check
+from lightwell.logs import logger
 from lightwell.records.database import Database, connect
 from lightwell.records.disk import full_disk_message, log_size
 from lightwell.settings import Settings
 
+_WATCH_SECONDS = 2.0
+
+_log = logger(__name__)
+
 
 @asynccontextmanager
 async def database_server(settings: Settings) -> AsyncGenerator[str, None]:
-    """Yield the connection string of the configured server, or of the embedded server, which it starts."""
+    """Yield the connection string of the configured server, or of the embedded server, which it starts and keeps running."""
     if settings.database_url is not None:
         yield settings.database_url.get_secret_value()
         return
@@ -22,14 +28,51 @@ async def database_server(settings: Settings) -> AsyncGenerator[str, None]:
     server, logged = run_server(settings.data), log_size(settings.data)
     try:
         conninfo = await asyncio.to_thread(server.__enter__)
+        left = asyncio.Event()
+        watch = asyncio.create_task(_keep_running(settings.data, left))
         try:
             yield conninfo
         finally:
+            left.set()
+            await watch  # a start that is under way must not outlive the last user
             await asyncio.to_thread(server.__exit__, None, None, None)
     except StoreFailed as error:
         if full := full_disk_message(settings.data, logged):
             raise StoreFailed(full) from error
         raise
+
+
+async def _keep_running(directory: Path, left: asyncio.Event) -> None:
+    """Start the embedded server again whenever it died, such as by the system's out-of-memory killer."""
+    from lightwell.stores.embedded.server import is_running, start_again
+
+    reason = ""
+    while not left.is_set():
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_WATCH_SECONDS):
+                await left.wait()
+                return
+        try:
+            if not await asyncio.to_thread(is_running, directory):
+                _log.warning("server.died", store=str(directory), effect="it is started again")
+                await asyncio.to_thread(start_again, directory)
+            reason = ""
+        except StoreFailed as error:
+            if str(error) != reason:  # it is tried again and again
+                _log.warning("server.not_started", reason=str(error))
+            reason = str(error)
+
+
+def is_database_running(settings: Settings) -> bool:
+    """Return whether the embedded server runs; True for a named server, whose restarts are not ours."""
+    if settings.database_url is not None:
+        return True
+    from lightwell.stores.embedded.server import is_running
+
+    try:
+        return is_running(settings.data)
+    except StoreFailed:
+        return False
 
 
 @asynccontextmanager

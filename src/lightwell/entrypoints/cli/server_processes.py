@@ -9,8 +9,6 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pydantic import SecretStr
-
 from lightwell.domain.errors import LightwellError, StoreFailed
 from lightwell.logs import logger
 
@@ -36,7 +34,7 @@ async def serve_in_workers(
 ) -> None:
     """Serve in this many processes until SIGINT or SIGTERM; raise `StoreFailed` where they do not start.
 
-    The migrations are applied and the embedded server is started here; the processes only connect.
+    The migrations are applied and the embedded server is started here, before the processes.
     """
     from lightwell.entrypoints.http.serving import stop_signals
     from lightwell.records.database import connect
@@ -45,8 +43,7 @@ async def serve_in_workers(
     async with database_server(chosen) as conninfo:
         async with connect(conninfo):
             pass
-        own = chosen.model_copy(update={"database_url": SecretStr(conninfo)})
-        group = _Processes(task=run_worker, settings=own, listening=listening)
+        group = _Processes(task=run_worker, settings=chosen, listening=listening)
         with stop_signals() as stop:
             on_start()
             try:

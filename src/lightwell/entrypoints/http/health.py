@@ -11,10 +11,13 @@ from lightwell.domain.errors import ModelFailed, StoreFailed
 from lightwell.records.database import count_migration_differences
 from lightwell.records.disk import full_disk_message, log_size
 from lightwell.wiring import Resources
+from lightwell.wiring.database import is_database_running
 
 router = APIRouter(prefix="/health", tags=["health"])
 
 _OK, _FAILED = "ok", "failed"
+_DEAD_SECONDS = 60.0
+"""How long the embedded server may be away before the process counts as dead."""
 _MODEL_SECONDS = 30.0
 """How long the last check of the embedding model holds: an endpoint may cost money."""
 
@@ -37,10 +40,20 @@ class ReadinessCheck:
     resources: Resources
     checked_at: float = field(default=float("-inf"))
     embedder: str = _OK
+    down_since: float | None = None
     logged: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.logged = log_size(self.resources.settings.data)
+
+    async def is_alive(self) -> bool:
+        """Return whether the embedded server runs or ran a minute ago, when a restart of the process may not be needed."""
+        if await asyncio.to_thread(is_database_running, self.resources.settings):
+            self.down_since = None
+            return True
+        now = asyncio.get_running_loop().time()
+        self.down_since = now if self.down_since is None else self.down_since
+        return now - self.down_since < _DEAD_SECONDS
 
     async def components(self) -> dict[str, str]:
         """Return each component with `ok`, `failed`, or what is wrong in two words."""
@@ -90,10 +103,13 @@ def check_of(request: Request) -> ReadinessCheck:
     return request.app.state.readiness
 
 
-@router.get("/live")
-async def live() -> Liveness:
-    """Say that the process runs."""
-    return Liveness()
+@router.get("/live", responses={503: {"model": Liveness}})
+async def live(response: Response, check: Annotated[ReadinessCheck, Depends(check_of)]) -> Liveness:
+    """Say that the process runs; 503 where its embedded database cannot be started again for a minute."""
+    if await check.is_alive():
+        return Liveness()
+    response.status_code = 503
+    return Liveness(status="database down")
 
 
 @router.get("/ready", responses={503: {"model": Readiness}})

@@ -90,6 +90,23 @@ def run_server(directory: Path, *, timeout: float = 60.0) -> Generator[str]:
         os.close(users)
 
 
+def is_running(directory: Path) -> bool:
+    """Return whether the server in `directory` runs; raise `ServerFailed` when the directory cannot be read."""
+    home = _home(directory)
+    with _explain_failures(home):
+        return _presence.is_running(home.cluster)
+
+
+def start_again(directory: Path, *, timeout: float = 60.0) -> None:
+    """Start the server again if it died, such as by a signal; only for a caller within `run_server`.
+
+    `timeout` is in seconds. Raises `ServerFailed`. It blocks.
+    """
+    home = _home(directory)
+    with _explain_failures(home), _lock_exclusively(home):
+        _ensure_running(home, timeout)
+
+
 def is_initialised(directory: Path) -> bool:
     """Return whether `directory` holds a cluster; raise ServerFailed when it cannot be read."""
     home = _home(directory)
