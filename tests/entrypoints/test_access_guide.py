@@ -1,26 +1,31 @@
-"""The commands in docs/access.md run in order and print what the page says."""
+"""The commands in docs/quickstart.md and docs/access.md run in order and print what the pages say."""
 
 import re
 import shlex
 from pathlib import Path
 
+import pytest
+
+from lightwell.stores.embedded.server import run_server
 from lightwell.testing.server import temporary_folder
 from tests.entrypoints.program import run
 
-PAGE = (Path(__file__).parents[2] / "docs/access.md").read_text("utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
 
 
-def test_the_commands_of_the_page_on_access_print_what_it_says() -> None:
-    with temporary_folder() as folder:
-        check_page(folder)
+@pytest.mark.parametrize(("page", "files"), [("quickstart.md", 2), ("access.md", 4)])
+def test_the_commands_of_a_page_print_what_it_says(page: str, files: int) -> None:
+    with temporary_folder() as folder, run_server(folder / "data"):
+        check_page((DOCS / page).read_text("utf-8"), folder, files)
 
 
-def check_page(folder: Path) -> None:
-    for name, text in re.findall(r"`(docs/\S+)`[^`]*:\n\n```\w+\n(.*?)```", PAGE, re.S):
+def check_page(page: str, folder: Path, files: int) -> None:
+    given = re.findall(r"^`(\w+/\S+)`[^`]*:\n\n```\w+\n(.*?)```", page, re.S | re.M)
+    for name, text in given:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, "utf-8")
-    assert len(list((folder / "docs").rglob("*.*"))) == 4
-    for block in re.findall(r"```console\n(.*?)```", PAGE, re.S):
+    assert len(given) == files
+    for block in re.findall(r"(?<!-->\n)```console\n(.*?)```", page, re.S):
         for example in block.split("$ lightwell ")[1:]:
             command, *expected = example.strip().splitlines()
             ended = run(folder, *shlex.split(command))

@@ -10,7 +10,7 @@ import typer
 from pydantic import SecretStr
 from typer.core import TyperGroup
 
-from lightwell.entrypoints.cli.commands import app
+from lightwell.entrypoints.cli.commands import COMMANDS, SECTIONS, app
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.settings import Settings
 
@@ -86,6 +86,21 @@ def test_no_command_is_described_that_is_not_there() -> None:
     there = {name for name, _ in commands()}
     for heading in re.findall(r"^## `(lightwell[ a-z-]*[a-z])", CLI, re.M):
         assert heading in there
+
+
+def test_the_contents_link_to_every_command() -> None:
+    contents = CLI.split("## Contents\n")[1].split("\n## ")[0]
+    links = set(re.findall(r"\]\(#([^)]+)\)", contents))
+    headings = re.findall(r"^##+ (.+)$", CLI, re.M)
+    anchors = {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-"): each for each in headings}
+    assert links <= anchors.keys()
+    commands = {slug for slug, each in anchors.items() if each.startswith("`lightwell ")}
+    assert commands <= links
+
+
+def test_every_command_is_in_one_section_of_the_help() -> None:
+    listed = [name for names in SECTIONS.values() for name in names.split()]
+    assert sorted(listed) == sorted(COMMANDS)
 
 
 def test_every_exit_code_is_described() -> None:

@@ -138,15 +138,23 @@ COMMANDS: Mapping[str, Entry] = {
     ),
     "project": Entry("project:project", "Delete a whole project."),
 }
-"""In the order in which people need them; `--help` lists them in this order."""
+
+SECTIONS: Mapping[str, str] = {
+    "Ingest and ask": "ingest ask search brief chat conversations demo",
+    "Documents and the graph": "documents graph links export sources jobs runs",
+    "Servers, and who may use them": "serve mcp login logout keys people groups",
+    "Keep it running": "status doctor worker backfill backup restore migrate embeddings copy-vectors project",
+    "Measure": "keywords feedback analytics eval",
+}
+"""The commands as `--help` lists them: by what they are for, in the order in which people need them."""
 
 
 class Commands(TyperGroup):
     """The commands of `COMMANDS`; each module is imported when its command is needed."""
 
     def list_commands(self, ctx: "Context") -> list[str]:
-        """Return the names in the order of the table."""
-        return list(COMMANDS)
+        """Return the names in the order of the sections."""
+        return [name for names in SECTIONS.values() for name in names.split()]
 
     def get_command(self, ctx: "Context", cmd_name: str) -> "Command | None":
         """Return the command; None where there is none of this name."""
@@ -166,8 +174,9 @@ class Commands(TyperGroup):
 
     def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write the names with their whole summaries; import no command."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+        for title, names in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, COMMANDS[name].summary) for name in names.split()])
 
 
 def _import(name: str) -> ModuleType:
@@ -182,8 +191,8 @@ app = typer.Typer(
     name="lightwell",
     cls=Commands,
     help="Answer questions with citations, only from documents that the reader may see.",
-    epilog="\b\nExamples:\n  lightwell demo\n  lightwell ingest ./handbook --acl team:us\n"
-    '  lightwell ask "How many days of leave do we have?" --as team:us\n\n'
+    epilog="\b\nExamples:\n  lightwell demo\n  lightwell ingest ./notes\n"
+    '  lightwell ask "How many days of leave do we have?"\n\n'
     "\b\nExit codes: 0 success, 1 incomplete, 2 invalid input, 3 not found,\n"
     "4 a model, a database or a source failed, 130 interrupted.",
     add_completion=False,
