@@ -3,7 +3,7 @@
 import io
 import re
 import stat
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,10 +16,12 @@ from fastapi import FastAPI
 from psycopg import conninfo
 from pydantic import SecretStr
 
+from lightwell.domain.access import TagAuthority
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.errors import Invalid, ModelFailed, StoreFailed
 from lightwell.entrypoints.http.app import create_app
 from lightwell.entrypoints.http.health import ReadinessCheck
+from lightwell.knowledge_base.api_keys import ApiKeys
 from lightwell.knowledge_base.principals import Principals
 from lightwell.logs import logger
 from lightwell.records.database import connect, has_schema, try_migrations
@@ -188,3 +190,73 @@ async def test_migrations_are_tried_and_rolled_back(server: str) -> None:
             assert not await has_schema(url)
         finally:
             connection.execute("DROP DATABASE lightwell_tried WITH (FORCE)")
+
+
+BOTH, OWN = ("team:us", "team:them"), ("team:us",)
+WITHDRAWN = {
+    "erased.md": "Ulrich Tannhauser had malaria in 2024.",
+    "deleted.md": "The Oslo shuttle leaves from pier 19.",
+    "narrowed.md": "The vault of the Bergen branch is painted green.",
+    "again.md": "The canteen of Kiel opens at eleven.",
+    "kept.md": "Nordwind receives a discount of 18 percent.",
+}
+
+
+async def back_up_and_withdraw(settings: Settings, backup: Path) -> None:
+    """Ingest these documents, back up, and then do to them what their names say. There is a key, too."""
+    made = tuple(make_document(name, text, BOTH) for name, text in WITHDRAWN.items())
+    source = InMemorySource(documents=made)
+    url = {name: f"file:///shelf/{name}" for name in WITHDRAWN}
+    async with open_knowledge_base(settings) as kb:
+        keys = ApiKeys(database=kb.catalog.context.database, tenant="default")
+        await keys.create("default", "test", scopes=(Scope.READ,), tags=OWN)
+        await kb.ingest(source)
+        us = await kb.reader(OWN)
+        await kb.delete(us, [url["again.md"]])
+        await kb.ingest(source)  # it is there rightly: the deletion is older than the document
+        await back_up(settings, backup)
+        await kb.erase(us, [url["erased.md"]])
+        await kb.delete(us, [url["deleted.md"]])
+        anything = TagAuthority(tags=frozenset(), is_unlimited=True)
+        await kb.catalog.change_access(us, anything, url["narrowed.md"], frozenset(OWN))
+
+
+@pytest.fixture
+def empty_database(server: str) -> Iterator[str]:
+    """A database without the schema."""
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE lightwell_withdrawn TEMPLATE template0")
+        yield conninfo.make_conninfo(server, dbname="lightwell_withdrawn")
+        connection.execute("DROP DATABASE lightwell_withdrawn WITH (FORCE)")
+
+
+async def test_a_restored_backup_shows_nothing_that_was_withdrawn_since(
+    databases: Databases, empty_database: str, tmp_path: Path
+) -> None:
+    backup, noted = tmp_path / "a.backup", tmp_path / "old" / "withdrawals.jsonl"
+    with databases.lent() as url:
+        settings = Settings(database_url=SecretStr(url), data=noted.parent)
+        await back_up_and_withdraw(settings, backup)
+    assert noted.stat().st_mode & 0o777 == 0o600
+    assert not any(word in noted.read_text() for word in ("Tannhauser", "shelf", "team:"))
+    elsewhere = Settings(database_url=SecretStr(empty_database), data=tmp_path / "new")
+    (tmp_path / "torn").write_text(noted.read_text()[:-9])
+    with pytest.raises(Invalid, match="line 4"):
+        await restore(elsewhere, backup, lists=[tmp_path / "torn"])
+    done = await restore(elsewhere, backup, lists=[noted])
+    assert (done.keys, done.documents, done.lists) == (1, 3, (noted,))
+    assert (tmp_path / "new" / noted.name).read_text() == noted.read_text()
+    async with open_knowledge_base(elsewhere) as kb:
+        shown = {
+            tag: {
+                each.url.rpartition("/")[2] async for each in kb.documents(await kb.reader([tag]))
+            }
+            for tag in BOTH
+        }
+        database = kb.catalog.context.database
+        stored = await database.rows("SELECT source_id FROM source_documents", {})
+        keys = await database.rows("SELECT FROM api_keys WHERE revoked_at IS NULL", {})
+    assert keys == []
+    left = {"again.md", "kept.md"}
+    assert shown == {"team:us": left | {"narrowed.md"}, "team:them": left}
+    assert {row[0] for row in stored} == left | {"narrowed.md", "deleted.md"}

@@ -47,6 +47,7 @@ UNFILTERED = {
     "records/graph/copies.py:_CHUNKS": "a worker copies chunks to the graph store, with their classes",
     "records/graph/copies.py:_MENTIONS": "a worker copies mentions to the graph store, with their classes",
     "records/graph/copies.py:_RELATIONS": "a worker copies what chunks state to the graph store, with their classes",
+    "records/documents/withdrawing.py:_STANDING": "whoever restores a backup takes back what was taken back since; it reads no word",
     "records/documents/access.py:_ACCESS": "an administrator asks why somebody sees a document; it reads no word of it",
     "records/graph/same_names.py:_NAMES": "a change of documents finds the names whose bearers it has to settle",
     "records/graph/same_names.py:_VALUES": "a change of documents settles who bears a name, each class by itself",

@@ -7,6 +7,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.deletions import Deletion
 from lightwell.domain.errors import LightwellError
 from lightwell.domain.ids import DocumentId, ProjectId
+from lightwell.domain.withdrawals import Act, Withdrawal
 from lightwell.ingest.context import IngestContext, follow_space
 from lightwell.ingest.derived_data import apply_pending_changes
 from lightwell.records.database import Connection, Database, repeatable
@@ -21,7 +22,7 @@ async def delete(
     context: IngestContext, reader: Reader, document_ids: Sequence[DocumentId]
 ) -> Deletion:
     """Turn documents into tombstones and rebuild the data derived from them. Afterwards no read finds them."""
-    return await _delete(context, reader, document_ids, documents.tombstone)
+    return await _delete(context, reader, document_ids, Act.DELETED)
 
 
 async def erase(
@@ -31,7 +32,7 @@ async def erase(
 
     A document that is ingested again at the same time stays; the report's `errors` name it.
     """
-    report = await _delete(context, reader, document_ids, erasure.request)
+    report = await _delete(context, reader, document_ids, Act.ERASED)
     await erasure.finish_requested(context.database, reader.project_id)
     reingested = await deletion_effects.list_urls(context.database, reader, document_ids)
     errors = tuple(
@@ -42,13 +43,18 @@ async def erase(
 
 
 async def _delete(
-    context: IngestContext, reader: Reader, document_ids: Sequence[DocumentId], tombstone: Tombstone
+    context: IngestContext, reader: Reader, document_ids: Sequence[DocumentId], act: Act
 ) -> Deletion:
+    tombstone = erasure.request if act is Act.ERASED else documents.tombstone
     context = await follow_space(context)
     stored_vectors = await context.vectors.vectors(
         context.space.id, await deletion_effects.list_chunks(context.database, reader, document_ids)
     )
     affected = await _hide(context.database, reader, document_ids, tombstone)
+    at = await context.database.now()
+    context.note_withdrawals(
+        [Withdrawal(document=document, act=act, at=at) for document in document_ids]
+    )
     errors: list[str] = []
     try:
         await apply_pending_changes(context)

@@ -9,6 +9,7 @@ from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.folder_tags import FolderTags
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.requests import IdempotencyKey, IngestResponse
+from lightwell.domain.withdrawals import Act, Withdrawal, hash_tag
 from lightwell.ingest import submission
 from lightwell.ingest.context import IngestContext
 from lightwell.ingest.derived_data import apply_pending_changes, finish_derived_for
@@ -106,6 +107,13 @@ class Catalog:
         database = self.context.database
         document = await documents.get(database, reader, name)
         await submission.change_access(database, reader, authority, document.id, tags)
+        withdrawal = Withdrawal(
+            document=document.id,
+            act=Act.RETAGGED,
+            at=await database.now(),
+            tag_hashes=frozenset(map(hash_tag, tags)),
+        )
+        self.context.note_withdrawals([withdrawal])
         await apply_pending_changes(self.context)
         await finish_derived_for(self.context, reader)
         return replace(document, acl_tags=tags)

@@ -60,6 +60,8 @@ UPDATE api_keys SET revoked_at = coalesce(revoked_at, now())
 WHERE key_id = %(key_id)s AND project_id = %(project_id)s
 """
 
+_REVOKE_ALL = "UPDATE api_keys SET revoked_at = now() WHERE revoked_at IS NULL RETURNING key_id"
+
 
 async def insert(  # noqa: PLR0913 - the columns of one row
     database: Database,
@@ -137,6 +139,11 @@ async def rotate(
 async def list_keys(database: Database, project_id: ProjectId) -> list[ApiKey]:
     """Return all keys of a project, the oldest first, expired and revoked ones included."""
     return [_key(row) for row in await database.rows(_LIST, {"project_id": project_id})]
+
+
+async def revoke_all(database: Database) -> int:
+    """Revoke the keys of all projects, and return how many that were."""
+    return len(await database.rows(_REVOKE_ALL, {}))
 
 
 async def revoke(database: Database, project_id: ProjectId, key_id: KeyId) -> bool:

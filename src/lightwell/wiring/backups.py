@@ -1,12 +1,17 @@
 """Backup, restore and migration of the store that the settings name."""
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from lightwell.domain.errors import Invalid
+from lightwell.records import api_keys
 from lightwell.records.database import connect, has_schema, list_migrations
+from lightwell.records.documents.withdrawing import withdraw_again
 from lightwell.settings import Settings
 from lightwell.wiring.database import database_server
+from lightwell.wiring.withdrawals import WithdrawalList, withdrawal_list
 
 
 async def back_up(settings: Settings, file: Path) -> None:
@@ -17,10 +22,23 @@ async def back_up(settings: Settings, file: Path) -> None:
         await asyncio.to_thread(backup.dump, conninfo, file)
 
 
-async def restore(settings: Settings, file: Path) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restoration:
+    """What was done after the backup was loaded: keys revoked, documents withdrawn again, and the lists that said so."""
+
+    keys: int
+    documents: int
+    lists: tuple[Path, ...]
+
+
+async def restore(
+    settings: Settings, file: Path, *, lists: Sequence[Path] = (), keeps_keys: bool = False
+) -> Restoration:
     """Restore a backup into an empty database, and apply the migrations that it lacks; raise `Invalid`, `StoreFailed`.
 
-    The backup may come from the embedded server or from any other one.
+    The backup may come from the embedded server or from any other one. What these lists and the list beside the store say
+    was withdrawn after the backup is withdrawn again, and all API keys are revoked unless it `keeps_keys`, since nobody can
+    tell which of them were revoked meanwhile.
     """
     from lightwell.stores.embedded import backup
 
@@ -30,6 +48,10 @@ async def restore(settings: Settings, file: Path) -> None:
         raise Invalid(
             f"A newer Lightwell made this backup (it has {newer[-1]}): install that one first"
         )
+    own = withdrawal_list(settings)
+    read = {path: WithdrawalList(path).read() for path in dict.fromkeys(lists)}
+    if own.path.exists():
+        read[own.path] = own.read()
     async with database_server(settings) as conninfo:
         if await has_schema(conninfo):
             raise Invalid(
@@ -38,4 +60,12 @@ async def restore(settings: Settings, file: Path) -> None:
             )
         await asyncio.to_thread(backup.load, conninfo, file)
         async with connect(conninfo) as database:
+            keys = 0 if keeps_keys else await api_keys.revoke_all(database)
+            documents = await withdraw_again(
+                database, [each for listed in read.values() for each in listed]
+            )
             await database.execute("ANALYZE", {})
+    for path, withdrawals in read.items():
+        if path != own.path:  # the next backup that is restored here may be an older one
+            own.note(withdrawals)
+    return Restoration(keys=keys, documents=documents, lists=tuple(read))

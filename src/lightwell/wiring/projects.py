@@ -40,6 +40,7 @@ from lightwell.wiring.models import (
 )
 from lightwell.wiring.resources import Resources
 from lightwell.wiring.stores import open_milvus, profile_index, vector_index
+from lightwell.wiring.withdrawals import withdrawal_list
 
 if TYPE_CHECKING:
     from lightwell.stores.milvus.collection import MilvusServer
@@ -124,6 +125,7 @@ async def _ingest_context(
     )
     return replace(
         context,
+        note_withdrawals=withdrawal_list(settings).note,
         graph_copy=resources.graph_store
         and GraphCopy(database=database, project_id=project_id, store=resources.graph_store),
         models=resources.models,
