@@ -539,6 +539,7 @@ async def test_s3_6_a_path_is_read_below_open_folders_only(
     client = await site.client(tag)
     folder = site.folder / tag.replace(":", "-")
     folder.mkdir()
+    (folder / ".lightwell.yaml").write_text(f"acl_tags: [{tag}]")
     (folder / "dam.md").write_text("The dam was built in 1931.")
     (folder / "theirs.md").write_text("---\nacl_tags: [team:others]\n---\n\nSecret.")
     (folder / ".hidden.md").write_text("Hidden.")
@@ -570,11 +571,40 @@ async def test_s3_6_a_path_is_read_below_open_folders_only(
     assert {(each.status_code, each.json()["detail"]) for each in outside} == {
         (422, "The path is not below a folder that this server may read")
     }
-    assert "team:others" in (await ingest(folder / "theirs.md")).json()["detail"]
+    assert (await ingest(folder / "theirs.md")).status_code == 404
     stranger = await site.client(f"{tag}:b")
     asked = {"documentUrl": str(folder / "dam.md")}
     theirs = await stranger("POST", "/documents/ingest", json=asked)
     assert (theirs.status_code, theirs.json()["code"]) == (404, "not_found")
+
+
+async def test_a_file_is_read_only_for_whom_its_place_names(site: Site, tag: str) -> None:
+    """Tags that `ingest --acl` gave protect a file before it is a document, and after its document was deleted."""
+    ours, theirs = await site.client(tag), await site.client(f"{tag}:b")
+    folder = site.folder / tag.replace(":", "-")
+    folder.mkdir()
+    (folder / "minutes.md").write_text("The board closes the plant in Kiel.")
+
+    async def ingest(client: Client, **more: object) -> httpx.Response:
+        asked = {"documentUrl": str(folder / "minutes.md"), **more}
+        return await client("POST", "/documents/ingest", json=asked)
+
+    for client in (ours, theirs):
+        assert (await ingest(client)).status_code == 404
+    assert "aclTags are for URLs" in (await ingest(theirs, aclTags=[f"{tag}:b"])).json()["detail"]
+    remembered = site.kb.catalog.remember_folder_tags
+    await remembered(folder.as_uri(), frozenset({tag}), replaces_inside=False)
+    assert (await ingest(theirs)).status_code == 404
+    given = await ingest(ours)
+    assert given.status_code == 202, given.text
+    await ours.finished(given.json()["jobId"])
+    await ours("DELETE", f"/documents/{given.json()['documentId']}")
+    assert (await ingest(theirs)).status_code == 404
+    # Nor where its place names others since, who could not see the document.
+    await remembered(folder.as_uri(), frozenset({f"{tag}:b"}), replaces_inside=False)
+    assert [(await ingest(each)).status_code for each in (theirs, ours)] == [404, 404]
+    await remembered(folder.as_uri(), frozenset({tag}), replaces_inside=False)
+    assert (await ingest(ours)).status_code == 202
 
 
 async def test_s3_6_a_request_with_one_key_fetches_once(site: Site, tag: str) -> None:

@@ -1,7 +1,7 @@
 """What clients of a server hand in: the content of files, URLs, and paths below the folders that are open to them."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -13,13 +13,20 @@ from lightwell.connectors.single_document import (
     upload_origin,
 )
 from lightwell.connectors.web import Page, WebFetcher, modified_at
+from lightwell.domain.access import TagAuthority
 from lightwell.domain.documents import WEB, NewDocument
 from lightwell.domain.errors import Invalid, NotFound, Unreadable
+from lightwell.domain.folder_tags import FolderTags
 from lightwell.domain.requests import IngestRequest
 from lightwell.domain.texts import require_text
 from lightwell.ports import ChangedDocument, UnreadableDocument
 
-__all__ = ["Intake", "Origin", "upload_origin"]
+_NO_FILE = (
+    "Document not found: there is no such file, or neither its front matter, a .lightwell.yaml nor an ingestion of its folder"
+    " (`lightwell ingest FOLDER --acl TAG`) says that you may see it"
+)
+
+__all__ = ["Intake", "Origin", "is_web_url", "upload_origin"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,24 +41,44 @@ class Intake:
         """Return an uploaded document; raise `Unreadable` or `Invalid`."""
         return make_document(request, origin, content, self.max_bytes)
 
-    async def read(self, request: IngestRequest) -> NewDocument:
-        """Return the document of the request's URL or path; raise `Invalid`, `NotFound`, `Unreadable` or `SourceFailed`."""
-        if is_web_url(request.document_url):
-            page = await self.fetcher.fetch(request.document_url)
-            return await asyncio.to_thread(self._read_page, request, page)
+    async def read_page(self, request: IngestRequest) -> NewDocument:
+        """Return the document of the request's URL; raise `Invalid`, `TooLarge`, `Unreadable` or `SourceFailed`."""
+        page = await self.fetcher.fetch(request.document_url)
+        return await asyncio.to_thread(self._read_page, request, page)
+
+    async def read_file(
+        self,
+        request: IngestRequest,
+        find_folder_tags: Callable[[str], Awaitable[FolderTags]],
+        authority: TagAuthority,
+    ) -> NewDocument:
+        """Return the document of the request's path, with the tags that the file, its settings or the ingestion of its folder give it.
+
+        A request gives a file no tags: whoever may name files would read those of others. `find_folder_tags` returns what
+        is remembered around a URL. Raises `Invalid`, `Unreadable` or `SourceFailed`, and the same `NotFound` for a file that is not
+        there as for one that the authority may not see.
+        """
+        if request.acl_tags:
+            raise Invalid(
+                "aclTags are for URLs: who sees a file is said by its front matter, a .lightwell.yaml, or `lightwell ingest --acl`"
+            )
         path = find_below(request.document_url, self.roots)
         source = RequestedDocument(
-            replace(request, document_url=str(path)), max_bytes=self.max_bytes
+            replace(request, document_url=str(path)),
+            max_bytes=self.max_bytes,
+            folder_tags=await find_folder_tags(path.as_uri()),
         )
         async for change in source.changes({}):
             match change:
                 case ChangedDocument(document=document):
+                    if not authority.reads(document.acl_tags):
+                        raise NotFound(_NO_FILE)
                     return document
                 case UnreadableDocument(reason=reason, message=message):
                     raise Unreadable(reason, message)
                 case _:
                     pass
-        raise NotFound("Document not found")
+        raise NotFound(_NO_FILE)
 
     def _read_page(self, request: IngestRequest, page: Page) -> NewDocument:
         # The source id is chosen when the document is registered, since only then it is known who has it already.
@@ -97,7 +124,7 @@ def find_below(name: str, roots: Sequence[Path]) -> Path:
             any(part.startswith(".") for part in found.relative_to(root).parts)
             or not found.is_file()
         ):
-            raise NotFound("Document not found")
+            raise NotFound(_NO_FILE)
     except (OSError, RuntimeError, ValueError) as error:
-        raise NotFound("Document not found") from error
+        raise NotFound(_NO_FILE) from error
     return found

@@ -10,6 +10,7 @@ from lightwell.connectors._file_settings import resolve_settings
 from lightwell.connectors.files import MAX_BYTES, Files, parse_front_matter_of
 from lightwell.domain.documents import UPLOAD, Format, NewDocument
 from lightwell.domain.errors import Invalid, TooLarge, Unreadable
+from lightwell.domain.folder_tags import NOTHING_REMEMBERED, FolderTags
 from lightwell.domain.ids import new_id
 from lightwell.domain.requests import IngestRequest
 from lightwell.domain.texts import require_text
@@ -48,10 +49,14 @@ def upload_origin(file_name: str) -> Origin:
 
 @dataclass(frozen=True, slots=True)
 class RequestedDocument:
-    """A `Connector` with exactly one document, which counts as changed at each request."""
+    """A `Connector` with exactly one document, which counts as changed at each request.
+
+    `folder_tags` apply to a file as in `Files`.
+    """
 
     request: IngestRequest
     max_bytes: int = MAX_BYTES
+    folder_tags: FolderTags = NOTHING_REMEMBERED
 
     @property
     def scope(self) -> str:
@@ -81,6 +86,7 @@ class RequestedDocument:
             default_tags=self.request.acl_tags,
             max_bytes=self.max_bytes,
             format=self.request.format,
+            folder_tags=self.folder_tags,
         )
 
     def _change(self, content: bytes) -> Change:

@@ -103,6 +103,10 @@ class TagAuthority:
     tags: Tags
     is_unlimited: bool = False
 
+    def reads(self, tags: Tags) -> bool:
+        """Return whether a document with these tags is visible to them."""
+        return bool(tags) and (self.is_unlimited or not tags.isdisjoint(self.tags))
+
     def choose(self, given: Tags) -> Tags:
         """Return the tags for new documents: those given, or the only one there is; raise `Invalid` where that is not clear."""
         if given or len(self.tags) == 1:

@@ -11,7 +11,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 
-from lightwell.connectors.intake import Intake, Origin, upload_origin
+from lightwell.connectors.intake import Intake, Origin, is_web_url, upload_origin
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.documents import Format, NewDocument
 from lightwell.domain.errors import Invalid, LightwellError, Unreadable
@@ -183,15 +183,25 @@ async def ingest_document(
     projects: Annotated[Projects, Depends(projects_of)],
     key: Key = None,
 ) -> IngestResponseSchema:
-    """Fetch a document from a URL or a path that is open for ingestion, with a job that ingests it."""
-    asked = body.to_request(caller.authority.choose(parse_given_tags(body.acl_tags)))
-    caller.authority.require_new(asked.acl_tags)
+    """Fetch a document from a URL or a path that is open for ingestion, with a job that ingests it.
+
+    Only a URL takes `aclTags`: who sees a file is said where the file is.
+    """
+    given, is_page = parse_given_tags(body.acl_tags), is_web_url(body.document_url)
+    asked = body.to_request(caller.authority.choose(given) if is_page else given)
+    if is_page:
+        caller.authority.require_new(asked.acl_tags)
     known_as = _idempotency_key(caller, key, asked, b"")
     catalog = caller.knowledge_base.catalog
     responses = await catalog.find_earlier(caller.reader, known_as) if known_as else None
     if responses is None:
+        reading = (
+            intake.read_page(asked)
+            if is_page
+            else intake.read_file(asked, catalog.folder_tags, caller.authority)
+        )
         submission = Submission(
-            documents=[await intake.read(asked)],
+            documents=[await reading],
             reader=caller.reader,
             authority=caller.authority,
             key=known_as,

@@ -16,9 +16,11 @@ WHERE project_id = %(project_id)s AND source_system = 'web' AND source_url = %(u
 ORDER BY document_id LIMIT 1
 """
 
+# Deleted ones, too: who could not see a document does not get it back by naming its file.
 _FILE = """
-SELECT class_id = ANY(%(classes)s), acl_tags FROM source_documents
-WHERE project_id = %(project_id)s AND source_url = %(url)s AND NOT is_deleted
+SELECT class_id = ANY(%(classes)s), acl_tags, is_deleted FROM source_documents
+WHERE project_id = %(project_id)s AND source_url = %(url)s
+ORDER BY is_deleted, class_id = ANY(%(classes)s), document_id LIMIT 1
 """
 
 _TAGS = """
@@ -40,14 +42,14 @@ async def find_page(
 
 
 async def find_file_tags(connection: Connection, reader: Reader, url: str) -> Tags | None:
-    """Return the tags of the file's document, None where there is none; raise `NotFound` where the reader may not see it."""
+    """Return the tags of the file's document, None where there is none or it is deleted; raise `NotFound` where the reader may not see it."""
     names = {"project_id": reader.project_id, "url": url, "classes": list(reader.classes)}
     row = await (await connection.execute(_FILE, names)).fetchone()
     if row is None:
         return None
     if not row[0]:
         raise NotFound("Document not found")
-    return frozenset(row[1])
+    return None if row[2] else frozenset(row[1])
 
 
 async def lock_tags(
