@@ -1,7 +1,7 @@
 """Chatwoot's connector against the stand-in for Chatwoot."""
 
 import socket
-from asyncio import create_task
+from asyncio import StreamReader, StreamWriter, create_task, start_server
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -332,6 +332,25 @@ async def test_files_are_downloaded_from_the_server_without_the_token_and_within
             with pytest.raises(Unreadable) as failure:
                 await files.read(url)
             assert failure.value.reason == reason
+
+
+async def test_another_name_of_the_system_s_own_address_opens_no_port_there() -> None:
+    """The address is allowed for the system's own server; a service beside it is none of its files."""
+    reached: list[str] = []
+
+    async def resolve(host: str, port: int) -> list[str]:
+        return ["127.0.0.1"]
+
+    async def note(reader: StreamReader, writer: StreamWriter) -> None:
+        reached.append("reached")
+        writer.close()
+
+    async with await start_server(note, "127.0.0.1", 0) as beside:
+        port = beside.sockets[0].getsockname()[1]
+        files = AttachmentReader(base_url="http://chat.internal:1", max_bytes=100, resolve=resolve)
+        with pytest.raises(Unreadable) as failure:
+            await files.read(f"https://other.example:{port}/x.md")
+    assert (failure.value.reason, reached) == ("forbidden", [])
 
 
 async def test_it_keeps_the_contract_of_connectors() -> None:

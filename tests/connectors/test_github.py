@@ -3,7 +3,7 @@
 import random
 from collections.abc import Awaitable, Callable, Generator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import httpx
 import pytest
@@ -15,6 +15,7 @@ from lightwell.connectors.github.api import GithubApi, rate_limit_wait
 from lightwell.connectors.github.documents import PART_POSTS
 from lightwell.connectors.github.files import FileReader
 from lightwell.connectors.github.models import Repository
+from lightwell.connectors.github.webhooks import sign
 from lightwell.domain.errors import Invalid, Refused, SourceFailed
 from lightwell.domain.ids import GlobalRef
 from lightwell.domain.item_structure import LinkType
@@ -322,6 +323,30 @@ async def test_webhooks_name_what_to_fetch() -> None:
             source.read_webhook(
                 {**headers, "x-hub-signature-256": "sha256=00"}, body, forge.github.now
             )
+
+
+async def test_a_captured_webhook_counts_once_in_ten_minutes_whatever_its_unsigned_headers_say() -> (
+    None
+):
+    forge = Forge()
+    noon = datetime(2026, 11, 26, 12, 0, tzinfo=UTC)
+    async with opened(forge.github) as source:
+        headers, body = forge.github.webhook("issues", forge.tarn, issue={"number": 2})
+        first = source.read_webhook(headers, body, noon)
+        for minutes, is_new in ((0, False), (9, False), (10, True)):
+            again = source.read_webhook(
+                {
+                    **headers,
+                    "x-github-delivery": f"other {minutes}",
+                    "x-github-event": "pull_request",
+                },
+                body,
+                noon + timedelta(minutes=minutes),
+            )
+            assert (again.delivery != first.delivery) == is_new
+        _, other = forge.github.webhook("issues", forge.tarn, issue={"number": 3})
+        signed = {**headers, "x-hub-signature-256": sign(other, SECRET)}
+        assert source.read_webhook(signed, other, noon).delivery != first.delivery
 
 
 @pytest.mark.parametrize(

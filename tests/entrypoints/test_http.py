@@ -15,7 +15,8 @@ import httpx
 import openai
 import pytest
 import uvicorn
-from starlette.types import Receive, Send
+from fastapi import HTTPException
+from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as Connection
 from uvicorn.server import ServerState
 
@@ -25,6 +26,7 @@ from lightwell.domain.errors import Invalid
 from lightwell.entrypoints.http import body_limit
 from lightwell.entrypoints.http import serving as http_serving
 from lightwell.entrypoints.http.app import create_app
+from lightwell.entrypoints.http.body_limit import BodyLimit
 from lightwell.entrypoints.http.problems import CONTENT_TYPE
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.knowledge_base.api_keys import ApiKeys
@@ -319,7 +321,8 @@ async def test_a_body_without_end_is_refused_before_it_fills_memory(
             sent += 1
             yield b" " * 100_000
 
-    headers = {"Content-Type": "application/json"}
+    # Without `Expect` the rest would be read and thrown away, so that the client gets to the reply.
+    headers = {"Content-Type": "application/json", "Expect": "100-continue"}
     if is_length_named:
         headers["Content-Length"] = "30000000"
     reply = await site.client.post("/v1/query", content=body(), headers=headers)
@@ -337,16 +340,18 @@ async def test_no_redirect_repeats_the_name_that_a_caller_sent(site: Site) -> No
     assert (reply.status_code, reply.json()["code"]) == (404, "not_found")
 
 
+async def fine(_scope: Connection, _receive: Receive, send: Send) -> None:
+    headers = [(b"content-length", b"4"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b"fine"})
+
+
 @asynccontextmanager
-async def connected(head: bytes) -> AsyncGenerator[Callable[[], Awaitable[bytes]]]:
+async def connected(
+    head: bytes, app: ASGIApp = fine
+) -> AsyncGenerator[Callable[[], Awaitable[bytes]]]:
     """Serve an application that answers `fine`; yield what connects, sends this, and returns all that comes back."""
-
-    async def fine(_scope: Connection, _receive: Receive, send: Send) -> None:
-        headers = [(b"content-length", b"4"), (b"connection", b"close")]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": b"fine"})
-
-    config = uvicorn.Config(fine, http=http_serving.Connection, lifespan="off", log_config=None)
+    config = uvicorn.Config(app, http=http_serving.Connection, lifespan="off", log_config=None)
     config.load()
     state = ServerState()
     make = partial(http_serving.Connection, config, state, {})
@@ -358,6 +363,7 @@ async def connected(head: bytes) -> AsyncGenerator[Callable[[], Awaitable[bytes]
             writer.write(head)
             try:
                 async with asyncio.timeout(PATIENCE):
+                    await writer.drain()
                     return await reader.read()
             except ConnectionResetError:
                 return b""
@@ -381,6 +387,35 @@ async def test_more_connections_than_there_are_files_for_end_at_once(
         monkeypatch.setattr(http_serving, "most_connections", lambda most=most: most)
         async with connected(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n") as answer:
             assert (await answer()).endswith(expected)
+
+
+@pytest.mark.parametrize("length", ["Content-Length: 20000000", "Transfer-Encoding: chunked"])
+async def test_a_client_that_sends_all_before_it_reads_learns_why_it_was_refused(
+    length: str,
+) -> None:
+    async def refuse(scope: Connection, receive: Receive, send: Send) -> None:
+        try:
+            while (await receive()).get("more_body", False):
+                pass
+        except HTTPException as error:
+            status = error.status_code
+            await send({"type": "http.response.start", "status": status, "headers": []})
+            await send({"type": "http.response.body", "body": b"refused"})
+
+    chunk = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
+    body = 20 * chunk + b"0\r\n\r\n" if "chunked" in length else bytes(20_000_000)
+    head = f"POST /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{length}\r\n\r\n"
+    async with connected(head.encode() + body, BodyLimit(refuse)) as answer:
+        assert (await answer()).startswith(b"HTTP/1.1 413 ")
+
+
+async def test_json_that_is_not_utf_8_is_refused(site: Site) -> None:
+    key = await site.key("team:sales")
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    text = json.dumps(QUESTION)
+    for codec, status in (("utf-8", 200), ("utf-16", 400), ("utf-16-le", 400), ("utf-32", 400)):
+        reply = await site.client.post("/v1/query", content=text.encode(codec), headers=headers)
+        assert reply.status_code == status, codec
 
 
 async def test_a_body_must_arrive_in_time(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

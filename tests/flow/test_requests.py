@@ -148,6 +148,9 @@ async def test_s3_9_a_given_vector_is_given_to_no_other_text(project: Project) -
         (EmbeddedChunk(content=PUMPS, embedding=(1.0,) * 63), "^Embedding must be 64 dimensions$"),
         (EmbeddedChunk(content=PUMPS, embedding=(0.0,) * 64), "not all zero"),
         (EmbeddedChunk(content=PUMPS, embedding=(math.nan,) * 64), "finite"),
+        (EmbeddedChunk(content=PUMPS, embedding=(1e39,) * 64), "32-bit"),
+        (EmbeddedChunk(content=PUMPS, embedding=(1e-46,) * 64), "not all zero"),
+        (EmbeddedChunk(content=PUMPS, embedding=(-1e-320,) * 64), "not all zero"),
     ],
 )
 async def test_s3_9_chunks_are_checked_in_the_words_of_the_seed(

@@ -51,6 +51,8 @@ def test_a_file_is_named_by_its_path_and_in_its_own_letters(
     assert file_name("file:///elsewhere/index.md") == "/elsewhere/index.md"
     assert file_name("https://wiki.example/a%20b") == "https://wiki.example/a%20b"
     assert file_name("file:///a%1B%5B31m.md") == "/a[31m.md"
+    forged = "file:///a.md%0A[2/2]%20b.md:%2012%20passages%E2%80%A8x"
+    assert file_name(forged) == "/a.md?[2/2] b.md: 12 passages?x"
 
 
 def test_a_guess_of_the_rest_and_what_another_process_did() -> None:

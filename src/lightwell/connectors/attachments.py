@@ -28,7 +28,10 @@ class AttachmentReader:
         fetcher = WebFetcher(
             max_bytes=self.max_bytes,
             seconds=_SECONDS,
-            policy=AddressPolicy(allowed=tuple(ip_network(address) for address in own)),
+            policy=AddressPolicy(
+                allowed=tuple(ip_network(address) for address in own),
+                server=(base.raw_host.decode(), _port(base)),
+            ),
             resolve=self.resolve,
             accepts=lambda target: _is_own(base, target) or _is_elsewhere(base, target),
         )

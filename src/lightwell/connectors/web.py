@@ -67,9 +67,19 @@ _EXTENSIONS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddressPolicy:
-    """Which addresses documents may be fetched from: public ones, and those in the `allowed` networks."""
+    """Which addresses documents may be fetched from: public ones, and those in the `allowed` networks.
+
+    With a `server`, a host's name and a port, the networks are allowed for connections to it alone: another name that
+    leads to the same address reaches nothing there.
+    """
 
     allowed: tuple[Network, ...] = ()
+    server: tuple[str, int] | None = None
+
+    def for_server(self, host: str, port: int) -> "AddressPolicy":
+        """Return the policy for connections to this host and port."""
+        is_meant = self.server is None or self.server == (host, port)
+        return self if is_meant else AddressPolicy()
 
     def names(self, text: str) -> bool:
         """Return whether the address is in one of the `allowed` networks."""
@@ -200,7 +210,8 @@ class _CheckedNetwork(httpcore.AsyncNetworkBackend):
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
         addresses = await self._resolve(host, port)
-        if not addresses or not all(map(self._permits, addresses)):
+        policy = self._policy.for_server(host, port)
+        if not addresses or not all(_permits(policy, each) for each in addresses):
             # One message for both: nobody learns which names the internal network knows.
             raise Invalid(f"{host} has no public address, and documents are fetched from such only")
         for address in addresses[:-1]:
@@ -214,14 +225,13 @@ class _CheckedNetwork(httpcore.AsyncNetworkBackend):
             addresses[-1], port, timeout, local_address, socket_options
         )
 
-    def _permits(self, address: str) -> bool:
-        """Return whether the policy permits it; this machine's own public address only if a setting names it."""
-        return self._policy.permits(address) and (
-            self._policy.names(address) or not is_own(address)
-        )
-
     async def sleep(self, seconds: float) -> None:
         await self._network.sleep(seconds)
+
+
+def _permits(policy: AddressPolicy, address: str) -> bool:
+    """Return whether the policy permits it; this machine's own public address only if the policy names it."""
+    return policy.permits(address) and (policy.names(address) or not is_own(address))
 
 
 class SystemResolver:

@@ -99,10 +99,12 @@ def _vector(chunk: EmbeddedChunk, dimension: int) -> NDArray[np.float32] | None:
         return None
     if len(chunk.embedding) != dimension:
         raise Invalid(f"Embedding must be {dimension} dimensions")
-    length = math.hypot(*chunk.embedding)
+    with np.errstate(over="ignore", under="ignore"):
+        vector = np.asarray(chunk.embedding, dtype=np.float32)  # as it is stored: 1e39 is infinite
+    length = math.hypot(*map(float, vector))
     if not 0 < length < math.inf:
-        raise Invalid("Embedding must consist of finite numbers that are not all zero")
-    return np.asarray(chunk.embedding, dtype=np.float32) / np.float32(length)
+        raise Invalid("Embedding must consist of 32-bit numbers, finite and not all zero")
+    return np.asarray(vector / np.float64(length), dtype=np.float32)
 
 
 def _hash(title: str, draft: ChunkDraft, vector: NDArray[np.float32] | None) -> bytes:

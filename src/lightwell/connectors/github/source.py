@@ -134,7 +134,7 @@ class GithubSource:
     def read_webhook(
         self, headers: Mapping[str, str], body: bytes, received_at: datetime
     ) -> WebhookHint:
-        return read_webhook(self.webhook_secret, headers, body)
+        return read_webhook(self.webhook_secret, headers, body, received_at)
 
     async def _open(self) -> _Loaded:
         if self._loaded is None:

@@ -4,6 +4,7 @@ Every text of a document, of a business system and of a server passes through `c
 none can control the terminal. The consoles see to it for whatever they print; what `typer.echo` prints is cleaned by its caller.
 """
 
+import re
 import sys
 import time
 import unicodedata
@@ -34,12 +35,17 @@ def clean(text: str) -> str:
 
 
 def file_name(url: str) -> str:
-    """Return a short name of a document: its file's path, relative if it is below the working directory, or its URL."""
+    """Return a short name of a document on one line: its file's path, relative if it is below the working directory, or its URL."""
     if not url.startswith("file://"):
-        return clean(url)
+        return _on_one_line(url)
     path = Path(unquote(url.removeprefix("file://")))
     here = Path.cwd()
-    return clean(str(path.relative_to(here) if path.is_relative_to(here) else path))
+    return _on_one_line(str(path.relative_to(here) if path.is_relative_to(here) else path))
+
+
+def _on_one_line(name: str) -> str:
+    """Return the name with a question mark for each line break, as `ls` shows it: a name must not write lines of its own."""
+    return clean(re.sub(r"[\n\r\t\v\f\x85\u2028\u2029]", "?", name))
 
 
 def count_of(count: int, what: str) -> str:
