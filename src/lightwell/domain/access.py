@@ -33,8 +33,8 @@ class Reader:
     """Who asks: resolved once per request and passed to every read.
 
     `classes` are the ids, ascending, of the access classes that share a tag with the reader; a reader without
-    tags has none. Every read filters by these classes inside its own query. `user` is the id of the person who
-    asks, "" where only tags are known; sessions and feedback belong to that user.
+    tags has none. Every read filters by these classes inside its own query. `user` is the person who asks,
+    or the key without a person, "" where only tags are known; conversations, sessions and feedback belong to that user.
     """
 
     project_id: ProjectId

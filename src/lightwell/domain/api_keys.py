@@ -82,6 +82,11 @@ class Token:
         return hmac.compare_digest(self.secret_hash, secret_hash)
 
 
+def user_of_key(key: KeyId) -> str:
+    """Return the `user` of the readers that speak for a key which names no person; a rotation keeps it."""
+    return f"key {key}"
+
+
 def new_token(key_id: KeyId | None = None) -> Token:
     """Return a token with a new secret, for a key that exists or with a new id."""
     return Token(key_id or KeyId(new_id()), secrets.token_urlsafe(_SECRET_BYTES))

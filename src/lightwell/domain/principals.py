@@ -13,7 +13,7 @@ class Principal:
     """Whom a request speaks for, resolved anew for each request.
 
     `credential` names what was shown, `key:<id>` or `oidc:<subject>`; it is no secret. `tags` make the reader. `user` owns
-    sessions and conversations, "" where the tags own them. `person` is whom the credential names, `acting_for` whom the
+    sessions and conversations: the person, else the key, and "" for an issuer's token that names nobody. `person` is whom the credential names, `acting_for` whom the
     request names in addition.
     """
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any, LiteralString
 
 from lightwell.domain.access import Tags
-from lightwell.domain.api_keys import ApiKey, KeyId, Scope, Token
+from lightwell.domain.api_keys import ApiKey, KeyId, Scope, Token, user_of_key
 from lightwell.domain.directory import PersonId, user_of_person
 from lightwell.domain.ids import ProjectId
 from lightwell.domain.principals import Principal, tags_of_key
@@ -108,7 +108,7 @@ async def find_principal(database: Database, tenant: str, token: Token) -> Princ
         credential=f"key:{key.id}",
         scopes=key.scopes,
         tags=tags_of_key(key, None if person_tags is None else frozenset(person_tags)),
-        user=user_of_person(key.person) if key.person else "",
+        user=user_of_person(key.person) if key.person else user_of_key(key.id),
         person=key.person,
     )
 

@@ -1,6 +1,7 @@
 """Conversations. A conversation returns only turns that its owner may still see.
 
-It belongs to the person whom a credential names, whatever tags that person has later, or else to exactly the tags that began it.
+It belongs to the person whom a credential names, whatever tags that person has later, else to the API key, and without a
+credential to exactly the tags that began it.
 """
 
 import hashlib
