@@ -26,7 +26,7 @@ class ServerSettings(BaseSettings):
         description="Most event streams (answers, jobs) open at once with one API key or token in one process; further ones get 429.",
     )
     key_requests_per_minute: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
-        default=0,
+        default=600,
         description="Most requests per minute with one API key or token, counted across processes; for a key that acts for people, for each of them. 0 is no limit.",
     )
     tenant_requests_per_minute: Annotated[int, Field(ge=0, le=1_000_000)] = Field(

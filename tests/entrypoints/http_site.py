@@ -70,8 +70,9 @@ class Site:
 
 @asynccontextmanager
 async def open_site(database_url: str, **settings: Any) -> AsyncGenerator[Site]:
-    """Yield the application on this database."""
-    app = create_app(Settings(database_url=SecretStr(database_url), **settings))
+    """Yield the application on this database; without limits of requests unless the settings name them, since a test has few keys."""
+    unlimited: dict[str, Any] = {"key_requests_per_minute": 0}
+    app = create_app(Settings(database_url=SecretStr(database_url), **(unlimited | settings)))
     async with (
         app.router.lifespan_context(app),
         httpx.AsyncClient(

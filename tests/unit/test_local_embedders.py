@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.similarity import cosine_scale
 from lightwell.models.bge import WEIGHTS, WEIGHTS_SHA256, BgeSmall
-from lightwell.models.local import WINDOW, MiniLM, open_session, read_verified, windows
+from lightwell.models.local import (
+    QUESTION_PIECES,
+    WINDOW,
+    MiniLM,
+    open_session,
+    read_verified,
+    windows,
+)
 
 LONG = " ".join(f"The lease of room {number} ends in winter." for number in range(120))
 
@@ -45,6 +52,15 @@ async def test_every_vector_has_length_one_and_the_promised_shape(embedder: Loca
 
 async def test_no_texts_give_no_vectors(embedder: LocalEmbedder) -> None:
     assert (await embedder.embed_documents([])).shape == (0, 384)
+
+
+async def test_a_question_is_read_to_its_five_hundredth_word_piece(embedder: LocalEmbedder) -> None:
+    """So 2,000 signs of junk, each a word piece, cost no more than a long question."""
+    begins = "Which lease ends? " + "_" * QUESTION_PIECES
+    whole = await embedder.embed_query(begins + "." * 1000)
+    assert np.array_equal(whole, await embedder.embed_query(begins))
+    (as_passage,) = await embedder.embed_documents([begins + "." * 1000])
+    assert not np.array_equal(whole[0], as_passage)
 
 
 async def test_a_vector_does_not_depend_on_its_company(embedder: LocalEmbedder) -> None:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from lightwell.models.local import (
     BEGIN,
     END,
+    QUESTION_PIECES,
     load_tokenizer,
     open_session,
     unit_vector,
@@ -73,12 +74,12 @@ class BgeSmall:
         return np.stack(vectors) if vectors else np.empty((0, self.dimension), np.float32)
 
     async def embed_query(self, text: str) -> Vectors:
-        """Return the question's unit vector, shape (1, 384); raise `ModelFailed`."""
-        return await self.embed_documents([_ASKED + text])
+        """Return the unit vector of the question's first `QUESTION_PIECES`, shape (1, 384); raise `ModelFailed`."""
+        return (await asyncio.to_thread(self.encode_question, text))[np.newaxis]
 
     def encode_question(self, text: str) -> NDArray[np.float32]:
-        """Return the question's unit vector, (384,), on the calling thread; raise `ModelFailed`."""
-        return self._vector(_ASKED + text)
+        """Return the unit vector of the question's first `QUESTION_PIECES`, (384,), on the calling thread; raise `ModelFailed`."""
+        return self._vector(_ASKED + text, QUESTION_PIECES)
 
     def encode(self, pieces: Sequence[int]) -> EncodedText:
         """Return the vectors of at most 510 word pieces, on the calling thread; raise `ModelFailed`."""
@@ -87,8 +88,8 @@ class BgeSmall:
         lengths = np.linalg.norm(inner, axis=1, keepdims=True)
         return EncodedText(whole=unit_vector(whole[0]), tokens=inner / lengths)
 
-    def _vector(self, text: str) -> NDArray[np.float32]:
-        pieces = load_tokenizer().encode(text, add_special_tokens=False).ids
+    def _vector(self, text: str, most: int | None = None) -> NDArray[np.float32]:
+        pieces = load_tokenizer().encode(text, add_special_tokens=False).ids[:most]
         vectors = [self._encode(window) for window in windows(pieces)]
         return vectors[0] if len(vectors) == 1 else unit_vector(np.mean(vectors, axis=0))
 
