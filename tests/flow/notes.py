@@ -47,7 +47,7 @@ def read(text: str) -> Extraction:
     statements = [_statement(*found) for found in _STATEMENT.findall(text)]
     known = {mention.name for mention in mentions}
     ends = dict.fromkeys(end for each in statements for end in (each.subject, each.object))
-    mentions += [Mention(name=end, kind="name") for end in ends if end not in known]
+    mentions += [Mention(name=end, kind="term") for end in ends if end not in known]
     return Extraction(mentions=tuple(mentions), relation_mentions=tuple(statements))
 
 

@@ -119,12 +119,12 @@ class Fragile:
         if "breaks extraction" in text:
             raise KeyError("a secret of the text")
         if "breaks publishing" in text:
-            return Extraction(mentions=(Mention(name="a\0b", kind="name"),), relation_mentions=())
+            return Extraction(mentions=(Mention(name="a\0b", kind="term"),), relation_mentions=())
         if "breaks counting" in text:
             return Extraction(
-                mentions=(Mention(name="a", kind="name", count=2**40),), relation_mentions=()
+                mentions=(Mention(name="a", kind="term", count=2**40),), relation_mentions=()
             )
-        return Extraction(mentions=(Mention(name="Acme", kind="name"),), relation_mentions=())
+        return Extraction(mentions=(Mention(name="Acme", kind="term"),), relation_mentions=())
 
 
 def fragile(project: Project) -> Project:

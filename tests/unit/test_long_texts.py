@@ -10,8 +10,10 @@ from lightwell.answer.verification.modality import changes_modality
 from lightwell.domain.graph import normalize_name
 from lightwell.domain.question_names import proper_name_terms
 from lightwell.entrypoints import markdown
-from lightwell.ingest.extract import identifying, names, patterns
+from lightwell.ingest.extract import descriptions, identifying, kinds, names, patterns
 from lightwell.ingest.extract.reply_rows import parse_rows
+from lightwell.ingest.extract.sentences import read_sentences, without_code
+from lightwell.ingest.extract.spans import Setting
 from lightwell.text import answer_types, dates, facts, injection, markup, open_cues, terms
 from lightwell.text.blocks import blocks
 from lightwell.text.injection import is_inside_injection
@@ -79,10 +81,14 @@ READERS: dict[str, Callable[[str], object]] = {
     "sentences.sentence_spans": sentence_spans,
     "marks.marks": patterns.find_patterns,
     "marks.defined_terms": lambda text: list(patterns.find_defined_terms(text)),
-    "names.names": names.find_names,
+    "names.names": lambda text: names.find_names(text, Setting()),
+    "kinds.kinds": kinds.tell_kinds,
+    "sentences.read": lambda text: list(read_sentences(without_code(text), ())),
+    "descriptions.quote": lambda text: descriptions.quote_about(f"Jane{text}", "Jane"),
+    "descriptions.predicate": descriptions.predicate_between,
     "identifying.labels": identifying.identify_by_labels,
     "identifying.identify": lambda text: identifying.identify(
-        f"Jane Smith{text}", names.Name(text="Jane Smith", kind="name", start=0)
+        f"Jane Smith{text}", names.Name(text="Jane Smith", kind="term", start=0)
     ),
     "rows.rows": parse_rows,
 }

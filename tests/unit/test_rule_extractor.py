@@ -12,7 +12,13 @@ from lightwell.ports import ExtractionInput
 
 
 def chunk(
-    text: str, title: str = "", *, section: tuple[str, ...] = (), below: str = "", index: int = 0
+    text: str,
+    title: str = "",
+    *,
+    section: tuple[str, ...] = (),
+    below: str = "",
+    index: int = 0,
+    language: str = "en",
 ) -> ExtractionInput:
     draft = ChunkDraft(
         index=index,
@@ -26,7 +32,7 @@ def chunk(
         has_code=False,
         has_formula=False,
         has_table=False,
-        language="en",
+        language=language,
     )
     return ExtractionInput(
         id=ChunkId(uuid.UUID(int=index)), document_title=title, draft=draft, is_first=index == 0
@@ -53,30 +59,37 @@ def check(text: str, expected: str, never: str = "") -> None:
 @pytest.mark.parametrize(
     ("text", "expected", "never"),
     [
-        ("We met Ada Lovelace in London.", "name: Ada Lovelace; London", "We; We met"),
-        ("However, Ada Lovelace wrote it.", "name: Ada Lovelace", "However"),
-        ("In Paris it rained. Sometimes not.", "name: Paris", "In Paris; Sometimes"),
+        ("We met Ada Lovelace in London.", "term: Ada Lovelace; London", "We; We met"),
+        ("However, Ada Lovelace wrote it.", "person: Ada Lovelace", "However"),
+        ("In Paris it rained. Sometimes not.", "term: Paris", "In Paris; Sometimes"),
         ("Founded in 1911, it failed.", "", "Founded"),
-        ("Grafana broke. Then Grafana was up.", "name: Grafana", "Then Grafana"),
-        ("Doors broke. She sells Doors.", "name: Doors", ""),
+        ("Grafana broke. Then Grafana was up.", "term: Grafana", "Then Grafana"),
+        ("Grafana broke. Priya likes Grafana.", "term: Grafana", ""),
         ("Doors broke. She sells them.", "", "Doors"),
-        ("by Charles de Gaulle of Lille", "name: Charles de Gaulle; Lille", "Charles"),
-        ("by Ludwig van Beethoven", "name: Ludwig van Beethoven", "Beethoven"),
-        ("read J. R. R. Tolkien and J.K. Rowling", "name: J. R. R. Tolkien; J.K. Rowling", "R"),
-        ("O'Brien, AT&T, Jean-Luc Picard", "name: O'Brien; AT&T; Jean-Luc Picard", "Brien"),
-        ("it was Martin Luther King Jr. who spoke", "name: Martin Luther King Jr.", "Jr."),
-        ("born in Leland, North Carolina.", "name: Leland; Leland, North Carolina", ""),
-        ("he met Bob, Alice and Carl", "name: Bob; Alice; Carl", "Bob, Alice; Alice and Carl"),
-        ("they watched Gone with the Wind twice", "name: Gone with the Wind", ""),
-        ("an Academy for the Blind", "name: Academy for the Blind; Academy; Blind", ""),
-        ("he met Alice on Tuesday, in Rome", "name: Alice; Rome", "Alice on Tuesday"),
-        ("at the 2022 Winter Olympics", "name: Winter Olympics; 2022 Winter Olympics", "2022"),
-        ("on Apollo 11 with Buzz Aldrin", "name: Apollo 11; Buzz Aldrin", "11"),
-        ("saw Alfred Hitchcock's Psycho", "name: Alfred Hitchcock; Psycho", ""),
-        ("since World War I. During it, Bob hid.", "name: Bob", "World War I. During"),
+        ("by Charles de Gaulle of Lille", "term: Charles de Gaulle; Lille", "Charles"),
+        ("by Ludwig van Beethoven", "term: Ludwig van Beethoven", "Beethoven"),
+        ("read J. R. R. Tolkien and J.K. Rowling", "term: J. R. R. Tolkien; J.K. Rowling", "R"),
+        ("by O'Brien and Jean-Luc Picard", "term: O'Brien; Jean-Luc Picard", "Brien"),
+        ("it was Martin Luther King Jr. who spoke", "term: Martin Luther King Jr.", "Jr."),
+        ("born in Leland, North Carolina.", "place: Leland | term: North Carolina", ""),
+        (
+            "he met Priya, Alice and Jonas",
+            "term: Priya; Alice; Jonas",
+            "Priya, Alice; Alice and Jonas",
+        ),
+        ("they watched Gone with the Wind twice", "", "Gone; Wind"),
+        ("he met Alice on Tuesday, in Rome", "term: Alice; Rome", "Alice on Tuesday"),
+        ("at the 2022 Winter Olympics", "term: Winter Olympics", "2022"),
+        ("on Apollo 11 with Buzz Aldrin", "term: Apollo 11; Buzz Aldrin", "11"),
+        ("saw Alfred Hitchcock's Vertigo", "term: Alfred Hitchcock; Vertigo", ""),
+        ("since World War I. During it, Priya hid.", "term: Priya", "World War I. During"),
         ("On Monday and in January I met March hares.", "", "Monday; January; I; March"),
         ("It came from an American actor.", "", "American; It"),
-        ("iPhone, Node.js, main.py, README.md", "name: iPhone; Node.js", "README; README.md"),
+        (
+            "on my iPhone with Node.js, main.py, README.md is an iPhone",
+            "term: iPhone; Node.js",
+            "README; README.md",
+        ),
         ("The budget of NASA was WELL done.", "term: NASA", "The; WELL"),
         ("in part II and MMXX", "", "II"),
     ],
@@ -93,15 +106,15 @@ def test_a_name_is_a_capitalised_span_that_does_not_owe_its_capital_to_its_place
         ("met Dr. Jane Smith and Mr. Jones", "person: Jane Smith; Jones", "Dr. Jane Smith"),
         (
             "President Barack Obama of the United States",
-            "person: Barack Obama | name: United States",
+            "person: Barack Obama",
             "President Barack Obama of the United States",
         ),
-        ("Queensland Senator Barnaby Joyce", "person: Barnaby Joyce | name: Queensland", ""),
+        ("Queensland Senator Barnaby Joyce", "person: Barnaby Joyce | term: Queensland", ""),
         ("Prime Minister Indira Gandhi spoke", "person: Indira Gandhi", ""),
-        ("the President of the United States", "name: United States", ""),
+        ("the President of the United States", "term: President of the United States", ""),
         ("the University of Chicago", "organization: University of Chicago", "University"),
         ("at Acme GmbH and Contoso Ltd.", "organization: Acme GmbH; Acme; Contoso Ltd.", ""),
-        ("Northwind Traders, Inc", "name: Northwind Traders", ""),
+        ("by Northwind Traders, Inc", "term: Northwind Traders", ""),
     ],
 )
 def test_titles_tell_people_and_endings_tell_companies(
@@ -113,9 +126,14 @@ def test_titles_tell_people_and_endings_tell_companies(
 @pytest.mark.parametrize(
     ("text", "expected", "never"),
     [
-        ("write to Ada@Acme-Corp.com.", "person: ada@acme-corp.com | domain: acme-corp.com", "Ada"),
-        ("write to ada@gmail.com", "person: ada@gmail.com", "gmail.com"),
-        ("see https://www.example.org/setup.py!", "domain: example.org", "setup.py"),
+        ("write to Ada@Acme-Corp.com.", "address: ada@acme-corp.com", "Ada; acme-corp.com"),
+        ("write to ada.byron@gmail.com", "person: ada.byron@gmail.com", "gmail.com"),
+        (
+            "write to people-ops@acme.com or people.team@acme.com",
+            "address: people-ops@acme.com; people.team@acme.com",
+            "",
+        ),
+        ("see https://www.example.org/setup.py!", "", "setup.py; example.org"),
         ("see docs.example.io, app.py and e.g. x.y", "domain: docs.example.io", "app.py; e.g"),
         (
             "fix ENG-42, INV-2024-001, RFC 9457 and CVE-2024-1234",
@@ -124,7 +142,7 @@ def test_titles_tell_people_and_endings_tell_companies(
         ),
         ("UTF-8 and COVID-19", "term: UTF-8; COVID-19", ""),
         ("on 2024-01-05 at 10:30, 42 of 1,000", "", "2024-01-05; 42"),
-        ('She sang "Hello Love" and “Psycho”.', "work: Hello Love; Psycho", ""),
+        ('She sang "Hello Love" and “Psycho”.', "work: Hello Love", ""),
         ('He said "No, I do not know."', "", "No, I do not know; No"),
     ],
 )
@@ -139,10 +157,15 @@ def test_addresses_identifiers_and_quoted_works_are_told_by_their_form(
     [
         ('"Core hours" means ten to three.', "term: Core hours", ""),
         ("The **grace period** is defined as a week.", "term: grace period", ""),
-        ("**Data processor:** they do it", "term: Data processor", ""),
-        ("- **Data processor**: they do it", "term: Data processor", ""),
+        ("**Data processor:** a data processor does it", "term: Data processor", ""),
+        ("- **Data processor**: they do it", "", "Data processor"),
         ("Retention period\n: how long", "term: Retention period", ""),
-        ("## 2.1 Annual leave\nTwenty days.", "term: Annual leave", "2.1 Annual leave"),
+        (
+            "## 2.1 Annual leave\nAnnual leave is 20 days. Ask for annual leave.",
+            "term: Annual leave",
+            "2.1 Annual leave",
+        ),
+        ("## Annual leave {#leave}\nTwenty days.", "", "Annual leave; Annual leave {#leave}"),
         ("## Introduction\nTwenty days.", "", "Introduction"),
     ],
 )
@@ -150,25 +173,27 @@ def test_what_a_text_defines_or_heads_is_a_term(text: str, expected: str, never:
     check(text, expected, never)
 
 
-def test_headings_over_a_chunk_and_within_it_are_terms_even_where_the_text_lost_their_marks() -> (
-    None
-):
+def test_a_heading_over_a_chunk_is_a_term_if_the_text_uses_it() -> None:
     said = rule_extractor.extract_by_rules(
-        chunk("twenty days", section=("Handbook", "Annual leave"), below="Bank holidays")
+        chunk(
+            "Annual leave: ask for annual leave early. Annual leave ends.",
+            section=("Handbook", "Annual leave"),
+            below="Bank holidays",
+        )
     )
-    assert [mention.name for mention in said.mentions] == ["Annual leave", "Bank holidays"]
+    assert [mention.name for mention in said.mentions] == ["Annual leave"]
 
 
 @pytest.mark.parametrize(
     ("text", "expected", "never"),
     [
-        ("See [the Grafana docs](https://docs.vendor.com/Setup.md).", "name: Grafana", "docs.vendor.com; Setup"),
-        ("See [Grafana](../People/ada.md#Ada-Byron).", "name: Grafana", "People; Ada-Byron"),
-        ("The docs are at https://docs.vendor.com/setup.", "domain: docs.vendor.com", ""),
+        ("See [the Grafana docs](https://docs.vendor.com/Setup.md).", "term: Grafana", "docs.vendor.com; Setup"),
+        ("See [Grafana](../People/ada.md#Ada-Byron).", "term: Grafana", "People; Ada-Byron"),
+        ("The docs are at https://docs.vendor.com/setup or docs.vendor.com.", "domain: docs.vendor.com", ""),
         ("Click the icon. Then press it.", "", "Click"),
-        ("Additionally, Fastly caches it.\nDelete the old user.", "name: Fastly", "Additionally; Delete"),
+        ("Additionally, Grafana shows it.\nDelete the old user.", "term: Grafana", "Additionally; Delete"),
         ("Open a PR and copy its URL and the ID.", "", "PR; URL; ID"),
-        ("The page is on GOV.UK today.", "name: GOV.UK", "GOV"),
+        ("The page is on GOV.UK today.", "term: GOV.UK", "GOV"),
     ],
 )  # fmt: skip
 def test_instructions_and_the_targets_of_links_name_nothing(
@@ -178,17 +203,21 @@ def test_instructions_and_the_targets_of_links_name_nothing(
 
 
 def test_code_inside_fences_names_nothing() -> None:
-    check("Ask Bob.\n```python\nfrom Foo import Bar\n```\nAsk Eve.", "name: Bob; Eve", "Foo; Bar")
-    check("Ask Bob.\n```\nfrom Foo import Bar", "name: Bob", "Foo; Bar")
+    check(
+        "Ask Priya.\n```python\nfrom Foo import Bar\n```\nAsk Jonas.",
+        "term: Priya; Jonas",
+        "Foo; Bar",
+    )
+    check("Ask Priya.\n```\nfrom Foo import Bar", "term: Priya", "Foo; Bar")
+    check("Ask Priya for `BorgError`.", "term: Priya", "BorgError")
 
 
 def test_a_chat_names_its_speakers_and_takes_joined_names_apart() -> None:
     said = rule_extractor.extract_by_rules(
         chunk("Time: 20260105_11:00\nLiHua: Hey Adam!\nAdamSmith: Awesome!\nThrall: Note: Bye!\n")
     )
-    assert [mention.name for mention in said.mentions] == ["Li Hua", "Adam", "Adam Smith", "Thrall"]
+    assert [mention.name for mention in said.mentions] == ["Li Hua", "Adam Smith", "Thrall"]
     assert said.mentions[0].attributes == {"aliases": "LiHua"}
-    assert [(one.subject, one.object) for one in said.relation_mentions] == [("Li Hua", "Adam")]
 
 
 def test_a_title_is_metadata_of_the_first_chunk_and_its_bare_name_is_told_too() -> None:
@@ -213,21 +242,23 @@ def test_one_name_is_one_mention_with_its_count_and_its_most_telling_kind() -> N
 
 def test_a_name_broken_over_two_lines_of_running_text_is_one() -> None:
     line = "a long line of running text that was broken by its editor in the United"
-    check(f"{line}\nStates of America", "name: United States of America", "United; States")
-    check("- Short Line\n- Other Line", "name: Short Line; Other Line", "Short Line Other Line")
+    check(f"{line}\nStates of America", "term: United States of America", "United; States")
+    check("- Short Line\n- Other Line", "", "Short Line; Short Line Other Line")
 
 
 def test_statements_hold_what_shares_sentences_the_strongest_first() -> None:
-    text = "Ada met Bob. Ada met Bob. Ada saw Carl in Rome. The river was wide."
+    text = "Ada met Priya. Ada met Priya. Ada saw Jonas in Rome. The river was wide."
     said = rule_extractor.extract_by_rules(chunk(text))
     assert [(one.subject, one.object, one.weight) for one in said.relation_mentions] == [
-        ("Ada", "Bob", 2.0),
-        ("Carl", "Rome", 1.0),
-        ("Ada", "Carl", 1.0),
+        ("Ada", "Priya", 2.0),
+        ("Jonas", "Rome", 1.0),
+        ("Ada", "Jonas", 1.0),
         ("Ada", "Rome", 1.0),
     ]
     assert {(one.predicate, one.confidence, one.keywords) for one in said.relation_mentions} == {
-        (Predicate.RELATED_TO, 0.5, "")
+        (Predicate.RELATED_TO, 0.5, "met"),
+        (Predicate.RELATED_TO, 0.5, "saw"),
+        (Predicate.RELATED_TO, 0.5, ""),
     }
 
 
@@ -237,13 +268,13 @@ def test_a_chunk_of_many_names_keeps_the_most_frequent_then_the_first() -> None:
         chunk(" met ".join(["z", *many, many[50], many[50]]), "The title")
     )
     assert [one.name for one in said.mentions[:3]] == ["The title", many[50], many[0]]
-    assert (len(said.mentions), len(said.relation_mentions)) == (40, 12)
+    assert (len(said.mentions), len(said.relation_mentions)) == (40, 10)
 
 
 async def test_the_extractor_reads_chunks_in_order_and_each_by_itself() -> None:
-    chunks = [chunk("Doors broke."), chunk("She sells Doors.", index=1)]
+    chunks = [chunk("London shook."), chunk("She likes London.", index=1)]
     said = await rule_extractor.RuleExtractor().extract(chunks)
-    assert [[one.name for one in each.mentions] for each in said] == [[], ["Doors"]]
+    assert [[one.name for one in each.mentions] for each in said] == [[], ["London"]]
 
 
 _PIECES = st.sampled_from(
@@ -272,3 +303,69 @@ def test_any_text_is_read_and_what_is_said_holds_together(text: str, title: str)
     )
     assert all(one.subject != one.object and one.weight >= 1 for one in said.relation_mentions)
     assert rule_extractor.extract_by_rules(chunk(text, title)) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "quote"),
+    [
+        (
+            "We like Grafana a lot here. Grafana is a tool for charts.",
+            "Grafana",
+            "Grafana is a tool for charts.",
+        ),
+        (
+            "We asked Priya Raman. Today Priya Raman, our safety delegate, wrote a report.",
+            "Priya Raman",
+            "Today Priya Raman, our safety delegate, wrote a report.",
+        ),
+        ("Is it in Grafana today or not?", "Grafana", ""),
+        ("| Grafana | charts and more charts |", "Grafana", ""),
+    ],
+)
+def test_a_name_is_described_by_the_sentence_that_says_best_what_it_is(
+    text: str, name: str, quote: str
+) -> None:
+    said = rule_extractor.extract_by_rules(chunk(f"{text} On Grafana."))
+    assert {one.name: one.quote.text for one in said.mentions}[name] == quote
+
+
+@pytest.mark.parametrize(
+    ("text", "predicate"),
+    [
+        ("The Grafana agent uses Kibana.", Predicate.RELATED_TO),
+        ("Grafana uses the Kibana server.", Predicate.USES),
+        ("Grafana does not use Kibana.", Predicate.RELATED_TO),
+        ("Grafana requires Kibana.", Predicate.PREREQUISITE),
+        ("Grafana is a part of Kibana.", Predicate.PART_OF),
+        ("Grafana is shown beside Kibana.", Predicate.RELATED_TO),
+        ("Grafana implements Kibana.", Predicate.IMPLEMENTS),
+    ],
+)
+def test_a_predicate_is_what_the_words_between_two_names_state(
+    text: str, predicate: Predicate
+) -> None:
+    [relation] = rule_extractor.extract_by_rules(chunk(text)).relation_mentions
+    assert (relation.predicate, relation.quote.text) == (predicate, text)
+
+
+def test_mailing_lists_are_no_persons_and_pages_no_subjects() -> None:
+    text = "Write to 18f-dc@acme.org or jane.smith@acme.org, see https://acme.org/wiki."
+    assert kinds(text) == {"18f-dc@acme.org": "address", "jane.smith@acme.org": "person"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Whoever asks, Nobody knows. Tell the Assignee.",
+        "## Setup {#setup}\nTODO: Click Save Changes, then Confirm.",
+        "Set `BORG_REPO` and BORG_PASSPHRASE at 10:00 UTC on Thursdays.",
+    ],
+)
+def test_ordinary_words_labels_and_identifiers_of_programs_are_no_entities(text: str) -> None:
+    assert kinds(text) == {}
+
+
+def test_german_nouns_and_forms_of_address_are_no_entities_for_their_capitals() -> None:
+    text = "Wir danken Ihnen sehr. Sehr gern senden wir Ihrer Abteilung die Bestellung zum Festpreis an Frau Roth."
+    said = rule_extractor.extract_by_rules(chunk(text, language="de"))
+    assert [(one.name, one.kind) for one in said.mentions] == [("Roth", "person")]

@@ -68,12 +68,23 @@ class MentionType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Quote:
+    """A sentence of a chunk that describes an entity or a relation; a lower `rank` describes it better, "" nothing."""
+
+    text: str = ""
+    rank: int = 0
+
+
+NO_QUOTE = Quote()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
     """One chunk's statement about one entity; `count` is how often the chunk names it.
 
     `name` is the form that the text uses. `kind` is a lower-case word (`person`, `organization`, `term`).
     `confidence` lies in [0, 1]. With `ref`, a business system identifies the entity, which then has the `aliases`, too;
-    `is_own` marks the item that the entity is.
+    `is_own` marks the item that the entity is. `quote` describes the entity where nobody states a `description`.
     """
 
     name: str
@@ -86,6 +97,7 @@ class Mention:
     ref: GlobalRef | None = None
     aliases: tuple[str, ...] = ()
     is_own: bool = False
+    quote: Quote = NO_QUOTE
 
     @property
     def searched_names(self) -> list[str]:
@@ -99,7 +111,7 @@ class RelationMention:
     """One chunk's statement about a relation; the chunk mentions both names.
 
     `weight` is positive; `confidence` lies in [0.5, 1]. `comparison` and `use_case` belong to COMPARED_TO and
-    are "" for others.
+    are "" for others. `quote` describes the relation where nobody states a `description`.
     """
 
     subject: str
@@ -111,6 +123,7 @@ class RelationMention:
     confidence: float = 1.0
     comparison: str = ""
     use_case: str = ""
+    quote: Quote = NO_QUOTE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

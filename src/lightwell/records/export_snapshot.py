@@ -18,6 +18,7 @@ from lightwell.domain.ids import ChunkId, EntityId
 from lightwell.domain.relation_keys import RelationKey
 from lightwell.records.database import Connection, Database, Row
 from lightwell.records.graph import merge_trees
+from lightwell.records.graph.entities import DESCRIPTIONS
 from lightwell.records.graph.source_limits import KEPT_FIRST, LIMIT_OF_PROJECT
 
 T = TypeVar("T")
@@ -34,12 +35,6 @@ _ORDER = """profile.subject_id = known.entity_id DESC, 'name' = ANY(profile.by_h
     profile.entity_ref IS NULL DESC, profile.mention_count DESC, profile.display_name COLLATE "C",
     profile.entity_kind COLLATE "C\""""
 
-_DESCRIPTIONS = """
-    coalesce(array_agg(profile.description ORDER BY profile.description COLLATE "C")
-                 FILTER (WHERE 'description' = ANY(profile.by_hand)),
-             array_agg(profile.description ORDER BY profile.source_ids[1], profile.description COLLATE "C"))
-"""
-
 _SEEN = f"""
 WITH merged AS MATERIALIZED (
     SELECT entity_id, root_id FROM merged_entities_of(%(classes)s)
@@ -50,7 +45,7 @@ WITH merged AS MATERIALIZED (
            (array_agg(profile.entity_kind
                       ORDER BY profile.subject_id = known.entity_id DESC, 'kind' = ANY(profile.by_hand) DESC,
                                {_ORDER}))[1] AS kind,
-           {_DESCRIPTIONS} AS descriptions, array_agg(DISTINCT profile.subject_id) AS members,
+           {DESCRIPTIONS} AS descriptions, array_agg(DISTINCT profile.subject_id) AS members,
            bool_or(profile.subject_id = known.entity_id AND 'sources' = ANY(profile.by_hand)) AS sourced
     FROM profiles AS profile LEFT JOIN merged ON merged.entity_id = profile.subject_id
     JOIN entities AS known ON known.entity_id = coalesce(merged.root_id, profile.subject_id)
@@ -61,7 +56,7 @@ WITH merged AS MATERIALIZED (
            coalesce(moved.target_id, known.target_id) AS target_id, known.predicate,
            sum(profile.mention_count) AS mentions, sum(profile.weight::numeric) AS weight,
            array_agg(profile.display_name ORDER BY profile.display_name COLLATE "C") AS keywords,
-           {_DESCRIPTIONS} AS descriptions, array_agg(DISTINCT profile.subject_id) AS members,
+           {DESCRIPTIONS} AS descriptions, array_agg(DISTINCT profile.subject_id) AS members,
            array_agg(profile.comparison ORDER BY profile.source_ids[1] NULLS FIRST, profile.comparison COLLATE "C")
                AS comparisons,
            array_agg(profile.use_case ORDER BY profile.source_ids[1] NULLS FIRST, profile.use_case COLLATE "C") AS use_cases

@@ -71,12 +71,12 @@ def identify_by_labels(text: str) -> Mapping[str, str]:
 
 
 def _stated(sentence: str, end: int, name: str) -> Iterator[tuple[str, str]]:
-    if (address := _ADDRESS.match(sentence, end)) and _is_own_address(address[1], name):
+    if (address := _ADDRESS.match(sentence, end)) and is_own_address(address[1], name):
         yield "email", f"{address[1]}@{address[2]}"
-    elif address and _is_own_domain(address[2], name):
+    elif address and is_own_domain(address[2], name):
         yield "domain", _registered(address[2])
     site = _SITE.match(sentence, end)
-    if site and _is_host(site) and _is_own_domain(site[2], name):
+    if site and _is_host(site) and is_own_domain(site[2], name):
         yield "domain", _registered(site[2])
     if (place := _LOCATION.match(sentence, end)) and place[1].lower() not in _COARSE:
         yield "location", place[1]
@@ -84,18 +84,23 @@ def _stated(sentence: str, end: int, name: str) -> Iterator[tuple[str, str]]:
         yield "owner", owner[1]
 
 
+def is_coarse_place(name: str) -> bool:
+    """Return whether a name is that of a country or a state."""
+    return name.casefold() in _COARSE
+
+
 def _is_host(site: re.Match[str]) -> bool:
     """Return whether a site is one, and not a file name: it has a scheme or a well-known top-level domain."""
     return bool(site[1]) or site[2].rpartition(".")[2].lower() in _TOP_LEVELS
 
 
-def _is_own_address(local: str, name: str) -> bool:
+def is_own_address(local: str, name: str) -> bool:
     """Return whether an address contains the first and the last word of a name."""
     words = normalize_name(name).split()
     return {words[0], words[-1]} <= set(_LOCAL_PARTS.split(local.casefold()))
 
 
-def _is_own_domain(host: str, name: str) -> bool:
+def is_own_domain(host: str, name: str) -> bool:
     """Return whether a domain and a name begin alike: "Nordwind Energie" and nordwind.example."""
     label = _registered(host).partition(".")[0].replace("-", "")
     compact = "".join(sign for sign in name.casefold() if sign.isalnum())

@@ -1,304 +1,327 @@
-"""Finds names in a sentence: capitalised spans, split where they contain several names."""
+"""Finds names in a sentence: capitalised spans, split where they contain several names, with the evidence that they are names."""
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
-from importlib import resources
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from lightwell.text.dates import ENGLISH_MONTHS, ENGLISH_MONTHS_SHORT
+from lightwell.ingest.extract.commonness import Commonness, commonness
+from lightwell.ingest.extract.name_words import (
+    ADJECTIVES,
+    COMPANY_SUFFIXES,
+    COURTESY,
+    DETERMINERS,
+    INSTITUTION_WORDS,
+    NEVER_NAMES,
+    OFFICE_PAIRS,
+    OFFICES,
+    PREPOSITIONS,
+    SHORT_COMPANY_SUFFIXES,
+    TITLES,
+)
+from lightwell.ingest.extract.spans import (
+    ABBREVIATION,
+    UPPERCASE,
+    Setting,
+    Span,
+    compare_key,
+    find_spans,
+    is_leading_word,
+    is_ordinary,
+)
 
-_UPPERCASE = "".join(chr(point) for point in range(0x41, 0x530) if chr(point).isupper())
-_ABBREVIATION = r"(?:St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof|Rev|Gen|Col|Capt|Lt|Sgt|Sen|Gov|Hon|Jr|Sr|Inc|Ltd|Corp|Co|Bros)\."
-_PREFIX = rf"(?:[ie](?=[{_UPPERCASE}][a-z])|[dDlLO]['’](?=[{_UPPERCASE}])|(?:al|el|an|as|ad|ar|ash)-(?=[{_UPPERCASE}]))"
-_WORD = (
-    rf"(?:{_ABBREVIATION}"
-    rf"|[{_UPPERCASE}]\.(?:-?[{_UPPERCASE}]\.)*(?:[{_UPPERCASE}](?![^\W_]))?"
-    rf"|{_PREFIX}?[{_UPPERCASE}][^\W_]*+(?:['’&\-‐‑–][^\W_]++)*+(?:\.(?:js|NET|io|UK|US|EU)\b)?(?!\.[a-z]))"
-)
-_NAME_PARTICLE = (
-    r"(?:of(?: the)?|de(?: la| las| los| l['’])?|del|della|di|da|do|dos|das|du|des"
-    r"|van(?: der| den| de)?|von(?: der)?|zu|ter|ten|bin|ibn|y|&)"
-)
-_NEW_SENTENCE = (
-    r"(?:The|An?|He|She|It|They|His|Her|Its|Their|This|These|In|On|At|By|For|From|With|During|After|Before|As|When"
-    r"|While|However|Since|We|You|I)\b"
-)
-_SPAN = re.compile(
-    rf"(?<![^\W_])(?<![@#&'’.\-]){_WORD}(?: (?!(?<=\. ){_NEW_SENTENCE})(?:{_NAME_PARTICLE} )?{_WORD}|, (?:Jr|Sr)\b\.?|, \d{{1,2}}(?:st|nd|rd|th) {_WORD})*"
-    r"(?P<number> \d{1,3}(?![\w%]|[.,:/\-]\d))?"
-)
-_CONNECTORS = frozenset((" - ", " the ", " a ", " for ", " for the "))
-_WEAK_CONNECTORS = frozenset(
-    f" {link}{article} "
-    for link in ("in", "on", "to", "with", "at", "from", "by", "as", "or")
-    for article in ("", " the", " a")
-)
-_BEFORE_PLACE = re.compile(
-    r"(?:\b(?:in|at|near|from|of|to|around|outside|central|downtown)|[;(]) ?$|ern $"
-)
-_YEAR = re.compile(r"\b(?:the|at|of|a) (?:1[5-9]|20)\d\d $")
-_MAX_ACRONYM = 10
-_UPPER = re.compile(rf"[{_UPPERCASE}]{{2,}}[0-9]*s?$|[{_UPPERCASE}]&[{_UPPERCASE}]$")
+_WITHIN_BODIES = frozenset((" and ", " for ", " for the ", " and the "))
+_LOWER_PART = re.compile(r"(?<=\w{3})[-‐‑–][^\W\dA-Z_][^\W_]*(?:-\w+)*$")
+_CODE_LIKE = re.compile(rf"[{UPPERCASE}]\d{{1,3}}")
+"""Levels, rooms and rows, such as `P1`: names only where they are repeated."""
+_CAMEL = re.compile(rf"(?<=[^\W\d{UPPERCASE}_])(?=[{UPPERCASE}])")
+_AFTER_NUMBER = re.compile(r"\d ?$")
+_LONGEST_UNIT = 3
+_ABBREVIATED = re.compile(rf"\b{ABBREVIATION}$|\b[{UPPERCASE}]\.[{UPPERCASE}]\.$")
+_MAX_ACRONYM = 6
+_MAX_WORDS = 7
+_GERMAN = "de"
+
+UNKNOWN_KIND = "term"
+"""The kind of a name of which the text does not tell what it names."""
+
+_UPPER = re.compile(rf"[{UPPERCASE}]{{2,}}[0-9]*s?$|[{UPPERCASE}]&[{UPPERCASE}]$")
 _ROMAN = re.compile(r"[IVXLC]+$")
 
-_LEADING_WORDS = frozenset(
-    """a an the this that these those some any each every in on at by for from with without of to as into onto upon
-    via per after before during since until till while when where whereas who whom whose which what why how if
-    unless although though because and or but nor so yet then thus hence however therefore moreover furthermore
-    meanwhile nevertheless also besides instead indeed he she it they we you i his her its their our your my here
-    there is are was were be been do does did has have had can could should would might must let let's lets not
-    now just even still often later earlier recently currently today originally initially eventually finally
-    previously subsequently according despite unlike including among between within through throughout against
-    about around along near across hey hi hello dear thanks thank yes yeah yep ok okay sure please sorry wow oh ah
-    haha lol well maybe see ask tell i'm i'll i've i'd it's he's she's that's we're they're you're""".split()
-)
-_NEVER_NAMES = frozenset((*ENGLISH_MONTHS, *ENGLISH_MONTHS_SHORT)) | frozenset(
-    """sept monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thurs fri
-    sat sun am pm bc ad bce ce ok lol omg btw fyi imo tbd todo n/a na etc eg ie mr mrs ms dr st jr sr no vol i ii iii
-    iv vi vii viii ix xi xii me my mine myself him himself herself us ours ourselves them themselves yourself god
-    tonight tomorrow yesterday new id ids ip url urls ui pr prs faq faqs pdf""".split()
-)
-_ADJECTIVES = frozenset(
-    """african american arab arabic asian australian austrian belgian brazilian british bulgarian canadian catholic
-    caribbean chinese christian croatian cuban czech danish dutch egyptian english european finnish french german
-    greek hungarian indian indonesian iranian iraqi irish islamic israeli italian jamaican japanese jewish korean
-    latin lebanese malaysian mexican muslim nigerian norwegian pakistani persian philippine polish portuguese roman
-    romanian russian scottish serbian soviet spanish swedish swiss thai turkish ukrainian victorian vietnamese
-    welsh western eastern northern southern""".split()
-)
-_TITLES = frozenset("mr mrs ms dr prof professor".split())
-"""These announce a person even before a single word; other courtesy titles need two or more words."""
 
-_COURTESY = _TITLES | frozenset("miss rev reverend sir madam dame hon".split())
-_OFFICES = frozenset(
-    """president senator governor chancellor colonel lieutenant sergeant congressman congresswoman mayor
-    minister secretary chairman chairwoman ceo cto cfo""".split()
-)
-_OFFICE_PAIRS = frozenset((("minister", "prime"), ("president", "vice")))
-_COMPANY_SUFFIXES = frozenset(
-    "inc ltd llc llp gmbh corp plc ag kg bv nv oy ab sarl srl spa limited corporation incorporated".split()
-)
-_INSTITUTION_WORDS = frozenset(
-    """university college institute ministry department association society company foundation committee council
-    commission agency bureau bank records party museum""".split()
-)
+CERTAIN = 2
+"""Points of evidence from which a passage names something: two weak signs are as much as a good one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
     """A name in a sentence; `start` is its character offset.
 
-    `is_main` is true for the whole span and false for alternative readings. `is_certain` is false for one common word
-    that may be capitalised only because it begins the sentence.
+    `is_main` is true for the whole span and false for a name within it. `evidence` counts the points that this
+    occurrence gives; occurrences of a passage add up, and `CERTAIN` points make a name. `within` is the longer reading
+    that takes the place of this one where it is certain.
     """
 
     text: str
     kind: str
     start: int
     is_main: bool = True
-    is_certain: bool = True
+    evidence: int = CERTAIN
+    within: str = ""
 
 
-@cache
-def common_words() -> frozenset[str]:
-    """Return some five thousand English words that running text writes in lower case."""
-    page = resources.files("lightwell.ingest.extract").joinpath("common_words.txt")
-    return frozenset(page.read_text(encoding="utf-8").split())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Span:
-    """A capitalised span of a sentence, without leading words such as "The".
-
-    `led` holds these leading words. `initial` is true if the span begins the sentence, so its capital proves nothing.
-    """
-
-    words: list[str]
-    led: list[str]
-    start: int
-    end: int
-    number: str
-    initial: bool
-    sentence: str
-
-
-def find_names(sentence: str) -> list[Name]:
-    """Return the names of one sentence in order, each followed by its alternative readings."""
-    spans = [span for match in _SPAN.finditer(sentence) if (span := _span(match))]
-    found: list[Name] = []
-    for span in spans:
-        found.extend(_interpretations(span))
-    for one, other in pairwise(spans):
-        if _may_be_one_name(one, other):
-            text = _trim([sentence[one.start : other.end]])
-            found.append(Name(text=text, kind="name", start=one.start, is_main=False))
-    return found
-
-
-def _span(match: re.Match[str]) -> _Span | None:
-    number = match["number"] or ""
-    words = match[0].removesuffix(number).split(" ")
-    at = 0
-    while at < len(words) and _is_leading_word(words[at]):
-        at += 1
-    if at == len(words):
-        return None
-    led = words[:at]
-    return _Span(
-        words=words[at:],
-        led=led,
-        start=match.start() + sum(len(word) + 1 for word in led),
-        end=match.end() - len(number),
-        number=number,
-        initial=_is_sentence_start(match.string, match.start()),
-        sentence=match.string,
+def find_names(sentence: str, setting: Setting) -> list[Name]:
+    """Return the names of one sentence in order, each followed by names within it."""
+    spans = [*find_spans(sentence, setting)]
+    names = [name for span in spans for name in _read(span)]
+    names.extend(
+        Name(
+            text=_trim([sentence[one.start : other.end]]),
+            kind=UNKNOWN_KIND,
+            start=one.start,
+            is_main=False,
+        )
+        for one, other in pairwise(spans)
+        if _may_be_one_name(one, other)
     )
+    return names
 
 
-def _is_leading_word(word: str) -> bool:
-    return _compare_key(word) in _LEADING_WORDS or (word[0].islower() and word[1:].islower())
+def _read(span: Span) -> Iterator[Name]:
+    """Yield the names of a span: of its parts where it begins a sentence with an ordinary word, or holds a possessive."""
+    if len(span.words) > _MAX_WORDS or all(compare_key(word) in NEVER_NAMES for word in span.words):
+        return
+    if person := _titled_person_range(span.words):
+        yield from _titled_person_names(span, *person)
+        return
+    at = _words_to_skip(span)
+    if not at:
+        yield from _one_word_names(span) if len(span.words) == 1 else _many_word_names(span)
+        return
+    whole = _trim(span.words)
+    yield Name(text=whole, kind=UNKNOWN_KIND, start=span.start, evidence=0)
+    yield from (replace(name, within=whole) for name in _read(span.part(at, len(span.words))))
 
 
-def _is_sentence_start(sentence: str, start: int) -> bool:
-    before = sentence[max(0, start - 5) : start].rstrip(" *_([")
-    return not before or not (before[-1].isalnum() or before[-1] in ",)'’&/%")
+def _words_to_skip(span: Span) -> int:
+    """Return how many ordinary words begin the span, where their capitals mean nothing: "Restore Elasticsearch"."""
+    if span.setting.is_prose and not span.is_initial:
+        return 0
+    at = 0
+    while at < len(span.words) - 1 and (
+        span.words[at].islower() or _may_be_verb(span.words[at], span.setting)
+    ):
+        at += 1
+    return 0 if _is_body(span.words) else at
 
 
-def _interpretations(span: _Span) -> Iterator[Name]:
-    if len(span.words) == 1:
-        yield from _one_word_names(span)
-    else:
-        yield from _many_word_names(span)
-    if span.led and not span.initial:
-        yield _alternative([*span.led, *span.words], span)
-    if span.number and not _is_common(_compare_key(span.words[0])):
-        yield _alternative([*span.words, span.number.strip()], span)
+def _may_be_verb(word: str, setting: Setting) -> bool:
+    known = commonness(compare_key(word), setting.language)
+    return known >= Commonness.INFLECTED or word.endswith("ing")
 
 
-def _alternative(words: Sequence[str], span: _Span) -> Name:
-    return Name(text=_trim(words), kind="name", start=span.start, is_main=False)
-
-
-def _one_word_names(span: _Span) -> Iterator[Name]:
-    text, key = _trim(span.words), _compare_key(span.words[0])
-    if len(text) < 2 or key in _NEVER_NAMES or _is_adjective(key, span.sentence[span.end :][:2]):
+def _one_word_names(span: Span) -> Iterator[Name]:
+    word = span.words[0]
+    text, key = _trim([_before_lower_part(word)]), compare_key(word)
+    if (
+        len(text) < 2
+        or key.removesuffix("s") in NEVER_NAMES
+        or _is_unit(text, span)
+        or _is_adjective(key, span.sentence[span.end :][:2])
+    ):
         return
     if _UPPER.match(text):
-        if key not in common_words() and not _ROMAN.match(text) and len(text) <= _MAX_ACRONYM:
-            yield Name(text=text, kind="term", start=span.start)
+        yield from _acronym(text, span)
         return
-    doubtful = span.initial and not span.led and key in common_words()
-    yield Name(text=text, kind="name", start=span.start, is_certain=not doubtful)
+    evidence = _evidence_of_word(text, span)
+    known = commonness(key, span.setting.language)
+    has_number = bool(span.number) and known < Commonness.ORDINARY
+    yield Name(
+        text=text, kind=UNKNOWN_KIND, start=span.start, is_main=not has_number, evidence=evidence
+    )
+    if has_number:
+        number = _trim([text, span.number.strip()])
+        evidence = 1 if known is Commonness.INFLECTED and span.is_initial else CERTAIN
+        yield Name(text=number, kind=UNKNOWN_KIND, start=span.start, evidence=evidence)
+
+
+def _is_unit(text: str, span: Span) -> bool:
+    before = span.sentence[max(0, span.start - 2) : span.start]
+    return len(text) <= _LONGEST_UNIT and _AFTER_NUMBER.search(before) is not None
+
+
+def _before_lower_part(word: str) -> str:
+    """Return the name within an adjective: "Debian" of "Debian-specific"; names have capitals after a hyphen, too."""
+    return _LOWER_PART.sub("", word)
+
+
+def _acronym(text: str, span: Span) -> Iterator[Name]:
+    """Yield an acronym in the singular; one that is an ordinary word is rather shouted."""
+    singular = text.removesuffix("s")
+    if _ROMAN.match(singular) or len(singular) > _MAX_ACRONYM:
+        return
+    known = commonness(singular.casefold(), span.setting.language)
+    evidence = max(0, CERTAIN - known)
+    yield Name(text=singular, kind="term", start=span.start, evidence=evidence)
+
+
+def _evidence_of_word(text: str, span: Span) -> int:
+    """Return the points of one word that is no acronym."""
+    is_noted = span.setting.is_prose and not span.is_initial
+    if _CODE_LIKE.fullmatch(text):
+        return int(is_noted)
+    if "-" not in text and len(parts := _CAMEL.split(text)) > 1:
+        return _evidence_of_parts(parts, span)
+    if any(sign.isdigit() for sign in text):
+        return CERTAIN
+    key, language = compare_key(text), span.setting.language
+    known = max(commonness(part, language) for part in key.split("-"))
+    if language == _GERMAN:
+        return int(known is Commonness.UNKNOWN and is_noted)
+    if known is Commonness.UNKNOWN:
+        return CERTAIN if span.setting.is_prose else 1
+    if known is Commonness.NAME_LIKE and span.setting.is_prose:
+        return 1 if span.is_initial or span.before in DETERMINERS else CERTAIN
+    is_noun = not is_noted or known is Commonness.NAME_LIKE or text.endswith("s")
+    return 0 if is_noun else _evidence_of_noun(known, span)
+
+
+def _evidence_of_noun(known: Commonness, span: Span) -> int:
+    """Return the points of a noun with a capital amid a sentence: names follow a preposition without an article."""
+    return int(known is Commonness.INFLECTED) + int(span.before in PREPOSITIONS)
+
+
+def _evidence_of_parts(parts: Sequence[str], span: Span) -> int:
+    """Return the points of words written as one: less for those of which a program's identifiers are made."""
+    known = [commonness(part.casefold(), span.setting.language) for part in parts]
+    if len(parts) > 2 and all(known):
+        return 0
+    return CERTAIN if min(known) < Commonness.ORDINARY and span.setting.is_prose else 1
 
 
 def _is_adjective(key: str, after: str) -> bool:
-    return key in _ADJECTIVES and after[:1] == " " and after[1:].islower()
+    return key in ADJECTIVES and after[:1] == " " and after[1:].islower()
 
 
-def _many_word_names(span: _Span) -> Iterator[Name]:
-    words = span.words
-    if all(_compare_key(word) in _NEVER_NAMES for word in words):
+def _many_word_names(span: Span) -> Iterator[Name]:
+    if parts := _possessive_parts(span):
+        for part in parts:
+            yield from _read(part)
         return
-    person = _titled_person_range(words)
-    if person:
-        yield from _titled_person_names(span, *person)
+    kind, words = _name_kind(span.words), span.words
+    if "of" in words and not any(
+        is_ordinary(word, span.setting) for word in words if word[0].isupper()
+    ):
+        yield from _names_around_of(span)
         return
-    kind = _name_kind(words)
-    yield Name(text=_trim(words), kind=kind, start=span.start)
-    if _compare_key(words[-1]) in _COMPANY_SUFFIXES:
-        bare = _trim(words[:-1])
-        yield Name(text=bare, kind=kind, start=span.start, is_main=False)
-    if span.initial and not span.led and _compare_key(words[0]) in common_words():
-        yield from _part_name(words[1:], span)
-    if _YEAR.search(span.sentence[max(0, span.start - 9) : span.start]):
-        yield _alternative([span.sentence[span.start - 5 : span.start - 1], *words], span)
-    yield from _part_names(span)
+    evidence = _evidence_of_words(span)
+    yield Name(text=_trim(words), kind=kind, start=span.start, evidence=evidence)
+    if span.number:
+        number = _trim([*words, span.number.strip()])
+        yield Name(
+            text=number, kind=UNKNOWN_KIND, start=span.start, is_main=False, evidence=evidence
+        )
+    if _has_legal_form(words):
+        yield Name(text=_trim(words[:-1]), kind=kind, start=span.start, is_main=False)
+    yield from _names_around_of(span)
+
+
+def _possessive_parts(span: Span) -> tuple[Span, ...]:
+    """Return what stands before and after a possessive, if both are names: "Alfred Hitchcock's Psycho"."""
+    for at, word in enumerate(span.words[:-1], start=1):
+        if word.endswith(("'s", "’s")) and not is_ordinary(span.words[at], span.setting):
+            return span.part(0, at), span.part(at, len(span.words))
+    return ()
+
+
+def _evidence_of_words(span: Span) -> int:
+    """Return the points of several words: less where capitals mean nothing, and where all of them are ordinary."""
+    if _is_body(span.words):
+        return CERTAIN
+    named = [word for word in span.words if not word.islower()]
+    ordinary = sum(is_ordinary(word, span.setting) for word in named)
+    if ordinary == len(named) and all(word.isupper() for word in named):
+        return 0
+    if span.setting.language == _GERMAN and span.setting.is_prose:
+        return 1 if span.is_initial and ordinary == len(named) else CERTAIN
+    if ordinary == len(named):
+        is_noted = span.setting.is_prose and not span.is_initial
+        return int(is_noted) + int(is_noted and span.before in DETERMINERS)
+    if span.setting.is_prose:
+        return CERTAIN
+    return 1 if ordinary else CERTAIN
 
 
 def _titled_person_range(words: list[str]) -> tuple[int, int] | None:
     """Return the range of words that name a person after a title or an office, such as "Dr" or "President"."""
     for at, word in enumerate(words[:-1]):
-        key = _compare_key(word)
-        if (
-            key in _COURTESY
-            or key in _OFFICES
-            or (key, _compare_key(words[at - 1])) in _OFFICE_PAIRS
-        ):
+        key = compare_key(word)
+        if key in COURTESY or key in OFFICES or (key, compare_key(words[at - 1])) in OFFICE_PAIRS:
             end = words.index("of", at) if "of" in words[at:] else len(words)
-            if end - at > (1 if key in _TITLES else 2):
+            if end - at > (1 if key in TITLES else 2):
                 return at + 1, end
     return None
 
 
-def _titled_person_names(span: _Span, start: int, end: int) -> Iterator[Name]:
-    yield Name(text=_trim(span.words[start:end]), kind="person", start=span.start)
-    if start > 1 and _compare_key(span.words[start - 2]) not in _OFFICES:
-        yield from _part_name(span.words[: start - 1], span)
-    yield from _after_of(span.words, end, span)
+def _titled_person_names(span: Span, start: int, end: int) -> Iterator[Name]:
+    yield Name(text=_trim(span.words[start:end]), kind="person", start=span.part(start, end).start)
+    if start > 1 and compare_key(span.words[start - 2]) not in OFFICES:
+        yield from _name_within(span.part(0, start - 1))
+    if end < len(span.words):
+        yield from _name_within(span.part(end + 1, len(span.words)))
 
 
 def _name_kind(words: Sequence[str]) -> str:
-    first, last = _compare_key(words[0]), _compare_key(words[-1])
-    is_body = last in _COMPANY_SUFFIXES or first in _INSTITUTION_WORDS or last in _INSTITUTION_WORDS
-    return "organization" if is_body else "name"
+    return "organization" if _is_body(words) else UNKNOWN_KIND
 
 
-def _part_names(span: _Span) -> Iterator[Name]:
-    """Yield the parts on either side of a possessive or `of`, and before a comma ("..., Jr.")."""
-    words = span.words
-    for at, word in enumerate(words[:-1]):
-        if word.endswith(("'s", "’s")):
-            yield from _part_name(words[: at + 1], span)
-            yield from _part_name(words[at + 1 :], span)
-        elif word == "of":
-            if at > 1 and not _is_common(_compare_key(words[at - 1])):
-                yield from _part_name(words[:at], span)
-            yield from _after_of(words, at, span)
+def _is_body(words: Sequence[str]) -> bool:
+    """Return whether the words name a company by its legal form, or an institution by its noun."""
+    first, last = compare_key(words[0]), compare_key(words[-1])
+    return len(words) > 1 and (
+        _has_legal_form(words)
+        or last in INSTITUTION_WORDS
+        or (first in INSTITUTION_WORDS and "of" in words)
+    )
+
+
+def _has_legal_form(words: Sequence[str]) -> bool:
+    return compare_key(words[-1]) in COMPANY_SUFFIXES or words[-1] in SHORT_COMPANY_SUFFIXES
+
+
+def _names_around_of(span: Span) -> Iterator[Name]:
+    """Yield the names on either side of `of`, and before a comma ("..., Jr.")."""
+    for at, word in enumerate(span.words[:-1]):
+        if word == "of":
+            if at > 1 or not is_ordinary(span.words[0], span.setting):
+                yield from _name_within(span.part(0, at))
+            yield from _name_within(span.part(at + 1, len(span.words)))
         elif word.endswith(","):
-            yield from _part_name(words[: at + 1], span)
+            yield from _name_within(span.part(0, at + 1))
 
 
-def _after_of(words: list[str], at: int, span: _Span) -> Iterator[Name]:
-    yield from _part_name(words[at + 1 :], span)
+def _name_within(span: Span) -> Iterator[Name]:
+    while span.words and is_leading_word(span.words[0], span.setting.language):
+        span = span.part(1, len(span.words))
+    if (
+        span.words
+        and len(span.words[0]) > 1
+        and not all(is_ordinary(word, span.setting) for word in span.words)
+    ):
+        yield Name(text=_trim(span.words), kind=UNKNOWN_KIND, start=span.start, is_main=False)
 
 
-def _part_name(words: list[str], span: _Span) -> Iterator[Name]:
-    words = words[
-        next((at for at, word in enumerate(words) if not _is_leading_word(word)), len(words)) :
-    ]
-    if words and len(words[0]) > 1 and not all(_is_common(_compare_key(word)) for word in words):
-        yield _alternative(words, span)
-
-
-def _may_be_one_name(one: _Span, other: _Span) -> bool:
-    """Return whether two spans may be one name: "Leland, North Carolina", "Gone with the Wind"."""
-    gap = one.sentence[one.end : other.start - sum(len(word) + 1 for word in other.led)]
-    last, first = _compare_key(one.words[-1]), _compare_key(other.words[0])
-    if last in _NEVER_NAMES or first in _NEVER_NAMES:
+def _may_be_one_name(one: Span, other: Span) -> bool:
+    """Return whether two spans may be one name: "Department of Health and Social Care"."""
+    if not one.setting.is_prose or one.is_initial:
         return False
-    if gap == ", ":
-        return bool(_BEFORE_PLACE.search(one.sentence[max(0, one.start - 9) : one.start]))
-    if gap == " and ":
-        return (
-            "of" in one.words
-            or _name_kind(one.words) != "name"
-            or _compare_key(other.words[-1]) in _INSTITUTION_WORDS
-        )
-    if gap in _CONNECTORS:
-        return True
-    return gap in _WEAK_CONNECTORS and last in common_words() and first in common_words()
-
-
-def _is_common(key: str) -> bool:
-    return key in _NEVER_NAMES or key in common_words()
-
-
-def _compare_key(word: str) -> str:
-    bare = word.casefold().replace("’", "'").rstrip(".,")
-    return bare.removesuffix("'s") if bare != "it's" else bare
+    gap = one.sentence[one.end : other.start]
+    last, first = compare_key(one.words[-1]), compare_key(other.words[0])
+    if last in NEVER_NAMES or first in NEVER_NAMES:
+        return False
+    return gap in _WITHIN_BODIES and _is_body([*one.words, *other.words]) and "of" in one.words
 
 
 def _trim(words: Sequence[str]) -> str:
-    return " ".join(words).rstrip(",&-–").removesuffix("'s").removesuffix("’s")
+    bare = " ".join(words).rstrip(",&-–").removesuffix("'s").removesuffix("’s")
+    return bare if _ABBREVIATED.search(bare) else bare.rstrip(".")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from lightwell.ingest.extract.names import common_words
+from lightwell.ingest.extract.commonness import Commonness, common_words, commonness
 
 _EMAIL = re.compile(r"(?<![\w.+-])[A-Za-z0-9][\w.+-]*@((?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,24})\b")
 _URL = re.compile(
@@ -13,7 +13,7 @@ _URL = re.compile(
     re.IGNORECASE,
 )
 _DOMAIN = re.compile(
-    r"(?<![\w@./\\-])(?:www\.)?((?:[A-Za-z0-9][A-Za-z0-9-]*\.)+"
+    r"(?<![\w@%./\\-])(?:www\.)?((?:[A-Za-z0-9][A-Za-z0-9-]*\.)+"
     r"(?:com|org|net|edu|gov|mil|int|io|dev|app|ai|co|info|biz|eu|uk|de|fr|ch|nl|es|se|dk|fi|cz|jp|cn|kr|ru|br|au|ca|nz|us))"
     r"(?![\w(-]|\.\w)(?:/[^\s)>\]\"”]*)?"
 )
@@ -23,6 +23,10 @@ _IDENTIFIER = re.compile(
 )
 _NO_IDENTIFIER = re.compile(r"(?:COVID|UTF|SHA|HTTP|TLS|BASE|AES|RSA|GPT|PM|AM|US|UK)-\d+")
 _QUOTED = re.compile(r"[\"“]([^\"“”\n]{2,80})[\"”]|``([^`'\n]{2,80}?) ?''")
+_BEFORE_WORK = re.compile(
+    r"\b(?:films?|movie|songs?|albums?|books?|novels?|plays?|episodes?|singles?|series|poems?|essays?|articles?|papers?|reports?"
+    r"|paintings?|musical|opera|magazine|show|titled|entitled|called|sang|wrote|read|watched|released),? $"
+)
 _LETTERS = re.compile(r"[^\W\d_][\w’'.-]*")
 _DEFINED = re.compile(
     r"[\"“*_]{1,3}([^\"“”*_\n]{2,60})[\"”*_]{1,3},? "
@@ -33,9 +37,6 @@ _DEFINITION_LIST = re.compile(r"^([^\n:|#>]{2,60})\n:[ \t]+\S", re.MULTILINE)
 _SPEAKER = re.compile(r"([^\W\d_][\w’'-]{1,30}(?: [^\W\d_][\w’'-]{0,30}){0,2}): ")
 _CAMEL = re.compile(r"(?<=[a-z])(?<!\bMc)(?<!Mac)(?=[A-Z])")
 _ARTICLE = re.compile(r"^(?:the|an?) ", re.IGNORECASE)
-_MAIL_PROVIDERS = frozenset(
-    "gmail.com googlemail.com outlook.com hotmail.com yahoo.com icloud.com gmx.de web.de proton.me".split()
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,15 +62,15 @@ def find_patterns(line: str) -> list[PatternMatch]:
     return found
 
 
-def find_defined_terms(text: str) -> Iterator[str]:
-    """Yield the terms that a text defines: quoted or bold with "means", bold labels, definition lists."""
+def find_defined_terms(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield terms, and whether the text defines them: with "means" or in a definition list. Bold labels may be terms."""
     for match in _DEFINED.finditer(text):
-        yield _without_article(match[1].strip())
+        yield _without_article(match[1].strip()), True
     for match in _DEFINITION_LIST.finditer(text):
-        yield match[1].strip(" *_`")
+        yield match[1].strip(" *_`"), True
     for line in text.split("\n"):
         if match := _LABELLED.match(line.lstrip()):
-            yield match[1].strip()
+            yield match[1].strip(), False
 
 
 def find_speaker(line: str) -> PatternMatch | None:
@@ -77,30 +78,49 @@ def find_speaker(line: str) -> PatternMatch | None:
     match = _SPEAKER.match(line)
     if not match or not all(word[0].isupper() for word in match[1].split()):
         return None
-    if any(word.casefold() in common_words() for word in match[1].split()):
+    if match[1].isupper() or any(
+        commonness(word.casefold()) is Commonness.ORDINARY for word in match[1].split()
+    ):
         return None
     name = _CAMEL.sub(" ", match[1])
     alias = {"aliases": match[1]} if name != match[1] else {}
-    return PatternMatch(text=name, kind="name", start=0, end=match.end(), attributes=alias)
+    return PatternMatch(text=name, kind="term", start=0, end=match.end(), attributes=alias)
 
 
 def _emails(line: str) -> Iterator[PatternMatch]:
     for match in _EMAIL.finditer(line):
-        address, domain = match[0].lower(), match[1].lower()
-        start, end = match.span()
+        address = match[0].lower()
         yield PatternMatch(
-            text=address, kind="person", start=start, end=end, attributes={"email": address}
+            text=address,
+            kind="person" if _is_of_person(address) else "address",
+            start=match.start(),
+            end=match.end(),
+            attributes={"email": address},
         )
-        if domain not in _MAIL_PROVIDERS:
-            yield PatternMatch(text=domain, kind="domain", start=start, end=end)
+
+
+def _is_of_person(address: str) -> bool:
+    """Return whether an address has a first and a last name: `jane.smith@`, not `people.ops@` or `debian-devel@`."""
+    parts = re.split(r"[._]", address.partition("@")[0])
+    return (
+        len(parts) > 1
+        and all(part.isalpha() for part in parts)
+        and any(commonness(part) is not Commonness.ORDINARY for part in parts)
+    )
 
 
 def _domains(line: str) -> Iterator[PatternMatch]:
-    for pattern in (_URL, _DOMAIN):
-        for match in pattern.finditer(line):
-            yield PatternMatch(
-                text=match[1].lower(), kind="domain", start=match.start(), end=match.end()
-            )
+    """Yield the domains that a line names; the address of a page names nothing, and is only covered."""
+    for match in _URL.finditer(line):
+        yield PatternMatch(text="", kind="", start=match.start(), end=match.end())
+    for match in _DOMAIN.finditer(line):
+        is_page = "/" in match[0]
+        yield PatternMatch(
+            text="" if is_page else match[1].lower(),
+            kind="domain",
+            start=match.start(),
+            end=match.end(),
+        )
 
 
 def _identifiers(line: str) -> Iterator[PatternMatch]:
@@ -110,10 +130,18 @@ def _identifiers(line: str) -> Iterator[PatternMatch]:
 
 
 def _quoted_titles(line: str) -> Iterator[PatternMatch]:
+    """Yield the titles of works that a line quotes; quoted labels of buttons and fields are made of ordinary words only."""
     for match in _QUOTED.finditer(line):
         title = (match[1] or match[2]).strip(" .,;")
-        if _is_title(title):
-            yield PatternMatch(text=title, kind="work", start=match.start(), end=match.end())
+        is_work = _BEFORE_WORK.search(line[max(0, match.start() - 40) : match.start()]) is not None
+        if _is_title(title) and (is_work or _is_uncommon(title)):
+            kind = "work" if is_work else "term"
+            yield PatternMatch(text=title, kind=kind, start=match.start(), end=match.end())
+
+
+def _is_uncommon(title: str) -> bool:
+    words = [word.casefold() for word in _LETTERS.findall(title)]
+    return len(words) > 1 and any(commonness(word) <= Commonness.NAME_LIKE for word in words)
 
 
 def _is_title(text: str) -> bool:

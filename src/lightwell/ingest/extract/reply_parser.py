@@ -17,6 +17,7 @@ from lightwell.domain.graph import (
     normalize_name,
 )
 from lightwell.ingest.extract import rule_extractor
+from lightwell.ingest.extract.names import UNKNOWN_KIND
 from lightwell.ingest.extract.reply_rows import ENTITY_FIELDS, RELATION_FIELDS, Problem, parse_rows
 from lightwell.ports import ExtractionInput
 from lightwell.text.markup import strip_active_markup
@@ -185,7 +186,9 @@ class _ReplyParser:
     def _kinds_by_rule(self) -> Mapping[str, str]:
         extraction = rule_extractor.extract_by_rules(self._chunk)
         return {
-            normalize_name(one.name): one.kind for one in extraction.mentions if one.kind != "name"
+            normalize_name(one.name): one.kind
+            for one in extraction.mentions
+            if one.kind != UNKNOWN_KIND
         }
 
     def _clean_name(self, text: str, empty: Problem) -> str:

@@ -5,64 +5,80 @@ import re
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, combinations
+from itertools import chain
 
-from lightwell.domain.graph import Extraction, Mention, MentionType, RelationMention, normalize_name
+from lightwell.domain.graph import Extraction, Mention, MentionType, normalize_name
+from lightwell.ingest.extract.commonness import Commonness, commonness
+from lightwell.ingest.extract.descriptions import readable
 from lightwell.ingest.extract.identifying import FIELDS, identify, identify_by_labels
-from lightwell.ingest.extract.names import common_words, find_names
-from lightwell.ingest.extract.patterns import (
-    PatternMatch,
-    find_defined_terms,
-    find_patterns,
-    find_speaker,
+from lightwell.ingest.extract.kinds import (
+    PERSON,
+    find_addresses,
+    first_names,
+    full_names,
+    kind_by_addresses,
+    kind_by_name,
+    tell_kinds,
 )
+from lightwell.ingest.extract.names import CERTAIN, UNKNOWN_KIND, find_names
+from lightwell.ingest.extract.patterns import PatternMatch, find_defined_terms, find_patterns
+from lightwell.ingest.extract.relating import (
+    QuotedSentence,
+    list_headed,
+    relate_co_occurring,
+    with_quotes,
+)
+from lightwell.ingest.extract.sentences import Sentence, read_sentences, without_code, without_style
+from lightwell.ingest.extract.spans import Setting
 from lightwell.ports import ExtractionInput
-from lightwell.text.sentences import split_sentences
+from lightwell.text.terms import STOP_WORDS
 
 MAX_MENTIONS = 40
-MAX_RELATION_MENTIONS = 12
-CO_OCCURRENCE_CONFIDENCE = 0.5
-"""The confidence of a relation whose only evidence is a shared sentence."""
 
 _KIND_RANK = {
     kind: rank
     for rank, kind in enumerate(
-        ("name", "work", "term", "document", "domain", "organization", "person", "identifier")
+        (
+            "term",
+            "work",
+            "domain",
+            "document",
+            "address",
+            "product",
+            "place",
+            "organization",
+            "person",
+            "identifier",
+        )
     )
 }
-_MAX_NAME_CHARACTERS = 120
-_MAX_HEADING_WORDS = 8
-_MAX_RELATED_PER_SENTENCE = 12
-"""A sentence with more names is a list, so only the first of them are related."""
-
+_MAX_NAME_CHARACTERS = 80
+_MAX_TERM_WORDS = 4
 _MASK = ")"
 """Replaces matched patterns: it ends a span of names and does not begin a sentence."""
 
-_FENCE = re.compile(
-    r"^[ \t]*(```|~~~)[^\n]*\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
-)
-_SOFT_WRAP = re.compile(r"\n(?<=[^\n|]{50}[\w,;)]\n)(?=[^\W_][^\n|:]{2})")
-_STYLE = re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)|(?<!`)`(?!`)")
-_STYLED = re.compile(r"[*_`]")
 _LINK_TARGET = re.compile(r"(?<=\]\()(?!mailto:)[^\s()]++(?=\))")
 """Where a link leads: it may tell whose site it is (`identify`), but the address of another site is no subject of the document."""
+_CODE = re.compile(r"`[^`\n]+`")
 _HEADING = re.compile(r"^#{1,6} ++(.+)$", re.MULTILINE)
 _NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*\.?|[A-Z]\.|[IVX]+\.) +")
-_LINE_MARKS = re.compile(r"^(?:[#>*•+\-] *)+|^\d+[.)] +")
 _BARE_TITLE = re.compile(r"(.{2,}?) \([^()]+\)$")
+_FILE_NAME = re.compile(r"_?[\w-]+(?:\.[a-z]{2,5})+|_\w+")
+_SITE = re.compile(r" ?[—–|·-] ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _NamedMention:
-    """A mention with its normalised name as `key`; `main` and `sure` are `Name.is_main` and `Name.is_certain`.
+    """A mention with its normalised name as `key`; `is_main` and `evidence` are those of `Name`.
 
     A title or term has count 0, because the sentences that contain it count it.
     """
 
     key: str
     mention: Mention
-    main: bool = True
-    sure: bool = True
+    is_main: bool = True
+    evidence: int = CERTAIN
+    within: str = ""
 
 
 class RuleExtractor:
@@ -93,26 +109,44 @@ def extract_by_rules(chunk: ExtractionInput) -> Extraction:
     The result depends only on the chunk and its title. Each relation is a RELATED_TO of two names; its weight is the
     number of sentences that contain both.
     """
-    prose = _FENCE.sub("\n", chunk.draft.text)
-    sentences = _drop_doubtful([*_mentions_by_sentence(prose)], chunk.document_title)
+    prose = without_code(chunk.draft.text)
+    headings = _headings(chunk, prose)
+    lines = [*read_sentences(prose, headings)]
+    read = [_mentions_of_sentence(line, chunk.draft.language) for line in lines]
+    told = tell_kinds(prose)
+    sentences = _drop_doubtful(read, [normalize_name(chunk.document_title), *full_names(told)])
     mentions_found = [
         *_title_mentions(chunk, prose),
-        *_term_mentions(chunk, prose),
+        *_term_mentions(headings, prose),
         *chain.from_iterable(sentences),
     ]
-    mentions = _merge_mentions(mentions_found)
+    merged = _with_kinds(_merge_mentions(mentions_found), told, find_addresses(prose))
+    quoted = [
+        QuotedSentence(text=readable(line.text), keys=keys)
+        for line, names in zip(lines, sentences, strict=True)
+        if line.is_prose and (keys := tuple(dict.fromkeys(one.key for one in names if one.is_main)))
+    ]
+    mentions = with_quotes(merged, quoted, list_headed(lines))
     return Extraction(
         mentions=tuple(mentions.values()),
-        relation_mentions=_relate_co_occurring(sentences, mentions),
+        relation_mentions=relate_co_occurring(quoted, mentions),
     )
 
 
 def _title_mentions(chunk: ExtractionInput, prose: str) -> Iterator[_NamedMention]:
-    title = " ".join(chunk.document_title.split())
-    if chunk.is_first and title:
+    title = _without_site(" ".join(chunk.document_title.split()), chunk.draft.section_path)
+    if chunk.is_first and title and not _FILE_NAME.fullmatch(title):
         yield _title_mention(title, identify_by_labels(prose))
         if bare := _BARE_TITLE.fullmatch(title):
             yield _title_mention(bare[1])
+
+
+def _without_site(title: str, section_path: Sequence[str]) -> str:
+    """Return the title of a page without the name of its site, where the page's first heading tells them apart."""
+    for heading in section_path[:1]:
+        if title.startswith(heading) and _SITE.match(title, len(heading)):
+            return heading
+    return title
 
 
 def _title_mention(title: str, attributes: Mapping[str, str] | None = None) -> _NamedMention:
@@ -126,15 +160,32 @@ def _title_mention(title: str, attributes: Mapping[str, str] | None = None) -> _
     return _NamedMention(key=normalize_name(title), mention=mention)
 
 
-def _term_mentions(chunk: ExtractionInput, prose: str) -> Iterator[_NamedMention]:
-    headings = [_without_closing(match[1]) for match in _HEADING.finditer(prose)]
+def _headings(chunk: ExtractionInput, prose: str) -> tuple[str, ...]:
+    marked = [_without_closing(match[1]) for match in _HEADING.finditer(prose)]
     paths = [chunk.draft.section_path, *(section.path for section in chunk.draft.sections)]
-    for heading in dict.fromkeys([*headings, *(path[-1] for path in paths if path)]):
-        term = _NUMBERING.sub("", _STYLE.sub("", heading)).strip()
-        if len(term.split()) <= _MAX_HEADING_WORDS and not term.endswith(("?", ".")):
-            yield from _term_mention(term)
-    for term in find_defined_terms(prose):
-        yield from _term_mention(term)
+    return tuple(dict.fromkeys([*marked, *(path[-1] for path in paths if path)]))
+
+
+def _term_mentions(headings: Sequence[str], prose: str) -> Iterator[_NamedMention]:
+    """Yield terms that a heading or a bold label names and the text uses, and terms that the text defines."""
+    folded = prose.casefold()
+    for heading in headings:
+        term = _NUMBERING.sub("", without_style(heading)).strip()
+        if _is_term(term) and folded.count(term.casefold()) > 2:
+            yield _term_mention(term)
+    for term, is_defined in find_defined_terms(prose):
+        if _is_term(term) and (is_defined or folded.count(term.casefold()) > 1):
+            yield _term_mention(term)
+
+
+def _is_term(term: str) -> bool:
+    """Return whether a phrase may be a term: a few words, none of them a function word, and no ordinary word alone."""
+    words = term.casefold().split()
+    if not 0 < len(words) <= _MAX_TERM_WORDS or not STOP_WORDS.isdisjoint(words):
+        return False
+    if not all(word.replace("-", "").replace("'", "").isalpha() for word in words):
+        return False
+    return len(words) > 1 or commonness(words[0]) is not Commonness.ORDINARY
 
 
 def _without_closing(heading: str) -> str:
@@ -143,38 +194,33 @@ def _without_closing(heading: str) -> str:
     return bare.rstrip(" ") or heading if bare != heading and bare.endswith(" ") else heading
 
 
-def _term_mention(term: str) -> Iterator[_NamedMention]:
-    if term.casefold() not in common_words():
-        yield _NamedMention(
-            key=normalize_name(term), mention=Mention(name=term, kind="term", count=0)
-        )
+def _term_mention(term: str) -> _NamedMention:
+    return _NamedMention(key=normalize_name(term), mention=Mention(name=term, kind="term", count=0))
 
 
-def _mentions_by_sentence(prose: str) -> Iterator[list[_NamedMention]]:
-    for line in _SOFT_WRAP.sub(" ", prose).split("\n"):
-        bare = _LINE_MARKS.sub("", _without_markup(line))
-        who = find_speaker(bare)
-        first = [_mention_of_pattern(who)] if who else []
-        for sentence in split_sentences(bare[who.end :] if who else bare):
-            yield [*first, *_mentions_in_sentence(sentence)]
-            first = []
-
-
-def _without_markup(line: str) -> str:
-    bare = " ".join(line.split())
-    return _STYLE.sub("", bare) if _STYLED.search(bare) else bare
-
-
-def _mentions_in_sentence(sentence: str) -> Iterator[_NamedMention]:
-    masked = _LINK_TARGET.sub(lambda target: _MASK * len(target[0]), sentence)
+def _mentions_of_sentence(sentence: Sentence, language: str) -> list[_NamedMention]:
+    masked = _LINK_TARGET.sub(_mask, _CODE.sub(_mask, sentence.text))
+    mentions = [_mention_of_pattern(sentence.speaker)] if sentence.speaker else []
     for match in find_patterns(masked):
-        yield _mention_of_pattern(match)
+        mentions.append(_mention_of_pattern(match))
         masked = masked[: match.start] + _MASK * (match.end - match.start) + masked[match.end :]
-    for name in find_names(masked):
-        mention = Mention(name=name.text, kind=name.kind, attributes=identify(sentence, name))
-        yield _NamedMention(
-            key=normalize_name(name.text), mention=mention, main=name.is_main, sure=name.is_certain
+    setting = Setting(language=language, is_prose=sentence.is_prose)
+    for name in find_names(masked, setting):
+        mention = Mention(name=name.text, kind=name.kind, attributes=identify(sentence.text, name))
+        mentions.append(
+            _NamedMention(
+                key=normalize_name(name.text),
+                mention=mention,
+                is_main=name.is_main,
+                evidence=name.evidence,
+                within=normalize_name(name.within),
+            )
         )
+    return mentions
+
+
+def _mask(match: re.Match[str]) -> str:
+    return _MASK * len(match[0])
 
 
 def _mention_of_pattern(match: PatternMatch) -> _NamedMention:
@@ -182,11 +228,23 @@ def _mention_of_pattern(match: PatternMatch) -> _NamedMention:
     return _NamedMention(key=normalize_name(match.text), mention=mention)
 
 
-def _drop_doubtful(sentences: list[list[_NamedMention]], title: str) -> list[list[_NamedMention]]:
-    """Remove names whose only evidence is a capital letter at the start of a sentence."""
-    known = {name.key for line in sentences for name in line if name.sure}
-    known.add(normalize_name(title))
-    return [[name for name in line if name.sure or name.key in known] for line in sentences]
+def _drop_doubtful(
+    sentences: list[list[_NamedMention]], known: Iterable[str]
+) -> list[list[_NamedMention]]:
+    """Remove names with too little evidence in the passage, and readings within a longer one that has enough."""
+    evidence: Counter[str] = Counter(dict.fromkeys(known, CERTAIN))
+    for mentions in sentences:
+        for mention in mentions:
+            evidence[mention.key] += mention.evidence
+    certain = {key for key, points in evidence.items() if key and points >= CERTAIN}
+    return [
+        [
+            mention
+            for mention in mentions
+            if mention.key in certain and mention.within not in certain
+        ]
+        for mentions in sentences
+    ]
 
 
 def _merge_mentions(mentions: Iterable[_NamedMention]) -> dict[str, Mention]:
@@ -198,7 +256,7 @@ def _merge_mentions(mentions: Iterable[_NamedMention]) -> dict[str, Mention]:
         key = name.key
         if not _is_usable_name(key):
             continue
-        if name.main:
+        if name.is_main:
             main.add(key)
         for field, value in name.mention.attributes.items():
             stated.setdefault(key, {}).setdefault(field, set()).add(value)
@@ -227,6 +285,24 @@ def _unambiguous_attributes(
     }
 
 
+def _with_kinds(
+    mentions: Mapping[str, Mention], told: Mapping[str, str], addresses: Mapping[str, str]
+) -> dict[str, Mention]:
+    """Return the mentions with the kinds that the passage tells, where their form does not."""
+    kinds = {
+        key: told.get(key)
+        or kind_by_addresses(mention.name, addresses)
+        or kind_by_name(mention.name)
+        for key, mention in mentions.items()
+        if mention.kind == UNKNOWN_KIND and mention.count
+    }
+    persons = first_names(key for key, kind in kinds.items() if kind == PERSON)
+    return {
+        key: replace(mention, kind=kinds.get(key) or (PERSON if key in persons else mention.kind))
+        for key, mention in mentions.items()
+    }
+
+
 def _is_from_text(mention: Mention) -> bool:
     return mention.type is not MentionType.METADATA
 
@@ -242,37 +318,4 @@ def _merge_two(one: Mention, other: Mention) -> Mention:
         count=one.count + other.count,
         type=one.type,
         attributes={**other.attributes, **one.attributes},
-    )
-
-
-def _relate_co_occurring(
-    sentences: Iterable[Iterable[_NamedMention]], mentions: Mapping[str, Mention]
-) -> tuple[RelationMention, ...]:
-    """Return the pairs with the most shared sentences; ties go to rarer names, then to nearer ones."""
-    shared: Counter[tuple[str, str]] = Counter()
-    distances: dict[tuple[str, str], int] = {}
-    for line in sentences:
-        keys = dict.fromkeys(name.key for name in line if name.main and name.key in mentions)
-        for (at, one), (to, other) in combinations(
-            [*enumerate(keys)][:_MAX_RELATED_PER_SENTENCE], 2
-        ):
-            pair = (other, one) if (other, one) in shared else (one, other)
-            shared[pair] += 1
-            distances[pair] = min(to - at, distances.get(pair, to))
-
-    def sort_key(pair: tuple[str, str]) -> tuple[int, int, int]:
-        return -shared[pair], sum(mentions[key].count for key in pair), distances[pair]
-
-    return tuple(
-        _co_occurrence(mentions[one], mentions[other], shared[one, other])
-        for one, other in sorted(shared, key=sort_key)[:MAX_RELATION_MENTIONS]
-    )
-
-
-def _co_occurrence(one: Mention, other: Mention, sentences: int) -> RelationMention:
-    return RelationMention(
-        subject=one.name,
-        object=other.name,
-        weight=float(sentences),
-        confidence=CO_OCCURRENCE_CONFIDENCE,
     )

@@ -64,6 +64,17 @@ FROM called LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity
 ORDER BY entity_id, called.named_as = coalesce(merged.root_id, called.named_as) DESC, called.named_as
 """
 
+DESCRIPTIONS = """coalesce(
+               array_agg(profile.description ORDER BY profile.description COLLATE "C")
+                   FILTER (WHERE 'description' = ANY(profile.by_hand)),
+               array_agg(profile.description ORDER BY profile.source_ids[1], profile.description COLLATE "C")
+                   FILTER (WHERE profile.description <> ''),
+               (array_agg(profile.quote ORDER BY profile.quote_rank, abs(length(profile.quote) - 100),
+                                             profile.quote COLLATE "C")
+                   FILTER (WHERE profile.quote <> ''))[1:1],
+               '{}')"""
+"""What the profiles of a reader's classes say: what a person wrote, else what is stated, else the best quotation."""
+
 _SEEN = """
 WITH seen AS (
     SELECT entity.entity_id,
@@ -72,11 +83,7 @@ WITH seen AS (
            (array_agg(profile.entity_kind
                       ORDER BY profile.subject_id = entity.entity_id DESC, 'kind' = ANY(profile.by_hand) DESC,
                                {order}))[1] AS kind,
-           coalesce(
-               array_agg(profile.description ORDER BY profile.description COLLATE "C")
-                   FILTER (WHERE 'description' = ANY(profile.by_hand)),
-               array_agg(profile.description ORDER BY profile.source_ids[1], profile.description COLLATE "C")
-           ) AS descriptions,
+           {descriptions} AS descriptions,
            sum(profile.mention_count) AS mentions,
            (array_agg(profile.primary_url ORDER BY profile.attributes ->> 'url' IS NULL, {order}))[1] AS primary_url,
            array_agg(DISTINCT profile.subject_id) AS members,
@@ -120,8 +127,9 @@ ORDER = """profile.subject_id = entity.entity_id DESC, 'name' = ANY(profile.by_h
     profile.entity_ref IS NULL DESC, profile.mention_count DESC, profile.display_name COLLATE "C",
     profile.entity_kind COLLATE "C\""""
 
-_LIST = _SEEN.replace("{order}", ORDER).replace("{where}", "true")
-_BY_ID = _SEEN.replace("{order}", ORDER).replace(
+_ORDERED = _SEEN.replace("{descriptions}", DESCRIPTIONS).replace("{order}", ORDER)
+_LIST = _ORDERED.replace("{where}", "true")
+_BY_ID = _ORDERED.replace(
     "{where}", "profile.subject_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])"
 )
 
@@ -162,11 +170,7 @@ WITH merged AS MATERIALIZED (
            array_agg(DISTINCT stated.relation_id) AS members,
            sum(profile.weight::numeric)::float8 AS weight, sum(profile.mention_count) AS mentions,
            array_agg(profile.display_name ORDER BY profile.display_name COLLATE "C") AS keywords,
-           coalesce(
-               array_agg(profile.description ORDER BY profile.description COLLATE "C")
-                   FILTER (WHERE 'description' = ANY(profile.by_hand)),
-               array_agg(profile.description ORDER BY profile.source_ids[1], profile.description COLLATE "C")
-           ) AS descriptions,
+           {descriptions} AS descriptions,
            array_agg(profile.comparison ORDER BY profile.source_ids[1] NULLS FIRST, profile.comparison COLLATE "C")
                AS comparisons,
            array_agg(profile.use_case ORDER BY profile.source_ids[1] NULLS FIRST, profile.use_case COLLATE "C") AS use_cases
@@ -194,9 +198,11 @@ CROSS JOIN LATERAL (
     ) AS latest
 ) AS source
 """
-_RELATED = _RELATED_BY.replace(
-    "{kept_first}", KEPT_FIRST.replace("{chunk_id}", "chunk.chunk_id")
-).replace("{max_sources}", LIMIT_OF_PROJECT)
+_RELATED = (
+    _RELATED_BY.replace("{descriptions}", DESCRIPTIONS)
+    .replace("{kept_first}", KEPT_FIRST.replace("{chunk_id}", "chunk.chunk_id"))
+    .replace("{max_sources}", LIMIT_OF_PROJECT)
+)
 
 _RELATIONS = _RELATED.replace(
     "{where}",

@@ -19,7 +19,7 @@ MIN_SIMILARITY = 0.45
 """The trigram similarity from which a name counts as similar."""
 
 _MAX_LONGER = 40
-_UNKNOWN_KIND = "name"
+_UNKNOWN_KIND = "term"
 """The kind that rule extraction gives when the text does not tell it: it may be any other."""
 
 _CALLED_BY_A_PART = frozenset({"person", "company", "organization", "deal", "project"})
@@ -29,8 +29,8 @@ _CLEAR_MARGIN = 2
 _MANY_LONGER = 5
 """Longer names from which a name is rather a thing that has parts than a first name: then as many passages are enough."""
 
-TITLE_KINDS = ["document", "work", "term", "domain"]
-"""Kinds that rank after the others for similar names: titles and terms rather than persons and things."""
+TITLE_KINDS = ["document", "work", "domain", "address"]
+"""Kinds that rank after the others for similar names: titles and addresses rather than persons and things."""
 
 # A name counts only if one of the reader's chunks, or a manual edit that the reader sees, uses it. `fit` is 2 for a
 # reference, 1 for the exact name, and below 1 the similarity of the name.

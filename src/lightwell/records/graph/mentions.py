@@ -22,17 +22,19 @@ ON CONFLICT (project_id, entity_ref) DO NOTHING
 _MENTIONS = """
 INSERT INTO document_entity_mentions (
     named_as, chunk_id, entity_id, class_id, name, entity_kind, description, mention_type, confidence, frequency,
-    attributes, names, is_own)
+    attributes, names, is_own, quote, quote_rank)
 SELECT DISTINCT ON (entity.entity_id, given.chunk_id)
        entity.entity_id, given.chunk_id,
        CASE WHEN class.tags && entity.hidden_for THEN NULL ELSE entity.entity_id END,
        chunk.class_id, given.name, given.kind, given.description, given.type, given.confidence, given.frequency,
        given.attributes,
-       CASE WHEN given.names IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(given.names)) END, given.is_own
+       CASE WHEN given.names IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(given.names)) END, given.is_own,
+       given.quote, given.quote_rank
 FROM unnest(%(chunks)s::uuid[], %(refs)s::text[], %(names)s::text[], %(kinds)s::text[], %(descriptions)s::text[],
             %(types)s::text[], %(confidences)s::real[], %(frequencies)s::integer[], %(attributes)s::jsonb[],
-            %(searched)s::jsonb[], %(own)s::boolean[])
-    AS given (chunk_id, ref, name, kind, description, type, confidence, frequency, attributes, names, is_own)
+            %(searched)s::jsonb[], %(own)s::boolean[], %(quotes)s::text[], %(ranks)s::smallint[])
+    AS given (chunk_id, ref, name, kind, description, type, confidence, frequency, attributes, names, is_own, quote,
+              quote_rank)
 JOIN document_chunks AS chunk USING (chunk_id)
 JOIN entities AS entity ON entity.project_id = %(project_id)s AND entity.entity_ref = given.ref
 LEFT JOIN access_classes AS class ON class.class_id = chunk.class_id
@@ -66,18 +68,20 @@ ON CONFLICT (source_id, target_id, predicate) DO NOTHING
 
 _RELATION_MENTIONS = """
 INSERT INTO relation_mentions (
-    stated_as, chunk_id, relation_id, class_id, keywords, description, weight, confidence, comparison, use_case)
+    stated_as, chunk_id, relation_id, class_id, keywords, description, weight, confidence, comparison, use_case,
+    quote, quote_rank)
 SELECT DISTINCT ON (stated.relation_id, given.chunk_id)
        stated.relation_id, given.chunk_id,
        CASE WHEN class.tags && source.hidden_for OR class.tags && target.hidden_for
               OR class.tags && stated.hidden_for
             THEN NULL ELSE stated.relation_id END,
        chunk.class_id, given.keywords, given.description, given.weight, given.confidence, given.comparison,
-       given.use_case
+       given.use_case, given.quote, given.quote_rank
 FROM unnest(%(chunks)s::uuid[], %(sources)s::text[], %(targets)s::text[], %(predicates)s::text[],
             %(keywords)s::text[], %(descriptions)s::text[], %(weights)s::real[], %(confidences)s::real[],
-            %(comparisons)s::text[], %(use_cases)s::text[])
-    AS given (chunk_id, source, target, predicate, keywords, description, weight, confidence, comparison, use_case)
+            %(comparisons)s::text[], %(use_cases)s::text[], %(quotes)s::text[], %(ranks)s::smallint[])
+    AS given (chunk_id, source, target, predicate, keywords, description, weight, confidence, comparison, use_case,
+              quote, quote_rank)
 JOIN document_chunks AS chunk USING (chunk_id)
 JOIN entities AS source ON source.project_id = %(project_id)s AND source.entity_ref = given.source
 JOIN entities AS target ON target.project_id = %(project_id)s AND target.entity_ref = given.target
@@ -136,6 +140,8 @@ async def _write_mentions(
             "attributes": [Jsonb(dict(m.attributes)) if m.attributes else None for _, m in rows],
             "searched": searched,
             "own": [mention.is_own for _, mention in rows],
+            "quotes": [mention.quote.text for _, mention in rows],
+            "ranks": [mention.quote.rank for _, mention in rows],
         },
     )
     if any(searched):
@@ -170,6 +176,8 @@ async def _write_relation_mentions(
             "confidences": [relation_mention.confidence for _, relation_mention in rows],
             "comparisons": [relation_mention.comparison for _, relation_mention in rows],
             "use_cases": [relation_mention.use_case for _, relation_mention in rows],
+            "quotes": [relation_mention.quote.text for _, relation_mention in rows],
+            "ranks": [relation_mention.quote.rank for _, relation_mention in rows],
             **ends,
         },
     )

@@ -43,6 +43,11 @@ _JOINED: LiteralString = """CASE WHEN max(mention.{column}) = '' THEN '' ELSE (
                         ORDER BY mention.chunk_id, mention.{column})) WITH ORDINALITY AS each (text, place)
                      WHERE text <> '' GROUP BY text) AS said) END"""
 
+# The best quotation of the latest mentions, by its words alone.
+_QUOTE: LiteralString = """coalesce((array_agg(mention.quote ORDER BY mention.quote_rank, abs(length(mention.quote) - 100),
+               mention.quote COLLATE "C") FILTER (WHERE mention.quote <> ''))[1], '') AS quote,
+           coalesce(min(mention.quote_rank) FILTER (WHERE mention.quote <> ''), 0) AS quote_rank"""
+
 _SOURCES: LiteralString = """array_agg(DISTINCT mention.chunk_id ORDER BY mention.chunk_id) AS sources,
            CASE WHEN min(document.source_url) = max(document.source_url) THEN ARRAY[min(document.source_url)] ELSE (
                SELECT array_agg(path ORDER BY first) FROM (
@@ -53,18 +58,20 @@ _SOURCES: LiteralString = """array_agg(DISTINCT mention.chunk_id ORDER BY mentio
 _REFRESH_ENTITIES = """
 INSERT INTO profiles AS profile (
     subject_id, class_id, subject, display_name, entity_kind, description, attributes, mention_count,
-    source_ids, source_paths)
+    source_ids, source_paths, quote, quote_rank)
 SELECT stale.subject_id, stale.class_id, 'entity', coalesce(own.name, latest.stated_name, latest.name),
        coalesce(own.entity_kind, latest.kind), latest.description, coalesce(own.attributes, latest.attributes),
-       stale.delta, latest.sources, latest.paths
+       stale.delta, latest.sources, latest.paths, latest.quote, latest.quote_rank
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(deltas)s::integer[])
     AS stale (subject_id, class_id, delta)
 CROSS JOIN LATERAL (
     SELECT mode() WITHIN GROUP (ORDER BY coalesce(mention.part_name, mention.name)) AS name,
            (array_agg(mention.name ORDER BY document.updated_at DESC, mention.chunk_id DESC)
                 FILTER (WHERE mention.names IS NOT NULL))[1] AS stated_name,
-           mode() WITHIN GROUP (ORDER BY mention.entity_kind) AS kind,
+           CASE WHEN count(*) FILTER (WHERE mention.entity_kind <> 'term') * 8 >= count(*)
+                THEN mode() WITHIN GROUP (ORDER BY nullif(mention.entity_kind, 'term')) ELSE 'term' END AS kind,
            {description} AS description,
+           {quote},
            (array_agg(mention.attributes ORDER BY mention.chunk_id DESC, mention.name)
                 FILTER (WHERE mention.attributes IS NOT NULL))[1] AS attributes,
            {sources}
@@ -86,15 +93,17 @@ ON CONFLICT (subject_id, class_id) DO UPDATE
 SET display_name = excluded.display_name, entity_kind = excluded.entity_kind, description = excluded.description,
     attributes = excluded.attributes, entity_ref = NULL, by_hand = '{}', summary_ids = '{}',
     mention_count = profile.mention_count + excluded.mention_count,
-    source_ids = excluded.source_ids, source_paths = excluded.source_paths, updated_at = now()
+    source_ids = excluded.source_ids, source_paths = excluded.source_paths, quote = excluded.quote,
+    quote_rank = excluded.quote_rank, updated_at = now()
 """
 
 _REFRESH_RELATIONS = """
 INSERT INTO profiles AS profile (
     subject_id, class_id, subject, display_name, entity_kind, description, comparison, use_case, weight, mention_count,
-    source_ids, source_paths)
+    source_ids, source_paths, quote, quote_rank)
 SELECT stale.subject_id, stale.class_id, 'relation', latest.keywords, relation.predicate, latest.description,
-       latest.comparison, latest.use_case, latest.weight, stale.delta, latest.sources, latest.paths
+       latest.comparison, latest.use_case, latest.weight, stale.delta, latest.sources, latest.paths,
+       latest.quote, latest.quote_rank
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(deltas)s::integer[])
     AS stale (subject_id, class_id, delta)
 JOIN relations AS relation ON relation.relation_id = stale.subject_id
@@ -103,6 +112,7 @@ CROSS JOIN LATERAL (
            {description} AS description,
            {comparison} AS comparison,
            {use_case} AS use_case,
+           {quote},
            sum(mention.weight) AS weight,
            {sources}
     FROM (
@@ -118,7 +128,8 @@ ON CONFLICT (subject_id, class_id) DO UPDATE
 SET display_name = excluded.display_name, entity_kind = excluded.entity_kind, description = excluded.description,
     comparison = excluded.comparison, use_case = excluded.use_case, weight = excluded.weight, by_hand = '{}', summary_ids = '{}',
     mention_count = profile.mention_count + excluded.mention_count,
-    source_ids = excluded.source_ids, source_paths = excluded.source_paths, updated_at = now()
+    source_ids = excluded.source_ids, source_paths = excluded.source_paths, quote = excluded.quote,
+    quote_rank = excluded.quote_rank, updated_at = now()
 """
 
 _DROP_EMPTY = """
@@ -174,7 +185,7 @@ DELETE FROM entity_names WHERE entity_id = ANY(%(subjects)s)
 def _with_derived(statement: LiteralString) -> LiteralString:
     for column in ("description", "comparison", "use_case"):
         statement = statement.replace(f"{{{column}}}", _JOINED.replace("{column}", column))
-    return statement.replace("{sources}", _SOURCES)
+    return statement.replace("{quote}", _QUOTE).replace("{sources}", _SOURCES)
 
 
 _REFRESH: Mapping[str, LiteralString] = {
