@@ -12,7 +12,7 @@ NAMES_IT = "Yesterday we talked about Osprey and about Grafana in the long meeti
 
 async def entity(project: Project, tags: list[str], name: str) -> Entity:
     reader = await project.kb.reader(tags)
-    return (await project.kb.graph.get(name, reader)).entity
+    return (await project.kb.graph.entity(reader, name)).entity
 
 
 async def put(project: Project, **texts: list[str]) -> None:
@@ -37,7 +37,7 @@ async def test_a_relation_has_its_sentence_keywords_and_the_predicate_that_it_st
     project: Project,
 ) -> None:
     await put(project, one=[SAYS_WHAT, "team:a"], two=[NAMES_IT, "team:b"])
-    found = await project.kb.graph.get("Osprey", await project.kb.reader(A))
+    found = await project.kb.graph.entity(await project.kb.reader(A), "Osprey")
     [relation] = found.relations
     assert (relation.source, relation.predicate, relation.target) == (
         "Osprey",
@@ -45,7 +45,7 @@ async def test_a_relation_has_its_sentence_keywords_and_the_predicate_that_it_st
         "Grafana",
     )
     assert (relation.description, relation.keywords) == ("Osprey uses Grafana.", "uses")
-    other = await project.kb.graph.get("Osprey", await project.kb.reader(B))
+    other = await project.kb.graph.entity(await project.kb.reader(B), "Osprey")
     assert [(each.predicate, each.description) for each in other.relations] == [
         (Predicate.RELATED_TO, NAMES_IT)
     ]

@@ -16,6 +16,9 @@ MAX_SOURCES = 50
 
 MIN_CONFIDENCE = 0.5
 
+UNKNOWN_KIND = "term"
+"""The kind of a name of which no text tells what it names: it may be any other."""
+
 
 class Predicate(StrEnum):
     """The closed list of predicates; a relation that fits none of the others is RELATED_TO."""

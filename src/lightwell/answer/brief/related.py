@@ -11,7 +11,7 @@ from lightwell.answer.brief.selection import CandidateSentence, passes_verificat
 from lightwell.answer.quotes import render_quote, shorten
 from lightwell.domain.access import Reader
 from lightwell.domain.briefs import EntityPassage, RelatedEntity
-from lightwell.domain.graph import Entity, Predicate
+from lightwell.domain.graph import UNKNOWN_KIND, Entity, Predicate
 from lightwell.domain.ids import EntityId
 from lightwell.records import search
 from lightwell.records.database import Database
@@ -20,7 +20,6 @@ from lightwell.records.graph.entity_passages import EntityRelation
 from lightwell.text.terms import words
 
 _PERSONS = ("person", "contact")
-_SAID_BY_RULES = "name"
 _INSIDE, _LEAD = re.compile(r"[\w,][\s*_]{1,8}$|[(\"“]$"), 9
 """What stands before a word inside a sentence, and within how many characters it is looked for."""
 
@@ -91,7 +90,7 @@ async def _people_by_address(
 
     The owner of an address counts as a person only where the reader's passages name him or her.
     """
-    nameless = [each for each in related if each.kind == _SAID_BY_RULES]
+    nameless = [each for each in related if each.kind == UNKNOWN_KIND]
     begin = {
         one: each for each in nameless[:_MAX_ASKED] for one in likely_address_prefixes(each.name)
     }
@@ -124,7 +123,7 @@ def _is_plausible(related: RelatedEntity, entity: Entity, text: str) -> bool:
     """
     if address_matches_name(related.name, entity.name) or related.name.partition("@")[0] in _ROLES:
         return False
-    if related.kind != _SAID_BY_RULES or related.relation not in ("", Predicate.RELATED_TO.value):
+    if related.kind != UNKNOWN_KIND or related.relation not in ("", Predicate.RELATED_TO.value):
         return True
     own, other = words(related.name), words(entity.name)
     is_part = own in (other[: len(own)], other[-len(own) :]) or own[-len(other) :] == other

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from lightwell.domain.graph import UNKNOWN_KIND
 from lightwell.ingest.extract.commonness import Commonness, commonness
 from lightwell.ingest.extract.name_words import (
     ADJECTIVES,
@@ -35,15 +36,13 @@ _LOWER_PART = re.compile(r"(?<=\w{3})[-‐‑–][^\W\dA-Z_][^\W_]*(?:-\w+)*$")
 _CODE_LIKE = re.compile(rf"[{UPPERCASE}]\d{{1,3}}")
 """Levels, rooms and rows, such as `P1`: names only where they are repeated."""
 _CAMEL = re.compile(rf"(?<=[^\W\d{UPPERCASE}_])(?=[{UPPERCASE}])")
+_IS_DEFINED = re.compile(r" (?:is|was|ist|war|est) (?:an?|the|our|ein|eine|der|die|das|un|une) ")
 _AFTER_NUMBER = re.compile(r"\d ?$")
 _LONGEST_UNIT = 3
 _ABBREVIATED = re.compile(rf"\b{ABBREVIATION}$|\b[{UPPERCASE}]\.[{UPPERCASE}]\.$")
 _MAX_ACRONYM = 6
 _MAX_WORDS = 7
 _GERMAN = "de"
-
-UNKNOWN_KIND = "term"
-"""The kind of a name of which the text does not tell what it names."""
 
 _UPPER = re.compile(rf"[{UPPERCASE}]{{2,}}[0-9]*s?$|[{UPPERCASE}]&[{UPPERCASE}]$")
 _ROMAN = re.compile(r"[IVXLC]+$")
@@ -181,6 +180,8 @@ def _evidence_of_word(text: str, span: Span) -> int:
     if known is Commonness.UNKNOWN:
         return CERTAIN if span.setting.is_prose else 1
     if known is Commonness.NAME_LIKE and span.setting.is_prose:
+        if _IS_DEFINED.match(span.sentence, span.end):
+            return CERTAIN
         return 1 if span.is_initial or span.before in DETERMINERS else CERTAIN
     is_noun = not is_noted or known is Commonness.NAME_LIKE or text.endswith("s")
     return 0 if is_noun else _evidence_of_noun(known, span)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from lightwell.domain.graph import (
     MIN_CONFIDENCE,
+    UNKNOWN_KIND,
     Extraction,
     Mention,
     MentionType,
@@ -17,7 +18,6 @@ from lightwell.domain.graph import (
     normalize_name,
 )
 from lightwell.ingest.extract import rule_extractor
-from lightwell.ingest.extract.names import UNKNOWN_KIND
 from lightwell.ingest.extract.reply_rows import ENTITY_FIELDS, RELATION_FIELDS, Problem, parse_rows
 from lightwell.ports import ExtractionInput
 from lightwell.text.markup import strip_active_markup

@@ -7,7 +7,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from lightwell.domain.graph import Extraction, Mention, MentionType, normalize_name
+from lightwell.domain.graph import UNKNOWN_KIND, Extraction, Mention, MentionType, normalize_name
 from lightwell.ingest.extract.commonness import Commonness, commonness
 from lightwell.ingest.extract.descriptions import readable
 from lightwell.ingest.extract.identifying import FIELDS, identify, identify_by_labels
@@ -20,7 +20,7 @@ from lightwell.ingest.extract.kinds import (
     kind_by_name,
     tell_kinds,
 )
-from lightwell.ingest.extract.names import CERTAIN, UNKNOWN_KIND, find_names
+from lightwell.ingest.extract.names import CERTAIN, find_names
 from lightwell.ingest.extract.patterns import PatternMatch, find_defined_terms, find_patterns
 from lightwell.ingest.extract.relating import (
     QuotedSentence,

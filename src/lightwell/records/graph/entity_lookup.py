@@ -10,7 +10,7 @@ from uuid import UUID
 from lightwell.domain.access import Reader
 from lightwell.domain.candidates import MAX_CANDIDATES
 from lightwell.domain.entity_refs import stored_ref
-from lightwell.domain.graph import Entity, normalize_name
+from lightwell.domain.graph import UNKNOWN_KIND, Entity, normalize_name
 from lightwell.domain.ids import EntityId
 from lightwell.records.database import Database
 from lightwell.records.graph import entities
@@ -19,9 +19,6 @@ MIN_SIMILARITY = 0.45
 """The trigram similarity from which a name counts as similar."""
 
 _MAX_LONGER = 40
-_UNKNOWN_KIND = "term"
-"""The kind that rule extraction gives when the text does not tell it: it may be any other."""
-
 _CALLED_BY_A_PART = frozenset({"person", "company", "organization", "deal", "project"})
 """Kinds that are called by a part of their names: `Anna`, `Nordwind`. For products and technologies it is the other way round: `GitHub Actions` is a part of `GitHub`."""
 _CLEAR_MARGIN = 2
@@ -294,7 +291,7 @@ async def _load_matches(
 
 
 def _are_compatible_kinds(one: str, other: str) -> bool:
-    return one == other or _UNKNOWN_KIND in (one, other)
+    return one == other or UNKNOWN_KIND in (one, other)
 
 
 def _parameters(reader: Reader, name: str) -> dict[str, object]:
