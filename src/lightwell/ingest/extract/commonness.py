@@ -1,5 +1,6 @@
 """How ordinary a word is: whether a capital letter alone can make a name of it."""
 
+from collections.abc import Sequence
 from enum import IntEnum
 from functools import cache, lru_cache
 from importlib import resources
@@ -11,7 +12,9 @@ _ORDINARY_USES = 7000
 """Names that are in the dictionary were counted less often in lower case."""
 _NOUN_USES = 200
 _SHORTEST_PART = 3
-_ENDINGS = ("s", "es", "ed", "ing", "ings", "er", "ers", "ly", "able", "ies")
+_ENDINGS = ("s", "es", "er", "ers")
+_VERBAL_ENDINGS = ("ed", "ing", "ings", "ly", "able", "ies", "ity", "ities", "ize", "ise")
+_PREFIXES = ("un", "re", "pre", "sub", "non")
 _GERMAN = "de"
 
 
@@ -40,12 +43,17 @@ def commonness(word: str, language: str = ENGLISH) -> Commonness:
     if word in common_words() or uses >= _ORDINARY_USES:
         return Commonness.ORDINARY
     if not uses:
-        return Commonness.INFLECTED if _is_form(word) else Commonness.UNKNOWN
+        return (
+            Commonness.INFLECTED
+            if _is_form(word, (*_ENDINGS, *_VERBAL_ENDINGS))
+            else Commonness.UNKNOWN
+        )
     is_form = not _common_stems().isdisjoint(terms(word))
     if is_form:
         return Commonness.ORDINARY
     is_noun = uses >= _NOUN_USES and _has_forms(word)
-    return Commonness.INFLECTED if is_noun else Commonness.NAME_LIKE
+    is_inflected = is_noun or _is_form(word, _VERBAL_ENDINGS)
+    return Commonness.INFLECTED if is_inflected else Commonness.NAME_LIKE
 
 
 @lru_cache(maxsize=50_000)
@@ -61,12 +69,13 @@ def is_function_word(word: str, language: str) -> bool:
 def _has_forms(word: str) -> bool:
     stem = word.removesuffix("e").removesuffix("y")
     longer = (f"{word}s", f"{word}es", f"{stem}ed", f"{stem}ing", f"{stem}ies")
-    return any(map(is_word, longer)) or _is_form(word)
+    return any(map(is_word, longer)) or _is_form(word, _ENDINGS)
 
 
-def _is_form(word: str) -> bool:
-    """Return whether the word is a regular form of a word in the dictionary: `linters`, `importantly`."""
-    bases = [word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending)]
+def _is_form(word: str, endings: Sequence[str]) -> bool:
+    """Return whether the word is a regular form of a word in the dictionary: `linters`, `importantly`, `untick`."""
+    bases = [word.removesuffix(ending) for ending in endings if word.endswith(ending)]
+    bases += [word.removeprefix(prefix) for prefix in _PREFIXES if word.startswith(prefix)]
     return any(
         is_word(form)
         for base in bases

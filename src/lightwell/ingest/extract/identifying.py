@@ -73,10 +73,10 @@ def identify_by_labels(text: str) -> Mapping[str, str]:
 def _stated(sentence: str, end: int, name: str) -> Iterator[tuple[str, str]]:
     if (address := _ADDRESS.match(sentence, end)) and is_own_address(address[1], name):
         yield "email", f"{address[1]}@{address[2]}"
-    elif address and is_own_domain(address[2], name):
+    elif address and _is_own_domain(address[2], name):
         yield "domain", _registered(address[2])
     site = _SITE.match(sentence, end)
-    if site and _is_host(site) and is_own_domain(site[2], name):
+    if site and _is_host(site) and _is_own_domain(site[2], name):
         yield "domain", _registered(site[2])
     if (place := _LOCATION.match(sentence, end)) and place[1].lower() not in _COARSE:
         yield "location", place[1]
@@ -100,7 +100,13 @@ def is_own_address(local: str, name: str) -> bool:
     return {words[0], words[-1]} <= set(_LOCAL_PARTS.split(local.casefold()))
 
 
-def is_own_domain(host: str, name: str) -> bool:
+def is_domain_of(host: str, name: str) -> bool:
+    """Return whether a domain is the name, or its first word: nordwind.example of "Nordwind Energie"."""
+    label = _registered(host).partition(".")[0].replace("-", "")
+    return label in (name.casefold().replace(" ", ""), normalize_name(name).partition(" ")[0])
+
+
+def _is_own_domain(host: str, name: str) -> bool:
     """Return whether a domain and a name begin alike: "Nordwind Energie" and nordwind.example."""
     label = _registered(host).partition(".")[0].replace("-", "")
     compact = "".join(sign for sign in name.casefold() if sign.isalnum())

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from lightwell.domain.graph import normalize_name
 from lightwell.ingest.extract.commonness import Commonness, commonness
-from lightwell.ingest.extract.identifying import is_coarse_place, is_own_address, is_own_domain
+from lightwell.ingest.extract.identifying import is_coarse_place, is_domain_of, is_own_address
 
 PERSON, ORGANIZATION, PLACE, PRODUCT = "person", "organization", "place", "product"
 
@@ -66,7 +66,8 @@ def kind_by_addresses(name: str, addresses: Mapping[str, str]) -> str:
     """Return the kind that e-mail addresses of the passage, local part to host, tell of a name, or ""."""
     if any(is_own_address(local, name) for local in addresses):
         return PERSON if " " in name else ""
-    return ORGANIZATION if any(is_own_domain(host, name) for host in addresses.values()) else ""
+    is_own = any(is_domain_of(host, name) for host in addresses.values())
+    return ORGANIZATION if is_own else ""
 
 
 def find_addresses(prose: str) -> Mapping[str, str]:

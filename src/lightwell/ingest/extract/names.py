@@ -37,6 +37,7 @@ _CODE_LIKE = re.compile(rf"[{UPPERCASE}]\d{{1,3}}")
 """Levels, rooms and rows, such as `P1`: names only where they are repeated."""
 _CAMEL = re.compile(rf"(?<=[^\W\d{UPPERCASE}_])(?=[{UPPERCASE}])")
 _IS_DEFINED = re.compile(r" (?:is|was|ist|war|est) (?:an?|the|our|ein|eine|der|die|das|un|une) ")
+_LIST_LETTER = re.compile(rf"[{UPPERCASE}]\.")
 _AFTER_NUMBER = re.compile(r"\d ?$")
 _LONGEST_UNIT = 3
 _ABBREVIATED = re.compile(rf"\b{ABBREVIATION}$|\b[{UPPERCASE}]\.[{UPPERCASE}]\.$")
@@ -108,7 +109,10 @@ def _words_to_skip(span: Span) -> int:
         return 0
     at = 0
     while at < len(span.words) - 1 and (
-        span.words[at].islower() or _may_be_verb(span.words[at], span.setting)
+        span.words[at].islower()
+        or span.words[at] == "&"
+        or _LIST_LETTER.fullmatch(span.words[at])
+        or _may_be_verb(span.words[at], span.setting)
     ):
         at += 1
     return 0 if _is_body(span.words) else at
@@ -134,7 +138,7 @@ def _one_word_names(span: Span) -> Iterator[Name]:
         return
     evidence = _evidence_of_word(text, span)
     known = commonness(key, span.setting.language)
-    has_number = bool(span.number) and known < Commonness.ORDINARY
+    has_number = bool(span.number) and known < Commonness.ORDINARY and not _CAMEL.search(text)
     yield Name(
         text=text, kind=UNKNOWN_KIND, start=span.start, is_main=not has_number, evidence=evidence
     )
@@ -159,8 +163,10 @@ def _acronym(text: str, span: Span) -> Iterator[Name]:
     singular = text.removesuffix("s")
     if _ROMAN.match(singular) or len(singular) > _MAX_ACRONYM:
         return
+    if len(set(singular)) == 1:
+        return
     known = commonness(singular.casefold(), span.setting.language)
-    evidence = max(0, CERTAIN - known)
+    evidence = max(0, (CERTAIN if span.setting.is_prose else 1) - known)
     yield Name(text=singular, kind="term", start=span.start, evidence=evidence)
 
 
@@ -241,7 +247,9 @@ def _evidence_of_words(span: Span) -> int:
         return CERTAIN
     named = [word for word in span.words if not word.islower()]
     ordinary = sum(is_ordinary(word, span.setting) for word in named)
-    if ordinary == len(named) and all(word.isupper() for word in named):
+    if all(word.isupper() for word in named):
+        return int(ordinary < len(named))
+    if sum(any(sign.isdigit() for sign in word) for word in named) > 1:
         return 0
     if span.setting.language == _GERMAN and span.setting.is_prose:
         return 1 if span.is_initial and ordinary == len(named) else CERTAIN

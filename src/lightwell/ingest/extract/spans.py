@@ -81,6 +81,8 @@ def _span(match: re.Match[str], setting: Setting) -> Span | None:
     at = 0
     while at < len(words) and is_leading_word(words[at], setting.language):
         at += 1
+    while len(words) > at and is_leading_word(words[-1], setting.language):
+        words.pop()
     if at == len(words):
         return None
     is_initial = not at and _is_sentence_start(match.string, match.start())
@@ -105,6 +107,7 @@ def is_leading_word(word: str, language: str) -> bool:
     key = compare_key(word)
     return (
         word == "&"
+        or key.endswith("n't")
         or key in LEADING_WORDS
         or key in STOP_WORDS
         or key in MONTHS
