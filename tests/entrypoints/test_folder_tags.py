@@ -78,6 +78,17 @@ def test_one_file_keeps_its_tags_when_its_folder_is_ingested(home: Path, project
     assert "4 percent" in lightwell(home, project, "ask", RISE, "--as", "team:pay").stdout
 
 
+def test_erasing_a_document_forgets_the_tags_of_its_file(home: Path, project: str) -> None:
+    paper = f"{project}/salaries/2026.md"
+    lightwell(home, project, "documents", "add", paper, "--acl", "team:pay")
+    gone = ("documents", "delete", paper, "--as", "team:pay", "--hard", "--yes")
+    with psycopg.connect((home / "conninfo").read_text("utf-8"), autocommit=True) as connection:
+        own = "SELECT count(*) FROM folder_tags WHERE folder_url LIKE %s"
+        assert connection.execute(own, [f"%{paper}"]).fetchone() == (1,)
+        assert lightwell(home, project, *gone).returncode == 0
+        assert connection.execute(own, [f"%{paper}"]).fetchone() == (0,)
+
+
 def test_documents_of_a_store_that_remembers_nothing_stay_as_they_were(
     home: Path, project: str
 ) -> None:

@@ -73,3 +73,10 @@ def test_a_guess_of_the_rest_and_what_another_process_did() -> None:
 )
 def test_a_duration_is_short(seconds: float, words: str) -> None:
     assert describe_seconds(seconds) == words
+
+
+def test_a_long_path_is_shown_by_its_end() -> None:
+    url = f"file:///{'home/' * 20}site-packages/world/documents/sales/plan.md"
+    assert lines(DocumentOutcome(url=url, chunks=1, error="")) == [
+        "[1/1] …/documents/sales/plan.md: 1 passage"
+    ]

@@ -31,6 +31,8 @@ _WIDTH = 60
 
 WAITING = "Waiting for the model (Ctrl-C stops)"
 
+_LONGEST_PATH = 100
+
 _FEW = 3
 """Documents after which a guess of the rest says something."""
 
@@ -89,13 +91,21 @@ class IngestProgress:
             if self.done >= _FEW and rest:
                 left = rest * (time.monotonic() - self.began) / self.done
                 end += f" (about {describe_seconds(left)} left)"
-            self.console.print(Text(f"[{self.done}/{self.total}] {name}: {end}"))
+            self.console.print(Text(f"[{self.done}/{self.total}] {_shorten(name)}: {end}"))
 
     def end(self) -> None:
         """Say where the rest is: another process works on the same documents."""
         if rest := self.total - self.done:
             told = f"{count_of(rest, 'document')} ended in another process, which ingests at the same time."
             self.console.print(Text(told))
+
+
+def _shorten(name: str) -> str:
+    """Return the last folders and the name of a file whose whole path says little: that of an installed package."""
+    if len(name) <= _LONGEST_PATH:
+        return name
+    parts = name.split("/")
+    return "…/" + "/".join(parts[-3:])
 
 
 def describe_seconds(seconds: float) -> str:

@@ -29,6 +29,13 @@ SELECT document_id FROM source_documents WHERE project_id = %(project_id)s AND e
 ORDER BY document_id FOR UPDATE
 """
 
+# The tags that `--acl` gave to a single file are remembered by its URL.
+_FORGET_TAGS = """
+DELETE FROM folder_tags USING source_documents AS document
+WHERE document.document_id = ANY(%(documents)s) AND folder_tags.project_id = document.project_id
+  AND folder_tags.folder_url = document.source_url
+"""
+
 _ERASE = "DELETE FROM source_documents WHERE document_id = ANY(%(documents)s)"
 
 
@@ -58,6 +65,7 @@ async def _erase(database: Database, project_id: ProjectId) -> None:
         await unpublish(connection, project_id, tombstones, staged=True)
         await purge.delete_splits_of(connection, project_id, tombstones)
         await item_merges.forget_names(connection, project_id, tombstones)
+        await connection.execute(_FORGET_TAGS, {"documents": tombstones})
         await connection.execute(_ERASE, {"documents": tombstones})
         await refresh_all(connection, project_id)
         await purge.delete_unused_names(connection, project_id)
