@@ -84,6 +84,7 @@ CASES: dict[str, list[Case]] = {
     "GET /v1/candidates": [Case("/v1/candidates", query={"name": each}) for each in ENTITIES],
     "POST /v1/chat": [
         *(Case("/v1/chat", {"message": each}) for each in QUESTIONS),
+        *(Case("/v1/chat", {"message": each, "withCitations": True}) for each in QUESTIONS),
         Case("/v1/chat", {"message": "And why?", "conversationId": "{hidden_conversation}"}),
     ],
     "GET /v1/conversations": [Case("/v1/conversations", who=QUIET)],
