@@ -77,7 +77,7 @@ SearchWhere = Annotated[
 Estimate = Annotated[
     bool,
     typer.Option(
-        "--estimate", help="Only estimate the cost of the model; call nothing and store nothing."
+        "--estimate", help="Only estimate the work and its cost; call no model and store nothing."
     ),
 ]
 NoWait = Annotated[
