@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import ChunkDraft, NewDocument
 from lightwell.domain.graph import Extraction, ProfileSubject
-from lightwell.domain.ids import ChunkId, ClassId, EntityId, RelationId, SpaceId
+from lightwell.domain.ids import ChunkId, ClassId, DocumentId, EntityId, RelationId, SpaceId
 from lightwell.domain.reranking import RerankedPassage
 
 Vectors = NDArray[np.float32]
@@ -211,6 +211,10 @@ class VectorIndex(Protocol):
         self, space: SpaceId, chunks: Sequence[ChunkId], class_id: ClassId
     ) -> None:
         """Move chunks to another access class; a chunk that has moved again meanwhile gets its current class."""
+        ...
+
+    async def describe(self, space: SpaceId, documents: Sequence[DocumentId]) -> None:
+        """Write again what is kept beside the vectors of these documents' chunks, such as their URL, where that is kept."""
         ...
 
     async def nearest(

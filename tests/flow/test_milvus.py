@@ -1,23 +1,36 @@
 """Lightwell on PostgreSQL and a real Milvus: ingestion, questions, access, deletion, failures, and the copy from one store to the other."""
 
 import asyncio
+import os
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from typing import TypeVar
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar, cast
+from uuid import UUID
 
 import pytest
 import pytest_asyncio
 from pydantic import SecretStr
-from pymilvus import MilvusClient
+from pymilvus import DataType, MilvusClient
 
 from lightwell import KnowledgeBase, open_knowledge_base
 from lightwell.domain.documents import DocumentState
 from lightwell.domain.errors import IndexFailed, Invalid
 from lightwell.domain.graph import ManualEdit
 from lightwell.domain.health import Check
+from lightwell.domain.ids import ChunkId
+from lightwell.records import embedding_spaces, projects
+from lightwell.records.embedding_spaces import Space
 from lightwell.settings import Settings
+from lightwell.stores.milvus.collection import Field, connect
+from lightwell.stores.milvus.vectors import MilvusVectors
+from lightwell.testing.server import temporary_folder
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import delete_project
+from lightwell.wiring.database import open_database
 from lightwell.wiring.examination import examine
 from lightwell.wiring.vector_copies import copy_vectors_to
 from tests.conftest import Databases
@@ -164,3 +177,164 @@ async def test_a_server_that_is_not_there_is_named_with_its_setting(databases: D
         with pytest.raises(IndexFailed, match=r"127\.0\.0\.1:1 .*LIGHTWELL_MILVUS_URL"):
             async with open_knowledge_base(settings):
                 pass
+
+
+@asynccontextmanager
+async def passages_of(settings: Settings) -> AsyncGenerator[tuple[MilvusVectors, Space]]:
+    """Yield the index of the settings' project, and its space."""
+    async with open_database(settings) as database, connect(settings.milvus_url, "", 120) as server:
+        project_id = await projects.find(database, settings.tenant, settings.project)
+        space = await embedding_spaces.find_active(database, project_id)
+        assert space is not None
+        yield MilvusVectors(database=database, server=server, project_id=project_id), space
+
+
+async def rows_of(settings: Settings) -> dict[str, dict[str, object]]:
+    """Return all rows of the project's passages in Milvus, by their texts."""
+    async with passages_of(settings) as (index, space):
+        name = f"lightwell_{index.project_id.hex}_{space.id}_passages"
+        rows = cast(
+            "list[dict[str, object]]",
+            await index.server.client.query(
+                name,
+                filter='chunk_id != ""',
+                output_fields=["chunk_id", "content_text", "metadata", "topic_tag", "class_id"],
+                consistency_level="Strong",
+            ),
+        )
+    return {str(row["content_text"]): row for row in rows}
+
+
+async def test_s3_1_a_row_has_the_text_and_the_metadata_of_its_passage(
+    kb: KnowledgeBase, on_milvus: Settings
+) -> None:
+    table = "# Radios\n\n## Prices\n\n| radio | price |\n|---|---|\n| Fjell | 12 |\n\n```\nopen()\n```\n"
+    listed = make_document("e.md", table, US, title="Price list", topic="radios")
+    await kb.ingest(InMemorySource(documents=(OURS, THEIRS, listed)))
+    reader = await kb.reader(US)
+    document = await kb.document(reader, listed.url)
+    [row] = [each for text, each in (await rows_of(on_milvus)).items() if "Fjell" in text]
+    metadata = cast("dict[str, object]", row["metadata"])
+    assert row["topic_tag"] == "radios"
+    assert metadata == {
+        "documentId": str(document.id),
+        "documentUrl": listed.url,
+        "documentTitle": "Price list",
+        "sectionPath": metadata["sectionPath"],
+        "chunkIndex": 0,
+        "hasCode": True,
+        "hasFormula": False,
+        "hasTable": True,
+        "language": metadata["language"],
+        "ingestedAt": document.ingested_at and document.ingested_at.isoformat(),
+        "documentUpdatedAt": document.updated_at.isoformat(),
+        "tokenCount": metadata["tokenCount"],
+    }
+    assert metadata["sectionPath"]
+    assert cast("int", metadata["tokenCount"]) > 0
+
+
+async def test_s3_1_a_row_follows_a_rename_and_new_tags_and_goes_with_its_document(
+    kb: KnowledgeBase, on_milvus: Settings
+) -> None:
+    kestrel = "The Kestrel drone weighs 300 grams and costs 77 crowns."
+    named = make_document("kestrel.md", kestrel, US, title="Drones")
+    await kb.ingest(InMemorySource(documents=(OURS, THEIRS, named)))
+    ours = (await rows_of(on_milvus))[kestrel]
+    moved = replace(named, url="file:///shelf/falcon.md", source_id="falcon.md")
+    await kb.ingest(InMemorySource(documents=(OURS, THEIRS, moved)))
+    renamed = (await rows_of(on_milvus))[kestrel]
+    assert renamed["chunk_id"] == ours["chunk_id"], "the passage stayed"
+    assert cast("dict[str, object]", renamed["metadata"])["documentUrl"] == moved.url
+    assert renamed["class_id"] == ours["class_id"]
+    retagged = replace(moved, acl_tags=frozenset(THEM))
+    await kb.ingest(InMemorySource(documents=(OURS, THEIRS, retagged)))
+    theirs = (await rows_of(on_milvus))[kestrel]
+    assert theirs["class_id"] != ours["class_id"]
+    assert theirs["metadata"] == renamed["metadata"]
+    await kb.erase(await kb.reader(THEM), [moved.url])
+    assert not [text for text in await rows_of(on_milvus) if "Kestrel" in text]
+
+
+async def test_a_collection_of_an_earlier_version_is_refused_until_the_command_wrote_it_anew(
+    kb: KnowledgeBase, on_milvus: Settings
+) -> None:
+    assert await dense_hits(kb, WEIGHT, US)
+    chunks = await rows_of(on_milvus)
+    ids = [ChunkId(UUID(str(row["chunk_id"]))) for row in chunks.values()]
+    async with passages_of(on_milvus) as (index, space):
+        held = await index.vectors(space.id, ids)
+        earlier = index.earlier(space.id)
+        await earlier.create(
+            space.dimension,
+            (
+                Field(name="chunk_id", type=DataType.VARCHAR, length=36, is_primary=True),
+                Field(name="topic_tag", type=DataType.VARCHAR, length=1024),
+                Field(name="metadata", type=DataType.JSON),
+            ),
+        )
+        try:
+            described = {"topic_tag": "", "metadata": {"documentId": ""}, "class_id": 1}
+            await earlier.upsert(
+                [{"chunk_id": str(chunk), "vector": held[chunk], **described} for chunk in ids]
+            )
+            await index.server.client.drop_collection(f"{earlier.name}_passages")
+            with pytest.raises(IndexFailed, match="lightwell copy-vectors milvus"):
+                async with open_knowledge_base(on_milvus):
+                    pass
+            assert "lightwell copy-vectors milvus" in (await vector_store_check(on_milvus)).fix
+            written = await copy_vectors_to(on_milvus, "milvus", lambda _: None)
+            assert (written.chunks, written.missing) == (len(chunks), 0)
+            assert not await earlier.exists()
+        finally:
+            await earlier.drop()
+    assert await rows_of(on_milvus) == chunks
+    async with open_knowledge_base(on_milvus) as again:
+        assert await dense_hits(again, WEIGHT, US)
+
+
+async def test_a_command_with_milvus_writes_nothing_about_its_transport_to_standard_error(
+    milvus_url: str,
+) -> None:
+    """gRPC logs whenever a program is started while a call is open, as those of the embedded PostgreSQL are."""
+    with temporary_folder() as folder:
+        said = await ingest_on_an_embedded_server(folder, milvus_url)
+    assert not re.findall(r"(?i).*(?:grpc|fork).*", said)
+
+
+async def ingest_on_an_embedded_server(folder: Path, milvus_url: str) -> str:
+    """Return what `lightwell ingest` writes to standard error; its collections are dropped."""
+    shelf, data = folder / "shelf", folder / "data"
+    shelf.mkdir()
+    (shelf / "note.md").write_text("The Osprey buoy floats for 400 days.", "utf-8")
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("GRPC_")},
+        "LIGHTWELL_DATA": str(data),
+        "LIGHTWELL_VECTOR_STORE": "milvus",
+        "LIGHTWELL_MILVUS_URL": milvus_url,
+        "LIGHTWELL_MILVUS_TIMEOUT_SECONDS": "120",
+    }
+    environment.pop("LIGHTWELL_DATABASE_URL", None)
+    command = [
+        str(Path(sys.executable).with_name("lightwell")),
+        "ingest",
+        str(shelf),
+        "--acl",
+        "us",
+    ]
+    async with connect(milvus_url, "", 120) as server:
+        there = await server.client.list_collections()
+        try:
+            ran = await asyncio.create_subprocess_exec(
+                *command,
+                env=environment,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+            )
+            _, said = await ran.communicate()
+        finally:
+            for name in await server.client.list_collections():
+                if name not in there:
+                    await server.client.drop_collection(name)
+    assert ran.returncode == 0, said.decode()
+    return said.decode()

@@ -222,7 +222,10 @@ async def test_a_vector_gets_the_class_that_its_chunk_has_now(store: Store) -> N
 async def test_milvus_is_made_to_index_what_an_ingestion_wrote(store: Store) -> None:
     """By itself it waits for more or for ten minutes, and meanwhile misses much for readers of few passages."""
     assert isinstance(store.index, MilvusVectors)
-    client, name = store.index.server.client, f"lightwell_{store.project.hex}_{store.space:d}"
+    client, name = (
+        store.index.server.client,
+        f"lightwell_{store.project.hex}_{store.space:d}_passages",
+    )
     a = await store.new_class()
     vectors = random_vectors(5_000, 11)
     chunks = await store.add(a, vectors)
@@ -238,10 +241,10 @@ async def test_s3_1_the_collection_has_the_fields_and_the_index_of_the_specifica
 ) -> None:
     assert isinstance(store.index, MilvusVectors)
     client = store.index.server.client
-    name = f"lightwell_{store.project.hex}_{store.space:d}"
+    name = f"lightwell_{store.project.hex}_{store.space:d}_passages"
     described = cast("dict[str, Any]", await client.describe_collection(name))
     assert {field["name"] for field in described["fields"]} == {
-        "chunk_id", "class_id", "topic_tag", "metadata", "vector",
+        "chunk_id", "class_id", "content_text", "topic_tag", "metadata", "vector",
     }  # fmt: skip
     index = cast("dict[str, Any]", await client.describe_index(name, "vector"))
     assert (index["index_type"], index["metric_type"]) == ("HNSW", "COSINE")

@@ -1,5 +1,6 @@
 """Brings up to date what is derived from documents: indexes, profiles, summaries and their vectors, proposals, caches."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from lightwell.domain.access import Reader
@@ -14,8 +15,8 @@ from lightwell.logs import logger
 from lightwell.metering import stop_recording
 from lightwell.records import conversations, embedding_spaces
 from lightwell.records.documents import chunks as staging
-from lightwell.records.documents import erasure
-from lightwell.records.embedding_spaces import SpaceStatus
+from lightwell.records.documents import erasure, index_descriptions
+from lightwell.records.embedding_spaces import Space, SpaceStatus
 from lightwell.records.graph.due_profiles import DueProfiles
 from lightwell.records.llm_cache import cache
 
@@ -25,7 +26,7 @@ _log = logger(__name__)
 
 
 async def sync_index(context: IngestContext) -> None:
-    """Apply recorded changes to the vector index, in all spaces: chunks that were removed or changed their access class."""
+    """Apply recorded changes to the vector index, in all spaces: chunks that were removed or changed their access class, and documents that are described anew."""
     spaces = await embedding_spaces.list_live(context.database, context.project_id)
     while changes := await staging.list_index_changes(
         context.database, context.project_id, limit=_INDEX_CHANGES_PER_BATCH
@@ -39,10 +40,21 @@ async def sync_index(context: IngestContext) -> None:
                 moved = [change.chunk_id for change in changes if change.class_id == class_id]
                 await context.vectors.reclassify(space.id, moved, class_id)
         await staging.delete_index_changes(context.database, changes)
+    await _describe_again(context, spaces)
     for space in spaces:
         if space.status is SpaceStatus.ACTIVE:
             await context.vectors.build(space.id)
     await update_graph_copy(context)
+
+
+async def _describe_again(context: IngestContext, spaces: Sequence[Space]) -> None:
+    """Let the vector index write again what it keeps of documents beside their passages, such as their URLs."""
+    while described := await index_descriptions.list_open(
+        context.database, context.project_id, limit=_INDEX_CHANGES_PER_BATCH
+    ):
+        for space in spaces:
+            await context.vectors.describe(space.id, [each.document_id for each in described])
+        await index_descriptions.forget(context.database, described)
 
 
 async def update_graph_copy(context: IngestContext) -> None:

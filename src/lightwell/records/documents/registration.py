@@ -3,6 +3,8 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
+from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
@@ -13,7 +15,7 @@ from lightwell.domain.ids import DocumentId, JobId, ProjectId, new_id
 from lightwell.domain.jobs import QueuedJob
 from lightwell.records import access_classes
 from lightwell.records.database import Connection
-from lightwell.records.documents import documents
+from lightwell.records.documents import documents, index_descriptions
 from lightwell.records.documents.registered import (
     RegisteredDocument,
     check_url,
@@ -171,11 +173,15 @@ async def _write(
 ) -> None:
     new = [row for row in rows if row["is_new"]]
     old = sorted((row for row in rows if not row["is_new"]), key=lambda row: str(row["id"]))
+    restated = [row for row in old if row["keeps_chunks"]]
     async with connection.cursor() as cursor:
         await cursor.executemany(_INSERT, new)
         await cursor.executemany(_ADOPT, old)
         await cursor.executemany(_UPDATE, [row for row in old if not row["keeps_chunks"]])
-        await cursor.executemany(_RESTATE, [row for row in old if row["keeps_chunks"]])
+        await cursor.executemany(_RESTATE, restated)
+    await index_descriptions.note(
+        connection, project_id, [DocumentId(cast("UUID", row["id"])) for row in restated]
+    )
     await documents.move(connection, project_id, old)
     async with connection.cursor() as cursor:
         await cursor.executemany(_ENQUEUE, [row for row in rows if not row["keeps_chunks"]])

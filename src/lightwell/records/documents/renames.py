@@ -5,6 +5,7 @@ from psycopg.types.json import Jsonb
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.ids import DocumentId, ProjectId
 from lightwell.records.database import Connection
+from lightwell.records.documents import index_descriptions
 from lightwell.records.documents.publishing import mark_profiles_stale
 from lightwell.records.locks import lock_project
 
@@ -46,4 +47,5 @@ async def rename(
     if row is None:
         return None
     await mark_profiles_stale(connection, project_id, [document_id])
+    await index_descriptions.note(connection, project_id, [document_id])
     return str(row[0])

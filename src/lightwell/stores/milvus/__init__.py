@@ -1,0 +1,3 @@
+"""Vectors in a Milvus server."""
+
+from lightwell.stores.milvus import fork_handlers as fork_handlers

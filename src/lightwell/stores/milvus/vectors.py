@@ -1,7 +1,8 @@
 """Vector search over chunks in Milvus: a collection per project and embedding space, with a copy of each chunk's vector.
 
 The filter by access class and topic is in the search itself. What Milvus finds is compared with PostgreSQL before it counts: a chunk
-that has gone or moved meanwhile takes no place, and more are asked for instead. No text of a document is kept there.
+that has gone or moved meanwhile takes no place, and more are asked for instead. Each row also has the chunk's text and where it
+stands, for people who look at the collection with Milvus's tools; no answer reads them.
 
 Milvus answers from what it has loaded. After a restart that is nothing for a while, without an error. So each search also asks how
 many vectors there are: if these are fewer than the chunks that are published, the search is made again and waits for all of them.
@@ -18,9 +19,11 @@ from numpy.typing import NDArray
 from pymilvus import DataType
 
 from lightwell.domain.access import Reader
-from lightwell.domain.ids import ChunkId, ClassId, ProjectId, SpaceId
+from lightwell.domain.errors import IndexFailed
+from lightwell.domain.ids import ChunkId, ClassId, DocumentId, ProjectId, SpaceId
 from lightwell.ports import ChunkVector, Hit
 from lightwell.records.database import Database
+from lightwell.records.database import Row as DatabaseRow
 from lightwell.stores.milvus.collection import (
     BOUNDED,
     MAX_HITS,
@@ -36,16 +39,27 @@ from lightwell.stores.milvus.collection import (
 _SPARE = 8
 """Hits beyond the limit, so that those with equal similarity are ordered by id."""
 
+_MAX_TEXT_BYTES = 65_535
+"""The longest text that Milvus takes; a longer one is cut there."""
+
 _FIELDS = (
     Field(name="chunk_id", type=DataType.VARCHAR, length=36, is_primary=True),
+    Field(name="content_text", type=DataType.VARCHAR, length=_MAX_TEXT_BYTES),
     Field(name="topic_tag", type=DataType.VARCHAR, length=1024),
     Field(name="metadata", type=DataType.JSON),
 )
 
-_PLACES = """
-SELECT chunk.chunk_id, chunk.class_id, coalesce(terms.topic_tag, ''), chunk.document_id
-FROM document_chunks AS chunk LEFT JOIN chunk_terms AS terms USING (chunk_id)
+_PASSAGES = """
+SELECT chunk.chunk_id, chunk.class_id, coalesce(terms.topic_tag, ''), chunk.chunk_text, chunk.document_id, document.source_url,
+       document.title, chunk.page_number, chunk.section_path, chunk.chunk_index, chunk.has_code, chunk.has_formula,
+       chunk.has_table, chunk.language, document.ingested_at, document.updated_at, chunk.token_count
+FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
+LEFT JOIN chunk_terms AS terms USING (chunk_id)
 WHERE chunk.chunk_id = ANY(%(chunks)s)
+"""
+
+_CHUNKS_OF = """
+SELECT chunk_id FROM document_chunks WHERE document_id = ANY(%(documents)s) AND class_id <> 0 ORDER BY chunk_id
 """
 
 _VISIBLE = """
@@ -60,26 +74,39 @@ SELECT coalesce(sum(chunks), 0) FROM class_totals JOIN access_classes USING (cla
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _Passage:
     """What a row in Milvus says of a chunk beside its vector."""
 
     class_id: ClassId
     topic: str
-    document: UUID
+    text: str
+    metadata: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MilvusVectors:
-    """`VectorIndex` over Milvus, for one project."""
+    """`VectorIndex` over Milvus, for one project.
+
+    With the suffix "" it is the collection of an earlier version, which had no texts. As long as that is there, the present one is
+    only written by the command that fills it (`is_replacing`).
+    """
 
     database: Database
     server: MilvusServer
     project_id: ProjectId
+    suffix: str = "_passages"
+    is_replacing: bool = False
 
     async def prepare(self, space: SpaceId, dimension: int) -> None:
+        if not self.is_replacing and await self.earlier(space).exists():
+            raise IndexFailed(
+                f"Milvus at {self.server.address} has this project's passages as an earlier version wrote them, without their texts:"
+                " stop all processes of Lightwell, and run `lightwell copy-vectors milvus`, which writes them anew without a model"
+            )
         await self._collection(space).create(dimension, _FIELDS)
 
     async def drop(self, space: SpaceId) -> None:
+        await self.earlier(space).drop()
         await self._collection(space).drop()
 
     async def put(self, space: SpaceId, vectors: Sequence[ChunkVector]) -> None:
@@ -93,9 +120,12 @@ class MilvusVectors:
         self, space: SpaceId, chunks: Sequence[ChunkId], class_id: ClassId
     ) -> None:
         # `_write` sets each chunk's current class, which is `class_id` or a later one.
-        for batch in in_batches(chunks):
-            await self._write(space, await self._read(space, batch, STRONG))
+        await self._rewrite(space, chunks)
         await self._collection(space).wait_until_searched()
+
+    async def describe(self, space: SpaceId, documents: Sequence[DocumentId]) -> None:
+        rows = await self.database.rows(_CHUNKS_OF, {"documents": list(documents)})
+        await self._rewrite(space, [ChunkId(row[0]) for row in rows])
 
     async def nearest(
         self,
@@ -152,28 +182,38 @@ class MilvusVectors:
         """Return how many vectors the space has; it waits for all that was written."""
         return await self._collection(space).count(STRONG)
 
-    def _collection(self, space: SpaceId) -> MilvusCollection:
+    def earlier(self, space: SpaceId) -> MilvusCollection:
+        """Return the collection in which an earlier version kept the space; it need not exist."""
         return self.server.collection(self.project_id, space, "")
 
+    def _collection(self, space: SpaceId) -> MilvusCollection:
+        return self.server.collection(self.project_id, space, self.suffix)
+
     async def _write(self, space: SpaceId, vectors: Mapping[ChunkId, NDArray[np.float32]]) -> None:
-        """Write these vectors with each chunk's place, until the place that was written is the current one."""
+        """Write these vectors with what is said of each chunk, until what was written is current."""
         waiting = list(vectors)
-        places = await self._places(waiting)
+        passages = await self._passages(waiting)
         while waiting:
             rows = [
-                _row(chunk, places[chunk], vectors[chunk]) for chunk in waiting if chunk in places
+                _row(chunk, passages[chunk], vectors[chunk])
+                for chunk in waiting
+                if chunk in passages
             ]
             await self._collection(space).upsert(rows)
-            current = await self._places(waiting)
+            current = await self._passages(waiting)
             await self.remove(
-                space, [chunk for chunk in waiting if chunk in places and chunk not in current]
+                space, [chunk for chunk in waiting if chunk in passages and chunk not in current]
             )
             waiting = [
                 chunk
                 for chunk in waiting
-                if chunk in current and current[chunk] != places.get(chunk)
+                if chunk in current and current[chunk] != passages.get(chunk)
             ]
-            places = current
+            passages = current
+
+    async def _rewrite(self, space: SpaceId, chunks: Sequence[ChunkId]) -> None:
+        for batch in in_batches(chunks):
+            await self._write(space, await self._read(space, batch, STRONG))
 
     async def _read(
         self, space: SpaceId, chunks: Sequence[ChunkId], level: str
@@ -203,12 +243,9 @@ class MilvusVectors:
         found = await self._collection(space).search(vector, expression, limit, level=level)
         return [Hit(chunk_id=ChunkId(UUID(hit.key)), similarity=hit.similarity) for hit in found]
 
-    async def _places(self, chunks: Sequence[ChunkId]) -> dict[ChunkId, _Place]:
-        rows = await self.database.rows(_PLACES, {"chunks": list(chunks)})
-        return {
-            ChunkId(id_): _Place(class_id=ClassId(class_id), topic=topic, document=document)
-            for id_, class_id, topic, document in rows
-        }
+    async def _passages(self, chunks: Sequence[ChunkId]) -> dict[ChunkId, _Passage]:
+        rows = await self.database.rows(_PASSAGES, {"chunks": list(chunks)})
+        return {ChunkId(row[0]): _passage(row) for row in rows}
 
     async def _visible(self, reader: Reader, chunks: Sequence[ChunkId]) -> set[ChunkId]:
         asked = {"chunks": list(chunks), "classes": list(reader.classes)}
@@ -219,12 +256,39 @@ class MilvusVectors:
         return int(rows[0][0])
 
 
-def _row(chunk: ChunkId, place: _Place, vector: NDArray[np.float32]) -> Row:
+def _passage(row: DatabaseRow) -> _Passage:
+    """Return the passage of a row of `_PASSAGES`; what is not known of it is absent from its metadata."""
+    metadata = {
+        "documentId": str(row[4]),
+        "documentUrl": row[5],
+        "documentTitle": row[6],
+        "pageNumber": row[7],
+        "sectionPath": row[8],
+        "chunkIndex": row[9],
+        "hasCode": row[10],
+        "hasFormula": row[11],
+        "hasTable": row[12],
+        "language": row[13],
+        "ingestedAt": row[14] and row[14].isoformat(),
+        "documentUpdatedAt": row[15] and row[15].isoformat(),
+        "tokenCount": row[16],
+    }
+    text: str = row[3]
+    return _Passage(
+        class_id=ClassId(row[1]),
+        topic=row[2],
+        text=text.encode()[:_MAX_TEXT_BYTES].decode(errors="ignore"),
+        metadata={name: value for name, value in metadata.items() if value is not None},
+    )
+
+
+def _row(chunk: ChunkId, passage: _Passage, vector: NDArray[np.float32]) -> Row:
     return {
         "chunk_id": str(chunk),
-        "class_id": int(place.class_id),
-        "topic_tag": place.topic,
-        "metadata": {"documentId": str(place.document)},
+        "class_id": int(passage.class_id),
+        "content_text": passage.text,
+        "topic_tag": passage.topic,
+        "metadata": dict(passage.metadata),
         "vector": vector.astype(np.float32),
     }
 

@@ -18,7 +18,7 @@ from pgvector import HalfVector
 from psycopg import sql
 
 from lightwell.domain.access import Reader
-from lightwell.domain.ids import ChunkId, ClassId, SpaceId
+from lightwell.domain.ids import ChunkId, ClassId, DocumentId, SpaceId
 from lightwell.ports import ChunkVector, Hit
 from lightwell.records.database import Connection, Database, Row, format_uuid_array
 from lightwell.stores.postgres.building import ApproximateIndex, build, require_indexable
@@ -242,6 +242,9 @@ class PostgresVectors:
     ) -> None:
         # The statement sets each chunk's current class, which is `class_id` or a later one.
         await self._database.execute(_of(_RECLASSIFY, space), {"chunks": list(chunks)})
+
+    async def describe(self, space: SpaceId, documents: Sequence[DocumentId]) -> None:
+        """Do nothing: beside the vectors nothing is kept that a document's description changes."""
 
     async def nearest(
         self,
