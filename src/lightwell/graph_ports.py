@@ -5,6 +5,7 @@ Such a store is asked for patterns only. What PostgreSQL alone decides is decide
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
@@ -13,19 +14,21 @@ from lightwell.domain.ids import ChunkId, ClassId, DocumentId, EntityId, Relatio
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopiedMention:
-    """An entity that a chunk mentions, how often, and how certain that is; `kind` and `description` are this chunk's."""
+    """An entity that a chunk mentions, how often, and how certain that is; `name` is its name in normal form.
+
+    With `is_topic`, the chunk is about it rather than only naming it.
+    """
 
     entity: EntityId
     name: str
-    kind: str
-    description: str
     frequency: int
     confidence: float
+    is_topic: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CopiedRelation:
-    """A relation that a chunk states, with its two ends and their names."""
+class CopiedStatement:
+    """A relation that a chunk states, with its two ends and their names in normal form."""
 
     relation: RelationId
     source: EntityId
@@ -33,28 +36,112 @@ class CopiedRelation:
     target: EntityId
     target_name: str
     predicate: str
-    description: str
     weight: float
     confidence: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopiedChunk:
-    """What the copy holds of one published chunk; `preview` is the beginning of its text, `url` its document's."""
+    """What the copy holds of one published chunk; `preview` is the beginning of its text, `hash` that of all of it in hex.
+
+    `before` and `after` are its neighbours in the document.
+    """
 
     id: ChunkId
     document_id: DocumentId
-    url: str
     class_id: ClassId
     topic: str
     preview: str
+    hash: str
+    tokens: int
+    has_code: bool
+    has_formula: bool
+    has_table: bool
+    before: ChunkId | None
+    after: ChunkId | None
     mentions: tuple[CopiedMention, ...]
-    relations: tuple[CopiedRelation, ...]
+    statements: tuple[CopiedStatement, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentMention:
+    """How often a document mentions an entity; `relevance` compares that with the one that it mentions most, in (0, 1]."""
+
+    entity: EntityId
+    name: str
+    frequency: int
+    relevance: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopiedDocument:
+    """What the copy holds of a document with published chunks."""
+
+    id: DocumentId
+    class_id: ClassId
+    url: str
+    title: str
+    format: str
+    author: str
+    ingested_at: datetime | None
+    chunk_count: int
+    status: str
+    mentions: tuple[DocumentMention, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopiedEntity:
+    """What one access class says of an entity: `display_name` as its documents write it, `name` in normal form.
+
+    `attributes` are those that the documents or a business system give, such as `category`; `created_at` is None where it is not known.
+    """
+
+    id: EntityId
+    class_id: ClassId
+    name: str
+    display_name: str
+    kind: str
+    description: str
+    attributes: Mapping[str, str]
+    created_at: datetime | None
+    updated_at: datetime
+    source_chunks: tuple[ChunkId, ...]
+    source_paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopiedRelation:
+    """What one access class says of a relation, with its two ends and their names in normal form."""
+
+    id: RelationId
+    class_id: ClassId
+    source: EntityId
+    source_name: str
+    target: EntityId
+    target_name: str
+    predicate: str
+    keywords: str
+    description: str
+    weight: float
+    comparison: str
+    use_case: str
+    source_chunks: tuple[ChunkId, ...]
+    source_paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoneSubjects:
+    """What the record has no more; entities and relations by the access class that said something of them."""
+
+    chunks: tuple[ChunkId, ...]
+    documents: tuple[DocumentId, ...]
+    entities: tuple[tuple[EntityId, ClassId], ...]
+    relations: tuple[tuple[RelationId, ClassId], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphBatch:
-    """The current state of some changed chunks of one copy; `gone` are those that mention nothing any more.
+    """The current state of some of what changed since the copy was last written.
 
     `fence` is the version of the copy (a fencing token): a store refuses a batch whose version is below that of one it has written.
     """
@@ -62,7 +149,10 @@ class GraphBatch:
     graph: UUID
     fence: int
     chunks: tuple[CopiedChunk, ...]
-    gone: tuple[ChunkId, ...]
+    documents: tuple[CopiedDocument, ...]
+    entities: tuple[CopiedEntity, ...]
+    relations: tuple[CopiedRelation, ...]
+    gone: GoneSubjects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +206,7 @@ class GraphStore(Protocol):
         ...
 
     async def write(self, batch: GraphBatch) -> bool:
-        """Replace what the copy holds of these chunks, in one transaction; return whether the fence let it."""
+        """Replace what the copy holds of all in the batch, in one transaction; return whether the fence let it."""
         ...
 
     async def drop(self, graph: UUID) -> None:

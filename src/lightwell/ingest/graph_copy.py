@@ -7,7 +7,8 @@ from lightwell.domain.ids import ProjectId
 from lightwell.graph_ports import GraphStore
 from lightwell.logs import logger
 from lightwell.records.database import Database
-from lightwell.records.graph import copies
+from lightwell.records.graph import copies, copy_batches
+from lightwell.records.graph.copies import FoundCopy
 
 _CHUNKS_PER_BATCH = 500
 
@@ -44,24 +45,30 @@ class GraphCopy:
     async def _update(self) -> int:
         facts = self.database, self.project_id, self.store.name
         copy = await copies.find(*facts)
-        if copy is None:
+        if copy is None or await self._is_lost(copy):
             return await self.rebuild()
-        graph, is_filled = copy
-        if not is_filled:
-            await self.store.create(graph)
-        elif not await self.store.has(graph):
-            _log.warning("the store has lost the copy of the graph, which is written again")
-            return await self.rebuild()
+        if not copy.is_filled:
+            await self.store.create(copy.graph)
         applied = 0
-        while changes := await copies.read_changes(*facts, limit=_CHUNKS_PER_BATCH):
+        while changes := await copy_batches.read_changes(*facts, limit=_CHUNKS_PER_BATCH):
             if await self.store.write(changes.batch):
-                await copies.mark_applied(self.database, self.project_id, changes)
+                await copy_batches.mark_applied(self.database, self.project_id, changes)
                 applied += len(changes.batch.chunks)
             elif not await self.store.has(changes.batch.graph):
                 raise GraphFailed("The copy of the graph was replaced meanwhile")
             # Otherwise another process wrote a later batch: what that did not cover is read again.
-        await copies.mark_filled(self.database, self.project_id, graph)
+        await copies.mark_filled(self.database, self.project_id, copy.graph)
         for dropped in await copies.list_dropped(self.database, self.store.name):
             await self.store.drop(dropped)
             await copies.forget_dropped(self.database, dropped)
         return applied
+
+    async def _is_lost(self, copy: FoundCopy) -> bool:
+        """Return whether the copy cannot be brought up to date, and log why."""
+        if not copy.is_current:
+            _log.warning("an earlier version wrote the copy of the graph, which is written anew")
+            return True
+        if copy.is_filled and not await self.store.has(copy.graph):
+            _log.warning("the store has lost the copy of the graph, which is written again")
+            return True
+        return False

@@ -68,7 +68,7 @@ async def list_spaces(conninfo: str) -> list[SpaceGaps]:
 
 def _copy_check(lag: CopyLag) -> Check:
     state = "complete" if lag.is_filled else "being filled"
-    behind = f", {lag.changes} chunks behind for {lag.seconds:.0f} s" if lag.changes else ""
+    behind = f", {lag.changes} changes behind for {lag.seconds:.0f} s" if lag.changes else ""
     return _check(
         f"graph of {lag.project} in {lag.store}",
         lag.is_filled and lag.seconds < copies.MAX_LAG_SECONDS,

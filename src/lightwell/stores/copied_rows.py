@@ -1,50 +1,100 @@
 """What all graph stores are given, rows for their `UNWIND`, and the values of what they return."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from lightwell.graph_ports import CopiedChunk, GraphScope, SharedEntity, Subgraph
+from lightwell.graph_ports import GraphBatch, GraphScope, SharedEntity, Subgraph
 
 Row = Mapping[str, object]
 """One row of a statement's parameter."""
 
+_SEPARATOR = re.compile(r"[,;|]")
+
+
+ConceptKey = tuple[str, int]
+"""An entity, and the access class that mentions it or says something of it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BatchRows:
-    """The chunks of a batch, the entities that they name, what they mention, and what they state."""
+class EdgeRows:
+    """What chunks mention, what they state (a row for each end), and what documents mention."""
 
-    chunks: Sequence[Row]
-    entities: Sequence[Row]
     mentions: Sequence[Row]
-    relations: Sequence[Row]
+    statements: Sequence[Row]
+    documents: Sequence[Row]
 
 
-def make_rows(chunks: Sequence[CopiedChunk]) -> BatchRows:
-    """Return the rows of these chunks; entities come once each, by id."""
-    names: dict[str, str] = {}
-    mentions: list[Row] = []
-    relations: list[Row] = []
-    for chunk in chunks:
-        own = {"chunk": str(chunk.id), "class_id": chunk.class_id, "url": chunk.url}
-        for each in chunk.mentions:
-            names[str(each.entity)] = each.name
-            said = {"kind": each.kind, "description": each.description}
-            counted = {"frequency": each.frequency, "confidence": each.confidence}
-            mentions.append({**own, **said, **counted, "entity": str(each.entity)})
-        for each in chunk.relations:
-            ends = {"source": str(each.source), "target": str(each.target)}
-            names |= {ends["source"]: each.source_name, ends["target"]: each.target_name}
-            stated = {"relation": str(each.relation), "topic": chunk.topic}
-            said = {"predicate": each.predicate, "description": each.description}
-            figures = {"weight": each.weight, "confidence": each.confidence}
-            relations.append({**own, **ends, **stated, **said, **figures})
-    return BatchRows(
-        chunks=[_chunk_row(chunk) for chunk in chunks],
-        entities=[{"id": one, "name": names[one]} for one in sorted(names)],
-        mentions=mentions,
-        relations=relations,
+def make_edge_rows(batch: GraphBatch) -> EdgeRows:
+    """Return the rows of a batch's edges between chunks or documents and entities."""
+    return EdgeRows(
+        mentions=[
+            {
+                "chunk": str(chunk.id),
+                "class_id": chunk.class_id,
+                "entity": str(mention.entity),
+                "frequency": mention.frequency,
+                "confidence": mention.confidence,
+                "is_code_topic": mention.is_topic and chunk.has_code,
+                "is_formula_topic": mention.is_topic and chunk.has_formula,
+            }
+            for chunk in batch.chunks
+            for mention in chunk.mentions
+        ],
+        statements=[
+            {
+                "chunk": str(chunk.id),
+                "entity": str(entity),
+                "class_id": chunk.class_id,
+                "properties": {
+                    "class_id": chunk.class_id,
+                    "relation_id": str(statement.relation),
+                    "role": role,
+                    "source": str(statement.source),
+                    "target": str(statement.target),
+                    "predicate": statement.predicate,
+                    "weight": statement.weight,
+                    "confidence": statement.confidence,
+                },
+            }
+            for chunk in batch.chunks
+            for statement in chunk.statements
+            for role, entity in (("source", statement.source), ("target", statement.target))
+        ],
+        documents=[
+            {
+                "document": str(document.id),
+                "entity": str(mention.entity),
+                "class_id": document.class_id,
+                "frequency": mention.frequency,
+                "relevance": mention.relevance,
+            }
+            for document in batch.documents
+            for mention in document.mentions
+        ],
     )
+
+
+def name_concepts(batch: GraphBatch) -> dict[ConceptKey, str]:
+    """Return what the edges of a batch lead to, in order, with their names in normal form."""
+    names: dict[ConceptKey, str] = {}
+    for chunk in batch.chunks:
+        names |= {(str(each.entity), chunk.class_id): each.name for each in chunk.mentions}
+        for each in chunk.statements:
+            names[str(each.source), chunk.class_id] = each.source_name
+            names[str(each.target), chunk.class_id] = each.target_name
+    for document in batch.documents:
+        names |= {(str(each.entity), document.class_id): each.name for each in document.mentions}
+    for relation in batch.relations:
+        names[str(relation.source), relation.class_id] = relation.source_name
+        names[str(relation.target), relation.class_id] = relation.target_name
+    return dict(sorted(names.items()))
+
+
+def split_words(attribute: str) -> list[str]:
+    """Return the parts of an attribute that lists several, such as the aliases of an entity."""
+    return [part.strip() for part in _SEPARATOR.split(attribute) if part.strip()]
 
 
 def make_shared_rows(entities: Sequence[SharedEntity]) -> list[Row]:
@@ -81,13 +131,3 @@ def id_texts(ids: Sequence[UUID]) -> list[str]:
 def id_bytes(text: str) -> bytes:
     """Return the bytes of an id that a store keeps as text."""
     return bytes.fromhex(text.replace("-", ""))
-
-
-def _chunk_row(chunk: CopiedChunk) -> Row:
-    return {
-        "chunk": str(chunk.id),
-        "document": str(chunk.document_id),
-        "class_id": chunk.class_id,
-        "topic": chunk.topic,
-        "preview": chunk.preview,
-    }

@@ -190,7 +190,8 @@ def _source_metrics(found: SourceFigures) -> list[Metric]:
 
 def _copy_metrics(lags: Sequence[CopyLag]) -> list[Metric]:
     waiting = GaugeMetricFamily(
-        "lightwell_graph_changes", "Chunks whose change a graph store has not applied."
+        "lightwell_graph_changes",
+        "Chunks, documents and profiles whose change a graph store has not applied.",
     )
     waiting.add_metric([], sum(lag.changes for lag in lags))
     behind = GaugeMetricFamily(

@@ -1,6 +1,5 @@
-"""Copies of the graph in other stores: what they must still apply, and whether what they say still holds."""
+"""Copies of the graph in other stores: which there are, how far they are behind, and whether what they say still holds."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,89 +10,45 @@ from lightwell.domain.access import Reader
 from lightwell.domain.graph_copies import CopyLag
 from lightwell.domain.ids import (
     ChunkId,
-    ClassId,
-    DocumentId,
     EntityId,
     ProjectId,
     RelationId,
     new_id,
 )
-from lightwell.graph_ports import CopiedChunk, CopiedMention, CopiedRelation, GraphBatch
 from lightwell.records.database import Connection, Database, Row, repeatable
 
-_PREVIEW = 200
-_DESCRIPTION = 1000
+_VERSION = 2
+"""Of what a copy holds; one of another version is written anew, and not read until then."""
 
-_FIND = "SELECT graph_id, is_filled FROM graph_copies WHERE project_id = %(project_id)s AND store = %(store)s"
+_FIND = """
+SELECT graph_id, is_filled, version = %(version)s FROM graph_copies WHERE project_id = %(project_id)s AND store = %(store)s
+"""
 
-# Waits for the transactions that write mentions now: none of them knows yet that it has to record its changes.
-_STOP_WRITERS = "LOCK TABLE document_entity_mentions, relation_mentions IN SHARE ROW EXCLUSIVE MODE"
+# Waits for the transactions that write these now: none of them knows yet that it has to record its changes.
+_STOP_WRITERS = """
+LOCK TABLE source_documents, document_chunks, document_entity_mentions, relation_mentions, profiles IN SHARE ROW EXCLUSIVE MODE
+"""
 
 _DELETE = "DELETE FROM graph_copies WHERE project_id = %(project_id)s"
 
 _CREATE = """
-INSERT INTO graph_copies (project_id, store, graph_id) VALUES (%(project_id)s, %(store)s, %(graph)s)
+INSERT INTO graph_copies (project_id, store, graph_id, version) VALUES (%(project_id)s, %(store)s, %(graph)s, %(version)s)
 """
 
 _CHANGE_ALL = """
 INSERT INTO graph_changes (chunk_id, project_id)
-SELECT chunk_id, %(project_id)s
-FROM (SELECT chunk_id, class_id FROM document_entity_mentions UNION SELECT chunk_id, class_id FROM relation_mentions) AS mention
-JOIN access_classes USING (class_id)
+SELECT chunk_id, %(project_id)s FROM document_chunks JOIN access_classes USING (class_id)
 WHERE project_id = %(project_id)s
 ORDER BY chunk_id
 """
 
-_NEXT_FENCE = """
-UPDATE graph_copies SET fence = fence + 1 WHERE project_id = %(project_id)s AND store = %(store)s
-RETURNING graph_id, fence
-"""
-
-_ONE_SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
-
-_OPEN = """
-SELECT chunk_id, change_id FROM graph_changes
-WHERE project_id = %(project_id)s AND applied_at IS NULL ORDER BY change_id LIMIT %(limit)s
-"""
-
-_CHUNKS = """
-SELECT chunk.chunk_id, chunk.document_id, chunk.class_id, coalesce(term.topic_tag, ''), left(chunk.chunk_text, %(preview)s),
-       document.source_url
-FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
-LEFT JOIN chunk_terms AS term USING (chunk_id)
-WHERE chunk_id = ANY(%(chunks)s) AND chunk.class_id <> 0 AND NOT document.is_deleted
-"""
-
-_MENTIONS = """
-SELECT chunk_id, entity_id, normalized_name, sum(frequency), max(confidence), max(mention.entity_kind),
-       max(left(mention.description, %(description)s))
-FROM document_entity_mentions AS mention JOIN entities USING (entity_id)
-WHERE chunk_id = ANY(%(chunks)s)
-GROUP BY chunk_id, entity_id, normalized_name
-"""
-
-_RELATIONS = """
-SELECT chunk_id, relation_id, source_id, source.normalized_name, target_id, target.normalized_name, predicate,
-       weight, confidence, left(mention.description, %(description)s)
-FROM relation_mentions AS mention JOIN relations USING (relation_id)
-JOIN entities AS source ON source.entity_id = source_id JOIN entities AS target ON target.entity_id = target_id
-WHERE chunk_id = ANY(%(chunks)s)
-"""
-
-# A row that a publishing transaction holds is left: its chunk changes again.
-_APPLY = """
-UPDATE graph_changes SET applied_at = clock_timestamp()
-WHERE chunk_id IN (
-    SELECT change.chunk_id FROM graph_changes AS change
-    JOIN unnest(%(chunks)s::uuid[], %(changes)s::bigint[]) AS given (chunk_id, change_id) USING (chunk_id, change_id)
-    ORDER BY change.chunk_id FOR UPDATE OF change SKIP LOCKED)
-"""
-
-_FORGET = """
-DELETE FROM graph_changes WHERE chunk_id IN (
-    SELECT chunk_id FROM graph_changes
-    WHERE project_id = %(project_id)s AND applied_at < clock_timestamp() - interval '15 minutes'
-    ORDER BY chunk_id FOR UPDATE SKIP LOCKED)
+_DESCRIBE_ALL = """
+INSERT INTO graph_description_changes (subject_id, class_id, subject, project_id)
+SELECT document_id, 0, 'document', project_id FROM source_documents
+WHERE project_id = %(project_id)s AND ingested_at IS NOT NULL AND NOT is_deleted
+UNION ALL
+SELECT subject_id, class_id, subject, project_id FROM profiles JOIN access_classes USING (class_id)
+WHERE project_id = %(project_id)s
 """
 
 _FILLED = """
@@ -101,15 +56,17 @@ UPDATE graph_copies SET is_filled = true
 WHERE project_id = %(project_id)s AND graph_id = %(graph)s AND NOT is_filled
   AND NOT EXISTS (SELECT FROM graph_changes AS change
                   WHERE change.project_id = graph_copies.project_id AND change.applied_at IS NULL)
+  AND NOT EXISTS (SELECT FROM graph_description_changes AS change WHERE change.project_id = graph_copies.project_id)
 """
 
 _DROPPED = "SELECT graph_id FROM dropped_graphs WHERE store = %(store)s ORDER BY graph_id"
 
 _LAG = """
-SELECT tenants.name, projects.name, copy.store, copy.is_filled, count(change.chunk_id),
+SELECT tenants.name, projects.name, copy.store, copy.is_filled, count(change.changed_at),
        coalesce(extract(epoch FROM clock_timestamp() - min(change.changed_at)), 0)
 FROM graph_copies AS copy JOIN projects USING (project_id) JOIN tenants USING (tenant_id)
-LEFT JOIN graph_changes AS change ON change.project_id = copy.project_id AND change.applied_at IS NULL
+LEFT JOIN (SELECT project_id, changed_at FROM graph_changes WHERE applied_at IS NULL
+           UNION ALL SELECT project_id, changed_at FROM graph_description_changes) AS change USING (project_id)
 GROUP BY tenants.name, projects.name, copy.store, copy.is_filled ORDER BY tenants.name, projects.name
 """
 
@@ -122,7 +79,7 @@ WHERE chunk.chunk_id = ANY(%(chunks)s::uuid[]) AND chunk.class_id = ANY(%(classe
 """
 
 _VIEW = """
-SELECT copy.graph_id, copy.is_filled, clock_timestamp(),
+SELECT copy.graph_id, copy.is_filled AND copy.version = %(version)s, clock_timestamp(),
        EXISTS (SELECT FROM graph_changes AS change
                WHERE change.project_id = copy.project_id AND change.applied_at IS NULL
                  AND change.changed_at < clock_timestamp() - make_interval(secs => %(max_lag)s)),
@@ -163,11 +120,12 @@ MAX_LAG_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpenChanges:
-    """Chunks whose changes a copy has not applied, each with its change, and their current state."""
+class FoundCopy:
+    """A copy's id, whether it was ever complete, and whether it is of this version of Lightwell (`is_current`)."""
 
-    batch: GraphBatch
-    changes: tuple[tuple[UUID, int], ...]
+    graph: UUID
+    is_filled: bool
+    is_current: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,63 +155,24 @@ class CopyView:
     chunks: tuple[ChunkId, ...]
 
 
-async def find(database: Database, project_id: ProjectId, store: str) -> tuple[UUID, bool] | None:
-    """Return the id of the project's copy in this store, and whether it was ever complete."""
-    rows = await database.rows(_FIND, {"project_id": project_id, "store": store})
-    return (rows[0][0], rows[0][1]) if rows else None
+async def find(database: Database, project_id: ProjectId, store: str) -> FoundCopy | None:
+    """Return the project's copy in this store."""
+    facts = {"project_id": project_id, "store": store, "version": _VERSION}
+    rows = await database.rows(_FIND, facts)
+    return (
+        FoundCopy(graph=rows[0][0], is_filled=rows[0][1], is_current=rows[0][2]) if rows else None
+    )
 
 
 @repeatable
 async def start(database: Database, project_id: ProjectId, store: str) -> UUID:
     """Begin a new copy of the project in this store, in place of any other, and let it apply everything."""
     graph = new_id()
-    facts = {"project_id": project_id, "store": store, "graph": graph}
+    facts = {"project_id": project_id, "store": store, "graph": graph, "version": _VERSION}
     async with database.transaction() as connection:
-        for statement in (_STOP_WRITERS, _DELETE, _CREATE, _CHANGE_ALL):
+        for statement in (_STOP_WRITERS, _DELETE, _CREATE, _CHANGE_ALL, _DESCRIBE_ALL):
             await connection.execute(statement, facts)
     return graph
-
-
-@repeatable
-async def read_changes(
-    database: Database, project_id: ProjectId, store: str, *, limit: int
-) -> OpenChanges | None:
-    """Return up to `limit` changed chunks with their state, as a new version of the copy (`fence`); None where none is open."""
-    facts = {"project_id": project_id, "store": store, "limit": limit}
-    fences = await database.rows(_NEXT_FENCE, facts)
-    if not fences:
-        return None
-    async with database.transaction() as connection:
-        await connection.execute(_ONE_SNAPSHOT)
-        changes = await (await connection.execute(_OPEN, facts)).fetchall()
-        if not changes:
-            return None
-        chunks = await _read_chunks(connection, [row[0] for row in changes])
-    stated = {chunk.id for chunk in chunks}
-    graph, fence = fences[0]
-    return OpenChanges(
-        batch=GraphBatch(
-            graph=graph,
-            fence=fence,
-            chunks=tuple(chunks),
-            gone=tuple(ChunkId(row[0]) for row in changes if row[0] not in stated),
-        ),
-        changes=tuple((row[0], row[1]) for row in changes),
-    )
-
-
-@repeatable
-async def mark_applied(database: Database, project_id: ProjectId, applied: OpenChanges) -> None:
-    """Record that the copy has applied these changes; chunks that changed again since stay open."""
-    facts = {
-        "project_id": project_id,
-        "graph": applied.batch.graph,
-        "chunks": [chunk for chunk, _ in applied.changes],
-        "changes": [change for _, change in applied.changes],
-    }
-    async with database.transaction() as connection:
-        await connection.execute(_APPLY, facts)
-        await connection.execute(_FORGET, facts)
 
 
 async def mark_filled(database: Database, project_id: ProjectId, graph: UUID) -> None:
@@ -279,7 +198,7 @@ async def list_lags(database: Database) -> list[CopyLag]:
 
 async def list_lags_on(connection: Connection) -> list[CopyLag]:
     """Return the same on a database whose migrations may not be applied yet."""
-    cursor = await connection.execute("SELECT to_regclass('graph_copies') IS NOT NULL")
+    cursor = await connection.execute("SELECT to_regclass('graph_description_changes') IS NOT NULL")
     if not (await cursor.fetchall())[0][0]:
         return []
     return [_lag(row) for row in await (await connection.execute(_LAG)).fetchall()]
@@ -297,6 +216,7 @@ async def view(database: Database, reader: Reader, store: str, starts: Starts) -
             "relations": list(starts.relations),
             "chunks": list(starts.chunks),
             "max_lag": MAX_LAG_SECONDS,
+            "version": _VERSION,
         },
     )
     if not rows:
@@ -338,55 +258,6 @@ async def list_rare(
     facts = {"entities": list(entities), "classes": list(reader.classes), "rarest": rarest}
     rows = await database.rows(_RARE, facts)
     return [(EntityId(row[0]), EntityId(row[1]), int(row[2])) for row in rows]
-
-
-async def _read_chunks(connection: Connection, ids: Sequence[UUID]) -> list[CopiedChunk]:
-    """Return the published chunks that mention or state something."""
-    facts = {"chunks": list(ids), "preview": _PREVIEW, "description": _DESCRIPTION}
-    mentions: defaultdict[UUID, list[CopiedMention]] = defaultdict(list)
-    for row in await (await connection.execute(_MENTIONS, facts)).fetchall():
-        mentions[row[0]].append(
-            CopiedMention(
-                entity=EntityId(row[1]),
-                name=row[2],
-                frequency=int(row[3]),
-                confidence=row[4],
-                kind=row[5],
-                description=row[6],
-            )
-        )
-    relations: defaultdict[UUID, list[CopiedRelation]] = defaultdict(list)
-    for row in await (await connection.execute(_RELATIONS, facts)).fetchall():
-        relations[row[0]].append(_relation(row))
-    rows = await (await connection.execute(_CHUNKS, facts)).fetchall()
-    return [
-        CopiedChunk(
-            id=ChunkId(row[0]),
-            document_id=DocumentId(row[1]),
-            class_id=ClassId(row[2]),
-            topic=row[3],
-            preview=row[4],
-            url=row[5],
-            mentions=tuple(mentions[row[0]]),
-            relations=tuple(relations[row[0]]),
-        )
-        for row in rows
-        if row[0] in mentions or row[0] in relations
-    ]
-
-
-def _relation(row: Row) -> CopiedRelation:
-    return CopiedRelation(
-        relation=RelationId(row[1]),
-        source=EntityId(row[2]),
-        source_name=row[3],
-        target=EntityId(row[4]),
-        target_name=row[5],
-        predicate=row[6],
-        weight=row[7],
-        confidence=row[8],
-        description=row[9],
-    )
 
 
 def _lag(row: Row) -> CopyLag:

@@ -1,7 +1,6 @@
 """The statements for Apache AGE. Each copy is a graph of its own; every read filters by access class in its pattern.
 
-AGE knows no subqueries, and its writing clauses look each row up in a whole table: CREATE of an edge, SET, DELETE, MERGE,
-and startNode(). So Cypher finds and makes what is written, SQL writes it, and edges carry the ids of their ends.
+Cypher reads. SQL writes the tables in which AGE keeps its nodes and edges: AGE's own writing clauses look each row up in a whole table.
 """
 
 from typing import LiteralString
@@ -29,16 +28,19 @@ CREATE: tuple[LiteralString, ...] = (
     "SELECT ag_catalog.create_vlabel({name}, 'Chunk')",
     "SELECT ag_catalog.create_vlabel({name}, 'Entity')",
     "SELECT ag_catalog.create_elabel({name}, 'MENTIONS')",
+    "SELECT ag_catalog.create_elabel({name}, 'STATES')",
     "SELECT ag_catalog.create_elabel({name}, 'RELATED_TO')",
     """CREATE UNIQUE INDEX ON {schema}."Chunk" (ag_catalog.agtype_access_operator(properties, '"chunk_id"'::ag_catalog.agtype))""",
-    """CREATE UNIQUE INDEX ON {schema}."Entity" (ag_catalog.agtype_access_operator(properties, '"entity_id"'::ag_catalog.agtype))""",
-    """CREATE INDEX ON {schema}."RELATED_TO" (ag_catalog.agtype_access_operator(properties, '"chunk_id"'::ag_catalog.agtype))""",
-    """CREATE INDEX ON {schema}."RELATED_TO" (ag_catalog.agtype_access_operator(properties, '"relation_id"'::ag_catalog.agtype))""",
+    """CREATE UNIQUE INDEX ON {schema}."Entity" (ag_catalog.agtype_access_operator(properties, '"entity_key"'::ag_catalog.agtype))""",
+    """CREATE INDEX ON {schema}."Entity" (ag_catalog.agtype_access_operator(properties, '"entity_id"'::ag_catalog.agtype))""",
+    """CREATE INDEX ON {schema}."STATES" (ag_catalog.agtype_access_operator(properties, '"relation_id"'::ag_catalog.agtype))""",
+    """CREATE UNIQUE INDEX ON {schema}."RELATED_TO" (ag_catalog.agtype_access_operator(properties, '"relation_key"'::ag_catalog.agtype))""",
     'CREATE UNIQUE INDEX ON {schema}."Chunk" (id)',
     'CREATE UNIQUE INDEX ON {schema}."Entity" (id)',
     'CREATE INDEX ON {schema}."MENTIONS" (start_id)',
     'CREATE INDEX ON {schema}."MENTIONS" (end_id)',
-    'CREATE UNIQUE INDEX ON {schema}."RELATED_TO" (id)',
+    'CREATE INDEX ON {schema}."STATES" (start_id)',
+    'CREATE INDEX ON {schema}."STATES" (end_id)',
     'CREATE INDEX ON {schema}."RELATED_TO" (start_id)',
     'CREATE INDEX ON {schema}."RELATED_TO" (end_id)',
 )
@@ -59,97 +61,117 @@ DROP: LiteralString = (
     "SELECT ag_catalog.drop_graph(name, true) FROM ag_catalog.ag_graph WHERE name = %(name)s"
 )
 
-CHUNK_ROWS: LiteralString = """
-UNWIND $chunks AS chunk MATCH (c:Chunk) WHERE c.chunk_id = chunk RETURN id(c)
-"""
-
-MENTIONS_OF: LiteralString = """
-UNWIND $chunks AS chunk MATCH (c:Chunk)-[:MENTIONS]->(e:Entity) WHERE c.chunk_id = chunk
-RETURN DISTINCT e.entity_id
-"""
-
-RELATIONS_OF: LiteralString = """
-UNWIND $chunks AS chunk MATCH (:Entity)-[r:RELATED_TO]->(:Entity) WHERE r.chunk_id = chunk
-RETURN id(r), r.source, r.target
-"""
-
-LONELY: LiteralString = """
-UNWIND $ids AS entity MATCH (e:Entity) WHERE e.entity_id = entity
-  AND NOT EXISTS((e)<-[:MENTIONS]-(:Chunk)) AND NOT EXISTS((e)-[:RELATED_TO]->(:Entity))
-  AND NOT EXISTS((e)<-[:RELATED_TO]-(:Entity))
-RETURN id(e)
-"""
-
-DELETE_MENTIONS: LiteralString = (
-    'DELETE FROM {schema}."MENTIONS" WHERE start_id = ANY(%(ids)s::text[]::ag_catalog.graphid[])'
+_KEYS: LiteralString = "unnest(%(keys)s::text[]::ag_catalog.agtype[])"
+_ROWS: LiteralString = (
+    "unnest(%(keys)s::text[]::ag_catalog.agtype[], %(properties)s::text[]::ag_catalog.agtype[])"
 )
-DELETE_CHUNKS: LiteralString = (
-    'DELETE FROM {schema}."Chunk" WHERE id = ANY(%(ids)s::text[]::ag_catalog.graphid[])'
-)
-DELETE_RELATIONS: LiteralString = (
-    'DELETE FROM {schema}."RELATED_TO" WHERE id = ANY(%(ids)s::text[]::ag_catalog.graphid[])'
-)
-DELETE_ENTITIES: LiteralString = (
-    'DELETE FROM {schema}."Entity" WHERE id = ANY(%(ids)s::text[]::ag_catalog.graphid[])'
+_EDGES: LiteralString = (
+    "unnest(%(starts)s::text[]::ag_catalog.agtype[], %(ends)s::text[]::ag_catalog.agtype[],"
+    " %(properties)s::text[]::ag_catalog.agtype[]) AS given (start_key, end_key, properties)"
 )
 
-EXISTING: LiteralString = (
-    "UNWIND $ids AS entity MATCH (e:Entity) WHERE e.entity_id = entity RETURN e.entity_id"
+
+def _key(of: LiteralString, name: LiteralString) -> LiteralString:
+    """Return the SQL of a property, as it is indexed."""
+    return """ag_catalog.agtype_access_operator({of}properties, '"{name}"'::ag_catalog.agtype)""".replace(
+        "{of}", of
+    ).replace("{name}", name)
+
+
+_CHUNK_IDS: LiteralString = (
+    (
+        'SELECT chunk.id FROM {keys} AS given (key) JOIN {schema}."Chunk" AS chunk ON {chunk_key} = given.key'
+    )
+    .replace("{keys}", _KEYS)
+    .replace("{chunk_key}", _key("chunk.", "chunk_id"))
 )
 
-WRITE_CHUNKS: LiteralString = """
-UNWIND $rows AS row
-CREATE (:Chunk {chunk_id: row.chunk, document_id: row.document, class_id: row.class_id, topic: row.topic, preview: row.preview})
-"""
-
-WRITE_ENTITIES: LiteralString = (
-    "UNWIND $rows AS row CREATE (:Entity {entity_id: row.id, name: row.name, type: '', description: '',"
-    " source_chunk_ids: [], source_file_paths: []})"
+DELETE_EDGES: tuple[LiteralString, ...] = tuple(
+    'DELETE FROM {schema}."{label}" WHERE start_id IN ({chunks}) RETURNING end_id'.replace(
+        "{label}", label
+    ).replace("{chunks}", _CHUNK_IDS)
+    for label in ("MENTIONS", "STATES")
 )
 
-INSERT_MENTIONS: LiteralString = 'INSERT INTO {schema}."MENTIONS" (start_id, end_id, properties) SELECT c0::ag_catalog.graphid, c1::ag_catalog.graphid, c2 FROM '
-NEW_MENTIONS: LiteralString = """
-UNWIND $rows AS row
-MATCH (c:Chunk) WHERE c.chunk_id = row.chunk
-MATCH (e:Entity) WHERE e.entity_id = row.entity
-RETURN id(c), id(e), {class_id: row.class_id, frequency: row.frequency, confidence: row.confidence, type: row.kind,
-                      description: row.description, source_file_path: row.url}
+DELETE_CHUNKS: LiteralString = 'DELETE FROM {schema}."Chunk" AS chunk USING {keys} AS given (key) WHERE {chunk_key} = given.key'.replace(
+    "{keys}", _KEYS
+).replace("{chunk_key}", _key("chunk.", "chunk_id"))
+
+DELETE_RELATIONS: LiteralString = """
+DELETE FROM {schema}."RELATED_TO" AS relation USING {keys} AS given (key) WHERE {relation_key} = given.key
+RETURNING start_id, end_id
+""".replace("{keys}", _KEYS).replace("{relation_key}", _key("relation.", "relation_key"))
+
+_WRITE: LiteralString = """
+INSERT INTO {schema}."{label}" (properties) SELECT given.properties FROM {rows} AS given (key, properties)
+ON CONFLICT ({unique}) DO
 """
 
-INSERT_RELATIONS: LiteralString = 'INSERT INTO {schema}."RELATED_TO" (start_id, end_id, properties) SELECT c0::ag_catalog.graphid, c1::ag_catalog.graphid, c2 FROM '
-NEW_RELATIONS: LiteralString = """
-UNWIND $rows AS row
-MATCH (a:Entity) WHERE a.entity_id = row.source
-MATCH (b:Entity) WHERE b.entity_id = row.target
-RETURN id(a), id(b), {relation_id: row.relation, source: row.source, target: row.target, chunk_id: row.chunk,
-                      class_id: row.class_id, topic: row.topic, keywords: row.predicate, description: row.description,
-                      weight: row.weight, confidence: row.confidence, source_chunk_ids: [row.chunk],
-                      source_file_paths: [row.url]}
-"""
+WRITE_CHUNKS: LiteralString = (
+    _WRITE.replace("{label}", "Chunk")
+    .replace("{rows}", _ROWS)
+    .replace("{unique}", _key("", "chunk_id"))
+    + "UPDATE SET properties = excluded.properties"
+)
 
-UPDATE_ENTITIES: LiteralString = 'UPDATE {schema}."Entity" AS old SET properties = new.c1 FROM '
-OF_ENTITIES: LiteralString = " WHERE old.id = new.c0::ag_catalog.graphid"
+_WRITE_ENTITIES: LiteralString = (
+    _WRITE.replace("{label}", "Entity")
+    .replace("{rows}", _ROWS)
+    .replace("{unique}", _key("", "entity_key"))
+)
 
-ADDED_SOURCES: LiteralString = """
-UNWIND $rows AS row
-MATCH (e:Entity) WHERE e.entity_id = row.id
-RETURN id(e), {entity_id: e.entity_id, name: e.name, type: row.kind, description: row.description,
-               source_chunk_ids: (row.chunks + e.source_chunk_ids)[0..50],
-               source_file_paths: (row.paths + e.source_file_paths)[0..50]}
-"""
+ADD_ENTITIES: LiteralString = _WRITE_ENTITIES + "NOTHING"
+WRITE_ENTITIES: LiteralString = _WRITE_ENTITIES + "UPDATE SET properties = excluded.properties"
 
-# What an entity shows is what the newest chunks say of it: ids of chunks begin with their time.
-ALL_SOURCES: LiteralString = """
-UNWIND $ids AS entity
-MATCH (e:Entity) WHERE e.entity_id = entity
-OPTIONAL MATCH (c:Chunk)-[m:MENTIONS]->(e)
-WITH e, m, c.chunk_id AS chunk ORDER BY chunk DESC
-WITH e, collect(chunk) AS chunks, collect(m.source_file_path) AS paths, collect(m.type) AS types,
-     collect(m.description) AS descriptions
-RETURN id(e), {entity_id: e.entity_id, name: e.name, type: coalesce(types[0], ''),
-               description: coalesce(descriptions[0], ''), source_chunk_ids: chunks[0..50],
-               source_file_paths: paths[0..50]}
-"""
+EMPTY_ENTITIES: LiteralString = (
+    """
+UPDATE {schema}."Entity" AS entity SET properties = {bare} FROM {keys} AS given (key) WHERE {entity_key} = given.key
+RETURNING entity.id
+""".replace("{keys}", _KEYS)
+    .replace("{entity_key}", _key("entity.", "entity_key"))
+    .replace(
+        "{bare}",
+        """ag_catalog.agtype_build_map('entity_key', {key}, 'entity_id', {id}, 'class_id', {class}, 'name', {name},
+       'normalized_name', {name})""".replace("{key}", _key("entity.", "entity_key"))
+        .replace("{id}", _key("entity.", "entity_id"))
+        .replace("{class}", _key("entity.", "class_id"))
+        .replace("{name}", _key("entity.", "normalized_name")),
+    )
+)
+
+WRITE_EDGES: dict[str, LiteralString] = {
+    label: """
+INSERT INTO {schema}."{label}" (start_id, end_id, properties)
+SELECT chunk.id, entity.id, given.properties FROM {edges}
+JOIN {schema}."Chunk" AS chunk ON {chunk_key} = given.start_key
+JOIN {schema}."Entity" AS entity ON {entity_key} = given.end_key
+""".replace("{label}", label)
+    .replace("{edges}", _EDGES)
+    .replace("{chunk_key}", _key("chunk.", "chunk_id"))
+    .replace("{entity_key}", _key("entity.", "entity_key"))
+    for label in ("MENTIONS", "STATES")
+}
+
+WRITE_RELATIONS: LiteralString = (
+    """
+INSERT INTO {schema}."RELATED_TO" (start_id, end_id, properties)
+SELECT source.id, target.id, given.properties FROM {edges}
+JOIN {schema}."Entity" AS source ON {source_key} = given.start_key
+JOIN {schema}."Entity" AS target ON {target_key} = given.end_key
+""".replace("{edges}", _EDGES)
+    .replace("{source_key}", _key("source.", "entity_key"))
+    .replace("{target_key}", _key("target.", "entity_key"))
+)
+
+# An entity stays while its class says something of it, or an edge leads to it.
+DELETE_ENTITIES: LiteralString = """
+DELETE FROM {schema}."Entity" AS entity
+WHERE entity.id = ANY(%(ids)s::text[]::ag_catalog.graphid[]) AND {description} IS NULL
+  AND NOT EXISTS (SELECT FROM {schema}."MENTIONS" AS edge WHERE edge.end_id = entity.id)
+  AND NOT EXISTS (SELECT FROM {schema}."STATES" AS edge WHERE edge.end_id = entity.id)
+  AND NOT EXISTS (SELECT FROM {schema}."RELATED_TO" AS edge WHERE edge.start_id = entity.id)
+  AND NOT EXISTS (SELECT FROM {schema}."RELATED_TO" AS edge WHERE edge.end_id = entity.id)
+""".replace("{description}", _key("entity.", "description"))
 
 _VISIBLE: LiteralString = (
     "m.class_id IN $classes AND c.class_id IN $classes AND ($topic = '' OR c.topic = $topic)"
@@ -164,29 +186,21 @@ RETURN chunk ORDER BY chunk LIMIT $limit
 
 STATING: LiteralString = """
 UNWIND $relations AS relation
-MATCH (:Entity)-[r:RELATED_TO]->(:Entity)
-WHERE r.relation_id = relation AND r.class_id IN $classes AND ($topic = '' OR r.topic = $topic)
-WITH DISTINCT r.chunk_id AS chunk
+MATCH (c:Chunk)-[m:STATES]->(:Entity) WHERE m.relation_id = relation AND {visible}
+WITH DISTINCT c.chunk_id AS chunk
 RETURN chunk ORDER BY chunk LIMIT $limit
-"""
+""".replace("{visible}", _VISIBLE)
 
-# A pattern without direction would read all relations.
 RELATING: LiteralString = """
 UNWIND $members AS member
-MATCH (e:Entity) WHERE e.entity_id = member
-OPTIONAL MATCH (e)-[r:RELATED_TO]->(:Entity) WHERE r.class_id IN $classes AND ($topic = '' OR r.topic = $topic)
-WITH e, collect(r) AS leaving
-OPTIONAL MATCH (e)<-[r:RELATED_TO]-(:Entity) WHERE r.class_id IN $classes AND ($topic = '' OR r.topic = $topic)
-WITH leaving, collect(r) AS coming
-UNWIND leaving + coming AS r
-WITH DISTINCT r
-WITH r.chunk_id AS chunk, r.confidence AS confidence,
-     coalesce($roots[r.source], r.source) AS source, coalesce($roots[r.target], r.target) AS target
+MATCH (e:Entity)<-[m:STATES]-(c:Chunk) WHERE e.entity_id = member AND {visible}
+WITH DISTINCT c.chunk_id AS chunk, m.source AS source, m.target AS target, m.confidence AS confidence
+WITH chunk, confidence, coalesce($roots[source], source) AS source, coalesce($roots[target], target) AS target
 WHERE source <> target
 WITH chunk, max(CASE WHEN source IN $named AND target IN $named THEN 1 ELSE 0 END) AS between,
      max(confidence) AS confidence
 RETURN chunk ORDER BY between DESC, confidence DESC, chunk LIMIT $limit
-"""
+""".replace("{visible}", _VISIBLE)
 
 MENTIONED: LiteralString = """
 UNWIND $chunks AS chunk
@@ -211,11 +225,11 @@ RETURN chunk, collect(e.entity_id)
 
 SUBGRAPH_RELATIONS: LiteralString = """
 UNWIND $chunks AS chunk
-MATCH (:Entity)-[r:RELATED_TO]->(:Entity)
-WHERE r.chunk_id = chunk AND r.class_id IN $classes AND r.confidence > $above
-WITH coalesce($roots[r.source], r.source) AS source, coalesce($roots[r.target], r.target) AS target,
-     r.weight AS weight
+MATCH (c:Chunk)-[m:STATES]->(:Entity)
+WHERE c.chunk_id = chunk AND m.role = 'source' AND m.confidence > $above AND {visible}
+WITH coalesce($roots[m.source], m.source) AS source, coalesce($roots[m.target], m.target) AS target,
+     m.weight AS weight
 WHERE source <> target
 WITH source, target, sum(weight) AS weight
 RETURN source, target, weight ORDER BY source, target
-"""
+""".replace("{visible}", _VISIBLE)

@@ -15,18 +15,11 @@ from lightwell.domain.errors import GraphFailed, Invalid
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
 from lightwell.graph_ports import GraphBatch, GraphScope, SharedEntity, Subgraph
 from lightwell.records.connections import limit_silence, with_keepalives
-from lightwell.stores.age import cypher
-from lightwell.stores.copied_rows import (
-    Row,
-    id_texts,
-    make_rows,
-    make_shared_rows,
-    make_subgraph,
-)
+from lightwell.stores.age import cypher, rows
+from lightwell.stores.copied_rows import id_texts, make_shared_rows, make_subgraph
 
 _CONNECT_SECONDS = 2
 _WRITE_SECONDS = 120.0
-_SOURCES = 50  # that an entity shows
 _CONNECTIONS = 8  # of one process; more searches wait for their turn
 
 Values = tuple[object, ...]
@@ -116,8 +109,8 @@ class AgeGraph:
         return await self._chunks(cypher.RELATING, scope, facts)
 
     async def mentioned(self, scope: GraphScope, chunks: Sequence[ChunkId]) -> list[EntityId]:
-        rows = await self._read(cypher.MENTIONED, 1, scope, {"chunks": id_texts(chunks)})
-        return [EntityId(UUID(_text(row[0]))) for row in rows]
+        found = await self._read(cypher.MENTIONED, 1, scope, {"chunks": id_texts(chunks)})
+        return [EntityId(UUID(_text(row[0]))) for row in found]
 
     async def sharing(
         self, scope: GraphScope, entities: Sequence[SharedEntity], limit: int
@@ -148,8 +141,8 @@ class AgeGraph:
     async def _chunks(
         self, query: LiteralString, scope: GraphScope, facts: Mapping[str, object]
     ) -> list[ChunkId]:
-        rows = await self._read(query, 1, scope, facts)
-        return [ChunkId(UUID(_text(row[0]))) for row in rows]
+        found = await self._read(query, 1, scope, facts)
+        return [ChunkId(UUID(_text(row[0]))) for row in found]
 
     async def _read(
         self, query: LiteralString, columns: int, scope: GraphScope, facts: Mapping[str, object]
@@ -222,72 +215,13 @@ async def _has(connection: AsyncConnection, graph: UUID) -> bool:
 
 
 async def _write(connection: AsyncConnection, batch: GraphBatch) -> None:
-    graph = batch.graph
-    touched = await _forget(connection, batch)
-    rows = make_rows(batch.chunks)
-    names = [str(row["id"]) for row in rows.entities]
-    known = {row[0] for row in await _run(connection, graph, cypher.EXISTING, {"ids": names}, 1)}
-    new = [row for row in rows.entities if row["id"] not in known]
-    await _run(connection, graph, cypher.WRITE_CHUNKS, {"rows": rows.chunks}, 1)
-    await _run(connection, graph, cypher.WRITE_ENTITIES, {"rows": new}, 1)
-    insert = _in_graph(cypher.INSERT_MENTIONS, graph)
-    made = _ask(graph, cypher.NEW_MENTIONS, 3)
-    await connection.execute(insert + made, [json.dumps({"rows": rows.mentions})])
-    insert = _in_graph(cypher.INSERT_RELATIONS, graph)
-    made = _ask(graph, cypher.NEW_RELATIONS, 3)
-    await connection.execute(insert + made, [json.dumps({"rows": rows.relations})])
-    lonely = await _run(connection, graph, cypher.LONELY, {"ids": sorted(touched)}, 1)
-    await _delete(connection, graph, cypher.DELETE_ENTITIES, lonely)
-    await _show_sources(connection, graph, rows.mentions, touched)
-
-
-async def _show_sources(
-    connection: AsyncConnection, graph: UUID, mentions: Sequence[Row], changed: set[str]
-) -> None:
-    """Let entities show the chunks that mention them. All mentions are read only of those that lost one or changed."""
-    newest: dict[str, list[Row]] = {}
-    for row in sorted(mentions, key=lambda each: str(each["chunk"]), reverse=True):
-        if row["entity"] not in changed:
-            newest.setdefault(str(row["entity"]), []).append(row)
-    added = [
-        {
-            "id": entity,
-            "chunks": [each["chunk"] for each in rows[:_SOURCES]],
-            "paths": [each["url"] for each in rows[:_SOURCES]],
-            "kind": rows[0]["kind"],
-            "description": rows[0]["description"],
-        }
-        for entity, rows in newest.items()
-    ]
-    update = _in_graph(cypher.UPDATE_ENTITIES, graph)
-    of_these = sql.SQL(cypher.OF_ENTITIES)
-    one = _ask(graph, cypher.ADDED_SOURCES, 2)
-    await connection.execute(update + one + of_these, [json.dumps({"rows": added})])
-    one = _ask(graph, cypher.ALL_SOURCES, 2)
-    await connection.execute(update + one + of_these, [json.dumps({"ids": sorted(changed)})])
-
-
-async def _forget(connection: AsyncConnection, batch: GraphBatch) -> set[str]:
-    """Delete what the copy holds of these chunks; return the entities that they led to."""
-    graph = batch.graph
-    changed = {"chunks": id_texts([*(chunk.id for chunk in batch.chunks), *batch.gone])}
-    mentioned = await _run(connection, graph, cypher.MENTIONS_OF, changed, 1)
-    stated = await _run(connection, graph, cypher.RELATIONS_OF, changed, 3)
-    chunks = await _run(connection, graph, cypher.CHUNK_ROWS, changed, 1)
-    await _delete(connection, graph, cypher.DELETE_MENTIONS, chunks)
-    await _delete(connection, graph, cypher.DELETE_CHUNKS, chunks)
-    await _delete(connection, graph, cypher.DELETE_RELATIONS, stated)
-    return {
-        *(_text(row[0]) for row in mentioned),
-        *(_text(end) for row in stated for end in row[1:]),
-    }
-
-
-async def _delete(
-    connection: AsyncConnection, graph: UUID, statement: LiteralString, rows: Sequence[Values]
-) -> None:
-    """Delete the rows whose ids of AGE come first in these."""
-    await connection.execute(_in_graph(statement, graph), {"ids": [str(row[0]) for row in rows]})
+    touched: list[str] = []
+    for statement, facts in rows.list_forgetting(batch):
+        found = await connection.execute(_in_graph(statement, batch.graph), facts)
+        touched += [str(each) for row in await found.fetchall() for each in row]
+    for statement, facts in rows.list_writing(batch):
+        await connection.execute(_in_graph(statement, batch.graph), facts)
+    await connection.execute(_in_graph(cypher.DELETE_ENTITIES, batch.graph), {"ids": touched})
 
 
 async def _run(
@@ -299,8 +233,8 @@ async def _run(
 ) -> list[Values]:
     """Run one Cypher query and return its rows. What is given travels beside it, as one JSON text."""
     statement = sql.SQL("SELECT * FROM ") + _ask(graph, query, columns)
-    rows = await (await connection.execute(statement, [json.dumps(facts)])).fetchall()
-    return [tuple(_parse(each) for each in row) for row in rows]
+    found = await (await connection.execute(statement, [json.dumps(facts)])).fetchall()
+    return [tuple(_parse(each) for each in row) for row in found]
 
 
 def _ask(graph: UUID, query: LiteralString, columns: int) -> sql.Composed:

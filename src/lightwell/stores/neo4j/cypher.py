@@ -12,36 +12,55 @@ PREDICATES: tuple[LiteralString, ...] = (
     "EXAMPLE_OF",
 )
 
-_ANY_PREDICATE: LiteralString = "|".join(PREDICATES)
-
-
-def _of_each_predicate(pattern: LiteralString) -> LiteralString:
-    """Return one subquery of all predicates, since an index of relationships belongs to one type."""
-    parts: list[LiteralString] = [
-        pattern.replace("{predicate}", predicate) for predicate in PREDICATES
-    ]
-    return "CALL () { " + " UNION ALL ".join(parts) + " } "
-
-
-SCHEMA: tuple[LiteralString, ...] = (
-    "CREATE CONSTRAINT lightwell_graph IF NOT EXISTS FOR (g:Graph) REQUIRE g.graph IS UNIQUE",
-    "CREATE CONSTRAINT lightwell_chunk IF NOT EXISTS FOR (c:Chunk) REQUIRE (c.graph, c.chunk_id) IS UNIQUE",
-    "CREATE CONSTRAINT lightwell_concept IF NOT EXISTS FOR (k:Concept) REQUIRE (k.graph, k.concept_id) IS UNIQUE",
-    "CREATE CONSTRAINT lightwell_document IF NOT EXISTS FOR (d:Document) REQUIRE (d.graph, d.document_id) IS UNIQUE",
-    "CREATE FULLTEXT INDEX conceptNameIndex IF NOT EXISTS FOR (k:Concept) ON EACH [k.name]",
-    "CREATE FULLTEXT INDEX chunkPreviewIndex IF NOT EXISTS FOR (c:Chunk) ON EACH [c.preview]",
+# What an earlier version made: it had one Concept for all access classes, and relationships for each chunk.
+_OUTDATED: tuple[LiteralString, ...] = (
+    "DROP CONSTRAINT lightwell_concept IF EXISTS",
     *(
-        "CREATE INDEX lightwell_{predicate}_chunk IF NOT EXISTS FOR ()-[r:{predicate}]-() ON (r.chunk_id)".replace(
-            "{predicate}", each
-        )
+        "DROP INDEX lightwell_{predicate}_chunk IF EXISTS".replace("{predicate}", each)
         for each in PREDICATES
     ),
+)
+
+FULL_TEXT: dict[str, tuple[LiteralString, list[str]]] = {
+    "conceptNameIndex": (
+        "CREATE FULLTEXT INDEX conceptNameIndex IF NOT EXISTS FOR (k:Concept) ON EACH [k.name, k.aliases, k.description]",
+        ["name", "aliases", "description"],
+    ),
+    "chunkPreviewIndex": (
+        "CREATE FULLTEXT INDEX chunkPreviewIndex IF NOT EXISTS FOR (c:Chunk) ON EACH [c.preview]",
+        ["preview"],
+    ),
+}
+"""How each full-text index is made, and over which properties."""
+
+INDEXED_PROPERTIES: LiteralString = (
+    "SHOW INDEXES YIELD name, properties WHERE name = $name RETURN properties"
+)
+
+DROP_FULL_TEXT: dict[str, LiteralString] = {
+    "conceptNameIndex": "DROP INDEX conceptNameIndex IF EXISTS",
+    "chunkPreviewIndex": "DROP INDEX chunkPreviewIndex IF EXISTS",
+}
+
+SCHEMA: tuple[LiteralString, ...] = (
+    *_OUTDATED,
+    "CREATE CONSTRAINT lightwell_graph IF NOT EXISTS FOR (g:Graph) REQUIRE g.graph IS UNIQUE",
+    "CREATE CONSTRAINT lightwell_chunk IF NOT EXISTS FOR (c:Chunk) REQUIRE (c.graph, c.chunk_id) IS UNIQUE",
+    "CREATE CONSTRAINT lightwell_class_concept IF NOT EXISTS FOR (k:Concept)"
+    " REQUIRE (k.graph, k.concept_id, k.class_id) IS UNIQUE",
+    "CREATE CONSTRAINT lightwell_document IF NOT EXISTS FOR (d:Document) REQUIRE (d.graph, d.document_id) IS UNIQUE",
+    "CREATE INDEX lightwell_concepts IF NOT EXISTS FOR (k:Concept) ON (k.graph, k.concept_id)",
+    "CREATE INDEX lightwell_concept_name IF NOT EXISTS FOR (k:Concept) ON (k.name)",
+    "CREATE INDEX lightwell_document_url IF NOT EXISTS FOR (d:Document) ON (d.url)",
+    "CREATE INDEX lightwell_chunk_hash IF NOT EXISTS FOR (c:Chunk) ON (c.hash)",
+    "CREATE INDEX lightwell_STATES_relation IF NOT EXISTS FOR ()-[r:STATES]-() ON (r.relation_id)",
     *(
         "CREATE INDEX lightwell_{predicate}_relation IF NOT EXISTS FOR ()-[r:{predicate}]-() ON (r.relation_id)".replace(
             "{predicate}", each
         )
         for each in PREDICATES
     ),
+    *(statement for statement, _ in FULL_TEXT.values()),
     "CALL db.awaitIndexes(120)",
 )
 
@@ -53,70 +72,124 @@ MATCH (g:Graph {graph: $graph}) SET g.is_written = true WITH g WHERE g.fence < $
 SET g.fence = $fence RETURN g.fence AS fence
 """
 
-_TOUCHED: LiteralString = "RETURN collect(DISTINCT id) AS ids"
+_TOUCHED: LiteralString = "RETURN collect(DISTINCT [k.concept_id, k.class_id]) AS touched"
+
+FORGET_EDGES: LiteralString = (
+    """
+UNWIND $chunks AS chunk
+MATCH (c:Chunk {graph: $graph, chunk_id: chunk})-[m:DISCUSSES|STATES|CODE_EXAMPLE_FOR|FORMULA_FOR]->(k:Concept)
+DELETE m
+"""
+    + _TOUCHED
+)
 
 FORGET_MENTIONS: LiteralString = (
     """
-UNWIND $chunks AS chunk
-MATCH (c:Chunk {graph: $graph, chunk_id: chunk})-[m:DISCUSSES]->(k:Concept)
-WITH m, k.concept_id AS id DELETE m
+UNWIND $documents AS document
+MATCH (d:Document {graph: $graph, document_id: document})-[m:MENTIONS]->(k:Concept)
+DELETE m
 """
     + _TOUCHED
 )
 
 FORGET_RELATIONS: LiteralString = (
-    _of_each_predicate(
-        "MATCH (a)-[r:{predicate}]->(b) WHERE r.chunk_id IN $chunks AND r.graph = $graph RETURN a, r, b"
+    "UNWIND $relations AS key "
+    + "CALL (key) {{parts}} ".replace(
+        "{parts}",
+        " UNION ALL ".join(
+            "MATCH (a)-[r:{predicate}]->(b) WHERE r.relation_id = key[0] AND r.class_id = key[1] AND r.graph = $graph"
+            " RETURN a, r, b".replace("{predicate}", each)
+            for each in PREDICATES
+        ),
     )
-    + """
-WITH r, [a.concept_id, b.concept_id] AS ends DELETE r
-WITH ends UNWIND ends AS id
-"""
+    + "WITH a, r, b DELETE r WITH a, b UNWIND [a, b] AS k "
     + _TOUCHED
 )
 
-FORGET_CHUNKS: LiteralString = """
-UNWIND $gone AS chunk
-MATCH (c:Chunk {graph: $graph, chunk_id: chunk})
-OPTIONAL MATCH (c)-[:FROM_DOCUMENT]->(d:Document)
-DETACH DELETE c
-WITH DISTINCT d WHERE d IS NOT NULL AND NOT EXISTS { (d)--() }
-DELETE d
-"""
+FORGET_CHUNKS: LiteralString = (
+    "UNWIND $ids AS id MATCH (c:Chunk {graph: $graph, chunk_id: id}) DETACH DELETE c"
+)
 
+FORGET_DOCUMENTS: LiteralString = (
+    "UNWIND $ids AS id MATCH (d:Document {graph: $graph, document_id: id}) DETACH DELETE d"
+)
+
+# The document is described by a row of its own, which may come in another batch.
 WRITE_CHUNKS: LiteralString = """
 UNWIND $rows AS row
-MERGE (d:Document {graph: $graph, document_id: row.document}) SET d.class_id = row.class_id
-MERGE (c:Chunk {graph: $graph, chunk_id: row.chunk})
-SET c.class_id = row.class_id, c.topic = row.topic, c.preview = row.preview
+MERGE (d:Document {graph: $graph, document_id: row.document}) ON CREATE SET d.class_id = row.properties.class_id
+MERGE (c:Chunk {graph: $graph, chunk_id: row.chunk}) SET c += row.properties
 MERGE (c)-[:FROM_DOCUMENT]->(d)
 """
 
+LINK_CHUNKS: LiteralString = """
+UNWIND $rows AS row
+MATCH (a:Chunk {graph: $graph, chunk_id: row.before})
+MATCH (b:Chunk {graph: $graph, chunk_id: row.after})
+MERGE (a)-[:NEXT_CHUNK]->(b)
+"""
+
+WRITE_DOCUMENTS: LiteralString = """
+UNWIND $rows AS row
+MERGE (d:Document {graph: $graph, document_id: row.document}) SET d += row.properties
+"""
+
+# Concepts that only edges need so far are called by their names in normal form.
+ADD_CONCEPTS: LiteralString = """
+UNWIND $rows AS row
+MERGE (k:Concept {graph: $graph, concept_id: row.id, class_id: row.class_id})
+ON CREATE SET k.name = row.name, k.normalizedName = row.name
+"""
+
 WRITE_CONCEPTS: LiteralString = """
-UNWIND $rows AS row MERGE (k:Concept {graph: $graph, concept_id: row.id}) SET k.name = row.name
+UNWIND $rows AS row
+MERGE (k:Concept {graph: $graph, concept_id: row.id, class_id: row.class_id}) SET k += row.properties
+"""
+
+EMPTY_CONCEPTS: LiteralString = """
+UNWIND $keys AS key
+MATCH (k:Concept {graph: $graph, concept_id: key[0], class_id: key[1]})
+SET k = {graph: k.graph, concept_id: k.concept_id, class_id: k.class_id, name: k.normalizedName, normalizedName: k.normalizedName}
+"""
+
+WRITE_DISCUSSES: LiteralString = """
+UNWIND $rows AS row
+MATCH (c:Chunk {graph: $graph, chunk_id: row.chunk})
+MATCH (k:Concept {graph: $graph, concept_id: row.entity, class_id: row.class_id})
+CREATE (c)-[:DISCUSSES {class_id: row.class_id, frequency: row.frequency, confidence: row.confidence}]->(k)
+FOREACH (_ IN CASE WHEN row.is_code_topic THEN [1] ELSE [] END | CREATE (c)-[:CODE_EXAMPLE_FOR {class_id: row.class_id}]->(k))
+FOREACH (_ IN CASE WHEN row.is_formula_topic THEN [1] ELSE [] END | CREATE (c)-[:FORMULA_FOR {class_id: row.class_id}]->(k))
+"""
+
+WRITE_STATES: LiteralString = """
+UNWIND $rows AS row
+MATCH (c:Chunk {graph: $graph, chunk_id: row.chunk})
+MATCH (k:Concept {graph: $graph, concept_id: row.entity, class_id: row.class_id})
+CREATE (c)-[s:STATES {graph: $graph}]->(k) SET s += row.properties
 """
 
 WRITE_MENTIONS: LiteralString = """
 UNWIND $rows AS row
-MATCH (c:Chunk {graph: $graph, chunk_id: row.chunk})
-MATCH (k:Concept {graph: $graph, concept_id: row.entity})
-CREATE (c)-[:DISCUSSES {class_id: row.class_id, frequency: row.frequency, confidence: row.confidence}]->(k)
+MATCH (d:Document {graph: $graph, document_id: row.document})
+MATCH (k:Concept {graph: $graph, concept_id: row.entity, class_id: row.class_id})
+CREATE (d)-[:MENTIONS {class_id: row.class_id, frequency: row.frequency, relevance: row.relevance}]->(k)
 """
 
 WRITE_RELATIONS: dict[str, LiteralString] = {
     each: """
 UNWIND $rows AS row
-MATCH (a:Concept {graph: $graph, concept_id: row.source})
-MATCH (b:Concept {graph: $graph, concept_id: row.target})
-CREATE (a)-[:{predicate} {graph: $graph, relation_id: row.relation, chunk_id: row.chunk, class_id: row.class_id,
-                          topic: row.topic, weight: row.weight, confidence: row.confidence}]->(b)
+MATCH (a:Concept {graph: $graph, concept_id: row.source, class_id: row.properties.class_id})
+MATCH (b:Concept {graph: $graph, concept_id: row.target, class_id: row.properties.class_id})
+CREATE (a)-[r:{predicate} {graph: $graph}]->(b) SET r += row.properties
 """.replace("{predicate}", each)
     for each in PREDICATES
 }
 
+# A concept stays while its class says something of it, or an edge leads to it.
 FORGET_CONCEPTS: LiteralString = """
-UNWIND $ids AS id
-MATCH (k:Concept {graph: $graph, concept_id: id}) WHERE NOT EXISTS { (k)--() }
+UNWIND $keys AS key
+MATCH (k:Concept {graph: $graph, concept_id: key[0], class_id: key[1]})
+WHERE k.updatedAt IS NULL AND NOT EXISTS { (k)--() }
 DELETE k
 """
 
@@ -157,27 +230,26 @@ RETURN collect(chunk) AS found
 )
 
 STATING: LiteralString = _in_copy(
-    _of_each_predicate(
-        "MATCH ()-[r:{predicate}]->() WHERE r.relation_id IN $relations AND r.graph = $graph"
-        " AND r.class_id IN $classes AND ($topic = '' OR r.topic = $topic) RETURN r.chunk_id AS chunk"
-    )
-    + "WITH DISTINCT chunk ORDER BY chunk LIMIT $limit RETURN collect(chunk) AS found"
+    """
+MATCH (c:Chunk)-[m:STATES]->(:Concept)
+WHERE m.relation_id IN $relations AND m.graph = $graph AND {visible}
+WITH DISTINCT c.chunk_id AS chunk ORDER BY chunk LIMIT $limit
+RETURN collect(chunk) AS found
+""".replace("{visible}", _VISIBLE)
 )
 
 RELATING: LiteralString = _in_copy(
     """
-MATCH (k:Concept)-[r:{predicates}]-(:Concept)
-WHERE k.graph = $graph AND k.concept_id IN $members
-  AND r.class_id IN $classes AND ($topic = '' OR r.topic = $topic)
-WITH DISTINCT r
-WITH r, startNode(r).concept_id AS source, endNode(r).concept_id AS target
-WITH r, coalesce($roots[source], source) AS source, coalesce($roots[target], target) AS target
+MATCH (k:Concept)<-[m:STATES]-(c:Chunk)
+WHERE k.graph = $graph AND k.concept_id IN $members AND {visible}
+WITH DISTINCT c.chunk_id AS chunk, m.source AS source, m.target AS target, m.confidence AS confidence
+WITH chunk, confidence, coalesce($roots[source], source) AS source, coalesce($roots[target], target) AS target
 WHERE source <> target
-WITH r.chunk_id AS chunk, max(CASE WHEN source IN $named AND target IN $named THEN 1 ELSE 0 END) AS between,
-     max(r.confidence) AS confidence
+WITH chunk, max(CASE WHEN source IN $named AND target IN $named THEN 1 ELSE 0 END) AS between,
+     max(confidence) AS confidence
 ORDER BY between DESC, confidence DESC, chunk LIMIT $limit
 RETURN collect(chunk) AS found
-""".replace("{predicates}", _ANY_PREDICATE)
+""".replace("{visible}", _VISIBLE)
 )
 
 MENTIONED: LiteralString = _in_copy(
@@ -210,15 +282,12 @@ RETURN collect([chunk, entities]) AS found
 )
 
 SUBGRAPH_RELATIONS: LiteralString = _in_copy(
-    _of_each_predicate(
-        "MATCH (a)-[r:{predicate}]->(b) WHERE r.chunk_id IN $chunks AND r.graph = $graph"
-        " AND r.class_id IN $classes AND r.confidence > $above"
-        " RETURN a.concept_id AS source, b.concept_id AS target, r.weight AS weight"
-    )
-    + """
-WITH coalesce($roots[source], source) AS source, coalesce($roots[target], target) AS target, weight
+    """
+MATCH (c:Chunk)-[m:STATES]->(:Concept)
+WHERE c.graph = $graph AND c.chunk_id IN $chunks AND m.role = 'source' AND m.confidence > $above AND {visible}
+WITH coalesce($roots[m.source], m.source) AS source, coalesce($roots[m.target], m.target) AS target, m.weight AS weight
 WHERE source <> target
 WITH source, target, sum(weight) AS weight ORDER BY source, target
 RETURN collect([source, target, weight]) AS found
-"""
+""".replace("{visible}", _VISIBLE)
 )

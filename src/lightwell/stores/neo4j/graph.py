@@ -14,7 +14,6 @@ from neo4j.exceptions import AuthError, DriverError, Neo4jError
 from lightwell.domain.errors import GraphFailed
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
 from lightwell.graph_ports import (
-    CopiedChunk,
     GraphBatch,
     GraphScope,
     SharedEntity,
@@ -23,11 +22,12 @@ from lightwell.graph_ports import (
 from lightwell.stores.copied_rows import (
     Row,
     id_texts,
-    make_rows,
+    make_edge_rows,
     make_shared_rows,
     make_subgraph,
+    name_concepts,
 )
-from lightwell.stores.neo4j import cypher
+from lightwell.stores.neo4j import cypher, nodes
 
 _CONNECT_SECONDS = 2.0
 _RETRY_SECONDS = 0.5  # a server that is down is not waited for: the answer comes without the graph
@@ -72,6 +72,10 @@ class Neo4jGraph:
         self._login = login
 
     async def prepare(self) -> None:
+        for name, (_, properties) in cypher.FULL_TEXT.items():
+            rows = await self._run(cypher.INDEXED_PROPERTIES, {"name": name})
+            if rows and rows[0]["properties"] != properties:
+                await self._run(cypher.DROP_FULL_TEXT[name], {})
         for statement in cypher.SCHEMA:
             await self._run(statement, {})
 
@@ -180,7 +184,7 @@ class Neo4jGraph:
             return [record async for record in await transaction.run(query, dict(facts))]
 
         async with self._limit(seconds), self._driver.session() as session:
-            if query in cypher.SCHEMA:
+            if not facts:  # of the schema: no transaction of ours
                 return [record async for record in await session.run(query)]
             return await session.execute_write(once)
 
@@ -220,29 +224,57 @@ async def _write(transaction: AsyncManagedTransaction, batch: GraphBatch) -> boo
     passed = await transaction.run(cypher.ENTER, {**graph, "fence": batch.fence})
     if await passed.single() is None:
         return False
-    changed = {**graph, "chunks": id_texts([*(chunk.id for chunk in batch.chunks), *batch.gone])}
-    touched: set[str] = set()
-    for query in (cypher.FORGET_MENTIONS, cypher.FORGET_RELATIONS):
-        record = await (await transaction.run(query, changed)).single(strict=True)
-        touched.update(record["ids"])
-    await transaction.run(cypher.FORGET_CHUNKS, {**graph, "gone": id_texts(batch.gone)})
-    for query, rows in _statements(batch.chunks):
-        await transaction.run(query, {**graph, "rows": rows})
-    await transaction.run(cypher.FORGET_CONCEPTS, {**graph, "ids": sorted(touched)})
+    touched = [[str(entity), class_id] for entity, class_id in batch.gone.entities]
+    await transaction.run(cypher.EMPTY_CONCEPTS, {**graph, "keys": touched})
+    for query, facts in _changed(batch):
+        record = await (await transaction.run(query, {**graph, **facts})).single(strict=True)
+        touched += record["touched"]
+    await transaction.run(cypher.FORGET_CHUNKS, {**graph, "ids": id_texts(batch.gone.chunks)})
+    await transaction.run(cypher.FORGET_DOCUMENTS, {**graph, "ids": id_texts(batch.gone.documents)})
+    for query, rows in _statements(batch):
+        if rows:
+            await transaction.run(query, {**graph, "rows": rows})
+    await transaction.run(cypher.FORGET_CONCEPTS, {**graph, "keys": touched})
     return True
 
 
-def _statements(
-    chunks: Sequence[CopiedChunk],
-) -> list[tuple[LiteralString, Sequence[Row]]]:
-    """Return the statements that write these chunks, each with its rows."""
-    rows = make_rows(chunks)
-    relations: defaultdict[str, list[Row]] = defaultdict(list)
-    for row in rows.relations:
-        relations[str(row["predicate"])].append(row)
+def _changed(batch: GraphBatch) -> list[tuple[LiteralString, Mapping[str, object]]]:
+    """Return the statements that forget what the batch replaces or no longer has; each tells which concepts it led to."""
+    gone = batch.gone
+    relations = [*((each.id, each.class_id) for each in batch.relations), *gone.relations]
     return [
-        (cypher.WRITE_CHUNKS, rows.chunks),
-        (cypher.WRITE_CONCEPTS, rows.entities),
-        (cypher.WRITE_MENTIONS, rows.mentions),
+        (
+            cypher.FORGET_EDGES,
+            {"chunks": id_texts([*(each.id for each in batch.chunks), *gone.chunks])},
+        ),
+        (
+            cypher.FORGET_MENTIONS,
+            {"documents": id_texts([*(each.id for each in batch.documents), *gone.documents])},
+        ),
+        (cypher.FORGET_RELATIONS, {"relations": [[str(one), of] for one, of in relations]}),
+    ]
+
+
+def _statements(batch: GraphBatch) -> list[tuple[LiteralString, Sequence[Row]]]:
+    """Return the statements that write a batch, each with its rows, in their order."""
+    edges = make_edge_rows(batch)
+    relations: defaultdict[str, list[Row]] = defaultdict(list)
+    for relation in batch.relations:
+        relations[relation.predicate].append(nodes.relation_row(relation))
+    return [
+        (cypher.WRITE_CHUNKS, [nodes.chunk_row(chunk) for chunk in batch.chunks]),
+        (cypher.LINK_CHUNKS, nodes.neighbour_rows(batch.chunks)),
+        (cypher.WRITE_DOCUMENTS, [nodes.document_row(document) for document in batch.documents]),
+        (
+            cypher.ADD_CONCEPTS,
+            [
+                {"id": entity, "class_id": class_id, "name": name}
+                for (entity, class_id), name in name_concepts(batch).items()
+            ],
+        ),
+        (cypher.WRITE_CONCEPTS, [nodes.concept_row(entity) for entity in batch.entities]),
+        (cypher.WRITE_DISCUSSES, edges.mentions),
+        (cypher.WRITE_STATES, edges.statements),
+        (cypher.WRITE_MENTIONS, edges.documents),
         *((cypher.WRITE_RELATIONS[each], stated) for each, stated in sorted(relations.items())),
     ]
