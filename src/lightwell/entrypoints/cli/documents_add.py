@@ -136,7 +136,12 @@ async def fetch_document(  # noqa: PLR0913 - the options of a command are its ar
     ],
     *,
     acl: Annotated[
-        list[str] | None, typer.Option("--acl", metavar="TAG", help="Access tags.")
+        list[str] | None,
+        typer.Option(
+            "--acl",
+            metavar="TAG",
+            help="Access tags of a URL; who sees a file is said where it is.",
+        ),
     ] = None,
     title: Title = "",
     file_format: Annotated[
