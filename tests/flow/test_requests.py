@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from lightwell.answer.quotes import make_nearest_citation
 from lightwell.connectors.files import Files
 from lightwell.connectors.single_document import RequestedDocument
+from lightwell.domain.access import TagAuthority
 from lightwell.domain.documents import Format
 from lightwell.domain.entity_refs import text_ref
 from lightwell.domain.errors import Invalid, LightwellError, NotFound, Unreadable
@@ -226,3 +228,45 @@ async def test_s2_2_an_entity_has_a_primary_url_of_the_readers_own(database: Dat
         ("team:b",): "https://acme.example",
         ("team:a", "team:b"): "https://acme.example",
     }
+
+
+async def test_who_lacks_a_tag_of_a_document_neither_replaces_nor_deletes_it(
+    project: Project,
+) -> None:
+    shared = make_document("a.md", "Everyone has 30 days of leave.", ["team:a", "team:b"])
+    await project.kb.ingest(InMemorySource(documents=(shared,)))
+    reader = await project.kb.reader(["team:a"])
+    less = TagAuthority(tags=frozenset({"team:a"}))
+    chunk = EmbeddedChunk(content=PUMPS)
+    with pytest.raises(Invalid, match="you lack team:b"):
+        await project.kb.enqueue_chunks(reader, shared.url, [chunk], authority=less)
+    for delete in (project.kb.delete, project.kb.erase):
+        with pytest.raises(Invalid, match="you lack team:b"):
+            await delete(reader, [shared.url], authority=less)
+    assert await project.kb.finish_jobs() == ()
+    assert await project.kb.text(reader, shared.url) == "Everyone has 30 days of leave."
+    full = TagAuthority(tags=frozenset({"team:a", "team:b", "team:c"}))
+    await project.kb.enqueue_chunks(reader, shared.url, [chunk], authority=full)
+    await project.kb.finish_jobs()
+    assert await project.kb.text(reader, shared.url) == PUMPS
+    await project.kb.delete(reader, [shared.url], authority=full)
+
+
+async def test_citations_say_that_passages_were_supplied_until_the_source_is_read_again(
+    project: Project,
+) -> None:
+    document = make_document("a.md", "Pump 7 moves 40 litres of water.", TAGS)
+    await project.kb.ingest(InMemorySource(documents=(document,)))
+    reader = await project.kb.reader(TAGS)
+    question = "How many litres does pump 7 move?"
+
+    async def marks() -> set[bool]:
+        found = await project.kb.search(question, reader)
+        return {make_nearest_citation(1, each).is_supplied for each in found.evidence}
+
+    assert await marks() == {False}
+    await project.kb.enqueue_chunks(reader, document.url, [EmbeddedChunk(content=PUMPS)])
+    await project.kb.finish_jobs()
+    assert await marks() == {True}
+    await project.kb.ingest(InMemorySource(documents=(document,)))
+    assert await marks() == {False}

@@ -134,6 +134,7 @@ def make_citation(number: int, quote: Quote) -> Citation:
         highlight=quote.key,
         score=quote.evidence.relevance,
         locator=_locator(quote),
+        is_supplied=member.is_supplied,
     )
 
 

@@ -1,7 +1,7 @@
 """Manual edits of entities and relations. They override what documents state, and re-ingestion keeps them.
 
-An edit belongs to the access class of the tags given with it. Without tags it goes to the reader's classes that
-mention the entity, so it never reveals the entity to others.
+An edit belongs to the access class of the tags given with it. Without tags it goes to the reader's own classes that
+mention the entity (those of which the reader has all tags), so it never reveals the entity to others nor speaks for them.
 """
 
 import math
@@ -81,9 +81,10 @@ async def edit(
 
 
 async def delete(context: CurationContext, reader: Reader, name: str) -> Entity:
-    """Hide an entity in all classes of the reader, also after re-ingestion; return its last state. Raises `NotFound`.
+    """Hide an entity in the reader's own classes, also after re-ingestion; return its last state.
 
-    Documents do not change. People who share no tag with the reader keep the entity.
+    Documents do not change. People who share no tag with the reader keep the entity, and so does the reader where documents that
+    such people read mention it. Raises `NotFound`, and `Invalid` where all documents that mention it are of that kind.
     """
     resolved = await entities.resolve_name(context.database, reader, name)
     deleted = await entities.get(context.database, reader, resolved.entity_id)
@@ -164,7 +165,7 @@ async def relate(
 async def unrelate(
     context: CurationContext, reader: Reader, source: str, target: str, predicate: Predicate
 ) -> Relation:
-    """Hide a relation in all classes of the reader, also after re-ingestion; return its last state. Raises `NotFound`."""
+    """Hide a relation in the reader's own classes, also after re-ingestion; return its last state. Raises `NotFound`, `Invalid`."""
     database = context.database
     ends = (
         await entities.resolve_name(database, reader, source),
@@ -233,7 +234,7 @@ def _only_tag(reader: Reader) -> Tags:
 async def _audiences(
     database: Database, reader: Reader, audience: Tags, about: Sequence[ResolvedName]
 ) -> list[Tags]:
-    """Return the audiences of an edit: the given one, or else the reader's classes that mention all of these entities."""
+    """Return the audiences of an edit: the given one, or else the reader's own classes that mention all of these entities."""
     if audience:
         return [audience]
     tag_sets = await access_classes.list_class_tags(
@@ -241,7 +242,7 @@ async def _audiences(
     )
     if not tag_sets:
         raise Invalid(
-            "No group of yours sees both entities; name the access tags that may see this (--acl)"
+            "No documents of which you have all access tags mention it; name the tags that may see this (--acl)"
         )
     return tag_sets
 

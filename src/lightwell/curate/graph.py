@@ -288,7 +288,7 @@ class Graph:
     async def unrelate(
         self, reader: Reader, source: str, target: str, predicate: Predicate
     ) -> Relation:
-        """Hide a relation from all who share a tag with the reader; raise `NotFound`."""
+        """Hide a relation in documents of which the reader has all access tags; raise `NotFound`, `Invalid`."""
         deleted = await editing.unrelate(self.context, reader, source, target, predicate)
         return self._with_separator(deleted)
 

@@ -6,7 +6,7 @@ from itertools import product
 from uuid import UUID
 
 from lightwell.curate.context import CurationContext
-from lightwell.domain.access import Reader
+from lightwell.domain.access import Reader, not_own
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import Entity
 from lightwell.domain.ids import EntityId
@@ -94,7 +94,7 @@ class Links:
         pair = LinkPair(source=one, target=other, type=type_)
         made = await links.decide(self._database, reader, pair, LinkStatus.CONFIRMED)
         if made is None:
-            raise NotFound(f"There is no entity {source!r} or {target!r} that you may see")
+            raise not_own()
         return await self._find(reader, made)
 
     async def remove(self, reader: Reader, link: UUID) -> EntityLink:
@@ -106,14 +106,16 @@ class Links:
         async with self.context.finish_derived_after(reader):
             was_decided = await links.remove_decision(self._database, reader, found.id)
         if not was_decided:
-            raise Invalid("Nobody has decided this link: reject it so that it does not apply")
+            raise Invalid(
+                "Nobody has decided this link, or only for people without your access tags, too: reject it so that it does not apply"
+            )
         return found
 
     async def _decide(self, reader: Reader, link: EntityLink, status: LinkStatus) -> EntityLink:
         pair = LinkPair(source=link.source.id, target=link.target.id, type=link.type)
         made = await links.decide(self._database, reader, pair, status)
         if made is None:
-            raise _not_found(link.id)
+            raise not_own()
         return await self._find(reader, made)
 
     async def _find(self, reader: Reader, link: UUID) -> EntityLink:

@@ -33,19 +33,30 @@ class Reader:
     """Who asks: resolved once per request and passed to every read.
 
     `classes` are the ids, ascending, of the access classes that share a tag with the reader; a reader without
-    tags has none. Every read filters by these classes inside its own query. `user` is the person who asks,
-    or the key without a person, "" where only tags are known; conversations, sessions and feedback belong to that user.
+    tags has none. Every read filters by these classes inside its own query. `own_classes` are those of them of which the
+    reader has all tags: what the reader corrects holds in these, since nobody writes for readers of other tags. `user` is the
+    person who asks, or the key without a person, "" where only tags are known; conversations, sessions and feedback belong to
+    that user.
     """
 
     project_id: ProjectId
     tags: Tags
     classes: tuple[ClassId, ...]
+    own_classes: tuple[ClassId, ...] = ()
     user: str = ""
 
     @property
     def named_user(self) -> str:
         """The user whom a credential names; "" where at most the tags name one."""
         return "" if self.user == user_from_tags(self.tags) else self.user
+
+
+def not_own() -> Invalid:
+    """Return the error of a correction that would hold for readers of other tags only."""
+    return Invalid(
+        "People without your access tags read every document that says so, and nobody writes for them:"
+        " somebody with all access tags of such a document can do this"
+    )
 
 
 def parse_tags(words: Iterable[str]) -> Tags:
@@ -134,8 +145,20 @@ class TagAuthority:
         if not self.is_unlimited and new.isdisjoint(self.tags):
             raise Invalid("Keep one of your own access tags, so that you still see the document")
 
+    def require_all(self, tags: Tags) -> None:
+        """Raise `Invalid` unless whoever reads a document with these tags shares one with whoever changes it."""
+        if not self.is_unlimited and (others := sorted(tags - self.tags)):
+            raise Invalid(
+                "Others read this document, too: to replace or delete it you need all its access tags, and you lack"
+                f" {', '.join(others)}"
+            )
+
     def _require_own(self, tags: Tags) -> None:
         if not self.is_unlimited and (others := sorted(tags - self.tags)):
             raise Invalid(
                 f"You may give and take only access tags that you have, and not {', '.join(others)}"
             )
+
+
+UNLIMITED = TagAuthority(tags=frozenset(), is_unlimited=True)
+"""Whoever calls the library, and the command line on its own store."""

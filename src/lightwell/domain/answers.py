@@ -35,7 +35,8 @@ class Citation:
 
     `id` is its number in the answer, as in `[1]`; `snippet` occurs verbatim in the document, at `locator`.
     `highlight` is the part of it that answers the question best, `snippet[start:end]`, where the snippet is a longer piece,
-    else (0, 0). `updated_at` is the last change of the document.
+    else (0, 0). `updated_at` is the last change of the document. `is_supplied`: somebody handed the passage in, in place of what
+    the document's source says.
     """
 
     id: str
@@ -52,6 +53,7 @@ class Citation:
     score: float
     locator: Locator
     highlight: tuple[int, int] = (0, 0)
+    is_supplied: bool = False
 
 
 class Confidence(StrEnum):

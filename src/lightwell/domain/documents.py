@@ -328,7 +328,8 @@ class Chunk:
     `ingested_at` is the end of the document's last complete ingestion, None during the first one.
     `llm_cache_ids` name the cached model replies that the chunk's mentions come from:
     `ENTITY_EXTRACTION:<SHA-256 of the request>`, then each `GLEANING:…`; () for rule extraction.
-    `work_state` is what the source says of the document's item, None where it says nothing.
+    `work_state` is what the source says of the document's item, None where it says nothing. `is_supplied`: somebody handed the
+    text in, in place of what the source says.
     """
 
     id: ChunkId
@@ -353,6 +354,7 @@ class Chunk:
     has_table: bool = False
     llm_cache_ids: tuple[str, ...] = ()
     work_state: WorkState | None = None
+    is_supplied: bool = False
 
     @property
     def ref(self) -> str:

@@ -237,6 +237,7 @@ def citation(citation: Citation) -> Json:
         "score": round(citation.score, 4),
         "relevanceScore": round(citation.score, 4),
         "locator": locator(citation.locator),
+        "suppliedByHand": citation.is_supplied,
     }
 
 

@@ -54,10 +54,11 @@ def may_be_linked(citation: Citation) -> bool:
 
 
 def citation_title(citation: Citation) -> str:
-    """Return the title with the page, on one line."""
+    """Return the title with the page on one line, and a word where somebody handed the passage in."""
     page = citation.locator.page
     where = f", page {page}" if page is not None else ""
-    return " ".join(f"{citation.document_title}{where}".split())
+    supplied = " (supplied by hand)" if citation.is_supplied else ""
+    return " ".join(f"{citation.document_title}{where}{supplied}".split())
 
 
 def escape(text: str) -> str:

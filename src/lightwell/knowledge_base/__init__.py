@@ -11,7 +11,7 @@ from dataclasses import replace
 from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.curate.context import CurationContext
 from lightwell.curate.graph import Graph
-from lightwell.domain.access import Reader, parse_tags
+from lightwell.domain.access import UNLIMITED, Reader, TagAuthority, parse_tags
 from lightwell.domain.answers import Answer, StreamChunk
 from lightwell.domain.briefs import Brief
 from lightwell.domain.candidates import Candidates
@@ -150,14 +150,20 @@ class KnowledgeBase:
         return await self._writer.enqueue_document(connector)
 
     async def enqueue_chunks(
-        self, reader: Reader, name: str, chunks: Sequence[EmbeddedChunk]
+        self,
+        reader: Reader,
+        name: str,
+        chunks: Sequence[EmbeddedChunk],
+        *,
+        authority: TagAuthority = UNLIMITED,
     ) -> IngestResponse:
         """Enqueue supplied chunks, in order, as the whole content of one of the reader's documents from now on.
 
-        They remain until the document's source is synced again. Raises `NotFound`, or `Invalid` for a chunk that is
-        empty, has not 100 to 2000 tokens, or whose embedding has not the dimensions of the project's space.
+        Citations say that they were supplied. They remain until the source delivers the document again. Raises `NotFound`, or
+        `Invalid` where the authority lacks a tag of the document, or for a chunk that is empty, has not 100 to 2000 tokens, or
+        whose embedding has not the dimensions of the project's space.
         """
-        return await self._writer.enqueue_chunks(reader, name, chunks)
+        return await self._writer.enqueue_chunks(reader, name, chunks, authority)
 
     async def finish_jobs(
         self,
@@ -208,16 +214,21 @@ class KnowledgeBase:
         """Run as a worker until no job can be claimed or `stop` is set; raise `ModelFailed`, `ParserFailed`, `StoreFailed`."""
         await self._writer.work_until_idle(stop, on_outcome)
 
-    async def delete(self, reader: Reader, names: Sequence[str]) -> Deletion:
+    async def delete(
+        self, reader: Reader, names: Sequence[str], *, authority: TagAuthority = UNLIMITED
+    ) -> Deletion:
         """Turn some of the reader's documents into tombstones and update what is derived from them, once for all.
 
-        No read finds them once this returns. Raises `NotFound`, and deletes none, when one of them does not exist.
+        No read finds them once this returns. Raises `NotFound`, and deletes none, when one of them does not exist, and `Invalid`
+        when the authority lacks a tag of one.
         """
-        return await self._writer.delete(reader, names)
+        return await self._writer.delete(reader, names, authority)
 
-    async def erase(self, reader: Reader, names: Sequence[str]) -> Deletion:
+    async def erase(
+        self, reader: Reader, names: Sequence[str], *, authority: TagAuthority = UNLIMITED
+    ) -> Deletion:
         """Delete as `delete` does, without tombstones: not even the documents' names are left."""
-        return await self._writer.erase(reader, names)
+        return await self._writer.erase(reader, names, authority)
 
     # ── questions ───────────────────────────────────────────────────────────────────────────────────────────
     async def search(

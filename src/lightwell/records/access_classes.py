@@ -31,7 +31,7 @@ _FIND_CLASS = (
 )
 
 _VISIBLE = """
-SELECT class_id FROM access_classes
+SELECT class_id, tags <@ %(tags)s::text[] FROM access_classes
 WHERE project_id = %(project_id)s AND tags && %(tags)s::text[]
 ORDER BY class_id
 """
@@ -76,8 +76,8 @@ async def get_or_create_class(connection: Connection, project_id: ProjectId, tag
 async def list_class_tags(
     database: Database, reader: Reader, subjects: Sequence[EntityId]
 ) -> list[Tags]:
-    """Return the tags of those of the reader's classes that have a profile of each of these entities."""
-    parameters = {"classes": list(reader.classes), "subjects": list(subjects)}
+    """Return the tags of those of the reader's own classes that have a profile of each of these entities."""
+    parameters = {"classes": list(reader.own_classes), "subjects": list(subjects)}
     return [frozenset(row[0]) for row in await database.rows(_CLASSES_WITH_PROFILES, parameters)]
 
 
@@ -90,6 +90,7 @@ async def resolve_reader(
         project_id=project_id,
         tags=tags,
         classes=tuple(ClassId(row[0]) for row in rows),
+        own_classes=tuple(ClassId(row[0]) for row in rows if row[1]),
         user=user or user_from_tags(tags),
     )
 

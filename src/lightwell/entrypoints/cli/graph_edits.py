@@ -146,7 +146,7 @@ def hide_entity(
     server: Server = None,
     yes: Yes = False,
 ) -> Work:
-    """Hide an entity, now and in future, from all readers who share a tag with you, and delete what people wrote of it; documents are unchanged."""
+    """Hide an entity, now and in future, in documents of which you have all access tags, and delete what people wrote of it; documents are unchanged."""
     confirm(f"Hide the entity {name}?", yes=yes)
     return _hide(name, (who, server))
 
@@ -232,7 +232,7 @@ async def unrelate_entities(
     who: As = None,
     server: Server = None,
 ) -> Report:
-    """Hide a relation, now and in future, from all readers who share a tag with you."""
+    """Hide a relation, now and in future, in documents of which you have all access tags."""
     from lightwell.entrypoints.client import edit_calls
     from lightwell.entrypoints.schemas.corrections import RelationList
     from lightwell.entrypoints.schemas.graph import relation_schema

@@ -46,7 +46,7 @@ def edit_entity(name: str, edit: ManualEdit, *, tags: Iterable[str] = ()) -> Cal
 
 
 def delete_entities(names: Sequence[str]) -> Call[EntityList]:
-    """Hide entities, now and in future, from all who share a tag with you: all of them or none."""
+    """Hide entities, now and in future, in documents of which you have all access tags: all of them or none."""
     body, path = NamesBody(names=list(names)), f"{_ENTITIES}/delete"
     return Call(method="POST", path=path, body=body, read=_read_entities, is_repeatable=False)
 
@@ -74,6 +74,6 @@ def relate_entities(relation: RelationMention, *, tags: Iterable[str] = ()) -> C
 
 
 def delete_relations(keys: Sequence[str]) -> Call[RelationList]:
-    """Hide relations, by their keys, from all who share a tag with you: all of them or none."""
+    """Hide relations, by their keys, in documents of which you have all access tags: all of them or none."""
     body, path = RelationKeysBody(relations=list(keys)), f"{_RELATIONS}/delete"
     return Call(method="POST", path=path, body=body, read=_read_relations, is_repeatable=False)

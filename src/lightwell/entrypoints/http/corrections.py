@@ -149,7 +149,7 @@ async def create_entity(body: NewEntityBody, caller: Curating, response: Respons
 
 @router.post("/entities/delete")
 async def delete_entities(body: NamesBody, caller: Curating, response: Response) -> EntityList:
-    """Hide several entities, now and in future, from all who share a tag with you; documents are unchanged."""
+    """Hide several entities, now and in future, wherever you have all access tags of a document that mentions it; documents are unchanged."""
     with usage_headers(response):
         were = await caller.knowledge_base.graph.delete_entities(caller.reader, body.names)
     return EntityList(entities=[entity_schema(each) for each in were])
@@ -175,7 +175,7 @@ async def edit_entity(
 
 @router.delete("/entities/{name:path}")
 async def delete_entity(name: EntityPath, caller: Curating, response: Response) -> EntitySchema:
-    """Hide an entity, now and in future, from all who share a tag with you; return what it was."""
+    """Hide an entity, now and in future, wherever you have all access tags of a document that mentions it; return what it was."""
     with usage_headers(response):
         return entity_schema(await caller.knowledge_base.graph.delete(caller.reader, name))
 
@@ -195,7 +195,7 @@ async def relate_entities(
 async def delete_relations(
     body: RelationKeysBody, caller: Curating, response: Response
 ) -> RelationList:
-    """Hide relations, now and in future, from all who share a tag with you."""
+    """Hide relations, now and in future, wherever you have all access tags of a document that mentions it."""
     wanted = [parse_relation_key(each) for each in body.relations]
     with usage_headers(response):
         were = await caller.knowledge_base.graph.delete_relations(caller.reader, wanted)

@@ -69,7 +69,10 @@ async def list_documents(query: Annotated[DocumentQuery, Query()], caller: Readi
 async def delete_documents(
     request: Request, body: DeletionBody, caller: Deleting, response: Response
 ) -> DeletionSchema:
-    """Delete documents together; what is derived from them is rebuilt once. With `hard` it needs the scope `admin`."""
+    """Delete documents together; what is derived from them is rebuilt once.
+
+    The caller needs all access tags of each, or the scope `admin`, which `hard` needs always.
+    """
     return await _delete(request, caller, body, response)
 
 
@@ -114,9 +117,12 @@ async def replace_passages(
 ) -> IngestResponseSchema:
     """Replace the passages of a document, with a job that ingests them.
 
-    They are used until the document's source is ingested again.
+    The caller needs all access tags of the document, or the scope `admin`. Citations say that the passages were supplied by hand.
+    They are used until the source delivers the document again.
     """
-    answer = await caller.knowledge_base.enqueue_chunks(caller.reader, document, body.to_chunks())
+    answer = await caller.knowledge_base.enqueue_chunks(
+        caller.reader, document, body.to_chunks(), authority=caller.authority
+    )
     projects.has_work.set()
     response.headers["Location"] = f"/v1/jobs/{answer.job_id}"
     return ingest_response(answer)
@@ -149,7 +155,10 @@ async def delete_document(
         bool, Query(description="Leave no tombstone, so that not even its name remains.")
     ] = False,
 ) -> DeletionSchema:
-    """Delete a document and everything extracted from it. With `hard` it needs the scope `admin`."""
+    """Delete a document and everything extracted from it.
+
+    The caller needs all its access tags, or the scope `admin`, which `hard` needs always.
+    """
     return await _delete(
         request, caller, DeletionBody(document_ids=[document], hard=hard), response
     )
@@ -164,7 +173,8 @@ async def _delete(
     kb = caller.knowledge_base
     for each in body.document_ids:
         require_text(each, "The document's id")
-    deleted = await (kb.erase if body.hard else kb.delete)(caller.reader, body.document_ids)
+    delete = kb.erase if body.hard else kb.delete
+    deleted = await delete(caller.reader, body.document_ids, authority=caller.authority)
     note_ids(request, "documentIds", [str(each) for each in deleted.documents])
     add_usage_headers(response, deleted.usage)
     return deletion_schema(deleted)

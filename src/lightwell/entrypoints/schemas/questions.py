@@ -115,6 +115,12 @@ class CitationSchema(Schema):
     score: float
     relevance_score: float
     locator: LocatorSchema
+    supplied_by_hand: Annotated[
+        bool,
+        Field(
+            description="Whether somebody handed the passage in, in place of what the document's source says."
+        ),
+    ]
 
 
 class AnswerMetadata(Schema):

@@ -29,8 +29,8 @@ _IN_USE: LiteralString = """
 """.replace("{mentioned}", _MENTIONED)
 
 _UNHIDE_RELATIONS: LiteralString = """
-UPDATE relations SET hidden_for = NULL
-WHERE project_id = %(project_id)s AND hidden_for IS NOT NULL
+UPDATE relations SET hidden_in = NULL
+WHERE project_id = %(project_id)s AND hidden_in IS NOT NULL
   AND NOT EXISTS (SELECT FROM relation_mentions AS mention
                   WHERE relations.relation_id = mention.relation_id)
   AND NOT EXISTS (SELECT FROM relation_mentions AS mention
@@ -40,8 +40,8 @@ RETURNING source_id, target_id
 """
 
 _UNHIDE_ENTITIES: LiteralString = """
-UPDATE entities SET hidden_for = NULL
-WHERE project_id = %(project_id)s AND hidden_for IS NOT NULL AND NOT {held}
+UPDATE entities SET hidden_in = NULL
+WHERE project_id = %(project_id)s AND hidden_in IS NOT NULL AND NOT {held}
 RETURNING entity_id
 """.replace("{held}", _IN_USE.replace("{entity}", "entities"))
 

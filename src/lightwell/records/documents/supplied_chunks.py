@@ -19,11 +19,15 @@ SELECT %(job)s, project_id, document_id, 'embed', 25, %(chunks)s, %(embedded)s
 FROM source_documents WHERE document_id = %(document)s
 """
 
-# Without a content hash, the next sync of the source treats the document as changed and ingests it again.
+# Without hashes, what the source delivers next counts as changed, and is ingested again.
 _PENDING = """
 UPDATE source_documents
-SET status = 'pending', content_hash = '', omitted_chunks = 0, error_code = '', error_message = ''
+SET status = 'pending', content_hash = '', body_hash = '', omitted_chunks = 0, error_code = '', error_message = ''
 WHERE document_id = %(document)s
+"""
+
+_MARK_SUPPLIED = """
+UPDATE document_chunks SET is_supplied = true WHERE document_id = %(document)s AND class_id = 0
 """
 
 
@@ -46,5 +50,6 @@ async def enqueue(
     await documents.cancel_jobs(connection, [document.id])
     await connection.execute(_PENDING, keys)
     await staging.stage(connection, {document.id: document.ref}, chunks)
+    await connection.execute(_MARK_SUPPLIED, keys)
     await staging.stage_vectors(connection, *vectors)
     await connection.execute(_ENQUEUE, keys)

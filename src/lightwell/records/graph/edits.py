@@ -1,17 +1,18 @@
 """Manual edits of entities and relations. An edit belongs to one access class and overrides what documents
 state.
 
-Deleting an entity by hand hides what documents state of it in all classes that share a tag with the person;
-other classes are not affected.
+Deleting an entity by hand hides what documents state of it in the person's own classes, those of which the person has all
+tags; other classes are not affected, since their readers may share no tag with the person.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import LiteralString
 
-from lightwell.domain.access import Reader, Tags
+from lightwell.domain.access import Reader, Tags, not_own
 from lightwell.domain.entity_refs import text_ref
 from lightwell.domain.errors import NotFound
 from lightwell.domain.graph import ManualEdit, RelationMention, normalize_name
-from lightwell.domain.ids import EntityId
+from lightwell.domain.ids import ClassId, EntityId
 from lightwell.records import access_classes
 from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.graph import merge_trees, resolution
@@ -23,8 +24,8 @@ _CREATE_ENTITY = """
 INSERT INTO entities (entity_id, project_id, entity_ref, normalized_name)
 VALUES (entity_key(%(project_id)s, %(ref)s), %(project_id)s, %(ref)s, %(normalized)s)
 ON CONFLICT (project_id, entity_ref)
-DO UPDATE SET hidden_for = (SELECT nullif(array_agg(tag ORDER BY tag), '{}')
-                            FROM unnest(entities.hidden_for) AS tag WHERE tag <> ALL(%(shown)s))
+DO UPDATE SET hidden_in = (SELECT nullif(array_agg(class_id ORDER BY class_id), '{}')
+                           FROM unnest(entities.hidden_in) AS class_id WHERE class_id <> ALL(%(shown)s::integer[]))
 RETURNING entity_id
 """
 
@@ -47,20 +48,20 @@ SET name = coalesce(excluded.name, edit.name), entity_kind = coalesce(excluded.e
 """
 
 _DELETE_EDITS = """
-DELETE FROM entity_edits WHERE entity_id = ANY(%(entities)s) AND class_id = ANY(%(classes)s)
+DELETE FROM entity_edits WHERE entity_id = ANY(%(entities)s) AND class_id = ANY(%(own)s)
 """
 
 _DELETE_RELATION_EDITS = """
 DELETE FROM relation_edits USING relations AS relation
-WHERE relation.relation_id = relation_edits.relation_id AND relation_edits.class_id = ANY(%(classes)s)
+WHERE relation.relation_id = relation_edits.relation_id AND relation_edits.class_id = ANY(%(own)s)
   AND (relation.source_id = ANY(%(entities)s) OR relation.target_id = ANY(%(entities)s))
 """
 
 _HIDE = """
-UPDATE entities SET hidden_for = ARRAY(SELECT DISTINCT unnest(coalesce(hidden_for, '{}') || %(tags)s::text[]) ORDER BY 1)
+UPDATE entities SET hidden_in = ARRAY(SELECT DISTINCT unnest(coalesce(hidden_in, '{}') || %(own)s::integer[]) ORDER BY 1)
 WHERE entity_id = ANY(%(entities)s)
   AND EXISTS (SELECT FROM document_entity_mentions AS mention
-              WHERE mention.entity_id = entities.entity_id AND mention.class_id = ANY(%(classes)s))
+              WHERE mention.entity_id = entities.entity_id AND mention.class_id = ANY(%(own)s))
 """
 
 # A deletion includes the entities that were merged with it, by merges that apply to the reader.
@@ -84,20 +85,20 @@ SELECT hidden.entity_id FROM hidden JOIN entities AS named USING (entity_id)
 ORDER BY named.normalized_name = %(name)s DESC, named.entity_ref COLLATE "C"
 """.replace(
     "{is_hidden}",
-    """named.hidden_for && %(tags)s
+    """named.hidden_in && %(own)s::integer[]
       AND (EXISTS (SELECT FROM document_entity_mentions AS mention
                    WHERE mention.named_as = named.entity_id AND mention.entity_id IS NULL
-                     AND mention.class_id = ANY(%(classes)s))
+                     AND mention.class_id = ANY(%(own)s))
            OR EXISTS (SELECT FROM entity_splits AS split JOIN split_passages AS passage USING (split_id)
                       JOIN document_entity_mentions AS mention
                         ON mention.named_as = passage.source_id AND mention.class_id = passage.class_id
                       WHERE split.part_id = named.entity_id AND passage.undone_at IS NULL
-                        AND mention.entity_id IS NULL AND mention.class_id = ANY(%(classes)s)))""",
+                        AND mention.entity_id IS NULL AND mention.class_id = ANY(%(own)s)))""",
 )
 
 _UNHIDE = """
-UPDATE entities SET hidden_for = (SELECT nullif(array_agg(tag ORDER BY tag), '{}')
-                                  FROM unnest(hidden_for) AS tag WHERE tag <> ALL(%(tags)s))
+UPDATE entities SET hidden_in = (SELECT nullif(array_agg(class_id ORDER BY class_id), '{}')
+                                 FROM unnest(hidden_in) AS class_id WHERE class_id <> ALL(%(own)s::integer[]))
 WHERE entity_id = ANY(%(entities)s)
 """
 
@@ -106,8 +107,8 @@ INSERT INTO relations (relation_id, project_id, source_id, target_id, predicate)
 VALUES (relation_key(%(project_id)s, %(source)s, %(target)s, %(predicate)s), %(project_id)s, %(source)s, %(target)s,
         %(predicate)s)
 ON CONFLICT (source_id, target_id, predicate)
-DO UPDATE SET hidden_for = (SELECT nullif(array_agg(tag ORDER BY tag), '{}')
-                            FROM unnest(relations.hidden_for) AS tag WHERE tag <> ALL(%(shown)s))
+DO UPDATE SET hidden_in = (SELECT nullif(array_agg(class_id ORDER BY class_id), '{}')
+                           FROM unnest(relations.hidden_in) AS class_id WHERE class_id <> ALL(%(shown)s::integer[]))
 RETURNING relation_id
 """
 
@@ -128,14 +129,14 @@ WHERE source_id = ANY((SELECT with_merged(%(sources)s, %(classes)s))::uuid[])
 """
 
 _DELETE_EDITS_OF_RELATION = """
-DELETE FROM relation_edits WHERE relation_id = ANY(%(relations)s) AND class_id = ANY(%(classes)s)
+DELETE FROM relation_edits WHERE relation_id = ANY(%(relations)s) AND class_id = ANY(%(own)s)
 """
 
 _HIDE_RELATION = """
-UPDATE relations SET hidden_for = ARRAY(SELECT DISTINCT unnest(coalesce(hidden_for, '{}') || %(tags)s::text[]) ORDER BY 1)
+UPDATE relations SET hidden_in = ARRAY(SELECT DISTINCT unnest(coalesce(hidden_in, '{}') || %(own)s::integer[]) ORDER BY 1)
 WHERE relation_id = ANY(%(relations)s)
   AND EXISTS (SELECT FROM relation_mentions AS mention
-              WHERE mention.relation_id = relations.relation_id AND mention.class_id = ANY(%(classes)s))
+              WHERE mention.relation_id = relations.relation_id AND mention.class_id = ANY(%(own)s))
 """
 
 
@@ -148,10 +149,10 @@ async def create(
         "project_id": reader.project_id,
         "ref": text_ref(manual_edit.name),
         "normalized": normalize_name(manual_edit.name),
-        "shown": sorted(reader.tags | tags),
     }
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, facts)
+        facts["shown"] = await _shown_classes(connection, reader, [tags])
         row = await (await connection.execute(_CREATE_ENTITY, facts)).fetchone()
         assert row is not None  # noqa: S101 - the statement returns the row it makes or finds
         named_as = EntityId(row[0])
@@ -182,14 +183,16 @@ async def edit_entity(
 
 @repeatable
 async def delete(database: Database, reader: Reader, entity_id: EntityId) -> None:
-    """Delete the manual edits of an entity in the reader's classes, and hide there what documents state of it."""
+    """Delete the manual edits of an entity in the reader's own classes, and hide there what documents state of it.
+
+    Raises `Invalid` where no own class has any.
+    """
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, {"project_id": reader.project_id})
         grouped = await merge_trees.list_members(connection, reader, [entity_id])
         members = grouped.get(entity_id, [entity_id])
         facts = {**_parameters(reader), "entities": members}
-        for statement in (_HIDE, _DELETE_RELATION_EDITS, _DELETE_EDITS):
-            await connection.execute(statement, facts)
+        await _execute_all(connection, (_HIDE, _DELETE_RELATION_EDITS, _DELETE_EDITS), facts)
         await _update_derived(connection, reader, members)
 
 
@@ -228,11 +231,11 @@ async def create_relation(
         "weight": relation_mention.weight,
         "comparison": relation_mention.comparison,
         "use_case": relation_mention.use_case,
-        "shown": sorted(reader.tags.union(*audiences)),
         "by": sorted(reader.tags),
     }
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, facts)
+        facts["shown"] = await _shown_classes(connection, reader, audiences)
         row = await (await connection.execute(_CREATE_RELATION, facts)).fetchone()
         assert row is not None  # noqa: S101 - the statement returns the row it makes or finds
         facts["relation"] = row[0]
@@ -250,9 +253,9 @@ async def create_relation(
 async def hide_relation(
     database: Database, reader: Reader, source: ResolvedName, target: ResolvedName, predicate: str
 ) -> None:
-    """Delete the manual edits of a relation in the reader's classes, and hide there what documents state of it.
+    """Delete the manual edits of a relation in the reader's own classes, and hide there what documents state of it.
 
-    Raises `NotFound` if the reader sees no such relation.
+    Raises `NotFound` if the reader sees no such relation, `Invalid` where no own class has any.
     """
     facts: dict[str, object] = {
         **_parameters(reader),
@@ -266,9 +269,27 @@ async def hide_relation(
         if not found:
             raise NotFound(f"There is no relation {predicate} between these two that you may see")
         facts["relations"] = [row[0] for row in found]
-        for statement in (_HIDE_RELATION, _DELETE_EDITS_OF_RELATION):
-            await connection.execute(statement, facts)
+        await _execute_all(connection, (_HIDE_RELATION, _DELETE_EDITS_OF_RELATION), facts)
         await _update_derived(connection, reader, [EntityId(row[1]) for row in found])
+
+
+async def _execute_all(
+    connection: Connection, statements: Sequence[LiteralString], facts: Mapping[str, object]
+) -> None:
+    """Execute statements that hide something; raise `Invalid` where none changed a row."""
+    if not sum([(await connection.execute(each, facts)).rowcount for each in statements]):
+        raise not_own()
+
+
+async def _shown_classes(
+    connection: Connection, reader: Reader, audiences: Sequence[Tags]
+) -> list[ClassId]:
+    """Return the classes in which something that a person makes is hidden no longer: the person's own, and its audiences'."""
+    made = [
+        await access_classes.get_or_create_class(connection, reader.project_id, tags)
+        for tags in audiences
+    ]
+    return [*reader.own_classes, *made]
 
 
 async def _write_edit(
@@ -315,5 +336,5 @@ def _parameters(reader: Reader) -> dict[str, object]:
     return {
         "project_id": reader.project_id,
         "classes": list(reader.classes),
-        "tags": sorted(reader.tags),
+        "own": list(reader.own_classes),
     }

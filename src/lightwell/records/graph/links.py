@@ -287,11 +287,11 @@ async def find_passage(
 async def decide(
     database: Database, reader: Reader, pair: LinkPair, status: LinkStatus
 ) -> LinkId | None:
-    """Store a decision for readers who share a class of each side; None if the reader no longer sees both."""
+    """Store a decision for readers who share a class of each side with the reader's own classes; None if these know not both."""
     stored = pair.ordered()
     facts: dict[str, object] = {
         "project_id": reader.project_id,
-        "classes": list(reader.classes),
+        "classes": list(reader.own_classes),
         "source": stored.source,
         "target": stored.target,
         "type": stored.type.value,
@@ -308,10 +308,10 @@ async def decide(
 
 @repeatable
 async def remove_decision(database: Database, reader: Reader, link: LinkId) -> bool:
-    """Delete a decision as far as the reader sees it, and have both ends proposed for anew; return whether there was one."""
+    """Delete a decision in the reader's own classes, and have both ends proposed for anew; return whether there was one."""
     facts = {
         "project_id": reader.project_id,
-        "classes": list(reader.classes),
+        "classes": list(reader.own_classes),
         "pair": link,
     }
     async with database.transaction() as connection:

@@ -25,7 +25,7 @@ INSERT INTO document_entity_mentions (
     attributes, names, is_own, quote, quote_rank)
 SELECT DISTINCT ON (entity.entity_id, given.chunk_id)
        entity.entity_id, given.chunk_id,
-       CASE WHEN class.tags && entity.hidden_for THEN NULL ELSE entity.entity_id END,
+       CASE WHEN class.class_id = ANY(entity.hidden_in) THEN NULL ELSE entity.entity_id END,
        chunk.class_id, given.name, given.kind, given.description, given.type, given.confidence, given.frequency,
        given.attributes,
        CASE WHEN given.names IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(given.names)) END, given.is_own,
@@ -72,8 +72,8 @@ INSERT INTO relation_mentions (
     quote, quote_rank)
 SELECT DISTINCT ON (stated.relation_id, given.chunk_id)
        stated.relation_id, given.chunk_id,
-       CASE WHEN class.tags && source.hidden_for OR class.tags && target.hidden_for
-              OR class.tags && stated.hidden_for
+       CASE WHEN class.class_id = ANY(source.hidden_in) OR class.class_id = ANY(target.hidden_in)
+              OR class.class_id = ANY(stated.hidden_in)
             THEN NULL ELSE stated.relation_id END,
        chunk.class_id, given.keywords, given.description, given.weight, given.confidence, given.comparison,
        given.use_case, given.quote, given.quote_rank

@@ -1,10 +1,10 @@
 """Evidence that two entities are one, as one reader sees it, and the pairs that people rejected."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from lightwell.domain.access import Reader
-from lightwell.domain.ids import EntityId
+from lightwell.domain.access import Reader, not_own
+from lightwell.domain.ids import ClassId, EntityId
 from lightwell.records.database import Database
 
 
@@ -144,7 +144,7 @@ _NEIGHBOURS = f"""
 {_RELATED}
 """
 
-# A rejection applies to readers who share a class with each of the two entities in which its author saw it.
+# A rejection applies to readers who share a class with each of the two entities, one of its author's own that knows it.
 _REJECTED = """
 SELECT given.one, given.other FROM unnest(%(ones)s::text[], %(others)s::text[]) AS given (one, other)
 JOIN rejected_merges AS rejected USING (one, other)
@@ -251,8 +251,15 @@ async def list_rejected_pairs(
 
 
 async def reject(database: Database, reader: Reader, pair: tuple[EntityId, EntityId]) -> None:
-    """Store that these are two entities, for readers who see both, even if their documents are deleted and return."""
-    names = _pairs(await _names(database, reader, pair), pair)
+    """Store that these are two entities, for readers who see both, even if their documents are deleted and return.
+
+    Raises `Invalid` unless own classes of the reader know both.
+    """
+    found = _pairs(await _names(database, reader, pair), pair)
+    names = [(_own(one, reader), _own(other, reader)) for one, other in found]
+    names = [(one, other) for one, other in names if one.classes and other.classes]
+    if not names:
+        raise not_own()
     await database.execute(
         _REJECT,
         {
@@ -271,7 +278,12 @@ class _Name:
     """A name of an entity as the hash of its reference, and the reader's classes that know it."""
 
     hash: str
-    classes: tuple[int, ...]
+    classes: tuple[ClassId, ...]
+
+
+def _own(name: _Name, reader: Reader) -> _Name:
+    own = frozenset(reader.own_classes)
+    return replace(name, classes=tuple(each for each in name.classes if each in own))
 
 
 async def _names(

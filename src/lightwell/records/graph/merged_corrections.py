@@ -128,11 +128,11 @@ WHERE kept.undone_at IS NOT NULL AND excluded.undone_at IS NULL
 # documents still name it.
 _MOVE_HIDING = """
 UPDATE entities AS entity
-SET hidden_for = ARRAY(SELECT DISTINCT unnest(coalesce(entity.hidden_for, '{}') || said.tags) ORDER BY 1)
+SET hidden_in = ARRAY(SELECT DISTINCT unnest(coalesce(entity.hidden_in, '{}') || said.classes) ORDER BY 1)
 FROM (
-    SELECT merged.survivor, array_agg(DISTINCT tag) AS tags
+    SELECT merged.survivor, array_agg(DISTINCT class_id) AS classes
     FROM unnest(%(former_ids)s::uuid[], %(survivor_ids)s::uuid[]) AS merged (former, survivor)
-    JOIN entities AS hidden ON hidden.entity_id = merged.former CROSS JOIN LATERAL unnest(hidden.hidden_for) AS tag
+    JOIN entities AS hidden ON hidden.entity_id = merged.former CROSS JOIN LATERAL unnest(hidden.hidden_in) AS class_id
     GROUP BY 1
 ) AS said
 WHERE entity.entity_id = said.survivor
@@ -143,18 +143,18 @@ WITH merged AS (
     SELECT * FROM unnest(%(former_ids)s::uuid[], %(survivor_ids)s::uuid[]) AS given (former, survivor)
 ), renamed AS (
     SELECT coalesce(near.survivor, relation.source_id) AS source, coalesce(far.survivor, relation.target_id) AS target,
-           relation.predicate, array_agg(DISTINCT tag ORDER BY tag) AS tags
+           relation.predicate, array_agg(DISTINCT class_id ORDER BY class_id) AS classes
     FROM relations AS relation
     LEFT JOIN merged AS near ON near.former = relation.source_id LEFT JOIN merged AS far ON far.former = relation.target_id
-    CROSS JOIN LATERAL unnest(relation.hidden_for) AS tag
+    CROSS JOIN LATERAL unnest(relation.hidden_in) AS class_id
     WHERE relation.source_id = ANY(%(former_ids)s::uuid[]) OR relation.target_id = ANY(%(former_ids)s::uuid[])
     GROUP BY 1, 2, 3
 )
-INSERT INTO relations AS kept (relation_id, project_id, source_id, target_id, predicate, hidden_for)
-SELECT relation_key(%(project_id)s, source, target, predicate), %(project_id)s::uuid, source, target, predicate, tags
+INSERT INTO relations AS kept (relation_id, project_id, source_id, target_id, predicate, hidden_in)
+SELECT relation_key(%(project_id)s, source, target, predicate), %(project_id)s::uuid, source, target, predicate, classes
 FROM renamed WHERE source <> target ORDER BY 1
 ON CONFLICT (source_id, target_id, predicate) DO UPDATE
-SET hidden_for = ARRAY(SELECT DISTINCT unnest(coalesce(kept.hidden_for, '{}') || excluded.hidden_for) ORDER BY 1)
+SET hidden_in = ARRAY(SELECT DISTINCT unnest(coalesce(kept.hidden_in, '{}') || excluded.hidden_in) ORDER BY 1)
 """
 
 # A rejection holds hashes of the two references, in order.

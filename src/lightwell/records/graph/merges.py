@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import LiteralString
 from uuid import UUID
 
-from lightwell.domain.access import Reader
+from lightwell.domain.access import Reader, not_own
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import MergeStrategy
 from lightwell.domain.ids import ClassId, EntityId, MergeId
@@ -60,17 +60,22 @@ FROM entities AS entity LEFT JOIN merged_entities_of(%(classes)s) AS merged USIN
 WHERE entity.project_id = %(project_id)s AND entity.entity_id = ANY(%(sources)s || %(target)s::uuid)
 """
 
-# Each side is stored with the classes in which its author knows it. The merge applies only to readers who share them.
+# Each side is stored with its author's own classes that know it. The merge applies only to readers who share them.
+_IS_OWN = """
+SELECT bool_and(EXISTS (SELECT FROM profiles WHERE profiles.subject_id = side.entity_id AND class_id = ANY(%(own)s)))
+FROM unnest(%(sources)s || %(target)s::uuid) AS side (entity_id)
+"""
+
 _MERGE = """
 INSERT INTO entity_merges (merge_id, project_id, target_id, strategy, made_by, target_classes)
 SELECT %(merge)s, %(project_id)s, %(target)s, %(strategy)s, %(by)s,
-       ARRAY(SELECT class_id FROM profiles WHERE subject_id = %(target)s AND class_id = ANY(%(classes)s) ORDER BY 1)
+       ARRAY(SELECT class_id FROM profiles WHERE subject_id = %(target)s AND class_id = ANY(%(own)s) ORDER BY 1)
 """
 
 _MERGED = """
 INSERT INTO merged_entities (merge_id, source_id, place, source_classes)
 SELECT %(merge)s, source_id, place,
-       ARRAY(SELECT class_id FROM profiles WHERE subject_id = source_id AND class_id = ANY(%(classes)s) ORDER BY 1)
+       ARRAY(SELECT class_id FROM profiles WHERE subject_id = source_id AND class_id = ANY(%(own)s) ORDER BY 1)
 FROM unnest(%(sources)s::uuid[]) WITH ORDINALITY AS given (source_id, place)
 """
 
@@ -123,15 +128,19 @@ ORDER BY told.merge_id DESC LIMIT %(limit)s
     "{source}", _NAME.replace("{id}", "told.source_id").replace("{name}", "named")
 )
 
+# It is undone in the reader's own classes. In others it stays, for people who may share no tag with the reader.
 _UNDO = """
-UPDATE merged_entities SET undone_at = now(), undone_by = %(by)s
+UPDATE merged_entities
+SET source_classes = rest.classes, undone_at = CASE WHEN rest.classes = '{}' THEN now() END, undone_by = %(by)s
 FROM unnest(%(merges)s::uuid[], %(sources)s::uuid[]) AS told (merge_id, source_id)
-WHERE merged_entities.merge_id = told.merge_id AND merged_entities.source_id = told.source_id AND undone_at IS NULL
+JOIN merged_entities AS merged USING (merge_id, source_id)
+CROSS JOIN LATERAL (SELECT ARRAY(SELECT unnest(merged.source_classes) EXCEPT SELECT unnest(%(own)s::integer[]) ORDER BY 1)
+                    AS classes) AS rest
+WHERE merged_entities.merge_id = told.merge_id AND merged_entities.source_id = told.source_id
+  AND merged_entities.undone_at IS NULL
 """
 
-_DELETE_SUMMARIES = (
-    "DELETE FROM merge_summaries WHERE members && %(sources)s OR merge_id = ANY(%(merges)s)"
-)
+_DELETE_SUMMARIES = "DELETE FROM merge_summaries WHERE (members && %(sources)s OR merge_id = ANY(%(merges)s)) AND class_id = ANY(%(own)s)"
 
 # Refresh checks again whether anything still uses these entities.
 _STALE = """
@@ -174,7 +183,10 @@ async def load_trees_by_class(
 
 @repeatable
 async def merge(database: Database, reader: Reader, new: NewMerge) -> None:
-    """Store a merge in one transaction; raise `Invalid` if one of the entities was merged or removed meanwhile."""
+    """Store a merge in one transaction.
+
+    Raises `Invalid` if one of the entities was merged or removed meanwhile, or no own class of the reader knows it.
+    """
     summaries = new.summaries
     facts: dict[str, object] = {
         "project_id": reader.project_id,
@@ -184,6 +196,7 @@ async def merge(database: Database, reader: Reader, new: NewMerge) -> None:
         "strategy": new.strategy.value,
         "by": sorted(reader.tags),
         "classes": list(reader.classes),
+        "own": list(reader.own_classes),
         "summarised": list(summaries),
         "hashes": [made.inputs_hash for made in summaries.values()],
         "summaries": [made.summary for made in summaries.values()],
@@ -197,6 +210,9 @@ async def merge(database: Database, reader: Reader, new: NewMerge) -> None:
             raise Invalid(
                 "Somebody has just merged or removed one of these entities; list them again and retry"
             )
+        is_own = await (await connection.execute(_IS_OWN, facts)).fetchone()
+        if is_own is None or not is_own[0]:
+            raise not_own()
         for statement in (_MERGE, _MERGED, _STORE_SUMMARIES):
             await connection.execute(statement, facts)
         made = [(member, key) for key, each in summaries.items() for member in each.members]
@@ -219,11 +235,15 @@ async def unmerge(database: Database, reader: Reader, name: str, chosen: UUID) -
         "merges": [row[0] for row in rows],
         "sources": [row[1] for row in rows],
         "by": sorted(reader.tags),
+        "own": list(reader.own_classes),
     }
+    told: dict[str, object] = {"classes": list(reader.classes), "id": chosen}
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, facts)
         for statement in (_UNDO, _DELETE_SUMMARIES, _STALE):
             await connection.execute(statement, facts)
+        if await (await connection.execute(_ACTIVE, told)).fetchone():
+            raise not_own()
         await refresh_all(connection, reader.project_id)
     return [EntityId(each) for each in dict.fromkeys(row[1] for row in rows)]
 

@@ -146,7 +146,7 @@ WHERE profiles.subject_id = stale.subject_id AND profiles.class_id = stale.class
 """
 
 _DROP_RELATIONS = """
-DELETE FROM relations WHERE relation_id = ANY(%(subjects)s) AND hidden_for IS NULL
+DELETE FROM relations WHERE relation_id = ANY(%(subjects)s) AND hidden_in IS NULL
   AND NOT EXISTS (SELECT FROM relation_mentions AS mention WHERE mention.relation_id = relations.relation_id)
   AND NOT EXISTS (SELECT FROM relation_mentions AS mention
                   WHERE mention.stated_as = relations.relation_id
@@ -156,7 +156,7 @@ DELETE FROM relations WHERE relation_id = ANY(%(subjects)s) AND hidden_for IS NU
 """
 
 _DROP_ENTITIES = """
-DELETE FROM entities WHERE entity_id = ANY(%(subjects)s) AND hidden_for IS NULL
+DELETE FROM entities WHERE entity_id = ANY(%(subjects)s) AND hidden_in IS NULL
   AND NOT EXISTS (SELECT FROM document_entity_mentions AS mention WHERE mention.entity_id = entities.entity_id)
   AND NOT EXISTS (SELECT FROM document_entity_mentions AS mention
                   WHERE mention.named_as = entities.entity_id
@@ -168,7 +168,7 @@ DELETE FROM entities WHERE entity_id = ANY(%(subjects)s) AND hidden_for IS NULL
   AND NOT EXISTS (SELECT FROM entity_edits AS edit WHERE entities.entity_id IN (edit.named_as, edit.entity_id))
   AND NOT EXISTS (SELECT FROM relations AS relation
                   WHERE entities.entity_id IN (relation.source_id, relation.target_id)
-                    AND (relation.hidden_for IS NOT NULL
+                    AND (relation.hidden_in IS NOT NULL
                          OR EXISTS (SELECT FROM relation_edits AS edit
                                     WHERE relation.relation_id IN (edit.stated_as, edit.relation_id))))
 """

@@ -73,7 +73,7 @@ _SOURCE_AND_TARGET: LiteralString = _PART.format(
 _SHOW_MENTIONS: LiteralString = """
 WITH shown AS MATERIALIZED (
     SELECT mention.chunk_id, mention.class_id, mention.named_as, part.name AS part_name,
-           CASE WHEN class.tags && entity.hidden_for THEN NULL ELSE entity.entity_id END AS entity_id
+           CASE WHEN class.class_id = ANY(entity.hidden_in) THEN NULL ELSE entity.entity_id END AS entity_id
     FROM document_entity_mentions AS mention
     JOIN document_chunks AS chunk ON chunk.chunk_id = mention.chunk_id
     JOIN access_classes AS class ON class.class_id = mention.class_id{part}
@@ -90,7 +90,7 @@ _SHOW_EDITS: LiteralString = """
 UPDATE entity_edits AS said SET entity_id = shown.entity_id
 FROM (
     SELECT named.entity_id AS named_as, class.class_id,
-           CASE WHEN class.tags && named.hidden_for THEN NULL ELSE named.entity_id END AS entity_id
+           CASE WHEN class.class_id = ANY(named.hidden_in) THEN NULL ELSE named.entity_id END AS entity_id
     FROM entities AS named JOIN access_classes AS class ON class.project_id = named.project_id
 ) AS shown
 WHERE shown.named_as = said.named_as AND shown.class_id = said.class_id
@@ -116,8 +116,8 @@ ON CONFLICT (source_id, target_id, predicate) DO NOTHING
 _SHOW_RELATION_MENTIONS: LiteralString = """
 WITH shown AS MATERIALIZED (
     SELECT mention.chunk_id, mention.class_id, mention.stated_as,
-           CASE WHEN class.tags && source.hidden_for OR class.tags && target.hidden_for
-                  OR class.tags && relation.hidden_for
+           CASE WHEN class.class_id = ANY(source.hidden_in) OR class.class_id = ANY(target.hidden_in)
+                  OR class.class_id = ANY(relation.hidden_in)
                 THEN NULL ELSE relation.relation_id END AS relation_id
     FROM relation_mentions AS mention
     JOIN relations AS stated ON stated.relation_id = mention.stated_as
@@ -141,8 +141,8 @@ _SHOW_RELATION_EDITS: LiteralString = """
 UPDATE relation_edits AS said SET relation_id = shown.relation_id
 FROM (
     SELECT stated.relation_id AS stated_as, class.class_id,
-           CASE WHEN class.tags && source.hidden_for OR class.tags && target.hidden_for
-                  OR class.tags && stated.hidden_for
+           CASE WHEN class.class_id = ANY(source.hidden_in) OR class.class_id = ANY(target.hidden_in)
+                  OR class.class_id = ANY(stated.hidden_in)
                 THEN NULL ELSE stated.relation_id END AS relation_id
     FROM relations AS stated
     JOIN entities AS source ON source.entity_id = stated.source_id

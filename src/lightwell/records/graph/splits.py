@@ -53,13 +53,13 @@ WHERE mention.entity_id = ANY(%(members)s) AND mention.class_id = ANY(%(classes)
 ORDER BY chunk.chunk_id, mention.named_as
 """
 
-# If the part exists but is hidden, it becomes visible again to those who share a tag with this person.
+# If the part exists but is hidden, it becomes visible again in this person's own classes.
 _MAKE_PART = """
 INSERT INTO entities (entity_id, project_id, entity_ref, normalized_name)
 VALUES (entity_key(%(project_id)s, %(ref)s), %(project_id)s, %(ref)s, %(normalized)s)
 ON CONFLICT (project_id, entity_ref)
-DO UPDATE SET hidden_for = (SELECT nullif(array_agg(tag ORDER BY tag), '{}')
-                            FROM unnest(entities.hidden_for) AS tag WHERE tag <> ALL(%(by)s))
+DO UPDATE SET hidden_in = (SELECT nullif(array_agg(class_id ORDER BY class_id), '{}')
+                           FROM unnest(entities.hidden_in) AS class_id WHERE class_id <> ALL(%(classes)s::integer[]))
 RETURNING entity_id
 """
 
@@ -134,13 +134,13 @@ async def unsplit(
     """Undo the split with this id, or those that made this part, and return the entities that have the mentions
     again.
 
-    It is undone in the reader's access classes only. Raises `NotFound` if none is active there; `name` is the
+    It is undone in the reader's own classes only. Raises `NotFound` if none is active there; `name` is the
     reader's word for it, for the message.
     """
     async with database.transaction() as connection:
         facts: dict[str, object] = {
             "project_id": reader.project_id,
-            "classes": list(reader.classes),
+            "classes": list(reader.own_classes),
             "by": sorted(reader.tags),
             "id": chosen,
         }
@@ -184,7 +184,7 @@ async def _mentions(
         _MENTIONS,
         {
             "members": list(members),
-            "classes": list(reader.classes),
+            "classes": list(reader.own_classes),
             "documents": list(new.documents),
             "chunks": list(new.chunks),
         },
@@ -192,8 +192,8 @@ async def _mentions(
     rows = await cursor.fetchall()
     if {*new.documents} - {row[1] for row in rows} or {*new.chunks} - {row[3] for row in rows}:
         raise Invalid(
-            "A document or passage given does not mention this entity;"
-            " `lightwell graph show` lists the documents that do"
+            "A document or passage given does not mention this entity, or people without your access tags read it, too;"
+            " `lightwell graph show` lists the documents that mention it"
         )
     return rows
 
@@ -203,7 +203,7 @@ async def _make_part(connection: Connection, reader: Reader, name: str) -> Entit
         "project_id": reader.project_id,
         "ref": text_ref(name),
         "normalized": normalize_name(name),
-        "by": sorted(reader.tags),
+        "classes": list(reader.own_classes),
     }
     row = await (await connection.execute(_MAKE_PART, facts)).fetchone()
     assert row is not None  # noqa: S101 - the statement returns the row it makes or finds
