@@ -144,12 +144,16 @@ class ChatModel(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionInput:
-    """A chunk for an extractor; `is_first` is true for its document's first chunk."""
+    """A chunk for an extractor; `is_first` is true for its document's first chunk, `class_id` is the access class of its document.
+
+    None: the document is none yet.
+    """
 
     id: ChunkId
     document_title: str
     draft: ChunkDraft
     is_first: bool
+    class_id: ClassId | None = None
 
 
 class Extractor(Protocol):

@@ -7,9 +7,14 @@ from structlog.testing import capture_logs
 
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import BudgetSpent, ModelFailed
+from lightwell.domain.ids import ClassId
 from lightwell.ingest.extract.extraction_prompt import ExtractionSpec
+from lightwell.ingest.summaries import Summarizer
+from lightwell.records import access_classes
 from lightwell.records.database import Database, Row
+from lightwell.records.llm_cache.cached_model import CachedModel
 from lightwell.testing.endpoint import Behaviour, Body, FakeEndpoint
+from lightwell.testing.models import ScriptedModel
 from lightwell.testing.sources import InMemorySource, make_document
 
 from .conftest import Project
@@ -76,7 +81,7 @@ async def test_equal_text_is_not_asked_about_twice(
             "acme.md", "Acme Corp buys pumps from Nordwind.", TAGS, title="Acme note", topic="pumps"
         )
         copy = make_document(
-            "copy.md", "Acme Corp buys pumps from Nordwind.", ["team:b"], title="Acme note"
+            "copy.md", "Acme Corp buys pumps from Nordwind.", TAGS, title="Acme note"
         )
         await ingest(project, again, copy)
         assert len(endpoint.requests) == 1
@@ -90,7 +95,7 @@ async def test_equal_questions_under_way_are_asked_once(database: Database) -> N
     with FakeEndpoint(names, behaviour=Behaviour(latency=0.3)).running() as slow:
         async with read_by_model(database, slow.base_url) as (project, meter):
             copies = [
-                make_document(f"{n}.md", "Acme Corp buys pumps.", [f"team:{n}"], title="Note")
+                make_document(f"{n}.md", "Acme Corp buys pumps.", TAGS, title="Note")
                 for n in range(12)
             ]
             await ingest(project, *copies)
@@ -256,3 +261,61 @@ async def test_a_budget_stops_before_it_is_exceeded_and_a_larger_one_goes_on(
         await ingest(project, *notes)
         assert len(endpoint.requests) == 12
         assert (await project.kb.status(await project.kb.reader(TAGS))).chunks == 12
+
+
+MERGER = "The merger of Acme Corp with Nordwind costs 480 million euros."
+
+
+def guess(name: str, *tags: str) -> NewDocument:
+    return make_document(f"{name}.md", MERGER, tags, title="Merger")
+
+
+def embedded(project: Project) -> int:
+    """Return how many passages were embedded."""
+    return sum(text.startswith("Merger\n") for text in project.embedder.texts)
+
+
+@pytest.mark.parametrize("is_right", [True, False])
+async def test_a_guess_of_a_hidden_text_costs_the_same_whether_right_or_wrong(
+    database: Database, endpoint: FakeEndpoint, *, is_right: bool
+) -> None:
+    async with read_by_model(database, endpoint.base_url) as (project, _):
+        hidden = guess("hidden", "team:h")
+        if not is_right:
+            hidden = make_document(
+                "hidden.md", MERGER.replace("480", "490"), ["team:h"], title="Merger"
+            )
+        await ingest(project, hidden)
+        calls, texts = len(endpoint.requests), embedded(project)
+        await ingest(project, hidden, guess("mine", "team:v"))
+        assert len(endpoint.requests) == calls + 1
+        assert embedded(project) == texts + 1
+
+
+async def test_a_text_that_all_its_readers_have_already_costs_nothing(
+    database: Database, endpoint: FakeEndpoint
+) -> None:
+    async with read_by_model(database, endpoint.base_url) as (project, _):
+        wide = guess("wide", "team:h", "team:v")
+        await ingest(project, wide)
+        calls, texts = len(endpoint.requests), embedded(project)
+        await ingest(project, wide, guess("mine", "team:v"))
+        assert (len(endpoint.requests), embedded(project)) == (calls, texts)
+        # The same document with other tags and one passage more: what it had costs nothing, whoever sees it now.
+        retagged = guess("wide", "team:x")
+        await ingest(project, retagged, guess("mine", "team:v"))
+        assert (len(endpoint.requests), embedded(project)) == (calls, texts)
+
+
+async def test_summaries_of_equal_descriptions_are_asked_for_in_each_class(
+    database: Database,
+) -> None:
+    project_id = await access_classes.get_or_create_project(database, "tenant", "project")
+    model = ScriptedModel(["Acme Corp sells pumps."] * 2)
+    summarizer = Summarizer(model=CachedModel(database, project_id, model, slots=1), max_tokens=100)
+    for class_id in (1, 2, 1, 2):
+        made = await summarizer.summarize(
+            "Acme Corp", ["Sells pumps.", "A shop."], ClassId(class_id)
+        )
+        assert made is not None
+    assert len(model.sent) == 2

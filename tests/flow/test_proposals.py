@@ -83,7 +83,7 @@ async def test_what_was_rejected_is_never_proposed_again(database: Database) -> 
     assert "nordwind" not in kept[0][0]
     await store.put("one", AB, *lines, "Osprey Plant -> Osprey [PART_OF]")
     assert await pairs(store, AB) == []
-    await store.kb.graph.merge(await store.kb.reader(A), ["Osprey Plant"], "Nordwind")
+    await store.kb.graph.merge(await store.kb.reader(AB), ["Osprey Plant"], "Nordwind")
     assert await pairs(store, AB) == []
     reader = await store.kb.reader(A)
     with pytest.raises(Invalid, match="one entity"):

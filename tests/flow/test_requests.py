@@ -237,19 +237,15 @@ async def test_who_lacks_a_tag_of_a_document_neither_replaces_nor_deletes_it(
     await project.kb.ingest(InMemorySource(documents=(shared,)))
     reader = await project.kb.reader(["team:a"])
     less = TagAuthority(tags=frozenset({"team:a"}))
-    chunk = EmbeddedChunk(content=PUMPS)
     with pytest.raises(Invalid, match="you lack team:b"):
-        await project.kb.enqueue_chunks(reader, shared.url, [chunk], authority=less)
-    for delete in (project.kb.delete, project.kb.erase):
-        with pytest.raises(Invalid, match="you lack team:b"):
-            await delete(reader, [shared.url], authority=less)
-    assert await project.kb.finish_jobs() == ()
-    assert await project.kb.text(reader, shared.url) == "Everyone has 30 days of leave."
-    full = TagAuthority(tags=frozenset({"team:a", "team:b", "team:c"}))
-    await project.kb.enqueue_chunks(reader, shared.url, [chunk], authority=full)
-    await project.kb.finish_jobs()
-    assert await project.kb.text(reader, shared.url) == PUMPS
-    await project.kb.delete(reader, [shared.url], authority=full)
+        await project.kb.catalog.require_authority(reader, less, [shared.url])
+    for full in (
+        TagAuthority(tags=frozenset({"team:a", "team:b", "team:c"})),
+        TagAuthority(tags=frozenset(), is_unlimited=True),
+    ):
+        await project.kb.catalog.require_authority(reader, full, [shared.url])
+    with pytest.raises(NotFound):
+        await project.kb.catalog.require_authority(reader, less, ["file:///shelf/none.md"])
 
 
 async def test_citations_say_that_passages_were_supplied_until_the_source_is_read_again(

@@ -148,21 +148,25 @@ async def test_s0_3_a_kept_reply_outlives_its_chunk_without_naming_it(database: 
 
 
 @pytest.mark.parametrize(("wanted", "by"), [("auto", False), ("true", True), ("false", False)])
-async def test_s0_4_keywords_are_kept_under_the_question_s_hash(
+async def test_s0_4_keywords_are_kept_under_the_hash_of_question_and_reader(
     database: Database, database_url: str, wanted: str, *, by: bool
 ) -> None:
     with FakeEndpoint(reply).running() as fake:
         async with open_knowledge_base(
             by_model(database_url, fake, keyword_extraction=wanted)
         ) as kb:
-            found = await kb.keywords(QUESTION)
+            reader = await kb.reader(["team:us"])
+            found = await kb.keywords(QUESTION, reader)
             assert found.question_hash == hashlib.sha256(QUESTION.encode()).hexdigest()
             assert found.by_model is by
-            assert await kb.keywords(QUESTION) == found
+            assert await kb.keywords(QUESTION, reader) == found
             kept = await database.rows(
-                """SELECT cache_type, content_hash = keyed_hash(project_id, %(hash)s),
+                """SELECT cache_type, content_hash = keyed_hash(project_id, %(key)s),
                           content_hash = %(hash)s, created_at FROM extraction_cache""",
-                {"hash": found.question_hash},
+                {
+                    "key": f"{found.question_hash} {reader.cache_name}",
+                    "hash": found.question_hash,
+                },
             )
             key = ("KEYWORD_EXTRACTION", True, False, found.cached_at)
             assert kept == ([key] if by else [])
@@ -170,7 +174,7 @@ async def test_s0_4_keywords_are_kept_under_the_question_s_hash(
             assert len(fake.requests) == len(kept)
             if by:
                 assert (found.high, found.low[0]) == (("purchases",), "Acme Corp")
-            retrieval = await kb.search(QUESTION, await kb.reader(["team:us"]))
+            retrieval = await kb.search(QUESTION, reader)
             assert retrieval.analysis.keywords == found
             told = json_output.keywords(found)
             assert told.keys() >= {

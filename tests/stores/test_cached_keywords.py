@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from lightwell.domain.access import Reader
 from lightwell.domain.errors import ModelFailed, ModelRefused
 from lightwell.domain.ids import ProjectId
 from lightwell.domain.keywords import rule_keywords
@@ -21,6 +22,11 @@ from lightwell.retrieve.keywords import (
 )
 from lightwell.testing.models import ScriptedModel, ScriptedReply
 
+
+def reader_of(project_id: ProjectId, *tags: str, user: str = "") -> Reader:
+    return Reader(project_id=project_id, tags=frozenset(tags), classes=(), user=user)
+
+
 QUESTION = "What discount does Nordwind Energie receive?"
 REPLY = '{"high_level_keywords": ["price terms"], "low_level_keywords": ["Nordwind Energie"]}'
 
@@ -34,10 +40,12 @@ async def test_a_question_is_asked_about_once(database: Database, project_id: Pr
     meter, model = Meter(), ScriptedModel([REPLY])
     metered = MeteredModel(inner=model, meter=meter, operation=OperationType.KEYWORD_EXTRACTION)
     asking = CachedModel(database, project_id, metered, slots=1)
-    found = await extract_keywords(analyze_question(QUESTION), asking)
+    found = await extract_keywords(analyze_question(QUESTION), asking, reader_of(project_id))
     assert (found.keywords.high, found.keywords.low) == (("price terms",), ("Nordwind Energie",))
     assert (found.keywords.by_model, found.note) == (True, "")
-    assert await extract_keywords(analyze_question(QUESTION), asking) == found
+    assert (
+        await extract_keywords(analyze_question(QUESTION), asking, reader_of(project_id)) == found
+    )
     assert [sent.schema for sent in model.sent] == [SCHEMA]
     assert meter.summary.by_operation_type.keys() == {OperationType.KEYWORD_EXTRACTION}
     stored = await database.rows("SELECT cache_type, result FROM extraction_cache", {})
@@ -50,11 +58,13 @@ async def test_after_its_time_it_is_asked_about_anew(
 ) -> None:
     model = ScriptedModel([REPLY, REPLY])
     asking = CachedModel(database, project_id, model, slots=1)
-    await extract_keywords(analyze_question(QUESTION), asking)
+    await extract_keywords(analyze_question(QUESTION), asking, reader_of(project_id))
     await database.execute(
         "UPDATE extraction_cache SET created_at = created_at - interval '2 hours'", {}
     )
-    found = await extract_keywords(analyze_question(QUESTION), asking, max_age_seconds=seconds)
+    found = await extract_keywords(
+        analyze_question(QUESTION), asking, reader_of(project_id), max_age_seconds=seconds
+    )
     assert (len(model.sent), found.keywords.by_model) == (calls, True)
 
 
@@ -71,7 +81,7 @@ async def test_where_the_model_is_of_no_use_the_question_speaks_and_a_note_says_
     database: Database, project_id: ProjectId, says: ScriptedReply, note: str
 ) -> None:
     asking = CachedModel(database, project_id, ScriptedModel([says]), slots=1)
-    found = await extract_keywords(analyze_question(QUESTION), asking)
+    found = await extract_keywords(analyze_question(QUESTION), asking, reader_of(project_id))
     assert (found.keywords, found.note) == (rule_keywords(QUESTION), note)
 
 
@@ -101,5 +111,28 @@ async def test_the_models_keywords_join_the_questions_names_each_on_one_level(
     found = await extract_keywords(
         analyze_question(QUESTION),
         CachedModel(database, project_id, ScriptedModel([reply]), slots=1),
+        reader_of(project_id),
     )
     assert (found.keywords.high, found.keywords.low) == (themes, terms)
+
+
+async def test_what_others_asked_costs_a_reader_the_same(
+    database: Database, project_id: ProjectId
+) -> None:
+    """Whether the reply is there shows in usage, time and `cached_at`: so each reader has replies of its own."""
+    readers = [
+        reader_of(project_id, "team:a"),
+        reader_of(project_id, "team:b"),
+        reader_of(project_id, "team:a", "team:b"),
+        reader_of(project_id, "team:a", user="ada"),
+    ]
+    model = ScriptedModel([REPLY] * len(readers))
+    asking = CachedModel(database, project_id, model, slots=1)
+    analysis = analyze_question(QUESTION)
+    found = [await extract_keywords(analysis, asking, each) for each in readers]
+    assert len(model.sent) == len(readers)
+    assert len({each.keywords.cached_at for each in found}) == len(readers)
+    assert {each.keywords.question_hash for each in found} == {analysis.keywords.question_hash}
+    again = [await extract_keywords(analysis, asking, each) for each in readers]
+    assert again == found
+    assert len(model.sent) == len(readers)

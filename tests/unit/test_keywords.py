@@ -4,6 +4,8 @@ import hashlib
 
 import pytest
 
+from lightwell.domain.access import Reader
+from lightwell.domain.ids import ProjectId, new_id
 from lightwell.domain.keywords import LONGEST_KEYWORD, MAX_KEYWORDS, rule_keywords
 from lightwell.domain.prompt_fencing import fence
 from lightwell.domain.question_analysis import analyze_question
@@ -116,8 +118,11 @@ def test_names_stand_in_order_and_once() -> None:
     assert keyword_names("Ada met Bob. Then Bob met Ada and Grace.") == ("Bob", "Ada", "Grace")
 
 
+NOBODY = Reader(project_id=ProjectId(new_id()), tags=frozenset(), classes=())
+
+
 async def test_without_a_model_the_question_speaks_for_itself() -> None:
-    found = await extract_keywords(analyze_question(QUESTION), None)
+    found = await extract_keywords(analyze_question(QUESTION), None, NOBODY)
     assert (found.keywords, found.note) == (rule_keywords(QUESTION), "")
     assert found.keywords.question_hash == hashlib.sha256(QUESTION.encode()).hexdigest()
 

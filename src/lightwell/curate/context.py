@@ -7,12 +7,13 @@ from datetime import datetime
 
 from lightwell.domain.access import Reader
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR
+from lightwell.domain.ids import ClassId
 from lightwell.domain.summaries import Summary
 from lightwell.ports import GraphIndex
 from lightwell.records.database import Database
 
-Summarize = Callable[[str, Sequence[str]], Awaitable[Summary | None]]
-"""Summarises the descriptions of a named entity; returns None if the reply is unusable, raises `ModelFailed`."""
+Summarize = Callable[[str, Sequence[str], ClassId], Awaitable[Summary | None]]
+"""Summarises the descriptions that a class has of a named entity; returns None if the reply is unusable, raises `ModelFailed`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -150,7 +150,9 @@ async def _summaries(
         parts = [part for part in descriptions if any(part)]
         if len(parts) > 1:
             name = _target_name(trees, into.entity_id)
-            summary = await summarize(name, list(dict.fromkeys(chain.from_iterable(parts))))
+            summary = await summarize(
+                name, list(dict.fromkeys(chain.from_iterable(parts))), class_id
+            )
             if summary is None:
                 raise ModelFailed(f"The model gave no description of {name!r}; nothing was merged")
             by_class_summaries[class_id] = NewSummary(

@@ -1,5 +1,6 @@
 """Who may see what: tags, access classes, readers."""
 
+import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -44,6 +45,12 @@ class Reader:
     classes: tuple[ClassId, ...]
     own_classes: tuple[ClassId, ...] = ()
     user: str = ""
+
+    @property
+    def cache_name(self) -> str:
+        """A hash of who asks, for what is kept for this reader alone: what others asked shows in no cost."""
+        asker = "\0".join((*sorted(self.tags), self.user))
+        return hashlib.sha256(asker.encode()).hexdigest()
 
     @property
     def named_user(self) -> str:
@@ -158,7 +165,3 @@ class TagAuthority:
             raise Invalid(
                 f"You may give and take only access tags that you have, and not {', '.join(others)}"
             )
-
-
-UNLIMITED = TagAuthority(tags=frozenset(), is_unlimited=True)
-"""Whoever calls the library, and the command line on its own store."""

@@ -1,10 +1,10 @@
-"""The embedding step: vectors for staged chunks. Equal text is embedded once."""
+"""The embedding step: vectors for staged chunks. Equal text is embedded once for all documents of an access class."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from lightwell.domain.errors import ModelFailed
-from lightwell.domain.ids import DocumentId
+from lightwell.domain.ids import ChunkId, ClassId, DocumentId
 from lightwell.domain.jobs import JobState
 from lightwell.ingest.chunking import text_to_embed
 from lightwell.ingest.context import IngestContext
@@ -19,6 +19,9 @@ from lightwell.records.jobs import queue
 from lightwell.records.jobs.queue import Claim
 
 _log = logger(__name__)
+
+_Text = tuple[ClassId, bytes]
+"""An access class, and the hash of a text in it."""
 
 
 async def embed_chunks(
@@ -36,23 +39,26 @@ async def embed_chunks(
     missing = [chunk for chunk in chunks if chunk.id not in have_vector]
     by_document = {claim.document_id: claim.job_id for claim in batch}
     progress = ProgressCounter(context, Step.EMBEDDING, batch, missing)
-    by_hash: dict[bytes, list[StagedChunk]] = {}
+    classes = {claim.document_id: claim.class_id for claim in batch}
+    equal: dict[_Text, list[StagedChunk]] = {}
     for chunk in await _reuse_published(context, batch, missing):
-        by_hash.setdefault(chunk.hash, []).append(chunk)
-    hashes = list(by_hash)
-    for start in range(0, len(hashes), context.embedding_batch_size):
-        part = hashes[start : start + context.embedding_batch_size]
-        distinct = [by_hash[hash_][0] for hash_ in part]
+        equal.setdefault((classes[chunk.document_id], chunk.hash), []).append(chunk)
+    for start in range(0, len(equal), context.embedding_batch_size):
+        part = list(equal.values())[start : start + context.embedding_batch_size]
+        distinct = [chunks[0] for chunks in part]
         texts = [text_to_embed(titles[chunk.document_id], chunk.draft) for chunk in distinct]
-        vectors = dict(zip(part, await context.embedder.embed_documents(texts), strict=True))
-        embedded = [chunk for hash_ in part for chunk in by_hash[hash_]]
+        vectors = await context.embedder.embed_documents(texts)
+        vector_by_chunk = {
+            chunk.id: vector
+            for chunks, vector in zip(part, vectors, strict=True)
+            for chunk in chunks
+        }
+        embedded = [chunk for chunks in part for chunk in chunks]
         chunks_by_job = Counter(by_document[chunk.document_id] for chunk in embedded)
         async with context.database.relaxed_transaction() as connection:
             await queue.renew_or_raise(connection, list(chunks_by_job), context.worker)
             await queue.add_processed(connection, chunks_by_job)
-            await staging.stage_vectors(
-                connection, context.space.id, {chunk.id: vectors[chunk.hash] for chunk in embedded}
-            )
+            await staging.stage_vectors(connection, context.space.id, vector_by_chunk)
         progress.add(embedded)
     async with context.database.relaxed_transaction() as connection:
         await queue.advance(
@@ -104,27 +110,25 @@ async def embed_for_next_space(
 async def _reuse_published(
     context: IngestContext, batch: Sequence[Claim], missing: Sequence[StagedChunk]
 ) -> list[StagedChunk]:
-    """Copy vectors from published chunks of equal text; return the chunks that still lack one."""
+    """Copy vectors from published chunks of equal text that all readers of the new ones see; return the chunks that still lack one."""
     if not missing:
         return []
-    chunk_by_hash = await staging.find_published_by_hash(
-        context.database, context.project_id, [chunk.hash for chunk in missing]
+    classes = {claim.document_id: claim.class_id for claim in batch}
+    texts: dict[ChunkId, _Text] = {
+        chunk.id: (classes[chunk.document_id], chunk.hash) for chunk in missing
+    }
+    equal = await staging.find_published_by_hash(
+        context.database, context.project_id, list(dict.fromkeys(texts.values()))
     )
-    if not chunk_by_hash:
+    if not equal:
         return list(missing)
-    vectors = await context.vectors.vectors(context.space.id, list(chunk_by_hash.values()))
-    vector_by_hash = {
-        hash_: vectors[chunk] for hash_, chunk in chunk_by_hash.items() if chunk in vectors
+    vectors = await context.vectors.vectors(context.space.id, list(equal.values()))
+    reused = {
+        chunk: vectors[equal[text]]
+        for chunk, text in texts.items()
+        if text in equal and equal[text] in vectors
     }
     async with context.database.relaxed_transaction() as connection:
         await queue.renew_or_raise(connection, [claim.job_id for claim in batch], context.worker)
-        await staging.stage_vectors(
-            connection,
-            context.space.id,
-            {
-                chunk.id: vector_by_hash[chunk.hash]
-                for chunk in missing
-                if chunk.hash in vector_by_hash
-            },
-        )
-    return [chunk for chunk in missing if chunk.hash not in vector_by_hash]
+        await staging.stage_vectors(connection, context.space.id, reused)
+    return [chunk for chunk in missing if chunk.id not in reused]

@@ -91,10 +91,10 @@ class GapFiller:
         self, space: SpaceId, embedder: Embedder, found: Sequence[PublishedChunk]
     ) -> tuple[Mapping[bytes, Vector], int]:
         """Return the vectors by the hash of the text, and how many tokens were embedded; equal texts are embedded once."""
-        hashes = [each.chunk.hash for each in found]
-        same = await published.find_published_by_hash(self.database, self.project_id, hashes)
+        wanted = {(each.class_id, each.chunk.hash) for each in found}
+        same = await published.find_published_by_hash(self.database, self.project_id, wanted)
         stored = await self.vectors.vectors(space, list(same.values()))
-        known = {hash_: stored[chunk] for hash_, chunk in same.items() if chunk in stored}
+        known = {hash_: stored[chunk] for (_, hash_), chunk in same.items() if chunk in stored}
         texts = {
             each.chunk.hash: text_to_embed(each.title, each.chunk.draft)
             for each in found

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 from lightwell.domain.documents import ChunkDraft, Format, NewDocument, text_between_chunks
 from lightwell.domain.errors import LimitExceeded, Unreadable
 from lightwell.domain.graph import Extraction
-from lightwell.domain.ids import ChunkId, DocumentId, make_chunk_id
+from lightwell.domain.ids import ChunkId, ClassId, DocumentId, make_chunk_id
 from lightwell.domain.jobs import JobState
 from lightwell.ingest.chunk_embedding import embed_chunks, embed_for_next_space
 from lightwell.ingest.chunk_encoding import encode_chunks
@@ -62,10 +62,16 @@ def choose_title(source: Claim | NewDocument, parsed: ChunkedDocument) -> str:
     return source.title or parsed.title or title_from_url(source.url)
 
 
-def extraction_input(title: str, chunk: StagedChunk) -> ExtractionInput:
-    """Return the extractor's input for a chunk of the document with this title."""
+def extraction_input(
+    title: str, chunk: StagedChunk, class_id: ClassId | None = None
+) -> ExtractionInput:
+    """Return the extractor's input for a chunk of the document with this title and access class."""
     return ExtractionInput(
-        id=chunk.id, document_title=title, draft=chunk.draft, is_first=chunk.draft.index == 0
+        id=chunk.id,
+        document_title=title,
+        draft=chunk.draft,
+        is_first=chunk.draft.index == 0,
+        class_id=class_id,
     )
 
 
@@ -272,13 +278,17 @@ async def _extract(
     context: IngestContext, documents: Sequence[_ChunkedDocument]
 ) -> dict[ChunkId, Extraction]:
     titles = {each.claim.document_id: each.title for each in documents}
+    classes = {each.claim.document_id: each.claim.class_id for each in documents}
     chunks = [chunk for each in documents for chunk in each.chunks]
     batch = [each.claim for each in documents]
     progress = ProgressCounter(context, Step.EXTRACTING, batch, chunks)
     extractions: dict[ChunkId, Extraction] = {}
     for start in range(0, len(chunks), _CHUNKS_PER_EXTRACTION):
         part = chunks[start : start + _CHUNKS_PER_EXTRACTION]
-        inputs = [extraction_input(titles[chunk.document_id], chunk) for chunk in part]
+        inputs = [
+            extraction_input(titles[each.document_id], each, classes[each.document_id])
+            for each in part
+        ]
         batch_extractions = await context.extractor.extract(inputs)
         extractions |= zip((chunk.id for chunk in part), batch_extractions, strict=True)
         progress.add(part)

@@ -2,7 +2,7 @@
 
     joined descriptions ─ too long? ─► parts that fit a window ─ summarise each ─► joined ─ still too long? ─► ...
 
-Each call contains the descriptions of one access class only. Its reply is cached under their hash, so the model is
+Each call contains the descriptions of one access class only. Its reply is cached under the class and their hash, so the model is
 asked again only when they change.
 """
 
@@ -13,7 +13,7 @@ from importlib import resources
 
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR
-from lightwell.domain.ids import ProjectId
+from lightwell.domain.ids import ClassId, ProjectId
 from lightwell.domain.prompt_fencing import fence
 from lightwell.domain.summaries import DescriptionSummary, Summary
 from lightwell.ingest.concurrency import gather_or_cancel
@@ -22,7 +22,7 @@ from lightwell.ports import Message
 from lightwell.records.graph import summaries
 from lightwell.records.graph.due_profiles import ALL_DUE, DueProfiles
 from lightwell.records.graph.summaries import LongProfile
-from lightwell.records.llm_cache.cache import CachedReply, CacheType
+from lightwell.records.llm_cache.cache import CachedReply, CacheType, content_hash
 from lightwell.records.llm_cache.cached_model import CachedModel, ModelRequest
 from lightwell.text.markup import strip_active_markup
 from lightwell.text.tokens import token_count
@@ -61,13 +61,15 @@ class Summarizer:
             Message(role="user", content=fence(lines)),
         ]
 
-    async def summarize(self, name: str, descriptions: Sequence[str]) -> Summary | None:
+    async def summarize(
+        self, name: str, descriptions: Sequence[str], class_id: ClassId
+    ) -> Summary | None:
         """Return the summary, or None if the model returns nothing usable; raise `ModelFailed`."""
         replies_so_far: list[CachedReply] = []
         remaining = list(descriptions)
         while True:
             parts = _parts(remaining, self.window_tokens)
-            replies = await gather_or_cancel(self._ask(name, part) for part in parts)
+            replies = await gather_or_cancel(self._ask(name, part, class_id) for part in parts)
             replies_so_far.extend(replies)
             texts = [_whole_sentences(reply) for reply in replies]
             if not all(texts):
@@ -78,12 +80,14 @@ class Summarizer:
                 return None
             remaining = texts
 
-    async def _ask(self, name: str, descriptions: Sequence[str]) -> CachedReply:
+    async def _ask(self, name: str, descriptions: Sequence[str], class_id: ClassId) -> CachedReply:
+        messages = self.messages(name, descriptions)
         return await self.model.reply(
             ModelRequest(
                 kind=CacheType.SUMMARIZATION,
-                messages=self.messages(name, descriptions),
+                messages=messages,
                 max_tokens=self.max_tokens,
+                content_hash=content_hash(self.model.model.model, messages, class_id),
             )
         )
 
@@ -111,7 +115,7 @@ async def _shorten(project_id: ProjectId, profile: LongProfile, summarizer: Summ
     summary = None
     if token_count(profile.description) > summarizer.max_tokens:
         descriptions = profile.description.split(DESCRIPTION_SEPARATOR)
-        summary = await summarizer.summarize(profile.name, descriptions)
+        summary = await summarizer.summarize(profile.name, descriptions, profile.class_id)
     if summary is None:
         await summaries.keep_unsummarised(database, profile)
     else:

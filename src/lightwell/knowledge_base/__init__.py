@@ -11,7 +11,7 @@ from dataclasses import replace
 from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.curate.context import CurationContext
 from lightwell.curate.graph import Graph
-from lightwell.domain.access import UNLIMITED, Reader, TagAuthority, parse_tags
+from lightwell.domain.access import Reader, parse_tags
 from lightwell.domain.answers import Answer, StreamChunk
 from lightwell.domain.briefs import Brief
 from lightwell.domain.candidates import Candidates
@@ -150,20 +150,14 @@ class KnowledgeBase:
         return await self._writer.enqueue_document(connector)
 
     async def enqueue_chunks(
-        self,
-        reader: Reader,
-        name: str,
-        chunks: Sequence[EmbeddedChunk],
-        *,
-        authority: TagAuthority = UNLIMITED,
+        self, reader: Reader, name: str, chunks: Sequence[EmbeddedChunk]
     ) -> IngestResponse:
         """Enqueue supplied chunks, in order, as the whole content of one of the reader's documents from now on.
 
-        Citations say that they were supplied. They remain until the source delivers the document again. Raises `NotFound`, or
-        `Invalid` where the authority lacks a tag of the document, or for a chunk that is empty, has not 100 to 2000 tokens, or
-        whose embedding has not the dimensions of the project's space.
+        Citations say so, until the document's source delivers it again. Raises `NotFound`, or `Invalid` for a chunk that is
+        empty, has not 100 to 2000 tokens, or whose embedding has not the dimensions of the project's space.
         """
-        return await self._writer.enqueue_chunks(reader, name, chunks, authority)
+        return await self._writer.enqueue_chunks(reader, name, chunks)
 
     async def finish_jobs(
         self,
@@ -214,21 +208,16 @@ class KnowledgeBase:
         """Run as a worker until no job can be claimed or `stop` is set; raise `ModelFailed`, `ParserFailed`, `StoreFailed`."""
         await self._writer.work_until_idle(stop, on_outcome)
 
-    async def delete(
-        self, reader: Reader, names: Sequence[str], *, authority: TagAuthority = UNLIMITED
-    ) -> Deletion:
+    async def delete(self, reader: Reader, names: Sequence[str]) -> Deletion:
         """Turn some of the reader's documents into tombstones and update what is derived from them, once for all.
 
-        No read finds them once this returns. Raises `NotFound`, and deletes none, when one of them does not exist, and `Invalid`
-        when the authority lacks a tag of one.
+        No read finds them once this returns. Raises `NotFound`, and deletes none, when one of them does not exist.
         """
-        return await self._writer.delete(reader, names, authority)
+        return await self._writer.delete(reader, names)
 
-    async def erase(
-        self, reader: Reader, names: Sequence[str], *, authority: TagAuthority = UNLIMITED
-    ) -> Deletion:
+    async def erase(self, reader: Reader, names: Sequence[str]) -> Deletion:
         """Delete as `delete` does, without tombstones: not even the documents' names are left."""
-        return await self._writer.erase(reader, names, authority)
+        return await self._writer.erase(reader, names)
 
     # ── questions ───────────────────────────────────────────────────────────────────────────────────────────
     async def search(
@@ -248,12 +237,12 @@ class KnowledgeBase:
         asked = make_question(text, topic=topic, limit=limit, mode=mode, excluded_channels=without)
         return await self._answerer.search(asked, reader)
 
-    async def keywords(self, text: str) -> Keywords:
+    async def keywords(self, text: str, reader: Reader) -> Keywords:
         """Return a question's keywords: themes find relations, names and terms find entities; raise `Invalid`.
 
-        The chat model extracts them if it is configured to, otherwise they are words of the question. Documents have no effect.
+        The chat model extracts them if it is configured to, otherwise they are words of the question. Documents have no effect; replies are kept for this reader alone.
         """
-        return await self._answerer.keywords(make_question(text))
+        return await self._answerer.keywords(make_question(text), reader)
 
     async def ask(
         self, text: str, reader: Reader, *, topic: str = "", limit: int = 5, mode: Mode = Mode.MIX

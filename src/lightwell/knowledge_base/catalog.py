@@ -97,6 +97,14 @@ class Catalog:
         """Return what the submission with this key got, None where it is new; raise `KeyReused`."""
         return await submission.find_earlier(self.context.database, reader, key)
 
+    async def require_authority(
+        self, reader: Reader, authority: TagAuthority, names: Sequence[str]
+    ) -> None:
+        """Raise `Invalid` unless whoever has this authority may replace and delete these documents; `NotFound`."""
+        for name in names:
+            document = await documents.get(self.context.database, reader, name)
+            authority.require_all(document.acl_tags)
+
     async def change_access(
         self, reader: Reader, authority: TagAuthority, name: str, tags: Tags
     ) -> Document:

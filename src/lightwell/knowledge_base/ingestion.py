@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from lightwell.domain.access import UNLIMITED, Reader, TagAuthority
+from lightwell.domain.access import Reader
 from lightwell.domain.deletions import Deletion
 from lightwell.domain.documents import omission_warning
 from lightwell.domain.errors import NotFound, Unreadable
@@ -113,13 +113,12 @@ class DocumentWriter:
         )
 
     async def enqueue_chunks(
-        self, reader: Reader, name: str, chunks: Sequence[EmbeddedChunk], authority: TagAuthority
+        self, reader: Reader, name: str, chunks: Sequence[EmbeddedChunk]
     ) -> IngestResponse:
         try:
             document = await documents.get(self.context.database, reader, name)
         except NotFound as error:
             raise NotFound("Document not found") from error
-        authority.require_all(document.acl_tags)
         return await supplied_chunks.enqueue_document(self.context, document, chunks)
 
     async def finish_jobs(
@@ -166,16 +165,12 @@ class DocumentWriter:
         await self._keep_sources()
         await worker.run_until_idle(self.context, on_outcome, stop)
 
-    async def delete(
-        self, reader: Reader, names: Sequence[str], authority: TagAuthority
-    ) -> Deletion:
-        found = await self._resolve_documents(reader, names, authority)
+    async def delete(self, reader: Reader, names: Sequence[str]) -> Deletion:
+        found = await self._resolve_documents(reader, names)
         return await self._rebuild(reader, await deletion.delete(self.context, reader, found))
 
-    async def erase(
-        self, reader: Reader, names: Sequence[str], authority: TagAuthority
-    ) -> Deletion:
-        found = await self._resolve_documents(reader, names, authority)
+    async def erase(self, reader: Reader, names: Sequence[str]) -> Deletion:
+        found = await self._resolve_documents(reader, names)
         return await self._rebuild(reader, await deletion.erase(self.context, reader, found))
 
     async def _rebuild(self, reader: Reader, report: Deletion) -> Deletion:
@@ -185,15 +180,13 @@ class DocumentWriter:
         return replace(report, usage=own.summary)
 
     async def _resolve_documents(
-        self, reader: Reader, names: Sequence[str] | None, authority: TagAuthority = UNLIMITED
+        self, reader: Reader, names: Sequence[str] | None
     ) -> list[DocumentId]:
-        """Return the reader's documents of these names, None for all that are read; raise `NotFound`, `Invalid`."""
+        """Return the reader's documents of these names, None for all that are read; raise `NotFound`."""
         if names is None:
             return await documents.list_published(self.context.database, reader)
-        found = [await documents.get(self.context.database, reader, name) for name in names]
-        for each in found:
-            authority.require_all(each.acl_tags)
-        return list(dict.fromkeys(each.id for each in found))
+        found = [(await documents.get(self.context.database, reader, name)).id for name in names]
+        return list(dict.fromkeys(found))
 
     async def _keep_sources(self) -> None:
         """Store the settings for source ids in the project."""

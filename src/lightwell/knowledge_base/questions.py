@@ -85,8 +85,9 @@ class QuestionAnswerer:
             usage=usage.summary,
         )
 
-    async def keywords(self, question: Question) -> Keywords:
-        return await self.retriever.keywords(require_retrieval_mode(question), until=self.deadline)
+    async def keywords(self, question: Question, reader: Reader) -> Keywords:
+        asked = require_retrieval_mode(question)
+        return await self.retriever.keywords(asked, reader, until=self.deadline)
 
     async def ask(
         self, question: Question, reader: Reader, session: SessionId | None = None

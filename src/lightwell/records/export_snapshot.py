@@ -33,7 +33,7 @@ FROM graph_size(%(classes)s)
 # The order of `records/graph/entities.py`: the entity's own name before an alias, manual edits before documents.
 _ORDER = """profile.subject_id = known.entity_id DESC, 'name' = ANY(profile.by_hand) DESC,
     profile.entity_ref IS NULL DESC, profile.mention_count DESC, profile.display_name COLLATE "C",
-    profile.entity_kind COLLATE "C\""""
+    profile.entity_kind COLLATE "C", profile.entity_ref COLLATE "C", profile.primary_url COLLATE "C\""""
 
 _SEEN = f"""
 WITH merged AS MATERIALIZED (

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from typing import cast
 
+from lightwell.domain.access import Reader
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.graph import normalize_name
 from lightwell.domain.keywords import Keywords, clean_keywords
@@ -52,11 +53,16 @@ class ExtractedKeywords:
 
 
 async def extract_keywords(
-    analysis: QuestionAnalysis, model: CachedModel | None, *, max_age_seconds: float = KEPT_SECONDS
+    analysis: QuestionAnalysis,
+    model: CachedModel | None,
+    reader: Reader,
+    *,
+    max_age_seconds: float = KEPT_SECONDS,
 ) -> ExtractedKeywords:
     """Return the keywords that the model names. Without a model, or where it fails, return the question's own.
 
-    A reply is stored under the hash of the question and used for `max_age_seconds`, whichever model and prompt it is from.
+    A reply is stored under the hash of the question and the reader, and used for `max_age_seconds`, whichever model and prompt it
+    is from.
     """
     own = analysis.keywords
     if model is None:
@@ -67,7 +73,7 @@ async def extract_keywords(
         max_tokens=REPLY_TOKENS,
         schema=SCHEMA,
         max_age=max_age_seconds,
-        content_hash=own.question_hash,
+        content_hash=f"{own.question_hash} {reader.cache_name}",
     )
     try:
         reply = await model.reply(request)

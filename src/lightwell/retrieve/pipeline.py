@@ -150,9 +150,12 @@ class Retriever:
             notes=tuple(dict.fromkeys(filter(None, notes))),
         )
 
-    async def keywords(self, question: Question, *, until: float | None = None) -> Keywords:
+    async def keywords(
+        self, question: Question, reader: Reader, *, until: float | None = None
+    ) -> Keywords:
         """Return the keywords with which `retrieve` would search the graph."""
-        return (await self._keywords(question, analyze_question(question.text), until)).keywords
+        analysis = analyze_question(question.text)
+        return (await self._keywords(question, analysis, reader, until)).keywords
 
     async def _correct_spelling(self, question: Question, reader: Reader) -> Respelled:
         if self.is_word is None or not question.channels:
@@ -170,7 +173,7 @@ class Retriever:
             self._embed_question(question.text, until),
             search.get_term_statistics(database, reader, terms),
             search.find_named_entities(database, reader, analysis.candidate_names),
-            self._keywords(question, analysis, until),
+            self._keywords(question, analysis, reader, until),
         )
         low, high = await self._keyword_vectors(extracted.keywords, vector)
         names = set(match_names(analysis.name_runs, {entity.name for entity in found}))
@@ -197,14 +200,14 @@ class Retriever:
             ) from None
 
     async def _keywords(
-        self, question: Question, analysis: QuestionAnalysis, until: float | None
+        self, question: Question, analysis: QuestionAnalysis, reader: Reader, until: float | None
     ) -> ExtractedKeywords:
         needs_graph = question.channels & {Channel.ENTITIES, Channel.RELATIONS}
         model = self.model if needs_graph else None
         try:
             async with asyncio.timeout_at(until):
                 return await extract_keywords(
-                    analysis, model, max_age_seconds=self.ranking.keyword_seconds
+                    analysis, model, reader, max_age_seconds=self.ranking.keyword_seconds
                 )
         except TimeoutError:
             return ExtractedKeywords(keywords=analysis.keywords, note=UNANSWERED)

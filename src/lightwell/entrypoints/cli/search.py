@@ -67,7 +67,7 @@ async def show_keywords(
     """Show a question's keywords: themes find relations, names and terms find entities."""
     meter = question_meter()
     async with open_store_project(settings_of_store(), meter) as kb:
-        found = await kb.keywords(question)
+        found = await kb.keywords(question, await kb.reader(()))
     rows = [
         ("themes", ", ".join(found.high)),
         ("names and terms", ", ".join(found.low)),

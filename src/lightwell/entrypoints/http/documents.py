@@ -120,9 +120,9 @@ async def replace_passages(
     The caller needs all access tags of the document, or the scope `admin`. Citations say that the passages were supplied by hand.
     They are used until the source delivers the document again.
     """
-    answer = await caller.knowledge_base.enqueue_chunks(
-        caller.reader, document, body.to_chunks(), authority=caller.authority
-    )
+    kb = caller.knowledge_base
+    await kb.catalog.require_authority(caller.reader, caller.authority, [document])
+    answer = await kb.enqueue_chunks(caller.reader, document, body.to_chunks())
     projects.has_work.set()
     response.headers["Location"] = f"/v1/jobs/{answer.job_id}"
     return ingest_response(answer)
@@ -173,8 +173,8 @@ async def _delete(
     kb = caller.knowledge_base
     for each in body.document_ids:
         require_text(each, "The document's id")
-    delete = kb.erase if body.hard else kb.delete
-    deleted = await delete(caller.reader, body.document_ids, authority=caller.authority)
+    await kb.catalog.require_authority(caller.reader, caller.authority, body.document_ids)
+    deleted = await (kb.erase if body.hard else kb.delete)(caller.reader, body.document_ids)
     note_ids(request, "documentIds", [str(each) for each in deleted.documents])
     add_usage_headers(response, deleted.usage)
     return deletion_schema(deleted)

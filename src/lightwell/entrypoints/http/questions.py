@@ -77,7 +77,7 @@ async def extract_keywords(
 ) -> KeywordsSchema:
     """Return a question's keywords: themes find relations, names and terms find entities."""
     with record_usage(OperationType.QUERY) as usage:
-        found = await caller.knowledge_base.keywords(body.query)
+        found = await caller.knowledge_base.keywords(body.query, caller.reader)
     add_usage_headers(response, usage.summary)
     return KeywordsSchema.model_validate(json_output.keywords(found), by_alias=True)
 

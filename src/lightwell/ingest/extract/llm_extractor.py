@@ -186,6 +186,7 @@ class LLMExtractor:
                 max_tokens=max_reply_tokens(chunk),
                 schema=reply_schema() if form is OutputForm.JSON else None,
                 chunk=chunk.id,
+                class_id=chunk.class_id,
             )
             for form in forms
         ]

@@ -1,6 +1,6 @@
 """Chunks during ingestion: staged under access class 0, with the vectors computed so far."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -80,11 +80,15 @@ _EMBEDDED = """
 SELECT chunk_id FROM staged_vectors WHERE space_id = %(space)s AND chunk_id = ANY(%(chunks)s)
 """
 
+# Whether something is embedded shows in time and usage: only text counts that all readers of the new document see.
 _SAME_HASH = """
-SELECT DISTINCT ON (chunk_hash) chunk_hash, chunk_id
-FROM document_chunks JOIN source_documents USING (document_id)
-WHERE project_id = %(project_id)s AND chunk_hash = ANY(%(hashes)s) AND document_chunks.class_id <> 0
-ORDER BY chunk_hash, chunk_id
+SELECT DISTINCT ON (sought.class_id, chunk_hash) sought.class_id, chunk_hash, chunk_id
+FROM unnest(%(wanted_by)s::integer[], %(hashes)s::bytea[]) AS sought (class_id, chunk_hash)
+JOIN access_classes AS own ON own.class_id = sought.class_id
+JOIN document_chunks AS chunk USING (chunk_hash)
+JOIN access_classes AS class ON class.class_id = chunk.class_id
+WHERE class.project_id = %(project_id)s AND class.tags @> own.tags
+ORDER BY sought.class_id, chunk_hash, chunk_id
 """
 
 _STAGE_VECTORS = """
@@ -186,11 +190,19 @@ async def list_embedded(
 
 
 async def find_published_by_hash(
-    database: Database, project_id: ProjectId, hashes: Sequence[bytes]
-) -> dict[bytes, ChunkId]:
-    """Return, for each hash with a published chunk in the project, one such chunk: equal hashes mean equal text."""
-    rows = await database.rows(_SAME_HASH, {"project_id": project_id, "hashes": list(hashes)})
-    return {bytes(row[0]): ChunkId(row[1]) for row in rows}
+    database: Database, project_id: ProjectId, wanted: Collection[tuple[ClassId, bytes]]
+) -> dict[tuple[ClassId, bytes], ChunkId]:
+    """Return, for each access class and hash, a published chunk with this hash that all readers of the class see, where there is one.
+
+    Equal hashes mean equal text.
+    """
+    parameters = {
+        "project_id": project_id,
+        "wanted_by": [class_id for class_id, _ in wanted],
+        "hashes": [hash_ for _, hash_ in wanted],
+    }
+    rows = await database.rows(_SAME_HASH, parameters)
+    return {(ClassId(row[0]), bytes(row[1])): ChunkId(row[2]) for row in rows}
 
 
 async def stage_vectors(

@@ -125,7 +125,8 @@ ORDER BY seen.entity_ref COLLATE "C", seen.name COLLATE "C"
 
 ORDER = """profile.subject_id = entity.entity_id DESC, 'name' = ANY(profile.by_hand) DESC,
     profile.entity_ref IS NULL DESC, profile.mention_count DESC, profile.display_name COLLATE "C",
-    profile.entity_kind COLLATE "C\""""
+    profile.entity_kind COLLATE "C", profile.entity_ref COLLATE "C", profile.primary_url COLLATE "C\""""
+"""Which class's word counts first. Its last keys are what is chosen: where rows lie depends on what a reader cannot see."""
 
 _ORDERED = _SEEN.replace("{descriptions}", DESCRIPTIONS).replace("{order}", ORDER)
 _LIST = _ORDERED.replace("{where}", "true")
@@ -141,7 +142,7 @@ SELECT DISTINCT ON (normalized_name) name FROM (
         SELECT mode() WITHIN GROUP (ORDER BY latest.name) AS name FROM (
             SELECT coalesce(part_name, name) AS name FROM document_entity_mentions
             WHERE entity_id = named.entity_id AND class_id = ANY(%(classes)s)
-            ORDER BY chunk_id DESC LIMIT 50
+            ORDER BY chunk_id DESC, 1 LIMIT 50
         ) AS latest
     ) AS mention
     WHERE named.entity_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]) AND mention.name IS NOT NULL

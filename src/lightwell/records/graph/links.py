@@ -54,7 +54,7 @@ WITH RECURSIVE merged AS MATERIALIZED (
 ), latest AS MATERIALIZED (
     SELECT DISTINCT ON (pair_id) pair_id, from_ref, to_ref, link_type, status, decided_by, decided_at, document_id,
            evidence ->> 'relation' AS relation
-    FROM visible ORDER BY pair_id, decided_at DESC NULLS LAST, status
+    FROM visible ORDER BY pair_id, decided_at DESC NULLS LAST, status, from_ref, document_id
 ), offered AS MATERIALIZED (
     SELECT pair_id, max((evidence ->> 'prior')::float8) AS prior,
            bool_or(expires_at IS NULL OR expires_at > now()) AS is_open,

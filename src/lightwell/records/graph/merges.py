@@ -62,7 +62,7 @@ WHERE entity.project_id = %(project_id)s AND entity.entity_id = ANY(%(sources)s 
 
 # Each side is stored with its author's own classes that know it. The merge applies only to readers who share them.
 _IS_OWN = """
-SELECT bool_and(EXISTS (SELECT FROM profiles WHERE profiles.subject_id = side.entity_id AND class_id = ANY(%(own)s)))
+SELECT bool_and(EXISTS (SELECT FROM profiles WHERE profiles.subject_id = side.entity_id AND class_id = ANY(%(classes)s)))
 FROM unnest(%(sources)s || %(target)s::uuid) AS side (entity_id)
 """
 
@@ -113,7 +113,7 @@ CROSS JOIN LATERAL (
          (SELECT mode() WITHIN GROUP (ORDER BY latest.name COLLATE "C") AS name FROM (
              SELECT coalesce(mention.part_name, mention.name) AS name FROM document_entity_mentions AS mention
              WHERE mention.entity_id = {id} AND mention.class_id = ANY(%(classes)s)
-             ORDER BY mention.chunk_id DESC LIMIT 50) AS latest) AS said
+             ORDER BY mention.chunk_id DESC, 1 LIMIT 50) AS latest) AS said
 ) AS {name}
 """
 
@@ -210,7 +210,9 @@ async def merge(database: Database, reader: Reader, new: NewMerge) -> None:
             raise Invalid(
                 "Somebody has just merged or removed one of these entities; list them again and retry"
             )
-        is_own = await (await connection.execute(_IS_OWN, facts)).fetchone()
+        is_own = await (
+            await connection.execute(_IS_OWN, {**facts, "classes": facts["own"]})
+        ).fetchone()
         if is_own is None or not is_own[0]:
             raise not_own()
         for statement in (_MERGE, _MERGED, _STORE_SUMMARIES):

@@ -66,7 +66,7 @@ FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(deltas)s::integer[])
     AS stale (subject_id, class_id, delta)
 CROSS JOIN LATERAL (
     SELECT mode() WITHIN GROUP (ORDER BY coalesce(mention.part_name, mention.name)) AS name,
-           (array_agg(mention.name ORDER BY document.updated_at DESC, mention.chunk_id DESC)
+           (array_agg(mention.name ORDER BY document.updated_at DESC, mention.chunk_id DESC, mention.name)
                 FILTER (WHERE mention.names IS NOT NULL))[1] AS stated_name,
            CASE WHEN count(*) FILTER (WHERE mention.entity_kind <> 'term') * 8 >= count(*)
                 THEN mode() WITHIN GROUP (ORDER BY nullif(mention.entity_kind, 'term')) ELSE 'term' END AS kind,
@@ -86,7 +86,7 @@ CROSS JOIN LATERAL (
 LEFT JOIN LATERAL (
     SELECT name, entity_kind, attributes FROM document_entity_mentions
     WHERE entity_id = stale.subject_id AND class_id = stale.class_id AND is_own
-    ORDER BY chunk_id DESC LIMIT 1
+    ORDER BY chunk_id DESC, name LIMIT 1
 ) AS own ON true
 WHERE latest.name IS NOT NULL
 ON CONFLICT (subject_id, class_id) DO UPDATE

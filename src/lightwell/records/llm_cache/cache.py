@@ -1,8 +1,11 @@
 """The cache of model replies: each reply is stored before it is parsed, so that it is paid for only once.
 
 The key is the SHA-256 of the whole request, so a changed prompt, model or schema is another request, and a
-changed parser is not. The keywords of a question are found by a hash of the question, which could be guessed:
-it is stored as a keyed hash.
+changed parser is not. The keywords of a question are found by a hash of the question and of who asks, which could be
+guessed: it is stored as a keyed hash.
+
+A cache is a read: whether a reply is there, and so what something costs, tells nobody what others hold or asked. A reply about a
+chunk is found for a document only where all readers of that document see another document with the same text.
 """
 
 import hashlib
@@ -14,7 +17,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from lightwell.domain.access import Reader
-from lightwell.domain.ids import ChunkId, ProjectId, new_id
+from lightwell.domain.ids import ChunkId, ClassId, ProjectId, new_id
 from lightwell.ports import Message, Reply
 from lightwell.records.database import Connection, Database, Row, repeatable
 
@@ -43,11 +46,16 @@ class CachedReply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheKey:
-    """Identifies a reply by its type and the hash of its request; older replies than `max_age` seconds do not count."""
+    """Identifies a reply by its type and the hash of its request; older replies than `max_age` seconds do not count.
+
+    `class_id` is the access class of the document that the reply is for: only a reply counts that a document was extracted from
+    which all its readers see. None where that does not matter.
+    """
 
     kind: CacheType
     content_hash: str
     max_age: float | None = None
+    class_id: ClassId | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,14 +70,19 @@ class NewReply:
 _FIND = """
 SELECT sought.place, id, result, is_complete, model, coalesce(input_tokens, 0),
        coalesce(tokens_used, 0) - coalesce(input_tokens, 0), kept.created_at
-FROM unnest(%(types)s::text[], %(hashes)s::text[], %(ages)s::float8[]) WITH ORDINALITY
-    AS sought (cache_type, content_hash, max_age, place)
+FROM unnest(%(types)s::text[], %(hashes)s::text[], %(ages)s::float8[], %(wanted_by)s::integer[]) WITH ORDINALITY
+    AS sought (cache_type, content_hash, max_age, class_id, place)
 JOIN extraction_cache AS kept
   ON kept.cache_type = sought.cache_type
  AND kept.content_hash = CASE sought.cache_type WHEN 'KEYWORD_EXTRACTION'
                          THEN keyed_hash(%(project_id)s, sought.content_hash) ELSE sought.content_hash END
 WHERE kept.project_id = %(project_id)s
   AND (sought.max_age IS NULL OR kept.created_at > now() - make_interval(secs => sought.max_age))
+  AND (sought.class_id IS NULL OR EXISTS (
+      SELECT FROM document_chunks AS used JOIN source_documents AS document USING (document_id)
+      JOIN access_classes AS class ON class.class_id = document.class_id
+      WHERE (used.chunk_id = kept.chunk_id OR used.llm_cache_ids <> '{}' AND used.llm_cache_ids @> ARRAY[kept.id])
+        AND class.tags @> (SELECT own.tags FROM access_classes AS own WHERE own.class_id = sought.class_id)))
 """
 
 # The chunk may be deleted while the model works; the reply is stored anyway, because it is paid for.
@@ -176,6 +189,7 @@ async def find(
         "types": [each.kind.value for each in keys],
         "hashes": [each.content_hash for each in keys],
         "ages": [each.max_age for each in keys],
+        "wanted_by": [each.class_id for each in keys],
     }
     found = {row[0]: _cached_reply(row) for row in await database.rows(_FIND, parameters)}
     return [found.get(place) for place in range(1, len(keys) + 1)]
@@ -293,6 +307,7 @@ async def find_extracted(
         "types": [each.kind.value for each in keys],
         "hashes": [each.content_hash for each in keys],
         "ages": [each.max_age for each in keys],
+        "wanted_by": [None for _ in keys],
     }
     places: list[int] = [row[0] for row in await database.rows(_FIND_FOR, parameters)]
     return frozenset(keys[place - 1] for place in places)

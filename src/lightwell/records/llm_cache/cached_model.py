@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from lightwell.domain.errors import ModelRefused
-from lightwell.domain.ids import ChunkId, ProjectId
+from lightwell.domain.ids import ChunkId, ClassId, ProjectId
 from lightwell.ports import ChatModel, Message, Reply, Usage
 from lightwell.records.coalescer import Coalescer
 from lightwell.records.database import Database
@@ -20,7 +20,7 @@ GRACE_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """One question to the model; `chunk` is what it is about, where it is about one.
+    """One question to the model; `chunk` is what it is about, where it is about one, and `class_id` the access class of its document.
 
     A kept reply older than `max_age` seconds is asked for anew; None means that it holds for ever. It is kept under
     `content_hash`, "" for the hash of all that is sent.
@@ -33,6 +33,7 @@ class ModelRequest:
     chunk: ChunkId | None = None
     max_age: float | None = None
     content_hash: str = ""
+    class_id: ClassId | None = None
 
 
 class CachedModel:
@@ -70,6 +71,7 @@ class CachedModel:
             content_hash=request.content_hash
             or cache.content_hash(self.model.model, request.messages, request.schema),
             max_age=request.max_age,
+            class_id=request.class_id,
         )
 
     async def reply(
@@ -81,7 +83,7 @@ class CachedModel:
         A cached reply to one of `or_kept`, which ask the same in other words, is accepted too.
         """
         keys = [self.cache_key(each) for each in (request, *or_kept)]
-        key = f"{request.kind} {keys[0].content_hash}"
+        key = f"{request.kind} {keys[0].content_hash} {request.class_id}"
         while (other := self._under_way.get(key)) is not None:
             await asyncio.wait([other])
             if not other.cancelled():
