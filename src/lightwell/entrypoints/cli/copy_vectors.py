@@ -27,7 +27,8 @@ async def copy_to(
 ) -> Report:
     """Copy the project's vectors into another store, without a model; then set LIGHTWELL_VECTOR_STORE and restart.
 
-    Nothing is removed where they are now. It can be repeated. The exit code is 1 if some passages had no vector.
+    Nothing is removed where they are now, except collections in Milvus of an earlier version, once they are written anew. It can be
+    repeated. The exit code is 1 if some passages had no vector.
     """
     from lightwell.wiring.vector_copies import copy_vectors_to
 
