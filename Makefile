@@ -6,7 +6,7 @@ export UV_PYTHON_DOWNLOADS ?= never
 # Container images set it; every process would then compile all that it imports, three times the work of starting.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo serve test test-slow test-long fuzz quick test-model check format bench clean
+.PHONY: help demo serve test test-slow test-long fuzz quick test-model check sbom audit format bench clean
 
 help:
 	@echo "make demo    set everything up, read the example documents and systems, answer four questions"
@@ -18,6 +18,8 @@ help:
 	@echo "make quick   the tests that need no database"
 	@echo "make test-model  the tests with a real small model (LIGHTWELL_TEST_GGUF names another)"
 	@echo "make check   format, lint, types, floors"
+	@echo "make sbom    write lightwell.cdx.json: what an installation contains, with licences (CycloneDX)"
+	@echo "make audit   look up known vulnerabilities of the dependencies, at osv.dev"
 	@echo "make bench   print the benchmark tables"
 	@echo "make format  rewrite the files in our format"
 
@@ -75,6 +77,16 @@ check: .venv/.ready
 	$(RUN) ruff check
 	$(RUN) basedpyright
 	$(RUN) lint-imports
+
+# What an installation with all extras but Ray contains, with licences and hashes of versions; no tool of development.
+SBOM ?= lightwell.cdx.json
+sbom: .venv/.ready
+	UV_PROJECT_ENVIRONMENT=.tools/installed $(UV) sync --quiet --frozen --no-dev --no-editable --extra milvus --extra neo4j --extra otel
+	$(RUN) cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-file $(SBOM) .tools/installed
+
+# Known vulnerabilities of what uv.lock names; needs the advisories of osv.dev.
+audit: .venv/.ready
+	$(UV) audit --frozen --no-dev
 
 format: .venv/.ready
 	$(RUN) ruff format

@@ -43,7 +43,7 @@ class ServerSettings(BaseSettings):
     )
     traces_url: str = Field(
         default="",
-        description="Where the server sends spans of its work by OpenTelemetry's protocol (OTLP over HTTP), such as http://127.0.0.1:4318/v1/traces. Needs `lightwell[otel]`. Spans hold routes, statuses and times, never a text. Without it, none are made.",
+        description="Where the server sends spans of its work by OpenTelemetry's protocol (OTLP over HTTP), such as http://127.0.0.1:4318/v1/traces. Needs the extra `otel`. Spans hold routes, statuses and times, never a text. Without it, none are made.",
     )
     oidc_issuer: str = Field(
         default="",

@@ -338,6 +338,6 @@ async def test_without_the_extra_the_error_says_what_to_install(
     monkeypatch.setitem(sys.modules, "ray", None)
     watch = Watch(on_start=lambda waiting: None, on_result=lambda result: None)
     settings = settings_from_environment()
-    with pytest.raises(Invalid, match=r"pip install 'lightwell\[ray\]'"):
+    with pytest.raises(Invalid, match=r"uv tool install '\.\[ray\]'"):
         await run_backfill(settings, Meter(), Cluster(), BackfillOptions(), watch)
     assert "RAY_AUTH_TOKEN" not in os.environ

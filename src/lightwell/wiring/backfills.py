@@ -17,7 +17,7 @@ from lightwell.wiring.clusters import Cluster, set_ray_environment
 from lightwell.wiring.projects import open_ingestion
 from lightwell.wiring.resources import open_resources
 
-_NEED_EXTRA = "`lightwell backfill` needs a package that is not installed: pip install 'lightwell[ray]'. `lightwell worker` needs none"
+_NEED_EXTRA = "`lightwell backfill` needs a package that is not installed: in Lightwell's checkout, `uv tool install '.[ray]'`. `lightwell worker` needs none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

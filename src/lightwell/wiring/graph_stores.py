@@ -37,7 +37,7 @@ async def _open_neo4j(settings: Settings, stack: AsyncExitStack) -> GraphStore:
         from lightwell.stores.neo4j.graph import Neo4jLogin, open_neo4j
     except ModuleNotFoundError:
         raise Invalid(
-            "LIGHTWELL_GRAPH_STORE=neo4j needs the Neo4j driver: pip install 'lightwell[neo4j]'"
+            "LIGHTWELL_GRAPH_STORE=neo4j needs the Neo4j driver: in Lightwell's checkout, `uv tool install '.[neo4j]'`"
         ) from None
     if settings.neo4j_password is None:
         raise Invalid(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lightwell.stores.milvus.collection import MilvusServer
     from lightwell.stores.milvus.profiles import MilvusProfiles
 
-_NEED_EXTRA = "LIGHTWELL_VECTOR_STORE=milvus needs packages that are not installed: pip install 'lightwell[milvus]'"
+_NEED_EXTRA = "LIGHTWELL_VECTOR_STORE=milvus needs packages that are not installed: in Lightwell's checkout, `uv tool install '.[milvus]'`"
 
 
 async def open_milvus(settings: Settings, stack: AsyncExitStack) -> "MilvusServer | None":

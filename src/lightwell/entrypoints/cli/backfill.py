@@ -68,7 +68,7 @@ def run_backfill(
 
     Enqueue first: `lightwell ingest PATH --no-wait`, or sync a source. PostgreSQL stays the record: workers may run
     beside it, a host that dies loses nothing, and after Ctrl-C the next run continues. Each host takes
-    its LIGHTWELL_* settings from its own environment. It needs `pip install 'lightwell[ray]'` on every host.
+    its LIGHTWELL_* settings from its own environment. It needs `uv tool install '.[ray]'` on every host.
     """
     from lightwell.ingest.backfill import BackfillOptions
     from lightwell.wiring.clusters import Cluster

@@ -13,9 +13,7 @@ from lightwell.tracing import record_spans
 if TYPE_CHECKING:
     from lightwell.entrypoints.http.opentelemetry import SpanSender
 
-_NEED_EXTRA = (
-    "LIGHTWELL_TRACES_URL needs packages that are not installed: pip install 'lightwell[otel]'"
-)
+_NEED_EXTRA = "LIGHTWELL_TRACES_URL needs packages that are not installed: in Lightwell's checkout, `uv tool install '.[otel]'`"
 
 
 @contextmanager
