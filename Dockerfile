@@ -1,4 +1,5 @@
 # The server with the bundled models, as an unprivileged user. docs/operations.md says how to run it.
+# A tag, not a digest, so that `--pull` brings the security updates of Python and Debian. Data are in /data: name a volume for it.
 FROM python:3.12-slim-trixie AS build
 RUN pip install --no-cache-dir uv==0.13.9
 ENV UV_LINK_MODE=copy UV_COMPILE_BYTECODE=1 UV_PYTHON_DOWNLOADS=never
@@ -18,7 +19,6 @@ ENV PATH=/opt/lightwell/bin:$PATH \
     LIGHTWELL_HTTP_HOST=0.0.0.0
 USER lightwell
 WORKDIR /home/lightwell
-VOLUME /data
 EXPOSE 8000
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \

@@ -163,9 +163,7 @@ TOLD = [
     *(ROOT / "benchmarks").glob("*.md"),
     *(ROOT / "src").rglob("*.py"),
 ]
-FROM_A_REGISTRY = re.compile(
-    r"(?:install|upgrade|uvx)\b[^\n`]*?[ '\"]lightwell\b(?!-)"
-)
+FROM_A_REGISTRY = re.compile(r"(?:install|upgrade|uvx)\b[^\n`]*?[ '\"]lightwell\b(?!-)")
 
 
 def test_nobody_is_told_to_install_a_name_that_is_not_ours() -> None:
