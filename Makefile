@@ -3,6 +3,10 @@ PYTHON ?= python3
 UV := $(or $(shell command -v uv 2>/dev/null),.tools/bin/uv)
 RUN := $(UV) run --frozen
 export UV_PYTHON_DOWNLOADS ?= never
+# Without a home to write to, uv keeps its cache here.
+ifeq ($(or $(UV_CACHE_DIR),$(XDG_CACHE_HOME),$(shell test -w "$$HOME" && echo yes)),)
+export UV_CACHE_DIR := $(CURDIR)/.tools/cache
+endif
 # Container images set it; every process would then compile all that it imports, three times the work of starting.
 unexport PYTHONDONTWRITEBYTECODE
 
