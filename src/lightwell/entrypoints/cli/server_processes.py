@@ -22,7 +22,7 @@ _MAX_EARLY_ENDS = 5
 _EARLY_SECONDS = 10.0
 """A worker that ends so soon has failed to start; after several the server gives up."""
 
-_GRACE_SECONDS = 15.0
+GRACE_SECONDS = 15.0
 _PAUSE_SECONDS = 30.0
 """How long a server goes on without ingestion before it tries to start it again."""
 
@@ -116,7 +116,7 @@ class _Processes:
         for each in self.running:
             each.terminate()
         for each in self.running:
-            each.join(_GRACE_SECONDS)
+            each.join(GRACE_SECONDS)
             if each.is_alive():
                 each.kill()
                 each.join()
