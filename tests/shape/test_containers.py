@@ -44,7 +44,7 @@ def test_every_volume_has_a_name_so_that_a_new_container_finds_its_data() -> Non
 def test_processes_are_reaped_and_have_time_to_end() -> None:
     assert SERVER["init"] is True
     needed = serving.GRACE_SECONDS + server_processes.GRACE_SECONDS
-    assert SERVER["stop_grace_period"] == "1m"
+    assert needed < int(SERVER["stop_grace_period"].removesuffix("s"))
     assert needed < 60
     assert "TimeoutStopSec=60" in OPERATIONS
 
