@@ -17,7 +17,7 @@ import pytest_asyncio
 import uvicorn
 from fastapi import FastAPI
 
-from lightwell.domain.api_keys import ApiKey, Scope
+from lightwell.domain.api_keys import ApiKey, Scope, user_of_key
 from lightwell.domain.errors import Invalid, LightwellError, ModelFailed
 from lightwell.entrypoints.http import event_streams
 from lightwell.entrypoints.http.app import create_app
@@ -169,7 +169,7 @@ async def test_nothing_that_was_withdrawn_is_sent_again(site: Site, change: str)
 
 async def test_a_stream_under_way_in_another_process_is_followed_to_its_end(site: Site) -> None:
     key, headers = await site.key("team:follow")
-    reader = await (await site.kb()).reader(["team:follow"])
+    reader = await (await site.kb()).reader(["team:follow"], user=user_of_key(key.id))
     goes_on = asyncio.Event()
 
     async def written() -> AsyncGenerator[StreamedEvent, None]:
@@ -191,7 +191,8 @@ async def test_a_stream_whose_process_died_ends_with_an_error(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key, headers = await site.key("team:died")
-    kept = await site.streams.open(await (await site.kb()).reader(["team:died"]), f"key:{key.id}")
+    reader = await (await site.kb()).reader(["team:died"], user=user_of_key(key.id))
+    kept = await site.streams.open(reader, f"key:{key.id}")
     monkeypatch.setattr(answer_streams, "SILENT_SECONDS", 0)
     found = events_of(await site.stream(headers, f"{kept.id.hex}:0"))
     assert [(place, kind) for place, kind, _ in found] == [("", "error")]
