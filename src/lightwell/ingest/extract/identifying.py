@@ -101,9 +101,11 @@ def is_own_address(local: str, name: str) -> bool:
 
 
 def is_domain_of(host: str, name: str) -> bool:
-    """Return whether a domain is the name, or its first word: nordwind.example of "Nordwind Energie"."""
+    """Return whether a domain is the name, or the first of its two words: nordwind.example of "Nordwind Energie"."""
     label = _registered(host).partition(".")[0].replace("-", "")
-    return label in (name.casefold().replace(" ", ""), normalize_name(name).partition(" ")[0])
+    first, *others = name.split()
+    is_pair = len(others) == 1 and not others[0].isupper()
+    return label == "".join(name.casefold().split()) or (is_pair and label == first.casefold())
 
 
 def _is_own_domain(host: str, name: str) -> bool:

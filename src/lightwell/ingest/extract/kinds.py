@@ -72,6 +72,8 @@ def kind_by_addresses(name: str, addresses: Mapping[str, str]) -> str:
 
 def find_addresses(prose: str) -> Mapping[str, str]:
     """Return the e-mail addresses of a passage, local part to host, in lower case."""
+    if "@" not in prose:
+        return {}
     return {match[1].lower(): match[2].lower() for match in _EMAIL.finditer(prose)}
 
 

@@ -149,7 +149,8 @@ def _is_title(text: str) -> bool:
     if (
         not words
         or len(words) > 10
-        or text[-1] in "!?:"
+        or text[-1] in "!?"
+        or ":" in text
         or not (text[0].isupper() or text[0].isdigit())
     ):
         return False

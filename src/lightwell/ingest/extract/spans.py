@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from lightwell.ingest.extract.commonness import Commonness, commonness, is_function_word
 from lightwell.ingest.extract.name_words import LEADING_WORDS, MONTHS, NEVER_NAMES
@@ -126,6 +127,7 @@ def is_ordinary(word: str, setting: Setting) -> bool:
     return key in NEVER_NAMES or commonness(key, setting.language) is Commonness.ORDINARY
 
 
+@lru_cache(maxsize=20_000)
 def compare_key(word: str) -> str:
     bare = word.casefold().replace("’", "'").rstrip(".,")
     return bare.removesuffix("'s") if bare != "it's" else bare

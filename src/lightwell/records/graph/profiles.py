@@ -68,7 +68,7 @@ CROSS JOIN LATERAL (
     SELECT mode() WITHIN GROUP (ORDER BY coalesce(mention.part_name, mention.name)) AS name,
            (array_agg(mention.name ORDER BY document.updated_at DESC, mention.chunk_id DESC, mention.name)
                 FILTER (WHERE mention.names IS NOT NULL))[1] AS stated_name,
-           CASE WHEN count(*) FILTER (WHERE mention.entity_kind <> 'term') * 8 >= count(*)
+           CASE WHEN count(*) FILTER (WHERE mention.entity_kind <> 'term') * 12 >= count(*)
                 THEN mode() WITHIN GROUP (ORDER BY nullif(mention.entity_kind, 'term')) ELSE 'term' END AS kind,
            {description} AS description,
            {quote},
