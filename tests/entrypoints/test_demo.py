@@ -18,7 +18,10 @@ from lightwell.domain.documents import Locator
 from lightwell.domain.evidence import Metrics
 from lightwell.domain.ids import QueryId, new_id
 from lightwell.entrypoints.cli.demo import check_answer, temporary_store
+from lightwell.entrypoints.cli.demo_systems import pause_systems, show_systems
 from lightwell.settings import Settings
+from lightwell.testing.example_company import SYSTEMS, ExampleCompany
+from lightwell.wiring import open_knowledge_base
 from lightwell.world import DEMO, Question
 
 LEAK, CASTELL = DEMO[0][0], DEMO[2][0]
@@ -51,7 +54,7 @@ def answered(text: str, snippet: str = "") -> Answer:
         chunk_id="1",
         document_title="Tarn 4",
         created_at=datetime(2026, 1, 1, tzinfo=UTC),
-        updated_at=datetime(2026, 1, 1, tzinfo=UTC),
+        dated_at=None,
         snippet=snippet,
         score=0.9,
         locator=Locator(page=3, last_page=3, section=(), start=0, end=10),
@@ -87,6 +90,18 @@ def test_an_answer_is_held_against_the_promise(
     found = check_answer(question, who, answer)
     assert found.startswith(complaint)
     assert bool(found) == bool(complaint)
+
+
+async def test_a_server_has_nothing_to_sync_after_the_demo(database_url: str) -> None:
+    chosen = Settings(database_url=SecretStr(database_url), extraction="rules")
+    async with open_knowledge_base(chosen, open_source=ExampleCompany().open) as kb:
+        await show_systems(kb)
+        assert len(await kb.sources.list()) == len(SYSTEMS)
+        assert await kb.sources.list_due() == []
+        await kb.sources.resume("attio")
+        assert len(await kb.sources.list_due()) == 1
+        await pause_systems(kb)
+        assert await kb.sources.list_due() == []
 
 
 def test_the_demo_touches_nothing_of_the_users() -> None:

@@ -181,6 +181,40 @@ async def test_s2_3_an_adapter_acts_with_the_person_s_tags_and_never_with_its_ow
     assert not await site.sees(rich, other.email)
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        "X-Act-As",
+        "X-Lightwell-ActAs",
+        "X-Lightwell-Acting-As",
+        "X_Lightwell_Act_As",
+        "On-Behalf-Of",
+        "Impersonate-User",
+    ],
+)
+async def test_a_misspelt_name_of_the_header_never_has_a_key_answer_as_itself(
+    site: Site, header: str
+) -> None:
+    person = await site.person("team:support")
+    for scopes in (("read", "impersonate"), ("read",)):
+        key = await site.key("team:sales", scopes=scopes)
+        assert await site.sees(key)
+        credentials = {"Authorization": f"Bearer {key}", header: person.email}
+        reply = await site.client.post("/v1/query", json=QUESTION, headers=credentials)
+        assert (reply.status_code, reply.json()["code"]) == (422, "invalid_request")
+        assert header.lower() in reply.json()["detail"]
+        assert "X-Lightwell-Act-As" in reply.json()["detail"]
+
+
+async def test_a_bot_that_names_nobody_is_told_the_header(site: Site) -> None:
+    bot = await site.key(scopes=("read", "impersonate"))
+    reply = await site.send("POST", "/v1/query", bot, QUESTION)
+    assert reply.status_code == 422
+    assert "X-Lightwell-Act-As" in reply.json()["detail"]
+    admin = await site.key(scopes=("admin",))
+    assert (await site.send("GET", "/v1/models", admin)).status_code == 200
+
+
 async def test_without_the_scope_nobody_acts_for_anybody_whoever_is_named(site: Site) -> None:
     person = await site.person("team:sales")
     key = await site.key("team:sales")

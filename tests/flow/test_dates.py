@@ -68,8 +68,44 @@ async def test_an_unchanged_file_keeps_its_date_and_is_not_read_again(
     assert await changed(project, file.as_uri()) == COPIED
 
 
-def lines(said: Sequence[tuple[str, datetime]]) -> list[tuple[str, str]]:
-    return [(text, f"{at:%Y-%m-%d}") for text, at in said]
+def lines(said: Sequence[tuple[str, datetime | None]]) -> list[tuple[str, str]]:
+    return [(text, f"{at:%Y-%m-%d}" if at else "") for text, at in said]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "day"),
+    [
+        ("a.md", "Acme Corp bought pumps.", ""),
+        ("2025-03-02-visit.md", "Acme Corp bought pumps.", "2025-03-02"),
+        ("a.md", "# Visit on 2 March 2025\n\nAcme Corp bought pumps.", "2025-03-02"),
+        ("a.md", "Date: Sunday, 2 March 2025\n\nAcme Corp bought pumps.", "2025-03-02"),
+        ("a.md", "---\ndate: 2025-03-02\n---\nAcme Corp bought pumps.", "2025-03-02"),
+        ("2999-01-01.md", "Acme Corp bought pumps.", ""),
+    ],
+)
+async def test_what_a_file_says_has_the_files_own_date_or_none(
+    project: Project, tmp_path: Path, name: str, text: str, day: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    await project.kb.ingest(Files(root=tmp_path, default_tags=frozenset(TAGS)))
+    reader = await project.kb.reader(TAGS)
+    brief = await project.kb.brief("Acme Corp", reader)
+    assert isinstance(brief, Brief)
+    said = [line for line in (*brief.about, *brief.lately) if "bought" in line.text]
+    assert {at for _, at in lines([(each.text, each.said_at) for each in said])} == {day}
+    listed = await project.kb.statements("What of Acme Corp and pumps?", reader)
+    assert {at for _, at in lines([(each.text, each.said_at) for each in listed.sentences])} == {
+        day
+    }
+
+
+async def test_what_a_system_says_has_the_systems_date(project: Project) -> None:
+    note = make_document("a.md", "Acme Corp bought pumps.", TAGS)
+    noted = replace(note, system="attio", kind="note", url="https://attio/a", updated_at=COPIED)
+    await project.kb.ingest(InMemorySource(documents=(noted,), scope="https://attio/"), "attio")
+    reader = await project.kb.reader(TAGS)
+    listed = await project.kb.statements("What of Acme Corp and pumps?", reader)
+    assert [each.said_at for each in listed.sentences] == [COPIED]
 
 
 async def test_briefs_and_statements_are_ordered_and_dated_by_it(project: Project) -> None:

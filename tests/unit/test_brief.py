@@ -1,5 +1,6 @@
 """What a sentence tells of an entity, and how sentences become the cited lines of a brief."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -69,7 +70,7 @@ def spoken(
         created_at=MOMENT,
         updated_at=MOMENT - timedelta(days=number),
     )
-    return EntityPassage(chunk=chunk, said_at=MOMENT - timedelta(days=number), mention_count=often)
+    return EntityPassage(chunk=chunk, mention_count=often)
 
 
 @pytest.mark.parametrize(
@@ -327,7 +328,10 @@ def test_where_passages_are_few_each_quotation_has_its_mark() -> None:
     assert sorted(snippets) == ["NWE heats flats.", "NWE is a utility.", "NWE is late again."]
     made, snippets = numbered([spoken(1, "NWE is a utility.")])
     assert snippets == ["NWE is a utility."]
-    assert made[0].said_at == MOMENT - timedelta(days=1)
+    assert made[0].said_at is None
+    passage = spoken(1, "NWE is a utility.")
+    made, _ = numbered([replace(passage, chunk=replace(passage.chunk, dated_at=MOMENT))])
+    assert made[0].said_at == passage.chunk.updated_at
     assert numbered([]) == ([], [])
 
 

@@ -129,7 +129,7 @@ def make_citation(number: int, quote: Quote) -> Citation:
         chunk_id=str(member.id),
         document_title=member.title,
         created_at=member.created_at,
-        updated_at=member.updated_at,
+        dated_at=member.dated_at,
         snippet=shorten(quote.text, LONGEST_PIECE),
         highlight=quote.key,
         score=quote.evidence.relevance,

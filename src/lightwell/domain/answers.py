@@ -35,7 +35,8 @@ class Citation:
 
     `id` is its number in the answer, as in `[1]`; `snippet` occurs verbatim in the document, at `locator`.
     `highlight` is the part of it that answers the question best, `snippet[start:end]`, where the snippet is a longer piece,
-    else (0, 0). `updated_at` is the last change of the document. `is_supplied`: somebody handed the passage in, in place of what
+    else (0, 0). `created_at` is when the source made the document, else when it was ingested, so it is no date of what the document says:
+    `dated_at` is, None where the document states none. `is_supplied`: somebody handed the passage in, in place of what
     the document's source says.
     """
 
@@ -48,7 +49,7 @@ class Citation:
     chunk_id: str
     document_title: str
     created_at: datetime
-    updated_at: datetime
+    dated_at: datetime | None
     snippet: str
     score: float
     locator: Locator
@@ -113,9 +114,10 @@ class CitedSentence:
         return self.text[slice(*self.highlight)] or self.text
 
     @property
-    def said_at(self) -> datetime:
-        """The last change of the newest document that supports it."""
-        return max(each.updated_at for each in self.citations)
+    def said_at(self) -> datetime | None:
+        """The date of the newest document that supports it, None where none states a date."""
+        dates = (citation.dated_at for citation in self.citations)
+        return max(filter(None, dates), default=None)
 
     @property
     def dates(self) -> tuple[str, ...]:

@@ -29,13 +29,11 @@ def validate_name(name: str) -> str:
 class EntityPassage:
     """A passage about an entity; `mention_count` is 0 where only a search by words found it.
 
-    `said_at` is the date in the document's name or title, such as `2026-02-10-osprey.md`; without one, the date
-    of its last change. `relevance`, 0 to 1, is calibrated against the entity's name; it is 0 where a search for
+    `relevance`, 0 to 1, is calibrated against the entity's name; it is 0 where a search for
     the name does not find the passage.
     """
 
     chunk: Chunk
-    said_at: datetime
     mention_count: int
     relevance: float = 0.0
 
@@ -45,12 +43,13 @@ class BriefLine:
     """One cited sentence of a brief; `text` is verbatim where no model wrote it.
 
     `citations`, at least one, quote the words that support it; their ids are those of the brief's own
-    citations. `said_at` is the first date that the text names, else the date of the first quoted document.
+    citations. `said_at` is the first date that the text names, else the date of the first quoted document; None where that
+    states no date.
     """
 
     text: str
     citations: tuple[Citation, ...]
-    said_at: datetime
+    said_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,7 +43,7 @@ class DocumentState(StrEnum):
                 return "PROCESSING"
 
 
-UPLOAD, WEB = "upload", "web"
+FILE, UPLOAD, WEB = "file", "upload", "web"
 """The source systems of documents that are uploaded, and that are fetched from a URL."""
 
 
@@ -233,8 +233,8 @@ class Document:
     `omitted_chunks` counts the chunks at its end that were left out, because it has too many.
 
     `created_at` is when the source made it, else when it was first ingested. `updated_at` is the time of the last change in
-    the source; for a file, the date in the document, if there is
-    one between 1970 and today. `author` is the author that the source names, else the document; `author_ref`
+    the source; of a file, the date that the document states, between 1970 and today, else the file's own time, which is no date
+    of what is in it. `author` is the author that the source names, else the document; `author_ref`
     the entity of that name, or the source's own reference. `metadata` holds other values from front matter,
     `.lightwell.yaml` or the source; `raw_payload` the source's own record.
     """
@@ -328,7 +328,8 @@ class Chunk:
     `ingested_at` is the end of the document's last complete ingestion, None during the first one.
     `llm_cache_ids` name the cached model replies that the chunk's mentions come from:
     `ENTITY_EXTRACTION:<SHA-256 of the request>`, then each `GLEANING:…`; () for rule extraction.
-    `work_state` is what the source says of the document's item, None where it says nothing. `is_supplied`: somebody handed the
+    `work_state` is what the source says of the document's item, None where it says nothing. `dated_at` is `updated_at` where the
+    document or its system states it, None where it is a file's own time. `is_supplied`: somebody handed the
     text in, in place of what the source says.
     """
 
@@ -348,6 +349,7 @@ class Chunk:
     layout: Layout
     created_at: datetime
     updated_at: datetime
+    dated_at: datetime | None = None
     ingested_at: datetime | None = None
     has_code: bool = False
     has_formula: bool = False

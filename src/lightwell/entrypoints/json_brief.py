@@ -36,7 +36,7 @@ def candidates(found: Candidates) -> Json:
 def _line(line: BriefLine) -> Json:
     return {
         "text": line.text,
-        "date": f"{line.said_at:%Y-%m-%d}",
+        "date": f"{line.said_at:%Y-%m-%d}" if line.said_at else None,
         "citations": [json_output.citation(each) for each in line.citations],
     }
 

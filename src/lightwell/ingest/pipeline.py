@@ -39,6 +39,7 @@ from lightwell.records.documents.publishing import PublishedTerms, PublishedText
 from lightwell.records.jobs import queue
 from lightwell.records.jobs.queue import Claim
 from lightwell.records.locks import lock_project
+from lightwell.text.dates import find_first_day, find_header_date
 from lightwell.text.terms import count_terms
 from lightwell.tracing import span
 
@@ -339,10 +340,16 @@ async def _parse(context: IngestContext, claim: Claim) -> _ChunkedDocument:
         claim=claim,
         title=title,
         author=document.author,
-        dated=document.updated_at,
+        dated=find_first_day(f"{file_name_from_url(claim.url)} {title}")
+        or document.updated_at
+        or find_header_date(_beginning(document)),
         chunks=staged,
         omitted=document.omitted,
     )
+
+
+def _beginning(document: ChunkedDocument) -> str:
+    return document.chunks[0].text if document.chunks else ""
 
 
 async def _parse_upload(context: IngestContext, claim: Claim) -> ChunkedDocument:

@@ -138,7 +138,8 @@ SELECT chunk_id, document_id, global_ref, chunk_index, chunk_text, token_count, 
            SELECT cache_type || ':' || content_hash
            FROM unnest(llm_cache_ids) WITH ORDINALITY AS noted (id, place) JOIN extraction_cache USING (id)
            ORDER BY place) END,
-       document.metadata ->> 'work_state', chunk.is_supplied
+       document.metadata ->> 'work_state', chunk.is_supplied,
+       CASE WHEN document.is_dated THEN document.updated_at END
 FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
 WHERE chunk_id = ANY(%(chunks)s) AND chunk.class_id = ANY(%(classes)s) AND NOT is_deleted
 """
@@ -273,4 +274,5 @@ def _chunk(row: Row) -> Chunk:
         llm_cache_ids=tuple(row[24] or ()),
         work_state=parse_work_state(row[25]),
         is_supplied=row[26],
+        dated_at=row[27],
     )

@@ -53,6 +53,12 @@ _DATE = re.compile(
     )\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+_HEADER = re.compile(
+    r"^\W{0,4}(?:date|datum|stand|last updated|updated|published)\W{0,4}[:|]\W{0,4}(.{0,60})",
+    re.IGNORECASE | re.MULTILINE,
+)
+_BEGINNING = 1_000
+"""So many characters of a document may be its header."""
 _QUARTER_OR_WEEKDAY = re.compile(rf"\bQ[1-4](?: \d{{4}})?\b|\b(?:{WEEKDAY})\b")
 
 
@@ -77,12 +83,26 @@ def find_date_places(text: str) -> Iterator[tuple[int, PartialDate]]:
 
 def find_first_date(text: str) -> datetime | None:
     """Return the first day or month with a year that the text names, its beginning in UTC; None for none."""
-    for date in find_dates(text):
-        try:
-            return datetime(date.year, date.month, date.day or 1, tzinfo=UTC)
-        except ValueError:
-            continue
-    return None
+    return next(filter(None, map(_moment, find_dates(text))), None)
+
+
+def _moment(date: PartialDate) -> datetime | None:
+    try:
+        return datetime(date.year, date.month, date.day or 1, tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def find_first_day(text: str) -> datetime | None:
+    """Return the first day with a month and a year, as in the name `2026-02-10-osprey.md`, in UTC; None for none."""
+    days = (date for date in find_dates(text) if date.day and date.year)
+    return next(filter(None, map(_moment, days)), None)
+
+
+def find_header_date(text: str) -> datetime | None:
+    """Return the day in a line such as `Date: 10 February 2026` at the beginning of a document; None for none."""
+    header = _HEADER.search(text[:_BEGINNING])
+    return find_first_day(header[1]) if header else None
 
 
 def find_date_texts(text: str) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ class CitationMarks:
     def are_left(self) -> bool:
         return len(self._known) < MAX_CITATIONS
 
-    def line(self, text: str, quotes: Sequence[Quote], said_at: datetime) -> BriefLine:
+    def line(self, text: str, quotes: Sequence[Quote], said_at: datetime | None) -> BriefLine:
         """Return the line with its citations; new ones get the next number."""
         return BriefLine(
             text=text, citations=tuple(self._cited(each) for each in quotes), said_at=said_at

@@ -173,7 +173,7 @@ def add_evidence(
     best = next((each for each in ranked if passes_verification(each)), None)
     if best is None or not (marks.knows(best.quote) or marks.are_left):
         return related
-    line = marks.line(shorten(render_quote(best.quote)), [best.quote], best.said_at)
+    line = marks.line(shorten(render_quote(best.quote)), [best.quote], best.shown_date)
     return replace(related, evidence=line)
 
 

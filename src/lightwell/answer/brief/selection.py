@@ -54,8 +54,8 @@ _PART_HEAD = re.compile(rf"^[^\w\n]*({'|'.join(Part)})[^\w\n]*$", re.MULTILINE)
 class CandidateSentence:
     """A sentence, list item or table row about the entity, with a score for each part of the brief.
 
-    `said_at` is the day that it names, else the day of its document. It is `dated` if the day stands in the sentence, or in
-    the document's name or title. `names_entity` says whether the sentence or its document's title names the entity; else a
+    `said_at` is the day that it names, else the day of its document, which orders sentences only where the document states no
+    date: the sentence is not `dated` then. `names_entity` says whether the sentence or its document's title names the entity; else a
     heading above it does.
     """
 
@@ -67,6 +67,11 @@ class CandidateSentence:
     news_score: float
     open_issue_score: int
 
+    @property
+    def shown_date(self) -> datetime | None:
+        """The date that the brief gives, None where neither the sentence nor its document states one."""
+        return self.said_at if self.dated else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftLine:
@@ -75,7 +80,7 @@ class DraftLine:
     part: Part
     text: str
     quotes: tuple[Quote, ...]
-    said_at: datetime
+    said_at: datetime | None
 
 
 def candidate_sentences(
@@ -157,7 +162,7 @@ async def generate_lines(
     """
     shown = _passages_to_show(passages, drafts, max_tokens)
     evidence = [_evidence(each) for each in shown]
-    dates = {each.chunk.id: each.said_at for each in shown}
+    dates = {each.chunk.id: each.chunk.dated_at for each in shown}
     reply = await model.reply(brief_messages(entity, evidence), max_tokens=MAX_REPLY_TOKENS)
     made: list[DraftLine] = []
     for part, text in _parts(reply.text):
@@ -261,8 +266,8 @@ def _candidates_in(
             news = near or (day is not None and not text.startswith("|"))
             yield CandidateSentence(
                 quote=own,
-                said_at=day or passage.said_at,
-                dated=day is not None or passage.said_at != chunk.updated_at,
+                said_at=day or chunk.updated_at,
+                dated=day is not None or chunk.dated_at is not None,
                 names_entity=names_entity,
                 definition_score=definition_score(text, entity_names),
                 news_score=news_score(text, entity_names)
@@ -289,7 +294,7 @@ def _drafts(part: Part, sentences: Iterable[CandidateSentence]) -> list[DraftLin
             part=part,
             text=shorten(render_quote(each.quote)),
             quotes=(each.quote,),
-            said_at=each.said_at,
+            said_at=each.shown_date,
         )
         for each in sentences
     ]
@@ -306,13 +311,13 @@ def _supported_description(
         return []
     passages = {each.quote.evidence.chunk.id: each for each in sentences}
     evidence = [each.quote.evidence for each in [*passages.values()][:_MAX_SHOWN]]
-    dates = {each.quote.place: each.said_at for each in sentences}
+    dates = {each.quote.place: each.shown_date for each in sentences}
     marks = "".join(f"[{number}]" for number in range(1, len(evidence) + 1))
     found: list[DraftLine] = []
     for text in _sentences(entity.description):
         for each in verify_reply(f"{text} {marks}.", evidence, entity.name)[:1]:
             first = each.quotes[0]
-            said_at = dates.get(first.place, passages[first.evidence.chunk.id].said_at)
+            said_at = dates.get(first.place, passages[first.evidence.chunk.id].shown_date)
             found.append(
                 DraftLine(part=Part.ABOUT, text=each.text, quotes=(first,), said_at=said_at)
             )

@@ -164,7 +164,8 @@ async def list_candidates(
 
 
 def _distinguishing_fields(subject: Subject, attributes: Mapping[str, str]) -> dict[str, str]:
-    latest = max((each.said_at for each in subject.passages), default=None)
+    dates = (passage.chunk.dated_at for passage in subject.passages)
+    latest = max(filter(None, dates), default=None)
     own = {"kind": subject.entity.kind}
     if subject.namesake is not None:
         email = subject.entity.description or _NOT_SAID

@@ -117,7 +117,7 @@ def _line_text(line: "BriefLineSchema") -> str:
 
 
 def _with_date(line: "BriefLineSchema") -> str:
-    return f"{clean(line.date)}  {_line_text(line)}"
+    return f"{clean(line.date)}  {_line_text(line)}" if line.date else _line_text(line)
 
 
 def _related_text(related: "RelatedSchema") -> str:

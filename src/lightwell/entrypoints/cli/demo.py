@@ -73,9 +73,12 @@ async def run_demo() -> Report:
 
 
 async def ingest_example_company(chosen: "Settings") -> None:
-    """Ingest the example company's documents into this store, which is created where there is none."""
+    """Ingest the example company's documents into this store, which is created where there is none; nothing is synced any more."""
+    from lightwell.entrypoints.cli.demo_systems import pause_systems
+
     async with open_store_project(chosen) as kb:
         await _ingest(kb, chosen)
+        await pause_systems(kb)
 
 
 async def _ingest(kb: "KnowledgeBase", chosen: "Settings") -> "Ingestion":

@@ -91,10 +91,18 @@ async def show_systems(kb: "KnowledgeBase") -> SystemsResult:
     The systems say who may see what: their accounts and memberships fill the directory.
     """
     counts = {system: await _sync(kb, system) for system in SYSTEMS}
+    await pause_systems(kb)
     await kb.finish_jobs()
     links = await _confirm_certain(kb, await _reader(kb, ASKERS[0]))
     answers = [await _ask(kb, asker) for asker in ASKERS]
     return SystemsResult(question=QUESTION, counts=counts, links=links, answers=answers)
+
+
+async def pause_systems(kb: "KnowledgeBase") -> None:
+    """Pause the demo's sources: the stand-ins end with this process, and a server has nothing to sync them with."""
+    for source in await kb.sources.list():
+        if not source.is_paused:
+            await kb.sources.pause(source.name)
 
 
 async def _sync(kb: "KnowledgeBase", system: str) -> SourceCounts:

@@ -39,9 +39,11 @@ def statements(reply: StatementsResponse) -> RenderableType:
     lines: list[RenderableType] = [] if reply.statements else [Text(INSUFFICIENT)]
     for each in reply.statements:
         marks = "".join(clean(cited.id) for cited in each.citations)
-        named = f"; names {clean(', '.join(each.dates))}" if each.dates else ""
-        said_at = f"{datetime.fromisoformat(each.said_at):%Y-%m-%d}" if each.said_at else ""
-        lines += [Text(f"• {clean(each.text)} {marks}"), dim(f"  {said_at}{named}")]
+        said_at = datetime.fromisoformat(each.said_at) if each.said_at else None
+        lines += [
+            Text(f"• {clean(each.text)} {marks}"),
+            *text_output.statement_dates(said_at, each.dates),
+        ]
     cited = {each.id: each for stated in reply.statements for each in stated.citations}
     return Group(
         *lines,
@@ -103,8 +105,7 @@ def _candidate(sent: CandidateSchema) -> Candidate:
 
 
 def citation(sent: CitationSchema) -> Citation:
-    """Return the citation for display. Its document's last change is not sent, and not shown either."""
-    created = datetime.fromisoformat(sent.created_at)
+    """Return the citation for display. Its document's date is not sent, and not shown either."""
     start, end = sent.highlight or (0, 0)
     return Citation(
         id=sent.id,
@@ -115,8 +116,8 @@ def citation(sent: CitationSchema) -> Citation:
         chunk_ref=sent.chunk_ref,
         chunk_id=sent.chunk_id,
         document_title=sent.document_title,
-        created_at=created,
-        updated_at=created,
+        created_at=datetime.fromisoformat(sent.created_at),
+        dated_at=None,
         snippet=sent.snippet,
         score=sent.score,
         locator=Locator(

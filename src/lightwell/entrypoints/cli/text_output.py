@@ -1,6 +1,7 @@
 """Answers, passages, documents and candidates as text for people."""
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -72,12 +73,16 @@ def statements(answer: Answer) -> RenderableType:
         return Group(Text(answer.text), citations_and_notes(answer))
     lines: list[RenderableType] = []
     for each in answer.sentences:
-        named = f"; names {clean(', '.join(each.dates))}" if each.dates else ""
-        lines += [
-            Text(f"• {clean(each.marked_text)}"),
-            dim(f"  {each.said_at:%Y-%m-%d}{named}"),
-        ]
+        lines.append(Text(f"• {clean(each.marked_text)}"))
+        lines += statement_dates(each.said_at, each.dates)
     return Group(*lines, citations_and_notes(answer))
+
+
+def statement_dates(said_at: datetime | None, dates: Sequence[str]) -> list[Text]:
+    """Return the line below a statement with its document's date and the dates that it names, nothing where there are none."""
+    said = [f"{said_at:%Y-%m-%d}"] if said_at else []
+    named = [f"names {clean(', '.join(dates))}"] if dates else []
+    return [dim(f"  {'; '.join([*said, *named])}")] if said or named else []
 
 
 def retrieval(retrieval: Retrieval) -> RenderableType:

@@ -1,5 +1,6 @@
 """From what a client shows to the caller: which project, which scopes, whose access tags."""
 
+import re
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Annotated
@@ -9,7 +10,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from lightwell.domain.access import Reader, TagAuthority
 from lightwell.domain.api_keys import Scope
-from lightwell.domain.errors import UnknownPerson
+from lightwell.domain.errors import Invalid, UnknownPerson
 from lightwell.domain.principals import Principal
 from lightwell.entrypoints.http.credentials import Credentials
 from lightwell.entrypoints.http.problems import Forbidden
@@ -17,6 +18,10 @@ from lightwell.entrypoints.http.projects import Projects
 from lightwell.knowledge_base import KnowledgeBase
 
 ACT_AS = "X-Lightwell-Act-As"
+_LIKE_ACT_AS = re.compile(
+    r"(?:^|-)(?:act(?:ing)?-?(?:as|for)|on-?behalf-?of|run-?as|impersonate)(?:-user)?$"
+)
+"""Names of headers by which clients may mean `ACT_AS`, in small letters. Ignored, they would have the key answer as itself."""
 
 bearer_credentials = HTTPBearer(
     auto_error=False,
@@ -79,8 +84,10 @@ async def act_for(
 ) -> Principal:
     """Return the principal that acts for the person whom the request names, if it names one, and count its request.
 
-    Raises `TooManyRequests` beyond a rate limit, `Forbidden` without the scope, whoever is named, and `UnknownPerson` where nobody active has this name.
+    Raises `TooManyRequests` beyond a rate limit, `Forbidden` without the scope, whoever is named, `UnknownPerson` where nobody active has this name, and
+    `Invalid` for another header that looks like the one that names a person.
     """
+    _refuse_similar_headers(request)
     if act_as is None:
         request.state.allowance = await accepted.count(principal)
         return principal
@@ -88,6 +95,12 @@ async def act_for(
     found = await accepted.principals.acting_for(principal, act_as) if may_act else None
     request.state.allowance = await accepted.count(found or principal)
     return _acting(request, principal, found)
+
+
+def _refuse_similar_headers(request: Request) -> None:
+    for name in request.headers:
+        if name != ACT_AS.lower() and _LIKE_ACT_AS.search(name.replace("_", "-")):
+            raise Invalid(f"The header {name} is not known here: name the person in {ACT_AS}")
 
 
 def _acting(request: Request, principal: Principal, found: Principal | None) -> Principal:
@@ -104,8 +117,14 @@ async def open_for(
 ) -> Caller:
     """Return the caller with the knowledge base of its project.
 
-    Tags are resolved anew for each request, so that a change of access holds at once.
+    Tags are resolved anew for each request, so that a change of access holds at once. Raises `Invalid` for a key that can only act
+    for people, and names nobody.
     """
+    is_bot = Scope.IMPERSONATE in principal.scopes and Scope.ADMIN not in principal.scopes
+    if is_bot and not principal.tags and principal.person is None:
+        raise Invalid(
+            f"This key has no access tags of its own: name the person for whom it acts in the header {ACT_AS}"
+        )
     kb = await projects.open(principal.project, principal.project_id)
     reader = await kb.reader(principal.tags, user=principal.user)
     return Caller(principal=principal, knowledge_base=kb, reader=reader)

@@ -19,10 +19,10 @@ class BriefEntity(Schema):
 
 
 class BriefLineSchema(Schema):
-    """A cited sentence, with the first date that it names, else that of its document."""
+    """A cited sentence, with the first date that it names, else that of its document; null where that states none."""
 
     text: str
-    date: str
+    date: str | None
     citations: list[CitationSchema]
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from lightwell.domain.business_systems import SourceId
-from lightwell.domain.documents import NewDocument, estimate_chunks
+from lightwell.domain.documents import FILE, NewDocument, estimate_chunks
 from lightwell.domain.entity_refs import author_ref
 from lightwell.domain.ids import DocumentId, JobId, ProjectId, new_id
 from lightwell.domain.jobs import QueuedJob
@@ -30,11 +30,11 @@ _INSERT = """
 INSERT INTO source_documents (
     document_id, project_id, tenant_id, global_ref, source_system, source_type, source_id, source_url,
     title, format, topic_tag, content_hash, file_size, author, author_ref, metadata, raw_payload, acl_tags, class_id,
-    source_key, item_ref, structure, body_hash, created_at, updated_at)
+    source_key, item_ref, structure, body_hash, created_at, updated_at, is_dated)
 SELECT %(id)s, project_id, tenant_id, %(ref)s, %(system)s, %(kind)s, %(source_id)s, %(url)s,
        %(title)s, %(format)s, %(topic)s, %(hash)s, %(size)s, %(author)s, %(author_ref)s, %(metadata)s,
        %(raw_payload)s, %(tags)s, %(class_id)s, %(source)s, %(item_ref)s, %(structure)s, %(body_hash)s,
-       coalesce(%(created_at)s, now()), coalesce(%(updated_at)s, now())
+       coalesce(%(created_at)s, now()), coalesce(%(updated_at)s, now()), %(is_dated)s
 FROM projects WHERE project_id = %(project_id)s
 """
 
@@ -45,7 +45,7 @@ SET source_url = %(url)s, title = %(title)s, format = %(format)s, topic_tag = %(
     raw_payload = %(raw_payload)s, is_deleted = false, erase_requested = false, status = 'pending',
     source_key = %(source)s, item_ref = %(item_ref)s, structure = %(structure)s, body_hash = %(body_hash)s,
     error_code = '', error_message = '', created_at = coalesce(%(created_at)s, created_at),
-    updated_at = coalesce(%(updated_at)s, now())
+    updated_at = coalesce(%(updated_at)s, now()), is_dated = %(is_dated)s
 WHERE document_id = %(id)s
 """
 
@@ -194,7 +194,7 @@ def _latest(given: Sequence[NewDocument]) -> list[NewDocument]:
     latest: list[NewDocument] = []
     for document in reversed(given):
         names = {document.url, document_ref(document)}
-        if document.system == "file":
+        if document.system == FILE:
             names = {document.url}
         elif document.item_ref is not None:
             names = {document_ref(document)}
@@ -237,6 +237,7 @@ def _fields(
         "tags": sorted(document.acl_tags),
         "created_at": document.created_at,
         "updated_at": document.updated_at,
+        "is_dated": document.updated_at is not None and document.system != FILE,
         "upload": document.content,
         "source": origin.source if origin else None,
         "restate_step": origin.restate_step if origin else "",

@@ -14,25 +14,15 @@ from lightwell.domain.ids import ChunkId, EntityId
 from lightwell.records import search
 from lightwell.records.database import Database
 from lightwell.records.graph import entities
-from lightwell.text.dates import ENGLISH_MONTHS
 
 _NEWEST, _MOST_FREQUENT, _OPEN, _MAX_SEARCHED = 24, 12, 24, 500
 _MAX_RELATED = 60
 _MAX_WITH_ADDRESS = 40
-# The date in a document's name or title, else its last change: copying a folder keeps names, but not times.
-_SAID_AT = """
-CASE WHEN pg_input_is_valid(named.day, 'date') THEN named.day::date::timestamptz ELSE document.updated_at END
-"""
-
-_DAY = (
-    "(?:^|[^0-9])((?:(?:19|20)[0-9]{2}-[01][0-9]-[0-3][0-9])"
-    f"|(?:[0-3]?[0-9] (?:{'|'.join(name.title() for name in ENGLISH_MONTHS)}) (?:19|20)[0-9]{{2}}))(?:[^0-9]|$)"
-)
 
 # The newest passages, those that mention the entity most often, and the newest with a cue for an open issue.
-_PASSAGES = f"""
+_PASSAGES = """
 WITH spoken AS (
-    SELECT chunk.chunk_id, mention.often, {_SAID_AT} AS said_at, document.source_url, chunk.chunk_index
+    SELECT chunk.chunk_id, mention.often, document.updated_at, document.source_url, chunk.chunk_index
     FROM (
         SELECT chunk_id, sum(often) AS often FROM (
             SELECT chunk_id, frequency AS often FROM document_entity_mentions
@@ -44,15 +34,10 @@ WITH spoken AS (
     ) AS mention
     JOIN document_chunks AS chunk USING (chunk_id)
     JOIN source_documents AS document USING (document_id)
-    CROSS JOIN LATERAL (SELECT document.source_url || ' ' || document.title AS name) AS called
-    CROSS JOIN LATERAL (
-        SELECT CASE WHEN called.name LIKE ANY (ARRAY['%%-__-__%%', '%% 19__%%', '%% 20__%%'])
-                    THEN substring(called.name FROM %(day)s) END AS day
-    ) AS named
     WHERE chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
 ), placed AS (
-    SELECT *, row_number() OVER (ORDER BY said_at DESC, source_url COLLATE "C", chunk_index) AS newest,
-           row_number() OVER (ORDER BY often DESC, said_at DESC, source_url COLLATE "C", chunk_index) AS oftenest
+    SELECT *, row_number() OVER (ORDER BY updated_at DESC, source_url COLLATE "C", chunk_index) AS newest,
+           row_number() OVER (ORDER BY often DESC, updated_at DESC, source_url COLLATE "C", chunk_index) AS oftenest
     FROM spoken
 ), open AS (
     SELECT placed.chunk_id, row_number() OVER (ORDER BY placed.newest) AS place
@@ -60,12 +45,12 @@ WITH spoken AS (
     WHERE placed.newest <= %(looked_through)s AND chunk_terms.terms @@ %(cues)s::tsquery
       AND chunk_terms.class_id = ANY(%(classes)s)
 )
-SELECT placed.chunk_id, placed.said_at, placed.often
+SELECT placed.chunk_id, placed.often
 FROM placed LEFT JOIN open USING (chunk_id)
 WHERE placed.newest <= %(newest)s OR placed.oftenest <= %(oftenest)s OR open.place <= %(open)s
    OR placed.chunk_id = ANY(%(also)s)
 ORDER BY placed.newest
-"""  # noqa: S608 - only our own words
+"""
 
 # Two passages for each e-mail address that occurs in a chunk with the entity.
 _ADDRESSED = """
@@ -203,7 +188,6 @@ async def list_passages(
         {
             "entities": list(entities_meant),
             "classes": list(reader.classes),
-            "day": _DAY,
             "cues": " | ".join(search.tsquery(term) for term in cues),
             "newest": _NEWEST,
             "oftenest": _MOST_FREQUENT,
@@ -214,7 +198,7 @@ async def list_passages(
     )
     chunks = await search.get_chunks(database, reader, [ChunkId(row[0]) for row in rows])
     return tuple(
-        EntityPassage(chunk=chunks[row[0]], said_at=row[1], mention_count=int(row[2]))
+        EntityPassage(chunk=chunks[row[0]], mention_count=int(row[1]))
         for row in rows
         if row[0] in chunks
     )

@@ -130,7 +130,7 @@ FROM unnest(%(jobs)s::uuid[], %(chunks)s::integer[]) AS counted (id, chunks)
 WHERE ingestion_jobs.id = counted.id
 """
 
-# Copying a file changes its time, so a plausible date in the document itself is preferred.
+# Copying a file changes its time, so a plausible date in the document itself is preferred; without one the file is not dated.
 _RECORD_CHUNKING = """
 WITH given AS (
     SELECT * FROM unnest(%(jobs)s::uuid[], %(chunks)s::integer[], %(titles)s::text[], %(authors)s::text[],
@@ -139,13 +139,14 @@ WITH given AS (
 ), job AS (
     UPDATE ingestion_jobs SET total_chunks = given.chunks, processed_chunks = 0, upload = NULL
     FROM given WHERE ingestion_jobs.id = given.id
-    RETURNING document_id, given.title, given.author, given.author_ref, given.dated, given.omitted
+    RETURNING document_id, given.title, given.author, given.author_ref, given.dated, given.omitted,
+              coalesce(given.dated > 'epoch' AND given.dated <= now(), false) AS is_plausible
 )
 UPDATE source_documents
 SET title = job.title, omitted_chunks = job.omitted, author = coalesce(nullif(source_documents.author, ''), job.author),
     author_ref = coalesce(source_documents.author_ref, job.author_ref),
-    updated_at = CASE WHEN source_system = 'file' AND job.dated > 'epoch' AND job.dated <= now() THEN job.dated
-                      ELSE updated_at END
+    updated_at = CASE WHEN NOT is_dated AND job.is_plausible THEN job.dated ELSE updated_at END,
+    is_dated = is_dated OR job.is_plausible
 FROM job WHERE source_documents.document_id = job.document_id
 """
 
