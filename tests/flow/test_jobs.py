@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 
+from lightwell.domain.business_systems import NewSource
 from lightwell.domain.documents import DocumentState
 from lightwell.domain.errors import Invalid, NotFound, SourceFailed
 from lightwell.domain.graph import Extraction
@@ -16,6 +17,7 @@ from lightwell.ingest.context import IngestContext
 from lightwell.ingest.extract.rule_extractor import RuleExtractor
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Change, ChangedDocument, ExtractionInput, Vectors
+from lightwell.records import sources
 from lightwell.records.database import Database
 from lightwell.testing.models import HashEmbedder
 from lightwell.testing.sources import InMemorySource, make_document
@@ -250,4 +252,16 @@ async def test_s2_2_a_complete_sync_moves_the_sources_cursor(project: Project) -
     await project.kb.ingest(shelf)
     (second,) = await project.kb.jobs.cursors(reader)
     assert second.value > first.value
+    new = NewSource(name="crm", system="attio")
+    source = await sources.create(project.database, project.kb.project_id, new)
+    await project.database.execute(
+        "UPDATE source_documents SET source_key = %(source)s, updated_at = '2026-03-02 10:00+01'",
+        {"source": source.id},
+    )
+    assert [
+        (each.system, each.key, each.value) for each in await project.kb.jobs.cursors(reader)
+    ] == [
+        ("attio", "crm", "2026-03-02T09:00:00+00:00"),
+        (second.system, second.key, second.value),
+    ]
     assert await project.kb.jobs.cursors(await project.kb.reader(["team:b"])) == ()

@@ -16,11 +16,15 @@ RATINGS = range(1, 6)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackRequest:
-    """A user's opinion of an answer; `rating` is 1 (useless) to 5 (exactly right)."""
+    """A user's opinion of an answer; `rating` is 1 (useless) to 5 (exactly right), 0 for a plain no.
+
+    With `is_binary`, it is 0 (no) or 1 (yes), which counts as 5.
+    """
 
     query_id: QueryId
     rating: int
     comment: str = ""
+    is_binary: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,12 +107,15 @@ class MetricsSummary:
 
 
 def validate_feedback(request: FeedbackRequest) -> FeedbackRequest:
-    """Return the feedback with its comment trimmed; raise `Invalid` for a rating out of range or a comment that
+    """Return the feedback with its comment trimmed and a rating from 0 to 5; raise `Invalid` for a rating out of range or a comment that
     is too long.
     """
-    if request.rating not in RATINGS:
+    if request.is_binary and request.rating not in (0, 1):
+        raise Invalid("A binary rating must be 0 or 1")
+    if request.rating not in (0, *RATINGS):
         raise Invalid(f"Rating must be between {RATINGS[0]} and {RATINGS[-1]}")
     comment = require_text(request.comment, "The comment").strip()
     if len(comment) > MAX_COMMENT_LENGTH:
         raise Invalid("Comment exceeds maximum length")
-    return FeedbackRequest(query_id=request.query_id, rating=request.rating, comment=comment)
+    rating = RATINGS[-1] if request.is_binary and request.rating else request.rating
+    return FeedbackRequest(query_id=request.query_id, rating=rating, comment=comment)

@@ -42,7 +42,7 @@ class Source:
     `error` says why the last sync failed, "" if it did not; `failures` counts the failed syncs since the last good one.
     `warning` says what a sweep did not remove because it was too much at once; `allows_mass_deletion` is true when a person has
     confirmed it for the next sweep. `is_running` is true while a process syncs. `tag_scope` keeps the access tags of several
-    installations of one system apart, "" for the first.
+    installations of one system apart, "" for the first. `asked_at` is when a person last asked for a sync, which is to find every change.
     """
 
     id: SourceId
@@ -66,6 +66,7 @@ class Source:
     failures: int
     tag_scope: str
     created_at: datetime
+    asked_at: datetime | None = None
 
     def scope_tag(self, tag: str) -> str:
         """Return an access tag of the system as it is stored: that of a second installation has the source's name in it."""

@@ -48,7 +48,8 @@ class Cursor:
     """The position of the last complete sync of a source.
 
     `key` names the part of the source system: a folder's URL, a workspace, an inbox. `value` is defined by the
-    source: for files, the ISO time at which that sync began.
+    source: for files, the ISO time at which that sync began; for a business system, whose key is the source's name, the ISO time of the last change
+    that the reader sees.
     """
 
     system: str

@@ -98,11 +98,12 @@ class Sources:
         return await self._set_paused(name, is_paused=False)
 
     async def sync(self, name: str, request: SyncRequest) -> SyncReport:
-        """Sync a source now; raise `NotFound`, `Invalid` while another process syncs it, and what its connector raises.
+        """Sync a source now, as a person asks for it; raise `NotFound`, `Invalid` while another process syncs it, and what its connector raises.
 
         Workers then ingest the documents that are new or changed.
         """
         source = await self.get(name)
+        await sources.note_asked(self.context.database, source.id)
         report = await self._sync(source.id, request)
         if report is None:
             raise Invalid(f"The source {source.name!r} is being synced already; try again later")

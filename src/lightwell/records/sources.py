@@ -19,7 +19,7 @@ from lightwell.records.leases import LeaseHolder
 _COLUMNS: LiteralString = """
 source_id, project_id, name, system, options, every_seconds, sweep_seconds, adds_people, next_sync_at, next_sweep_at,
 next_sync_at <= now(), next_sweep_at <= now(), directory_due, is_paused, coalesce(leased_until > now(), false), last_error, sweep_warning, failures_in_row, created_at,
-allows_mass_deletion, tag_scope
+allows_mass_deletion, tag_scope, asked_at
 """
 
 _INSERT = f"""
@@ -63,11 +63,13 @@ WHERE source_id = %(source)s
 """
 
 _SYNC_NOW = """
-UPDATE sources SET next_sync_at = now(), failures_in_row = 0,
+UPDATE sources SET next_sync_at = now(), failures_in_row = 0, asked_at = now(),
     next_sweep_at = CASE WHEN %(sweep)s THEN now() ELSE next_sweep_at END,
     allows_mass_deletion = allows_mass_deletion OR %(mass_deletion)s
 WHERE source_id = %(source)s
 """
+
+_NOTE_ASKED = "UPDATE sources SET asked_at = now() WHERE source_id = %(source)s"
 
 _CHANGE = """
 UPDATE sources
@@ -226,6 +228,11 @@ async def request_sync(
     await database.execute(_SYNC_NOW, fields)
 
 
+async def note_asked(database: Database, source: SourceId) -> None:
+    """Record that a person asks for a sync now."""
+    await database.execute(_NOTE_ASKED, {"source": source})
+
+
 async def count_webhook(connection: Connection, source: SourceId, *, is_new: bool) -> None:
     """Count a genuine webhook, as taken or as a repetition."""
     await connection.execute(_COUNT_WEBHOOK, {"source": source, "is_new": is_new})
@@ -332,4 +339,5 @@ def _source(row: Row) -> Source:
         created_at=row[18],
         allows_mass_deletion=row[19],
         tag_scope=row[20],
+        asked_at=row[21],
     )

@@ -41,7 +41,7 @@ class ExampleCompany:
         match source.system:
             case "attio":
                 app = httpx.ASGITransport(make_attio_app(self.attio))
-                return open_attio({}, attio.TOKEN, attio.SECRET, app)
+                return open_attio({}, attio.TOKEN, attio.SECRET, app, asked_at=source.asked_at)
             case "chatwoot":
                 app = httpx.ASGITransport(make_chatwoot_app(self.chatwoot))
                 options = {"base_url": self.chatwoot.base_url, "account": "1"}

@@ -93,7 +93,9 @@ async def _open_system(source: Source, secrets: SourceSecrets) -> AsyncGenerator
             from lightwell.connectors.attio import open_attio
 
             token = secrets.require_token()
-            async with open_attio(source.options, token, webhook_secret) as connector:
+            async with open_attio(
+                source.options, token, webhook_secret, asked_at=source.asked_at
+            ) as connector:
                 yield connector
         case "chatwoot":
             from lightwell.connectors.chatwoot import open_chatwoot

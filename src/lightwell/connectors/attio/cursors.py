@@ -36,12 +36,15 @@ class StreamCursor(BaseModel):
     def change(self, **changes: object) -> "StreamCursor":
         return self.model_copy(update=changes)
 
-    def begin(self, now: datetime, relist: timedelta) -> "StreamCursor":
-        """Return where to begin, or to go on with, a listing: a full one if the last is older than `relist`."""
+    def begin(
+        self, now: datetime, relist: timedelta, asked_at: datetime | None = None
+    ) -> "StreamCursor":
+        """Return where to begin, or to go on with, a listing: a full one if the last is older than `relist` or began before `asked_at`."""
         if self.began_at:
             return self
         listed = parse_time(self.listed_at)
-        is_full = listed is None or now - listed >= relist
+        is_asked = listed is not None and asked_at is not None and listed < asked_at
+        is_full = listed is None or is_asked or now - listed >= relist
         return self.change(began_at=now.isoformat(), is_full=is_full, at=self.first_at(is_full))
 
     def first_at(self, is_full: bool) -> str:  # noqa: FBT001 - a property of the listing

@@ -22,10 +22,13 @@ async def open_attio(
     token: str,
     webhook_secret: str,
     transport: httpx.AsyncBaseTransport | None = None,
+    *,
+    asked_at: datetime | None = None,
 ) -> AsyncGenerator[AttioSource]:
     """Open the workspace of a token; raise `Invalid` for an option that is not known or has a wrong value.
 
-    `webhook_secret` is "" where no webhooks are taken. `transport` stands for the network.
+    `webhook_secret` is "" where no webhooks are taken. `transport` stands for the network. What was
+    listed before `asked_at`, when a person asked for a sync, is listed in full again.
     """
     parsed = parse_options(options)
     api = Api(
@@ -39,6 +42,7 @@ async def open_attio(
             api=AttioApi(client),
             webhook_secret=webhook_secret,
             options=parsed,
+            asked_at=asked_at,
             now=lambda: datetime.now(UTC),
         )
 

@@ -64,12 +64,16 @@ class AttioOptions:
 
 @dataclass(slots=True, kw_only=True)
 class AttioSource:
-    """One workspace of Attio; an `ItemSource`. `now` is the clock."""
+    """One workspace of Attio; an `ItemSource`. `now` is the clock.
+
+    What was listed before `asked_at`, when a person asked for a sync, is listed in full again; comments are not, since each record is asked for its own.
+    """
 
     api: AttioApi
     webhook_secret: str
     options: AttioOptions
     now: Callable[[], datetime]
+    asked_at: datetime | None = None
     _reader: RowReader | None = field(default=None)
 
     @property
@@ -83,7 +87,8 @@ class AttioSource:
     async def pull(self, stream: str, cursor: str) -> AsyncIterator[ItemPage]:
         reader = await self._open()
         relist = self.options.relist_comments if stream == COMMENT else self.options.relist
-        begun = parse_cursor(cursor).begin(self.now(), relist)
+        asked_at = None if stream == COMMENT else self.asked_at
+        begun = parse_cursor(cursor).begin(self.now(), relist, asked_at)
         if not begun.is_full and stream in (NOTE, COMMENT):
             return  # what is new cannot be asked for; webhooks name it until the next full listing
         done = begun

@@ -48,7 +48,10 @@ async def rate_answer(
     query: Annotated[
         UUID, typer.Argument(metavar="QUERY", help="The queryId of an answer, from --json.")
     ],
-    rating: Annotated[int, typer.Argument(metavar="RATING", help="1 (useless) to 5 (just right).")],
+    rating: Annotated[
+        int,
+        typer.Argument(metavar="RATING", help="1 (useless) to 5 (just right), 0 for a plain no."),
+    ],
     *,
     who: As = None,
     server: Server = None,

@@ -237,7 +237,7 @@ async def list_cursors(
     *,
     who: As = None,
 ) -> Report:
-    """List the cursor of each source: the position that its last complete sync reached."""
+    """List the cursor of each source: a folder's last complete sync, or the last change in a business system that you see."""
     async with open_as(who) as (kb, reader):
         found = await kb.jobs.cursors(reader)
     table = new_table("source", "part", "cursor", "moved")

@@ -34,7 +34,9 @@ async def list_entities(caller: Reading, query: Annotated[EntityQuery, Query()])
     """List the entities that documents you may see mention: all, those with a word in their names, of a kind, or of passages."""
     graph = caller.knowledge_base.graph
     if query.passage:
-        return entity_page(await graph.entities_of(caller.reader, query.passage), None)
+        mentioned = await graph.entities_of(caller.reader, query.passage)
+        later = [entity for entity in mentioned if entity.ref > query.after]
+        return entity_page(*cut_page(later[: query.limit + 1], query, lambda entity: entity.ref))
     found = await graph.list_entities(
         caller.reader, query.to_filter(), after=query.after, limit=query.limit + 1
     )
@@ -48,7 +50,13 @@ async def list_relations(caller: Reading, query: Annotated[RelationQuery, Query(
     graph = caller.knowledge_base.graph
     if query.passage:
         stated = await graph.relations_of(caller.reader, query.passage)
-        return RelationPage(relations=[relation_schema(each) for each in stated], next_after=None)
+        ids = [str(relation.id) for relation in stated]
+        start = ids.index(query.after) + 1 if query.after in ids else 0
+        later = stated[start : start + query.limit + 1]
+        page, following = cut_page(later, query, lambda relation: str(relation.id))
+        return RelationPage(
+            relations=[relation_schema(each) for each in page], next_after=following
+        )
     after = parse_relation_key(query.after) if query.after else None
     found = [
         each async for each in graph.relations(caller.reader, after=after, limit=query.limit + 1)

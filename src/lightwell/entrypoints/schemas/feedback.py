@@ -31,8 +31,8 @@ class FeedbackBody(Schema):
     rating: Annotated[
         int,
         Field(
-            description="1 (useless) to 5 (exactly right).",
-            json_schema_extra={"minimum": RATINGS[0], "maximum": RATINGS[-1]},
+            description="1 (useless) to 5 (exactly right), 0 for a plain no; with `binary`, 0 or 1.",
+            json_schema_extra={"minimum": 0, "maximum": RATINGS[-1]},
             examples=[5],
         ),
     ]
@@ -43,10 +43,16 @@ class FeedbackBody(Schema):
             json_schema_extra={"maxLength": MAX_COMMENT_LENGTH},
         ),
     ] = ""
+    binary: Annotated[
+        bool, Field(description="Whether `rating` is 0 (no) or 1 (yes); a yes counts as 5.")
+    ] = False
 
     def to_request(self) -> FeedbackRequest:
         return FeedbackRequest(
-            query_id=QueryId(self.query_id), rating=self.rating, comment=self.comment
+            query_id=QueryId(self.query_id),
+            rating=self.rating,
+            comment=self.comment,
+            is_binary=self.binary,
         )
 
 

@@ -50,6 +50,8 @@ GROUP BY run.run_id
 ORDER BY run.run_id DESC LIMIT %(limit)s
 """
 
+# Where the streams of a business system stand tells of items that the reader does not see, so a source of one stands where the
+# reader's own documents do.
 _CURSORS = """
 SELECT cursor.source_system, cursor.cursor_key, cursor.cursor_value, cursor.updated_at
 FROM ingestion_cursors AS cursor
@@ -58,7 +60,14 @@ WHERE cursor.project_id = %(project_id)s
               WHERE document.project_id = cursor.project_id AND document.source_system = cursor.source_system
                 AND document.class_id = ANY(%(classes)s) AND NOT document.is_deleted
                 AND starts_with(document.source_url, cursor.cursor_key))
-ORDER BY cursor.source_system, cursor.cursor_key
+UNION ALL
+SELECT source.system, source.name, to_char(max(document.updated_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"+00:00"'),
+       max(document.ingested_at)
+FROM sources AS source JOIN source_documents AS document ON document.source_key = source.source_id
+WHERE source.project_id = %(project_id)s AND document.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+  AND document.ingested_at IS NOT NULL
+GROUP BY source.source_id
+ORDER BY 1, 2
 """
 
 
