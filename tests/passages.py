@@ -56,6 +56,7 @@ def chunk(
         ),
         created_at=said_at,
         updated_at=said_at,
+        dated_at=said_at,
     )
 
 
