@@ -341,15 +341,10 @@ async def _parse(context: IngestContext, claim: Claim) -> _ChunkedDocument:
         title=title,
         author=document.author,
         dated=find_first_day(f"{file_name_from_url(claim.url)} {title}")
-        or document.updated_at
-        or find_header_date(_beginning(document)),
+        or (document.updated_at or find_header_date([each.text for each in document.chunks[:1]])),
         chunks=staged,
         omitted=document.omitted,
     )
-
-
-def _beginning(document: ChunkedDocument) -> str:
-    return document.chunks[0].text if document.chunks else ""
 
 
 async def _parse_upload(context: IngestContext, claim: Claim) -> ChunkedDocument:

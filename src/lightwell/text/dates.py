@@ -1,7 +1,7 @@
 """Dates in a text: calendar dates, quarters and weekdays, in English, German and French."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -99,9 +99,9 @@ def find_first_day(text: str) -> datetime | None:
     return next(filter(None, map(_moment, days)), None)
 
 
-def find_header_date(text: str) -> datetime | None:
-    """Return the day in a line such as `Date: 10 February 2026` at the beginning of a document; None for none."""
-    header = _HEADER.search(text[:_BEGINNING])
+def find_header_date(parts: Sequence[str]) -> datetime | None:
+    """Return the day in a line such as `Date: 10 February 2026` at the beginning of a document, of which these are the first parts; None for none."""
+    header = _HEADER.search("\n".join(parts)[:_BEGINNING])
     return find_first_day(header[1]) if header else None
 
 
