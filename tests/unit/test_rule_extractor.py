@@ -323,7 +323,8 @@ def test_any_text_is_read_and_what_is_said_holds_together(text: str, title: str)
             "Today Priya Raman, our safety delegate, wrote a report.",
         ),
         ("Is it in Grafana today or not?", "Grafana", ""),
-        ("| Grafana | charts and more charts |", "Grafana", ""),
+        ("| Grafana | charts and more charts | 12 |", "Grafana", "Grafana: charts and more charts"),
+        ("| Grafana | grafana@acme.org |", "Grafana", ""),
     ],
 )
 def test_a_name_is_described_by_the_sentence_that_says_best_what_it_is(

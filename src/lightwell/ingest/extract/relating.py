@@ -1,5 +1,6 @@
 """Quotes for the mentions of a passage, and relations between names of one sentence, with the sentence as their quote."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from lightwell.domain.graph import (
 )
 from lightwell.ingest.extract.descriptions import (
     APPOSES,
+    NAMES,
     best,
     keywords_between,
     predicate_between,
@@ -34,6 +36,8 @@ _MAX_RELATED_PER_SENTENCE = 5
 """A sentence with more names is a list, so only the first of them are related."""
 
 _MIN_WORDS = 5
+_WORDS = re.compile(r"[^\W\d_]{2,30} [^\W\d_][^|@]{2,80}$")
+"""A cell that says something: two words or more, and no address."""
 
 Pair = tuple[str, str]
 
@@ -62,36 +66,58 @@ class _Stated:
         return min(self.source, self.target), max(self.source, self.target)
 
 
-def list_headed(lines: Sequence[Sentence]) -> Mapping[str, str]:
-    """Return the sentence after each heading, by the heading's normalised words."""
-    return {
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What describes names that no sentence has: the sentence after a heading and the second cell of a row, by the
+    normalised heading and first cell, and the first sentence of the passage.
+    """
+
+    headed: Mapping[str, str]
+    rows: Mapping[str, str]
+    first: str
+
+
+def read_surroundings(lines: Sequence[Sentence]) -> Surroundings:
+    """Return what headings and rows of tables say of names."""
+    headed = {
         normalize_name(readable(heading.text)): line.text
         for heading, line in pairwise(lines)
         if heading.is_heading and line.is_prose
     }
+    sentences = (line.text for line in lines if line.is_prose)
+    first = next((text for text in sentences if len(text.split()) >= _MIN_WORDS), "")
+    rows = [
+        [cell.strip() for cell in line.text.strip("| ").split("|")]
+        for line in lines
+        if line.text.startswith("|")
+    ]
+    told = {
+        normalize_name(row[0]): f"{row[0]}: {row[1]}"
+        for row in rows
+        if len(row) > 1 and _WORDS.match(row[1])
+    }
+    return Surroundings(headed=headed, rows=told, first=first)
 
 
 def with_quotes(
-    mentions: Mapping[str, Mention], sentences: Sequence[QuotedSentence], headed: Mapping[str, str]
+    mentions: Mapping[str, Mention], sentences: Sequence[QuotedSentence], around: Surroundings
 ) -> dict[str, Mention]:
-    """Return the mentions with their best quotes. A document and a term are described by what follows their heading, too."""
+    """Return the mentions with their best quotes; a title is described by the passage's first sentence, too."""
     quotes: dict[str, list[Quote]] = {}
     for sentence in sentences:
         for key in sentence.keys:
             if key in mentions:
                 quotes.setdefault(key, []).append(quote_about(sentence.text, mentions[key].name))
     for key, mention in mentions.items():
-        first = headed.get(key) or _first_sentence(mention, sentences)
-        if first and len(first.split()) >= _MIN_WORDS:
+        is_title = mention.type is MentionType.METADATA
+        first = around.headed.get(key) or (around.first if is_title else "")
+        if len(first.split()) >= _MIN_WORDS:
             quotes.setdefault(key, []).append(ranked(readable(first), APPOSES))
+        elif key in around.rows:
+            quotes.setdefault(key, []).append(ranked(readable(around.rows[key]), NAMES))
     return {
         key: replace(mention, quote=best(quotes.get(key, ()))) for key, mention in mentions.items()
     }
-
-
-def _first_sentence(mention: Mention, sentences: Sequence[QuotedSentence]) -> str:
-    is_document = mention.type is MentionType.METADATA
-    return sentences[0].text if is_document and sentences else ""
 
 
 def relate_co_occurring(

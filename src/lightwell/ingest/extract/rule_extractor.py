@@ -24,7 +24,7 @@ from lightwell.ingest.extract.names import CERTAIN, find_names
 from lightwell.ingest.extract.patterns import PatternMatch, find_defined_terms, find_patterns
 from lightwell.ingest.extract.relating import (
     QuotedSentence,
-    list_headed,
+    read_surroundings,
     relate_co_occurring,
     with_quotes,
 )
@@ -128,7 +128,7 @@ def extract_by_rules(chunk: ExtractionInput) -> Extraction:
         for line, names in zip(lines, sentences, strict=True)
         if line.is_prose and (keys := tuple(dict.fromkeys(one.key for one in names if one.is_main)))
     ]
-    mentions = with_quotes(merged, quoted, list_headed(lines))
+    mentions = with_quotes(merged, quoted, read_surroundings(lines))
     return Extraction(
         mentions=tuple(mentions.values()),
         relation_mentions=relate_co_occurring(quoted, mentions),
