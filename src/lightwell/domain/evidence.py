@@ -1,6 +1,6 @@
 """Results of retrieval: passages with their scores."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from lightwell.domain.candidates import Candidates
@@ -15,12 +15,20 @@ from lightwell.domain.usage import NO_USAGE, TokenSummary
 SUFFICIENT_RELEVANCE = 0.6
 """The calibrated relevance that the best evidence needs, so that a question is answered."""
 
+RANK_OFFSET = 60
+"""The k of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
+
 _WINDOW_COUNTS = 0.6
 
 
 def match_score(*, coverage: float, similarity: float, window_match: float) -> float:
     """Return how well a unit matches the question: a half each of its coverage and its similarity, and some of its window's match."""
     return 0.5 * coverage + 0.5 * similarity + _WINDOW_COUNTS * window_match
+
+
+def rrf_score(ranks: Iterable[int]) -> float:
+    """Return the score of reciprocal rank fusion: the sum over these positions, from 0, in the channels."""
+    return sum(1 / (RANK_OFFSET + rank + 1) for rank in ranks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +100,7 @@ class Metrics:
     """Durations in milliseconds and hits, per stage and per channel.
 
     `graph_depth` is the number of graph edges (mentions, relations and links) on the longest path to a chunk
-    that was found. `total_ms` begins with the question's embedding.
+    that was found. `rrf_top` is the best score that reciprocal rank fusion gives, whatever ranks the evidence. `total_ms` begins with the question's embedding.
     """
 
     vector_ms: int
@@ -105,7 +113,7 @@ class Metrics:
     concepts: int
     fusion_ms: int
     overlap: int
-    fused_top: float
+    rrf_top: float
     rerank_ms: int
     rerank_top: float
     channels: Mapping[Channel, ChannelMetrics] = field(
@@ -125,7 +133,7 @@ NO_METRICS = Metrics(
     concepts=0,
     fusion_ms=0,
     overlap=0,
-    fused_top=0.0,
+    rrf_top=0.0,
     rerank_ms=0,
     rerank_top=0.0,
 )

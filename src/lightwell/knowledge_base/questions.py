@@ -157,6 +157,7 @@ class QuestionAnswerer:
             question=name,
             strategy=Mode.NAIVE.strategy,
             metrics=found[-1].metrics if found else NO_METRICS,
+            context_tokens=query_log.count_quoted_tokens(cited),
             citations=len(cited),
             documents=frozenset(each.document_ref for each in cited),
         )

@@ -2,13 +2,14 @@
 
 import hashlib
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import psycopg
 from psycopg.types.json import Jsonb
 
 from lightwell.domain.access import Reader
-from lightwell.domain.answers import Answer
+from lightwell.domain.answers import Answer, Citation
 from lightwell.domain.chat import ConversationId
 from lightwell.domain.errors import StoreFailed
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Metrics
@@ -16,6 +17,7 @@ from lightwell.domain.ids import ProjectId, QueryId, SessionId, new_id
 from lightwell.domain.questions import Strategy
 from lightwell.logs import logger
 from lightwell.records.database import Database, repeatable
+from lightwell.text.tokens import token_count
 
 _log = logger(__name__)
 
@@ -44,14 +46,17 @@ INSERT INTO retrieval_metrics (
     rerank_top_score, confidence_threshold_met, final_context_tokens, citation_count, channels)
 VALUES (
     %(metrics)s, %(query)s, %(vector_ms)s, %(vector_hits)s, %(vector_top)s, %(vector_mean)s, %(graph_ms)s,
-    %(graph_hits)s, %(graph_depth)s, %(concepts)s, %(fusion_ms)s, %(overlap)s, %(fused_top)s, %(rerank_ms)s,
+    %(graph_hits)s, %(graph_depth)s, %(concepts)s, %(fusion_ms)s, %(overlap)s, %(rrf_top)s, %(rerank_ms)s,
     %(rerank_top)s, %(met)s, %(tokens)s, %(citations)s, %(channels)s)
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryLog:
-    """What is logged of a question: its metrics, the number of citations, and the references of the documents."""
+    """What is logged of a question: its metrics, the number of citations, and the references of the documents.
+
+    `context_tokens` counts what a model was shown, or what is quoted where none was.
+    """
 
     id: QueryId
     question: str
@@ -79,10 +84,15 @@ def make_query_log(strategy: Strategy, answer: Answer) -> QueryLog:
         question=answer.question,
         strategy=strategy,
         metrics=answer.metrics,
-        context_tokens=answer.context_tokens,
+        context_tokens=answer.context_tokens or count_quoted_tokens(answer.citations),
         citations=len(answer.citations),
         documents=frozenset(each.document_ref for each in (*answer.citations, *answer.nearest)),
     )
+
+
+def count_quoted_tokens(citations: Iterable[Citation]) -> int:
+    """Return the tokens of the passages' parts that are quoted."""
+    return sum(token_count(each.snippet) for each in citations)
 
 
 async def record(database: Database, context: QuestionContext, log: QueryLog) -> None:
@@ -151,7 +161,7 @@ def _metric_parameters(metrics: Metrics) -> dict[str, object]:
         "concepts": metrics.concepts,
         "fusion_ms": metrics.fusion_ms,
         "overlap": metrics.overlap,
-        "fused_top": metrics.fused_top,
+        "rrf_top": metrics.rrf_top,
         "rerank_ms": metrics.rerank_ms,
         "rerank_top": metrics.rerank_top,
         "channels": Jsonb(

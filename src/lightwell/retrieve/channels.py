@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import GraphFailed
-from lightwell.domain.evidence import ChannelMetrics
+from lightwell.domain.evidence import ChannelMetrics, rrf_score
 from lightwell.domain.graph import ProfileSubject
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
 from lightwell.domain.question_analysis import QuestionAnalysis
@@ -267,7 +267,7 @@ _CHANNELS: Mapping[Channel, Search] = {
 
 def _first_score(ranks: Mapping[Channel, int]) -> float:
     """Return the negative RRF score, which orders candidates before there are signals: less is better."""
-    return -sum(1 / (fusion.RANK_OFFSET + rank + 1) for rank in ranks.values())
+    return -rrf_score(ranks.values())
 
 
 def _lexical_query(statistics: TermStatistics, wanted: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ from functools import cache, lru_cache
 
 import numpy as np
 
+from lightwell.domain.evidence import RANK_OFFSET
 from lightwell.retrieve import signals
 from lightwell.retrieve.candidate_arrays import CandidateArrays, CorpusStatistics
 from lightwell.retrieve.pagerank import personalized_pagerank, transitions
@@ -13,9 +14,6 @@ from lightwell.retrieve.sparse_matrix import Floats, Places, SparseMatrix
 from lightwell.retrieve.weights import LINKS, PassWeights, RankingWeights, Weights
 
 Titled = Callable[[int], Floats]
-
-RANK_OFFSET = 60
-"""The k of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
 
 FIRSTS = 6
 ROUNDS = 2

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from lightwell.domain.evidence import Evidence, Metrics
+from lightwell.domain.evidence import Evidence, Metrics, rrf_score
 from lightwell.domain.questions import GRAPH_CHANNELS, PASSAGE_CHANNELS, Channel
 from lightwell.ports import Neighbourhood
 from lightwell.retrieve.channels import ChannelResults
@@ -72,7 +72,7 @@ def make_metrics(
         concepts=len(neighbourhood.entities),
         fusion_ms=clock.fusion,
         overlap=sum(bool(PASSAGE_CHANNELS & ranks.keys()) for ranks in by_graph),
-        fused_top=evidence[0].score if evidence else 0.0,
+        rrf_top=max((rrf_score(entry.ranks.values()) for entry in evidence), default=0.0),
         rerank_ms=clock.rerank,
         rerank_top=max((entry.relevance for entry in evidence), default=0.0),
         channels=results.metrics,
