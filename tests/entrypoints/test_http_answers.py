@@ -206,6 +206,12 @@ async def test_s1_1_what_a_model_cost_is_in_the_headers(databases: Databases) ->
                 assert reply.status_code == 200, reply.text
                 assert int(reply.headers.get("X-Token-Usage-Calls", 0)) >= 1, (path, reply.text)
                 assert int(reply.headers["X-Token-Usage-Input"]) > 0
+                kinds = ("Query", "Keyword-Extraction", "Ingestion", "Summarization", "Rerank")
+                spent = [int(reply.headers.get(f"X-Token-Usage-{each}", 0)) for each in kinds]
+                assert spent[0] > 0
+                assert sum(spent) == sum(
+                    int(reply.headers[f"X-Token-Usage-{each}"]) for each in ("Input", "Output")
+                )
 
 
 _TOO_LONG = """

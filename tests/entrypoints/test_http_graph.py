@@ -96,6 +96,12 @@ async def test_an_entity_comes_with_the_passages_that_mention_it(site: Site) -> 
     assert hidden.json()["detail"] == absent.json()["detail"].replace("Eagle", "Falcon")
 
 
+async def test_s3_9_an_invalid_predicate_is_refused_with_the_prescribed_message(site: Site) -> None:
+    body = {"source": "Osprey", "target": "Nordwind", "predicate": "LOVES"}
+    refused = await change(site, "PUT", "relations", body, status=422)
+    assert "Invalid predicate type" in str(refused)
+
+
 async def test_relations_and_the_neighbourhood_to_a_depth(site: Site) -> None:
     for source, target in (("Tarn Valley", "Osprey"), ("Osprey", "Zeta Dam"), ("Zeta Dam", "Eta")):
         if target in ("Zeta Dam", "Eta"):

@@ -23,7 +23,7 @@ from tests.store_combinations import POSTGRES, Stores
 
 from .conftest import Project, project_on
 
-_MENTION = re.compile(r"^([^(\n]+) \(([a-z]+)(?:, (\S+)=(\S+))?\)(?:: (.+))?$", re.MULTILINE)
+_MENTION = re.compile(r"^([^(\n]+) \(([a-z]+)((?:, \S+=[^,()\n]+)*)\)(?:: (.+))?$", re.MULTILINE)
 _STATEMENT = re.compile(r"^(.+) -> (.+) \[([A-Z_]+)\](?:: (.+))?$", re.MULTILINE)
 
 
@@ -40,9 +40,9 @@ def read(text: str) -> Extraction:
             name=name,
             kind=kind,
             description=said,
-            attributes={field: value} if field else {},
+            attributes=dict(each.split("=") for each in fields.split(", ")[1:]),
         )
-        for name, kind, field, value, said in _MENTION.findall(text)
+        for name, kind, fields, said in _MENTION.findall(text)
     ]
     statements = [_statement(*found) for found in _STATEMENT.findall(text)]
     known = {mention.name for mention in mentions}

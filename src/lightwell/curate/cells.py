@@ -19,7 +19,9 @@ from lightwell.domain.graph import Entity
 Cell = str | int | float | None | NDArray[np.float32]
 
 COLUMNS: Mapping[ExportTable, tuple[str, ...]] = {
-    ExportTable.ENTITIES: tuple("ref name kind description chunk_count sources paths".split()),
+    ExportTable.ENTITIES: tuple(
+        "ref name kind description aliases category difficulty tags created_at updated_at chunk_count sources paths".split()
+    ),
     ExportTable.RELATIONS: tuple(
         "source source_name predicate target target_name keywords description comparison use_case"
         " weight chunk_count sources paths".split()
@@ -51,6 +53,12 @@ def record_cells(record: ExportRecord) -> tuple[Cell, ...]:
                 record.name,
                 record.kind,
                 record.description,
+                "\n".join(record.concept.aliases),
+                record.concept.category,
+                record.concept.difficulty,
+                "\n".join(record.concept.tags),
+                record.created_at.isoformat() if record.created_at else "",
+                record.updated_at.isoformat() if record.updated_at else "",
                 record.chunk_count,
                 "\n".join(record.sources),
                 "\n".join(record.paths),

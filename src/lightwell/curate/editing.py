@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from lightwell.curate.context import CurationContext
 from lightwell.domain.access import Reader, Tags, parse_tags
+from lightwell.domain.concepts import Concept, distinct, split_list
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import (
     MIN_CONFIDENCE,
@@ -20,6 +21,7 @@ from lightwell.domain.graph import (
     Relation,
     RelationMention,
     normalize_name,
+    parse_predicate,
 )
 from lightwell.domain.ids import EntityId
 from lightwell.domain.relation_keys import RelationKey
@@ -31,6 +33,7 @@ from lightwell.records.graph.entities import ResolvedName
 
 _MAX_NAME, _MAX_DESCRIPTION = 200, 8000
 _MAX_SOURCES = 1000
+_MAX_ITEMS = 100
 _KIND = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 
@@ -45,9 +48,7 @@ async def create(
     if await _exists(context.database, reader, cleaned.name):
         raise Invalid(f"There is an entity {cleaned.name!r} already; edit it instead")
     kind = cleaned.kind or "term"
-    with_kind = ManualEdit(
-        name=cleaned.name, kind=kind, description=cleaned.description, sources=cleaned.sources
-    )
+    with_kind = replace(cleaned, kind=kind)
     manual_edit = await _with_chunk_ids(context.database, reader, with_kind, [audience])
     async with context.finish_derived_after(reader):
         entity_id = await edits.create(context.database, reader, manual_edit, audience)
@@ -61,13 +62,15 @@ async def edit(
     manual_edit: ManualEdit,
     tags: Iterable[str],
 ) -> Entity:
-    """Change an entity's name, kind, description or sources; "" leaves a field unchanged.
+    """Change an entity's name, kind, description, sources or concept; "" leaves a field unchanged.
 
     Raises `NotFound`, and `Invalid` for a source passage that no audience of the edit may see.
     """
     cleaned = _validate(manual_edit)
     if cleaned == ManualEdit():
-        raise Invalid("Nothing is to be changed; give a name, a kind, a description or sources")
+        raise Invalid(
+            "Nothing is to be changed; give a name, a kind, a description, sources, aliases, a category, a difficulty or tags"
+        )
     audience = _audience(reader, tags)
     database = context.database
     resolved = await entities.resolve_name(database, reader, name)
@@ -139,6 +142,9 @@ async def relate(
     `comparison` and `use_case` are valid for COMPARED_TO only. A manual relation is stored with confidence 1.
     """
     audience = _audience(reader, tags)
+    relation_mention = replace(
+        relation_mention, predicate=parse_predicate(relation_mention.predicate)
+    )
     if not (math.isfinite(relation_mention.weight) and relation_mention.weight > 0):
         raise Invalid(f"The weight must be a positive number, not {relation_mention.weight}")
     if relation_mention.confidence < MIN_CONFIDENCE:
@@ -184,6 +190,7 @@ def _validate(manual_edit: ManualEdit) -> ManualEdit:
         kind=manual_edit.kind.strip(),
         description=manual_edit.description.strip(),
         sources=tuple(dict.fromkeys(each.strip() for each in manual_edit.sources)),
+        concept=_validate_concept(manual_edit.concept),
     )
     if manual_edit.name and not normalize_name(cleaned.name):
         raise Invalid(f"{manual_edit.name!r} is not a valid name; use at least one letter or digit")
@@ -197,6 +204,32 @@ def _validate(manual_edit: ManualEdit) -> ManualEdit:
         raise Invalid(f"A description has at most {_MAX_DESCRIPTION} characters")
     if len(cleaned.sources) > _MAX_SOURCES:
         raise Invalid(f"An entity has at most {_MAX_SOURCES} sources")
+    return cleaned
+
+
+def _validate_concept(given: Concept) -> Concept:
+    """Return the fields with single spaces; raise `Invalid` if one is too long, or an item of a list has a comma."""
+    cleaned = Concept(
+        aliases=distinct(given.aliases),
+        category=" ".join(given.category.split()),
+        difficulty=" ".join(given.difficulty.split()),
+        tags=distinct(given.tags),
+    )
+    items = (*cleaned.aliases, *cleaned.tags)
+    if len(items) > _MAX_ITEMS:
+        raise Invalid(f"An entity has at most {_MAX_ITEMS} aliases and tags")
+    if max(map(len, (*items, cleaned.category, cleaned.difficulty))) > _MAX_NAME:
+        raise Invalid(
+            f"An alias, a category, a difficulty and a tag have at most {_MAX_NAME} characters"
+        )
+    for item in items:
+        if split_list(item) != (item,):
+            raise Invalid(
+                f"{item!r} has a comma or a semicolon; give each alias and each tag alone"
+            )
+    for alias in cleaned.aliases:
+        if not normalize_name(alias):
+            raise Invalid(f"{alias!r} is not a valid alias; use at least one letter or digit")
     return cleaned
 
 

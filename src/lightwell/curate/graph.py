@@ -243,7 +243,7 @@ class Graph:
     async def edit(
         self, reader: Reader, name: str, manual_edit: ManualEdit, *, tags: Iterable[str] = ()
     ) -> Entity:
-        """Change an entity's name, kind, description or sources; re-ingestion keeps it. Raises `NotFound`, `Invalid`.
+        """Change an entity's name, kind, description, sources or concept; re-ingestion keeps it. Raises `NotFound`, `Invalid`.
 
         Without tags the edit goes to the reader's access classes that mention the entity. Sources in the edit replace
         those from documents while at least one of these passages exists.

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from lightwell.curate.cells import format_vector, without_control_characters
@@ -41,7 +42,7 @@ def record_paragraph(record: ExportRecord) -> Paragraph:
                 heading=record.name,
                 facts=(record.kind, record.ref, _passage_count(record.chunk_count)),
                 descriptions=_description_parts(record.description),
-                sources=(("Passages", record.sources), ("Documents", record.paths)),
+                sources=_entity_fields(record),
             )
         case ExportedRelation():
             return Paragraph(
@@ -162,6 +163,24 @@ def _escape(words: str) -> str:
 
 def _description_parts(description: str) -> tuple[str, ...]:
     return tuple(part for part in description.split(DESCRIPTION_SEPARATOR) if part)
+
+
+def _entity_fields(entity: Entity) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    concept = entity.concept
+    return (
+        ("Also called", concept.aliases),
+        ("Category", (concept.category,) if concept.category else ()),
+        ("Difficulty", (concept.difficulty,) if concept.difficulty else ()),
+        ("Tags", concept.tags),
+        ("First stated", _day(entity.created_at)),
+        ("Last stated", _day(entity.updated_at)),
+        ("Passages", entity.sources),
+        ("Documents", entity.paths),
+    )
+
+
+def _day(moment: datetime | None) -> tuple[str, ...]:
+    return (moment.date().isoformat(),) if moment else ()
 
 
 def _passage_count(count: int) -> str:

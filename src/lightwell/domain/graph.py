@@ -2,13 +2,16 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from enum import StrEnum
 from itertools import chain
 
+from lightwell.domain.concepts import NO_CONCEPT, Concept
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import EntityId, GlobalRef, RelationId
+from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 DESCRIPTION_SEPARATOR = " | "
 MAX_SOURCES = 50
@@ -35,6 +38,15 @@ class Predicate(StrEnum):
     def words(self) -> str:
         """The predicate as people read it between subject and object: `Dijkstra needs Heap`."""
         return _PREDICATE_WORDS[self]
+
+
+def parse_predicate(word: str) -> Predicate:
+    """Return the predicate with this name, in any case; raise `Invalid` if there is none."""
+    try:
+        return Predicate(word.upper())
+    except ValueError:
+        known = ", ".join(Predicate)
+        raise Invalid(f"Invalid predicate type: {word!r} is none of {known}") from None
 
 
 _PREDICATE_WORDS = {
@@ -105,8 +117,7 @@ class Mention:
     @property
     def searched_names(self) -> list[str]:
         """The normalised names by which an entity with a reference is found."""
-        names = (normalize_name(each) for each in (self.name, *self.aliases))
-        return list(dict.fromkeys(name for name in names if name))
+        return normalize_names((self.name, *self.aliases))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,10 +142,16 @@ class RelationMention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """The result of extraction from one chunk; the ends of every relation mention are among the mentions."""
+    """The result of extraction from one chunk; the ends of every relation mention are among the mentions.
+
+    `unknown_predicates` counts the relations that became RELATED_TO because a model gave a predicate outside the list;
+    `usage` is what models cost for this chunk.
+    """
 
     mentions: tuple[Mention, ...]
     relation_mentions: tuple[RelationMention, ...]
+    unknown_predicates: int = 0
+    usage: TokenSummary = NO_USAGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +162,8 @@ class Entity:
     `kg:<kind>:<slug>` or the reference of the source system. `chunk_count` counts the reader's visible chunks
     that mention it. `primary_url` is the URL that documents give it, else the first document that mentions it;
     "" where only a manual edit names it. With `described_by_hand` a person wrote the description, and no
-    document need support it.
+    document need support it. `created_at` is when one of the reader's documents or a person first stated it,
+    `updated_at` when one last did. They are no part of what is said of it: equal entities may differ in them.
     """
 
     id: EntityId
@@ -158,6 +176,9 @@ class Entity:
     paths: tuple[str, ...]
     primary_url: str = ""
     described_by_hand: bool = False
+    concept: Concept = NO_CONCEPT
+    created_at: datetime | None = field(default=None, compare=False)
+    updated_at: datetime | None = field(default=None, compare=False)
 
     @property
     def statement(self) -> str:
@@ -297,13 +318,14 @@ class ManualEdit:
     """What a person wrote of an entity, within one access class; "" leaves a field as documents state it.
 
     `sources` are references or ids of the passages that support the description; () keeps those of the
-    documents.
+    documents. Each field of the concept that is given replaces that of the documents.
     """
 
     name: str = ""
     kind: str = ""
     description: str = ""
     sources: tuple[str, ...] = ()
+    concept: Concept = NO_CONCEPT
 
 
 _GAPS = re.compile(r"[\s_\-–—]+")
@@ -320,6 +342,11 @@ def normalize_name(name: str) -> str:
     folded = unicodedata.normalize("NFKC", name).casefold().strip()
     bare = _POSSESSIVE.sub("", _TRAILING_MARKS.sub("", _LEADING_MARKS.sub("", folded)))
     return _GAPS.sub(" ", bare).strip()
+
+
+def normalize_names(names: Iterable[str]) -> list[str]:
+    """Return the normalised forms of these names, each once, without names that have no letter."""
+    return list(filter(None, dict.fromkeys(map(normalize_name, names))))
 
 
 def slug(name: str) -> str:

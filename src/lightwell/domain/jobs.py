@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from lightwell.domain.ids import DocumentId, JobId, ProjectId
+from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 
 class JobState(StrEnum):
@@ -42,6 +43,8 @@ class Job:
 
     `step` is the current step, where a retry continues: "" (no chunks yet), `embed`, `read` (extraction),
     `index`, or `read again` (extraction from chunks that are already published); "" at the end.
+    `usage` is what models cost for the extraction from this document's own chunks. `unknown_predicates` counts the relations
+    that became RELATED_TO because a model gave a predicate outside the list.
     """
 
     id: JobId
@@ -59,3 +62,5 @@ class Job:
     created_at: datetime
     started_at: datetime | None
     completed_at: datetime | None
+    usage: TokenSummary = NO_USAGE
+    unknown_predicates: int = 0

@@ -60,6 +60,23 @@ def summarize_usage(usages: Iterable[TokenUsage]) -> TokenSummary:
     )
 
 
+def add_usage(summaries: Iterable[TokenSummary]) -> TokenSummary:
+    """Return the sums of several summaries."""
+    calls, inputs, outputs = 0, 0, 0
+    by_type: Counter[OperationType] = Counter()
+    for each in summaries:
+        calls += each.calls
+        inputs += each.total_input_tokens
+        outputs += each.total_output_tokens
+        by_type.update(each.by_operation_type)
+    return TokenSummary(
+        calls=calls,
+        total_input_tokens=inputs,
+        total_output_tokens=outputs,
+        by_operation_type=dict(by_type),
+    )
+
+
 NO_USAGE = summarize_usage([])
 """The usage of an operation without model calls."""
 

@@ -6,7 +6,7 @@ from lightwell.domain.graph import Entity, EntityDetails, Relation
 from lightwell.domain.graph_views import EntityNeighbourhood, EntitySource
 from lightwell.domain.merges import ActiveMerge, MergeProposal, MergeResult
 from lightwell.domain.splits import ActiveSplit, SplitResult
-from lightwell.entrypoints.json_output import Json, entity_names
+from lightwell.entrypoints.json_output import Json, entity_names, time_text
 
 
 def entity(entity: Entity) -> Json:
@@ -15,6 +15,12 @@ def entity(entity: Entity) -> Json:
         **entity_names(entity),
         "primaryUrl": entity.primary_url,
         "description": entity.description,
+        "aliases": list(entity.concept.aliases),
+        "category": entity.concept.category,
+        "difficulty": entity.concept.difficulty,
+        "tags": list(entity.concept.tags),
+        "createdAt": time_text(entity.created_at),
+        "updatedAt": time_text(entity.updated_at),
         "chunkCount": entity.chunk_count,
         "sourceChunkIds": list(entity.sources),
         "sourceFilePaths": list(entity.paths),

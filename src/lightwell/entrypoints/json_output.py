@@ -15,7 +15,7 @@ from lightwell.domain.answers import (
 )
 from lightwell.domain.candidates import Candidates
 from lightwell.domain.documents import Chunk, Document, Locator
-from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Evidence, Retrieval
+from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Evidence, Retrieval, rrf_score
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.jobs import Job, JobState
 from lightwell.domain.keywords import Keywords
@@ -54,7 +54,7 @@ def statements(answer: Answer, *, milliseconds: int) -> Json:
             {
                 "text": each.text,
                 "sourceChunkId": each.source_chunk_id,
-                "saidAt": _time(each.said_at),
+                "saidAt": time_text(each.said_at),
                 "dates": list(each.dates),
                 "citations": [citation(cited) for cited in each.citations],
             }
@@ -145,7 +145,7 @@ def keywords(keywords: Keywords) -> Json:
         "highLevelKeywords": list(keywords.high),
         "lowLevelKeywords": list(keywords.low),
         "queryHash": keywords.question_hash,
-        "cachedAt": _time(keywords.cached_at),
+        "cachedAt": time_text(keywords.cached_at),
         "byModel": keywords.by_model,
     }
 
@@ -173,9 +173,9 @@ def document(document: Document) -> Json:
         "fileSize": document.file_size,
         "chunkCount": document.chunk_count,
         "omittedChunkCount": document.omitted_chunks,
-        "createdAt": _time(document.created_at),
-        "updatedAt": _time(document.updated_at),
-        "ingestedAt": _time(document.ingested_at),
+        "createdAt": time_text(document.created_at),
+        "updatedAt": time_text(document.updated_at),
+        "ingestedAt": time_text(document.ingested_at),
     }
 
 
@@ -202,10 +202,12 @@ def job(job: Job) -> Json:
         "processedChunks": job.processed_chunks,
         "errorCode": job.error_code,
         "errorMessage": "The job was cancelled" if is_cancelled else job.error,
+        "usage": usage(job.usage),
+        "unknownPredicates": job.unknown_predicates,
         "attempts": job.attempts,
-        "createdAt": _time(job.created_at),
-        "startedAt": _time(job.started_at),
-        "completedAt": _time(job.completed_at),
+        "createdAt": time_text(job.created_at),
+        "startedAt": time_text(job.started_at),
+        "completedAt": time_text(job.completed_at),
     }
 
 
@@ -231,7 +233,7 @@ def citation(citation: Citation) -> Json:
         "sourceUrl": citation.source_url,
         "sourceSystem": citation.source_system,
         "sourceType": citation.source_type,
-        "createdAt": _time(citation.created_at),
+        "createdAt": time_text(citation.created_at),
         "snippet": citation.snippet,
         "highlight": list(citation.highlight) if any(citation.highlight) else None,
         "score": round(citation.score, 4),
@@ -273,19 +275,17 @@ def _source(evidence: Evidence) -> Json:
         "sourceUrl": evidence.chunk.url,
         "sourceSystem": evidence.chunk.system,
         "sourceType": evidence.chunk.kind,
-        "createdAt": _time(evidence.chunk.created_at),
+        "createdAt": time_text(evidence.chunk.created_at),
         "snippet": make_nearest_citation(0, evidence).snippet,
     }
 
 
 def _fused(ranks: Mapping[Channel, int]) -> Json:
     """Return the keys of `FusedResult`, computed from the ranks in the channels; the best rank of each side counts, from 0."""
-    from lightwell.retrieve.fusion import RANK_OFFSET
-
     by_passage = [rank for channel, rank in ranks.items() if channel in PASSAGE_CHANNELS]
     by_graph = [rank for channel, rank in ranks.items() if channel in GRAPH_CHANNELS]
     return {
-        "rrfScore": round(sum(1 / (RANK_OFFSET + rank + 1) for rank in ranks.values()), 6),
+        "rrfScore": round(rrf_score(ranks.values()), 6),
         "vectorRank": min(by_passage, default=None),
         "graphRank": min(by_graph, default=None),
         "inBothSources": bool(by_passage and by_graph),
@@ -298,6 +298,10 @@ def _entity(entity: Entity) -> Json:
         "name": entity.name,
         "kind": entity.kind,
         "description": entity.description,
+        "aliases": list(entity.concept.aliases),
+        "category": entity.concept.category,
+        "difficulty": entity.concept.difficulty,
+        "tags": list(entity.concept.tags),
         "sources": list(entity.sources),
     }
 
@@ -359,9 +363,9 @@ def _chunk(chunk: Chunk, members: Sequence[Chunk]) -> Json:
         "tokenCount": chunk.tokens,
         "llmCacheIds": [each for member in members for each in member.llm_cache_ids],
         "topic": chunk.topic,
-        "createdAt": _time(chunk.created_at),
-        "documentUpdatedAt": _time(chunk.updated_at),
-        "ingestedAt": _time(chunk.ingested_at),
+        "createdAt": time_text(chunk.created_at),
+        "documentUpdatedAt": time_text(chunk.updated_at),
+        "ingestedAt": time_text(chunk.ingested_at),
     }
 
 
@@ -390,5 +394,6 @@ def locator(place: Locator) -> Json:
     }
 
 
-def _time(moment: datetime | None) -> str | None:
+def time_text(moment: datetime | None) -> str | None:
+    """Return the time as ISO 8601, None where it is not known."""
     return None if moment is None else moment.isoformat()

@@ -17,8 +17,9 @@ from urllib.parse import unquote, urlsplit
 from lightwell.domain.documents import ChunkDraft, Format, NewDocument, text_between_chunks
 from lightwell.domain.errors import LimitExceeded, Unreadable
 from lightwell.domain.graph import Extraction
-from lightwell.domain.ids import ChunkId, ClassId, DocumentId, make_chunk_id
+from lightwell.domain.ids import ChunkId, ClassId, DocumentId, JobId, make_chunk_id
 from lightwell.domain.jobs import JobState
+from lightwell.ingest import job_costs
 from lightwell.ingest.chunk_embedding import embed_chunks, embed_for_next_space
 from lightwell.ingest.chunk_encoding import encode_chunks
 from lightwell.ingest.chunking import chunk_hash, text_to_embed
@@ -95,10 +96,10 @@ async def ingest(
             with span("ingest.embed"):
                 await _embed(context, group)
         with span("ingest.extract_and_publish"):
-            await _extract_and_publish(context, group)
+            unknown = await _extract_and_publish(context, group)
         with span("ingest.index_and_refresh"):
             await gather_or_cancel([_index(context, group), refresh(context)])
-        await _finish(context, group, on_outcome)
+        await _finish(context, group, unknown, on_outcome)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,10 +233,13 @@ async def _parse_or_fail(
         return None
 
 
-async def _extract_and_publish(context: IngestContext, group: Sequence[_ChunkedDocument]) -> None:
+async def _extract_and_publish(
+    context: IngestContext, group: Sequence[_ChunkedDocument]
+) -> Mapping[JobId, int]:
+    """Return how many relations of each job fitted no predicate."""
     unpublished = [document for document in group if document.claim.step != "index"]
     if not unpublished:
-        return
+        return {}
     extractions = await _extract(context, unpublished)
     reextracted = [each for each in unpublished if each.claim.step == REEXTRACT]
     new = [each for each in unpublished if each.claim.step != REEXTRACT]
@@ -252,6 +256,9 @@ async def _extract_and_publish(context: IngestContext, group: Sequence[_ChunkedD
             step="index",
             progress=90,
         )
+        unknown = await job_costs.record_unknown_predicates(
+            connection, {each.claim.job_id: each.chunks for each in unpublished}, extractions
+        )
         if new:
             await publishing.publish(
                 connection, project_id, texts, terms, _extractions_of(new, extractions)
@@ -267,6 +274,7 @@ async def _extract_and_publish(context: IngestContext, group: Sequence[_ChunkedD
         await queue.renew_or_raise(
             connection, [each.claim.job_id for each in unpublished], context.worker
         )
+    return unknown
 
 
 def _extractions_of(
@@ -291,6 +299,7 @@ async def _extract(
             for each in part
         ]
         batch_extractions = await context.extractor.extract(inputs)
+        await job_costs.add_costs(context.database, batch, part, batch_extractions)
         extractions |= zip((chunk.id for chunk in part), batch_extractions, strict=True)
         progress.add(part)
     return extractions
@@ -309,6 +318,7 @@ async def _index(context: IngestContext, group: Sequence[_ChunkedDocument]) -> N
 async def _finish(
     context: IngestContext,
     group: Sequence[_ChunkedDocument],
+    unknown: Mapping[JobId, int],
     on_outcome: Callable[[DocumentOutcome], None],
 ) -> None:
     async with context.database.transaction() as connection:
@@ -325,6 +335,7 @@ async def _finish(
                 chunks=len(document.chunks),
                 error="",
                 omitted=document.omitted,
+                unknown_predicates=unknown.get(document.claim.job_id, 0),
             )
         )
 

@@ -24,9 +24,12 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentOutcome:
-    """The result of one document's job; `error` is "" on success. `omitted` counts chunks that were left out."""
+    """The result of one document's job; `error` is "" on success. `omitted` counts chunks that were left out,
+    `unknown_predicates` relations that became RELATED_TO.
+    """
 
     url: str
     chunks: int
     error: str
     omitted: int = 0
+    unknown_predicates: int = 0

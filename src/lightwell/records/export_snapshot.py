@@ -18,6 +18,7 @@ from lightwell.domain.ids import ChunkId, EntityId
 from lightwell.domain.relation_keys import RelationKey
 from lightwell.records.database import Connection, Database, Row
 from lightwell.records.graph import merge_trees
+from lightwell.records.graph.concepts import CONCEPT_COLUMNS, read_concept
 from lightwell.records.graph.entities import DESCRIPTIONS
 from lightwell.records.graph.source_limits import KEPT_FIRST, LIMIT_OF_PROJECT
 
@@ -46,7 +47,8 @@ WITH merged AS MATERIALIZED (
                       ORDER BY profile.subject_id = known.entity_id DESC, 'kind' = ANY(profile.by_hand) DESC,
                                {_ORDER}))[1] AS kind,
            {DESCRIPTIONS} AS descriptions, array_agg(DISTINCT profile.subject_id) AS members,
-           bool_or(profile.subject_id = known.entity_id AND 'sources' = ANY(profile.by_hand)) AS sourced
+           bool_or(profile.subject_id = known.entity_id AND 'sources' = ANY(profile.by_hand)) AS sourced,
+           {CONCEPT_COLUMNS.replace("{order}", _ORDER)}
     FROM profiles AS profile LEFT JOIN merged ON merged.entity_id = profile.subject_id
     JOIN entities AS known ON known.entity_id = coalesce(merged.root_id, profile.subject_id)
     WHERE profile.subject = 'entity' AND profile.class_id = ANY(%(classes)s)
@@ -95,7 +97,8 @@ SELECT entity_id, entity_ref, name, kind, descriptions,
        CASE WHEN cardinality(entity.members) = 1 THEN mentions ELSE (
            SELECT count(DISTINCT chunk_id) FROM document_entity_mentions AS mention
            WHERE mention.entity_id = ANY(entity.members) AND mention.class_id = ANY(%(classes)s)) END,
-       source.refs, source.urls, cardinality(entity.members) > 1
+       source.refs, source.urls, cardinality(entity.members) > 1,
+       aliases, category, difficulty, tags, created_at, stated_at
 FROM entity CROSS JOIN LATERAL ({_ENTITY_SOURCES}) AS source
 ORDER BY entity_ref COLLATE "C", name COLLATE "C"
 """  # noqa: S608 - only our own words
@@ -231,6 +234,9 @@ def _entity(row: Row) -> Entity:
         chunk_count=int(row[5]),
         sources=tuple(row[6] or ()),
         paths=tuple(dict.fromkeys(row[7] or ())),
+        concept=read_concept(row[9:]),
+        created_at=row[13],
+        updated_at=row[14],
     )
 
 

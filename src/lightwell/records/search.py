@@ -8,6 +8,7 @@ from lightwell.domain.documents import Chunk, Locator, parse_work_state
 from lightwell.domain.ids import ChunkId, DocumentId, EntityId, GlobalRef
 from lightwell.records import chunk_layout
 from lightwell.records.database import Database, Row, format_uuid_array
+from lightwell.records.graph.concepts import ALIASED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,9 +116,14 @@ WITH merged AS MATERIALIZED (
       AND EXISTS (SELECT FROM document_entity_mentions AS mention
                   WHERE mention.entity_id = stated.entity_id AND mention.class_id = ANY(%(classes)s)
                     AND stated.normalized_name = ANY(mention.names))
+), called AS (
+    SELECT * FROM said
+    UNION
+    SELECT aliased.entity_id, aliased.name FROM ({aliased}) AS aliased
+    WHERE NOT EXISTS (SELECT FROM said WHERE said.normalized_name = aliased.name)
 ), named AS (
     SELECT DISTINCT coalesce(merged.root_id, said.entity_id) AS entity_id, said.normalized_name
-    FROM said LEFT JOIN merged USING (entity_id)
+    FROM called AS said LEFT JOIN merged USING (entity_id)
 )
 SELECT named.entity_id, named.normalized_name, sum(profile.mention_count)
 FROM named
@@ -128,7 +134,7 @@ JOIN profiles AS profile ON profile.subject_id = member.entity_id
 WHERE profile.class_id = ANY(%(classes)s)
 GROUP BY named.entity_id, named.normalized_name
 ORDER BY named.normalized_name, named.entity_id
-"""
+""".replace("{aliased}", ALIASED.replace("{names}", "%(names)s::text[]"))
 
 _CHUNKS = """
 SELECT chunk_id, document_id, global_ref, chunk_index, chunk_text, token_count, title, source_url, source_system,

@@ -256,6 +256,11 @@ def entity_fields(entity: "EntitySchema", more: Sequence[tuple[str, str]] = ()) 
             ("reference", entity.entity_ref),
             ("id", entity.entity_id),
             ("description", entity.description),
+            ("category", entity.category),
+            ("difficulty", entity.difficulty),
+            ("tags", ", ".join(entity.tags)),
+            ("first stated", (entity.created_at or "")[:10]),
+            ("last stated", (entity.updated_at or "")[:10]),
             ("passages", str(entity.chunk_count)),
             ("documents", "\n".join(entity.source_file_paths)),
         ]

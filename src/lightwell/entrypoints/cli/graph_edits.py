@@ -7,6 +7,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from lightwell.domain.concepts import Concept
 from lightwell.domain.graph import ManualEdit, Predicate, RelationMention
 from lightwell.domain.relation_keys import parse_relation_key
 from lightwell.entrypoints.cli.console import clean
@@ -20,6 +21,17 @@ from lightwell.entrypoints.cli.graph import (
     graph,
     relations_table,
 )
+from lightwell.entrypoints.cli.graph_edit_options import (
+    Aliases,
+    Category,
+    Description,
+    Difficulty,
+    For,
+    Kind,
+    Related,
+    Sources,
+    Words,
+)
 from lightwell.entrypoints.cli.options import As, Server, Yes
 from lightwell.entrypoints.cli.registration import Work, command, confirm
 from lightwell.entrypoints.cli.remote import choose_server, dump, send
@@ -28,43 +40,6 @@ from lightwell.entrypoints.cli.store import open_as, parse_document_tags
 if TYPE_CHECKING:
     from lightwell.entrypoints.schemas.corrections import EntityList, RelationList
     from lightwell.entrypoints.schemas.graph import EntitySchema
-
-For = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--acl",
-        metavar="TAG",
-        help="Who may see your change: team:sales. Several by commas, or by repeating the option. "
-        "By default those of your groups whose documents mention the entity.",
-    ),
-]
-
-
-Kind = Annotated[
-    str, typer.Option("--kind", metavar="KIND", help="One word: person, organization, term.")
-]
-
-
-Description = Annotated[str, typer.Option("--description", metavar="TEXT", help="The description.")]
-
-
-Sources = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--source",
-        metavar="PASSAGE",
-        help="A passage that supports it, by reference or id (`lightwell documents passages`). Repeat it for several.",
-    ),
-]
-
-
-Related = Annotated[
-    Predicate,
-    typer.Option(
-        "--predicate", help="How the first is related to the second.", case_sensitive=False
-    ),
-]
-
 
 # Who asks the store here (`--as`), and the server to ask instead (`--server`).
 _Asked = tuple[Sequence[str] | None, str | None]
@@ -78,12 +53,27 @@ Keys = Annotated[
 ]
 
 
+def _concept(
+    aliases: Sequence[str] | None, category: str, difficulty: str, tags: Sequence[str] | None
+) -> Concept:
+    return Concept(
+        aliases=tuple(aliases or ()),
+        category=category,
+        difficulty=difficulty,
+        tags=tuple(tags or ()),
+    )
+
+
 @command(graph, "create", 'lightwell graph create "Osprey Plant" --kind site --as team:us')
-async def create_entity(
+async def create_entity(  # noqa: PLR0913 - the options of a command are its arguments
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name.")],
     *,
     kind: Kind = "",
     description: Description = "",
+    alias: Aliases = None,
+    category: Category = "",
+    difficulty: Difficulty = "",
+    tag: Words = None,
     who: As = None,
     server: Server = None,
     acl: For = None,
@@ -92,7 +82,8 @@ async def create_entity(
     from lightwell.entrypoints.client import edit_calls
     from lightwell.entrypoints.schemas.graph import entity_schema
 
-    manual_edit = ManualEdit(name=name, kind=kind, description=description)
+    concept = _concept(alias, category, difficulty, tag)
+    manual_edit = ManualEdit(name=name, kind=kind, description=description, concept=concept)
     tags = parse_document_tags(acl)
     if login := choose_server(server, who):
         there = await send(edit_calls.create_entity(manual_edit, tags=tags), login)
@@ -121,6 +112,7 @@ def rename_entity(
     "describe",
     'lightwell graph describe "Acme Corp" --description "Makes pumps." --as team:us',
     'lightwell graph describe "Acme Corp" --kind organization --as team:us',
+    'lightwell graph describe "Acme Corp" --alias ACME --alias "Acme Inc" --tag supplier --as team:us',
     'lightwell graph describe "Acme Corp" --description "Makes pumps." --source REF --as team:us',
 )
 def describe_entity(  # noqa: PLR0913 - the options of a command are its arguments
@@ -128,13 +120,22 @@ def describe_entity(  # noqa: PLR0913 - the options of a command are its argumen
     *,
     kind: Kind = "",
     description: Description = "",
+    alias: Aliases = None,
+    category: Category = "",
+    difficulty: Difficulty = "",
+    tag: Words = None,
     source: Sources = None,
     who: As = None,
     server: Server = None,
     acl: For = None,
 ) -> Work:
-    """Set an entity's kind or description; it overrides what documents say, also after they are ingested again."""
-    manual_edit = ManualEdit(kind=kind, description=description, sources=tuple(source or ()))
+    """Set an entity's kind, description, aliases, category, difficulty or tags; it overrides what documents say, also after they are ingested again."""
+    manual_edit = ManualEdit(
+        kind=kind,
+        description=description,
+        sources=tuple(source or ()),
+        concept=_concept(alias, category, difficulty, tag),
+    )
     return _edit(name, manual_edit, (who, server), acl)
 
 

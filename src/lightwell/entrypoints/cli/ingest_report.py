@@ -55,6 +55,7 @@ class IngestSummary:
         kept = [url for source in self.sources for url in source.kept]
         tagged = Counter(_of_read(failed, (source.tags for source in self.sources)))
         overruled = Counter(_of_read(failed, (source.overruled for source in self.sources)))
+        unknown = sum(each.unknown_predicates for each in self.done or ())
         return Report(
             document={
                 **counts,
@@ -64,6 +65,7 @@ class IngestSummary:
                 "kept": kept,
                 "jobs": [_job(job) for each in self.found for job in each.jobs],
                 "chunks": sum(each.chunks for each in self.done or ()),
+                "unknownPredicates": unknown,
                 "waiting": waiting,
                 "tags": [
                     {"aclTags": sorted(tags), "documents": count} for tags, count in tagged.items()
@@ -75,6 +77,7 @@ class IngestSummary:
                 Text(f"{_summary(counts)}, {len(troubles)} failed", style="bold"),
                 *([Text(self.usage.text())] if self.usage.summary.calls else ()),
                 *_waiting_lines(waiting),
+                *_unknown_predicate_lines(unknown),
                 *_tag_lines(tagged, overruled),
                 *chain.from_iterable(map(_problem_lines, troubles)),
                 *chain.from_iterable(map(_warning_lines, warnings)),
@@ -117,6 +120,17 @@ class IngestSummary:
         names = ("new", "changed", "unchanged", "retagged", "renamed", "finished")
         gone = sum(each.removed for each in self.found)
         return {name: counts[name] for name in names} | {"gone": gone}
+
+
+def _unknown_predicate_lines(relations: int) -> list[Text]:
+    if not relations:
+        return []
+    were = (
+        "1 relation has a predicate"
+        if relations == 1
+        else f"{relations:,} relations have predicates"
+    )
+    return [Text(f"{were} that Lightwell does not know: they became RELATED_TO")]
 
 
 def _of_read(failed: set[str], by_url: Iterable[Mapping[str, T]]) -> Iterator[T]:

@@ -276,12 +276,21 @@ def _job(job: "JobSchema") -> Report:
             "passages",
             f"{job.processed_chunks} of {job.total_chunks}" if job.total_chunks else "",
         ),
+        ("model calls", _calls(job)),
+        ("unknown predicates", str(job.unknown_predicates or "")),
         ("attempts", str(job.attempts)),
         ("queued", _second(job.created_at)),
         ("began", _second(job.started_at)),
         ("ended", _second(job.completed_at)),
     ]
     return Report(document=dump(job), text=fields(rows))
+
+
+def _calls(job: "JobSchema") -> str:
+    spent = job.usage
+    if not spent.calls:
+        return ""
+    return f"{spent.calls:,} ({spent.total_input_tokens:,} tokens in, {spent.total_output_tokens:,} out)"
 
 
 def _failure(job: "JobSchema") -> str:

@@ -1,6 +1,7 @@
 """Calls that edit the graph: create, edit, delete and restore entities and relations. They need the scope `curate`."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 
 from lightwell.domain.graph import ManualEdit, RelationMention
 from lightwell.entrypoints.client.calls import Call, reader_of, segment
@@ -27,19 +28,24 @@ _read_relations = reader_of(RelationList)
 def create_entity(edit: ManualEdit, *, tags: Iterable[str] = ()) -> Call[EntitySchema]:
     """Create an entity; mentions of its name in documents are linked to it. `tags` say who sees it."""
     body = NewEntityBody(
-        name=edit.name, kind=edit.kind, description=edit.description, acl_tags=tuple(tags)
+        name=edit.name,
+        kind=edit.kind,
+        description=edit.description,
+        acl_tags=tuple(tags),
+        **asdict(edit.concept),
     )
     return Call(method="POST", path=_ENTITIES, body=body, read=_read_entity, is_repeatable=False)
 
 
 def edit_entity(name: str, edit: ManualEdit, *, tags: Iterable[str] = ()) -> Call[EntitySchema]:
-    """Set an entity's name, kind, description or sources; this overrides what documents say, also later ones."""
+    """Set an entity's name, kind, description, sources or concept; this overrides what documents say, also later ones."""
     body = EntityEdit(
         name=edit.name,
         kind=edit.kind,
         description=edit.description,
         sources=edit.sources,
         acl_tags=tuple(tags),
+        **asdict(edit.concept),
     )
     path = f"{_ENTITIES}/{segment(name)}"
     return Call(method="PATCH", path=path, body=body, read=_read_entity, is_repeatable=False)

@@ -18,8 +18,13 @@ def usage_headers(response: Response) -> Generator[None]:
 
 
 def add_usage_headers(response: Response, usage: TokenSummary) -> None:
-    """Say what models cost, where one was called."""
+    """Say what models cost, where one was called: `X-Token-Usage-Calls`, `-Input`, `-Output`, and the tokens of each type of operation
+    that there was, such as `X-Token-Usage-Keyword-Extraction`.
+    """
     if usage.calls:
         response.headers["X-Token-Usage-Calls"] = str(usage.calls)
         response.headers["X-Token-Usage-Input"] = str(usage.total_input_tokens)
         response.headers["X-Token-Usage-Output"] = str(usage.total_output_tokens)
+        for operation, tokens in usage.by_operation_type.items():
+            name = operation.value.title().replace("_", "-")
+            response.headers[f"X-Token-Usage-{name}"] = str(tokens)

@@ -3,10 +3,17 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 import lightwell.entrypoints.json_graph as json_graph
-from lightwell.domain.graph import ManualEdit, MergeStrategy, Predicate, RelationMention
+from lightwell.domain.concepts import Concept
+from lightwell.domain.graph import (
+    ManualEdit,
+    MergeStrategy,
+    Predicate,
+    RelationMention,
+    parse_predicate,
+)
 from lightwell.domain.merges import ActiveMerge, MergeProposal, MergeResult
 from lightwell.domain.splits import ActiveSplit, SplitResult
 from lightwell.entrypoints.schemas import NextAfter, Schema
@@ -141,17 +148,38 @@ class SplitPage(Schema):
     next_after: NextAfter
 
 
-class EntityEdit(Schema):
+class ConceptBody(Schema):
+    """What a person writes of an entity, whether it is new or not; a list that is not empty replaces the stated one."""
+
+    description: Text = ""
+    aliases: Annotated[
+        tuple[str, ...],
+        Field(max_length=100, description="Other names that find it.", examples=[["NWE"]]),
+    ] = ()
+    category: Annotated[str, Field(max_length=400, examples=["algorithm"])] = ""
+    difficulty: Annotated[str, Field(max_length=400, examples=["beginner"])] = ""
+    tags: Annotated[tuple[str, ...], Field(max_length=100, examples=[["graphs"]])] = ()
+    acl_tags: Tags = ()
+
+    @property
+    def concept(self) -> Concept:
+        return Concept(
+            aliases=self.aliases,
+            category=self.category,
+            difficulty=self.difficulty,
+            tags=self.tags,
+        )
+
+
+class EntityEdit(ConceptBody):
     """What a person writes of an entity; an empty field stays as documents state it."""
 
     name: Annotated[str, Field(max_length=400)] = ""
     kind: Annotated[str, Field(max_length=100, examples=["organization"])] = ""
-    description: Text = ""
     sources: Annotated[
         tuple[str, ...],
         Field(max_length=100, description="Passages that support it, by reference or id."),
     ] = ()
-    acl_tags: Tags = ()
 
     def to_edit(self) -> ManualEdit:
         return ManualEdit(
@@ -159,19 +187,20 @@ class EntityEdit(Schema):
             kind=self.kind,
             description=self.description,
             sources=self.sources,
+            concept=self.concept,
         )
 
 
-class NewEntityBody(Schema):
+class NewEntityBody(ConceptBody):
     """An entity that no document mentions yet; mentions of its name are linked to it."""
 
     name: Annotated[str, Field(max_length=400, examples=["Osprey Plant"])]
     kind: Annotated[str, Field(max_length=100, examples=["site"])] = ""
-    description: Text = ""
-    acl_tags: Tags = ()
 
     def to_edit(self) -> ManualEdit:
-        return ManualEdit(name=self.name, kind=self.kind, description=self.description)
+        return ManualEdit(
+            name=self.name, kind=self.kind, description=self.description, concept=self.concept
+        )
 
 
 class NamesBody(Schema):
@@ -191,7 +220,7 @@ class RelationBody(Schema):
 
     source: EntityName
     target: Annotated[str, Field(examples=["Tarn Valley"])]
-    predicate: Predicate = Predicate.RELATED_TO
+    predicate: Annotated[Predicate, BeforeValidator(parse_predicate)] = Predicate.RELATED_TO
     keywords: Annotated[str, Field(max_length=1000)] = ""
     description: Text = ""
     weight: Annotated[float, Field(description="Added to that of the documents.")] = 1.0

@@ -80,6 +80,12 @@ class EntitySchema(Schema):
     entity_type: Annotated[str, Field(examples=["organization"])]
     primary_url: str
     description: str
+    aliases: list[str]
+    category: str
+    difficulty: str
+    tags: list[str]
+    created_at: str | None
+    updated_at: str | None
     chunk_count: int
     source_chunk_ids: list[str]
     source_file_paths: list[str]

@@ -12,6 +12,7 @@ from lightwell.domain.ids import JobId
 from lightwell.domain.jobs import Job, JobState
 from lightwell.domain.texts import require_text
 from lightwell.entrypoints.schemas import NextAfter, PageQuery, Schema, cut_page
+from lightwell.entrypoints.schemas.questions import UsageSchema
 
 
 class JobQuery(PageQuery):
@@ -35,6 +36,7 @@ class JobSchema(Schema):
     """A job: the specification's IngestStatusResponse, and more. A cancelled job has the status `failed`.
 
     `progress` is a percentage. The chunks are counted once the document is parsed.
+    `usage` is what the extraction from this document cost so far; `unknownPredicates` counts relations that became RELATED_TO.
     """
 
     job_id: str
@@ -48,6 +50,8 @@ class JobSchema(Schema):
     processed_chunks: int
     error_code: str
     error_message: str
+    usage: UsageSchema
+    unknown_predicates: int
     attempts: int
     created_at: str
     started_at: str | None

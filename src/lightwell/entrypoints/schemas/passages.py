@@ -77,6 +77,10 @@ class FoundEntitySchema(Schema):
     name: str
     kind: str
     description: str
+    aliases: list[str]
+    category: str
+    difficulty: str
+    tags: list[str]
     sources: list[str]
 
 

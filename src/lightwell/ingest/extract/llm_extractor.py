@@ -33,6 +33,7 @@ from lightwell.ingest.extract.extraction_prompt import (
 from lightwell.ingest.extract.reply_parser import ParsedReply, parse_reply
 from lightwell.ingest.extract.reply_rows import Problem
 from lightwell.logs import logger
+from lightwell.metering import record_usage
 from lightwell.ports import ExtractionInput, Message
 from lightwell.records.llm_cache import cache as replies
 from lightwell.records.llm_cache.cache import CachedReply, CacheKey, CacheType
@@ -88,7 +89,7 @@ class LLMExtractor:
 
     async def extract(self, chunks: Sequence[ExtractionInput]) -> list[Extraction]:
         """Return the chunks' extractions in order; raise `ModelFailed`. Replies that arrived stay in the cache even then."""
-        results = await gather_or_cancel(self._extract_chunk(chunk) for chunk in chunks)
+        results = await gather_or_cancel(self._extract_metered(chunk) for chunk in chunks)
         replies_by_chunk = {
             chunk.id: result.replies for chunk, result in zip(chunks, results, strict=True)
         }
@@ -104,6 +105,11 @@ class LLMExtractor:
         """Return the cache keys under which a reply to the first request may be stored, one per form."""
         requests = self._requests(CacheType.ENTITY_EXTRACTION, chunk, _extraction_request(chunk))
         return [self._model.cache_key(request) for request in requests]
+
+    async def _extract_metered(self, chunk: ExtractionInput) -> _ChunkResult:
+        with record_usage() as log:
+            result = await self._extract_chunk(chunk)
+        return replace(result, extraction=replace(result.extraction, usage=log.summary))
 
     async def _extract_chunk(self, chunk: ExtractionInput) -> _ChunkResult:
         first = asyncio.create_task(self._first_pass(chunk))
@@ -220,7 +226,9 @@ def merge_extractions(one: Extraction, other: Extraction) -> Extraction:
             relation,
         )
     return Extraction(
-        mentions=tuple(mentions.values()), relation_mentions=tuple(relations.values())
+        mentions=tuple(mentions.values()),
+        relation_mentions=tuple(relations.values()),
+        unknown_predicates=one.unknown_predicates + other.unknown_predicates,
     )
 
 
@@ -269,6 +277,9 @@ def _log_problems(results: Sequence[_ChunkResult]) -> None:
         replies=sum(len(result.replies) for result in results),
         problems=dict(problems),
     )
+    unknown = sum(result.extraction.unknown_predicates for result in results)
+    if unknown:
+        _log.warning("relations with unknown predicates became RELATED_TO", relations=unknown)
     by_rules = sum(result.by_rules for result in results)
     if by_rules:
         _log.warning(

@@ -78,6 +78,7 @@ def parse_reply(text: str, chunk: ExtractionInput, *, complete: bool = True) -> 
     extraction = Extraction(
         mentions=tuple(parser.mentions.values()),
         relation_mentions=tuple(parser.statements.values()),
+        unknown_predicates=parser.problems[Problem.INVALID_PREDICATE],
     )
     return ParsedReply(
         extraction=extraction, problems={p: n for p, n in parser.problems.items() if n}

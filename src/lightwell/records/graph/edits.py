@@ -8,10 +8,12 @@ tags; other classes are not affected, since their readers may share no tag with 
 from collections.abc import Mapping, Sequence
 from typing import LiteralString
 
+from psycopg.types.json import Jsonb
+
 from lightwell.domain.access import Reader, Tags, not_own
 from lightwell.domain.entity_refs import text_ref
 from lightwell.domain.errors import NotFound
-from lightwell.domain.graph import ManualEdit, RelationMention, normalize_name
+from lightwell.domain.graph import ManualEdit, RelationMention, normalize_name, normalize_names
 from lightwell.domain.ids import ClassId, EntityId
 from lightwell.records import access_classes
 from lightwell.records.database import Connection, Database, repeatable
@@ -36,13 +38,15 @@ WHERE profile.subject_id = %(named_as)s AND profile.class_id = %(class_id)s
 
 _STORE_EDIT = """
 INSERT INTO entity_edits AS edit (
-    named_as, class_id, name, entity_kind, description, source_ids, known_name, known_kind, normalized_name, said_by)
+    named_as, class_id, name, entity_kind, description, source_ids, attributes, alias_names, known_name, known_kind,
+    normalized_name, said_by)
 VALUES (%(named_as)s, %(class_id)s, nullif(%(name)s, ''), nullif(%(kind)s, ''), nullif(%(description)s, ''),
-        nullif(%(sources)s::uuid[], '{}'), %(known_name)s, %(known_kind)s, %(normalized)s, %(by)s)
+        nullif(%(sources)s::uuid[], '{}'), %(attributes)s, nullif(%(alias_names)s::text[], '{}'), %(known_name)s, %(known_kind)s, %(normalized)s, %(by)s)
 ON CONFLICT (named_as, class_id) DO UPDATE
 SET name = coalesce(excluded.name, edit.name), entity_kind = coalesce(excluded.entity_kind, edit.entity_kind),
     description = coalesce(excluded.description, edit.description),
     source_ids = coalesce(excluded.source_ids, edit.source_ids),
+    attributes = edit.attributes || excluded.attributes, alias_names = coalesce(excluded.alias_names, edit.alias_names),
     normalized_name = CASE WHEN excluded.name IS NULL THEN edit.normalized_name ELSE excluded.normalized_name END,
     said_by = excluded.said_by, said_at = now()
 """
@@ -317,6 +321,8 @@ async def _write_edit(
             "kind": edit.kind,
             "description": edit.description,
             "sources": list(edit.sources),
+            "attributes": Jsonb(dict(edit.concept.attributes)),
+            "alias_names": normalize_names(edit.concept.aliases),
             "known_name": known_name,
             "known_kind": known_kind,
             "normalized": normalize_name(edit.name or known_name),

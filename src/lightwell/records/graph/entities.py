@@ -22,7 +22,10 @@ from lightwell.domain.graph import (
 from lightwell.domain.ids import EntityId, RelationId
 from lightwell.records.database import Database, Row
 from lightwell.records.graph import merge_trees
+from lightwell.records.graph.concepts import CONCEPT_COLUMNS, FIND_BY_ALIAS, read_concept
 from lightwell.records.graph.source_limits import KEPT_FIRST, LIMIT_OF_PROJECT
+
+_KEPT_FIRST = KEPT_FIRST.replace("{chunk_id}", "chunk.chunk_id")
 
 MAX_RELATIONS = 200
 
@@ -75,7 +78,7 @@ DESCRIPTIONS = """coalesce(
                '{}')"""
 """What the profiles of a reader's classes say: what a person wrote, else what is stated, else the best quotation."""
 
-_SEEN = """
+_SEEN_TEXT = """
 WITH seen AS (
     SELECT entity.entity_id,
            (array_agg(coalesce(profile.entity_ref, entity.entity_ref) ORDER BY {order}))[1] AS entity_ref,
@@ -88,7 +91,8 @@ WITH seen AS (
            (array_agg(profile.primary_url ORDER BY profile.attributes ->> 'url' IS NULL, {order}))[1] AS primary_url,
            array_agg(DISTINCT profile.subject_id) AS members,
            bool_or('description' = ANY(profile.by_hand)) AS described_by_hand,
-           bool_or(profile.subject_id = entity.entity_id AND 'sources' = ANY(profile.by_hand)) AS sourced
+           bool_or(profile.subject_id = entity.entity_id AND 'sources' = ANY(profile.by_hand)) AS sourced,
+           {concept}
     FROM profiles AS profile
     LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = profile.subject_id
     JOIN entities AS entity ON entity.entity_id = coalesce(merged.root_id, profile.subject_id)
@@ -100,7 +104,8 @@ SELECT seen.entity_id, seen.entity_ref, seen.name, seen.kind, seen.descriptions,
        CASE WHEN cardinality(seen.members) = 1 THEN seen.mentions ELSE (
            SELECT count(DISTINCT chunk_id) FROM document_entity_mentions AS mention
            WHERE mention.entity_id = ANY(seen.members) AND mention.class_id = ANY(%(classes)s)) END,
-       source.refs, source.urls, seen.members, seen.primary_url, seen.described_by_hand
+       source.refs, source.urls, seen.members, seen.primary_url, seen.described_by_hand,
+       seen.aliases, seen.category, seen.difficulty, seen.tags, seen.created_at, seen.stated_at
 FROM (SELECT * FROM seen WHERE entity_ref COLLATE "C" > %(after)s
       ORDER BY entity_ref COLLATE "C", name COLLATE "C" LIMIT %(limit)s) AS seen
 CROSS JOIN LATERAL (
@@ -119,9 +124,8 @@ CROSS JOIN LATERAL (
     ) AS latest
 ) AS source
 ORDER BY seen.entity_ref COLLATE "C", seen.name COLLATE "C"
-""".replace("{kept_first}", KEPT_FIRST.replace("{chunk_id}", "chunk.chunk_id")).replace(
-    "{max_sources}", LIMIT_OF_PROJECT
-)
+""".replace("{concept}", CONCEPT_COLUMNS)
+_SEEN = _SEEN_TEXT.replace("{kept_first}", _KEPT_FIRST).replace("{max_sources}", LIMIT_OF_PROJECT)
 
 ORDER = """profile.subject_id = entity.entity_id DESC, 'name' = ANY(profile.by_hand) DESC,
     profile.entity_ref IS NULL DESC, profile.mention_count DESC, profile.display_name COLLATE "C",
@@ -201,7 +205,7 @@ CROSS JOIN LATERAL (
 """
 _RELATED = (
     _RELATED_BY.replace("{descriptions}", DESCRIPTIONS)
-    .replace("{kept_first}", KEPT_FIRST.replace("{chunk_id}", "chunk.chunk_id"))
+    .replace("{kept_first}", _KEPT_FIRST)
     .replace("{max_sources}", LIMIT_OF_PROJECT)
 )
 
@@ -224,23 +228,23 @@ _RELATIONS_BY_ID = _RELATED.replace(
 
 
 async def resolve_name(database: Database, reader: Reader, name: str) -> ResolvedName:
-    """Return the reader's entity with this name, reference or id.
+    """Return the reader's entity with this name, reference or id, else the one with this stated alias.
 
     Raises `NotFound`, and `Invalid` with the references if several entities have the name.
     """
     system, _, rest = name.strip().partition(":")
     bare_name = rest.partition(":")[2] if system == "kg" else name
     is_of_bearer = system == "kg" and bare_name.endswith(">")
-    rows = await database.rows(
-        _FIND_BY_NAME,
-        {
-            "project_id": reader.project_id,
-            "classes": list(reader.classes),
-            "name": normalize_name(bare_name),
-            "ref": stored_ref(name.strip()) if is_of_bearer or system != "kg" else "",
-            "id": _uuid(name),
-        },
-    )
+    parameters = {
+        "project_id": reader.project_id,
+        "classes": list(reader.classes),
+        "name": normalize_name(bare_name),
+        "ref": stored_ref(name.strip()) if is_of_bearer or system != "kg" else "",
+        "id": _uuid(name),
+    }
+    rows = await database.rows(_FIND_BY_NAME, parameters)
+    if not rows:
+        rows = await database.rows(FIND_BY_ALIAS, parameters)
     if not rows:
         raise NotFound(f"There is no entity {name!r} that you may see")
     if len({row[1] for row in rows}) > 1:
@@ -284,9 +288,13 @@ async def get(database: Database, reader: Reader, entity_id: EntityId) -> Entity
 
 
 async def list_aliases(database: Database, reader: Reader, entity: Entity) -> tuple[str, ...]:
-    """Return the other names that the reader's documents and manual edits use for the entity."""
+    """Return the other names that the reader's documents and manual edits use for the entity, then those that they state."""
     rows = await database.rows(_ALIASES, {"entities": [entity.id], "classes": list(reader.classes)})
-    return tuple(row[0] for row in rows if normalize_name(row[0]) != normalize_name(entity.name))
+    names = {normalize_name(row[0]): row[0] for row in rows}
+    for alias in entity.concept.aliases:
+        names.setdefault(normalize_name(alias), alias)
+    names.pop(normalize_name(entity.name), None)
+    return tuple(names.values())
 
 
 async def list_relations(
@@ -366,6 +374,9 @@ def _entity(row: Row) -> Entity:
         paths=tuple(dict.fromkeys(row[7] or ())),
         primary_url=row[9],
         described_by_hand=row[10],
+        concept=read_concept(row[11:]),
+        created_at=row[15],
+        updated_at=row[16],
     )
 
 

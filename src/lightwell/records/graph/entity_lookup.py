@@ -14,6 +14,7 @@ from lightwell.domain.graph import UNKNOWN_KIND, Entity, normalize_name
 from lightwell.domain.ids import EntityId
 from lightwell.records.database import Database
 from lightwell.records.graph import entities
+from lightwell.records.graph.concepts import ALIASED
 
 MIN_SIMILARITY = 0.45
 """The trigram similarity from which a name counts as similar."""
@@ -81,6 +82,12 @@ _EXACT = (
     .replace("{fit}", "CASE WHEN entity_ref = %(ref)s THEN 2.0 ELSE 1.0 END")
     .replace("{having}", "true")
 )
+
+# An alias that texts state finds its entity where no entity has it as a name.
+_ALIASED = """
+SELECT entity_id FROM ({aliased}) AS called
+GROUP BY entity_id ORDER BY min(display_name COLLATE "C"), min(entity_ref COLLATE "C") LIMIT %(most)s
+""".replace("{aliased}", ALIASED.replace("{names}", "ARRAY[%(name)s]"))
 
 _HOLDS = "string_to_array(normalized_name, ' ') @> %(words)s::text[]"
 
@@ -197,6 +204,9 @@ async def match_entities(database: Database, reader: Reader, name: str) -> Entit
         return exact if by_reference else await _plain_or_longer(database, reader, exact)
     if not keys["name"]:
         return EntityMatches(entities=(), is_exact=False)
+    aliased = [EntityId(row[0]) for row in await database.rows(_ALIASED, keys)]
+    if aliased:
+        return await _load_matches(database, reader, aliased, exactly=True)
     near = [EntityId(row[0]) for row in await database.rows(_SIMILAR, keys)]
     return await _load_matches(database, reader, near, exactly=False)
 

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 from psycopg.types.json import Jsonb
 
+from lightwell.domain.concepts import split_list
 from lightwell.domain.entity_refs import text_ref
-from lightwell.domain.graph import Extraction, normalize_name
+from lightwell.domain.graph import Extraction, Mention, normalize_name, normalize_names
 from lightwell.domain.ids import ChunkId, GlobalRef, ProjectId
 from lightwell.records.database import Connection
 
@@ -22,19 +23,20 @@ ON CONFLICT (project_id, entity_ref) DO NOTHING
 _MENTIONS = """
 INSERT INTO document_entity_mentions (
     named_as, chunk_id, entity_id, class_id, name, entity_kind, description, mention_type, confidence, frequency,
-    attributes, names, is_own, quote, quote_rank)
+    attributes, alias_names, names, is_own, quote, quote_rank)
 SELECT DISTINCT ON (entity.entity_id, given.chunk_id)
        entity.entity_id, given.chunk_id,
        CASE WHEN class.class_id = ANY(entity.hidden_in) THEN NULL ELSE entity.entity_id END,
        chunk.class_id, given.name, given.kind, given.description, given.type, given.confidence, given.frequency,
        given.attributes,
+       CASE WHEN given.aliases IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(given.aliases)) END,
        CASE WHEN given.names IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(given.names)) END, given.is_own,
        given.quote, given.quote_rank
 FROM unnest(%(chunks)s::uuid[], %(refs)s::text[], %(names)s::text[], %(kinds)s::text[], %(descriptions)s::text[],
             %(types)s::text[], %(confidences)s::real[], %(frequencies)s::integer[], %(attributes)s::jsonb[],
-            %(searched)s::jsonb[], %(own)s::boolean[], %(quotes)s::text[], %(ranks)s::smallint[])
-    AS given (chunk_id, ref, name, kind, description, type, confidence, frequency, attributes, names, is_own, quote,
-              quote_rank)
+            %(aliases)s::jsonb[], %(searched)s::jsonb[], %(own)s::boolean[], %(quotes)s::text[], %(ranks)s::smallint[])
+    AS given (chunk_id, ref, name, kind, description, type, confidence, frequency, attributes, aliases, names, is_own,
+              quote, quote_rank)
 JOIN document_chunks AS chunk USING (chunk_id)
 JOIN entities AS entity ON entity.project_id = %(project_id)s AND entity.entity_ref = given.ref
 LEFT JOIN access_classes AS class ON class.class_id = chunk.class_id
@@ -138,6 +140,7 @@ async def _write_mentions(
             "confidences": [mention.confidence for _, mention in rows],
             "frequencies": [mention.count for _, mention in rows],
             "attributes": [Jsonb(dict(m.attributes)) if m.attributes else None for _, m in rows],
+            "aliases": [_alias_names(mention) for _, mention in rows],
             "searched": searched,
             "own": [mention.is_own for _, mention in rows],
             "quotes": [mention.quote.text for _, mention in rows],
@@ -148,6 +151,12 @@ async def _write_mentions(
         await connection.execute(
             _NAMES, {"project_id": project_id, "refs": refs, "searched": searched}
         )
+
+
+def _alias_names(mention: Mention) -> Jsonb | None:
+    """Return the normalised aliases that a text states, None where it states none."""
+    names = normalize_names(split_list(mention.attributes.get("aliases", "")))
+    return Jsonb(names) if names else None
 
 
 async def _write_relation_mentions(

@@ -34,14 +34,17 @@ WITH merged AS (
     SELECT DISTINCT ON (survivor, class_id) * FROM taken ORDER BY survivor, class_id, said_at DESC, named_as
 )
 INSERT INTO entity_edits AS edit (
-    named_as, class_id, entity_kind, description, source_ids, known_name, known_kind, normalized_name, said_by, said_at)
-SELECT latest.survivor, latest.class_id, latest.entity_kind, latest.description, latest.source_ids,
+    named_as, class_id, entity_kind, description, source_ids, attributes, alias_names, known_name, known_kind,
+    normalized_name, said_by, said_at)
+SELECT latest.survivor, latest.class_id, latest.entity_kind, latest.description, latest.source_ids, latest.attributes,
+       latest.alias_names,
        coalesce(profile.display_name, latest.known_name), coalesce(profile.entity_kind, latest.known_kind),
        CASE WHEN profile.subject_id IS NULL THEN latest.normalized_name ELSE entity.normalized_name END,
        latest.said_by, latest.said_at
 FROM latest JOIN entities AS entity ON entity.entity_id = latest.survivor
 LEFT JOIN profiles AS profile ON profile.subject_id = latest.survivor AND profile.class_id = latest.class_id
-WHERE coalesce(latest.entity_kind, latest.description) IS NOT NULL OR latest.source_ids IS NOT NULL OR profile.subject_id IS NULL
+WHERE coalesce(latest.entity_kind, latest.description) IS NOT NULL OR latest.source_ids IS NOT NULL
+   OR latest.attributes <> '{}' OR profile.subject_id IS NULL
 ON CONFLICT (named_as, class_id) DO UPDATE
 SET entity_kind = CASE WHEN excluded.said_at > edit.said_at THEN coalesce(excluded.entity_kind, edit.entity_kind)
                        ELSE coalesce(edit.entity_kind, excluded.entity_kind) END,
@@ -49,6 +52,10 @@ SET entity_kind = CASE WHEN excluded.said_at > edit.said_at THEN coalesce(exclud
                        ELSE coalesce(edit.description, excluded.description) END,
     source_ids = CASE WHEN excluded.said_at > edit.said_at THEN coalesce(excluded.source_ids, edit.source_ids)
                       ELSE coalesce(edit.source_ids, excluded.source_ids) END,
+    attributes = CASE WHEN excluded.said_at > edit.said_at THEN edit.attributes || excluded.attributes
+                      ELSE excluded.attributes || edit.attributes END,
+    alias_names = CASE WHEN excluded.said_at > edit.said_at THEN coalesce(excluded.alias_names, edit.alias_names)
+                       ELSE coalesce(edit.alias_names, excluded.alias_names) END,
     said_by = CASE WHEN excluded.said_at > edit.said_at THEN excluded.said_by ELSE edit.said_by END,
     said_at = greatest(excluded.said_at, edit.said_at)
 """

@@ -14,7 +14,7 @@ Key = tuple[UUID, int]
 # A profile that only manual edits support has no sources, and repeats nothing of what documents stated.
 _CLEAR_SOURCES: LiteralString = """
 UPDATE profiles SET mention_count = 0, weight = 0, source_ids = '{}', source_paths = '{}', attributes = NULL,
-    display_name = '', description = '', comparison = '', use_case = ''
+    alias_names = NULL, display_name = '', description = '', comparison = '', use_case = ''
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS key (subject_id, class_id)
 WHERE profiles.subject_id = key.subject_id AND profiles.class_id = key.class_id
   AND (EXISTS (SELECT FROM entity_edits AS edit
@@ -31,15 +31,17 @@ WHERE profiles.subject_id = key.subject_id AND profiles.class_id = key.class_id
 # those count that every reader of the edit sees.
 _WRITE_ENTITIES: LiteralString = """
 INSERT INTO profiles AS profile (
-    subject_id, class_id, subject, display_name, entity_kind, description, entity_ref, by_hand, mention_count,
-    source_ids, source_paths)
+    subject_id, class_id, subject, display_name, entity_kind, description, attributes, alias_names, created_at, stated_at, entity_ref,
+    by_hand, mention_count, source_ids, source_paths)
 SELECT edit.entity_id, edit.class_id, 'entity', coalesce(edit.name, edit.known_name),
-       coalesce(edit.entity_kind, edit.known_kind), coalesce(edit.description, ''),
+       coalesce(edit.entity_kind, edit.known_kind), coalesce(edit.description, ''), edit.attributes, edit.alias_names,
+       edit.said_at, edit.said_at,
        'kg:entity:' || replace(edit.normalized_name, ' ', '-'),
        array_remove(ARRAY[CASE WHEN edit.name IS NOT NULL THEN 'name' END,
                           CASE WHEN edit.entity_kind IS NOT NULL THEN 'kind' END,
                           CASE WHEN edit.description IS NOT NULL THEN 'description' END,
-                          CASE WHEN named.sources <> '{}' THEN 'sources' END], NULL),
+                          CASE WHEN named.sources <> '{}' THEN 'sources' END], NULL)
+           || ARRAY(SELECT jsonb_object_keys(edit.attributes) ORDER BY 1),
        0, named.sources, named.paths
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS key (subject_id, class_id)
 JOIN entity_edits AS edit ON edit.entity_id = key.subject_id AND edit.class_id = key.class_id
@@ -66,6 +68,10 @@ SET display_name = CASE WHEN profile.source_ids = '{}' OR 'name' = ANY(excluded.
                        THEN excluded.entity_kind ELSE profile.entity_kind END,
     description = CASE WHEN profile.source_ids = '{}' OR 'description' = ANY(excluded.by_hand)
                        THEN excluded.description ELSE profile.description END,
+    attributes = nullif(coalesce(profile.attributes, '{}') || coalesce(excluded.attributes, '{}'), '{}'),
+    alias_names = coalesce(excluded.alias_names, profile.alias_names),
+    stated_at = CASE WHEN profile.source_ids = '{}' THEN excluded.stated_at
+                     ELSE greatest(excluded.stated_at, profile.stated_at) END,
     entity_ref = CASE WHEN profile.source_ids = '{}' THEN excluded.entity_ref END,
     source_ids = CASE WHEN excluded.source_ids = '{}' THEN profile.source_ids ELSE excluded.source_ids END,
     source_paths = CASE WHEN excluded.source_ids = '{}' THEN profile.source_paths ELSE excluded.source_paths END,

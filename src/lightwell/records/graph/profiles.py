@@ -55,12 +55,28 @@ _SOURCES: LiteralString = """array_agg(DISTINCT mention.chunk_id ORDER BY mentio
                    FROM unnest(array_agg(document.source_url ORDER BY mention.chunk_id))
                        WITH ORDINALITY AS each (path, place) GROUP BY path) AS distinct_paths) END AS paths"""
 
+# Lists are those of all latest mentions together; of a category and a difficulty, the latest one counts.
+_CONCEPT: LiteralString = """CASE WHEN count(mention.attributes) > 0 THEN (
+               SELECT jsonb_object_agg(key, value) FROM (
+                   SELECT key, CASE WHEN key IN ('aliases', 'tags') THEN string_agg(DISTINCT value, ', ')
+                                    ELSE (array_agg(value ORDER BY place DESC))[1] END AS value
+                   FROM unnest(array_agg(mention.attributes ORDER BY mention.chunk_id, mention.name))
+                       WITH ORDINALITY AS each (attributes, place)
+                   CROSS JOIN LATERAL jsonb_each_text(attributes)
+                   WHERE key IN ('aliases', 'category', 'difficulty', 'tags') GROUP BY key) AS concept) END"""
+
+_ALIAS_NAMES: LiteralString = """CASE WHEN count(mention.alias_names) > 0 THEN (
+               SELECT array_agg(DISTINCT name ORDER BY name) FROM unnest(string_to_array(string_agg(
+                   array_to_string(mention.alias_names, E'\\n'), E'\\n'), E'\\n')) AS name) END"""
+
 _REFRESH_ENTITIES = """
 INSERT INTO profiles AS profile (
-    subject_id, class_id, subject, display_name, entity_kind, description, attributes, mention_count,
-    source_ids, source_paths, quote, quote_rank)
+    subject_id, class_id, subject, display_name, entity_kind, description, attributes, alias_names, created_at, stated_at,
+    mention_count, source_ids, source_paths, quote, quote_rank)
 SELECT stale.subject_id, stale.class_id, 'entity', coalesce(own.name, latest.stated_name, latest.name),
-       coalesce(own.entity_kind, latest.kind), latest.description, coalesce(own.attributes, latest.attributes),
+       coalesce(own.entity_kind, latest.kind), latest.description,
+       nullif(coalesce(own.attributes, latest.attributes, '{}') || coalesce(latest.concept, '{}'), '{}'),
+       latest.alias_names, latest.created_at, latest.stated_at,
        stale.delta, latest.sources, latest.paths, latest.quote, latest.quote_rank
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(deltas)s::integer[])
     AS stale (subject_id, class_id, delta)
@@ -74,6 +90,8 @@ CROSS JOIN LATERAL (
            {quote},
            (array_agg(mention.attributes ORDER BY mention.chunk_id DESC, mention.name)
                 FILTER (WHERE mention.attributes IS NOT NULL))[1] AS attributes,
+           {concept} AS concept, {alias_names} AS alias_names, min(mention.created_at) AS created_at,
+           max(mention.created_at) AS stated_at,
            {sources}
     FROM (
         SELECT * FROM document_entity_mentions
@@ -91,7 +109,7 @@ LEFT JOIN LATERAL (
 WHERE latest.name IS NOT NULL
 ON CONFLICT (subject_id, class_id) DO UPDATE
 SET display_name = excluded.display_name, entity_kind = excluded.entity_kind, description = excluded.description,
-    attributes = excluded.attributes, entity_ref = NULL, by_hand = '{}', summary_ids = '{}',
+    attributes = excluded.attributes, alias_names = excluded.alias_names, stated_at = excluded.stated_at, entity_ref = NULL, by_hand = '{}', summary_ids = '{}',
     mention_count = profile.mention_count + excluded.mention_count,
     source_ids = excluded.source_ids, source_paths = excluded.source_paths, quote = excluded.quote,
     quote_rank = excluded.quote_rank, updated_at = now()
@@ -185,7 +203,9 @@ DELETE FROM entity_names WHERE entity_id = ANY(%(subjects)s)
 def _with_derived(statement: LiteralString) -> LiteralString:
     for column in ("description", "comparison", "use_case"):
         statement = statement.replace(f"{{{column}}}", _JOINED.replace("{column}", column))
-    return statement.replace("{quote}", _QUOTE).replace("{sources}", _SOURCES)
+    for name, text in (("concept", _CONCEPT), ("alias_names", _ALIAS_NAMES), ("quote", _QUOTE)):
+        statement = statement.replace(f"{{{name}}}", text)
+    return statement.replace("{sources}", _SOURCES)
 
 
 _REFRESH: Mapping[str, LiteralString] = {

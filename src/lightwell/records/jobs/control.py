@@ -8,13 +8,14 @@ from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.ids import DocumentId, JobId, ProjectId
 from lightwell.domain.jobs import Job, JobState
+from lightwell.domain.usage import OperationType, TokenSummary
 from lightwell.records.database import Connection, Database, Row, repeatable
 from lightwell.records.locks import lock_project
 
 _COLUMNS = """
 job.id, job.project_id, job.document_id, document.source_url, job.status, job.current_step, job.progress,
 job.total_chunks, job.processed_chunks, job.error_code, job.error_message, job.attempts, job.created_at,
-job.started_at, job.completed_at
+job.started_at, job.completed_at, job.model_calls, job.input_tokens, job.output_tokens, job.unknown_predicates
 """
 
 _JOB = f"""
@@ -177,4 +178,11 @@ def _job(row: Row) -> Job:
         created_at=row[12],
         started_at=row[13],
         completed_at=row[14],
+        usage=TokenSummary(
+            calls=row[15],
+            total_input_tokens=row[16],
+            total_output_tokens=row[17],
+            by_operation_type={OperationType.INGESTION: row[16] + row[17]} if row[15] else {},
+        ),
+        unknown_predicates=row[18],
     )

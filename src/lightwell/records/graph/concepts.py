@@ -1,0 +1,46 @@
+"""The fields of concepts in profiles: how they are read, and which entities a stated alias means."""
+
+from collections.abc import Sequence
+from typing import LiteralString
+
+from lightwell.domain.concepts import Concept, split_list
+
+CONCEPT_COLUMNS: LiteralString = """
+           coalesce(string_agg(profile.attributes ->> 'aliases', ', ' ORDER BY {order})
+                        FILTER (WHERE 'aliases' = ANY(profile.by_hand)),
+                    string_agg(profile.attributes ->> 'aliases', ', ' ORDER BY {order})) AS aliases,
+           (array_agg(profile.attributes ->> 'category' ORDER BY 'category' = ANY(profile.by_hand) DESC, {order})
+                FILTER (WHERE profile.attributes ->> 'category' <> ''))[1] AS category,
+           (array_agg(profile.attributes ->> 'difficulty' ORDER BY 'difficulty' = ANY(profile.by_hand) DESC, {order})
+                FILTER (WHERE profile.attributes ->> 'difficulty' <> ''))[1] AS difficulty,
+           coalesce(string_agg(profile.attributes ->> 'tags', ', ' ORDER BY {order})
+                        FILTER (WHERE 'tags' = ANY(profile.by_hand)),
+                    string_agg(profile.attributes ->> 'tags', ', ' ORDER BY {order})) AS tags,
+           min(profile.created_at) AS created_at, max(profile.stated_at) AS stated_at
+"""
+"""The concept fields and dates of one entity, combined from its profiles; `{order}` ranks them. What a person wrote counts first."""
+
+ALIASED: LiteralString = """
+SELECT profile.subject_id AS entity_id, alias.name, profile.display_name, entity.entity_ref
+FROM profiles AS profile JOIN entities AS entity ON entity.entity_id = profile.subject_id
+CROSS JOIN LATERAL unnest(profile.alias_names) AS alias (name)
+WHERE entity.project_id = %(project_id)s AND profile.class_id = ANY(%(classes)s)
+  AND profile.alias_names IS NOT NULL AND profile.alias_names && {names} AND alias.name = ANY({names})
+"""
+"""The entities to which the reader's documents, or people for the reader, give one of these names as an alias; `{names}` are normalised."""
+
+
+FIND_BY_ALIAS: LiteralString = """
+SELECT called.entity_id AS named_as, coalesce(merged.root_id, called.entity_id)
+FROM ({aliased}) AS called LEFT JOIN merged_entities_of(%(classes)s) AS merged USING (entity_id)
+ORDER BY 2, called.entity_id = coalesce(merged.root_id, called.entity_id) DESC, 1
+""".replace("{aliased}", ALIASED.replace("{names}", "ARRAY[%(name)s]"))
+"""The entities with the alias `name`, each with the one that it was merged into."""
+
+
+def read_concept(columns: Sequence[object]) -> Concept:
+    """Return the concept in the first four of these columns."""
+    aliases, category, difficulty, tags = (str(each or "") for each in columns[:4])
+    return Concept(
+        aliases=split_list(aliases), category=category, difficulty=difficulty, tags=split_list(tags)
+    )
