@@ -135,7 +135,7 @@ async def dump(one: Noted) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for table, query in _TABLES.items():
         rows = await one.project.database.rows(
-            f"SELECT (to_jsonb(row) - 'created_at' - 'updated_at')::text FROM ({query}) AS row ORDER BY 1",
+            f"SELECT (to_jsonb(row) - 'created_at' - 'updated_at' - 'stated_at')::text FROM ({query}) AS row ORDER BY 1",
             {"project": one.kb.project_id},
         )
         found[table] = [row[0] for row in rows]

@@ -63,7 +63,8 @@ def everything(path: Path, *, batch_size: int = 1000, replace: bool = False) -> 
 async def exported(project: Project, tags: set[str], config: ExportConfig) -> dict[str, bytes]:
     """Return the bytes of each file of the export, by its name; of two stores, all was stated at the same time."""
     await project.database.execute(
-        "UPDATE profiles SET created_at = timestamptz '2026-03-02 Z', stated_at = '2026-03-03 Z'", {}
+        "UPDATE profiles SET created_at = timestamptz '2026-03-02 Z', stated_at = '2026-03-03 Z'",
+        {},
     )
     written = await project.kb.export(await project.kb.reader(tags), config)
     return {file.name: file.read_bytes() for file in written.files}

@@ -18,8 +18,7 @@ from lightwell.domain.ids import ChunkId, EntityId
 from lightwell.domain.relation_keys import RelationKey
 from lightwell.records.database import Connection, Database, Row
 from lightwell.records.graph import merge_trees
-from lightwell.records.graph.concepts import CONCEPT_COLUMNS, read_concept
-from lightwell.records.graph.entities import DESCRIPTIONS
+from lightwell.records.graph.concepts import CONCEPT_COLUMNS, DESCRIPTIONS, read_concept
 from lightwell.records.graph.source_limits import KEPT_FIRST, LIMIT_OF_PROJECT
 
 T = TypeVar("T")

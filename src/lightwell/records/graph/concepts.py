@@ -1,9 +1,20 @@
-"""The fields of concepts in profiles: how they are read, and which entities a stated alias means."""
+"""What profiles say of an entity: how it is combined, and which entities a stated alias means."""
 
 from collections.abc import Sequence
 from typing import LiteralString
 
 from lightwell.domain.concepts import Concept, split_list
+
+DESCRIPTIONS: LiteralString = """coalesce(
+               array_agg(profile.description ORDER BY profile.description COLLATE "C")
+                   FILTER (WHERE 'description' = ANY(profile.by_hand)),
+               array_agg(profile.description ORDER BY profile.source_ids[1], profile.description COLLATE "C")
+                   FILTER (WHERE profile.description <> ''),
+               (array_agg(profile.quote ORDER BY profile.quote_rank, abs(length(profile.quote) - 100),
+                                             profile.quote COLLATE "C")
+                   FILTER (WHERE profile.quote <> ''))[1:1],
+               '{}')"""
+"""What the profiles of a reader's classes say: what a person wrote, else what is stated, else the best quotation."""
 
 CONCEPT_COLUMNS: LiteralString = """
            coalesce(string_agg(profile.attributes ->> 'aliases', ', ' ORDER BY {order})

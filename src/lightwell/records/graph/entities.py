@@ -22,7 +22,12 @@ from lightwell.domain.graph import (
 from lightwell.domain.ids import EntityId, RelationId
 from lightwell.records.database import Database, Row
 from lightwell.records.graph import merge_trees
-from lightwell.records.graph.concepts import CONCEPT_COLUMNS, FIND_BY_ALIAS, read_concept
+from lightwell.records.graph.concepts import (
+    CONCEPT_COLUMNS,
+    DESCRIPTIONS,
+    FIND_BY_ALIAS,
+    read_concept,
+)
 from lightwell.records.graph.source_limits import KEPT_FIRST, LIMIT_OF_PROJECT
 
 _KEPT_FIRST = KEPT_FIRST.replace("{chunk_id}", "chunk.chunk_id")
@@ -66,17 +71,6 @@ SELECT called.named_as, coalesce(merged.root_id, called.named_as) AS entity_id
 FROM called LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = called.named_as
 ORDER BY entity_id, called.named_as = coalesce(merged.root_id, called.named_as) DESC, called.named_as
 """
-
-DESCRIPTIONS = """coalesce(
-               array_agg(profile.description ORDER BY profile.description COLLATE "C")
-                   FILTER (WHERE 'description' = ANY(profile.by_hand)),
-               array_agg(profile.description ORDER BY profile.source_ids[1], profile.description COLLATE "C")
-                   FILTER (WHERE profile.description <> ''),
-               (array_agg(profile.quote ORDER BY profile.quote_rank, abs(length(profile.quote) - 100),
-                                             profile.quote COLLATE "C")
-                   FILTER (WHERE profile.quote <> ''))[1:1],
-               '{}')"""
-"""What the profiles of a reader's classes say: what a person wrote, else what is stated, else the best quotation."""
 
 _SEEN_TEXT = """
 WITH seen AS (

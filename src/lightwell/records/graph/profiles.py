@@ -120,8 +120,9 @@ INSERT INTO profiles AS profile (
     subject_id, class_id, subject, display_name, entity_kind, description, comparison, use_case, weight, mention_count,
     source_ids, source_paths, quote, quote_rank)
 SELECT stale.subject_id, stale.class_id, 'relation', latest.keywords, relation.predicate, latest.description,
-       latest.comparison, latest.use_case, latest.weight, stale.delta, latest.sources, latest.paths,
-       latest.quote, latest.quote_rank
+       CASE WHEN relation.predicate = 'COMPARED_TO' THEN latest.comparison ELSE '' END,
+       CASE WHEN relation.predicate = 'COMPARED_TO' THEN latest.use_case ELSE '' END, latest.weight, stale.delta,
+       latest.sources, latest.paths, latest.quote, latest.quote_rank
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(deltas)s::integer[])
     AS stale (subject_id, class_id, delta)
 JOIN relations AS relation ON relation.relation_id = stale.subject_id
