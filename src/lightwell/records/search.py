@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import LiteralString
 
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import Chunk, Locator, parse_work_state
 from lightwell.domain.ids import ChunkId, DocumentId, EntityId, GlobalRef
 from lightwell.records import chunk_layout
 from lightwell.records.database import Database, Row, format_uuid_array
-from lightwell.records.graph.concepts import ALIASED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +95,15 @@ WHERE chunk_id = ANY(%(chunks)s::uuid[]) AND chunk_terms.class_id = ANY(%(classe
 """
 
 # A name counts only if one of the reader's chunks, or a manual edit that the reader sees, uses it.
+ALIASED: LiteralString = """
+SELECT profile.subject_id AS entity_id, alias.name, profile.display_name, entity.entity_ref
+FROM profiles AS profile JOIN entities AS entity ON entity.entity_id = profile.subject_id
+CROSS JOIN LATERAL unnest(profile.alias_names) AS alias (name)
+WHERE entity.project_id = %(project_id)s AND profile.class_id = ANY(%(classes)s)
+  AND profile.alias_names IS NOT NULL AND profile.alias_names && {names} AND alias.name = ANY({names})
+"""
+"""The entities to which the reader's documents, or people for the reader, give one of these names as an alias; `{names}` are normalised."""
+
 _NAMED = """
 WITH merged AS MATERIALIZED (
     SELECT entity_id, root_id FROM merged_entities_of(%(classes)s)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import LiteralString
 
 from lightwell.domain.concepts import Concept, split_list
+from lightwell.records.search import ALIASED
 
 DESCRIPTIONS: LiteralString = """coalesce(
                array_agg(profile.description ORDER BY profile.description COLLATE "C")
@@ -30,16 +31,6 @@ CONCEPT_COLUMNS: LiteralString = """
            min(profile.created_at) AS created_at, max(profile.stated_at) AS stated_at
 """
 """The concept fields and dates of one entity, combined from its profiles; `{order}` ranks them. What a person wrote counts first."""
-
-ALIASED: LiteralString = """
-SELECT profile.subject_id AS entity_id, alias.name, profile.display_name, entity.entity_ref
-FROM profiles AS profile JOIN entities AS entity ON entity.entity_id = profile.subject_id
-CROSS JOIN LATERAL unnest(profile.alias_names) AS alias (name)
-WHERE entity.project_id = %(project_id)s AND profile.class_id = ANY(%(classes)s)
-  AND profile.alias_names IS NOT NULL AND profile.alias_names && {names} AND alias.name = ANY({names})
-"""
-"""The entities to which the reader's documents, or people for the reader, give one of these names as an alias; `{names}` are normalised."""
-
 
 FIND_BY_ALIAS: LiteralString = """
 SELECT called.entity_id AS named_as, coalesce(merged.root_id, called.entity_id)

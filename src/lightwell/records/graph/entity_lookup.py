@@ -14,7 +14,7 @@ from lightwell.domain.graph import UNKNOWN_KIND, Entity, normalize_name
 from lightwell.domain.ids import EntityId
 from lightwell.records.database import Database
 from lightwell.records.graph import entities
-from lightwell.records.graph.concepts import ALIASED
+from lightwell.records.search import ALIASED
 
 MIN_SIMILARITY = 0.45
 """The trigram similarity from which a name counts as similar."""
