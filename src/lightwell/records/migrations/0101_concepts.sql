@@ -3,10 +3,9 @@ ALTER TABLE document_entity_mentions ADD COLUMN alias_names text[];
 ALTER TABLE entity_edits ADD COLUMN attributes jsonb NOT NULL DEFAULT '{}';
 ALTER TABLE entity_edits ADD COLUMN alias_names text[];
 ALTER TABLE profiles ADD COLUMN alias_names text[];
--- When the class's first statement came, and the last one.
-ALTER TABLE profiles ADD COLUMN created_at timestamptz NOT NULL DEFAULT now();
+-- When the last statement of the class came; `created_at` is when the first one did.
 ALTER TABLE profiles ADD COLUMN stated_at timestamptz NOT NULL DEFAULT now();
-UPDATE profiles SET created_at = updated_at, stated_at = updated_at;
+UPDATE profiles SET created_at = coalesce(created_at, updated_at), stated_at = updated_at;
 CREATE INDEX profiles_alias_names ON profiles USING gin (alias_names) WHERE alias_names IS NOT NULL;
 
 -- Nearly what the program does with a name; texts that are extracted again get exactly that.
