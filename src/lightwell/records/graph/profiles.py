@@ -204,9 +204,8 @@ DELETE FROM entity_names WHERE entity_id = ANY(%(subjects)s)
 def _with_derived(statement: LiteralString) -> LiteralString:
     for column in ("description", "comparison", "use_case"):
         statement = statement.replace(f"{{{column}}}", _JOINED.replace("{column}", column))
-    for name, text in (("concept", _CONCEPT), ("alias_names", _ALIAS_NAMES), ("quote", _QUOTE)):
-        statement = statement.replace(f"{{{name}}}", text)
-    return statement.replace("{sources}", _SOURCES)
+    statement = statement.replace("{concept}", _CONCEPT).replace("{alias_names}", _ALIAS_NAMES)
+    return statement.replace("{quote}", _QUOTE).replace("{sources}", _SOURCES)
 
 
 _REFRESH: Mapping[str, LiteralString] = {
