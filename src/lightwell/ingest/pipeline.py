@@ -22,7 +22,8 @@ from lightwell.domain.jobs import JobState
 from lightwell.ingest import job_costs
 from lightwell.ingest.chunk_embedding import embed_chunks, embed_for_next_space
 from lightwell.ingest.chunk_encoding import encode_chunks
-from lightwell.ingest.chunking import chunk_hash, text_to_embed
+from lightwell.ingest.chunk_terms import list_terms
+from lightwell.ingest.chunking import chunk_hash
 from lightwell.ingest.concurrency import gather_or_cancel
 from lightwell.ingest.context import IngestContext
 from lightwell.ingest.derived_data import refresh, sync_index
@@ -36,12 +37,11 @@ from lightwell.records import embedding_spaces
 from lightwell.records.documents import chunks as staging
 from lightwell.records.documents import publishing
 from lightwell.records.documents.chunks import StagedChunk
-from lightwell.records.documents.publishing import PublishedTerms, PublishedText
+from lightwell.records.documents.publishing import PublishedText
 from lightwell.records.jobs import queue
 from lightwell.records.jobs.queue import Claim
 from lightwell.records.locks import lock_project
 from lightwell.text.dates import find_first_day, find_header_date
-from lightwell.text.terms import count_terms
 from lightwell.tracing import span
 
 _CHUNKS_PER_EXTRACTION = 200
@@ -244,7 +244,9 @@ async def _extract_and_publish(
     reextracted = [each for each in unpublished if each.claim.step == REEXTRACT]
     new = [each for each in unpublished if each.claim.step != REEXTRACT]
     texts = await asyncio.to_thread(lambda: [_published_text(document) for document in new])
-    terms = await asyncio.to_thread(_list_terms, new)
+    terms = await asyncio.to_thread(
+        list_terms, [(each.title, chunk) for each in new for chunk in each.chunks]
+    )
     project_id = context.project_id
     async with context.database.relaxed_transaction() as connection:
         await lock_project(connection, project_id)
@@ -394,18 +396,3 @@ def _published_text(document: _ChunkedDocument) -> PublishedText:
         language=max(set(languages), key=lambda language: (languages.count(language), language)),
         chunks=len(drafts),
     )
-
-
-def _list_terms(documents: Sequence[_ChunkedDocument]) -> list[PublishedTerms]:
-    """Return the terms of each chunk; those of equal text are counted once."""
-    titled = [(each.title, chunk) for each in documents for chunk in each.chunks]
-    text_by_hash = {chunk.hash: text_to_embed(title, chunk.draft) for title, chunk in titled}
-    counts = {hash_: count_terms(text) for hash_, text in text_by_hash.items()}
-    return [
-        PublishedTerms(
-            chunk_id=chunk.id,
-            length=sum(counts[chunk.hash].values()),
-            frequencies=counts[chunk.hash],
-        )
-        for _, chunk in titled
-    ]

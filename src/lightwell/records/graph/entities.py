@@ -197,10 +197,9 @@ CROSS JOIN LATERAL (
     ) AS latest
 ) AS source
 """
-_RELATED = (
-    _RELATED_BY.replace("{descriptions}", DESCRIPTIONS)
-    .replace("{kept_first}", _KEPT_FIRST)
-    .replace("{max_sources}", LIMIT_OF_PROJECT)
+_DESCRIBED = _RELATED_BY.replace("{descriptions}", DESCRIPTIONS)
+_RELATED = _DESCRIBED.replace("{kept_first}", _KEPT_FIRST).replace(
+    "{max_sources}", LIMIT_OF_PROJECT
 )
 
 _RELATIONS = _RELATED.replace(
