@@ -45,8 +45,9 @@ def parse_predicate(word: str) -> Predicate:
     try:
         return Predicate(word.upper())
     except ValueError:
-        known = ", ".join(Predicate)
-        raise Invalid(f"Invalid predicate type: {word!r} is none of {known}") from None
+        raise Invalid(
+            f"Invalid predicate type: {word!r} is none of {', '.join(Predicate)}"
+        ) from None
 
 
 _PREDICATE_WORDS = {
