@@ -145,8 +145,7 @@ class RelationMention:
 class Extraction:
     """The result of extraction from one chunk; the ends of every relation mention are among the mentions.
 
-    `unknown_predicates` counts the relations that became RELATED_TO because a model gave a predicate outside the list;
-    `usage` is what models cost for this chunk.
+    `unknown_predicates` counts relations with a predicate outside the list; `usage` is what models cost for this chunk.
     """
 
     mentions: tuple[Mention, ...]
@@ -163,8 +162,8 @@ class Entity:
     `kg:<kind>:<slug>` or the reference of the source system. `chunk_count` counts the reader's visible chunks
     that mention it. `primary_url` is the URL that documents give it, else the first document that mentions it;
     "" where only a manual edit names it. With `described_by_hand` a person wrote the description, and no
-    document need support it. `created_at` is when one of the reader's documents or a person first stated it,
-    `updated_at` when one last did. They are no part of what is said of it: equal entities may differ in them.
+    document need support it. `created_at` and `updated_at` are when the reader's documents or people first and
+    last stated it; equal entities may differ in them.
     """
 
     id: EntityId
