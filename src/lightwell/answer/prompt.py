@@ -148,7 +148,7 @@ def select_graph_context(retrieval: Retrieval, budget: Budget) -> GraphContext:
 
 def entity_line(entity: Entity) -> str:
     """Return what the graph says of an entity, on one line."""
-    return _line(f"- {entity.name} ({entity.kind}): {entity.statement}")
+    return _line(f"- {entity.name} ({entity.kind}): {entity.description}")
 
 
 def relation_line(relation: Relation) -> str:
@@ -174,7 +174,8 @@ def _fit_lines(
     spent = 0
     for each in stated:
         cost = token_count(line(each)) + 1
-        if each.statement.strip() and spent + cost <= most:
+        said = each.description if isinstance(each, Entity) else each.statement
+        if said.strip() and spent + cost <= most:
             chosen.append(each)
             spent += cost
     return tuple(chosen), spent

@@ -163,7 +163,7 @@ class Entity:
     that mention it. `primary_url` is the URL that documents give it, else the first document that mentions it;
     "" where only a manual edit names it. With `described_by_hand` a person wrote the description, and no
     document need support it. `created_at` and `updated_at` are when the reader's documents or people first and
-    last stated it; equal entities may differ in them.
+    last stated it.
     """
 
     id: EntityId
@@ -179,11 +179,6 @@ class Entity:
     concept: Concept = NO_CONCEPT
     created_at: datetime | None = field(default=None, compare=False)
     updated_at: datetime | None = field(default=None, compare=False)
-
-    @property
-    def statement(self) -> str:
-        """What is said of it: its description."""
-        return self.description
 
     def merge_with(self, other: "Entity", strategy: MergeStrategy) -> "Entity":
         """Return this entity with the other's description, combined by the strategy, and its sources.
@@ -345,7 +340,7 @@ def normalize_name(name: str) -> str:
 
 
 def normalize_names(names: Iterable[str]) -> list[str]:
-    """Return the normalised forms of these names, each once, without names that have no letter."""
+    """Return the normalised forms of these names, each once, without empty ones."""
     return list(filter(None, dict.fromkeys(map(normalize_name, names))))
 
 
