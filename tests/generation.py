@@ -19,7 +19,8 @@ def register_profiles() -> None:
     settings.load_profile("suite")
 
 
-def examples(few: int) -> settings:
-    """Decorate a test to try `few` examples, and twenty times as many in the thorough profile."""
+def examples(few: int, *, thorough: int | None = None) -> settings:
+    """Decorate a test to try `few` examples, and in the thorough profile `thorough`, by default twenty times as many."""
     is_thorough = settings.get_current_profile_name() == "thorough"
-    return settings(max_examples=few * _THOROUGH_FACTOR if is_thorough else few)
+    many = few * _THOROUGH_FACTOR if thorough is None else thorough
+    return settings(max_examples=many if is_thorough else few)
