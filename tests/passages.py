@@ -18,7 +18,7 @@ from lightwell.text.units import split_into_units
 MOMENT = datetime(2026, 5, 1, tzinfo=UTC)
 NOTHING = Metrics(
     vector_ms=1, vector_hits=2, vector_top=0, vector_mean=0, graph_ms=3, graph_hits=4, graph_depth=0,
-    concepts=0, fusion_ms=5, overlap=0, fused_top=0, rerank_ms=6, rerank_top=0, total_ms=20,
+    concepts=0, fusion_ms=5, overlap=0, rrf_top=0, rerank_ms=6, rerank_top=0, total_ms=20,
 )  # fmt: skip
 
 

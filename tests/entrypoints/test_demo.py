@@ -38,7 +38,7 @@ METRICS = Metrics(
     concepts=0,
     fusion_ms=0,
     overlap=0,
-    fused_top=0.0,
+    rrf_top=0.0,
     rerank_ms=0,
     rerank_top=0.0,
 )

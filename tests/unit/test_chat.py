@@ -169,7 +169,7 @@ METRICS = Metrics(
     concepts=1,
     fusion_ms=1,
     overlap=0,
-    fused_top=1.0,
+    rrf_top=1.0,
     rerank_ms=1,
     rerank_top=1.0,
 )
