@@ -24,6 +24,7 @@ Item = TypeVar("Item")
 
 _UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
 _TIMES = re.compile(r"(?:^|_)(?:ms|at)$|^(?:timings|latency|cursor|total_duration)$")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+\+00:00")
 _OF_THE_STORE = {"class_id", "classes", "project_id"}
 """Numbers that a store gives in the order in which it meets things; no door shows them."""
 
@@ -135,8 +136,20 @@ async def observe(
         ),
         "export": await _export(kb, reader),
     }
-    plain = Plain()
-    return dict(plain.parts(seen))
+    return _rank_times(dict(Plain().parts(seen)))
+
+
+def _rank_times(seen: dict[str, object]) -> dict[str, object]:
+    """Return the view with its moments, such as when an entity was changed last, as their ranks: two stores live at two times."""
+    texts = [value for value in seen.values() if isinstance(value, str)]
+    moments = sorted({moment for text in texts for moment in _MOMENT.findall(text)})
+    ranks = {moment: f"<moment {rank}>" for rank, moment in enumerate(moments)}
+    return {
+        place: _MOMENT.sub(lambda match: ranks[match[0]], value)
+        if isinstance(value, str)
+        else value
+        for place, value in seen.items()
+    }
 
 
 async def _export(kb: KnowledgeBase, reader: Reader) -> dict[str, list[str]]:
