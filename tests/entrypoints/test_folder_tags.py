@@ -78,6 +78,19 @@ def test_one_file_keeps_its_tags_when_its_folder_is_ingested(home: Path, project
     assert "4 percent" in lightwell(home, project, "ask", RISE, "--as", "team:pay").stdout
 
 
+def test_one_file_of_a_shared_folder_keeps_what_the_settings_there_say(
+    home: Path, project: str
+) -> None:
+    """They do not apply to a file that is named alone, and so the tags of the folders above must not either."""
+    folder = home / project / "salaries"
+    (folder / ".lightwell.yaml").write_text("acl_tags: [team:pay]\n", "utf-8")
+    lightwell(home, project, "ingest", project, "--acl", "team:us")
+    folder.chmod(0o777)
+    lightwell(home, project, "ingest", f"{project}/salaries/2026.md")
+    assert "4 percent" not in lightwell(home, project, "ask", RISE, "--as", "team:us").stdout
+    assert "4 percent" in lightwell(home, project, "ask", RISE, "--as", "team:pay").stdout
+
+
 def test_erasing_a_document_forgets_the_tags_of_its_file(home: Path, project: str) -> None:
     paper = f"{project}/salaries/2026.md"
     lightwell(home, project, "documents", "add", paper, "--acl", "team:pay")

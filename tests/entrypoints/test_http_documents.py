@@ -631,6 +631,54 @@ async def test_a_file_is_read_only_for_whom_its_place_names(site: Site, tag: str
     assert (await ingest(ours)).status_code == 202
 
 
+@pytest.mark.parametrize(
+    "settings", ["acl_tags: [team:others]", "ignore: [drafts/]", "acl_tags: [team:others"]
+)
+@pytest.mark.parametrize("mode", [0o755, 0o777])
+async def test_settings_of_its_folder_keep_a_file_from_those_of_the_folder_above(
+    site: Site, tag: str, settings: str, mode: int
+) -> None:
+    """Settings in a folder that others may write to do not apply: then nothing says who may see its files."""
+    client = await site.client(tag)
+    folder = site.folder / tag.replace(":", "-")
+    (folder / "pay" / "drafts").mkdir(parents=True)
+    (folder / "pay" / ".lightwell.yaml").write_text(settings)
+    (folder / "pay" / "drafts" / "raise.md").write_text("Salaries rise by 4 percent.")
+    await site.kb.catalog.remember_folder_tags(
+        folder.as_uri(), frozenset({tag}), replaces_inside=False
+    )
+    for each in (folder / "pay", folder / "pay" / "drafts"):
+        each.chmod(mode)
+    asked = {"documentUrl": str(folder / "pay" / "drafts" / "raise.md")}
+    reply = await client("POST", "/documents/ingest", json=asked)
+    assert reply.status_code != 202, reply.text
+    assert (await client("GET", "/documents")).json()["documents"] == []
+
+
+async def test_a_file_that_cannot_be_read_exists_only_for_those_of_its_place(
+    site: Site, tag: str
+) -> None:
+    ours, theirs = await site.client(tag), await site.client(f"{tag}:b")
+    folder = site.folder / tag.replace(":", "-")
+    folder.mkdir()
+    (folder / "pay.xls").write_text("x")
+    (folder / "pay.md").write_text("---\nacl_tags: [Greta Holm]\n---\n\nx")
+    (folder / "huge.md").write_bytes(b"x" * (LARGEST + 1))
+    await site.kb.catalog.remember_folder_tags(
+        folder.as_uri(), frozenset({tag}), replaces_inside=False
+    )
+
+    async def ingest(client: Client, name: str) -> httpx.Response:
+        asked = {"documentUrl": str(folder / name)}
+        return await client("POST", "/documents/ingest", json=asked)
+
+    missing = (await ingest(theirs, "nothing.md")).json()["detail"]
+    for name in ("pay.xls", "pay.md", "huge.md"):
+        assert (await ingest(ours, name)).status_code in (413, 422), name
+        hidden = await ingest(theirs, name)
+        assert (hidden.status_code, hidden.json()["detail"]) == (404, missing), name
+
+
 async def test_s3_6_a_request_with_one_key_fetches_once(site: Site, tag: str) -> None:
     client = await site.client(tag)
     server, port, asked = await serve_once([response(b"<p>One.</p>")])

@@ -24,3 +24,9 @@ def test_what_a_change_changes() -> None:
     assert remembered.changed_by("file:///a", US) == {"file:///a/b": PAY}
     assert remembered.changed_by("file:///a/x", PAY) == {"file:///a/x": US}
     assert remembered.changed_by("file:///new", PAY) == {}
+
+
+def test_those_below_a_folder_are_not_its_own() -> None:
+    remembered = FolderTags({"file:///a": US, "file:///a/b": PAY, "file:///ab": PAY})
+    assert remembered.below("file:///a").by_url == {"file:///a/b": PAY}
+    assert remembered.below("file:///").by_url == remembered.by_url

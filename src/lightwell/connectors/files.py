@@ -103,13 +103,10 @@ class Files:
 
     def describe_ignored_settings(self) -> list[str]:
         """Return a message for each settings file above the root that is ignored because other users may have written it."""
-        root = self.root.resolve()
-        above = root.parents[len(_trusted_parents(root)) :]
-        reason = reason_to_distrust(above[0].stat()) if above else ""
+        above, ignored = _ignored_settings(self.root.resolve())
         return [
-            f"{folder / SETTINGS_NAME} does not apply: {above[0]} {reason}"
-            for folder in above
-            if os.path.lexists(folder / SETTINGS_NAME)
+            f"{folder / SETTINGS_NAME} does not apply: {above} {reason_to_distrust(above.stat())}"
+            for folder in ignored
         ]
 
     async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
@@ -207,6 +204,37 @@ class Files:
                 f"it is larger than {limit}; split it, or raise LIGHTWELL_MAX_FILE_BYTES",
             )
         return content, datetime.fromtimestamp(status.st_mtime, UTC)
+
+
+def find_applicable_tags(root: Path, remembered: FolderTags) -> FolderTags:
+    """Return the remembered tags that apply to a file or folder.
+
+    Those of a folder with settings that do not apply, and of the folders above it, are left out: who wrote the settings may
+    have meant fewer people.
+    """
+    _, ignored = _ignored_settings(root.resolve())
+    return remembered.below(ignored[0].as_uri()) if ignored else remembered
+
+
+def find_place_tags(file: Path, remembered: FolderTags) -> Tags | None:
+    """Return the tags that a file has by its place alone, whatever its content says; None where settings there ignore it.
+
+    Raises `SourceFailed` for settings that cannot be read. `remembered` are those that apply.
+    """
+    try:
+        above = _settings_above(file)
+    except Invalid as error:
+        raise SourceFailed(str(error)) from error
+    if any(each.ignores(file) for each in above):
+        return None
+    layers = [layer for each in above for layer in each.layers_for(file)]
+    return resolve_settings(remembered.find(file.as_uri()) or frozenset(), layers).acl_tags
+
+
+def _ignored_settings(root: Path) -> tuple[Path, list[Path]]:
+    """Return the nearest folder above the root that other users may change, else the root, and the folders from there up whose settings are ignored for that."""
+    above = root.parents[len(_trusted_parents(root)) :]
+    return (above or [root])[0], [each for each in above if os.path.lexists(each / SETTINGS_NAME)]
 
 
 def _settings_above(root: Path) -> list[_FolderAbove]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from lightwell.connectors.files import find_applicable_tags, find_place_tags
 from lightwell.connectors.single_document import (
     Origin,
     RequestedDocument,
@@ -16,15 +17,10 @@ from lightwell.connectors.web import Page, WebFetcher, modified_at
 from lightwell.domain.access import TagAuthority
 from lightwell.domain.documents import WEB, NewDocument
 from lightwell.domain.errors import Invalid, NotFound, Unreadable
-from lightwell.domain.folder_tags import FolderTags
+from lightwell.domain.folder_tags import NO_FILE, FolderTags
 from lightwell.domain.requests import IngestRequest
 from lightwell.domain.texts import require_text
 from lightwell.ports import ChangedDocument, UnreadableDocument
-
-_NO_FILE = (
-    "Document not found: there is no such file, or neither its front matter, a .lightwell.yaml nor an ingestion of its folder"
-    " (`lightwell ingest FOLDER --acl TAG`) says that you may see it"
-)
 
 __all__ = ["Intake", "Origin", "is_web_url", "upload_origin"]
 
@@ -56,29 +52,36 @@ class Intake:
 
         A request gives a file no tags: whoever may name files would read those of others. `find_folder_tags` returns what
         is remembered around a URL. Raises `Invalid`, `Unreadable` or `SourceFailed`, and the same `NotFound` for a file that is not
-        there as for one that the authority may not see.
+        there as for one that the authority may not see, or that settings ignore.
         """
         if request.acl_tags:
             raise Invalid(
                 "aclTags are for URLs: who sees a file is said by its front matter, a .lightwell.yaml, or `lightwell ingest --acl`"
             )
         path = find_below(request.document_url, self.roots)
+        remembered = find_applicable_tags(path, await find_folder_tags(path.as_uri()))
+        of_place = await asyncio.to_thread(find_place_tags, path, remembered)
         source = RequestedDocument(
             replace(request, document_url=str(path)),
             max_bytes=self.max_bytes,
-            folder_tags=await find_folder_tags(path.as_uri()),
+            folder_tags=remembered,
         )
         async for change in source.changes({}):
             match change:
-                case ChangedDocument(document=document):
-                    if not authority.reads(document.acl_tags):
-                        raise NotFound(_NO_FILE)
+                # A link that was put in the way meanwhile leads to another file, which other tags may protect.
+                case ChangedDocument(document=document) if (
+                    of_place is not None
+                    and document.url == path.as_uri()
+                    and authority.reads(document.acl_tags)
+                ):
                     return document
-                case UnreadableDocument(reason=reason, message=message):
+                case UnreadableDocument(reason=reason, message=message) if authority.reads(
+                    of_place or frozenset()
+                ):
                     raise Unreadable(reason, message)
                 case _:
                     pass
-        raise NotFound(_NO_FILE)
+        raise NotFound(NO_FILE)
 
     def _read_page(self, request: IngestRequest, page: Page) -> NewDocument:
         # The source id is chosen when the document is registered, since only then it is known who has it already.
@@ -124,7 +127,7 @@ def find_below(name: str, roots: Sequence[Path]) -> Path:
             any(part.startswith(".") for part in found.relative_to(root).parts)
             or not found.is_file()
         ):
-            raise NotFound(_NO_FILE)
+            raise NotFound(NO_FILE)
     except (OSError, RuntimeError, ValueError) as error:
-        raise NotFound(_NO_FILE) from error
+        raise NotFound(NO_FILE) from error
     return found

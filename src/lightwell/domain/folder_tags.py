@@ -7,6 +7,12 @@ from lightwell.domain.access import Tags
 
 _ROOT = "file:///"
 
+NO_FILE = (
+    "Document not found: there is no such file, or neither its front matter, a .lightwell.yaml nor an ingestion of its folder"
+    " (`lightwell ingest FOLDER --acl TAG`) says that you may see it"
+)
+"""What is said of a file that is not there, and in the same words of one that a client may not see."""
+
 
 @dataclass(frozen=True, slots=True)
 class FolderTags:
@@ -19,6 +25,13 @@ class FolderTags:
         return next(
             (self.by_url[folder] for folder in urls_at_and_above(url) if folder in self.by_url),
             None,
+        )
+
+    def below(self, url: str) -> "FolderTags":
+        """Return those of what is in this folder, without the folder's own and those of the folders above it."""
+        inside = url.rstrip("/") + "/"
+        return FolderTags(
+            {folder: tags for folder, tags in self.by_url.items() if folder.startswith(inside)}
         )
 
     def changed_by(self, url: str, tags: Tags) -> dict[str, Tags]:

@@ -48,9 +48,13 @@ async def tags_of_owner(kb: "KnowledgeBase", chosen: "Settings") -> Tags:
 
 
 async def find_tags(kb: "KnowledgeBase", path: Path, acl: Tags | None) -> FolderTags:
-    """Return the tags of a file or folder and of what is in it: `acl`, or what is remembered where it is None."""
+    """Return the tags of a file or folder and of what is in it: `acl`, or where it is None those that are remembered and apply."""
+    from lightwell.connectors.files import find_applicable_tags
+
     url = file_url(path)
-    return await kb.catalog.folder_tags(url) if acl is None else FolderTags({url: acl})
+    if acl is not None:
+        return FolderTags({url: acl})
+    return find_applicable_tags(path, await kb.catalog.folder_tags(url))
 
 
 async def remember_tags(

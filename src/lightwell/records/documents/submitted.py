@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from lightwell.domain.access import Reader, Tags
 from lightwell.domain.errors import NotFound
+from lightwell.domain.folder_tags import NO_FILE
 from lightwell.domain.ids import DocumentId, ProjectId
 from lightwell.records import access_classes
 from lightwell.records.database import Connection
@@ -48,7 +49,7 @@ async def find_file_tags(connection: Connection, reader: Reader, url: str) -> Ta
     if row is None:
         return None
     if not row[0]:
-        raise NotFound("Document not found")
+        raise NotFound(NO_FILE)
     return None if row[2] else frozenset(row[1])
 
 
