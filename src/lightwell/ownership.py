@@ -3,6 +3,8 @@
 import os
 import stat
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 _OWNED_BY_OTHERS = "belongs to another user"
 _WRITABLE_BY_OTHERS = "can be changed by other users"
@@ -13,6 +15,10 @@ if sys.platform == "win32":
         """Return "": a stat result on Windows has no owner."""
         del status
         return ""
+
+    def open_for_owner(path: Path, flags: int) -> int:
+        """Open a file, or make it for this user alone."""
+        return os.open(path, flags | os.O_CREAT, 0o600)
 
 else:
     import grp
@@ -39,3 +45,28 @@ else:
         except KeyError:
             return False
         return entry.gr_name == user and set(entry.gr_mem) <= {user}
+
+    def open_for_owner(path: Path, flags: int) -> int:
+        """Open a file without following links, or make it with mode 0600 for the owner of its folder; raise `OSError`.
+
+        So what root makes in a user's folder stays of use to that user, who on the other side cannot point root at a file elsewhere:
+        the folder itself may be a link only where root, or this user, owns the folder that has it.
+        """
+        flags |= os.O_NOFOLLOW | os.O_CLOEXEC
+        may_lead_elsewhere = path.parent.parent.stat().st_uid in (0, os.geteuid())
+        folder = os.open(
+            path.parent, os.O_RDONLY | os.O_DIRECTORY | (0 if may_lead_elsewhere else os.O_NOFOLLOW)
+        )
+        try:
+            with suppress(FileExistsError):
+                file = os.open(path.name, flags | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
+                owner = os.fstat(folder)
+                if os.geteuid() == 0 and owner.st_uid != 0:
+                    os.fchown(file, owner.st_uid, owner.st_gid)
+                return file
+            return os.open(path.name, flags, dir_fd=folder)
+        except OSError as error:
+            error.filename = str(path)
+            raise
+        finally:
+            os.close(folder)

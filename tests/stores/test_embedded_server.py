@@ -356,6 +356,19 @@ def test_a_data_directory_of_another_user_is_refused(used: Path) -> None:
     process.join(PATIENCE)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make another user's folder")
+@pytest.mark.parametrize("name", ["users.lock", "start.lock", "logs/postgres.log"])
+def test_a_user_leads_root_to_no_file_elsewhere(place: Path, name: str) -> None:
+    target = place / "target"
+    (place / "data" / "logs").mkdir(parents=True)
+    (place / "data" / name).symlink_to(target)
+    for folder in (place / "data", place / "data" / "logs"):
+        os.chown(folder, 65534, 65534)
+    with pytest.raises(ServerFailed, match=name), run_server(place / "data"):
+        pass
+    assert not target.exists()
+
+
 def test_an_initdb_that_was_killed_midway_does_not_block(place: Path) -> None:
     command = [sys.executable, "-c", _USER, str(place)]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL) as process:

@@ -238,20 +238,23 @@ def test_a_store_that_was_carried_into_a_private_folder_goes_on(
     assert sorted(path.name for path in carried.glob("postgres*")) == ["postgres"]
 
 
-@pytest.mark.parametrize("point", ["copied", "replaced"])
+@pytest.mark.parametrize("point", ["copied", "replaced", "linked"])
 def test_a_move_that_was_interrupted_loses_nothing(
     carried: Path, system: Path, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
     class Killed(BaseException):
         pass
 
-    def kill(*_: object) -> None:
+    def kill(*_: object, **__: object) -> None:
         raise Killed
 
+    points = {
+        "copied": (os, "sync"),
+        "replaced": (_places, "link_cluster"),
+        "linked": (shutil, "rmtree"),
+    }
     with monkeypatch.context() as patched:
-        patched.setattr(
-            *((os, "sync", kill) if point == "copied" else (_places, "link_cluster", kill))
-        )
+        patched.setattr(*points[point], kill)
         with pytest.raises(Killed), run_server(carried):
             pass
     assert note(carried) == "kept"

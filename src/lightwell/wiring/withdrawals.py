@@ -8,9 +8,8 @@ from pathlib import Path
 from lightwell.domain.errors import Invalid
 from lightwell.domain.withdrawals import Withdrawal, format_withdrawal, parse_withdrawal
 from lightwell.logs import logger
+from lightwell.ownership import open_for_owner
 from lightwell.settings import Settings
-
-_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 _log = logger(__name__)
 
@@ -26,7 +25,7 @@ class WithdrawalList:
         text = "".join(format_withdrawal(each) + "\n" for each in withdrawals)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            file = os.open(self.path, _FLAGS, 0o600)
+            file = open_for_owner(self.path, os.O_WRONLY | os.O_APPEND)
             try:
                 os.write(file, text.encode())
                 os.fsync(file)

@@ -74,9 +74,11 @@ def claim_cluster(directory: Path) -> None:
     Raises `ServerFailed` for a copy of another data directory, since two servers must not run on one cluster.
     """
     link, replaced = directory / _CLUSTER, directory / _REPLACED
-    if replaced.exists() and not os.path.lexists(link):
+    if not os.path.lexists(link) and replaced.exists():
         replaced.rename(link)
     folder = find_cluster(directory).parent
+    if link.is_symlink():  # the move was finished: no copy stays of what may be erased since
+        shutil.rmtree(replaced, ignore_errors=True)
     owner = _read_owner(folder)
     if owner is None or owner == directory or not link.is_symlink():
         return

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from lightwell.domain.errors import ServerFailed
 from lightwell.logs import logger
+from lightwell.ownership import open_for_owner
 
 _ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C", "TZ": "UTC"}
 
@@ -152,7 +153,7 @@ def _output(log: Path | None) -> Generator[int]:
         yield subprocess.PIPE
         return
     # Opened here, so that the server's account needs no right on the folder of the log.
-    file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    file = open_for_owner(log, os.O_WRONLY | os.O_APPEND)
     try:
         yield file
     finally:

@@ -20,6 +20,7 @@ import psycopg
 
 from lightwell.domain.errors import ServerFailed
 from lightwell.logs import logger
+from lightwell.ownership import open_for_owner
 
 if sys.platform == "win32":
     raise ServerFailed(
@@ -172,7 +173,7 @@ def _check_owner(directory: Path) -> None:
 
 
 def _open(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    return open_for_owner(path, os.O_RDWR)
 
 
 @contextmanager
