@@ -230,6 +230,57 @@ def empty_database(server: str) -> Iterator[str]:
         connection.execute("DROP DATABASE lightwell_withdrawn WITH (FORCE)")
 
 
+async def test_nobody_uses_a_backup_before_what_was_withdrawn_is_withdrawn_again(
+    databases: Databases, empty_database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backup, noted = tmp_path / "a.backup", tmp_path / "old" / "withdrawals.jsonl"
+    with databases.lent() as url:
+        await back_up_and_withdraw(Settings(database_url=SecretStr(url), data=noted.parent), backup)
+    elsewhere = Settings(database_url=SecretStr(empty_database), data=tmp_path / "new")
+
+    class Killed(BaseException):
+        pass
+
+    async def kill(*_: object) -> int:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr("lightwell.wiring.backups.withdraw_again", kill)
+        with pytest.raises(Killed):
+            await restore(elsewhere, backup, lists=[noted])
+    with pytest.raises(StoreFailed, match=r"a\.backup .* is not finished"):
+        async with open_knowledge_base(elsewhere):
+            pass
+    other = tmp_path / "b.backup"
+    other.write_bytes(backup.read_bytes())
+    with pytest.raises(Invalid, match=r"another backup, a\.backup"):
+        await restore(elsewhere, other, lists=[noted])
+    assert (await restore(elsewhere, backup, lists=[noted])).documents == 3
+    async with open_knowledge_base(elsewhere) as kb:
+        assert (
+            await kb.catalog.context.database.rows(
+                "SELECT FROM api_keys WHERE revoked_at IS NULL", {}
+            )
+            == []
+        )
+
+
+async def test_a_backup_that_cannot_be_loaded_leaves_an_empty_database(
+    databases: Databases, empty_database: str, tmp_path: Path
+) -> None:
+    backup = tmp_path / "a.backup"
+    with databases.lent() as url:
+        await back_up(Settings(database_url=SecretStr(url)), backup)
+    elsewhere = Settings(database_url=SecretStr(empty_database), data=tmp_path / "new")
+    with psycopg.connect(empty_database, autocommit=True) as connection:
+        connection.execute("CREATE TABLE projects ()")
+        with pytest.raises(StoreFailed, match="pg_restore failed"):
+            await restore(elsewhere, backup)
+        connection.execute("DROP TABLE projects")
+    async with open_knowledge_base(elsewhere) as kb:
+        assert await kb.catalog.owner_tags() == frozenset()
+
+
 async def test_a_restored_backup_shows_nothing_that_was_withdrawn_since(
     databases: Databases, empty_database: str, tmp_path: Path
 ) -> None:

@@ -208,10 +208,15 @@ def validate_conninfo(conninfo: str) -> str:
 
 
 @asynccontextmanager
-async def connect(conninfo: str, *, max_connections: int = 10) -> AsyncGenerator[Database, None]:
-    """Open a pool, apply pending migrations, and close the pool at the end; raise `StoreFailed`."""
+async def connect(
+    conninfo: str, *, max_connections: int = 10, is_restoring: bool = False
+) -> AsyncGenerator[Database, None]:
+    """Open a pool, apply pending migrations, and close the pool at the end.
+
+    Raises `StoreFailed`, unless it `is_restoring` also where a backup is being restored (`records/restoration.py`).
+    """
     with translate_errors():
-        await _migrate(validate_conninfo(conninfo))
+        await _migrate(validate_conninfo(conninfo), is_restoring=is_restoring)
     pool = AsyncConnectionPool[Connection](
         with_keepalives(conninfo),
         kwargs={"autocommit": True},
@@ -309,11 +314,16 @@ class _Lists(ListDumper):
         return format_uuid_array(obj).encode()
 
 
-async def _migrate(conninfo: str) -> None:
+async def _migrate(conninfo: str, *, is_restoring: bool) -> None:
     try:
         async with await open_connection(conninfo) as connection:
             if connection.info.server_version < MIN_SERVER_VERSION:
                 raise StoreFailed("Lightwell needs PostgreSQL 16 or newer with pgvector")
+            if not is_restoring and (backup := await find_unfinished_restoration(connection)):
+                raise StoreFailed(
+                    f"The restoration of {backup} is not finished, so keys and documents may be valid that were revoked or deleted"
+                    " since: run the same `lightwell restore` again"
+                )
             await connection.execute("SELECT pg_advisory_lock(%s)", [_MIGRATION_LOCK])
             await _apply(connection)
     except (psycopg.errors.UndefinedFile, psycopg.errors.FeatureNotSupported) as error:
@@ -344,6 +354,15 @@ async def _apply(connection: Connection) -> None:
                 await connection.execute(cast("LiteralString", statements))
                 await connection.execute("INSERT INTO migrations (name) VALUES (%s)", [name])
             _log.info("migration applied", name=name)
+
+
+async def find_unfinished_restoration(connection: Connection) -> str:
+    """Return the backup that is being restored into this database, "" for none."""
+    cursor = await connection.execute("SELECT to_regclass('unfinished_restoration') IS NOT NULL")
+    if await cursor.fetchone() != (True,):
+        return ""
+    row = await (await connection.execute("SELECT backup FROM unfinished_restoration")).fetchone()
+    return str(row[0]) if row else ""
 
 
 async def _applied_migrations(connection: Connection) -> set[str]:

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lightwell.domain.errors import Invalid
+from lightwell.domain.errors import Invalid, StoreFailed
 from lightwell.records import api_keys
-from lightwell.records.database import connect, has_schema, list_migrations
+from lightwell.records.database import connect, list_migrations
 from lightwell.records.documents.withdrawing import withdraw_again
+from lightwell.records.restoration import begin_restoration, end_restoration
 from lightwell.settings import Settings
 from lightwell.wiring.database import database_server
 from lightwell.wiring.withdrawals import WithdrawalList, withdrawal_list
@@ -38,7 +39,8 @@ async def restore(
 
     The backup may come from the embedded server or from any other one. What these lists and the list beside the store say
     was withdrawn after the backup is withdrawn again, and all API keys are revoked unless it `keeps_keys`, since nobody can
-    tell which of them were revoked meanwhile.
+    tell which of them were revoked meanwhile. Nobody can use the database before all of that is done; where it was interrupted, the
+    same call finishes it.
     """
     from lightwell.stores.embedded import backup
 
@@ -53,19 +55,25 @@ async def restore(
     if own.path.exists():
         read[own.path] = own.read()
     async with database_server(settings) as conninfo:
-        if await has_schema(conninfo):
-            raise Invalid(
-                "There is a store already, which a backup would not replace: set LIGHTWELL_DATA to a new folder,"
-                " or LIGHTWELL_DATABASE_URL to an empty database"
-            )
-        await asyncio.to_thread(backup.load, conninfo, file)
-        async with connect(conninfo) as database:
+        if await begin_restoration(conninfo, _name(file)):
+            try:
+                await asyncio.to_thread(backup.load, conninfo, file)
+            except StoreFailed:
+                await end_restoration(conninfo)  # nothing was loaded
+                raise
+        async with connect(conninfo, is_restoring=True) as database:
             keys = 0 if keeps_keys else await api_keys.revoke_all(database)
             documents = await withdraw_again(
                 database, [each for listed in read.values() for each in listed]
             )
             await database.execute("ANALYZE", {})
-    for path, withdrawals in read.items():
-        if path != own.path:  # the next backup that is restored here may be an older one
-            own.note(withdrawals)
+        for path, withdrawals in read.items():
+            if path != own.path:  # the next backup that is restored here may be an older one
+                own.note(withdrawals)
+        await end_restoration(conninfo)
     return Restoration(keys=keys, documents=documents, lists=tuple(read))
+
+
+def _name(file: Path) -> str:
+    """Return what tells this backup from another one of the same name, such as `a.backup (2000 bytes)`."""
+    return f"{file.name} ({file.stat().st_size} bytes)"
