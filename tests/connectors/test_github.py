@@ -349,6 +349,20 @@ async def test_a_captured_webhook_counts_once_in_ten_minutes_whatever_its_unsign
         assert source.read_webhook(signed, other, noon).delivery != first.delivery
 
 
+async def test_who_is_removed_added_and_removed_again_is_asked_for_again() -> None:
+    """The two bodies are equal. No captured one, sent as another event, stands for the directory's either."""
+    forge = Forge()
+    noon = datetime(2026, 11, 26, 12, 0, tzinfo=UTC)
+    async with opened(forge.github) as source:
+        headers, body = forge.github.webhook("membership", forge.tarn, action="removed")
+        first = source.read_webhook(headers, body, noon)
+        again = source.read_webhook(headers, body, noon + timedelta(minutes=1))
+        other = source.read_webhook({**headers, "x-github-event": "ping"}, body, noon)
+    assert first.directory
+    assert again.directory
+    assert len({first.delivery, again.delivery, other.delivery}) == 3
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -18,7 +18,7 @@ _DIRECTORY = frozenset(
     ("member", "membership", "organization", "public", "repository", "team", "team_add")
 )
 _MAX_FILES = 500
-_REPEAT_SECONDS = 600
+_REPEAT_SECONDS, _DIRECTORY_REPEAT_SECONDS = 600, 60
 
 
 class _Numbered(Wire):
@@ -56,7 +56,8 @@ def read_webhook(
 
     Raises `Refused` for a wrong signature, `Invalid` for a body that is none of GitHub's. GitHub signs the body alone, no
     time and no id of the delivery: who has captured a webhook makes Lightwell fetch once more every ten minutes, not at each
-    repetition. A genuine body that comes twice within them names what was just requested, or what the next sync reads.
+    repetition. A genuine body that comes twice within them names what was just requested, or what the next sync reads. Only who may
+    read what is asked for once a minute: whoever is removed, added and removed again is named twice in the same words.
     """
     given = headers.get("x-hub-signature-256", "").strip()
     if not secret or not hmac.compare_digest(sign(body, secret).encode(), given.encode()):
@@ -68,10 +69,14 @@ def read_webhook(
     except ValidationError:
         raise Invalid("This is not a webhook of GitHub") from None
     event = headers.get("x-github-event", "")
+    is_directory = event in _DIRECTORY
+    kind, seconds = (
+        ("directory ", _DIRECTORY_REPEAT_SECONDS) if is_directory else ("", _REPEAT_SECONDS)
+    )
     return WebhookHint(
-        delivery=f"{sha256(body).hexdigest()} {int(received_at.timestamp()) // _REPEAT_SECONDS}",
+        delivery=f"{kind}{sha256(body).hexdigest()} {int(received_at.timestamp()) // seconds}",
         refs=tuple(dict.fromkeys(_name_refs(event, payload))),
-        directory=event in _DIRECTORY,
+        directory=is_directory,
     )
 
 
