@@ -1,6 +1,7 @@
 """When what the graph says is the answer, and when it is not."""
 
 import asyncio
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -9,6 +10,7 @@ from lightwell.answer.graph_answer import GraphFact, graph_facts
 from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.answer.prompt import Budget
 from lightwell.domain.chat import GraphClaim
+from lightwell.domain.concepts import Concept
 from lightwell.domain.graph import Entity, Predicate, Relation
 from lightwell.domain.ids import EntityId, RelationId
 from tests.passages import found
@@ -63,6 +65,12 @@ RELATIONS = (
         "Merlin",
         "Nordwind Energie must be told about Merlin before 1 May 2026.",
     ),
+)
+
+
+KESTREL = replace(
+    entity("Kestrel Foods", "organization", "Sells 300 kinds of cheese"),
+    concept=Concept(aliases=("KF", "Nordmilch")),
 )
 
 
@@ -131,3 +139,11 @@ def test_a_line_knows_all_that_it_says() -> None:
         GraphClaim(subject=UUID(int=16), text="Nordwind Energie"),
         GraphClaim(subject=UUID(int=6), text="Merlin"),
     )
+
+
+@pytest.mark.parametrize("name", ["Kestrel Foods", "KF", "Nordmilch"])
+def test_a_stated_alias_names_its_entity_like_its_name(name: str) -> None:
+    made = found(f"How many kinds of cheese does {name} sell?", entities=(*ENTITIES, KESTREL))
+    answer = asyncio.run(AnswerGenerator(model=None).answer(made))
+    [fact] = graph_facts(answer, made, Budget())
+    assert fact.text == "Kestrel Foods (organization): Sells 300 kinds of cheese"

@@ -21,6 +21,8 @@ from lightwell.text.injection import is_inside_injection
 from lightwell.text.terms import terms, words
 
 _MAX_LINES = 8
+_Names = tuple[str, ...]
+"""The name of an entity, then its aliases."""
 _WHAT_IT_IS = re.compile(
     r"\b(?:who|what|wer|was|qui)\s+(?:is|are|was|were|ist|sind|est|sont)\b", re.IGNORECASE
 )
@@ -28,12 +30,12 @@ _WHAT_IT_IS = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphFact:
-    """One statement of the graph; `names` are those of the entity, or of the relation's ends, that it is about.
+    """One statement of the graph; `names` are those of the entity, or of each end of the relation, that it is about.
 
     `claims` are all the texts of the graph that it consists of.
     """
 
-    names: tuple[str, ...]
+    names: tuple[_Names, ...]
     subject: str
     description: str
     claims: tuple[GraphClaim, ...]
@@ -66,7 +68,7 @@ def graph_facts(answer: Answer, retrieval: Retrieval, budget: Budget) -> tuple[G
     found = [
         fact
         for fact in _facts(shown.entities, shown.relations)
-        if all(_is_named(name, answer_words) for name in fact.names)
+        if all(_find_named(names, answer_words) for names in fact.names)
     ]
     return tuple(found[:_MAX_LINES])
 
@@ -82,9 +84,9 @@ def _answering_facts(retrieval: Retrieval) -> tuple[GraphFact, ...]:
     facts = [
         fact
         for fact in _facts(retrieval.entities, retrieval.relations)
-        if any(_is_named(name, asked) for name in fact.names)
+        if any(_find_named(names, asked) for names in fact.names)
     ]
-    named = {name for fact in facts for name in fact.names if _is_named(name, asked)}
+    named = {name for fact in facts for names in fact.names for name in _find_named(names, asked)}
     known = frozenset(terms(" ".join(named)))
     rest = {term: weight for term, weight in weights.items() if term not in known}
     chosen = _select([_match(fact, analysis) for fact in facts], rest)
@@ -120,7 +122,9 @@ def _match(fact: GraphFact, analysis: QuestionAnalysis) -> _MatchedFact:
     types = answer_types_in(fact.text, analysis.expected)
     return _MatchedFact(
         fact=fact,
-        terms=frozenset(terms(fact.text)) | terms_answered_by_type(types, analysis.expected),
+        terms=frozenset(terms(fact.text))
+        | _name_terms(fact)
+        | terms_answered_by_type(types, analysis.expected),
         has_expected_type=types >= _required_types(analysis, fact),
     )
 
@@ -128,18 +132,17 @@ def _match(fact: GraphFact, analysis: QuestionAnalysis) -> _MatchedFact:
 def _required_types(analysis: QuestionAnalysis, fact: GraphFact) -> frozenset[AnswerType]:
     """Return the types that a fact must contain; any description answers who or what its entity is."""
     expected = analysis.expected
-    if _WHAT_IT_IS.search(analysis.text) and expected.terms <= frozenset(
-        terms(" ".join(fact.names))
-    ):
+    if _WHAT_IT_IS.search(analysis.text) and expected.terms <= _name_terms(fact):
         return expected.kinds - {AnswerType.PERSON, AnswerType.NAME}
     return expected.kinds
 
 
 def _facts(entities: Sequence[Entity], relations: Sequence[Relation]) -> Iterator[GraphFact]:
+    known = {entity.id: (entity.name, *entity.concept.aliases) for entity in entities}
     for entity in entities:
         for description in _descriptions(entity.description):
             yield GraphFact(
-                names=(entity.name,),
+                names=(known[entity.id],),
                 subject=f"{entity.name} ({entity.kind})",
                 description=description,
                 claims=tuple(
@@ -155,7 +158,9 @@ def _facts(entities: Sequence[Entity], relations: Sequence[Relation]) -> Iterato
         ]
         for texts in _relation_texts(relation):
             yield GraphFact(
-                names=names,
+                names=tuple(
+                    known.get(end, (name,)) for end, name in zip(relation.ends, names, strict=True)
+                ),
                 subject=f"{relation.source} → {relation.target} ({relation.predicate.words})",
                 description=state_relation(*map(DESCRIPTION_SEPARATOR.join, texts)),
                 claims=(
@@ -182,6 +187,14 @@ def _descriptions(description: str) -> list[str]:
     """Return the parts of a description, without injected instructions."""
     parts = [each.strip() for each in description.split(DESCRIPTION_SEPARATOR) if each.strip()]
     return [each for each in parts if not is_inside_injection(" ".join(each.split()), 0)]
+
+
+def _name_terms(fact: GraphFact) -> frozenset[str]:
+    return frozenset(terms(" ".join(chain.from_iterable(fact.names))))
+
+
+def _find_named(names: _Names, text: Sequence[str]) -> list[str]:
+    return [name for name in names if _is_named(name, text)]
 
 
 def _is_named(name: str, text: Sequence[str]) -> bool:
