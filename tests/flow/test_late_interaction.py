@@ -155,6 +155,16 @@ async def test_an_equal_text_is_encoded_once_and_copied_later(encoded: Encoded) 
     assert await encoded.count("multi_vector_gaps") == 0
 
 
+async def test_whether_others_have_a_text_does_not_show_in_what_is_encoded(
+    encoded: Encoded,
+) -> None:
+    hidden = make_document("a.md", f"# Leave\n\n{LEAVE}", OTHERS)
+    await encoded.ingest(hidden)
+    guess = make_document("b.md", f"# Leave\n\n{LEAVE}", OWN)
+    await encoded.ingest(hidden, guess)
+    assert encoded.model.texts == 2 * [f"# Leave\n\n{LEAVE}"]
+
+
 async def test_texts_that_are_embedded_alike_under_other_heads_are_encoded_apart(
     encoded: Encoded,
 ) -> None:

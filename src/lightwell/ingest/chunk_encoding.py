@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from lightwell.domain.documents import heading_path
 from lightwell.domain.errors import ModelFailed
-from lightwell.domain.ids import ChunkId, DocumentId, JobId
+from lightwell.domain.ids import ChunkId, ClassId, DocumentId
 from lightwell.domain.reranking import HeadedPassage
 from lightwell.ingest.context import IngestContext
 from lightwell.late_interaction_port import LateInteraction
@@ -34,13 +34,12 @@ async def encode_chunks(
     chunks: Sequence[StagedChunk],
     titles: Mapping[DocumentId, str],
 ) -> None:
-    """Store the vectors that these jobs' chunks lack, copied where the same was encoded before. A model that fails is logged: publishing notes what is missing."""
+    """Store the vectors that these jobs' chunks lack, copied where the same was encoded for the same access class before. A model that fails is logged: publishing notes what is missing."""
     model = context.late_interaction
     if model is None or not (batch and chunks):
         return
-    jobs = [claim.job_id for claim in batch]
     try:
-        await _encode_lacking(context, model, jobs, chunks, titles)
+        await _encode_lacking(context, model, batch, chunks, titles)
     except ModelFailed as error:
         _log.warning("passages wait to be encoded: the model failed", error=str(error))
 
@@ -64,7 +63,9 @@ async def fill_encoding_gaps(context: IngestContext) -> bool:
             _log.warning("passages wait to be encoded: the model failed", error=str(error))
             return False
         vectors = dict(zip(passages, encoded, strict=True))
-        hashes = {chunk: _hash(context, passage) for chunk, passage in passages.items()}
+        hashes = {
+            each.chunk.id: _hash(context, each.class_id, passages[each.chunk.id]) for each in found
+        }
         for chunk in part:  # one lock at a time: documents may be deleted meanwhile, in any order
             held = {chunk: vectors[chunk]} if chunk in vectors else {}
             async with database.relaxed_transaction() as connection:
@@ -78,14 +79,20 @@ async def fill_encoding_gaps(context: IngestContext) -> bool:
 async def _encode_lacking(
     context: IngestContext,
     model: LateInteraction,
-    jobs: Sequence[JobId],
+    batch: Sequence[Claim],
     chunks: Sequence[StagedChunk],
     titles: Mapping[DocumentId, str],
 ) -> None:
     database = context.database
+    jobs = [claim.job_id for claim in batch]
+    classes = {claim.document_id: claim.class_id for claim in batch}
     passages = {chunk.id: _headed(titles[chunk.document_id], chunk) for chunk in chunks}
     lacking = await multi_vectors.list_lacking(database, model.model, list(passages))
-    hashes = {each: _hash(context, passages[each]) for each in passages if each in lacking}
+    hashes = {
+        chunk.id: _hash(context, classes[chunk.document_id], passages[chunk.id])
+        for chunk in chunks
+        if chunk.id in lacking
+    }
     async with database.relaxed_transaction() as connection:
         await queue.renew_or_raise(connection, jobs, context.worker)
         copied = await multi_vectors.copy_equal(connection, model.model, hashes)
@@ -108,10 +115,11 @@ def _headed(title: str, chunk: StagedChunk) -> HeadedPassage:
     return HeadedPassage(head=heading_path(title, chunk.draft.section_path), text=chunk.draft.text)
 
 
-def _hash(context: IngestContext, passage: HeadedPassage) -> bytes:
-    """Return the SHA-256 of the project and exactly what is encoded.
+def _hash(context: IngestContext, class_id: ClassId, passage: HeadedPassage) -> bytes:
+    """Return the SHA-256 of the project, the access class and exactly what is encoded.
 
-    The hash of the text to embed would not do: it is the same for a title and for a text that begins with it.
+    Whether something is encoded shows in time, so nothing is copied from one class to another. The hash of the text to
+    embed would not do: it is the same for a title and for a text that begins with it.
     """
-    encoded = "\0".join((str(context.project_id), passage.head, passage.text))
+    encoded = "\0".join((str(context.project_id), str(class_id), passage.head, passage.text))
     return hashlib.sha256(encoded.encode()).digest()

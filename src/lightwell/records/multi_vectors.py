@@ -17,7 +17,7 @@ JOIN document_chunks AS chunk USING (chunk_id) JOIN source_documents USING (docu
 WHERE chunk_id = ANY(%(chunks)s) AND model = %(model)s AND chunk.class_id = ANY(%(classes)s) AND NOT is_deleted
 """
 
-# Vectors are a function of what is hashed, so it does not matter whose chunk they are copied from.
+# Vectors are a function of what is hashed, the access class included.
 _COPY = """
 INSERT INTO chunk_multi_vectors (chunk_id, model, text_hash, starts, ends, tokens, wholes, signs)
 SELECT given.chunk_id, held.model, held.text_hash, held.starts, held.ends, held.tokens, held.wholes, held.signs
