@@ -36,12 +36,17 @@ _OF_OTHERS = re.compile(r"test_.*|.*_?service_(?:host|port.*)|port(?:_\d.*)?", r
 
 
 def _default_data() -> Path:
-    """Return the current folder's store if there is one, else the user's data folder.
+    """Return the current folder's store if there is one, else the user's data folder; raise `Invalid` for a store of another user.
 
     Root gets a system folder, since the server of root runs under another account.
     """
     here = Path(".lightwell")
     if (here / "postgres").is_dir() or (here / "postgres").is_symlink():
+        if here.stat().st_uid != os.geteuid():
+            raise Invalid(
+                f"{here.absolute()} is a store of another user, who would get your documents: set LIGHTWELL_DATA to a data directory"
+                " of your own, or to this one if you mean it"
+            )
         return here
     if os.geteuid() == 0:
         return Path("/var/lib/lightwell")
@@ -65,7 +70,7 @@ class Settings(ServerSettings, StoreSettings, EmbeddingSettings):
 
     data: Path = Field(
         default_factory=_default_data,
-        description="Folder for the data and logs of the embedded PostgreSQL. By default `.lightwell` in the current folder if it holds a store, otherwise the user's data folder.",
+        description="Folder for the data and logs of the embedded PostgreSQL. By default `.lightwell` in the current folder if it holds a store of yours (one of another user must be named), otherwise the user's data folder.",
     )
     database_url: SecretStr | None = Field(
         default=None,

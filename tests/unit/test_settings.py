@@ -36,9 +36,12 @@ def test_a_store_in_the_current_folder_goes_before_the_users(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(folder / "share"))
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    is_root, user = os.geteuid() == 0, os.geteuid() or 1000
+    monkeypatch.setattr(os, "geteuid", lambda: user)
     assert Settings().data == folder / "share" / "lightwell"
     (folder / ".lightwell").mkdir()  # may hold anything
+    if is_root:
+        os.chown(folder / ".lightwell", user, user)
     assert Settings().data == folder / "share" / "lightwell"
     (folder / ".lightwell" / "postgres").mkdir()
     assert Settings().data == Path(".lightwell")
@@ -145,3 +148,18 @@ async def test_a_malformed_database_url_is_refused_and_none_of_it_told(url: str)
 
 def test_the_names_of_the_library_are_completed() -> None:
     assert set(lightwell.__all__) <= set(dir(lightwell))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make another user's folder")
+def test_a_store_of_another_user_in_the_current_folder_is_used_only_if_it_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """In a folder of his, such as one in /tmp, another user would get what root ingests."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LIGHTWELL_DATA", raising=False)
+    (tmp_path / ".lightwell" / "postgres").mkdir(parents=True)
+    assert Settings().data == Path(".lightwell")
+    os.chown(tmp_path / ".lightwell", 65534, 65534)
+    with pytest.raises(Invalid, match="is a store of another user"):
+        Settings()
+    assert Settings(data=Path(".lightwell")).data == Path(".lightwell")
