@@ -1,6 +1,5 @@
 """Answers as markdown, for clients that render it: what documents and models wrote is text in it, and the only links are citations."""
 
-import json
 import re
 from collections.abc import Sequence
 from itertools import accumulate
@@ -12,6 +11,8 @@ from lightwell.text.markup import AROUND_ADDRESSES, is_address
 _PART = re.compile(r"(?<!`)`[^`|\n]+`(?!`)|[^\s`|]+|[`|]")
 """Code between backquotes, a run of other signs, or a sign that stands alone."""
 _SIGN = re.compile(r"[\\`\[\]<|]|&(?=[#\w])|~(?=~~)")
+_TITLE_SIGN = re.compile(r"[\\`\[\]<\"]|&(?=[#\w])|~(?=~~)")
+_ADDRESS_SIGN = re.compile(r"[\\`\[\]<\"&~/:.@]")
 _LINKED = frozenset({"http", "https", "file", "upload"})
 
 
@@ -41,7 +42,7 @@ def link_definitions(answer: Answer) -> str:
     A citation whose URL is none that a link may lead to has none: its mark stays text.
     """
     lines = [
-        f"{each.id}: <{_url(each)}> {json.dumps(citation_title(each), ensure_ascii=False)}"
+        f'{each.id}: <{_url(each)}> "{_escape_title(citation_title(each))}"'
         for each in answer.citations
         if may_be_linked(each)
     ]
@@ -80,6 +81,14 @@ def _escape_part(part: str) -> str:
 
 def _escape_signs(text: str) -> str:
     return _SIGN.sub(r"\\\g<0>", text)
+
+
+def _escape_title(title: str) -> str:
+    """Return a title that is text also for programs that take its definition for a paragraph: some know no links to files."""
+    return " ".join(
+        (_ADDRESS_SIGN if is_address(word) else _TITLE_SIGN).sub(r"\\\g<0>", word)
+        for word in title.split()
+    )
 
 
 def _render_text(answer: Answer) -> str:
