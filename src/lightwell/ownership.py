@@ -62,7 +62,8 @@ else:
                 file = os.open(path.name, flags | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
                 owner = os.fstat(folder)
                 if os.geteuid() == 0 and owner.st_uid != 0:
-                    os.fchown(file, owner.st_uid, owner.st_gid)
+                    with suppress(OSError):  # the root of a container may know no such user
+                        os.fchown(file, owner.st_uid, owner.st_gid)
                 return file
             return os.open(path.name, flags, dir_fd=folder)
         except OSError as error:

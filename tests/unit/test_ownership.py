@@ -30,6 +30,17 @@ def test_a_new_file_belongs_to_the_owner_of_its_folder(theirs: Path) -> None:
         assert made.st_mode & 0o777 == 0o600
 
 
+def test_a_file_is_made_also_where_its_owner_cannot_be_set(
+    theirs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "fchown", refuse)
+    os.close(open_for_owner(theirs / "users.lock", APPEND))
+    assert (theirs / "users.lock").stat().st_mode & 0o777 == 0o600
+
+
 def test_a_file_that_is_there_is_opened_as_it_is(theirs: Path) -> None:
     (theirs / "users.lock").write_text("one ")
     before = (theirs / "users.lock").stat()
