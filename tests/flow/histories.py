@@ -95,7 +95,7 @@ class World:
 
 @dataclass(frozen=True)
 class PutFile:
-    """A file comes or changes."""
+    """A file comes or changes. None becomes visible: it would be older in the full world."""
 
     number: int
     tags: tuple[str, ...]
@@ -105,6 +105,8 @@ class PutFile:
         chance = random.Random(self.seed)
         is_hidden = not LEA & set(self.tags)
         name = f"{'hidden' if is_hidden else 'plain'}{self.number}.md"
+        if name in world.files and not is_hidden and not world.files[name].acl_tags & LEA:
+            return
         title = chance.choice((*PEOPLE, *COMPANIES)) if chance.random() < 0.4 else ""
         document = make_document(name, _page(chance, is_hidden=is_hidden), self.tags, title=title)
         at = _EPOCH + timedelta(days=self.seed % 300)
@@ -114,7 +116,7 @@ class PutFile:
 
 @dataclass(frozen=True)
 class TagFile:
-    """A file's tags change. None becomes visible: it would be older in the full world."""
+    """A file's tags change; none becomes visible."""
 
     name: str
     tags: tuple[str, ...]

@@ -74,7 +74,7 @@ async def open_memory_system(project: Project, *, is_full: bool) -> Memory:
 
 @dataclass(kw_only=True)
 class Linear:
-    """A workspace with a public team and a private one, whose issues have comments and belong to a project of both.
+    """A workspace with two private teams, whose issues have comments and belong to a project of both.
 
     Both worlds make the same objects, so that they have the same ids; the lesser one deletes the hidden ones before
     anything is delivered.
@@ -165,7 +165,7 @@ async def open_linear(project: Project, *, is_full: bool) -> Linear:
     workspace = LinearWorkspace()
     lea = records.add_user(workspace, "Lea Lund", "lea@halden.example")
     xeno = records.add_user(workspace, "Xeno Kray", "xeno@halden.example")
-    core = records.add_team(workspace, "COR", "Core", [lea])
+    core = records.add_team(workspace, "COR", "Core", [lea], "private")
     secret = records.add_team(workspace, "SEC", "Secret", [xeno], "private")
     roadmap = records.add_project(
         workspace,
