@@ -651,7 +651,8 @@ async def test_settings_of_its_folder_keep_a_file_from_those_of_the_folder_above
         each.chmod(mode)
     asked = {"documentUrl": str(folder / "pay" / "drafts" / "raise.md")}
     reply = await client("POST", "/documents/ingest", json=asked)
-    assert reply.status_code != 202, reply.text
+    missing = await client("POST", "/documents/ingest", json={"documentUrl": f"{folder}/none.md"})
+    assert (reply.status_code, reply.json()["detail"]) == (404, missing.json()["detail"])
     assert (await client("GET", "/documents")).json()["documents"] == []
 
 

@@ -16,11 +16,14 @@ from lightwell.connectors.single_document import (
 from lightwell.connectors.web import Page, WebFetcher, modified_at
 from lightwell.domain.access import TagAuthority
 from lightwell.domain.documents import WEB, NewDocument
-from lightwell.domain.errors import Invalid, NotFound, Unreadable
+from lightwell.domain.errors import Invalid, NotFound, SourceFailed, Unreadable
 from lightwell.domain.folder_tags import NO_FILE, FolderTags
 from lightwell.domain.requests import IngestRequest
 from lightwell.domain.texts import require_text
+from lightwell.logs import logger
 from lightwell.ports import ChangedDocument, UnreadableDocument
+
+_log = logger(__name__)
 
 __all__ = ["Intake", "Origin", "is_web_url", "upload_origin"]
 
@@ -51,8 +54,9 @@ class Intake:
         """Return the document of the request's path, with the tags that the file, its settings or the ingestion of its folder give it.
 
         A request gives a file no tags: whoever may name files would read those of others. `find_folder_tags` returns what
-        is remembered around a URL. Raises `Invalid`, `Unreadable` or `SourceFailed`, and the same `NotFound` for a file that is not
-        there as for one that the authority may not see, or that settings ignore.
+        is remembered around a URL. Raises `Invalid` or `Unreadable`, and the same `NotFound` for a file that is not
+        there as for one that the authority may not see, or that settings ignore; for settings that cannot be read `NotFound`, too, or
+        `SourceFailed` for an administrator.
         """
         if request.acl_tags:
             raise Invalid(
@@ -60,7 +64,13 @@ class Intake:
             )
         path = find_below(request.document_url, self.roots)
         remembered = find_applicable_tags(path, await find_folder_tags(path.as_uri()))
-        of_place = await asyncio.to_thread(find_place_tags, path, remembered)
+        try:
+            of_place = await asyncio.to_thread(find_place_tags, path, remembered)
+        except SourceFailed as error:  # its words may quote settings that are none of the caller's
+            if authority.is_unlimited:
+                raise
+            _log.warning("a file was not read", url=path.as_uri(), why=str(error))
+            raise NotFound(NO_FILE) from None
         source = RequestedDocument(
             replace(request, document_url=str(path)),
             max_bytes=self.max_bytes,
