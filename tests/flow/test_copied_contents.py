@@ -140,7 +140,15 @@ async def test_s3_3_nodes_show_what_a_person_looks_for(copied: Copied) -> None:
         "aliases": ["BFS", "wide search"],
         "tags": ["graphs", "search"],
     }
-    assert isinstance(concept["description"], str)
+    seen = {
+        each.name: each.description
+        async for each in kb.graph.entities(await kb.reader(A))
+        if each.name in ("Breadth-first search", "Ada Quist")
+    }
+    assert all(seen.values())
+    assert (
+        seen.items() <= {each["name"]: each["description"] for each in shown.of("Concept")}.items()
+    )
     for name in ("createdAt", "updatedAt"):
         assert cast("DateTime", concept[name]).tzinfo is not None
     [document] = [each for each in shown.of("Document") if each["title"] == "Searching graphs"]
@@ -188,6 +196,7 @@ async def test_s3_3_relationships_lead_where_the_seed_says(copied: Copied) -> No
     assert comparison["comparison"] == "the one goes wide, the other deep"
     assert comparison["useCase"] == "wide for the shortest path"
     assert comparison["description"] == "Both visit every vertex"
+    assert all(edge["description"] for _, edge, _ in shown.between("RELATED_TO"))
     for start, edge, end in [*shown.between("DISCUSSES"), *shown.between("RELATED_TO")]:
         assert start["class_id"] == edge["class_id"] == end["class_id"]
 
@@ -238,7 +247,8 @@ async def test_s0_10_age_shows_profiles_with_their_sources(copied: Copied) -> No
     await compared(copied)
     shown = await copied.contents()
     rows = await copied.project.database.rows(
-        "SELECT subject, subject_id, class_id, display_name, description, weight, source_ids, source_paths FROM profiles",
+        "SELECT subject, subject_id, class_id, display_name, coalesce(nullif(description, ''), quote), weight, source_ids, source_paths"
+        " FROM profiles",
         {},
     )
     for row in rows:

@@ -87,7 +87,7 @@ GROUP BY document_id, entity_id, normalized_name
 """
 
 _ENTITIES = """
-SELECT subject_id, profile.class_id, normalized_name, display_name, entity_kind, description, attributes, profile.created_at,
+SELECT subject_id, profile.class_id, normalized_name, display_name, entity_kind, coalesce(nullif(description, ''), quote), attributes, profile.created_at,
        profile.updated_at, source_ids, source_paths
 FROM unnest(%(subjects)s::uuid[], %(of)s::integer[]) AS given (subject_id, class_id)
 JOIN profiles AS profile USING (subject_id, class_id) JOIN entities ON entity_id = subject_id
@@ -95,7 +95,7 @@ JOIN profiles AS profile USING (subject_id, class_id) JOIN entities ON entity_id
 
 _RELATIONS = """
 SELECT subject_id, profile.class_id, source_id, source.normalized_name, target_id, target.normalized_name, relation.predicate,
-       profile.display_name, profile.description, weight, source_ids, source_paths, comparison, use_case
+       profile.display_name, coalesce(nullif(profile.description, ''), quote), weight, source_ids, source_paths, comparison, use_case
 FROM unnest(%(subjects)s::uuid[], %(of)s::integer[]) AS given (subject_id, class_id)
 JOIN profiles AS profile USING (subject_id, class_id) JOIN relations AS relation ON relation_id = subject_id
 JOIN entities AS source ON source.entity_id = source_id JOIN entities AS target ON target.entity_id = target_id
