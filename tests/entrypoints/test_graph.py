@@ -64,10 +64,12 @@ def test_a_session_of_corrections(run: Run) -> None:
     )
     assert run("graph", "rename", "Nordwind", "Nordwind Group").exit_code == 0
     run("graph", "describe", "Nordwind Group", "--kind", "company", "--description", "A buyer.")
+    described = run("graph", "describe", "Nordwind Group", "--alias", "NG").stdout
+    assert re.search(r"^also called +.*\bNG\b", described, re.M)
     entity = said(run("graph", "show", "Nordwind", "--json"))
     assert (entity["entityName"], entity["entityType"]) == ("Nordwind Group", "company")
     assert entity["description"] == "A buyer."
-    assert entity["aliases"] == ["Nordwind", "Nordwind AG"]
+    assert entity["aliases"] == ["Nordwind", "Nordwind AG", "NG"]
     apart = run("graph", "unmerge", str(merged["mergeId"]))
     assert apart.stdout == "Separate entities again: Nordwind AG.\n"
     assert run("graph", "reject", "Nordwind", "Nordwind AG").exit_code == 0

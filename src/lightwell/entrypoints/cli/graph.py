@@ -242,16 +242,15 @@ def _relation_page(page: "RelationPage") -> RenderableType:
 
 
 def _entity_details(details: "EntityDetailsSchema") -> RenderableType:
-    also = [("also called", ", ".join(details.aliases))]
     related = [Text(), relations_table(details.relations)] if details.relations else []
-    return Group(entity_fields(details, also), *related)
+    return Group(entity_fields(details), *related)
 
 
-def entity_fields(entity: "EntitySchema", more: Sequence[tuple[str, str]] = ()) -> RenderableType:
+def entity_fields(entity: "EntitySchema") -> RenderableType:
     return fields(
         [
             ("name", entity.entity_name),
-            *more,
+            ("also called", ", ".join(entity.aliases)),
             ("kind", entity.entity_type),
             ("reference", entity.entity_ref),
             ("id", entity.entity_id),
