@@ -138,11 +138,10 @@ def _required_types(analysis: QuestionAnalysis, fact: GraphFact) -> frozenset[An
 
 
 def _facts(entities: Sequence[Entity], relations: Sequence[Relation]) -> Iterator[GraphFact]:
-    known = {entity.id: (entity.name, *entity.concept.aliases) for entity in entities}
     for entity in entities:
         for description in _descriptions(entity.description):
             yield GraphFact(
-                names=(known[entity.id],),
+                names=(_names(entity),),
                 subject=f"{entity.name} ({entity.kind})",
                 description=description,
                 claims=tuple(
@@ -150,6 +149,7 @@ def _facts(entities: Sequence[Entity], relations: Sequence[Relation]) -> Iterato
                     for text in (entity.name, entity.kind, description)
                 ),
             )
+    known = {entity.id: _names(entity) for entity in entities}
     for relation in relations:
         names = (relation.source, relation.target)
         ends = [
@@ -187,6 +187,10 @@ def _descriptions(description: str) -> list[str]:
     """Return the parts of a description, without injected instructions."""
     parts = [each.strip() for each in description.split(DESCRIPTION_SEPARATOR) if each.strip()]
     return [each for each in parts if not is_inside_injection(" ".join(each.split()), 0)]
+
+
+def _names(entity: Entity) -> _Names:
+    return (entity.name, *entity.concept.aliases)
 
 
 def _name_terms(fact: GraphFact) -> frozenset[str]:
