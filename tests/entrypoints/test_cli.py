@@ -517,7 +517,7 @@ def test_ask_answers_with_citations_whoever_may_see_it(run: Run) -> None:
     assert set(cited) == {
         *("id", "chunkId", "chunkRef", "documentRef", "documentTitle", "documentUrl", "sourceUrl"),
         *("sourceSystem", "sourceType", "createdAt", "snippet", "score", "relevanceScore"),
-        *("locator", "highlight"),
+        *("locator", "highlight", "suppliedByHand"),
     }
 
 
@@ -571,7 +571,7 @@ def test_statements_are_listed_with_their_dates_and_citations(run: Run) -> None:
     first = listed(stated["statements"])[0]
     assert "27 days of paid leave" in str(first["text"])
     assert str(listed(first["citations"])[0]["documentUrl"]).endswith("/papers/leave.md")
-    assert str(first["saidAt"])[:2] == "20"
+    assert first["saidAt"] is None  # the page names no date, and when it was ingested is none
     assert "• " in run(*asked).stdout
     hidden = document(
         run("ask", "What is said about salary bands?", "--as", "team:us", "--statements", "--json")

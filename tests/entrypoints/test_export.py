@@ -81,8 +81,8 @@ def test_what_is_wrong_is_said_before_anything_is_opened(
     assert not (tmp_path / "data").exists()
 
 
-def test_who_asks_has_no_default(tmp_path: Path) -> None:
-    ended = run(tmp_path, "export", "x.csv")
+def test_who_asks_has_no_default_where_a_store_has_no_owner(home: Path) -> None:
+    ended = run(home, "export", "x.csv")
     assert ended.returncode == 2
     assert "Name who asks" in ended.stderr
 

