@@ -15,7 +15,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.briefs import EntityPassage
 from lightwell.domain.candidates import MAX_CANDIDATES, Candidate, Candidates
 from lightwell.domain.evidence import Retrieval
-from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity, normalize_name
+from lightwell.domain.graph import DESCRIPTION_SEPARATOR, UNKNOWN_KIND, Entity, normalize_name
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.question_analysis import QuestionAnalysis
 from lightwell.records import search
@@ -34,7 +34,6 @@ _DEAL = "deal"
 _NOT_SAID = "not said"
 _FROM_TEXTS = "kg:"
 _COMPANIES = frozenset({"company", "organization"})
-_SAID_BY_RULES = "name"
 _SHORTEST_LOOKED_FOR = 3
 """Letters from which the trigram index finds part of an address."""
 
@@ -63,7 +62,7 @@ async def possible_subjects(
     return [
         each
         for entity in entities
-        if entity.kind != _SAID_BY_RULES or is_plausible_name(entity.name)
+        if entity.kind != UNKNOWN_KIND or is_plausible_name(entity.name)
         for each in split_by_person(await collect_passages(database, reader, entity), address)
     ]
 
@@ -217,7 +216,7 @@ async def drop_restated(
 def _may_restate(named: Entity, stated: Entity) -> bool:
     """Return whether a text that names the one may mean the other: by its name, or by a part of it that says no kind."""
     own, other = normalize_name(named.name).split(), normalize_name(stated.name).split()
-    if named.kind == _SAID_BY_RULES:
+    if named.kind == UNKNOWN_KIND:
         return {*own} <= {*other}
     return own == other and (named.kind == stated.kind or {named.kind, stated.kind} <= _COMPANIES)
 
