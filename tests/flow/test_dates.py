@@ -124,6 +124,8 @@ async def test_briefs_and_statements_are_ordered_and_dated_by_it(project: Projec
     newest = sorted(said.items(), key=lambda each: each[1], reverse=True)
     brief = await project.kb.brief("Acme Corp", reader)
     assert isinstance(brief, Brief)
+    assert lines([(each.text, each.said_at) for each in brief.about]) == newest[3:]
+    assert {each.snippet for each in brief.about[0].citations} == {newest[3][0]}
     assert lines([(each.text, each.said_at) for each in brief.lately]) == newest[:3]
     listed = await project.kb.statements("What of Acme Corp and Lübeck?", reader)
     assert lines([(each.text, each.said_at) for each in listed.sentences]) == newest

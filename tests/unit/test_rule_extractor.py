@@ -66,6 +66,7 @@ def check(text: str, expected: str, never: str = "") -> None:
         ("Grafana broke. Then Grafana was up.", "term: Grafana", "Then Grafana"),
         ("Grafana broke. Priya likes Grafana.", "term: Grafana", ""),
         ("Doors broke. She sells them.", "", "Doors"),
+        ("We called Anna and asked Support about Bills.", "term: Anna", "Support; Bills"),
         ("by Charles de Gaulle of Lille", "term: Charles de Gaulle; Lille", "Charles"),
         ("by Ludwig van Beethoven", "term: Ludwig van Beethoven", "Beethoven"),
         ("read J. R. R. Tolkien and J.K. Rowling", "term: J. R. R. Tolkien; J.K. Rowling", "R"),

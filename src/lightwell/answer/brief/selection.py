@@ -310,11 +310,11 @@ def _supported_description(
     if entity.described_by_hand:
         return []
     passages = {each.quote.evidence.chunk.id: each for each in sentences}
-    evidence = [each.quote.evidence for each in [*passages.values()][:_MAX_SHOWN]]
     dates = {each.quote.place: each.shown_date for each in sentences}
-    marks = "".join(f"[{number}]" for number in range(1, len(evidence) + 1))
     found: list[DraftLine] = []
     for text in _sentences(entity.description):
+        evidence = _passages_to_verify(text, sentences)
+        marks = "".join(f"[{number}]" for number in range(1, len(evidence) + 1))
         for each in verify_reply(f"{text} {marks}.", evidence, entity.name)[:1]:
             first = each.quotes[0]
             said_at = dates.get(first.place, passages[first.evidence.chunk.id].shown_date)
@@ -322,6 +322,14 @@ def _supported_description(
                 DraftLine(part=Part.ABOUT, text=each.text, quotes=(first,), said_at=said_at)
             )
     return found[:_MAX_DESCRIBED]
+
+
+def _passages_to_verify(text: str, sentences: Sequence[CandidateSentence]) -> list[Evidence]:
+    """Return the passages that say the text word for word, else all, at most eight: others may have most of its words."""
+    said = fold_words(text)
+    quoted = [each for each in sentences if said in fold_words(each.quote.text)]
+    passages = {each.quote.evidence.chunk.id: each.quote.evidence for each in quoted or sentences}
+    return [*passages.values()][:_MAX_SHOWN]
 
 
 def _sentences(description: str) -> Iterator[str]:

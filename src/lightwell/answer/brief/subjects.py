@@ -271,8 +271,9 @@ async def _is_mostly_said_alone(
 ) -> bool:
     """Return whether the name is rather a word of its own, such as `PR`, than a part of these names: an estimate.
 
-    At least as many of the reader's passages have the word without any of them as have the most frequent one. `What` is no name.
-    A person, a company or a project may be called by a part of its name.
+    Clearly more of the reader's passages have the word without any of them than have the most frequent one. `What` is no name.
+    A person, a company or a project may be called by a part of its name; by rules a person may have no kind, and a rare first
+    name no entity of its own.
     """
     own = terms(name)
     may_be_more = len(longer) >= MAX_CANDIDATES
@@ -281,8 +282,8 @@ async def _is_mostly_said_alone(
     if not own:
         return not name.isupper()
     statistics = await search.get_term_statistics(database, reader, own)
-    counts = [each.chunk_count for each in longer]
-    return statistics.chunks_with.get(own[0], 0) - sum(counts) >= max(counts)
+    alone_count = statistics.chunks_with.get(own[0], 0) - sum(each.chunk_count for each in longer)
+    return alone_count >= entity_lookup.count_for_itself(longer)
 
 
 async def _may_be_several_people(database: Database, reader: Reader, entity: Entity) -> bool:

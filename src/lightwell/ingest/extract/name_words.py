@@ -6,6 +6,10 @@ DETERMINERS = frozenset(
     "a an the this that these those any each every some no another our your their his her its my".split()
 )
 PREPOSITIONS = frozenset("in on via with from using by into through of for at to".split())
+NAMING_VERBS = frozenset(
+    "called named met phoned emailed contacted asked told thanked invited interviewed hired".split()
+)
+"""What follows them without an article is a name: verbs that call something by its name, or have a person as object."""
 LEADING_WORDS = frozenset(
     """a an the this that these those some any each every in on at by for from with without of to as into onto upon
     via per after before during since until till while when where whereas who whom whose which what why how if

@@ -13,6 +13,7 @@ from lightwell.ingest.extract.name_words import (
     COURTESY,
     DETERMINERS,
     INSTITUTION_WORDS,
+    NAMING_VERBS,
     NEVER_NAMES,
     OFFICE_PAIRS,
     OFFICES,
@@ -194,8 +195,8 @@ def _evidence_of_word(text: str, span: Span) -> int:
 
 
 def _evidence_of_noun(known: Commonness, span: Span) -> int:
-    """Return the points of a noun with a capital amid a sentence: names follow a preposition without an article."""
-    return int(known is Commonness.INFLECTED) + int(span.before in PREPOSITIONS)
+    """Return the points of a noun with a capital amid a sentence: names follow a preposition or some verbs without an article."""
+    return int(known is Commonness.INFLECTED) + int(span.before in PREPOSITIONS | NAMING_VERBS)
 
 
 def _evidence_of_parts(parts: Sequence[str], span: Span) -> int:

@@ -3,7 +3,7 @@
 Every query is filtered by the reader's classes, and no order depends on an id.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -231,8 +231,7 @@ async def find_longer_names(database: Database, reader: Reader, entity: Entity) 
     rows = await database.rows(_COUNTS, {**keys, **counted})
     alone, beside = rows[0]
     if not may_be_called_by_a_part(compatible):
-        margin = 1 if len(compatible) >= _MANY_LONGER else _CLEAR_MARGIN
-        beside = min(beside, margin * max(each.chunk_count for each in compatible))
+        beside = min(beside, count_for_itself(compatible))
     if alone >= beside:
         return no_names
     return LongerNames(
@@ -243,6 +242,12 @@ async def find_longer_names(database: Database, reader: Reader, entity: Entity) 
 def may_be_called_by_a_part(entities: Iterable[Entity]) -> bool:
     """Return whether one of them is of a kind of which a part of the name stands for the whole: a person, a company, a project."""
     return any(each.kind in _CALLED_BY_A_PART for each in entities)
+
+
+def count_for_itself(longer: Collection[Entity]) -> int:
+    """Return how many passages must use a name alone, so that it stands for itself beside longer names of no such kind."""
+    margin = 1 if len(longer) >= _MANY_LONGER else _CLEAR_MARGIN
+    return margin * max(each.chunk_count for each in longer)
 
 
 async def _plain_or_longer(
