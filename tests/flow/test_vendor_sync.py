@@ -444,8 +444,8 @@ def github_edits() -> Edits:
         hooks: list[Delivery] = []
         for state in ("closed", "open"):
             forge.github.change_issue(forge.tarn, forge.issue, state=state, title=f"It is {state}")
-            number = {"number": forge.issue}
-            hooks.append(forge.github.webhook("issues", forge.tarn, issue=number))
+            issue = forge.tarn.issues[forge.issue]
+            hooks.append(forge.github.webhook("issues", forge.tarn, issue=issue))
         return hooks
 
     ref = f"github:issue:{forge.tarn.row['id']}-{forge.issue}"

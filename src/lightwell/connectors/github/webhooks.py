@@ -56,7 +56,7 @@ def read_webhook(
 
     Raises `Refused` for a wrong signature, `Invalid` for a body that is none of GitHub's. GitHub signs the body alone, no
     time and no id of the delivery: who has captured a webhook makes Lightwell fetch once more every ten minutes, not at each
-    repetition. A genuine body that comes twice within them names what was just requested, or what the next sync reads. Only who may
+    repetition. The bodies of two changes of an item differ, as each says when the item was changed. Only who may
     read what is asked for once a minute: whoever is removed, added and removed again is named twice in the same words.
     """
     given = headers.get("x-hub-signature-256", "").strip()
