@@ -46,7 +46,7 @@ async def _keep_running(directory: Path, left: asyncio.Event) -> None:
     """Start the embedded server again whenever it died, such as by the system's out-of-memory killer."""
     from lightwell.stores.embedded.server import is_running, start_again
 
-    reason = ""
+    is_failing = False  # it is tried again and again, and said once: each reason has the time in it
     while not left.is_set():
         with suppress(TimeoutError):
             async with asyncio.timeout(_WATCH_SECONDS):
@@ -54,13 +54,14 @@ async def _keep_running(directory: Path, left: asyncio.Event) -> None:
                 return
         try:
             if not await asyncio.to_thread(is_running, directory):
-                _log.warning("server.died", store=str(directory), effect="it is started again")
+                if not is_failing:
+                    _log.warning("server.died", store=str(directory), effect="it is started again")
                 await asyncio.to_thread(start_again, directory)
-            reason = ""
+            is_failing = False
         except StoreFailed as error:
-            if str(error) != reason:  # it is tried again and again
-                _log.warning("server.not_started", reason=str(error))
-            reason = str(error)
+            if not is_failing:
+                _log.warning("server.not_started", reason=str(error), effect="it is tried again")
+            is_failing = True
 
 
 def is_database_running(settings: Settings) -> bool:
