@@ -169,5 +169,5 @@ def _read_all(folder: Path) -> dict[str, list[str]]:
 
 def differences(one: Mapping[str, object], other: Mapping[str, object]) -> list[str]:
     """Return a line for each place that differs, at most twelve; the ids behind the first may only be shifted."""
-    places = [place for place in one | other if one.get(place) != other.get(place)]
+    places = [place for place in {**one, **other} if one.get(place) != other.get(place)]
     return [f"{place}: {one.get(place)!r} | {other.get(place)!r}" for place in places[:12]]
