@@ -9,7 +9,6 @@ from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.domain.answers import Confidence
 from lightwell.domain.documents import Chunk, WorkState
 from lightwell.domain.errors import ModelFailed
-from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
 from lightwell.testing.models import ScriptedModel
 from lightwell.text.answer_types import asks_what_is_open
 from tests.passages import chunk, found, passage
@@ -110,6 +109,6 @@ async def test_a_document_that_names_it_answers_although_no_passage_is_near_the_
     for model in (None, ScriptedModel([ModelFailed("It is down.")])):
         answer = await AnswerGenerator(model=model).answer(found(ASKED, near))
         assert (answer.text, answer.confidence) == ("Training: Status: open [1]", Confidence.LOW)
-        assert (answer.relevance, answer.author) == (SUFFICIENT_RELEVANCE, None)
+        assert (answer.relevance, answer.author) == (0.2, None)
     other = await AnswerGenerator(model=None).answer(found("What does Nordwind owe?", near))
     assert not other.is_answered

@@ -8,7 +8,7 @@ from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.answer.statements import MAX_STATEMENTS, merge_retrievals, paraphrase_question
 from lightwell.domain.answers import EXTRACTS, Answer, Confidence
 from lightwell.domain.documents import Chunk
-from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Retrieval
+from lightwell.domain.evidence import Retrieval
 from lightwell.domain.question_analysis import analyze_question
 from lightwell.testing.models import ScriptedModel
 from lightwell.text.terms import terms
@@ -67,7 +67,7 @@ async def test_a_sentence_of_two_documents_is_one_statement_with_both_citations(
 async def test_a_unit_that_says_all_that_is_asked_is_enough_where_its_passage_is_not() -> None:
     made = await listed(asked(CALL, PLAN, relevance=0.1))
     assert len(made.sentences) == 2
-    assert (made.confidence, made.relevance) == (Confidence.LOW, SUFFICIENT_RELEVANCE)
+    assert (made.confidence, made.relevance) == (Confidence.LOW, 0.1)
     assert {cited.score for one in made.sentences for cited in one.citations} == {0.1}
 
 

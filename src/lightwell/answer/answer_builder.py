@@ -13,7 +13,7 @@ from lightwell.domain.answers import (
     InsufficientEvidence,
     Outcome,
 )
-from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Retrieval
+from lightwell.domain.evidence import Retrieval
 
 
 @dataclass(slots=True)
@@ -62,18 +62,13 @@ class AnswerBuilder:
     def finish(
         self, author: str | None, *, relevance: float | None = None, remarks: Sequence[str] = ()
     ) -> Answer:
-        """Return the answer; `relevance` is that of the retrieval where no model has judged it.
-
-        Sentences that were chosen although their passages are less relevant than an answer needs contain by themselves
-        what is asked for, so they count as just sufficient.
-        """
-        found, outcome = self.retrieval, self._outcome()
-        least = SUFFICIENT_RELEVANCE if isinstance(outcome, Answered) else 0.0
+        """Return the answer; `relevance` is that of the retrieval where no model has judged it."""
+        found = self.retrieval
         return Answer(
             query_id=found.query_id,
             question=found.question.text,
-            outcome=outcome,
-            relevance=max(least, found.best_relevance if relevance is None else relevance),
+            outcome=self._outcome(),
+            relevance=found.best_relevance if relevance is None else relevance,
             author=author,
             metrics=found.metrics,
             context_tokens=self.context_tokens,
