@@ -95,9 +95,11 @@ async def test_the_event_loop_stays_free_while_the_model_reads(embedder: LocalEm
         beats = 0
         reading = asyncio.create_task(read)
         while not reading.done():
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(0)
             beats += 1
-        assert beats > 10
+        assert (
+            beats > 2
+        )  # a model that read in the loop would let it turn once, on a busy machine, too
 
 
 async def test_the_vectors_are_those_of_the_published_model() -> None:
