@@ -20,6 +20,7 @@ from lightwell.entrypoints.cli.commands import COMMANDS, SECTIONS
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.stores.embedded.server import run_server
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
+from lightwell.testing.server import temporary_folder
 from tests.entrypoints import program
 from tests.patience import PATIENCE
 
@@ -330,13 +331,15 @@ def test_an_estimate_creates_no_store_and_says_that_there_is_none(tmp_path: Path
     assert not data.exists()
 
 
-def test_whoever_creates_a_store_is_told_where(home: Path, tmp_path: Path) -> None:
-    papers = tmp_path / "papers"
-    papers.mkdir()
-    data = tmp_path / "data"
-    ended = program.run(tmp_path, "ingest", str(papers), "--acl", "team:us")
-    assert f"This creates a store in {data}." in ended.stderr
-    assert "creates" not in program.run(home, "ingest", str(papers), "--acl", "team:us").stderr
+def test_whoever_creates_a_store_is_told_where(home: Path) -> None:
+    with (
+        temporary_folder() as place
+    ):  # pytest's own is for root alone: its data would stay elsewhere
+        papers = place / "papers"
+        papers.mkdir()
+        ended = program.run(place, "ingest", str(papers), "--acl", "team:us")
+        assert f"This creates a store in {place / 'data'}." in ended.stderr
+        assert "creates" not in program.run(home, "ingest", str(papers), "--acl", "team:us").stderr
 
 
 def test_a_database_that_does_not_answer_ends_with_four(run: Run) -> None:
