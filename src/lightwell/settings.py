@@ -295,7 +295,7 @@ class Settings(ServerSettings, StoreSettings, EmbeddingSettings):
         default=MAX_DOCUMENT_CHUNKS,
         description="Most chunks of one document that are ingested. The rest of a longer document is left out, with a warning.",
     )
-    lease_seconds: Annotated[float, Field(ge=1)] = Field(
+    lease_seconds: Annotated[float, Field(ge=1, le=3600)] = Field(
         default=30.0,
         description="Seconds without a heartbeat after which other workers take over a worker's jobs.",
     )

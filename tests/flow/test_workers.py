@@ -129,6 +129,18 @@ async def test_a_heartbeat_that_ends_is_told_at_once_and_raised(
         await work_on()
 
 
+async def test_a_clock_that_is_set_back_does_not_keep_the_jobs_of_a_dead_worker(
+    database: Database, project: Project
+) -> None:
+    """Its lease then ends far in the future; one that ends soon is another worker's."""
+    await holding_a_job(project)
+    other = LeaseHolder(name="other", seconds=30)
+    for seconds, count in ((600, 0), (86_400, 1)):
+        await database.execute(_LEASE_ENDS, {"seconds": seconds})
+        claimed = await queue.claim(database, project.kb.project_id, other, limit=1)
+        assert len(claimed) == count
+
+
 async def holding_a_job(project: Project) -> IngestContext:
     """Return a way whose worker holds a job, and beats a few times a second."""
     await project.kb.enqueue(note(0))

@@ -31,7 +31,7 @@ SELECT projects.name, projects.project_id FROM projects JOIN tenants USING (tena
 WHERE tenants.name = %(tenant)s
   AND EXISTS (SELECT FROM ingestion_jobs AS job
               WHERE job.project_id = projects.project_id AND job.status IN ('queued', 'chunking', 'embedding', 'extracting')
-                AND (job.leased_until IS NULL OR job.leased_until < now()))
+                AND lease_is_over(job.leased_until))
 ORDER BY projects.name
 """
 

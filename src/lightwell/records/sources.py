@@ -41,7 +41,7 @@ _BY_ID = f"SELECT {_COLUMNS} FROM sources WHERE source_id = %(source)s"  # noqa:
 
 # A source is due when its time has come, or when something is to be fetched at once. A paused one is never due.
 _IS_DUE: LiteralString = """
-NOT is_paused AND (leased_until IS NULL OR leased_until < now())
+NOT is_paused AND lease_is_over(leased_until)
 AND (next_sync_at <= now() OR (failures_in_row = 0 AND (directory_due OR EXISTS (
     SELECT FROM item_fetches AS wanted WHERE wanted.source_id = sources.source_id AND wanted.due_at <= now()))))
 """
@@ -92,7 +92,7 @@ _DELETE = "DELETE FROM sources WHERE source_id = %(source)s"
 _ACQUIRE = f"""
 UPDATE sources
 SET leased_by = %(worker)s, leased_until = clock_timestamp() + make_interval(secs => %(seconds)s)
-WHERE source_id = %(source)s AND (leased_until IS NULL OR leased_until < now())
+WHERE source_id = %(source)s AND lease_is_over(leased_until)
 RETURNING {_COLUMNS}
 """  # noqa: S608 - only our own words
 

@@ -105,7 +105,7 @@ _ANY = (
 _CLAIM = """
 WITH next AS (
     SELECT described.subject_id, described.class_id, described.text_hash FROM described_profiles AS described
-    WHERE project_id = %(project_id)s AND changed AND (taken_until IS NULL OR taken_until < now())
+    WHERE project_id = %(project_id)s AND changed AND lease_is_over(taken_until)
       AND (%(of)s::integer[] IS NULL OR described.class_id = ANY(%(of)s))
       AND EXISTS (SELECT FROM profiles AS profile
                   WHERE profile.subject_id = described.subject_id AND profile.class_id = described.class_id
@@ -183,7 +183,7 @@ WHERE described.subject_id = own.subject_id AND described.class_id = own.class_i
 _CLAIM_EMPTY = """
 WITH next AS (
     SELECT subject_id, class_id FROM described_profiles AS described
-    WHERE project_id = %(project_id)s AND changed AND (taken_until IS NULL OR taken_until < now())
+    WHERE project_id = %(project_id)s AND changed AND lease_is_over(taken_until)
       AND NOT EXISTS (SELECT FROM profiles AS profile
                       WHERE profile.subject_id = described.subject_id AND profile.class_id = described.class_id
                         AND {described})

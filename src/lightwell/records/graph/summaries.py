@@ -48,7 +48,7 @@ WHERE long_profiles.subject_id = touched.subject_id AND long_profiles.class_id =
 _CLAIM = """
 WITH next AS (
     SELECT long.subject_id, long.class_id FROM long_profiles AS long
-    WHERE project_id = %(project_id)s AND (taken_until IS NULL OR taken_until < now())
+    WHERE project_id = %(project_id)s AND lease_is_over(taken_until)
       AND (%(of)s::integer[] IS NULL OR long.class_id = ANY(%(of)s))
       AND (%(since)s::timestamptz IS NULL OR EXISTS (
           SELECT FROM profiles AS profile WHERE profile.subject_id = long.subject_id

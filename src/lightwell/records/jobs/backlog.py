@@ -10,7 +10,7 @@ from lightwell.records.database import Database
 _PAGE = """
 SELECT document_id, created_at, id FROM ingestion_jobs
 WHERE project_id = %(project_id)s AND status IN ('queued', 'chunking', 'embedding', 'extracting')
-  AND (leased_until IS NULL OR leased_until < now())
+  AND lease_is_over(leased_until)
   AND (%(id)s::uuid IS NULL OR (created_at, id) > (%(created_at)s::timestamptz, %(id)s::uuid))
 ORDER BY created_at, id
 LIMIT %(limit)s

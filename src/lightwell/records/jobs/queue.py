@@ -52,7 +52,7 @@ WITH next AS (
     WHERE project_id = %(project_id)s
       AND (%(only)s::uuid[] IS NULL OR document_id = ANY(%(only)s))
       AND status IN ('queued', 'chunking', 'embedding', 'extracting')
-      AND (leased_until IS NULL OR leased_until < now())
+      AND lease_is_over(leased_until)
     ORDER BY created_at, id
     LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED
