@@ -29,8 +29,8 @@ def embedder() -> Iterator[CachingEmbedder]:
     """The local networks, which read each text once: three people and a model ask the same."""
     vector = cache(BgeSmall()._vector)  # pyright: ignore[reportPrivateUsage]
 
-    def compute_once(_: BgeSmall, text: str) -> NDArray[np.float32]:
-        return vector(text)
+    def compute_once(_: BgeSmall, text: str, most: int | None = None) -> NDArray[np.float32]:
+        return vector(text, most)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(BgeSmall, "_vector", compute_once)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-_SEPARATOR = re.compile(r"\s*[,;]\s*")
+_SEPARATOR = re.compile(r"[,;]")
 CONCEPT_FIELDS = ("aliases", "category", "difficulty", "tags")
 
 

@@ -19,6 +19,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+_LINE_BREAK = re.compile(r"[\n\r\t\v\f\x85\u2028\u2029]")
 _WIDTH_OF_A_FILE = 10_000
 """Columns; so that output to a file or a program is not wrapped."""
 
@@ -45,7 +46,7 @@ def file_name(url: str) -> str:
 
 def _on_one_line(name: str) -> str:
     """Return the name with a question mark for each line break, as `ls` shows it: a name must not write lines of its own."""
-    return clean(re.sub(r"[\n\r\t\v\f\x85\u2028\u2029]", "?", name))
+    return clean(_LINE_BREAK.sub("?", name))
 
 
 def count_of(count: int, what: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from lightwell.ingest.extract.commonness import Commonness, common_words, commonness
 
+_BETWEEN_NAMES = re.compile(r"[._]")
 _EMAIL = re.compile(r"(?<![\w.+-])[A-Za-z0-9][\w.+-]*@((?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,24})\b")
 _URL = re.compile(
     r"\b(?:https?|ftp)://(?:[^\s/@]+@)?(?:www\.)?"
@@ -101,7 +102,7 @@ def _emails(line: str) -> Iterator[PatternMatch]:
 
 def _is_of_person(address: str) -> bool:
     """Return whether an address has a first and a last name: `jane.smith@`, not `people.ops@` or `debian-devel@`."""
-    parts = re.split(r"[._]", address.partition("@")[0])
+    parts = _BETWEEN_NAMES.split(address.partition("@")[0])
     return (
         len(parts) > 1
         and all(part.isalpha() for part in parts)
