@@ -114,9 +114,9 @@ async def test_readiness_names_the_component_that_fails(
     monkeypatch.setattr(type(check.resources.embedder), "embed_query", refuse)
     monkeypatch.setattr(check, "checked_at", float("-inf"))
     with psycopg.connect(site.url, autocommit=True) as connection:
-        connection.execute("UPDATE migrations SET name = 'x' WHERE name = '0030_api_keys'")
+        connection.execute("UPDATE migrations SET name = 'x' WHERE name = '0001_schema'")
         reply = await site.client.get("/health/ready")
-        connection.execute("UPDATE migrations SET name = '0030_api_keys' WHERE name = 'x'")
+        connection.execute("UPDATE migrations SET name = '0001_schema' WHERE name = 'x'")
     monkeypatch.setattr(check, "embedder", "ok")
     assert reply.status_code == 503
     assert reply.json()["components"] == works | {"migrations": "1 pending", "embedder": "failed"}

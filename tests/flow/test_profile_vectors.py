@@ -21,7 +21,7 @@ from lightwell.ingest.context import IngestContext
 from lightwell.ingest.profile_embedding import MAX_CHARACTERS
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Vectors
-from lightwell.records.database import Database, connect
+from lightwell.records.database import Database
 from lightwell.stores.milvus.collection import connect as connect_milvus
 from lightwell.stores.milvus.profiles import MilvusProfiles
 from lightwell.stores.postgres.profiles import PostgresProfiles
@@ -400,25 +400,6 @@ async def test_a_summary_takes_the_place_of_the_descriptions(database: Database)
             assert " | " in first
             assert [text for text in later if "Summary of note a" in text]
             assert await rows(project) == (2, 0, 2)
-
-
-async def test_profiles_of_before_are_embedded_at_the_next_occasion(
-    store: Noted, database_url: str
-) -> None:
-    await store.put("one", A, PUMPS, "Jane Smith (person)", USES)
-    await store.project.database.execute("DROP TABLE described_profiles CASCADE", {})
-    await store.project.context.profiles.drop(store.project.context.space.id)
-    await store.project.database.execute(
-        "DELETE FROM migrations WHERE name = '0004_profile_vectors'", {}
-    )
-    before = embedded(store)
-    async with connect(database_url) as database:
-        again = await noted(database)
-        assert await rows(again) == (2, 2, 0)
-        again.shelf.update(store.shelf)
-        await again.ingest()
-        assert await rows(again) == (2, 0, 2)
-        assert sorted(embedded(again)) == sorted(before)
 
 
 async def test_the_approximate_index_comes_to_stand_by_itself(store: Noted) -> None:

@@ -7,6 +7,7 @@ from collections.abc import (
     AsyncGenerator,
     Awaitable,
     Callable,
+    Collection,
     Coroutine,
     Iterable,
     Mapping,
@@ -48,6 +49,9 @@ _MALFORMED = (
     " with %40 for @, %2F for / and %3A for : in the password"
 )
 _MIGRATION_LOCK = 7_163_051_220
+_FIRST_BEFORE_RELEASE = "0001_record"
+"""The first migration of the stores that were made before the schema became one file."""
+
 MIN_SERVER_VERSION = 160_000
 """PostgreSQL 16, as `server_version` counts."""
 
@@ -248,7 +252,7 @@ async def copy_rows(
 
 
 def list_migrations() -> list[tuple[str, str]]:
-    """Return each migration's name and SQL, in the order in which they apply."""
+    """Return each migration's name and SQL, in the order in which they apply: the whole schema, then what was added later."""
     folder = resources.files("lightwell.records") / "migrations"
     files = sorted(
         (file for file in folder.iterdir() if file.name.endswith(".sql")),
@@ -257,12 +261,22 @@ def list_migrations() -> list[tuple[str, str]]:
     return [(file.name.removesuffix(".sql"), file.read_text("utf-8")) for file in files]
 
 
+def refuse_before_release(applied: Collection[str]) -> None:
+    """Raise `StoreFailed` if the store or backup to which these migrations were applied is from before the first release."""
+    if _FIRST_BEFORE_RELEASE in applied:
+        raise StoreFailed(
+            "This store was made before Lightwell's first release, and this version cannot read it. Keep it with `lightwell backup FILE`"
+            " of the version that made it, then set LIGHTWELL_DATA to a new folder or LIGHTWELL_DATABASE_URL to an empty database,"
+            " and ingest the documents again: docs/upgrade-and-backup.md says how"
+        )
+
+
 async def list_pending_migrations(conninfo: str) -> list[str]:
     """Return the names of the migrations that this database lacks; raise `StoreFailed`."""
     with translate_errors():
         async with await open_connection(validate_conninfo(conninfo)) as connection:
-            known = await _applied_migrations(connection)
-    return [name for name, _ in list_migrations() if name not in known]
+            applied = await _applied_migrations(connection)
+    return [name for name, _ in list_migrations() if name not in applied]
 
 
 async def has_schema(conninfo: str) -> bool:
@@ -337,19 +351,20 @@ async def _migrate(conninfo: str, *, is_restoring: bool) -> None:
 
 
 async def _apply(connection: Connection) -> None:
-    known = await _applied_migrations(connection)
-    if not known:
-        await connection.execute(
-            "CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"
-        )
+    applied = await _applied_migrations(connection)
+    refuse_before_release(applied)
     migrations = list_migrations()
-    if newer := known.difference(name for name, _ in migrations):
+    if newer := applied.difference(name for name, _ in migrations):
         raise StoreFailed(
             f"This database was upgraded by a newer Lightwell (migration {max(newer)}): install that version or a later one,"
             " or restore a backup of this version into another database"
         )
+    if not applied:
+        await connection.execute(
+            "CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"
+        )
     for name, statements in migrations:
-        if name not in known:
+        if name not in applied:
             async with connection.transaction():
                 await connection.execute(cast("LiteralString", statements))
                 await connection.execute("INSERT INTO migrations (name) VALUES (%s)", [name])

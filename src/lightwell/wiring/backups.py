@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lightwell.domain.errors import Invalid, StoreFailed
 from lightwell.records import api_keys
-from lightwell.records.database import connect, list_migrations
+from lightwell.records.database import connect, list_migrations, refuse_before_release
 from lightwell.records.documents.withdrawing import withdraw_again
 from lightwell.records.restoration import begin_restoration, end_restoration
 from lightwell.settings import Settings
@@ -45,6 +45,7 @@ async def restore(
     from lightwell.stores.embedded import backup
 
     dumped = await asyncio.to_thread(backup.list_migrations, file)
+    refuse_before_release(dumped)
     known = {name for name, _ in list_migrations()}
     if newer := [name for name in dumped if name not in known]:
         raise Invalid(
