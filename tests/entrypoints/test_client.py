@@ -22,7 +22,6 @@ from lightwell.entrypoints.client.event_parser import EventParser, read_answer_e
 from lightwell.entrypoints.schemas.documents import DocumentQuery
 from lightwell.entrypoints.schemas.graph import EntityQuery, RelationQuery
 from lightwell.entrypoints.schemas.jobs import JobQuery, JobSchema
-from lightwell.entrypoints.schemas.links import LinkQuery
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.conftest import Databases
 from tests.entrypoints.http_site import ALL_BUT_ADMIN, Site, open_site
@@ -140,7 +139,7 @@ async def test_the_graph_links_and_feedback_are_reached(site: Site, url: str) ->
         with pytest.raises(ServerError, match="one entity"):
             await client.merge_entities([name], name)
         assert (await client.list_merges()).merges == []
-        assert (await client.list_links(LinkQuery(status=LinkStatus.PROPOSED))).links == []
+        assert (await client.list_links(status=LinkStatus.PROPOSED)).links == []
         with pytest.raises(ServerError) as unknown:
             await client.confirm_link(UUID(int=1))
         assert unknown.value.status == 404

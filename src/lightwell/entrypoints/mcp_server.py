@@ -31,7 +31,7 @@ from lightwell.domain.documents import Document
 from lightwell.domain.errors import LightwellError
 from lightwell.domain.questions import MAX_QUESTION_LENGTH
 from lightwell.entrypoints.markdown import render_answer
-from lightwell.entrypoints.schemas import Schema
+from lightwell.entrypoints.operations.replies import Schema
 from lightwell.entrypoints.schemas.questions import QueryResponse, query_response
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.logs import logger

@@ -125,7 +125,7 @@ async def list_sessions(
 ) -> Report:
     """List your sessions, the latest first; each conversation is one, and each question that is assigned to none."""
     from lightwell.entrypoints.client import feedback_calls
-    from lightwell.entrypoints.schemas import PageQuery, cut_page
+    from lightwell.entrypoints.operations.replies import PageQuery, cut_page
     from lightwell.entrypoints.schemas.feedback import session_page
 
     query = PageQuery(limit=limit, after=str(before) if before else "")
@@ -156,7 +156,7 @@ async def list_queries(
 ) -> Report:
     """List your questions with their retrieval metrics, the latest first; their words are not kept."""
     from lightwell.entrypoints.client import feedback_calls
-    from lightwell.entrypoints.schemas import cut_page
+    from lightwell.entrypoints.operations.replies import cut_page
     from lightwell.entrypoints.schemas.feedback import LoggedQueryQuery, logged_query_page
 
     older = str(before) if before else ""
@@ -232,7 +232,7 @@ async def list_feedback(
 ) -> Report:
     """List the feedback that you gave, the latest first."""
     from lightwell.entrypoints.client import feedback_calls
-    from lightwell.entrypoints.schemas import cut_page
+    from lightwell.entrypoints.operations.replies import cut_page
     from lightwell.entrypoints.schemas.feedback import FeedbackQuery, feedback_page
 
     query = FeedbackQuery(limit=limit, after=str(before) if before else "")

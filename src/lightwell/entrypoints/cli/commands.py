@@ -88,8 +88,8 @@ COMMANDS: Mapping[str, Entry] = {
         "mcp:mcp",
         "Serve the tools `search`, `fetch` and `ask` to an MCP client on stdin and stdout, until stdin ends.",
     ),
-    "login": Entry("remote:login", "Save an API key for a server, for commands without --as."),
-    "logout": Entry("remote:logout", "Forget the API key of a server."),
+    "login": Entry("login:login", "Save an API key for a server, for commands without --as."),
+    "logout": Entry("login:logout", "Forget the API key of a server."),
     "keys": Entry("keys:keys", "Create, list, rotate and revoke API keys."),
     "people": Entry(
         "people:people", "Add, list, change and delete the people who have access tags."

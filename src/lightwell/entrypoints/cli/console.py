@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import typer
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -54,9 +54,11 @@ def count_of(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
-def minute(moment: str | None) -> str:
-    """Return a moment of JSON to the minute; "" for none."""
-    return f"{datetime.fromisoformat(moment):%Y-%m-%d %H:%M}" if moment else ""
+def minute(moment: datetime | str | None) -> str:
+    """Return a moment, or one of JSON, to the minute; "" for none."""
+    if isinstance(moment, str):
+        moment = datetime.fromisoformat(moment) if moment else None
+    return f"{moment:%Y-%m-%d %H:%M}" if moment else ""
 
 
 def unwrapped_line(*parts: str | tuple[str, str]) -> Text:
@@ -79,6 +81,15 @@ def new_table(*columns: str) -> Table:
     for column in columns:
         table.add_column(column, overflow="fold")
     return table
+
+
+def page_text(table: Table, next_after: str | None, *, nothing: str) -> RenderableType:
+    """Return a page of a list, and where it continues; `nothing` is said of an empty one."""
+    if not table.row_count:
+        return Text(nothing)
+    return (
+        Group(table, dim(f"There are more: --after {clean(next_after)}")) if next_after else table
+    )
 
 
 def dim(text: str) -> Text:

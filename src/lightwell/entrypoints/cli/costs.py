@@ -141,6 +141,13 @@ def report_with_costs(
     )
 
 
+def with_costs(report: Report, meter: "Meter | None") -> Report:
+    """Return a report with what the calls of this meter cost, where it saw any: as `usage` in JSON, as a last line in text."""
+    if meter is None or not meter.usages or report.printed:
+        return report
+    return report_with_costs(meter, report.as_json, report.text, report.code)
+
+
 def budgeted_meter(budget: int | None = None) -> "Meter":
     """Return a meter that stops at `budget` tokens, or at the budget of the settings."""
     from lightwell.models.meter import Meter

@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 
 import typer
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from rich.console import RenderableType
 
 from lightwell.domain.errors import Invalid, LightwellError
@@ -22,16 +22,18 @@ from lightwell.entrypoints.cli.errors import Exit, report_error
 class Report:
     """A command's result, as JSON and as text; `printed` means that the command has printed it already.
 
-    `document` may be a function, which is called only where the JSON is wanted: to count tokens takes half a second.
+    `document` is the reply of an operation, or JSON, or a function, which is called only where the JSON is wanted.
     """
 
-    document: Mapping[str, object] | Callable[[], Mapping[str, object]]
+    document: BaseModel | Mapping[str, object] | Callable[[], Mapping[str, object]]
     text: RenderableType
     code: Exit = Exit.FINE
     printed: bool = False
 
     def as_json(self) -> Mapping[str, object]:
         """Return the document."""
+        if isinstance(self.document, BaseModel):
+            return self.document.model_dump(mode="json", by_alias=True)
         return self.document() if callable(self.document) else self.document
 
 

@@ -114,7 +114,7 @@ async def list_merges(
 ) -> Report:
     """List active merges of which you see both sides, the latest first."""
     from lightwell.entrypoints.client import graph_calls
-    from lightwell.entrypoints.schemas import PageQuery
+    from lightwell.entrypoints.operations.replies import PageQuery
     from lightwell.entrypoints.schemas.corrections import merge_page
 
     behind = _merge_id(after) if after else None

@@ -124,7 +124,7 @@ async def list_splits(
 ) -> Report:
     """List active splits in documents that you may see, the latest first."""
     from lightwell.entrypoints.client import graph_calls
-    from lightwell.entrypoints.schemas import PageQuery, cut_page
+    from lightwell.entrypoints.operations.replies import PageQuery, cut_page
     from lightwell.entrypoints.schemas.corrections import split_page
 
     behind = _split_id(after) if after else None

@@ -3,13 +3,13 @@
 import inspect
 import sys
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import typer
 from typer.core import TyperCommand
 
 from lightwell.domain.errors import LightwellError
-from lightwell.entrypoints.cli.options import Json, Verbose
+from lightwell.entrypoints.cli.options import As, Json, Server, Verbose
 
 if TYPE_CHECKING:
     from typer._click import Context  # Typer does not export it
@@ -21,7 +21,8 @@ Work = Coroutine[None, None, "Report"]
 
 F = TypeVar("F", bound=Callable[..., Work])
 
-_AT_THE_END = (("as_json", Json), ("verbose", Verbose))
+_ASKING = (("who", None, As), ("server", None, Server))
+_AT_THE_END = (("as_json", False, Json), ("verbose", False, Verbose))
 
 
 class QuestionCommand(TyperCommand):
@@ -65,8 +66,8 @@ def command(
     """Return a decorator that makes a function the command `name` of the group.
 
     The function returns a coroutine that returns the report. Its docstring is the help text. `--json` and `--verbose`
-    are added to its options; it takes `as_json` where it needs to know. `audited` is its name in the audit log, "" where
-    it is not audited.
+    are added to its options; it takes `as_json` where it needs to know. Where it takes an `asker`, `--as` and `--server` are added, too.
+    `audited` is its name in the audit log, "" where it is not audited.
     """
 
     def register(function: F) -> F:
@@ -93,7 +94,7 @@ def confirm(question: str, *, yes: bool) -> None:
 def _callback(function: Callable[..., Work], audited: str) -> Callable[..., None]:
     """Return what Typer calls: it runs the function with the parsed arguments, and prints its report."""
     declared = inspect.signature(function)
-    takes_json = "as_json" in declared.parameters
+    asks, takes_json = "asker" in declared.parameters, "as_json" in declared.parameters
 
     def callback(*, as_json: bool, verbose: bool, **arguments: object) -> None:
         from lightwell.entrypoints.cli.execution import run
@@ -101,27 +102,47 @@ def _callback(function: Callable[..., Work], audited: str) -> Callable[..., None
         if takes_json:
             arguments["as_json"] = as_json
         try:
-            work = function(**arguments)
+            work = _ask(function, arguments) if asks else function(**arguments)
         except LightwellError as error:
             work = _fail(error)
         run(work, as_json=as_json, verbose=verbose, audited=audited)
 
-    shared = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=option)
-        for name, option in _AT_THE_END
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=option)
+        for name, default, option in ((*_ASKING, *_AT_THE_END) if asks else _AT_THE_END)
     ]
-    own = [each for name, each in declared.parameters.items() if name != "as_json"]
-    by_position = [each for each in own if each.kind is not inspect.Parameter.KEYWORD_ONLY]
-    by_keyword = [each for each in own if each.kind is inspect.Parameter.KEYWORD_ONLY]
+    parameters = [
+        parameter
+        for name, parameter in declared.parameters.items()
+        if name not in ("as_json", "asker")
+    ]
+    by_position = [
+        parameter
+        for parameter in parameters
+        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY
+    ]
+    by_keyword = [
+        parameter for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    ]
     signature = declared.replace(
-        parameters=[*by_position, *by_keyword, *shared], return_annotation=None
+        parameters=[*by_position, *by_keyword, *added], return_annotation=None
     )
     vars(callback)["__signature__"] = signature
     callback.__annotations__ = {
-        each.name: each.annotation for each in signature.parameters.values()
+        parameter.name: parameter.annotation for parameter in signature.parameters.values()
     }
     callback.__doc__ = function.__doc__
     return callback
+
+
+async def _ask(function: Callable[..., Work], arguments: dict[str, object]) -> "Report":
+    """Run a command with an asker, and report what it cost where it called models here."""
+    from lightwell.entrypoints.cli.asking import Asker
+    from lightwell.entrypoints.cli.costs import with_costs
+
+    who = cast("list[str] | None", arguments.pop("who"))
+    asker = Asker(who, cast("str | None", arguments.pop("server")))
+    return with_costs(await function(**arguments, asker=asker), asker.meter)
 
 
 async def _fail(error: LightwellError) -> "Report":

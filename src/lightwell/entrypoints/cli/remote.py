@@ -1,13 +1,12 @@
-"""Questions to a server, and the login to it: what commands do with `--server` or a saved login."""
+"""Questions to a server: what commands do with `--server` or a saved login."""
 
 import json
 import sys
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
-from pydantic import SecretStr
 from rich.console import Group
 from rich.text import Text
 
@@ -19,58 +18,15 @@ from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.logins import (
     Login,
     find_login,
-    forget_login,
     has_login,
-    parse_server_url,
-    save_login,
 )
-from lightwell.entrypoints.cli.registration import command, single_command
 from lightwell.entrypoints.cli.store import settings
 
 if TYPE_CHECKING:
-    from lightwell.entrypoints.client.calls import Call
-    from lightwell.entrypoints.schemas import Schema
+    from lightwell.entrypoints.operations.calls import Call
+    from lightwell.entrypoints.operations.replies import Schema
 
 T = TypeVar("T")
-
-login = single_command()
-logout = single_command()
-
-Url = Annotated[
-    str, typer.Argument(metavar="URL", help="The server, such as http://127.0.0.1:8000.")
-]
-
-
-@command(login, "login", "lightwell login http://127.0.0.1:8000")
-async def log_in(url: Url) -> Report:
-    """Save an API key for a server, for commands without --as.
-
-    The key is asked for, or read from stdin where that is no terminal. It is tried before it is saved.
-    """
-    from lightwell.entrypoints.client import AsyncClient
-
-    server = parse_server_url(url)
-    is_terminal = sys.stdin.isatty()
-    key = typer.prompt("API key", hide_input=True) if is_terminal else sys.stdin.readline()
-    made = Login(url=server, api_key=SecretStr(key.strip()))
-    async with AsyncClient(server, api_key=made.api_key.get_secret_value()) as client:
-        await client.models()
-    path = save_login(made)
-    return Report(
-        document={"server": server, "file": str(path)},
-        text=Text(f"Logged in to {clean(server)}. The key is in {clean(str(path))}."),
-    )
-
-
-@command(logout, "logout", "lightwell logout http://127.0.0.1:8000")
-async def log_out(url: Url) -> Report:
-    """Forget the API key of a server.
-
-    The key itself stays valid: `lightwell keys revoke` ends it.
-    """
-    server = parse_server_url(url)
-    forget_login(server)
-    return Report(document={"server": server}, text=Text(f"Logged out of {clean(server)}."))
 
 
 def choose_server(server: str | None, who: object) -> Login | None:

@@ -15,7 +15,6 @@ import stamina
 
 import lightwell.entrypoints.client.question_calls as question_calls
 from lightwell.domain.questions import Mode
-from lightwell.entrypoints.client.calls import Call
 from lightwell.entrypoints.client.event_parser import (
     EventParser,
     Received,
@@ -23,9 +22,15 @@ from lightwell.entrypoints.client.event_parser import (
     read_answer_event,
     read_job_event,
 )
-from lightwell.entrypoints.client.failures import ServerError, raise_for_problem, unreachable
+from lightwell.entrypoints.client.failures import (
+    ServerError,
+    raise_for_problem,
+    read_reply,
+    unreachable,
+)
 from lightwell.entrypoints.client.job_calls import get_job
 from lightwell.entrypoints.client.operations import Operations
+from lightwell.entrypoints.operations.calls import Call
 from lightwell.entrypoints.schemas.jobs import JobSchema
 
 ATTEMPTS = 4
@@ -72,7 +77,7 @@ class Client(Operations):
                 except httpx.TransportError as error:
                     raise unreachable(error, self._url) from error
                 raise_for_problem(reply)
-                return call.read(reply)
+                return read_reply(call, reply)
         raise AssertionError("the last attempt returns or raises")
 
     def stream(
@@ -149,7 +154,7 @@ class AsyncClient(Operations):
                 except httpx.TransportError as error:
                     raise unreachable(error, self._url) from error
                 raise_for_problem(reply)
-                return call.read(reply)
+                return read_reply(call, reply)
         raise AssertionError("the last attempt returns or raises")
 
     async def stream(

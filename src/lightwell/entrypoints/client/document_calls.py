@@ -6,7 +6,7 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 from lightwell.domain.documents import Format
-from lightwell.entrypoints.client.calls import Call, Upload, reader_of, segment
+from lightwell.entrypoints.operations.calls import Call, Upload, reader_of, segment
 from lightwell.entrypoints.schemas.documents import (
     AccessBody,
     DeletionBody,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
 from lightwell.domain.graph import ManualEdit, RelationMention
-from lightwell.entrypoints.client.calls import Call, reader_of, segment
+from lightwell.entrypoints.operations.calls import Call, reader_of, segment
 from lightwell.entrypoints.schemas.corrections import (
     EntityEdit,
     EntityList,

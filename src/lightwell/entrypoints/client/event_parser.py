@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 
 from lightwell.domain.answers import StreamType
 from lightwell.entrypoints.client.failures import ServerError
-from lightwell.entrypoints.schemas import Schema
+from lightwell.entrypoints.operations.replies import Schema
 from lightwell.entrypoints.schemas.jobs import JobSchema
 from lightwell.entrypoints.schemas.questions import (
     AmbiguousName,

@@ -1,11 +1,15 @@
 """What a server refuses or fails at, as an error."""
 
 from http import HTTPStatus
+from typing import TypeVar
 
 import httpx
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lightwell.domain.errors import LightwellError
+from lightwell.entrypoints.operations.calls import Call
+
+T = TypeVar("T")
 
 _REPEATABLE = frozenset(
     {
@@ -70,6 +74,19 @@ def raise_for_problem(response: httpx.Response) -> None:
         request_id=problem.requestId,
         retry_after=_seconds(response.headers.get("Retry-After", "")),
     )
+
+
+def read_reply(call: Call[T], reply: httpx.Response) -> T:
+    """Return what the reply to a call says; raise `ServerError` where it has another form."""
+    try:
+        return call.read(reply)
+    except ValidationError as error:
+        # The error itself would show the reply, which may be the page of a proxy.
+        raise ServerError(
+            f"The reply has not the form that Lightwell's has: {error.error_count()} problems",
+            status=reply.status_code,
+            code="unexpected_reply",
+        ) from None
 
 
 def unreachable(error: httpx.TransportError, url: str) -> ServerError:

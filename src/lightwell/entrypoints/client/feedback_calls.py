@@ -2,8 +2,8 @@
 
 from uuid import UUID
 
-from lightwell.entrypoints.client.calls import Call, reader_of
-from lightwell.entrypoints.schemas import PageQuery
+from lightwell.entrypoints.operations.calls import Call, reader_of
+from lightwell.entrypoints.operations.replies import PageQuery
 from lightwell.entrypoints.schemas.feedback import (
     FeedbackBody,
     FeedbackPage,

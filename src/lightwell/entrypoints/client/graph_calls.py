@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from lightwell.domain.graph import MergeStrategy
-from lightwell.entrypoints.client.calls import Call, reader_of, segment
-from lightwell.entrypoints.schemas import PageQuery
+from lightwell.entrypoints.operations.calls import Call, reader_of, segment
+from lightwell.entrypoints.operations.replies import PageQuery
 from lightwell.entrypoints.schemas.corrections import (
     ConfirmationBody,
     EntityList,

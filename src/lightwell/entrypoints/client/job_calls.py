@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from lightwell.entrypoints.client.calls import Call, reader_of
+from lightwell.entrypoints.operations.calls import Call, reader_of
 from lightwell.entrypoints.schemas.jobs import JobPage, JobQuery, JobSchema
 
 _PATH = "/v1/jobs"

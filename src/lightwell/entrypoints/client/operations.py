@@ -8,10 +8,10 @@ import lightwell.entrypoints.client.edit_calls as edit_calls
 import lightwell.entrypoints.client.feedback_calls as feedback_calls
 import lightwell.entrypoints.client.graph_calls as graph_calls
 import lightwell.entrypoints.client.job_calls as job_calls
-import lightwell.entrypoints.client.link_calls as link_calls
 import lightwell.entrypoints.client.question_calls as question_calls
 import lightwell.entrypoints.client.source_calls as source_calls
-from lightwell.entrypoints.client.calls import Call
+import lightwell.entrypoints.operations.links as links
+from lightwell.entrypoints.operations.calls import Call
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,8 +30,8 @@ class _SendsLater(Protocol):
     async def send(self, call: Call[R]) -> R: ...
 
 
-class Operation(Generic[P, T]):
-    """A method of both clients: it returns the reply, in `AsyncClient` to be awaited. Both raise `ServerError`."""
+class Method(Generic[P, T]):
+    """A method of both clients that makes its call by itself. It returns the reply, in `AsyncClient` to be awaited; both raise `ServerError`."""
 
     def __init__(self, make: Callable[P, Call[T]]) -> None:
         self._make = make
@@ -61,71 +61,71 @@ class Operation(Generic[P, T]):
 class Operations:
     """The methods that both clients have."""
 
-    models = Operation(question_calls.models)
-    query = Operation(question_calls.query)
-    statements = Operation(question_calls.statements)
-    search = Operation(question_calls.search)
-    brief = Operation(question_calls.brief)
-    chat = Operation(question_calls.chat)
+    models = Method(question_calls.models)
+    query = Method(question_calls.query)
+    statements = Method(question_calls.statements)
+    search = Method(question_calls.search)
+    brief = Method(question_calls.brief)
+    chat = Method(question_calls.chat)
 
-    upload = Operation(document_calls.upload)
-    ingest = Operation(document_calls.ingest)
-    list_documents = Operation(document_calls.list_documents)
-    get_document = Operation(document_calls.get_document)
-    get_text = Operation(document_calls.get_text)
-    list_passages = Operation(document_calls.list_passages)
-    replace_passages = Operation(document_calls.replace_passages)
-    change_tags = Operation(document_calls.change_tags)
-    delete_documents = Operation(document_calls.delete_documents)
+    upload = Method(document_calls.upload)
+    ingest = Method(document_calls.ingest)
+    list_documents = Method(document_calls.list_documents)
+    get_document = Method(document_calls.get_document)
+    get_text = Method(document_calls.get_text)
+    list_passages = Method(document_calls.list_passages)
+    replace_passages = Method(document_calls.replace_passages)
+    change_tags = Method(document_calls.change_tags)
+    delete_documents = Method(document_calls.delete_documents)
 
-    list_jobs = Operation(job_calls.list_jobs)
-    get_job = Operation(job_calls.get_job)
-    cancel_job = Operation(job_calls.cancel_job)
-    retry_job = Operation(job_calls.retry_job)
+    list_jobs = Method(job_calls.list_jobs)
+    get_job = Method(job_calls.get_job)
+    cancel_job = Method(job_calls.cancel_job)
+    retry_job = Method(job_calls.retry_job)
 
-    list_entities = Operation(graph_calls.list_entities)
-    get_entity = Operation(graph_calls.get_entity)
-    list_relations = Operation(graph_calls.list_relations)
-    explore_neighbourhood = Operation(graph_calls.explore_neighbourhood)
-    merge_entities = Operation(graph_calls.merge_entities)
-    list_merges = Operation(graph_calls.list_merges)
-    undo_merge = Operation(graph_calls.undo_merge)
-    list_merge_proposals = Operation(graph_calls.list_merge_proposals)
-    confirm_merge_proposal = Operation(graph_calls.confirm_merge_proposal)
-    reject_merge_proposal = Operation(graph_calls.reject_merge_proposal)
-    split_entity = Operation(graph_calls.split_entity)
-    list_splits = Operation(graph_calls.list_splits)
-    undo_split = Operation(graph_calls.undo_split)
+    list_entities = Method(graph_calls.list_entities)
+    get_entity = Method(graph_calls.get_entity)
+    list_relations = Method(graph_calls.list_relations)
+    explore_neighbourhood = Method(graph_calls.explore_neighbourhood)
+    merge_entities = Method(graph_calls.merge_entities)
+    list_merges = Method(graph_calls.list_merges)
+    undo_merge = Method(graph_calls.undo_merge)
+    list_merge_proposals = Method(graph_calls.list_merge_proposals)
+    confirm_merge_proposal = Method(graph_calls.confirm_merge_proposal)
+    reject_merge_proposal = Method(graph_calls.reject_merge_proposal)
+    split_entity = Method(graph_calls.split_entity)
+    list_splits = Method(graph_calls.list_splits)
+    undo_split = Method(graph_calls.undo_split)
 
-    create_entity = Operation(edit_calls.create_entity)
-    edit_entity = Operation(edit_calls.edit_entity)
-    delete_entities = Operation(edit_calls.delete_entities)
-    restore_entity = Operation(edit_calls.restore_entity)
-    relate_entities = Operation(edit_calls.relate_entities)
-    delete_relations = Operation(edit_calls.delete_relations)
+    create_entity = Method(edit_calls.create_entity)
+    edit_entity = Method(edit_calls.edit_entity)
+    delete_entities = Method(edit_calls.delete_entities)
+    restore_entity = Method(edit_calls.restore_entity)
+    relate_entities = Method(edit_calls.relate_entities)
+    delete_relations = Method(edit_calls.delete_relations)
 
-    list_links = Operation(link_calls.list_links)
-    get_link = Operation(link_calls.get_link)
-    propose_links = Operation(link_calls.propose_links)
-    add_link = Operation(link_calls.add_link)
-    confirm_link = Operation(link_calls.confirm_link)
-    reject_link = Operation(link_calls.reject_link)
-    remove_link = Operation(link_calls.remove_link)
+    list_links = links.list_links
+    get_link = links.get_link
+    propose_links = links.propose_links
+    add_link = links.add_link
+    confirm_link = links.confirm_link
+    reject_link = links.reject_link
+    remove_link = links.remove_link
 
-    list_sources = Operation(source_calls.list_sources)
-    get_source = Operation(source_calls.get_source)
-    add_source = Operation(source_calls.add_source)
-    change_source = Operation(source_calls.change_source)
-    sync_source = Operation(source_calls.sync_source)
-    pause_source = Operation(source_calls.pause_source)
-    resume_source = Operation(source_calls.resume_source)
-    retry_source = Operation(source_calls.retry_source)
-    remove_source = Operation(source_calls.remove_source)
+    list_sources = Method(source_calls.list_sources)
+    get_source = Method(source_calls.get_source)
+    add_source = Method(source_calls.add_source)
+    change_source = Method(source_calls.change_source)
+    sync_source = Method(source_calls.sync_source)
+    pause_source = Method(source_calls.pause_source)
+    resume_source = Method(source_calls.resume_source)
+    retry_source = Method(source_calls.retry_source)
+    remove_source = Method(source_calls.remove_source)
 
-    give_feedback = Operation(feedback_calls.give_feedback)
-    list_feedback = Operation(feedback_calls.list_feedback)
-    begin_session = Operation(feedback_calls.begin_session)
-    end_session = Operation(feedback_calls.end_session)
-    list_sessions = Operation(feedback_calls.list_sessions)
-    list_queries = Operation(feedback_calls.list_queries)
-    sum_up_queries = Operation(feedback_calls.sum_up_queries)
+    give_feedback = Method(feedback_calls.give_feedback)
+    list_feedback = Method(feedback_calls.list_feedback)
+    begin_session = Method(feedback_calls.begin_session)
+    end_session = Method(feedback_calls.end_session)
+    list_sessions = Method(feedback_calls.list_sessions)
+    list_queries = Method(feedback_calls.list_queries)
+    sum_up_queries = Method(feedback_calls.sum_up_queries)

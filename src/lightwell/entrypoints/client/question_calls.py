@@ -7,7 +7,7 @@ import httpx
 from pydantic import BaseModel, TypeAdapter
 
 from lightwell.domain.questions import Mode
-from lightwell.entrypoints.client.calls import Call, reader, reader_of, segment
+from lightwell.entrypoints.operations.calls import Call, reader, reader_of, segment
 from lightwell.entrypoints.schemas.briefs import BriefResponse
 from lightwell.entrypoints.schemas.conversations import ChatBody, CitedChatResponseSchema
 from lightwell.entrypoints.schemas.passages import SearchResponse

@@ -1,6 +1,6 @@
 """Calls about sources, the business systems that are synced; they need the scope `admin`."""
 
-from lightwell.entrypoints.client.calls import Call, read_nothing, reader_of, segment
+from lightwell.entrypoints.operations.calls import Call, read_nothing, reader_of, segment
 from lightwell.entrypoints.schemas.sources import (
     RetrySchema,
     SourceBody,

@@ -19,7 +19,6 @@ from lightwell.entrypoints.http import (
     graph,
     health,
     jobs,
-    links,
     mcp,
     metrics,
     oauth_metadata,
@@ -42,7 +41,9 @@ from lightwell.entrypoints.http.openapi import Application
 from lightwell.entrypoints.http.problems import add_error_handlers
 from lightwell.entrypoints.http.projects import projects_on
 from lightwell.entrypoints.http.request_spans import open_span_sender
+from lightwell.entrypoints.http.routes import router_of
 from lightwell.entrypoints.http.stream_slots import StreamSlots
+from lightwell.entrypoints.operations import links
 from lightwell.models.meter import Meter
 from lightwell.settings import Settings
 from lightwell.wiring import make_intake, open_resources
@@ -56,7 +57,6 @@ _ROUTES = (
     feedback,
     graph,
     corrections,
-    links,
     exports,
     openai_api,
     openai_responses,
@@ -71,6 +71,9 @@ _ROUTES = (
     webhooks,
 )
 """The modules with routes, in the order of the interface's description."""
+
+_SUBJECTS = (links.links,)
+"""The operations that are declared, each of which is a route."""
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -118,5 +121,7 @@ def create_app(settings: Settings) -> FastAPI:
     guard_browsers(app, settings)
     for module in _ROUTES:
         app.include_router(module.router)
+    for subject in _SUBJECTS:
+        app.include_router(router_of(subject))
     app.router.routes.append(mcp.make_route())
     return app

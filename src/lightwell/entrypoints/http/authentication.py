@@ -8,14 +8,14 @@ from typing import Annotated
 from fastapi import Depends, Header, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from lightwell.domain.access import Reader, TagAuthority
+import lightwell.entrypoints.operations.declaration as operations
+from lightwell.domain.access import TagAuthority
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.errors import Invalid, UnknownPerson
 from lightwell.domain.principals import Principal
 from lightwell.entrypoints.http.credentials import Credentials
 from lightwell.entrypoints.http.problems import Forbidden
 from lightwell.entrypoints.http.projects import Projects
-from lightwell.knowledge_base import KnowledgeBase
 
 ACT_AS = "X-Lightwell-Act-As"
 _LIKE_ACT_AS = re.compile(
@@ -30,17 +30,10 @@ bearer_credentials = HTTPBearer(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
-    """Who called: the principal, its project's knowledge base, and the reader that its tags make."""
+class Caller(operations.Caller):
+    """Who called over HTTP: `principal` has the scopes."""
 
     principal: Principal
-    knowledge_base: KnowledgeBase
-    reader: Reader
-
-    @property
-    def authority(self) -> TagAuthority:
-        """The access tags that the caller may give to documents: its own, or any with the scope `admin`."""
-        return TagAuthority(tags=self.reader.tags, is_unlimited=self.allows(Scope.ADMIN))
 
     def allows(self, scope: Scope) -> bool:
         return self.principal.allows(scope)
@@ -127,7 +120,9 @@ async def open_for(
         )
     kb = await projects.open(principal.project, principal.project_id)
     reader = await kb.reader(principal.tags, user=principal.user)
-    return Caller(principal=principal, knowledge_base=kb, reader=reader)
+    # What a caller may give to documents are its own tags, or any with the scope `admin`.
+    authority = TagAuthority(tags=reader.tags, is_unlimited=principal.allows(Scope.ADMIN))
+    return Caller(principal=principal, knowledge_base=kb, reader=reader, authority=authority)
 
 
 def caller_with(scope: Scope) -> Callable[..., Coroutine[None, None, Caller]]:

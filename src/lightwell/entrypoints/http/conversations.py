@@ -9,7 +9,7 @@ from lightwell.domain.chat import ConversationId
 from lightwell.domain.errors import NotFound
 from lightwell.entrypoints.http.authentication import Reading
 from lightwell.entrypoints.http.usage import add_usage_headers
-from lightwell.entrypoints.schemas import PageQuery, cut_page
+from lightwell.entrypoints.operations.replies import PageQuery, cut_page
 from lightwell.entrypoints.schemas.conversations import (
     ChatBody,
     ChatResponseSchema,

@@ -12,7 +12,7 @@ from lightwell.domain.relation_keys import parse_relation_key
 from lightwell.entrypoints.http.authentication import Caller, Curating, Reading
 from lightwell.entrypoints.http.graph import EntityPath
 from lightwell.entrypoints.http.usage import usage_headers
-from lightwell.entrypoints.schemas import PageQuery, cut_page
+from lightwell.entrypoints.operations.replies import PageQuery, cut_page
 from lightwell.entrypoints.schemas.corrections import (
     ConfirmationBody,
     EntityEdit,

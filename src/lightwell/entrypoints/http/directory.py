@@ -8,7 +8,7 @@ from lightwell.domain.access import parse_tags
 from lightwell.domain.directory import parse_person_id
 from lightwell.entrypoints.http.authentication import Administering, projects_of
 from lightwell.entrypoints.http.projects import Projects
-from lightwell.entrypoints.schemas import cut_page
+from lightwell.entrypoints.operations.replies import cut_page
 from lightwell.entrypoints.schemas.directory import (
     GroupBody,
     GroupList,

@@ -20,7 +20,7 @@ from lightwell.domain.api_keys import Scope as KeyScope
 from lightwell.domain.exports import ExportConfig, Exported, ExportFormat
 from lightwell.entrypoints.http.authentication import Caller, caller_with
 from lightwell.entrypoints.http.download_folders import DownloadFolders
-from lightwell.entrypoints.schemas import Schema
+from lightwell.entrypoints.operations.replies import Schema
 
 router = APIRouter(prefix="/v1", tags=["exports"])
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.ids import FeedbackId, QueryId, SessionId
 from lightwell.entrypoints.http.authentication import Caller, Reading, caller_with
-from lightwell.entrypoints.schemas import PageQuery, cut_page
+from lightwell.entrypoints.operations.replies import PageQuery, cut_page
 from lightwell.entrypoints.schemas.feedback import (
     FeedbackBody,
     FeedbackPage,

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Path, Query
 
 from lightwell.domain.relation_keys import parse_relation_key
 from lightwell.entrypoints.http.authentication import Reading
-from lightwell.entrypoints.schemas import cut_page
+from lightwell.entrypoints.operations.replies import cut_page
 from lightwell.entrypoints.schemas.graph import (
     EntityDetailsSchema,
     EntityPage,

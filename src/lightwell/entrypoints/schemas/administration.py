@@ -8,7 +8,7 @@ from pydantic import Field
 from lightwell.domain.access_explanations import AccessExplanation, Obstacle
 from lightwell.domain.api_keys import LONGEST_GRACE, ApiKey, Scope, Token
 from lightwell.entrypoints import json_directory
-from lightwell.entrypoints.schemas import Schema
+from lightwell.entrypoints.operations.replies import Schema
 from lightwell.entrypoints.schemas.directory import AclTags
 
 

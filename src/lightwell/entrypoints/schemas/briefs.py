@@ -3,7 +3,7 @@
 import lightwell.entrypoints.json_brief as json_brief
 import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.briefs import Brief
-from lightwell.entrypoints.schemas import Schema
+from lightwell.entrypoints.operations.replies import Schema
 from lightwell.entrypoints.schemas.questions import CitationSchema, UsageSchema
 
 

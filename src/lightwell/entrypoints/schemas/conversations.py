@@ -18,7 +18,7 @@ from lightwell.domain.chat import (
     chat_response_json,
 )
 from lightwell.domain.questions import MAX_QUESTION_LENGTH, Mode
-from lightwell.entrypoints.schemas import NextAfter, Schema
+from lightwell.entrypoints.operations.replies import NextAfter, Schema
 from lightwell.entrypoints.schemas.questions import (
     AmbiguousName,
     CitationSchema,

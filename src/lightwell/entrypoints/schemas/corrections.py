@@ -16,8 +16,8 @@ from lightwell.domain.graph import (
 )
 from lightwell.domain.merges import ActiveMerge, MergeProposal, MergeResult
 from lightwell.domain.splits import ActiveSplit, SplitResult
-from lightwell.entrypoints.schemas import NextAfter, Schema
-from lightwell.entrypoints.schemas.graph import EntityName, EntitySchema, RelationSchema
+from lightwell.entrypoints.operations.replies import EntityName, NextAfter, Schema
+from lightwell.entrypoints.schemas.graph import EntitySchema, RelationSchema
 
 Names = Annotated[list[EntityName], Field(max_length=100)]
 Text = Annotated[str, Field(max_length=20_000)]

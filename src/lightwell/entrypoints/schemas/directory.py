@@ -15,7 +15,7 @@ from lightwell.domain.directory import (
     parse_external_ids,
 )
 from lightwell.entrypoints import json_directory
-from lightwell.entrypoints.schemas import NextAfter, PageQuery, Schema
+from lightwell.entrypoints.operations.replies import NextAfter, PageQuery, Schema
 
 AclTags = Annotated[tuple[str, ...], Field(max_length=500, examples=[["team:sales", "user:ada"]])]
 

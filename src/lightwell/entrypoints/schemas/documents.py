@@ -15,7 +15,7 @@ from lightwell.domain.documents import Document, DocumentFilter, DocumentState, 
 from lightwell.domain.errors import Invalid
 from lightwell.domain.requests import IngestRequest, IngestResponse
 from lightwell.domain.texts import require_text
-from lightwell.entrypoints.schemas import NextAfter, PageQuery, Schema, cut_page
+from lightwell.entrypoints.operations.replies import NextAfter, PageQuery, Schema, cut_page
 from lightwell.entrypoints.schemas.questions import LocatorSchema
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from lightwell.entrypoints import json_embeddings
-from lightwell.entrypoints.schemas import Schema
+from lightwell.entrypoints.operations.replies import Schema
 from lightwell.ingest.embedding_change import ChangeEstimate
 from lightwell.records.embedding_space_progress import SpaceProgress
 from lightwell.records.embedding_spaces import SpaceStatus

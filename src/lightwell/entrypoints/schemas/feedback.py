@@ -19,7 +19,7 @@ from lightwell.domain.analytics import (
     Session,
 )
 from lightwell.domain.ids import QueryId
-from lightwell.entrypoints.schemas import NextAfter, PageQuery, Schema
+from lightwell.entrypoints.operations.replies import NextAfter, PageQuery, Schema
 
 _EXAMPLE_ID = "019f0000-0000-7000-8000-000000000000"
 

@@ -16,12 +16,9 @@ from lightwell.domain.graph_views import (
     EntityOrder,
     EntitySource,
 )
-from lightwell.entrypoints.schemas import NextAfter, PageQuery, Schema
+from lightwell.entrypoints.operations.replies import EntityName, NextAfter, PageQuery, Schema
 from lightwell.entrypoints.schemas.questions import LocatorSchema
 
-EntityName = Annotated[
-    str, Field(description="A name, a reference or an id.", examples=["Nordwind Energie"])
-]
 PassageNames = Annotated[
     tuple[str, ...],
     Field(

@@ -11,7 +11,7 @@ from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import JobId
 from lightwell.domain.jobs import Job, JobState
 from lightwell.domain.texts import require_text
-from lightwell.entrypoints.schemas import NextAfter, PageQuery, Schema, cut_page
+from lightwell.entrypoints.operations.replies import NextAfter, PageQuery, Schema, cut_page
 from lightwell.entrypoints.schemas.questions import UsageSchema
 
 

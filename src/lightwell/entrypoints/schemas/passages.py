@@ -9,7 +9,7 @@ import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.requests import EmbeddedChunk
-from lightwell.entrypoints.schemas import NextAfter, Schema
+from lightwell.entrypoints.operations.replies import NextAfter, Schema
 from lightwell.entrypoints.schemas.questions import AmbiguousName, LocatorSchema, UsageSchema
 
 MAX_PASSAGES = 500

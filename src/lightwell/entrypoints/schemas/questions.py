@@ -12,7 +12,7 @@ from lightwell.domain.answers import Answer
 from lightwell.domain.candidates import Candidates
 from lightwell.domain.ids import SessionId
 from lightwell.domain.questions import MAX_QUESTION_LENGTH, Mode, QueryRequest
-from lightwell.entrypoints.schemas import Schema
+from lightwell.entrypoints.operations.replies import Schema
 
 # The limits are declared, and checked by the domain: its messages are those of the specification.
 QuestionText = Annotated[

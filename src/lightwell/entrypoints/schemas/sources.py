@@ -13,7 +13,7 @@ from lightwell.domain.business_systems import (
     SourceChange,
 )
 from lightwell.entrypoints import json_sources
-from lightwell.entrypoints.schemas import Schema
+from lightwell.entrypoints.operations.replies import Schema
 
 if TYPE_CHECKING:
     from lightwell.knowledge_base.sources import SourceDetails

@@ -1,16 +1,17 @@
-"""What is sent to a server, and how its reply is read. One module for each subject makes calls; `clients` sends them."""
+"""What is sent to a server, and how its reply is read. Operations make calls; the clients send them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 from urllib.parse import quote
 
-import httpx
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter
 
-from lightwell.entrypoints.client.failures import ServerError
-from lightwell.entrypoints.schemas import Schema
+from lightwell.entrypoints.operations.replies import Schema
+
+if TYPE_CHECKING:
+    import httpx
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -29,14 +30,14 @@ class Upload:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call(Generic[T_co]):
-    """A request, and how its reply is read.
+    """A request, and how its reply is read; `read` raises pydantic's `ValidationError`.
 
     One that `is_repeatable` has no second effect, and may be sent again. `key` is its idempotency key, "" for none.
     """
 
     method: str
     path: str
-    read: Callable[[httpx.Response], T_co]
+    read: "Callable[[httpx.Response], T_co]"
     body: Schema | None = None
     query: Schema | None = None
     upload: Upload | None = None
@@ -62,29 +63,17 @@ class Call(Generic[T_co]):
         return {**kind, "Idempotency-Key": self.key} if self.key else kind
 
 
-def reader(adapter: TypeAdapter[T]) -> Callable[[httpx.Response], T]:
-    """Return what reads a reply; keys that a newer server has in addition are left out. It raises `ServerError`."""
-
-    def read(reply: httpx.Response) -> T:
-        try:
-            return adapter.validate_json(reply.content, extra="ignore")
-        except ValidationError as error:
-            # The error itself would show the reply, which may be the page of a proxy.
-            raise ServerError(
-                f"The reply has not the form that Lightwell's has: {error.error_count()} problems",
-                status=reply.status_code,
-                code="unexpected_reply",
-            ) from None
-
-    return read
+def reader(adapter: TypeAdapter[T]) -> "Callable[[httpx.Response], T]":
+    """Return what reads a reply; keys that a newer server has in addition are left out."""
+    return lambda reply: adapter.validate_json(reply.content, extra="ignore")
 
 
-def reader_of(model: type[M]) -> Callable[[httpx.Response], M]:
+def reader_of(model: type[M]) -> "Callable[[httpx.Response], M]":
     """Return what reads a reply as this model."""
     return reader(TypeAdapter(model))
 
 
-def read_nothing(reply: httpx.Response) -> None:
+def read_nothing(reply: "httpx.Response") -> None:
     """Read a reply without a body."""
 
 

@@ -1,0 +1,213 @@
+"""How an operation is declared, and what a client sends for it."""
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    Protocol,
+    Self,
+    TypeVar,
+    get_type_hints,
+    overload,
+)
+
+from pydantic import TypeAdapter, create_model
+from pydantic.alias_generators import to_pascal
+
+from lightwell.domain.access import Reader, TagAuthority
+from lightwell.domain.api_keys import Scope
+from lightwell.entrypoints.operations.calls import Call, reader, segment
+from lightwell.entrypoints.operations.replies import Schema
+
+if TYPE_CHECKING:
+    from lightwell.knowledge_base import KnowledgeBase
+
+P = ParamSpec("P")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+_IN_PATH = re.compile(r"\{(\w+)(?::path)?\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who calls: a project's knowledge base, the reader, and the access tags that this caller may give to documents."""
+
+    knowledge_base: "KnowledgeBase"
+    reader: Reader
+    authority: TagAuthority
+
+
+class _Sends(Protocol):
+    """`Client`: the reply to a call is returned."""
+
+    def send(self, call: Call[R]) -> R: ...
+
+
+class _SendsLater(Protocol):
+    """`AsyncClient`: the reply to a call is awaited."""
+
+    async def send(self, call: Call[R]) -> R: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation(Generic[P, R_co]):
+    """One thing that a caller can do: `run` does it, the other fields say how it is reached over HTTP.
+
+    Its parameters behind the caller are parts of the path, where `path` names them in braces, or else the query of GET and the body of any
+    other method. As an attribute of a client it is a method, which in `AsyncClient` is awaited; both raise `ServerError`.
+    """
+
+    method: str
+    path: str
+    tag: str
+    scope: Scope
+    status: int
+    is_repeatable: bool
+    run: Callable[Concatenate[Caller, P], Awaitable[R_co]]
+
+    @cached_property
+    def hints(self) -> Mapping[str, Any]:
+        """The types of the parameters, and of the reply as `return`."""
+        return get_type_hints(self.run, include_extras=True)
+
+    @cached_property
+    def path_names(self) -> tuple[str, ...]:
+        return tuple(_IN_PATH.findall(self.path))
+
+    @cached_property
+    def request_names(self) -> tuple[str, ...]:
+        _, *names = inspect.signature(self.run).parameters  # behind the caller
+        return tuple(name for name in names if name not in self.path_names)
+
+    @cached_property
+    def is_request_whole(self) -> bool:
+        """Whether one parameter of `run` is the whole request, and not each a field of it."""
+        types = [self.hints[name] for name in self.request_names]
+        return len(types) == 1 and isinstance(types[0], type) and issubclass(types[0], Schema)
+
+    @cached_property
+    def request(self) -> type[Schema] | None:
+        """The model of the query or the body; None where the path says all."""
+        if not self.request_names:
+            return None
+        if self.is_request_whole:
+            return self.hints[self.request_names[0]]
+        declared = inspect.signature(self.run).parameters
+        fields: dict[str, Any] = {
+            name: (
+                self.hints[name],
+                ...
+                if declared[name].default is inspect.Parameter.empty
+                else declared[name].default,
+            )
+            for name in self.request_names
+        }
+        return create_model(f"{to_pascal(self.run.__name__)}Body", __base__=Schema, **fields)
+
+    @cached_property
+    def _reply(self) -> TypeAdapter[R_co]:
+        return TypeAdapter(self.hints["return"])
+
+    def call(self, *args: P.args, **kwargs: P.kwargs) -> Call[R_co]:
+        """Return what a client sends."""
+        bound = inspect.signature(self.run).bind(None, *args, **kwargs).arguments
+        parts = {name: segment(str(bound[name])) for name in self.path_names}
+        values = {name: bound[name] for name in self.request_names if name in bound}
+        request = None
+        if self.request is not None:
+            request = (
+                next(iter(values.values()))
+                if self.is_request_whole
+                else self.request.model_validate(values)
+            )
+        is_query = self.method == "GET"
+        return Call(
+            method=self.method,
+            path=_IN_PATH.sub(lambda match: parts[match[1]], self.path),
+            read=reader(self._reply),
+            query=request if is_query else None,
+            body=None if is_query else request,
+            is_repeatable=self.is_repeatable,
+        )
+
+    @overload
+    def __get__(self, client: _Sends, owner: type) -> Callable[P, R_co]: ...
+
+    @overload
+    def __get__(self, client: _SendsLater, owner: type) -> Callable[P, Awaitable[R_co]]: ...
+
+    @overload
+    def __get__(self, client: None, owner: type) -> Self: ...
+
+    def __get__(self, client: _Sends | _SendsLater | None, owner: type) -> object:
+        if client is None:
+            return self
+        send = client.send
+
+        def method(*args: P.args, **kwargs: P.kwargs) -> object:
+            return send(self.call(*args, **kwargs))
+
+        method.__doc__ = self.run.__doc__
+        return method
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """The operations below one path, in the order in which they are declared; `tag` is their section in OpenAPI."""
+
+    prefix: str
+    tag: str
+    operations: list[Operation[..., object]] = field(default_factory=list[Operation[..., object]])
+
+    def operation(
+        self,
+        method: str,
+        path: str = "",
+        *,
+        scope: Scope = Scope.READ,
+        status: int = 200,
+        is_repeatable: bool | None = None,
+    ) -> "_Declaration":
+        """Return a decorator that makes a function `(caller, ...) -> reply` an operation.
+
+        One that may be repeated has no second effect; by default that is GET.
+        """
+        return _Declaration(
+            subject=self,
+            method=method,
+            path=self.prefix + path,
+            scope=scope,
+            status=status,
+            is_repeatable=method == "GET" if is_repeatable is None else is_repeatable,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Declaration:
+    subject: Subject
+    method: str
+    path: str
+    scope: Scope
+    status: int
+    is_repeatable: bool
+
+    def __call__(self, run: Callable[Concatenate[Caller, P], Awaitable[R]]) -> Operation[P, R]:
+        made = Operation(
+            method=self.method,
+            path=self.path,
+            tag=self.subject.tag,
+            scope=self.scope,
+            status=self.status,
+            is_repeatable=self.is_repeatable,
+            run=run,
+        )
+        self.subject.operations.append(made)
+        return made

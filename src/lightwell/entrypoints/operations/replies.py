@@ -1,0 +1,88 @@
+"""The bases of requests and replies, and what lists have in common."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Annotated, Any, TypeVar
+from uuid import UUID
+
+from pydantic import AliasChoices, AliasPath, BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic.alias_generators import to_camel
+
+from lightwell.domain.errors import Invalid
+
+T = TypeVar("T")
+
+MAX_PAGE = 1000
+
+NextAfter = Annotated[
+    str | None, Field(description="`after` of the next page; null on the last page.")
+]
+PageLimit = Annotated[int, Field(ge=1, le=MAX_PAGE, description="How many items, at most.")]
+After = Annotated[
+    str, Field(max_length=4000, description="`nextAfter` of the page before; empty for the first.")
+]
+EntityName = Annotated[
+    str, Field(description="A name, a reference or an id.", examples=["Nordwind Energie"])
+]
+Moment = Annotated[datetime, PlainSerializer(datetime.isoformat, when_used="json")]
+"""A point in time in ISO 8601 with its offset, such as 2026-11-24T09:30:00+00:00."""
+
+
+class Schema(BaseModel):
+    """Keys in camelCase; an unknown key is an error."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True
+    )
+
+
+class Reply(Schema):
+    """What an operation returns: read from the attributes of a domain value, or from the JSON of a server."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+def read_from(key: str, attribute: str) -> Any:
+    """Return the `Field` of a reply whose JSON key is `key`, where a domain value calls it `attribute`.
+
+    A dotted attribute is one of a value inside it.
+    """
+    path = attribute.split(".")
+    return Field(
+        validation_alias=AliasChoices(key, attribute if len(path) == 1 else AliasPath(*path))
+    )
+
+
+class PageQuery(Schema):
+    """The query parameters of a list; its filters are fields of a subclass."""
+
+    limit: PageLimit = 100
+    after: After = ""
+
+    @property
+    def after_id(self) -> UUID | None:
+        """`after` where it is an id, None for the first page; raise `Invalid` for any other text."""
+        return parse_after(self.after)
+
+
+def parse_after(after: str) -> UUID | None:
+    """Return where a list that is ordered by ids continues, None for its start; raise `Invalid` for what is no id."""
+    try:
+        return UUID(after) if after else None
+    except ValueError:
+        raise Invalid(f"{after!r} is not where this list continues; take `nextAfter`") from None
+
+
+def cut_page(
+    items: Sequence[T], query: PageQuery, key: Callable[[T], str]
+) -> tuple[Sequence[T], str | None]:
+    """Return the page, and `nextAfter`; `items` has one more than the page where another page follows."""
+    return page_of(items, query.limit, key)
+
+
+def page_of(
+    items: Sequence[T], limit: int, key: Callable[[T], str]
+) -> tuple[Sequence[T], str | None]:
+    """Return the page, and `nextAfter`; `items` has one more than the page where another page follows."""
+    page = items[:limit]
+    return page, key(page[-1]) if len(items) > limit else None
