@@ -82,15 +82,15 @@ async def embed_for_next_space(
     Where its model fails or is unknown here, publishing notes what is missing, and whoever fills the space embeds it.
     """
     spaces = await embedding_spaces.list_live(context.database, context.project_id)
-    space = next((each for each in spaces if each.status is SpaceStatus.BUILDING), None)
+    space = next((space for space in spaces if space.status is SpaceStatus.BUILDING), None)
     model = space and embedding_spaces.find_model(context.models, space)
     if space is None or model is None or not batch:
         return
-    have = await staging.list_embedded(context.database, space.id, [each.id for each in chunks])
+    have = await staging.list_embedded(context.database, space.id, [chunk.id for chunk in chunks])
     texts = {
-        each.hash: text_to_embed(titles[each.document_id], each.draft)
-        for each in chunks
-        if each.id not in have
+        chunk.hash: text_to_embed(titles[chunk.document_id], chunk.draft)
+        for chunk in chunks
+        if chunk.id not in have
     }
     try:
         embedded = await model.embedder.embed_documents(list(texts.values()))
@@ -103,7 +103,7 @@ async def embed_for_next_space(
         await staging.stage_vectors(
             connection,
             space.id,
-            {each.id: vectors[each.hash] for each in chunks if each.hash in vectors},
+            {chunk.id: vectors[chunk.hash] for chunk in chunks if chunk.hash in vectors},
         )
 
 

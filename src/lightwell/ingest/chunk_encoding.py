@@ -55,8 +55,8 @@ async def fill_encoding_gaps(context: IngestContext) -> bool:
     ids = await multi_vectors.list_gaps(database, context.project_id, limit=_PORTION)
     for start in range(0, len(ids), _BATCH):
         part = ids[start : start + _BATCH]
-        found = await published.list_published_by_id(database, part)
-        passages = {each.chunk.id: _headed(each.title, each.chunk) for each in found}
+        entries = await published.list_published_by_id(database, part)
+        passages = {entry.chunk.id: _headed(entry.title, entry.chunk) for entry in entries}
         try:
             encoded = await model.encode(list(passages.values()))
         except ModelFailed as error:
@@ -64,12 +64,13 @@ async def fill_encoding_gaps(context: IngestContext) -> bool:
             return False
         vectors = dict(zip(passages, encoded, strict=True))
         hashes = {
-            each.chunk.id: _hash(context, each.class_id, passages[each.chunk.id]) for each in found
+            entry.chunk.id: _hash(context, entry.class_id, passages[entry.chunk.id])
+            for entry in entries
         }
         for chunk in part:  # one lock at a time: documents may be deleted meanwhile, in any order
-            held = {chunk: vectors[chunk]} if chunk in vectors else {}
+            encoded_chunk = {chunk: vectors[chunk]} if chunk in vectors else {}
             async with database.relaxed_transaction() as connection:
-                await multi_vectors.put(connection, model.model, held, hashes)
+                await multi_vectors.put(connection, model.model, encoded_chunk, hashes)
                 await multi_vectors.close_gaps(connection, [chunk])
     if ids:
         _log.info("passages that were published before are encoded", passages=len(ids))

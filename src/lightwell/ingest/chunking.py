@@ -4,7 +4,7 @@ import hashlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from typing import Generic, TypeVar
 
 from semantic_text_splitter import TextSplitter
@@ -115,7 +115,9 @@ def split_into_first_chunks(document: ParsedDocument, max_chunks: int) -> Chunki
         heads = frozenset(section.start for section in document.sections)
         parts = _join_short(text, _pack(text, _split_by_section(document)), heads)
     return Chunking(
-        drafts=tuple(_make_draft(layout, at, part) for at, part in enumerate(parts[:max_chunks])),
+        drafts=tuple(
+            _make_draft(layout, index, part) for index, part in enumerate(parts[:max_chunks])
+        ),
         omitted=max(0, len(parts) - max_chunks),
     )
 
@@ -163,7 +165,11 @@ def _trim(text: str, start: int, end: int) -> _Piece | None:
 def _split_by_section(document: ParsedDocument) -> Iterator[_Piece]:
     """Yield each section as one piece, or in several pieces if it is too long."""
     text = document.text
-    solid = _intervals(_unsplittable_blocks(document.spans))
+    outermost: list[Span] = []  # of nested code blocks and tables, only these stay whole
+    for span in document.spans:
+        if span.kind is not SpanKind.FORMULA and (not outermost or span.start >= outermost[-1].end):
+            outermost.append(span)
+    solid = _intervals(outermost)
     for section in document.sections:
         piece = _trim(text, section.start, section.end)
         if piece is None:
@@ -174,25 +180,16 @@ def _split_by_section(document: ParsedDocument) -> Iterator[_Piece]:
             yield from _split_around_blocks(text, piece, solid.touching(piece))
 
 
-def _unsplittable_blocks(spans: Sequence[Span]) -> list[Span]:
-    """Return code blocks and tables in order; of nested ones, the outermost only."""
-    outermost: list[Span] = []
-    for span in spans:
-        if span.kind is not SpanKind.FORMULA and (not outermost or span.start >= outermost[-1].end):
-            outermost.append(span)
-    return outermost
-
-
 def _split_around_blocks(text: str, piece: _Piece, solid: Sequence[Span]) -> Iterator[_Piece]:
-    at = piece.start
+    start_of_rest = piece.start
     for span in solid:
-        start, end = max(span.start, at), min(span.end, piece.end)
+        start, end = max(span.start, start_of_rest), min(span.end, piece.end)
         whole = _trim(text, start, end) if start < end else None
         if whole is not None and _piece_tokens(text, whole) <= _MAX_UNSPLIT_TOKENS:
-            yield from _split_text(text, at, start)
+            yield from _split_text(text, start_of_rest, start)
             yield whole
-            at = end
-    yield from _split_text(text, at, piece.end)
+            start_of_rest = end
+    yield from _split_text(text, start_of_rest, piece.end)
 
 
 def _split_text(text: str, start: int, end: int) -> Iterator[_Piece]:
@@ -222,18 +219,15 @@ def _pack(text: str, pieces: Iterator[_Piece]) -> list[_Piece]:
     """Join neighbouring pieces up to the target size."""
     packed: list[_Piece] = []
     for piece in pieces:
-        if packed and _can_join(text, packed[-1], piece):
+        if (
+            packed
+            and _piece_tokens(text, packed[-1]) < _TARGET_MIN
+            and _piece_tokens(text, _Piece(packed[-1].start, piece.end)) <= _TARGET_MAX
+        ):
             packed[-1] = _Piece(packed[-1].start, piece.end)
         else:
             packed.append(piece)
     return packed
-
-
-def _can_join(text: str, before: _Piece, after: _Piece) -> bool:
-    return (
-        _piece_tokens(text, before) < _TARGET_MIN
-        and _piece_tokens(text, _Piece(before.start, after.end)) <= _TARGET_MAX
-    )
 
 
 def _join_short(text: str, pieces: Sequence[_Piece], heads: frozenset[int]) -> list[_Piece]:
@@ -260,13 +254,15 @@ def _make_draft(layout: _Layout, index: int, piece: _Piece) -> ChunkDraft:
     spans = layout.spans.touching(piece)
     kinds = {span.kind for span in spans}
     sections = layout.sections.touching(piece)
+    levels = zip(*(section.path for section in sections), strict=False)
+    shared = takewhile(lambda titles: len(set(titles)) == 1, levels)
     return ChunkDraft(
         index=index,
         start=piece.start,
         end=piece.end,
         text=text,
         tokens=token_count(text),
-        section_path=_common_path(sections),
+        section_path=tuple(titles[0] for titles in shared),
         sections=tuple(sections),
         pages=tuple(layout.pages.touching(piece)),
         has_code=SpanKind.CODE in kinds,
@@ -276,22 +272,12 @@ def _make_draft(layout: _Layout, index: int, piece: _Piece) -> ChunkDraft:
     )
 
 
-def _common_path(sections: Sequence[Section]) -> tuple[str, ...]:
-    """Return the heading path that all sections share."""
-    paths = [section.path for section in sections]
-    common = paths[0] if paths else ()
-    for path in paths[1:]:
-        same = [one == other for one, other in zip(common, path, strict=False)]
-        common = common[: same.index(False) if False in same else len(same)]
-    return common
-
-
 def _prose(text: str, spans: Sequence[Span], piece: _Piece) -> str:
     """Return the piece without code and formulas, which would mislead language detection."""
     parts: list[str] = []
-    at = piece.start
+    position = piece.start
     for span in spans:
         if span.kind is not SpanKind.TABLE:
-            parts.append(text[at : max(at, span.start)])
-            at = max(at, span.end)
-    return " ".join([*parts, text[at : piece.end]])
+            parts.append(text[position : max(position, span.start)])
+            position = max(position, span.end)
+    return " ".join([*parts, text[position : piece.end]])

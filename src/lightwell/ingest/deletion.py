@@ -51,9 +51,9 @@ async def _delete(
         context.space.id, await deletion_effects.list_chunks(context.database, reader, document_ids)
     )
     affected = await _hide(context.database, reader, document_ids, tombstone)
-    at = await context.database.now()
+    moment = await context.database.now()
     context.note_withdrawals(
-        [Withdrawal(document=document, act=act, at=at) for document in document_ids]
+        [Withdrawal(document=document, act=act, at=moment) for document in document_ids]
     )
     errors: list[str] = []
     try:

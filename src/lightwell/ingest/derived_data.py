@@ -1,6 +1,5 @@
 """Brings up to date what is derived from documents: indexes, profiles, summaries and their vectors, proposals, caches."""
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from lightwell.domain.access import Reader
@@ -16,7 +15,7 @@ from lightwell.metering import stop_recording
 from lightwell.records import conversations, embedding_spaces
 from lightwell.records.documents import chunks as staging
 from lightwell.records.documents import erasure, index_descriptions
-from lightwell.records.embedding_spaces import Space, SpaceStatus
+from lightwell.records.embedding_spaces import SpaceStatus
 from lightwell.records.graph.due_profiles import DueProfiles
 from lightwell.records.llm_cache import cache
 
@@ -28,11 +27,10 @@ _log = logger(__name__)
 async def sync_index(context: IngestContext) -> None:
     """Apply recorded changes to the vector index, in all spaces: chunks that were removed or changed their access class, and documents that are described anew."""
     spaces = await embedding_spaces.list_live(context.database, context.project_id)
-    while changes := await staging.list_index_changes(
-        context.database, context.project_id, limit=_INDEX_CHANGES_PER_BATCH
-    ):
+    scope = context.database, context.project_id
+    while changes := await staging.list_index_changes(*scope, limit=_INDEX_CHANGES_PER_BATCH):
         gone = [change.chunk_id for change in changes if change.class_id is None]
-        classes = sorted({each.class_id for each in changes if each.class_id is not None})
+        classes = sorted({change.class_id for change in changes if change.class_id is not None})
         for space in spaces:
             if gone:
                 await context.vectors.remove(space.id, gone)
@@ -40,21 +38,16 @@ async def sync_index(context: IngestContext) -> None:
                 moved = [change.chunk_id for change in changes if change.class_id == class_id]
                 await context.vectors.reclassify(space.id, moved, class_id)
         await staging.delete_index_changes(context.database, changes)
-    await _describe_again(context, spaces)
+    while described := await index_descriptions.list_open(*scope, limit=_INDEX_CHANGES_PER_BATCH):
+        for space in spaces:
+            await context.vectors.describe(
+                space.id, [description.document_id for description in described]
+            )
+        await index_descriptions.forget(context.database, described)
     for space in spaces:
         if space.status is SpaceStatus.ACTIVE:
             await context.vectors.build(space.id)
     await update_graph_copy(context)
-
-
-async def _describe_again(context: IngestContext, spaces: Sequence[Space]) -> None:
-    """Let the vector index write again what it keeps of documents beside their passages, such as their URLs."""
-    while described := await index_descriptions.list_open(
-        context.database, context.project_id, limit=_INDEX_CHANGES_PER_BATCH
-    ):
-        for space in spaces:
-            await context.vectors.describe(space.id, [each.document_id for each in described])
-        await index_descriptions.forget(context.database, described)
 
 
 async def update_graph_copy(context: IngestContext) -> None:
@@ -83,7 +76,12 @@ async def finish_derived(context: IngestContext, since: datetime | None = None) 
     """
     context, project_id = await follow_space(context), context.project_id
     await erasure.finish_requested(context.database, project_id)
-    await _fill_active(context)
+    filler = gap_filler(context)
+    try:  # of chunks whose jobs began before the embedding model was changed
+        while await filler.fill_chunks(context.space.id, context.embedder):
+            pass
+    except ModelFailed as error:
+        _log.warning("passages wait for their vectors: a model failed", error=str(error))
     await describe_profiles(context, DueProfiles(since=since))
     await propose_links(context.database, project_id)
     await cache.delete_unused_replies(context.database, project_id)
@@ -112,7 +110,9 @@ async def describe_profiles(context: IngestContext, due: DueProfiles) -> None:
         database=context.database,
         index=context.profiles,
         space_id=context.space.id,
-        spaces=[each.id for each in await embedding_spaces.list_live(context.database, project_id)],
+        spaces=[
+            space.id for space in await embedding_spaces.list_live(context.database, project_id)
+        ],
         embedder=context.embedder,
         batch_size=context.embedding_batch_size,
     )
@@ -128,16 +128,6 @@ def gap_filler(context: IngestContext) -> GapFiller:
         profiles=context.profiles,
         batch_size=context.embedding_batch_size,
     )
-
-
-async def _fill_active(context: IngestContext) -> None:
-    """Embed published chunks that the active space lacks: their jobs began before the embedding model was changed."""
-    filler = gap_filler(context)
-    try:
-        while await filler.fill_chunks(context.space.id, context.embedder):
-            pass
-    except ModelFailed as error:
-        _log.warning("passages wait for their vectors: a model failed", error=str(error))
 
 
 async def apply_pending_changes(context: IngestContext) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 from lightwell.domain.errors import BudgetSpent, Invalid, ModelFailed
-from lightwell.domain.ids import ChunkId, SpaceId
+from lightwell.domain.ids import SpaceId
 from lightwell.ingest.chunking import text_to_embed
 from lightwell.ingest.context import IngestContext
 from lightwell.ingest.derived_data import gap_filler
@@ -56,10 +56,11 @@ async def estimate(context: IngestContext, model: SpaceModel) -> ChangeEstimate:
     ids = await published.list_published_ids(
         context.database, context.project_id, after=None, limit=_SAMPLED_CHUNKS
     )
-    texts = await _texts(context, [chunk for chunk, _ in ids])
+    sample = await published.list_published_by_id(context.database, [chunk for chunk, _ in ids])
+    texts = [text_to_embed(entry.title, entry.chunk.draft) for entry in sample]
     begun = monotonic()
-    await model.embedder.embed_documents(list(texts.values()))
-    sampled = sum(token_count(each) for each in texts.values())
+    await model.embedder.embed_documents(texts)
+    sampled = sum(map(token_count, texts))
     return ChangeEstimate(
         model=model.embedder.model,
         dimension=model.embedder.dimension,
@@ -99,7 +100,9 @@ async def start(context: IngestContext, model: SpaceModel, tokens: int) -> Space
         await _require_none_under_way(context)
         raise Invalid("Another change of the embedding model has just begun")
     try:
-        await _prepare(context, prepared, embedder.dimension)
+        await context.vectors.prepare(prepared, embedder.dimension)
+        await context.profiles.prepare(prepared, embedder.dimension)
+        await embedding_space_changes.start(context.database, context.project_id, prepared)
     except Exception:
         await drop(context, [SpaceStatus.PREPARING])
         raise
@@ -107,24 +110,18 @@ async def start(context: IngestContext, model: SpaceModel, tokens: int) -> Space
 
 
 async def _require_none_under_way(context: IngestContext) -> None:
-    for each in await embedding_space_changes.list_progress(context.database, context.project_id):
-        if each.space.status in (SpaceStatus.PREPARING, SpaceStatus.BUILDING):
+    for change in await embedding_space_changes.list_progress(context.database, context.project_id):
+        if change.space.status in (SpaceStatus.PREPARING, SpaceStatus.BUILDING):
             raise Invalid(
-                f"A change to {each.space.model} ({each.space.dimension}) is under way: wait for it"
+                f"A change to {change.space.model} ({change.space.dimension}) is under way: wait for it"
                 " (`lightwell embeddings status`), or end it with `lightwell embeddings cancel`"
             )
 
 
-async def _prepare(context: IngestContext, space: SpaceId, dimension: int) -> None:
-    await context.vectors.prepare(space, dimension)
-    await context.profiles.prepare(space, dimension)
-    await embedding_space_changes.start(context.database, context.project_id, space)
-
-
 async def find_building(context: IngestContext) -> SpaceProgress | None:
     """Return the space that is being filled, None where no change is under way."""
-    found = await embedding_space_changes.list_progress(context.database, context.project_id)
-    return next((each for each in found if each.space.status is SpaceStatus.BUILDING), None)
+    changes = await embedding_space_changes.list_progress(context.database, context.project_id)
+    return next((change for change in changes if change.space.status is SpaceStatus.BUILDING), None)
 
 
 async def change_until_swapped(
@@ -147,7 +144,7 @@ async def work_on_change(context: IngestContext) -> bool:
     What stops the change is logged, and stops no worker. Without a change, vectors of earlier models are dropped after their grace.
     """
     live = await embedding_spaces.list_live(context.database, context.project_id)
-    statuses = {each.status for each in live}
+    statuses = {space.status for space in live}
     if SpaceStatus.BUILDING not in statuses:
         if SpaceStatus.RETIRED in statuses:
             await drop(context, [SpaceStatus.RETIRED], seconds=context.change_limits.grace_seconds)
@@ -164,7 +161,11 @@ async def advance(context: IngestContext, building: SpaceProgress) -> bool:
     """Embed one batch of what a space lacks, or swap it in where it lacks nothing; return whether there was anything to do."""
     space = building.space
     model = embedding_spaces.require_model(context.models, space)
-    _require_budget(context, model, building)
+    if not model.is_bundled and 0 < context.change_limits.tokens <= building.tokens:
+        raise BudgetSpent(
+            f"The change to {model.name} has taken {building.tokens:,} tokens, and LIGHTWELL_TOKEN_BUDGET allows"
+            f" {context.change_limits.tokens:,}. What is embedded is kept; the rest needs a larger budget"
+        )
     if not building.is_queued:
         await embedding_space_changes.queue(context.database, context.project_id, space.id)
     filler = gap_filler(context)
@@ -177,19 +178,6 @@ async def advance(context: IngestContext, building: SpaceProgress) -> bool:
     await context.vectors.build(space.id)
     await context.profiles.build(space.id)
     return await embedding_space_changes.swap(context.database, context.project_id, space.id)
-
-
-def _require_budget(context: IngestContext, model: SpaceModel, building: SpaceProgress) -> None:
-    if not model.is_bundled and 0 < context.change_limits.tokens <= building.tokens:
-        raise BudgetSpent(
-            f"The change to {model.name} has taken {building.tokens:,} tokens, and LIGHTWELL_TOKEN_BUDGET allows"
-            f" {context.change_limits.tokens:,}. What is embedded is kept; the rest needs a larger budget"
-        )
-
-
-async def _texts(context: IngestContext, chunks: Sequence[ChunkId]) -> dict[ChunkId, str]:
-    found = await published.list_published_by_id(context.database, chunks)
-    return {each.chunk.id: text_to_embed(each.title, each.chunk.draft) for each in found}
 
 
 async def drop(

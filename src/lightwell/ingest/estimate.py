@@ -63,7 +63,19 @@ async def estimate(context: IngestContext, connector: Connector, system: str) ->
     readers_by_tags: dict[Tags, Reader] = {}
     async for document in _changed_documents(context, connector, system):
         try:
-            inputs = await _extraction_inputs(context, document)
+            parsed = await context.parser.parse(
+                document.content, document.format, name=file_name_from_url(document.url)
+            )
+            title = choose_title(document, parsed)
+            inputs = [
+                ExtractionInput(
+                    id=ChunkId(new_id()),
+                    document_title=title,
+                    draft=draft,
+                    is_first=draft.index == 0,
+                )
+                for draft in parsed.chunks
+            ]
         except Exception as error:
             if document_failure(error, document.url) is None:
                 raise
@@ -97,8 +109,8 @@ async def estimate_reextraction(
     for start in range(0, len(published), _DOCUMENTS_PER_QUERY):
         batch = published[start : start + _DOCUMENTS_PER_QUERY]
         titles = await staging.get_titles(context.database, batch)
-        known = await staging.list_published(context.database, batch)
-        inputs = [extraction_input(titles[chunk.document_id], chunk) for chunk in known]
+        published_chunks = await staging.list_published(context.database, batch)
+        inputs = [extraction_input(titles[chunk.document_id], chunk) for chunk in published_chunks]
         total = replace(total, chunks=total.chunks + len(inputs))
         if isinstance(context.extractor, LLMExtractor):
             total = await _add_calls(context, reader, context.extractor, inputs, seen_keys, total)
@@ -111,31 +123,18 @@ async def estimate_reextraction(
 async def _changed_documents(
     context: IngestContext, connector: Connector, system: str
 ) -> AsyncIterator[NewDocument]:
-    known = await known_documents.list_up_to_date(
+    up_to_date = await known_documents.list_up_to_date(
         context.database,
         context.project_id,
         system,
         connector.scope,
         max_chunks=context.parser.limits.max_chunks,
     )
-    async for change in connector.changes({url: one.content_hash for url, one in known.items()}):
+    async for change in connector.changes(
+        {url: document.content_hash for url, document in up_to_date.items()}
+    ):
         if isinstance(change, ChangedDocument):
             yield change.document
-
-
-async def _extraction_inputs(
-    context: IngestContext, document: NewDocument
-) -> list[ExtractionInput]:
-    parsed = await context.parser.parse(
-        document.content, document.format, name=file_name_from_url(document.url)
-    )
-    title = choose_title(document, parsed)
-    return [
-        ExtractionInput(
-            id=ChunkId(new_id()), document_title=title, draft=draft, is_first=draft.index == 0
-        )
-        for draft in parsed.chunks
-    ]
 
 
 async def _add_calls(

@@ -44,15 +44,17 @@ class GapFiller:
         if not claimed:
             return False
         try:
-            found = await published.list_published_by_id(database, claimed)
-            vectors, tokens = await self._vectors(space, embedder, found)
-            entries = [
+            entries = await published.list_published_by_id(database, claimed)
+            vector_by_hash, tokens = await self._vectors(space, embedder, entries)
+            vectors = [
                 ChunkVector(
-                    chunk_id=each.chunk.id, class_id=each.class_id, vector=vectors[each.chunk.hash]
+                    chunk_id=entry.chunk.id,
+                    class_id=entry.class_id,
+                    vector=vector_by_hash[entry.chunk.hash],
                 )
-                for each in found
+                for entry in entries
             ]
-            await self.vectors.put(space, entries)
+            await self.vectors.put(space, vectors)
             await embedding_space_changes.close_chunks(database, space, claimed, tokens)
         finally:
             await embedding_space_changes.release_chunks(database, space, claimed)
@@ -68,18 +70,19 @@ class GapFiller:
             described = await profile_queue.describe(
                 database, claims, max_characters=MAX_CHARACTERS
             )
-            texts = list(dict.fromkeys(profile_text(each) for each in described))
-            vectors = dict(zip(texts, await embedder.embed_documents(texts), strict=True))
-            entries = [
+            described_texts = [(profile, profile_text(profile)) for profile in described]
+            texts = list(dict.fromkeys(text for _, text in described_texts))
+            vector_by_text = dict(zip(texts, await embedder.embed_documents(texts), strict=True))
+            vectors = [
                 ProfileVector(
-                    subject=each.subject,
-                    claim=each.claim,
+                    subject=profile.subject,
+                    claim=profile.claim,
                     text_hash=text_hash(text),
-                    vector=vectors[text],
+                    vector=vector_by_text[text],
                 )
-                for each, text in ((each, profile_text(each)) for each in described)
+                for profile, text in described_texts
             ]
-            await self.profiles.put(space, entries)
+            await self.profiles.put(space, vectors)
             await embedding_space_changes.close_profiles(database, space, claims)
             tokens = sum(token_count(text) for text in texts)
             await embedding_space_changes.add_tokens(database, space, tokens)
@@ -88,18 +91,18 @@ class GapFiller:
         return True
 
     async def _vectors(
-        self, space: SpaceId, embedder: Embedder, found: Sequence[PublishedChunk]
+        self, space: SpaceId, embedder: Embedder, entries: Sequence[PublishedChunk]
     ) -> tuple[Mapping[bytes, Vector], int]:
         """Return the vectors by the hash of the text, and how many tokens were embedded; equal texts are embedded once."""
-        wanted = {(each.class_id, each.chunk.hash) for each in found}
+        wanted = {(entry.class_id, entry.chunk.hash) for entry in entries}
         same = await published.find_published_by_hash(self.database, self.project_id, wanted)
         stored = await self.vectors.vectors(space, list(same.values()))
-        known = {hash_: stored[chunk] for (_, hash_), chunk in same.items() if chunk in stored}
+        reused = {hash_: stored[chunk] for (_, hash_), chunk in same.items() if chunk in stored}
         texts = {
-            each.chunk.hash: text_to_embed(each.title, each.chunk.draft)
-            for each in found
-            if each.chunk.hash not in known
+            entry.chunk.hash: text_to_embed(entry.title, entry.chunk.draft)
+            for entry in entries
+            if entry.chunk.hash not in reused
         }
         embedded = await embedder.embed_documents(list(texts.values()))
         tokens = sum(token_count(text) for text in texts.values())
-        return {**known, **dict(zip(texts, embedded, strict=True))}, tokens
+        return {**reused, **dict(zip(texts, embedded, strict=True))}, tokens

@@ -19,8 +19,6 @@ _MAX_ITEM_BYTES = 64 * 1000**2
 
 _PART_BYTES = 16 * 1000**2
 
-Known = Mapping[GlobalRef, KnownDocument]
-
 
 async def read_files(
     database: Database, source: Source, page: ItemPage
@@ -30,7 +28,8 @@ async def read_files(
     A page whose files are large is divided. All but the items is in the last part. A file that is stored already comes
     without its content. An item whose files do not fit into memory is unreadable.
     """
-    known = await _list_known(database, source, page)
+    refs = [document_ref(file.document) for item in page.items for file in item.files]
+    stored = await items.list_stored(database, source.project_id, refs) if refs else {}
     read: list[SourceItem] = []
     unreadable: list[UnreadableItem] = []
     size = 0
@@ -38,12 +37,12 @@ async def read_files(
         if size > _PART_BYTES:
             yield ItemPage(items=tuple(read), cursor=""), False
             read, size = [], 0
-        found = await _read_item(source, item, known)
-        if isinstance(found, UnreadableItem):
-            unreadable.append(found)
+        result = await _read_item(source, item, stored)
+        if isinstance(result, UnreadableItem):
+            unreadable.append(result)
             continue
-        read.append(found)
-        size += sum(len(each.content) for each in found.documents)
+        read.append(result)
+        size += sum(len(document.content) for document in result.documents)
     failed = (*page.unreadable, *unreadable)
     yield replace(page, items=tuple(read), unreadable=failed), True
 
@@ -65,16 +64,13 @@ def has_file(source: Source, document: NewDocument, old: KnownDocument) -> bool:
     return is_stored or is_same(source, document, old)
 
 
-async def _list_known(database: Database, source: Source, page: ItemPage) -> Known:
-    refs = [document_ref(file.document) for item in page.items for file in item.files]
-    return await items.list_stored(database, source.project_id, refs) if refs else {}
-
-
-async def _read_item(source: Source, item: SourceItem, known: Known) -> SourceItem | UnreadableItem:
+async def _read_item(
+    source: Source, item: SourceItem, stored: Mapping[GlobalRef, KnownDocument]
+) -> SourceItem | UnreadableItem:
     documents = list(item.documents)
     size = 0
     for file in item.files:
-        old = known.get(document_ref(file.document))
+        old = stored.get(document_ref(file.document))
         if old and has_file(source, file.document, old):
             documents.append(file.document)
             continue

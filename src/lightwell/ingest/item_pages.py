@@ -71,8 +71,8 @@ async def store_page(target: SyncTarget, page: ItemPage, position: PagePosition)
     async for part, is_last in read_files(
         target.database, target.source, check_page(target.source, page)
     ):
-        at = position if is_last else replace(position, stream="")
-        counts += await _store_part(target, part, at)
+        part_position = position if is_last else replace(position, stream="")
+        counts += await _store_part(target, part, part_position)
     return counts
 
 
@@ -109,13 +109,18 @@ async def _store(target: SyncTarget, page: ItemPage, position: PagePosition) -> 
         await lock_project(connection, project_id)
         await sources.renew_or_raise(connection, source.id, target.worker)
         changes = await _compare(connection, source, page)
-        renamed = await _store_merges(connection, source, page)
+        delivered = [item.ref for item in page.items]
+        separated = await item_merges.separate(connection, project_id, delivered)
+        merged = await item_merges.store(connection, project_id, source.id, page.merged)
         counts = await _apply(connection, target, changes)
-        seen = await _list_seen_otherwise(connection, source, changes)
-        await registration.restate(connection, sorted({*renamed, *seen}), REEXTRACT)
+        registered = {document.item_ref for document in changes.register if document.item_ref}
+        seen = await item_merges.list_affected(
+            connection, project_id, registered, [*changes.retag, *changes.remove]
+        )
+        await registration.restate(connection, sorted({*separated, *merged, *seen}), REEXTRACT)
         unreadable = (*page.unreadable, *changes.unreadable)
-        failed = {each.ref for each in unreadable}
-        answered = [*(each.ref for each in page.items if each.ref not in failed), *page.removed]
+        failed = {item.ref for item in unreadable}
+        answered = [*(item.ref for item in page.items if item.ref not in failed), *page.removed]
         await item_fetches.resolve(connection, source.id, answered, position.asked_at)
         await item_fetches.record_failures(connection, source.id, unreadable)
         counts = replace(counts, unreadable=len(failed))
@@ -125,24 +130,6 @@ async def _store(target: SyncTarget, page: ItemPage, position: PagePosition) -> 
     return counts
 
 
-async def _store_merges(connection: Connection, source: Source, page: ItemPage) -> list[DocumentId]:
-    """Store what the system merged, and return the documents that name one of these items."""
-    delivered = [item.ref for item in page.items]
-    separated = await item_merges.separate(connection, source.project_id, delivered)
-    merged = await item_merges.store(connection, source.project_id, source.id, page.merged)
-    return sorted({*separated, *merged})
-
-
-async def _list_seen_otherwise(
-    connection: Connection, source: Source, changes: PageChanges
-) -> list[DocumentId]:
-    """Return the documents that name merged items, and may name them otherwise after these changes of access."""
-    items = {each.item_ref for each in changes.register if each.item_ref}
-    return await item_merges.list_affected(
-        connection, source.project_id, items, [*changes.retag, *changes.remove]
-    )
-
-
 async def _compare(connection: Connection, source: Source, page: ItemPage) -> PageChanges:
     """Return what the page changes; URLs of deleted documents are free for its documents afterwards."""
     delivered = [document for item in page.items for document in item.documents]
@@ -150,38 +137,38 @@ async def _compare(connection: Connection, source: Source, page: ItemPage) -> Pa
     urls = [document.url for document in delivered]
     named = [*(item.ref for item in page.items), *page.removed]
     project_id = source.project_id
-    known = await items.list_known(connection, project_id, source.id, named, refs)
+    stored = await items.list_known(connection, project_id, source.id, named, refs)
     taken = await items.list_taken_urls(connection, project_id, urls, refs)
     await items.release_urls(connection, project_id, urls, refs)
-    return plan_changes(source, page, known, taken)
+    return plan_changes(source, page, stored, taken)
 
 
 def plan_changes(
     source: Source,
     page: ItemPage,
-    known: Mapping[GlobalRef, KnownDocument],
+    stored: Mapping[GlobalRef, KnownDocument],
     taken_urls: Iterable[str],
 ) -> PageChanges:
     """Return what to store of a page, given what is stored of its items, and the URLs that other documents have."""
     urls = set(taken_urls)
     plan = _Plan()
     for item in page.items:
-        if message := _find_conflict(source, item, known, urls):
+        if message := _find_conflict(source, item, stored, urls):
             plan.unreadable.append(UnreadableItem(ref=item.ref, reason="conflict", message=message))
             continue
         urls.update(document.url for document in item.documents)
         for document in item.documents:
-            plan.add(source, document, known.get(document_ref(document)))
-    kept = {each.ref for each in plan.unreadable}
+            plan.add(source, document, stored.get(document_ref(document)))
+    kept = {item.ref for item in plan.unreadable}
     delivered = {document_ref(document) for item in page.items for document in item.documents}
     named = {*(item.ref for item in page.items), *page.removed} - kept
     remove = sorted(
-        each.id
-        for each in known.values()
-        if each.source == source.id
-        and not each.is_deleted
-        and each.item_ref in named
-        and each.ref not in delivered
+        document.id
+        for document in stored.values()
+        if document.source == source.id
+        and not document.is_deleted
+        and document.item_ref in named
+        and document.ref not in delivered
     )
     return PageChanges(
         register=tuple(plan.register),
@@ -209,11 +196,11 @@ class _Plan:
 
 
 def _find_conflict(
-    source: Source, item: SourceItem, known: Mapping[GlobalRef, KnownDocument], urls: set[str]
+    source: Source, item: SourceItem, stored: Mapping[GlobalRef, KnownDocument], urls: set[str]
 ) -> str:
     """Return why the item cannot be stored beside what others have, "" if it can."""
     for document in item.documents:
-        old = known.get(document_ref(document))
+        old = stored.get(document_ref(document))
         if old and not old.is_deleted and old.source not in (None, source.id):
             return "another source of this project has this item already"
         if document.url in urls:
@@ -235,8 +222,8 @@ async def _apply(connection: Connection, target: SyncTarget, changes: PageChange
         await documents.change_access(connection, project_id, changes.retag)
     if changes.remove:
         await documents.tombstone(connection, project_id, changes.remove)
-    new = [each.document_id for each in queued if each.is_new]
-    changed = [each.document_id for each in queued if not each.is_new] + list(changes.retag)
+    new = [job.document_id for job in queued if job.is_new]
+    changed = [job.document_id for job in queued if not job.is_new] + list(changes.retag)
     for ids, change in (
         (new, RunChange.INSERTED),
         (changed, RunChange.UPDATED),
@@ -259,7 +246,7 @@ def check_page(source: Source, page: ItemPage) -> ItemPage:
     latest = {item.ref: item for item in page.items}
     removed = tuple(dict.fromkeys(page.removed))
     good: list[SourceItem] = []
-    unreadable = {each.ref: each for each in page.unreadable}
+    unreadable = {item.ref: item for item in page.unreadable}
     for ref, item in latest.items():
         if ref in removed or ref in unreadable:
             continue
@@ -267,11 +254,11 @@ def check_page(source: Source, page: ItemPage) -> ItemPage:
             good.append(_check_item(source, item))
         except Invalid as error:
             unreadable[ref] = UnreadableItem(ref=ref, reason="invalid", message=str(error))
-    own = f"{source.system}:"
+    prefix = f"{source.system}:"
     merged = {
         former: survivor
         for former, survivor in page.merged.items()
-        if former in removed and former.startswith(own) and survivor.startswith(own)
+        if former in removed and former.startswith(prefix) and survivor.startswith(prefix)
     }
     return replace(
         page,
@@ -284,14 +271,13 @@ def check_page(source: Source, page: ItemPage) -> ItemPage:
 
 def _check_item(source: Source, item: SourceItem) -> SourceItem:
     """Return the item with documents that can be stored; raise `Invalid` where the connector breaks its contract."""
-    described = [*item.documents, *(each.document for each in item.files)]
-    refs = [document_ref(document) for document in described]
-    if len(set(refs)) < len(refs):
+    described = [*item.documents, *(file.document for file in item.files)]
+    if len({document_ref(document) for document in described}) < len(described):
         raise Invalid("two of its documents have one reference")
     return replace(
         item,
-        documents=tuple(_check_document(source, item, each) for each in item.documents),
-        files=tuple(_check_file(source, item, each) for each in item.files),
+        documents=tuple(_check_document(source, item, text) for text in item.documents),
+        files=tuple(_check_file(source, item, file) for file in item.files),
     )
 
 
@@ -311,15 +297,17 @@ def _check_file(source: Source, item: SourceItem, file: AttachedFile) -> Attache
 
 
 def _check_document(source: Source, item: SourceItem, document: NewDocument) -> NewDocument:
-    own = f"{source.system}:"
+    prefix = f"{source.system}:"
     if (
         document.system != source.system
         or document.item_ref != item.ref
-        or not item.ref.startswith(own)
+        or not item.ref.startswith(prefix)
     ):
         raise Invalid(f"its documents do not belong to it, or not to {source.system}")
-    if foreign := sorted(tag for tag in parse_tags(document.acl_tags) if not tag.startswith(own)):
-        raise Invalid(f"its access tag {foreign[0]!r} does not begin with {own}")
+    if foreign := sorted(
+        tag for tag in parse_tags(document.acl_tags) if not tag.startswith(prefix)
+    ):
+        raise Invalid(f"its access tag {foreign[0]!r} does not begin with {prefix}")
     check_url(document)
     if document.url and not _is_harmless(document.url):
         raise Invalid("its address is not one of the web, or contains a password or a blank")
@@ -344,8 +332,8 @@ def _is_harmless(url: str) -> bool:
 def _without_hostile_facts(document: NewDocument) -> NewDocument:
     """Return the document without addresses of entities that nobody should follow, and without dates that cannot be true."""
     entities = tuple(
-        each if not each.url or _is_harmless(each.url) else replace(each, url="")
-        for each in document.structure.entities
+        entity if not entity.url or _is_harmless(entity.url) else replace(entity, url="")
+        for entity in document.structure.entities
     )
     return replace(
         document,

@@ -14,7 +14,7 @@ from typing import TypeVar
 from lightwell.domain.business_systems import Source, SourceCounts, SourceId
 from lightwell.domain.errors import LeaseLost, LightwellError, StoreFailed
 from lightwell.domain.ids import GlobalRef, RunId
-from lightwell.domain.source_items import ItemPage, UnreadableItem
+from lightwell.domain.source_items import UnreadableItem
 from lightwell.ingest.context import OpenConnector
 from lightwell.ingest.item_pages import PagePosition, SyncTarget, store_page
 from lightwell.ingest.worker import LEASE_SECONDS, new_lease_holder
@@ -128,33 +128,25 @@ async def _run(sync: _Sync) -> None:
     source, request = sync.source, sync.request
     is_full = request.is_full or source.is_sync_due
     if is_full or source.is_directory_due:
-        await _sync_directory(sync)
+        sync.report_progress("directory")
+        await sources.note_directory_read(sync.database, sync.source.id)
+        directory = await sync.connector.directory()
+        await source_directory.apply(sync.database, sync.source, sync.target.worker, directory)
     if is_full:
         positions = await sources.list_cursors(sync.database, source.id)
-        cursors = {each.stream: each.cursor for each in positions}
+        cursors = {position.stream: position.cursor for position in positions}
         for stream in sync.connector.streams:
-            await _pull(sync, stream, cursors.get(stream, ""))
+            sync.report_progress(stream)
+            asked_at = await sync.database.now()
+            async with _closing(sync.connector.pull(stream, cursors.get(stream, ""))) as pages:
+                async for page in pages:
+                    position = PagePosition(asked_at=asked_at, stream=stream)
+                    sync.counts += await store_page(sync.target, page, position)
+                    sync.report_progress(stream)
+                    asked_at = await sync.database.now()
         if request.with_sweep or source.is_sweep_due:
             await _sweep(sync)
     await _fetch_due(sync)
-
-
-async def _sync_directory(sync: _Sync) -> None:
-    sync.report_progress("directory")
-    await sources.note_directory_read(sync.database, sync.source.id)
-    directory = await sync.connector.directory()
-    await source_directory.apply(sync.database, sync.source, sync.target.worker, directory)
-
-
-async def _pull(sync: _Sync, stream: str, cursor: str) -> None:
-    sync.report_progress(stream)
-    asked_at = await sync.database.now()
-    async with _closing(sync.connector.pull(stream, cursor)) as pages:
-        async for page in pages:
-            position = PagePosition(asked_at=asked_at, stream=stream)
-            sync.counts += await store_page(sync.target, page, position)
-            sync.report_progress(stream)
-            asked_at = await sync.database.now()
 
 
 async def _fetch_due(sync: _Sync) -> None:
@@ -165,21 +157,17 @@ async def _fetch_due(sync: _Sync) -> None:
     ):
         after = refs[-1]
         position = PagePosition(asked_at=await sync.database.now())
-        page = _with_unanswered(await sync.connector.fetch(refs), refs)
+        page = await sync.connector.fetch(refs)
+        answered = {item.ref for item in page.items} | set(page.removed)
+        answered |= {item.ref for item in page.unreadable}
+        missing = tuple(
+            UnreadableItem(ref=ref, reason="unanswered", message="the source said nothing about it")
+            for ref in refs
+            if ref not in answered
+        )
+        page = replace(page, unreadable=(*page.unreadable, *missing))
         sync.counts += await store_page(sync.target, page, position)
         sync.report_progress("fetches")
-
-
-def _with_unanswered(page: ItemPage, refs: Sequence[GlobalRef]) -> ItemPage:
-    """Return the page with the items that the connector passed over as unreadable, so that none is forgotten."""
-    answered = {item.ref for item in page.items} | set(page.removed)
-    answered |= {each.ref for each in page.unreadable}
-    missing = tuple(
-        UnreadableItem(ref=ref, reason="unanswered", message="the source said nothing about it")
-        for ref in refs
-        if ref not in answered
-    )
-    return replace(page, unreadable=(*page.unreadable, *missing))
 
 
 async def _sweep(sync: _Sync) -> None:
@@ -190,8 +178,8 @@ async def _sweep(sync: _Sync) -> None:
     sync.report_progress("sweep")
     await item_fetches.begin_sweep(sync.database, sync.source.id)
     for stream in sync.connector.streams:
-        async with _closing(sync.connector.list_present(stream)) as parts:
-            async for refs in parts:
+        async with _closing(sync.connector.list_present(stream)) as pages:
+            async for refs in pages:
                 await _add_swept(sync.target, refs)
     sync.warning = await _request_missing(sync.target, sync.request)
 
@@ -221,13 +209,13 @@ def describe_mass_deletion(counted: Sequence[KindCount]) -> str:
     """Return what is missing, where it is too much of one kind or of all to be removed without a person; else ""."""
     total = KindCount(
         kind="item",
-        stored=sum(each.stored for each in counted),
-        missing=sum(each.missing for each in counted),
+        stored=sum(count.stored for count in counted),
+        missing=sum(count.missing for count in counted),
     )
-    for each in (*counted, total):
-        if each.missing > _MASS_ITEMS and each.missing > _MASS_SHARE * each.stored:
+    for count in (*counted, total):
+        if count.missing > _MASS_ITEMS and count.missing > _MASS_SHARE * count.stored:
             return (
-                f"{each.missing:,} of {each.stored:,} items of the kind {each.kind!r} are missing in the source, so nothing"
+                f"{count.missing:,} of {count.stored:,} items of the kind {count.kind!r} are missing in the source, so nothing"
                 " was removed; if that is right, sync with --allow-mass-deletion (over HTTP allowMassDeletion)"
             )
     return ""

@@ -7,7 +7,7 @@ from lightwell.domain.ids import ProjectId
 from lightwell.domain.link_keys import link_keys
 from lightwell.domain.link_scoring import score_links
 from lightwell.domain.link_subjects import LinkSubject
-from lightwell.records.database import Connection, Database, repeatable
+from lightwell.records.database import Database, repeatable
 from lightwell.records.graph import link_proposals
 from lightwell.records.graph.link_proposals import ClassPairLink, SubjectKey
 from lightwell.records.locks import lock_project
@@ -32,32 +32,23 @@ async def _propose_batch(database: Database, project_id: ProjectId) -> int:
             keys = {key: link_keys(subject) for key, subject in subjects.items()}
             await link_proposals.store_keys(connection, project_id, taken, keys)
             pairs = await link_proposals.find_candidates(connection, project_id, keys)
-            others = await _load_missing(connection, project_id, subjects, pairs)
+            missing = {other for _, other in pairs if other not in subjects}
+            others = await link_proposals.load_subjects(connection, project_id, missing)
             links = _score(subjects | others, pairs)
             await link_proposals.replace_proposals(connection, project_id, taken, links)
     return len(taken)
-
-
-async def _load_missing(
-    connection: Connection,
-    project_id: ProjectId,
-    known: dict[SubjectKey, LinkSubject],
-    pairs: list[tuple[SubjectKey, SubjectKey]],
-) -> dict[SubjectKey, LinkSubject]:
-    missing = {other for _, other in pairs if other not in known}
-    return await link_proposals.load_subjects(connection, project_id, missing)
 
 
 def _score(
     subjects: dict[SubjectKey, LinkSubject], pairs: list[tuple[SubjectKey, SubjectKey]]
 ) -> list[ClassPairLink]:
     """Return the likely links of these pairs, each pair once."""
-    found: list[ClassPairLink] = []
-    for one, other in sorted({(min(pair), max(pair)) for pair in pairs}):
-        for link in score_links(subjects[one], subjects[other]):
-            forward = link.source.id == one.entity_id
-            source, target = (one, other) if forward else (other, one)
-            found.append(
+    links: list[ClassPairLink] = []
+    for first, other in sorted({(min(pair), max(pair)) for pair in pairs}):
+        for link in score_links(subjects[first], subjects[other]):
+            forward = link.source.id == first.entity_id
+            source, target = (first, other) if forward else (other, first)
+            links.append(
                 ClassPairLink(link=link, source_class=source.class_id, target_class=target.class_id)
             )
-    return found
+    return links

@@ -105,9 +105,8 @@ class Parser:
                 raise ParserFailed(_CLOSED) from error
             if is_fresh or not error.depends_on_process:
                 raise
-        return self._run_on(
-            self._start_process(), task
-        )  # earlier documents may have filled its memory: try once in a fresh process
+        # Earlier documents may have filled its memory: try once in a fresh process.
+        return self._run_on(self._start_process(), task)
 
     def _run_on(self, process: "_Process", task: "_Task") -> ChunkedDocument:
         try:
@@ -115,11 +114,24 @@ class Parser:
         except BaseException:
             self._discard_process(process)
             raise
-        if process.documents >= _MAX_DOCUMENTS or _is_damaged(reply):
+        if process.documents >= _MAX_DOCUMENTS or (
+            reply.refusal is not None and reply.refusal.reason in (OUT_OF_MEMORY, UNEXPECTED)
+        ):
             self._discard_process(process)
         else:
             self._return_process(process)
-        return _document_or_raise(reply, self.limits)
+        if reply.document is not None:
+            return reply.document
+        refusal = reply.refusal or Refusal(reason=UNEXPECTED, message="it said nothing")
+        match refusal.reason:
+            case reason if reason == OUT_OF_MEMORY:
+                raise _too_much_memory(self.limits, "there was no more")
+            case reason if reason == UNEXPECTED:
+                raise LightwellError(
+                    f"the parser failed on it with an unexpected {refusal.message}; please report it"
+                )
+            case reason:
+                raise Unreadable(reason, refusal.message)
 
     def _take_process(self) -> "_Process":
         while True:
@@ -241,8 +253,14 @@ class _Process:
     def _error_after_exit(self, size: int) -> LimitExceeded:
         status, limits = self.end(), self._limits
         if status == -signal.SIGXCPU:
+            allowed = limits.cpu_seconds_for(size)
+            advice = (
+                ", the most for a file of its size: it is damaged, or made to be slow"
+                if allowed < limits.cpu_seconds
+                else "; split it, or raise LIGHTWELL_PARSE_CPU_SECONDS"
+            )
             return LimitExceeded(
-                _too_slow_message(limits, size),
+                f"parsing it took more than {allowed:,} seconds of processor time{advice}",
                 depends_on_process=False,
             )
         if status == -signal.SIGALRM or self._timed_out:
@@ -279,34 +297,6 @@ def _popen(limits: ParserLimits) -> "subprocess.Popen[bytes]":
         )
     except OSError as error:
         raise ParserFailed(_NOT_STARTED.format(error)) from error
-
-
-def _is_damaged(reply: Reply) -> bool:
-    """Return whether the reply suggests that the process is no longer in a clean state."""
-    return reply.refusal is not None and reply.refusal.reason in (OUT_OF_MEMORY, UNEXPECTED)
-
-
-def _document_or_raise(reply: Reply, limits: ParserLimits) -> ChunkedDocument:
-    if reply.document is not None:
-        return reply.document
-    refusal = reply.refusal or Refusal(reason=UNEXPECTED, message="it said nothing")
-    match refusal.reason:
-        case reason if reason == OUT_OF_MEMORY:
-            raise _too_much_memory(limits, "there was no more")
-        case reason if reason == UNEXPECTED:
-            raise LightwellError(
-                f"the parser failed on it with an unexpected {refusal.message}; please report it"
-            )
-        case reason:
-            raise Unreadable(reason, refusal.message)
-
-
-def _too_slow_message(limits: ParserLimits, size: int) -> str:
-    allowed = limits.cpu_seconds_for(size)
-    message = f"parsing it took more than {allowed:,} seconds of processor time"
-    if allowed < limits.cpu_seconds:
-        return f"{message}, the most for a file of its size: it is damaged, or made to be slow"
-    return f"{message}; split it, or raise LIGHTWELL_PARSE_CPU_SECONDS"
 
 
 def _too_much_memory(limits: ParserLimits, detail: str) -> LimitExceeded:

@@ -40,7 +40,11 @@ _PR_SET_PDEATHSIG = 1
 def main(limits: ParserLimits) -> None:
     """Parse requests until the input ends."""
     requests, replies = sys.stdin.buffer, _private_output()
-    _end_with_parent()
+    # Signals that a terminal or service sends to the whole group: the parent decides when a document may end.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     split_into_chunks(
         parse(b"The first text loads tables, which is no document's cost.", Format.TEXT, name="")
     )
@@ -48,9 +52,14 @@ def main(limits: ParserLimits) -> None:
     with suppress(EOFError):
         while True:
             request, content = REQUEST.validate_json(read_frame(requests)), read_frame(requests)
-            _start_time_limits(limits, len(content))
+            used = resource.getrusage(resource.RUSAGE_SELF)
+            seconds = int(used.ru_utime + used.ru_stime) + 1
+            _limit_cpu(seconds + limits.cpu_seconds_for(len(content)))
+            # No handler is installed, so the signal ends the process.
+            signal.setitimer(signal.ITIMER_REAL, limits.seconds)
             reply = REPLY.dump_json(_parse_request(request, content, limits))
-            _stop_time_limits()
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            _limit_cpu(resource.RLIM_INFINITY)
             write_frame(replies, reply)
 
 
@@ -63,14 +72,6 @@ def _private_output() -> BinaryIO:
     return replies
 
 
-def _end_with_parent() -> None:
-    """Ignore signals that a terminal or service sends to the whole group: the parent decides when a document may end."""
-    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(each, signal.SIG_IGN)
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
 def _limit_memory(limits: ParserLimits) -> bool:
     """Set the memory limit and return whether the system enforces it; macOS does not."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -81,24 +82,10 @@ def _limit_memory(limits: ParserLimits) -> bool:
     return sys.platform != "darwin"
 
 
-def _start_time_limits(limits: ParserLimits, size: int) -> None:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    cpu_limit = int(used.ru_utime + used.ru_stime) + 1 + limits.cpu_seconds_for(size)
-    _limit_cpu(cpu_limit)
-    signal.setitimer(
-        signal.ITIMER_REAL, limits.seconds
-    )  # no handler is installed, so the signal ends the process
-
-
-def _stop_time_limits() -> None:
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    _limit_cpu(resource.RLIM_INFINITY)
-
-
 def _limit_cpu(seconds: int) -> None:
     """Set the soft limit, or the hard one if that is lower: the administrator's (`ulimit -t`, systemd's LimitCPU) stays."""
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    limits = [each for each in (seconds, hard) if each != resource.RLIM_INFINITY]
+    limits = [limit for limit in (seconds, hard) if limit != resource.RLIM_INFINITY]
     resource.setrlimit(resource.RLIMIT_CPU, (min(limits, default=resource.RLIM_INFINITY), hard))
 
 

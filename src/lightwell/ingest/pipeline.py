@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from lightwell.domain.documents import ChunkDraft, Format, NewDocument, text_between_chunks
+from lightwell.domain.documents import Format, NewDocument, text_between_chunks
 from lightwell.domain.errors import LimitExceeded, Unreadable
 from lightwell.domain.graph import Extraction
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, JobId, make_chunk_id
@@ -103,8 +103,8 @@ async def ingest(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _ChunkedDocument:
-    """A document that is parsed and chunked; `claim.step` is its next step."""
+class _StagedDocument:
+    """A document whose chunks are staged; `claim.step` is its next step."""
 
     claim: Claim
     title: str
@@ -114,9 +114,9 @@ class _ChunkedDocument:
     omitted: int = 0
 
 
-def _take_group(waiting: deque[_ChunkedDocument]) -> list[_ChunkedDocument]:
+def _take_group(waiting: deque[_StagedDocument]) -> list[_StagedDocument]:
     """Remove and return the next documents, up to a limit of chunks, but at least one document."""
-    group: list[_ChunkedDocument] = []
+    group: list[_StagedDocument] = []
     size = 0
     while waiting and (not group or size + len(waiting[0].chunks) <= _CHUNKS_PER_GROUP):
         group.append(waiting.popleft())
@@ -126,7 +126,7 @@ def _take_group(waiting: deque[_ChunkedDocument]) -> list[_ChunkedDocument]:
 
 async def _load_documents(
     context: IngestContext, batch: Sequence[Claim], on_outcome: Callable[[DocumentOutcome], None]
-) -> list[_ChunkedDocument]:
+) -> list[_StagedDocument]:
     """Parse and chunk new documents and load the chunks of others; documents that cannot be parsed are left out."""
     documents = await _chunk_documents(
         context, [claim for claim in batch if claim.step == ""], on_outcome
@@ -147,7 +147,7 @@ async def _load_documents(
         for chunk in stored:
             by_document.setdefault(chunk.document_id, []).append(chunk)
         documents += [
-            _ChunkedDocument(
+            _StagedDocument(
                 claim=claim,
                 title=titles[claim.document_id],
                 chunks=by_document.get(claim.document_id, ()),
@@ -158,7 +158,7 @@ async def _load_documents(
     return documents
 
 
-async def _embed(context: IngestContext, group: Sequence[_ChunkedDocument]) -> None:
+async def _embed(context: IngestContext, group: Sequence[_StagedDocument]) -> None:
     to_embed = [document for document in group if document.claim.step == "embed"]
     claims = [document.claim for document in to_embed]
     chunks = [chunk for document in to_embed for chunk in document.chunks]
@@ -170,21 +170,25 @@ async def _embed(context: IngestContext, group: Sequence[_ChunkedDocument]) -> N
 
 async def _chunk_documents(
     context: IngestContext, batch: Sequence[Claim], on_outcome: Callable[[DocumentOutcome], None]
-) -> list[_ChunkedDocument]:
+) -> list[_StagedDocument]:
     """Parse and chunk, as many at once as the parser has processes; return the documents that succeeded."""
     parsing = asyncio.Semaphore(context.parser.processes)
 
-    async def parse_one(claim: Claim) -> _ChunkedDocument | None:
+    async def parse_one(claim: Claim) -> _StagedDocument | None:
         async with parsing:
             return await _parse_or_fail(context, claim, on_outcome)
 
-    chunked = [each for each in await gather_or_cancel(map(parse_one, batch)) if each is not None]
+    chunked = [
+        document
+        for document in await gather_or_cancel(map(parse_one, batch))
+        if document is not None
+    ]
     if not chunked:
         return []
     async with context.database.relaxed_transaction() as connection:
         await queue.advance(
             connection,
-            [each.claim.job_id for each in chunked],
+            [document.claim.job_id for document in chunked],
             context.worker,
             state=JobState.EMBEDDING,
             step="embed",
@@ -192,29 +196,29 @@ async def _chunk_documents(
         )
         await staging.stage(
             connection,
-            {each.claim.document_id: each.claim.ref for each in chunked},
-            [chunk for each in chunked for chunk in each.chunks],
+            {document.claim.document_id: document.claim.ref for document in chunked},
+            [chunk for document in chunked for chunk in document.chunks],
         )
         await queue.record_chunking(
             connection,
             [
                 queue.ChunkedJob(
-                    job_id=each.claim.job_id,
-                    chunks=len(each.chunks),
-                    title=each.title,
-                    author=each.author,
-                    document_date=each.dated,
-                    omitted=each.omitted,
+                    job_id=document.claim.job_id,
+                    chunks=len(document.chunks),
+                    title=document.title,
+                    author=document.author,
+                    document_date=document.dated,
+                    omitted=document.omitted,
                 )
-                for each in chunked
+                for document in chunked
             ],
         )
-    return [replace(each, claim=replace(each.claim, step="embed")) for each in chunked]
+    return [replace(document, claim=replace(document.claim, step="embed")) for document in chunked]
 
 
 async def _parse_or_fail(
     context: IngestContext, claim: Claim, on_outcome: Callable[[DocumentOutcome], None]
-) -> _ChunkedDocument | None:
+) -> _StagedDocument | None:
     """Parse and chunk one document. If it fails by itself, mark its job as failed, report it and return None."""
     try:
         return await _parse(context, claim)
@@ -234,32 +238,34 @@ async def _parse_or_fail(
 
 
 async def _extract_and_publish(
-    context: IngestContext, group: Sequence[_ChunkedDocument]
+    context: IngestContext, group: Sequence[_StagedDocument]
 ) -> Mapping[JobId, int]:
     """Return how many relations of each job fitted no predicate."""
     unpublished = [document for document in group if document.claim.step != "index"]
     if not unpublished:
         return {}
     extractions = await _extract(context, unpublished)
-    reextracted = [each for each in unpublished if each.claim.step == REEXTRACT]
-    new = [each for each in unpublished if each.claim.step != REEXTRACT]
+    reextracted = [document for document in unpublished if document.claim.step == REEXTRACT]
+    new = [document for document in unpublished if document.claim.step != REEXTRACT]
     texts = await asyncio.to_thread(lambda: [_published_text(document) for document in new])
     terms = await asyncio.to_thread(
-        list_terms, [(each.title, chunk) for each in new for chunk in each.chunks]
+        list_terms, [(document.title, chunk) for document in new for chunk in document.chunks]
     )
     project_id = context.project_id
     async with context.database.relaxed_transaction() as connection:
         await lock_project(connection, project_id)
         await queue.advance(
             connection,
-            [each.claim.job_id for each in unpublished],
+            [document.claim.job_id for document in unpublished],
             context.worker,
             state=JobState.EXTRACTING,
             step="index",
             progress=90,
         )
         unknown = await job_costs.record_unknown_predicates(
-            connection, {each.claim.job_id: each.chunks for each in unpublished}, extractions
+            connection,
+            {document.claim.job_id: document.chunks for document in unpublished},
+            extractions,
         )
         if new:
             await publishing.publish(
@@ -269,36 +275,36 @@ async def _extract_and_publish(
             await publishing.republish_extractions(
                 connection,
                 project_id,
-                [each.claim.document_id for each in reextracted],
+                [document.claim.document_id for document in reextracted],
                 _extractions_of(reextracted, extractions),
             )
         # the heartbeat waits for this transaction's locks, so a long one must leave the jobs with a fresh lease
         await queue.renew_or_raise(
-            connection, [each.claim.job_id for each in unpublished], context.worker
+            connection, [document.claim.job_id for document in unpublished], context.worker
         )
     return unknown
 
 
 def _extractions_of(
-    documents: Sequence[_ChunkedDocument], extractions: Mapping[ChunkId, Extraction]
+    documents: Sequence[_StagedDocument], extractions: Mapping[ChunkId, Extraction]
 ) -> dict[ChunkId, Extraction]:
-    return {chunk.id: extractions[chunk.id] for each in documents for chunk in each.chunks}
+    return {chunk.id: extractions[chunk.id] for document in documents for chunk in document.chunks}
 
 
 async def _extract(
-    context: IngestContext, documents: Sequence[_ChunkedDocument]
+    context: IngestContext, documents: Sequence[_StagedDocument]
 ) -> dict[ChunkId, Extraction]:
-    titles = {each.claim.document_id: each.title for each in documents}
-    classes = {each.claim.document_id: each.claim.class_id for each in documents}
-    chunks = [chunk for each in documents for chunk in each.chunks]
-    batch = [each.claim for each in documents]
+    titles = {document.claim.document_id: document.title for document in documents}
+    classes = {document.claim.document_id: document.claim.class_id for document in documents}
+    chunks = [chunk for document in documents for chunk in document.chunks]
+    batch = [document.claim for document in documents]
     progress = ProgressCounter(context, Step.EXTRACTING, batch, chunks)
     extractions: dict[ChunkId, Extraction] = {}
     for start in range(0, len(chunks), _CHUNKS_PER_EXTRACTION):
         part = chunks[start : start + _CHUNKS_PER_EXTRACTION]
         inputs = [
-            extraction_input(titles[each.document_id], each, classes[each.document_id])
-            for each in part
+            extraction_input(titles[chunk.document_id], chunk, classes[chunk.document_id])
+            for chunk in part
         ]
         batch_extractions = await context.extractor.extract(inputs)
         await job_costs.add_costs(context.database, batch, part, batch_extractions)
@@ -307,7 +313,7 @@ async def _extract(
     return extractions
 
 
-async def _index(context: IngestContext, group: Sequence[_ChunkedDocument]) -> None:
+async def _index(context: IngestContext, group: Sequence[_StagedDocument]) -> None:
     """Update the vector index to what PostgreSQL now publishes."""
     await sync_index(context)
     documents = [document.claim.document_id for document in group]
@@ -319,7 +325,7 @@ async def _index(context: IngestContext, group: Sequence[_ChunkedDocument]) -> N
 
 async def _finish(
     context: IngestContext,
-    group: Sequence[_ChunkedDocument],
+    group: Sequence[_StagedDocument],
     unknown: Mapping[JobId, int],
     on_outcome: Callable[[DocumentOutcome], None],
 ) -> None:
@@ -342,19 +348,27 @@ async def _finish(
         )
 
 
-async def _parse(context: IngestContext, claim: Claim) -> _ChunkedDocument:
+async def _parse(context: IngestContext, claim: Claim) -> _StagedDocument:
     context.progress(Progress(url=claim.url, step=Step.PARSING, done=0, total=0))
     document = await _parse_upload(context, claim)
     title = choose_title(claim, document)
     staged = await asyncio.to_thread(
-        lambda: [_staged_chunk(claim, title, draft) for draft in document.chunks]
+        lambda: [
+            StagedChunk(
+                id=make_chunk_id(claim.job_id, draft.index),
+                document_id=claim.document_id,
+                hash=bytes.fromhex(chunk_hash(title, draft)),
+                draft=draft,
+            )
+            for draft in document.chunks
+        ]
     )
-    return _ChunkedDocument(
+    return _StagedDocument(
         claim=claim,
         title=title,
         author=document.author,
         dated=find_first_day(f"{file_name_from_url(claim.url)} {title}")
-        or (document.updated_at or find_header_date([each.text for each in document.chunks[:1]])),
+        or (document.updated_at or find_header_date([chunk.text for chunk in document.chunks[:1]])),
         chunks=staged,
         omitted=document.omitted,
     )
@@ -372,16 +386,7 @@ async def _parse_upload(context: IngestContext, claim: Claim) -> ChunkedDocument
     return await context.parser.parse(title.encode(), Format.TEXT, name=name)
 
 
-def _staged_chunk(claim: Claim, title: str, draft: ChunkDraft) -> StagedChunk:
-    return StagedChunk(
-        id=make_chunk_id(claim.job_id, draft.index),
-        document_id=claim.document_id,
-        hash=bytes.fromhex(chunk_hash(title, draft)),
-        draft=draft,
-    )
-
-
-def _published_text(document: _ChunkedDocument) -> PublishedText:
+def _published_text(document: _StagedDocument) -> PublishedText:
     """Reassemble a document's text from its chunks, at the offsets they have in it."""
     drafts = [chunk.draft for chunk in document.chunks]
     text: list[str] = []

@@ -50,8 +50,8 @@ def profile_text(profile: ChangedProfile) -> str:
         subject = " - ".join(
             part for part in (profile.source, profile.name, profile.target) if part
         )
-    said = (profile.description, profile.comparison, profile.use_case)
-    description = "; ".join(text for text in said if text)[:MAX_CHARACTERS]
+    texts = (profile.description, profile.comparison, profile.use_case)
+    description = "; ".join(text for text in texts if text)[:MAX_CHARACTERS]
     return f"{subject}: {description}" if subject else description
 
 
@@ -70,49 +70,33 @@ async def embed_profiles(
     if not await profile_queue.has_changed(profile_embedder.database, project_id):
         return
     try:
-        await _remove_silent(profile_embedder, project_id)
-        await _embed_changed(profile_embedder, project_id, due)
+        while silent := await profile_queue.claim_empty(
+            profile_embedder.database, project_id, limit=_REMOVED_AT_ONCE
+        ):
+            for space in profile_embedder.spaces:
+                await profile_embedder.index.remove(space, silent)
+            await profile_queue.delete_vector_records(profile_embedder.database, silent)
+        while batch := await profile_queue.claim_changed(
+            profile_embedder.database,
+            project_id,
+            limit=profile_embedder.batch_size,
+            max_characters=MAX_CHARACTERS,
+            due=due,
+        ):
+            try:
+                texts = {profile.key: profile_text(profile) for profile in batch}
+                hashes = {key: text_hash(text) for key, text in texts.items()}
+                changed = [profile for profile in batch if profile.text_hash != hashes[profile.key]]
+                vectors = await _vectors(profile_embedder, changed, texts)
+                await profile_embedder.index.put(profile_embedder.space_id, vectors)
+                await profile_queue.mark_embedded(profile_embedder.database, batch, hashes)
+            finally:
+                await profile_queue.release(
+                    profile_embedder.database, [profile.claim for profile in batch]
+                )
         await profile_embedder.index.build(profile_embedder.space_id)
     except (ModelFailed, IndexFailed) as error:
         _log.warning("profiles wait for their vectors", error=str(error))
-
-
-async def _embed_changed(
-    profile_embedder: ProfileEmbedder, project_id: ProjectId, due: DueProfiles
-) -> None:
-    while batch := await profile_queue.claim_changed(
-        profile_embedder.database,
-        project_id,
-        limit=profile_embedder.batch_size,
-        max_characters=MAX_CHARACTERS,
-        due=due,
-    ):
-        try:
-            await _embed_and_store(profile_embedder, batch)
-        finally:
-            await profile_queue.release(profile_embedder.database, [each.claim for each in batch])
-
-
-async def _remove_silent(profile_embedder: ProfileEmbedder, project_id: ProjectId) -> None:
-    """Remove the vectors of profiles that are gone or whose description is empty now."""
-    while silent := await profile_queue.claim_empty(
-        profile_embedder.database, project_id, limit=_REMOVED_AT_ONCE
-    ):
-        for space in profile_embedder.spaces:
-            await profile_embedder.index.remove(space, silent)
-        await profile_queue.delete_vector_records(profile_embedder.database, silent)
-
-
-async def _embed_and_store(
-    profile_embedder: ProfileEmbedder, batch: Sequence[ChangedProfile]
-) -> None:
-    """Embed changed texts, put the vectors into the index, then mark them: reads skip vectors that are not marked."""
-    texts = {profile.key: profile_text(profile) for profile in batch}
-    hashes = {key: text_hash(text) for key, text in texts.items()}
-    changed = [profile for profile in batch if profile.text_hash != hashes[profile.key]]
-    vectors = await _vectors(profile_embedder, changed, texts)
-    await profile_embedder.index.put(profile_embedder.space_id, vectors)
-    await profile_queue.mark_embedded(profile_embedder.database, batch, hashes)
 
 
 async def _vectors(

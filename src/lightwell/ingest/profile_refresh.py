@@ -27,7 +27,7 @@ def new_refresh_queue() -> RefreshQueue:
 
 
 async def _refresh_all(requests: Sequence[RefreshRequest]) -> list[None]:
-    for request in {each.project_id: each for each in requests}.values():
+    for request in {request.project_id: request for request in requests}.values():
         refreshed = request.batch_size
         while refreshed == request.batch_size:
             refreshed = await _refresh_some(request)

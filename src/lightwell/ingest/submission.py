@@ -8,7 +8,7 @@ from lightwell.domain.access import Reader, TagAuthority, Tags
 from lightwell.domain.documents import UPLOAD, WEB, NewDocument
 from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import DocumentId, new_id
-from lightwell.domain.jobs import JobState, QueuedJob
+from lightwell.domain.jobs import JobState
 from lightwell.domain.requests import IdempotencyKey, IngestResponse
 from lightwell.records import idempotency
 from lightwell.records.database import Connection, Database, repeatable
@@ -73,8 +73,8 @@ async def _register(
     reader, tags = submission.reader, document.acl_tags
     old: Tags | None = None
     if document.system == WEB:
-        known = await submitted.find_page(connection, reader.project_id, document.url, tags)
-        document = replace(document, source_id=known or str(new_id()))
+        page_id = await submitted.find_page(connection, reader.project_id, document.url, tags)
+        document = replace(document, source_id=page_id or str(new_id()))
     elif document.system != UPLOAD:
         old = await submitted.find_file_tags(connection, reader, document.url)
     if old is None:
@@ -82,7 +82,12 @@ async def _register(
     else:
         submission.authority.require_change(old, tags)
     (job,) = await registration.register(connection, reader.project_id, [document])
-    return _response(job)
+    return IngestResponse(
+        job_id=job.id,
+        document_id=job.document_id,
+        status=JobState.QUEUED,
+        estimated_chunks=job.estimated_chunks,
+    )
 
 
 @repeatable
@@ -92,17 +97,8 @@ async def change_access(
     """Give one of the reader's documents other tags; raise `NotFound`, or `Invalid` where the authority may not."""
     async with database.transaction() as connection:
         await lock_project(connection, reader.project_id)
-        held = await submitted.lock_tags(connection, reader, [document])
-        if document not in held:
+        old_tags = await submitted.lock_tags(connection, reader, [document])
+        if document not in old_tags:
             raise NotFound("Document not found")
-        authority.require_change(held[document], tags)
+        authority.require_change(old_tags[document], tags)
         await documents.change_access(connection, reader.project_id, {document: tags})
-
-
-def _response(job: QueuedJob) -> IngestResponse:
-    return IngestResponse(
-        job_id=job.id,
-        document_id=job.document_id,
-        status=JobState.QUEUED,
-        estimated_chunks=job.estimated_chunks,
-    )

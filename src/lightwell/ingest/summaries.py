@@ -75,7 +75,16 @@ class Summarizer:
             if not all(texts):
                 return None
             if len(parts) == 1:
-                return _summarize_parts(name, descriptions, texts[0], replies_so_far)
+                return Summary(
+                    summary=DescriptionSummary(
+                        entity_name=name,
+                        original_descriptions=tuple(descriptions),
+                        summarized_description=texts[0],
+                        input_tokens=sum(reply.input_tokens for reply in replies_so_far),
+                        output_tokens=sum(reply.output_tokens for reply in replies_so_far),
+                    ),
+                    replies=tuple(dict.fromkeys(reply.id for reply in replies_so_far)),
+                )
             if len(parts) >= len(remaining):
                 return None
             remaining = texts
@@ -121,21 +130,6 @@ async def _shorten(project_id: ProjectId, profile: LongProfile, summarizer: Summ
     else:
         text = summary.summary.summarized_description
         await summaries.write(database, project_id, profile, text, summary.replies)
-
-
-def _summarize_parts(
-    name: str, descriptions: Sequence[str], text: str, replies: Sequence[CachedReply]
-) -> Summary:
-    return Summary(
-        summary=DescriptionSummary(
-            entity_name=name,
-            original_descriptions=tuple(descriptions),
-            summarized_description=text,
-            input_tokens=sum(reply.input_tokens for reply in replies),
-            output_tokens=sum(reply.output_tokens for reply in replies),
-        ),
-        replies=tuple(dict.fromkeys(reply.id for reply in replies)),
-    )
 
 
 def _parts(descriptions: Sequence[str], window: int) -> list[list[str]]:

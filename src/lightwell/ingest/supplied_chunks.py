@@ -38,7 +38,7 @@ async def enqueue_document(
     if not chunks:
         raise Invalid("Give at least one chunk; to remove a document, delete it")
     drafts = _drafts(chunks)
-    vectors = [_vector(each, context.space.dimension) for each in chunks]
+    vectors = [_vector(chunk, context.space.dimension) for chunk in chunks]
     staged = [
         StagedChunk(
             id=ChunkId(new_id()),
@@ -71,8 +71,8 @@ async def enqueue_document(
 def _drafts(chunks: Sequence[EmbeddedChunk]) -> list[ChunkDraft]:
     drafts: list[ChunkDraft] = []
     start = 0
-    for index, each in enumerate(chunks):
-        text = require_text(each.content, "The chunk").strip()
+    for index, chunk in enumerate(chunks):
+        text = require_text(chunk.content, "The chunk").strip()
         end = start + len(text)
         draft = ChunkDraft(
             index=index,
@@ -80,8 +80,8 @@ def _drafts(chunks: Sequence[EmbeddedChunk]) -> list[ChunkDraft]:
             end=end,
             text=text,
             tokens=token_count(text),
-            section_path=each.section_path,
-            sections=(Section(path=each.section_path, start=start, end=end),),
+            section_path=chunk.section_path,
+            sections=(Section(path=chunk.section_path, start=start, end=end),),
             pages=(),
             has_code=False,
             has_formula=False,

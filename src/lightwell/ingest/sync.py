@@ -13,7 +13,6 @@ from lightwell.domain.runs import RunChange
 from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.titles import title_from_url
 from lightwell.ports import (
-    Change,
     ChangedDocument,
     Connector,
     RemovedDocument,
@@ -128,14 +127,14 @@ async def sync(
     next sync finds the rest.
     """
     run, started_at = await runs.begin(database, project_id, system, connector.scope)
-    known = await known_documents.list_up_to_date(
+    up_to_date = await known_documents.list_up_to_date(
         database, project_id, system, connector.scope, max_chunks=max_chunks
     )
     result = SyncResult()
     try:
         target = _Target(database=database, project_id=project_id, run=run)
         try:
-            await _consume_changes(target, connector, known, result)
+            await _consume_changes(target, connector, up_to_date, result)
         finally:
             await _retag(target)
     except LightwellError as error:
@@ -149,32 +148,34 @@ async def sync(
 async def _consume_changes(
     target: _Target,
     connector: Connector,
-    known: Mapping[str, UpToDateDocument],
+    up_to_date: Mapping[str, UpToDateDocument],
     result: SyncResult,
 ) -> None:
     pending: dict[str, NewDocument] = {}
     gone = _GoneDocuments()
-    hashes = {url: entry.content_hash for url, entry in known.items()}
+    hashes = {url: entry.content_hash for url, entry in up_to_date.items()}
     async for change in connector.changes(hashes):
         match change:
             case ChangedDocument(document=document):
                 gone.pop(document.url)
-                if await _must_ingest(target, document, (known, gone), result):
+                if await _must_ingest(target, document, (up_to_date, gone), result):
                     pending[document.url] = document
             case RemovedDocument(url=url):
                 pending.pop(url, None)
-                gone.add(url, known.get(url))
+                gone.add(url, up_to_date.get(url))
             case UnchangedDocument(url=url) | UnreadableDocument(url=url):
                 # keep the order of changes of one URL: register the earlier change first
                 if url in pending:
                     await _register(target, pending, result)
                 gone.pop(url)
-                await _apply(target, change, known, result)
-        if _is_full(pending):
+                await _apply(target, change, up_to_date, result)
+        size = sum(len(document.content) for document in pending.values())
+        if len(pending) >= _DOCUMENTS_PER_BATCH or size > _MAX_BATCH_BYTES:
             await _register(target, pending, result)
     await _register(target, pending, result)
     result.removed += len(gone.ids)
-    await _remove_all(target, gone.ids)
+    for start in range(0, len(gone.ids), _DOCUMENTS_PER_BATCH):
+        await _remove(target, gone.ids[start : start + _DOCUMENTS_PER_BATCH])
 
 
 async def _must_ingest(
@@ -188,9 +189,9 @@ async def _must_ingest(
     A document with the content and access tags of a missing one is renamed instead. It is ingested again only if its
     title came from its old file name.
     """
-    known, gone = known_and_gone
-    if document.url in known:
-        target.retags.pop(known[document.url].id, None)  # its new version has tags of its own
+    up_to_date, gone = known_and_gone
+    if document.url in up_to_date:
+        target.retags.pop(up_to_date[document.url].id, None)  # its new version has tags of its own
         return True
     old_url = gone.same_as(document)
     if old_url is None:
@@ -218,32 +219,19 @@ def _file_name(url: str) -> str:
     return url.rpartition("/")[2]
 
 
-def _is_full(pending: Mapping[str, NewDocument]) -> bool:
-    size = sum(len(document.content) for document in pending.values())
-    return len(pending) >= _DOCUMENTS_PER_BATCH or size > _MAX_BATCH_BYTES
-
-
 async def _apply(
     target: _Target,
-    change: Change,
-    known: Mapping[str, UpToDateDocument],
+    change: UnchangedDocument | UnreadableDocument,
+    up_to_date: Mapping[str, UpToDateDocument],
     result: SyncResult,
 ) -> None:
-    match change:
-        case UnchangedDocument(url=url, document=document):
-            await _apply_unchanged(target, known[url], document, result)
-        case UnreadableDocument(url=url, message=message):
-            result.problems.append(DocumentProblem(url=url, message=message))
-            if url in known:
-                await documents.mark_unavailable(target.database, known[url].id, message)
-        case ChangedDocument() | RemovedDocument():
-            return
-
-
-async def _apply_unchanged(
-    target: _Target, old: UpToDateDocument, document: NewDocument, result: SyncResult
-) -> None:
-    url = document.url
+    url = change.url
+    if isinstance(change, UnreadableDocument):
+        result.problems.append(DocumentProblem(url=url, message=change.message))
+        if url in up_to_date:
+            await documents.mark_unavailable(target.database, up_to_date[url].id, change.message)
+        return
+    old, document = up_to_date[url], change.document
     result.unchanged += 1
     result.documents[url] = DocumentChange.UNCHANGED
     if old.error:
@@ -271,11 +259,6 @@ async def _retag(target: _Target) -> None:
         await documents.change_access(connection, target.project_id, target.retags)
         await runs.record_changes(connection, target.run, list(target.retags), RunChange.UPDATED)
     target.retags.clear()
-
-
-async def _remove_all(target: _Target, document_ids: Sequence[DocumentId]) -> None:
-    for start in range(0, len(document_ids), _DOCUMENTS_PER_BATCH):
-        await _remove(target, document_ids[start : start + _DOCUMENTS_PER_BATCH])
 
 
 @repeatable
@@ -313,24 +296,21 @@ async def _enqueue(target: _Target, pending: Sequence[NewDocument], result: Sync
             for document in pending:
                 await _enqueue(target, [document], result)
         return
-    result.new += sum(each.is_new for each in registered)
-    result.changed += sum(
-        not each.is_new and result.documents.get(each.url) is not DocumentChange.RENAMED
-        for each in registered
-    )
     result.jobs += registered
-    for each in registered:
-        if result.documents.get(each.url) is not DocumentChange.RENAMED:
-            change = DocumentChange.NEW if each.is_new else DocumentChange.CHANGED
-            result.documents[each.url] = change
+    for job in registered:
+        result.new += job.is_new
+        if result.documents.get(job.url) is not DocumentChange.RENAMED:
+            result.changed += not job.is_new
+            change = DocumentChange.NEW if job.is_new else DocumentChange.CHANGED
+            result.documents[job.url] = change
 
 
 @repeatable
 async def _register_batch(target: _Target, pending: Sequence[NewDocument]) -> list[QueuedJob]:
     async with target.database.transaction() as connection:
         registered = await registration.register(connection, target.project_id, pending)
-        new = [each.document_id for each in registered if each.is_new]
-        changed = [each.document_id for each in registered if not each.is_new]
+        new = [job.document_id for job in registered if job.is_new]
+        changed = [job.document_id for job in registered if not job.is_new]
         await runs.record_changes(connection, target.run, new, RunChange.INSERTED)
         await runs.record_changes(connection, target.run, changed, RunChange.UPDATED)
     return registered

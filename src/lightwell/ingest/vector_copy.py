@@ -71,14 +71,14 @@ class VectorCopy:
         ):
             after = ChunkId(batch[-1][0])
             vectors = await source.vectors(self.space.id, [chunk for chunk, _ in batch])
-            found = [
+            present = [
                 ChunkVector(chunk_id=chunk, class_id=class_id, vector=vectors[chunk])
                 for chunk, class_id in batch
                 if chunk in vectors
             ]
-            await target.put(self.space.id, found)
-            copied += len(found)
-            missing += len(batch) - len(found)
+            await target.put(self.space.id, present)
+            copied += len(present)
+            missing += len(batch) - len(present)
             progress(copied)
         await target.build(self.space.id)
         return copied, missing
@@ -98,12 +98,12 @@ class VectorCopy:
             self.database, self.project_id, after=after, limit=_ROWS_PER_BATCH
         ):
             after = batch[-1].key
-            given = await source.vectors(self.space.id, batch)
-            there = await target.vectors(self.space.id, [x for x in batch if x.key not in given])
-            await target.put_copies(
-                self.space.id, {each: given[each.key] for each in batch if each.key in given}
-            )
-            lost = [each.key for each in batch if each.key not in given and each.key not in there]
+            vectors = await source.vectors(self.space.id, batch)
+            absent = [profile for profile in batch if profile.key not in vectors]
+            there = await target.vectors(self.space.id, absent)
+            copies = {profile: vectors[profile.key] for profile in batch if profile not in absent}
+            await target.put_copies(self.space.id, copies)
+            lost = [profile.key for profile in absent if profile.key not in there]
             await profile_queue.mark_lost(self.database, lost)
             copied += len(batch) - len(lost)
             missing += len(lost)

@@ -53,17 +53,13 @@ async def take_webhook(
         except Refused as error:
             _log.info("a webhook was refused", source=source.name, why=str(error))
             raise Refused(_REFUSED) from error
-    _check(hint, source.system)
-    await _store(database, source_id, hint)
-    return source.project_id
-
-
-def _check(hint: WebhookHint, system: str) -> None:
     words = (hint.delivery, *hint.refs)
     if len(hint.refs) > _MAX_REFS or any(not 0 < len(word) <= _MAX_LENGTH for word in words):
         raise Invalid("The webhook names too many items, or one with too long a name")
-    if any(not ref.startswith(f"{system}:") for ref in hint.refs):
-        raise Invalid(f"The webhook names an item that is not of {system}")
+    if any(not ref.startswith(f"{source.system}:") for ref in hint.refs):
+        raise Invalid(f"The webhook names an item that is not of {source.system}")
+    await _store(database, source_id, hint)
+    return source.project_id
 
 
 @repeatable

@@ -6,7 +6,7 @@ A lease lets another worker take over when this process dies. The heartbeat rene
 import asyncio
 import os
 import socket
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from math import ceil
@@ -166,14 +166,10 @@ async def run_claimable(
                 del running[task]
                 task.result()
     finally:
-        await _cancel_all(running)
-
-
-async def _cancel_all(running: Mapping[asyncio.Task[None], IngestContext]) -> None:
-    await cancel_and_wait(*running)
-    await asyncio.gather(*running, return_exceptions=True)  # how they ended is in their jobs
-    for batch_context in running.values():
-        await _release_without_attempt(batch_context)
+        await cancel_and_wait(*running)
+        await asyncio.gather(*running, return_exceptions=True)  # how they ended is in their jobs
+        for batch_context in running.values():
+            await _release(batch_context, with_attempt=False)
 
 
 async def _claim(context: IngestContext) -> tuple[IngestContext, list[Claim]] | None:
@@ -191,9 +187,8 @@ async def _claim(context: IngestContext) -> tuple[IngestContext, list[Claim]] | 
             only=context.only,
         )
     except asyncio.CancelledError:
-        await _release_without_attempt(
-            batch_context
-        )  # the claim may have been committed before the cancellation
+        # The claim may have been committed before the cancellation.
+        await _release(batch_context, with_attempt=False)
         raise
     return (batch_context, batch) if batch else None
 
@@ -204,17 +199,19 @@ async def _ingest_batch(
     """Ingest the batch. The attempt counts for a failure of the documents or of the database, and for no other."""
     try:
         async with heartbeat(context):
-            for part in _split_by_attempts(batch):
+            new = [claim for claim in batch if claim.attempts == 1]
+            tried = [[claim] for claim in batch if claim.attempts > 1]  # each alone
+            for part in [new, *tried] if new else tried:
                 await _ingest_part(context, part, on_outcome)
     except (asyncio.CancelledError, IndexFailed, ModelFailed, ParserFailed):
-        await _release_without_attempt(context)
+        await _release(context, with_attempt=False)
         raise
     except (LeaseLost, StoreConflict) as error:
         # one document may have been replaced or deleted meanwhile: the others are released without a counted attempt
         _log.warning("a batch was released", jobs=len(batch), why=str(error))
-        await _release_without_attempt(context)
+        await _release(context, with_attempt=False)
     finally:
-        await _release(context)
+        await _release(context, with_attempt=True)
 
 
 async def _ingest_part(
@@ -246,16 +243,10 @@ async def _ingest_part(
         on_outcome(DocumentOutcome(url=first.url, chunks=0, error=failure.message))
 
 
-async def _release_without_attempt(context: IngestContext) -> None:
+async def _release(context: IngestContext, *, with_attempt: bool) -> None:
+    release = queue.release if with_attempt else queue.release_without_attempt
     try:
-        await queue.release_without_attempt(context.database, context.worker)
-    except StoreFailed as error:
-        _log.warning("jobs could not be released; their leases will expire", error=str(error))
-
-
-async def _release(context: IngestContext) -> None:
-    try:
-        await queue.release(context.database, context.worker)
+        await release(context.database, context.worker)
     except StoreFailed as error:
         _log.warning("jobs could not be released; their leases will expire", error=str(error))
 
@@ -263,12 +254,6 @@ async def _release(context: IngestContext) -> None:
 def _reject_crashing(claim: Claim) -> None:
     if claim.attempts > queue.MAX_ATTEMPTS:
         raise Unreadable("crashed", _CRASHED)
-
-
-def _split_by_attempts(batch: list[Claim]) -> list[list[Claim]]:
-    """Return new jobs together as the first part, then each job with an earlier attempt alone."""
-    fresh = [claim for claim in batch if claim.attempts == 1]
-    return ([fresh] if fresh else []) + [[claim] for claim in batch if claim.attempts > 1]
 
 
 @asynccontextmanager

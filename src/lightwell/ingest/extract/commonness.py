@@ -51,7 +51,9 @@ def commonness(word: str, language: str = ENGLISH) -> Commonness:
     is_form = not _common_stems().isdisjoint(terms(word))
     if is_form:
         return Commonness.ORDINARY
-    is_noun = uses >= _NOUN_USES and _has_forms(word)
+    stem = word.removesuffix("e").removesuffix("y")
+    longer = (f"{word}s", f"{word}es", f"{stem}ed", f"{stem}ing", f"{stem}ies")
+    is_noun = uses >= _NOUN_USES and (any(map(is_word, longer)) or _is_form(word, _ENDINGS))
     is_inflected = is_noun or _is_form(word, _VERBAL_ENDINGS)
     return Commonness.INFLECTED if is_inflected else Commonness.NAME_LIKE
 
@@ -64,12 +66,6 @@ def is_function_word(word: str, language: str) -> bool:
         and has_dictionary(language)
         and count_uses(word, language) >= _ORDINARY_USES
     )
-
-
-def _has_forms(word: str) -> bool:
-    stem = word.removesuffix("e").removesuffix("y")
-    longer = (f"{word}s", f"{word}es", f"{stem}ed", f"{stem}ing", f"{stem}ies")
-    return any(map(is_word, longer)) or _is_form(word, _ENDINGS)
 
 
 def _is_form(word: str, endings: Sequence[str]) -> bool:
@@ -97,9 +93,9 @@ def _in_other_language(word: str, language: str) -> Commonness:
 
 def _is_compound(word: str) -> bool:
     return any(
-        is_word(word[at:], _GERMAN)
-        and (is_word(word[:at], _GERMAN) or is_word(word[:at].removesuffix("s"), _GERMAN))
-        for at in range(_SHORTEST_PART, len(word) - _SHORTEST_PART + 1)
+        is_word(word[cut:], _GERMAN)
+        and (is_word(word[:cut], _GERMAN) or is_word(word[:cut].removesuffix("s"), _GERMAN))
+        for cut in range(_SHORTEST_PART, len(word) - _SHORTEST_PART + 1)
     )
 
 

@@ -59,7 +59,7 @@ def quote_about(sentence: str, name: str) -> Quote:
     rank = NAMES
     if begins and _IS.match(sentence, start + len(name)):
         rank = DEFINES
-    elif (at := sentence.find(name)) >= 0 and _APPOSITION.match(sentence, at + len(name)):
+    elif (place := sentence.find(name)) >= 0 and _APPOSITION.match(sentence, place + len(name)):
         rank = APPOSES
     elif begins:
         rank = BEGINS
@@ -76,9 +76,9 @@ def ranked(text: str, rank: int) -> Quote:
 
 def best(quotes: Iterable[Quote]) -> Quote:
     """Return the best of the quotes by their words alone, NO_QUOTE if there is none."""
-    told = (quote for quote in quotes if quote.text)
+    present = (quote for quote in quotes if quote.text)
     return min(
-        told,
+        present,
         key=lambda quote: (quote.rank, abs(len(quote.text) - TELLING), quote.text),
         default=NO_QUOTE,
     )

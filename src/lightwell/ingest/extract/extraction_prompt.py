@@ -51,14 +51,14 @@ def extraction_messages(chunk: ExtractionInput, spec: ExtractionSpec) -> list[Me
 
 
 def gleaning_messages(
-    chunk: ExtractionInput, known: Sequence[str], spec: ExtractionSpec
+    chunk: ExtractionInput, names: Sequence[str], spec: ExtractionSpec
 ) -> list[Message]:
     """Return the messages of gleaning: instructions, the chunk, the names found so far, and names that only rules found.
 
     The earlier messages are not repeated, which saves tokens.
     """
-    text = f"{_passage(chunk)}\n\nKnown: {_joined_names(known)}"
-    if missed := _missed_names(known, rule_extractor.extract_by_rules(chunk)):
+    text = f"{_passage(chunk)}\n\nKnown: {_joined_names(names)}"
+    if missed := _missed_names(names, rule_extractor.extract_by_rules(chunk)):
         text += f"\nPerhaps missing: {_joined_names(missed)}"
     passage = fence(text)
     return [
@@ -96,15 +96,15 @@ def should_glean(parsed: ParsedReply, by_rules: Extraction) -> bool:
     """
     if Problem.TRUNCATED in parsed.problems:
         return True
-    found = [mention.name for mention in parsed.extraction.mentions]
+    names = [mention.name for mention in parsed.extraction.mentions]
     rule_count = sum(_is_comparable(mention) for mention in by_rules.mentions)
-    return len(_missed_names(found, by_rules)) >= max(
+    return len(_missed_names(names, by_rules)) >= max(
         MIN_MISSED_NAMES, MIN_MISSED_SHARE * rule_count
     )
 
 
-def _missed_names(found: Sequence[str], by_rules: Extraction) -> list[str]:
-    found_words = [_distinctive_words(name) for name in found]
+def _missed_names(names: Sequence[str], by_rules: Extraction) -> list[str]:
+    found_words = [_distinctive_words(name) for name in names]
     rule_names = [mention.name for mention in by_rules.mentions if _is_comparable(mention)]
     return [
         name

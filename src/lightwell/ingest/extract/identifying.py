@@ -60,12 +60,12 @@ def identify(sentence: str, name: Name) -> Mapping[str, str]:
 
 def identify_by_labels(text: str) -> Mapping[str, str]:
     """Return what lines such as "Owner: Jane Smith" state about the document itself, for labels that occur once."""
-    found: dict[str, set[str]] = {}
+    attributes: dict[str, set[str]] = {}
     for match in _LABELLED.finditer(text):
-        found.setdefault(match[1].lower(), set()).add(match[2].lower())
+        attributes.setdefault(match[1].lower(), set()).add(match[2].lower())
     return {
         field: min(values)
-        for field, values in found.items()
+        for field, values in attributes.items()
         if len(values) == 1 and not (field == "location" and values <= _COARSE)
     }
 
@@ -76,7 +76,9 @@ def _stated(sentence: str, end: int, name: str) -> Iterator[tuple[str, str]]:
     elif address and _is_own_domain(address[2], name):
         yield "domain", _registered(address[2])
     site = _SITE.match(sentence, end)
-    if site and _is_host(site) and _is_own_domain(site[2], name):
+    # Without a scheme or a well-known top-level domain it may be the name of a file.
+    is_host = site and (site[1] or site[2].rpartition(".")[2].lower() in _TOP_LEVELS)
+    if site and is_host and _is_own_domain(site[2], name):
         yield "domain", _registered(site[2])
     if (place := _LOCATION.match(sentence, end)) and place[1].lower() not in _COARSE:
         yield "location", place[1]
@@ -87,11 +89,6 @@ def _stated(sentence: str, end: int, name: str) -> Iterator[tuple[str, str]]:
 def is_coarse_place(name: str) -> bool:
     """Return whether a name is that of a country or a state."""
     return name.casefold() in _COARSE
-
-
-def _is_host(site: re.Match[str]) -> bool:
-    """Return whether a site is one, and not a file name: it has a scheme or a well-known top-level domain."""
-    return bool(site[1]) or site[2].rpartition(".")[2].lower() in _TOP_LEVELS
 
 
 def is_own_address(local: str, name: str) -> bool:

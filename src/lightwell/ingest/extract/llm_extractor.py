@@ -94,7 +94,27 @@ class LLMExtractor:
             chunk.id: result.replies for chunk, result in zip(chunks, results, strict=True)
         }
         await replies.link_replies_to_chunks(self._model.database, replies_by_chunk)
-        _log_problems(results)
+        problems: Counter[str] = Counter()
+        for result in results:
+            problems.update(
+                {problem.name.lower(): count for problem, count in result.problems.items()}
+            )
+        _log.info(
+            "the model extracted from chunks",
+            chunks=len(results),
+            replies=sum(len(result.replies) for result in results),
+            problems=dict(problems),
+        )
+        unknown = sum(result.extraction.unknown_predicates for result in results)
+        if unknown:
+            _log.warning("relations with unknown predicates became RELATED_TO", relations=unknown)
+        by_rules = sum(result.by_rules for result in results)
+        if by_rules:
+            _log.warning(
+                "the model's replies to some chunks could not be used; rules extracted from these chunks instead",
+                chunks=by_rules,
+                problems=dict(problems),
+            )
         return [result.extraction for result in results]
 
     def first_request(self, chunk: ExtractionInput) -> ModelRequest:
@@ -122,15 +142,18 @@ class LLMExtractor:
         if _is_unusable(result.latest):
             return replace(result, extraction=by_rules, by_rules=True)
         for _ in range(self.max_gleanings):
-            if not should_glean(_as_parsed_reply(result), by_rules):
+            if not should_glean(
+                ParsedReply(extraction=result.extraction, problems=result.latest.problems), by_rules
+            ):
                 break
-            known = [mention.name for mention in result.extraction.mentions]
+            names = [mention.name for mention in result.extraction.mentions]
             result = await self._extract_once(
-                CacheType.GLEANING, chunk, _gleaning_request(chunk, known), result
+                CacheType.GLEANING, chunk, _gleaning_request(chunk, names), result
             )
-        return replace(
-            result, extraction=merge_extractions(result.extraction, _certain_mentions(by_rules))
-        )
+        # Titles, e-mail addresses and identifiers: questions contain them literally, and models often omit them.
+        certain = tuple(mention for mention in by_rules.mentions if _is_certain(mention))
+        certain_extraction = Extraction(mentions=certain, relation_mentions=())
+        return replace(result, extraction=merge_extractions(result.extraction, certain_extraction))
 
     async def _first_pass(self, chunk: ExtractionInput) -> _ChunkResult:
         result = await self._extract_once(
@@ -139,7 +162,7 @@ class LLMExtractor:
         if not _is_unusable(result.latest):
             return result
         return await self._extract_once(
-            CacheType.ENTITY_EXTRACTION, chunk, _repair_request(chunk), result
+            CacheType.ENTITY_EXTRACTION, chunk, lambda spec: repair_messages(chunk, spec), result
         )
 
     async def _extract_once(
@@ -202,25 +225,21 @@ def _extraction_request(chunk: ExtractionInput) -> _MessageBuilder:
     return lambda spec: extraction_messages(chunk, spec)
 
 
-def _gleaning_request(chunk: ExtractionInput, known: Sequence[str]) -> _MessageBuilder:
-    return lambda spec: gleaning_messages(chunk, known, spec)
+def _gleaning_request(chunk: ExtractionInput, names: Sequence[str]) -> _MessageBuilder:
+    return lambda spec: gleaning_messages(chunk, names, spec)
 
 
-def _repair_request(chunk: ExtractionInput) -> _MessageBuilder:
-    return lambda spec: repair_messages(chunk, spec)
-
-
-def merge_extractions(one: Extraction, other: Extraction) -> Extraction:
+def merge_extractions(first: Extraction, other: Extraction) -> Extraction:
     """Return the union, each name and each relation once.
 
     Where both have a name, the first mention keeps its values and takes missing attributes from the second.
     """
-    mentions = {normalize_name(mention.name): mention for mention in one.mentions}
+    mentions = {normalize_name(mention.name): mention for mention in first.mentions}
     for mention in other.mentions:
         key = normalize_name(mention.name)
         mentions[key] = _fill_gaps(mentions[key], mention) if key in mentions else mention
     relations: dict[tuple[str, str, str], RelationMention] = {}
-    for relation in (*one.relation_mentions, *other.relation_mentions):
+    for relation in (*first.relation_mentions, *other.relation_mentions):
         relations.setdefault(
             (normalize_name(relation.subject), normalize_name(relation.object), relation.predicate),
             relation,
@@ -228,15 +247,15 @@ def merge_extractions(one: Extraction, other: Extraction) -> Extraction:
     return Extraction(
         mentions=tuple(mentions.values()),
         relation_mentions=tuple(relations.values()),
-        unknown_predicates=one.unknown_predicates + other.unknown_predicates,
+        unknown_predicates=first.unknown_predicates + other.unknown_predicates,
     )
 
 
-def _fill_gaps(one: Mention, other: Mention) -> Mention:
+def _fill_gaps(mention: Mention, other: Mention) -> Mention:
     return replace(
-        one,
-        description=join_descriptions([one.description, other.description]),
-        attributes={**other.attributes, **one.attributes},
+        mention,
+        description=join_descriptions([mention.description, other.description]),
+        attributes={**other.attributes, **mention.attributes},
     )
 
 
@@ -248,42 +267,6 @@ def _is_unusable(parsed: ParsedReply) -> bool:
     return not parsed.extraction.mentions and not _UNUSABLE.isdisjoint(parsed.problems)
 
 
-def _as_parsed_reply(result: _ChunkResult) -> ParsedReply:
-    return ParsedReply(extraction=result.extraction, problems=result.latest.problems)
-
-
-def _certain_mentions(by_rules: Extraction) -> Extraction:
-    """Return what rules find with certainty: the title, e-mail addresses and identifiers.
-
-    Questions contain them literally, models often omit them, and they cost no tokens. Names guessed from capital
-    letters, and relations, are left to the model.
-    """
-    certain = tuple(mention for mention in by_rules.mentions if _is_certain(mention))
-    return Extraction(mentions=certain, relation_mentions=())
-
-
 def _is_certain(mention: Mention) -> bool:
     is_title = mention.type is MentionType.METADATA
     return is_title or mention.kind == "identifier" or "email" in mention.attributes
-
-
-def _log_problems(results: Sequence[_ChunkResult]) -> None:
-    problems: Counter[str] = Counter()
-    for result in results:
-        problems.update({problem.name.lower(): count for problem, count in result.problems.items()})
-    _log.info(
-        "the model extracted from chunks",
-        chunks=len(results),
-        replies=sum(len(result.replies) for result in results),
-        problems=dict(problems),
-    )
-    unknown = sum(result.extraction.unknown_predicates for result in results)
-    if unknown:
-        _log.warning("relations with unknown predicates became RELATED_TO", relations=unknown)
-    by_rules = sum(result.by_rules for result in results)
-    if by_rules:
-        _log.warning(
-            "the model's replies to some chunks could not be used; rules extracted from these chunks instead",
-            chunks=by_rules,
-            problems=dict(problems),
-        )

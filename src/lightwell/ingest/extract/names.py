@@ -77,13 +77,13 @@ def find_names(sentence: str, setting: Setting) -> list[Name]:
     names = [name for span in spans for name in _read(span)]
     names.extend(
         Name(
-            text=_trim([sentence[one.start : other.end]]),
+            text=_trim([sentence[span.start : other.end]]),
             kind=UNKNOWN_KIND,
-            start=one.start,
+            start=span.start,
             is_main=False,
         )
-        for one, other in pairwise(spans)
-        if _may_be_one_name(one, other)
+        for span, other in pairwise(spans)
+        if _may_be_one_name(span, other)
     )
     return names
 
@@ -95,38 +95,39 @@ def _read(span: Span) -> Iterator[Name]:
     if person := _titled_person_range(span.words):
         yield from _titled_person_names(span, *person)
         return
-    at = _words_to_skip(span)
-    if not at:
+    start = _words_to_skip(span)
+    if not start:
         yield from _one_word_names(span) if len(span.words) == 1 else _many_word_names(span)
         return
     whole = _trim(span.words)
     yield Name(text=whole, kind=UNKNOWN_KIND, start=span.start, evidence=0)
-    yield from (replace(name, within=whole) for name in _read(span.part(at, len(span.words))))
+    yield from (replace(name, within=whole) for name in _read(span.part(start, len(span.words))))
 
 
 def _words_to_skip(span: Span) -> int:
     """Return how many ordinary words begin the span, where their capitals mean nothing: "Restore Elasticsearch"."""
     if span.setting.is_prose and not span.is_initial:
         return 0
-    at = 0
-    while at < len(span.words) - 1 and (
-        span.words[at].islower()
-        or span.words[at] == "&"
-        or _LIST_LETTER.fullmatch(span.words[at])
-        or _may_be_verb(span.words[at], span.setting)
+    skipped = 0
+    while skipped < len(span.words) - 1 and (
+        span.words[skipped].islower()
+        or span.words[skipped] == "&"
+        or _LIST_LETTER.fullmatch(span.words[skipped])
+        or _may_be_verb(span.words[skipped], span.setting)
     ):
-        at += 1
-    return 0 if _is_body(span.words) else at
+        skipped += 1
+    return 0 if _is_body(span.words) else skipped
 
 
 def _may_be_verb(word: str, setting: Setting) -> bool:
-    known = commonness(compare_key(word), setting.language)
-    return known >= Commonness.INFLECTED or word.endswith("ing")
+    ordinariness = commonness(compare_key(word), setting.language)
+    return ordinariness >= Commonness.INFLECTED or word.endswith("ing")
 
 
 def _one_word_names(span: Span) -> Iterator[Name]:
     word = span.words[0]
-    text, key = _trim([_before_lower_part(word)]), compare_key(word)
+    # The name within an adjective: "Debian" of "Debian-specific"; names have capitals after a hyphen, too.
+    text, key = _trim([_LOWER_PART.sub("", word)]), compare_key(word)
     if (
         len(text) < 2
         or key.removesuffix("s") in NEVER_NAMES
@@ -138,25 +139,22 @@ def _one_word_names(span: Span) -> Iterator[Name]:
         yield from _acronym(text, span)
         return
     evidence = _evidence_of_word(text, span)
-    known = commonness(key, span.setting.language)
-    has_number = bool(span.number) and known < Commonness.ORDINARY and not _CAMEL.search(text)
+    ordinariness = commonness(key, span.setting.language)
+    has_number = (
+        bool(span.number) and ordinariness < Commonness.ORDINARY and not _CAMEL.search(text)
+    )
     yield Name(
         text=text, kind=UNKNOWN_KIND, start=span.start, is_main=not has_number, evidence=evidence
     )
     if has_number:
         number = _trim([text, span.number.strip()])
-        evidence = 1 if known is Commonness.INFLECTED and span.is_initial else CERTAIN
+        evidence = 1 if ordinariness is Commonness.INFLECTED and span.is_initial else CERTAIN
         yield Name(text=number, kind=UNKNOWN_KIND, start=span.start, evidence=evidence)
 
 
 def _is_unit(text: str, span: Span) -> bool:
     before = span.sentence[max(0, span.start - 2) : span.start]
     return len(text) <= _LONGEST_UNIT and _AFTER_NUMBER.search(before) is not None
-
-
-def _before_lower_part(word: str) -> str:
-    """Return the name within an adjective: "Debian" of "Debian-specific"; names have capitals after a hyphen, too."""
-    return _LOWER_PART.sub("", word)
 
 
 def _acronym(text: str, span: Span) -> Iterator[Name]:
@@ -166,8 +164,8 @@ def _acronym(text: str, span: Span) -> Iterator[Name]:
         return
     if len(set(singular)) == 1:
         return
-    known = commonness(singular.casefold(), span.setting.language)
-    evidence = max(0, (CERTAIN if span.setting.is_prose else 1) - known)
+    ordinariness = commonness(singular.casefold(), span.setting.language)
+    evidence = max(0, (CERTAIN if span.setting.is_prose else 1) - ordinariness)
     yield Name(text=singular, kind="term", start=span.start, evidence=evidence)
 
 
@@ -181,30 +179,28 @@ def _evidence_of_word(text: str, span: Span) -> int:
     if any(sign.isdigit() for sign in text):
         return CERTAIN
     key, language = compare_key(text), span.setting.language
-    known = max(commonness(part, language) for part in key.split("-"))
+    ordinariness = max(commonness(part, language) for part in key.split("-"))
     if language == _GERMAN:
-        return int(known is Commonness.UNKNOWN and is_noted)
-    if known is Commonness.UNKNOWN:
+        return int(ordinariness is Commonness.UNKNOWN and is_noted)
+    if ordinariness is Commonness.UNKNOWN:
         return CERTAIN if span.setting.is_prose else 1
-    if known is Commonness.NAME_LIKE and span.setting.is_prose:
+    if ordinariness is Commonness.NAME_LIKE and span.setting.is_prose:
         if _IS_DEFINED.match(span.sentence, span.end):
             return CERTAIN
         return 1 if span.is_initial or span.before in DETERMINERS else CERTAIN
-    is_noun = not is_noted or known is Commonness.NAME_LIKE or text.endswith("s")
-    return 0 if is_noun else _evidence_of_noun(known, span)
-
-
-def _evidence_of_noun(known: Commonness, span: Span) -> int:
-    """Return the points of a noun with a capital amid a sentence: names follow a preposition or some verbs without an article."""
-    return int(known is Commonness.INFLECTED) + int(span.before in PREPOSITIONS | NAMING_VERBS)
+    if not is_noted or ordinariness is Commonness.NAME_LIKE or text.endswith("s"):
+        return 0
+    # A noun with a capital amid a sentence: names follow a preposition or some verbs without an article.
+    is_inflected = ordinariness is Commonness.INFLECTED
+    return int(is_inflected) + int(span.before in PREPOSITIONS | NAMING_VERBS)
 
 
 def _evidence_of_parts(parts: Sequence[str], span: Span) -> int:
     """Return the points of words written as one: less for those of which a program's identifiers are made."""
-    known = [commonness(part.casefold(), span.setting.language) for part in parts]
-    if len(parts) > 2 and all(known):
+    ordinariness = [commonness(part.casefold(), span.setting.language) for part in parts]
+    if len(parts) > 2 and all(ordinariness):
         return 0
-    return CERTAIN if min(known) < Commonness.ORDINARY and span.setting.is_prose else 1
+    return CERTAIN if min(ordinariness) < Commonness.ORDINARY and span.setting.is_prose else 1
 
 
 def _is_adjective(key: str, after: str) -> bool:
@@ -216,7 +212,8 @@ def _many_word_names(span: Span) -> Iterator[Name]:
         for part in parts:
             yield from _read(part)
         return
-    kind, words = _name_kind(span.words), span.words
+    words = span.words
+    kind = "organization" if _is_body(words) else UNKNOWN_KIND
     if "of" in words and not any(
         is_ordinary(word, span.setting) for word in words if word[0].isupper()
     ):
@@ -236,9 +233,9 @@ def _many_word_names(span: Span) -> Iterator[Name]:
 
 def _possessive_parts(span: Span) -> tuple[Span, ...]:
     """Return what stands before and after a possessive, if both are names: "Alfred Hitchcock's Psycho"."""
-    for at, word in enumerate(span.words[:-1], start=1):
-        if word.endswith(("'s", "’s")) and not is_ordinary(span.words[at], span.setting):
-            return span.part(0, at), span.part(at, len(span.words))
+    for index, word in enumerate(span.words[:-1], start=1):
+        if word.endswith(("'s", "’s")) and not is_ordinary(span.words[index], span.setting):
+            return span.part(0, index), span.part(index, len(span.words))
     return ()
 
 
@@ -264,12 +261,16 @@ def _evidence_of_words(span: Span) -> int:
 
 def _titled_person_range(words: list[str]) -> tuple[int, int] | None:
     """Return the range of words that name a person after a title or an office, such as "Dr" or "President"."""
-    for at, word in enumerate(words[:-1]):
+    for index, word in enumerate(words[:-1]):
         key = compare_key(word)
-        if key in COURTESY or key in OFFICES or (key, compare_key(words[at - 1])) in OFFICE_PAIRS:
-            end = words.index("of", at) if "of" in words[at:] else len(words)
-            if end - at > (1 if key in TITLES else 2):
-                return at + 1, end
+        if (
+            key in COURTESY
+            or key in OFFICES
+            or (key, compare_key(words[index - 1])) in OFFICE_PAIRS
+        ):
+            end = words.index("of", index) if "of" in words[index:] else len(words)
+            if end - index > (1 if key in TITLES else 2):
+                return index + 1, end
     return None
 
 
@@ -279,10 +280,6 @@ def _titled_person_names(span: Span, start: int, end: int) -> Iterator[Name]:
         yield from _name_within(span.part(0, start - 1))
     if end < len(span.words):
         yield from _name_within(span.part(end + 1, len(span.words)))
-
-
-def _name_kind(words: Sequence[str]) -> str:
-    return "organization" if _is_body(words) else UNKNOWN_KIND
 
 
 def _is_body(words: Sequence[str]) -> bool:
@@ -301,13 +298,13 @@ def _has_legal_form(words: Sequence[str]) -> bool:
 
 def _names_around_of(span: Span) -> Iterator[Name]:
     """Yield the names on either side of `of`, and before a comma ("..., Jr.")."""
-    for at, word in enumerate(span.words[:-1]):
+    for index, word in enumerate(span.words[:-1]):
         if word == "of":
-            if at > 1 or not is_ordinary(span.words[0], span.setting):
-                yield from _name_within(span.part(0, at))
-            yield from _name_within(span.part(at + 1, len(span.words)))
+            if index > 1 or not is_ordinary(span.words[0], span.setting):
+                yield from _name_within(span.part(0, index))
+            yield from _name_within(span.part(index + 1, len(span.words)))
         elif word.endswith(","):
-            yield from _name_within(span.part(0, at + 1))
+            yield from _name_within(span.part(0, index + 1))
 
 
 def _name_within(span: Span) -> Iterator[Name]:
@@ -321,15 +318,15 @@ def _name_within(span: Span) -> Iterator[Name]:
         yield Name(text=_trim(span.words), kind=UNKNOWN_KIND, start=span.start, is_main=False)
 
 
-def _may_be_one_name(one: Span, other: Span) -> bool:
+def _may_be_one_name(span: Span, other: Span) -> bool:
     """Return whether two spans may be one name: "Department of Health and Social Care"."""
-    if not one.setting.is_prose or one.is_initial:
+    if not span.setting.is_prose or span.is_initial:
         return False
-    gap = one.sentence[one.end : other.start]
-    last, first = compare_key(one.words[-1]), compare_key(other.words[0])
+    gap = span.sentence[span.end : other.start]
+    last, first = compare_key(span.words[-1]), compare_key(other.words[0])
     if last in NEVER_NAMES or first in NEVER_NAMES:
         return False
-    return gap in _WITHIN_BODIES and _is_body([*one.words, *other.words]) and "of" in one.words
+    return gap in _WITHIN_BODIES and _is_body([*span.words, *other.words]) and "of" in span.words
 
 
 def _trim(words: Sequence[str]) -> str:

@@ -53,20 +53,20 @@ class PatternMatch:
 
 def find_patterns(line: str) -> list[PatternMatch]:
     """Return a line's e-mail addresses, domains, identifiers and quoted titles, in this order."""
-    found: list[PatternMatch] = []
+    matches: list[PatternMatch] = []
     if "@" in line:
-        found.extend(_emails(line))
+        matches.extend(_emails(line))
     if "." in line:
-        found.extend(_domains(line))
-    found.extend(_identifiers(line))
-    found.extend(_quoted_titles(line))
-    return found
+        matches.extend(_domains(line))
+    matches.extend(_identifiers(line))
+    matches.extend(_quoted_titles(line))
+    return matches
 
 
 def find_defined_terms(text: str) -> Iterator[tuple[str, bool]]:
     """Yield terms, and whether the text defines them: with "means" or in a definition list. Bold labels may be terms."""
     for match in _DEFINED.finditer(text):
-        yield _without_article(match[1].strip()), True
+        yield _ARTICLE.sub("", match[1].strip()), True
     for match in _DEFINITION_LIST.finditer(text):
         yield match[1].strip(" *_`"), True
     for line in text.split("\n"):
@@ -91,23 +91,19 @@ def find_speaker(line: str) -> PatternMatch | None:
 def _emails(line: str) -> Iterator[PatternMatch]:
     for match in _EMAIL.finditer(line):
         address = match[0].lower()
+        parts = _BETWEEN_NAMES.split(address.partition("@")[0])
+        has_two_names = (  # `jane.smith@`, not `people.ops@` or `debian-devel@`
+            len(parts) > 1
+            and all(part.isalpha() for part in parts)
+            and any(commonness(part) is not Commonness.ORDINARY for part in parts)
+        )
         yield PatternMatch(
             text=address,
-            kind="person" if _is_of_person(address) else "address",
+            kind="person" if has_two_names else "address",
             start=match.start(),
             end=match.end(),
             attributes={"email": address},
         )
-
-
-def _is_of_person(address: str) -> bool:
-    """Return whether an address has a first and a last name: `jane.smith@`, not `people.ops@` or `debian-devel@`."""
-    parts = _BETWEEN_NAMES.split(address.partition("@")[0])
-    return (
-        len(parts) > 1
-        and all(part.isalpha() for part in parts)
-        and any(commonness(part) is not Commonness.ORDINARY for part in parts)
-    )
 
 
 def _domains(line: str) -> Iterator[PatternMatch]:
@@ -159,7 +155,3 @@ def _is_title(text: str) -> bool:
         return words[0].casefold() not in common_words()
     long = [word for word in words if len(word) > 3]
     return sum(word[0].isupper() for word in long) * 3 >= len(long) * 2 and words[-1][0].isupper()
-
-
-def _without_article(term: str) -> str:
-    return _ARTICLE.sub("", term)

@@ -91,12 +91,12 @@ def read_surroundings(lines: Sequence[Sentence]) -> Surroundings:
         for line in lines
         if line.text.startswith("|")
     ]
-    told = {
+    texts = {
         normalize_name(row[0]): f"{row[0]}: {row[1]}"
         for row in rows
         if len(row) > 1 and _WORDS.match(row[1])
     }
-    return Surroundings(headed=headed, rows=told, first=first)
+    return Surroundings(headed=headed, rows=texts, first=first)
 
 
 def with_quotes(
@@ -124,14 +124,14 @@ def relate_co_occurring(
     sentences: Iterable[QuotedSentence], mentions: Mapping[str, Mention]
 ) -> tuple[RelationMention, ...]:
     """Return the pairs with the most shared sentences; ties go to rarer names, then to nearer ones."""
-    stated = [one for sentence in sentences for one in _list_stated(sentence, mentions)]
-    shared = Counter(one.pair for one in stated)
+    stated = [statement for sentence in sentences for statement in _list_stated(sentence, mentions)]
+    shared = Counter(statement.pair for statement in stated)
     by_pair: dict[Pair, list[_Stated]] = {}
-    for one in stated:
-        by_pair.setdefault(one.pair, []).append(one)
+    for statement in stated:
+        by_pair.setdefault(statement.pair, []).append(statement)
 
     def sort_key(pair: Pair) -> tuple[int, int, int]:
-        nearest = min(one.distance for one in by_pair[pair])
+        nearest = min(statement.distance for statement in by_pair[pair])
         return -shared[pair], sum(mentions[key].count for key in pair), nearest
 
     return tuple(
@@ -142,18 +142,20 @@ def relate_co_occurring(
 
 def _list_stated(sentence: QuotedSentence, mentions: Mapping[str, Mention]) -> Iterator[_Stated]:
     places = sorted(
-        (at, key)
+        (start, key)
         for key in sentence.keys[:_MAX_RELATED_PER_SENTENCE]
-        if key in mentions and (at := sentence.text.find(mentions[key].name)) >= 0
+        if key in mentions and (start := sentence.text.find(mentions[key].name)) >= 0
     )
-    for (first, (at, one)), (second, (to, other)) in combinations(enumerate(places), 2):
-        end = at + len(mentions[one].name)
-        if end > to:
+    for (first, (start, source)), (second, (next_start, target)) in combinations(
+        enumerate(places), 2
+    ):
+        end = start + len(mentions[source].name)
+        if end > next_start:
             continue
-        gap = sentence.text[end:to] if second == first + 1 else ""
+        gap = sentence.text[end:next_start] if second == first + 1 else ""
         yield _Stated(
-            source=one,
-            target=other,
+            source=source,
+            target=target,
             predicate=predicate_between(gap),
             keywords=keywords_between(gap),
             text=sentence.text,
@@ -163,14 +165,18 @@ def _list_stated(sentence: QuotedSentence, mentions: Mapping[str, Mention]) -> I
 
 def _relation(stated: Sequence[_Stated], mentions: Mapping[str, Mention]) -> RelationMention:
     """Return what the sentences say of one pair: the first with a predicate decides, else the first."""
-    told = next((one for one in stated if one.predicate is not Predicate.RELATED_TO), stated[0])
-    is_stated = told.predicate is not Predicate.RELATED_TO
-    quotes = [ranked(one.text, int(one is not told)) for one in stated]
+    main = next(
+        (statement for statement in stated if statement.predicate is not Predicate.RELATED_TO),
+        stated[0],
+    )
+    is_stated = main.predicate is not Predicate.RELATED_TO
+    quotes = [ranked(statement.text, int(statement is not main)) for statement in stated]
     return RelationMention(
-        subject=mentions[told.source].name,
-        object=mentions[told.target].name,
-        predicate=told.predicate,
-        keywords=told.keywords or next((one.keywords for one in stated if one.keywords), ""),
+        subject=mentions[main.source].name,
+        object=mentions[main.target].name,
+        predicate=main.predicate,
+        keywords=main.keywords
+        or next((statement.keywords for statement in stated if statement.keywords), ""),
         weight=float(len(stated)),
         confidence=STATED_CONFIDENCE if is_stated else CO_OCCURRENCE_CONFIDENCE,
         quote=best(quotes) if quotes else NO_QUOTE,

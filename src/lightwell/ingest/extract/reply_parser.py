@@ -101,9 +101,10 @@ class _ReplyParser:
         name = self._clean_name(row["name"], Problem.EMPTY_NAME)
         if not name:
             return
+        bare = " ".join(_KIND.sub(" ", row["type"]).casefold().split())
         mention = Mention(
             name=name,
-            kind=_normalize_kind(row["type"]),
+            kind=bare if 0 < len(bare) <= _MAX_KIND else _DEFAULT_KIND,
             description=self._clean_description(row["description"]),
             count=self._occurrences(name),
             attributes={
@@ -187,9 +188,9 @@ class _ReplyParser:
     def _kinds_by_rule(self) -> Mapping[str, str]:
         extraction = rule_extractor.extract_by_rules(self._chunk)
         return {
-            normalize_name(one.name): one.kind
-            for one in extraction.mentions
-            if one.kind != UNKNOWN_KIND
+            normalize_name(mention.name): mention.kind
+            for mention in extraction.mentions
+            if mention.kind != UNKNOWN_KIND
         }
 
     def _clean_name(self, text: str, empty: Problem) -> str:
@@ -237,11 +238,6 @@ class _ReplyParser:
         return not self._words.isdisjoint(content_words) or (
             not content_words and normalize_name(name) in self._text
         )
-
-
-def _normalize_kind(text: str) -> str:
-    bare = " ".join(_KIND.sub(" ", text).casefold().split())
-    return bare if 0 < len(bare) <= _MAX_KIND else _DEFAULT_KIND
 
 
 def _keywords_and_description(row: Mapping[str, str]) -> tuple[str, str]:

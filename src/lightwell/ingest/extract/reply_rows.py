@@ -93,19 +93,16 @@ def parse_rows(text: str, *, complete: bool = True) -> Rows:
         bare = _FENCE.sub("", bare)
     bare = bare.strip()
     if any(_ROW.match(line) for line in bare.splitlines()) or bare.endswith(_END):
-        found = _parse_lines(bare, problems, complete=complete)
+        rows = _parse_lines(bare, problems, complete=complete)
     else:
-        found = _parse_json(bare, problems, complete=complete)
-    if not any(found) and not (complete and _is_empty_reply(bare)):
+        rows = _parse_json(bare, problems, complete=complete)
+    is_empty_reply = bare == _END or _EMPTY_JSON.fullmatch(bare) is not None
+    if not any(rows) and not (complete and is_empty_reply):
         problems[_reason_for_no_rows(bare)] += 1
-    return Rows(entities=tuple(found[0]), relations=tuple(found[1]), problems=problems)
+    return Rows(entities=tuple(rows[0]), relations=tuple(rows[1]), problems=problems)
 
 
 _RowLists = tuple[list[tuple[str, ...]], list[tuple[str, ...]]]
-
-
-def _is_empty_reply(bare: str) -> bool:
-    return bare == _END or _EMPTY_JSON.fullmatch(bare) is not None
 
 
 def _reason_for_no_rows(bare: str) -> Problem:
@@ -115,7 +112,7 @@ def _reason_for_no_rows(bare: str) -> Problem:
 
 
 def _parse_lines(bare: str, problems: Counter[Problem], *, complete: bool) -> _RowLists:
-    found: _RowLists = ([], [])
+    rows: _RowLists = ([], [])
     lines = [line for line in bare.splitlines() if line.strip()]
     is_cut = not complete and lines[-1].strip() != _END
     if is_cut:
@@ -131,8 +128,8 @@ def _parse_lines(bare: str, problems: Counter[Problem], *, complete: bool) -> _R
         entity = _is_entity_line(match[1], values)
         if not entity and _is_predicate(values[1:2]) and not _is_predicate(values[2:3]):
             values = [values[0], *values[2:3], values[1], "", *values[3:]]
-        _add_row(found, values, problems, entity=entity)
-    return found
+        _add_row(rows, values, problems, entity=entity)
+    return rows
 
 
 def _is_entity_line(marker: str, values: Sequence[str]) -> bool:
@@ -153,22 +150,22 @@ def _is_predicate(values: Sequence[str]) -> bool:
 
 
 def _parse_json(bare: str, problems: Counter[Problem], *, complete: bool) -> _RowLists:
-    found: _RowLists = ([], [])
-    start = min((at for at in map(bare.find, "{[") if at >= 0), default=len(bare))
+    rows: _RowLists = ([], [])
+    start = min((index for index in map(bare.find, "{[") if index >= 0), default=len(bare))
     end = max(bare.rfind("}"), bare.rfind("]")) + 1
     try:
         value = cast("object", json.loads(bare[start:end], strict=False))
     except ValueError:
-        _parse_broken_json(found, bare[start:], problems)
+        _parse_broken_json(rows, bare[start:], problems)
         is_cut = not complete or not bare.endswith(("}", "]"))
-        problems[Problem.TRUNCATED if is_cut else Problem.MALFORMED] += any(found)
+        problems[Problem.TRUNCATED if is_cut else Problem.MALFORMED] += any(rows)
     else:
         problems[Problem.CHATTER] += any(bare[:start]) + any(bare[end:])
-        _collect_rows(found, value, problems, entity=None)
-    return found
+        _collect_rows(rows, value, problems, entity=None)
+    return rows
 
 
-def _parse_broken_json(found: _RowLists, broken: str, problems: Counter[Problem]) -> None:
+def _parse_broken_json(rows: _RowLists, broken: str, problems: Counter[Problem]) -> None:
     """Add the complete rows of JSON that is cut off or malformed."""
     entity: bool | None = None
     for match in _ITEM.finditer(broken):
@@ -180,11 +177,11 @@ def _parse_broken_json(found: _RowLists, broken: str, problems: Counter[Problem]
         except ValueError:
             problems[Problem.MALFORMED] += 1
         else:
-            _collect_rows(found, value, problems, entity=entity)
+            _collect_rows(rows, value, problems, entity=entity)
 
 
 def _collect_rows(
-    found: _RowLists, value: object, problems: Counter[Problem], *, entity: bool | None
+    rows: _RowLists, value: object, problems: Counter[Problem], *, entity: bool | None
 ) -> None:
     if isinstance(value, dict):
         keyed = cast("dict[str, object]", value)
@@ -192,24 +189,24 @@ def _collect_rows(
         if "name" in fields or "subject" in fields:
             names = RELATION_FIELDS if "subject" in fields else ENTITY_FIELDS
             values = [fields.get(name, "") for name in names]
-            _add_row(found, values, problems, entity=names is ENTITY_FIELDS)
+            _add_row(rows, values, problems, entity=names is ENTITY_FIELDS)
             return
         for key, inner in keyed.items():
-            _collect_rows(found, inner, problems, entity=_is_entity_list(key))
+            _collect_rows(rows, inner, problems, entity=_is_entity_list(key))
     elif isinstance(value, list):
         listed = cast("list[object]", value)
         if listed and not any(isinstance(inner, dict | list) for inner in listed):
             row = [_cell_text(inner) for inner in listed]
-            _add_row(
-                found, row, problems, entity=_looks_like_entity(row) if entity is None else entity
-            )
+            if entity is None:
+                entity = len(row) < _MIN_RELATION_FIELDS or not row[2].isupper()
+            _add_row(rows, row, problems, entity=entity)
             return
         for inner in listed:
-            _collect_rows(found, inner, problems, entity=entity)
+            _collect_rows(rows, inner, problems, entity=entity)
 
 
 def _add_row(
-    found: _RowLists, values: Sequence[str], problems: Counter[Problem], *, entity: bool
+    rows: _RowLists, values: Sequence[str], problems: Counter[Problem], *, entity: bool
 ) -> None:
     fields, min_fields = (
         (ENTITY_FIELDS, _MIN_ENTITY_FIELDS) if entity else (RELATION_FIELDS, _MIN_RELATION_FIELDS)
@@ -222,7 +219,7 @@ def _add_row(
     if padded[:2] == fields[:2]:
         problems[Problem.CHATTER] += 1
         return
-    found[0 if entity else 1].append(padded)
+    rows[0 if entity else 1].append(padded)
 
 
 def _with_description(values: Sequence[str]) -> Sequence[str]:
@@ -236,10 +233,6 @@ def _is_entity_list(key: str) -> bool | None:
     if key in _ENTITY_LISTS:
         return True
     return False if key in _RELATION_LISTS else None
-
-
-def _looks_like_entity(row: Sequence[str]) -> bool:
-    return len(row) < _MIN_RELATION_FIELDS or not row[2].isupper()
 
 
 def _cell_text(value: object) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -115,18 +115,19 @@ def extract_by_rules(chunk: ExtractionInput) -> Extraction:
     headings = _headings(chunk, prose)
     lines = [*read_sentences(prose, headings)]
     read = [_mentions_of_sentence(line, chunk.draft.language) for line in lines]
-    told = tell_kinds(prose)
-    sentences = _drop_doubtful(read, [normalize_name(chunk.document_title), *full_names(told)])
+    kinds = tell_kinds(prose)
+    sentences = _drop_doubtful(read, [normalize_name(chunk.document_title), *full_names(kinds)])
     mentions_found = [
         *_title_mentions(chunk, prose),
         *_term_mentions(headings, prose),
         *chain.from_iterable(sentences),
     ]
-    merged = _with_kinds(_merge_mentions(mentions_found), told, find_addresses(prose))
+    merged = _with_kinds(_merge_mentions(mentions_found), kinds, find_addresses(prose))
     quoted = [
         QuotedSentence(text=readable(line.text), keys=keys)
         for line, names in zip(lines, sentences, strict=True)
-        if line.is_prose and (keys := tuple(dict.fromkeys(one.key for one in names if one.is_main)))
+        if line.is_prose
+        and (keys := tuple(dict.fromkeys(name.key for name in names if name.is_main)))
     ]
     mentions = with_quotes(merged, quoted, read_surroundings(lines))
     return Extraction(
@@ -231,10 +232,10 @@ def _mention_of_pattern(match: PatternMatch) -> _NamedMention:
 
 
 def _drop_doubtful(
-    sentences: list[list[_NamedMention]], known: Iterable[str]
+    sentences: list[list[_NamedMention]], defined: Iterable[str]
 ) -> list[list[_NamedMention]]:
     """Remove names with too little evidence in the passage, and readings within a longer one that has enough."""
-    evidence: Counter[str] = Counter(dict.fromkeys(known, CERTAIN))
+    evidence: Counter[str] = Counter(dict.fromkeys(defined, CERTAIN))
     for mentions in sentences:
         for mention in mentions:
             evidence[mention.key] += mention.evidence
@@ -251,48 +252,52 @@ def _drop_doubtful(
 
 def _merge_mentions(mentions: Iterable[_NamedMention]) -> dict[str, Mention]:
     """Return one mention per normalised name, with its most specific kind."""
-    found: dict[str, Mention] = {}
+    merged: dict[str, Mention] = {}
     main: set[str] = set()
     stated: dict[str, dict[str, set[str]]] = {}
     for name in mentions:
         key = name.key
-        if not _is_usable_name(key):
+        if not (1 < len(key) <= _MAX_NAME_CHARACTERS and any(sign.isalpha() for sign in key)):
             continue
         if name.is_main:
             main.add(key)
         for field, value in name.mention.attributes.items():
             stated.setdefault(key, {}).setdefault(field, set()).add(value)
-        found[key] = _merge_two(found[key], name.mention) if key in found else name.mention
-    ranked = sorted(
-        found, key=lambda key: (_is_from_text(found[key]), -found[key].count, key not in main)
-    )
+        first = merged.get(key)
+        if first is None:
+            merged[key] = name.mention
+            continue
+        merged[key] = replace(
+            max(first, name.mention, key=lambda mention: _KIND_RANK[mention.kind]),
+            count=first.count + name.mention.count,
+            type=first.type,
+            attributes={**name.mention.attributes, **first.attributes},
+        )
+
+    def sort_key(key: str) -> tuple[bool, int, bool]:
+        mention = merged[key]
+        return mention.type is not MentionType.METADATA, -mention.count, key not in main
+
     return {
         key: replace(
-            found[key],
-            count=max(1, found[key].count),
-            attributes=_unambiguous_attributes(found[key], stated.get(key, {})),
+            merged[key],
+            count=max(1, merged[key].count),
+            attributes={  # those that tell bearers apart only with one value: several may be several bearers
+                field: value
+                for field, value in merged[key].attributes.items()
+                if field not in FIELDS or len(stated[key][field]) == 1
+            },
         )
-        for key in ranked[:MAX_MENTIONS]
-    }
-
-
-def _unambiguous_attributes(
-    mention: Mention, stated: Mapping[str, Collection[str]]
-) -> Mapping[str, str]:
-    """Return the attributes without those that tell bearers apart and have several values: these may be several."""
-    return {
-        field: value
-        for field, value in mention.attributes.items()
-        if field not in FIELDS or len(stated[field]) == 1
+        for key in sorted(merged, key=sort_key)[:MAX_MENTIONS]
     }
 
 
 def _with_kinds(
-    mentions: Mapping[str, Mention], told: Mapping[str, str], addresses: Mapping[str, str]
+    mentions: Mapping[str, Mention], told_kinds: Mapping[str, str], addresses: Mapping[str, str]
 ) -> dict[str, Mention]:
     """Return the mentions with the kinds that the passage tells, where their form does not."""
     kinds = {
-        key: told.get(key)
+        key: told_kinds.get(key)
         or kind_by_addresses(mention.name, addresses)
         or kind_by_name(mention.name)
         for key, mention in mentions.items()
@@ -303,21 +308,3 @@ def _with_kinds(
         key: replace(mention, kind=kinds.get(key) or (PERSON if key in persons else mention.kind))
         for key, mention in mentions.items()
     }
-
-
-def _is_from_text(mention: Mention) -> bool:
-    return mention.type is not MentionType.METADATA
-
-
-def _is_usable_name(key: str) -> bool:
-    return 1 < len(key) <= _MAX_NAME_CHARACTERS and any(sign.isalpha() for sign in key)
-
-
-def _merge_two(one: Mention, other: Mention) -> Mention:
-    best = max(one, other, key=lambda mention: _KIND_RANK[mention.kind])
-    return replace(
-        best,
-        count=one.count + other.count,
-        type=one.type,
-        attributes={**other.attributes, **one.attributes},
-    )

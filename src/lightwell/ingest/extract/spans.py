@@ -55,17 +55,17 @@ class Span:
     sentence: str
     setting: Setting
 
-    def part(self, at: int, end: int) -> "Span":
-        """Return the words from `at` to `end` as a span of their own."""
-        offset = sum(len(word) + 1 for word in self.words[:at])
+    def part(self, start: int, end: int) -> "Span":
+        """Return the words from `start` to `end` as a span of their own."""
+        offset = sum(len(word) + 1 for word in self.words[:start])
         return replace(
             self,
-            words=self.words[at:end],
+            words=self.words[start:end],
             start=self.start + offset,
-            end=self.start + offset + len(" ".join(self.words[at:end])),
+            end=self.start + offset + len(" ".join(self.words[start:end])),
             number=self.number if end == len(self.words) else "",
-            is_initial=self.is_initial and at == 0,
-            before=self.words[at - 1] if at else self.before,
+            is_initial=self.is_initial and start == 0,
+            before=self.words[start - 1] if start else self.before,
         )
 
 
@@ -79,29 +79,26 @@ def find_spans(sentence: str, setting: Setting) -> Iterator[Span]:
 def _span(match: re.Match[str], setting: Setting) -> Span | None:
     number = match["number"] or ""
     words = match[0].removesuffix(number).split(" ")
-    at = 0
-    while at < len(words) and is_leading_word(words[at], setting.language):
-        at += 1
-    while len(words) > at and is_leading_word(words[-1], setting.language):
+    skipped = 0
+    while skipped < len(words) and is_leading_word(words[skipped], setting.language):
+        skipped += 1
+    while len(words) > skipped and is_leading_word(words[-1], setting.language):
         words.pop()
-    if at == len(words):
+    if skipped == len(words):
         return None
-    is_initial = not at and _is_sentence_start(match.string, match.start())
-    start = match.start() + sum(len(word) + 1 for word in words[:at])
+    is_initial = not skipped and _is_sentence_start(match.string, match.start())
+    start = match.start() + sum(len(word) + 1 for word in words[:skipped])
+    before = words[:skipped] or match.string[max(0, start - 25) : start].split() or [""]
     return Span(
-        words=words[at:],
+        words=words[skipped:],
         start=start,
         end=match.end() - len(number),
         number=number,
         is_initial=is_initial,
-        before=words[at - 1].casefold() if at else _word_before(match.string, start),
+        before=before[-1].casefold(),
         sentence=match.string,
         setting=setting,
     )
-
-
-def _word_before(sentence: str, start: int) -> str:
-    return (sentence[max(0, start - 25) : start].split() or [""])[-1].casefold()
 
 
 def is_leading_word(word: str, language: str) -> bool:

@@ -42,7 +42,11 @@ class Builder:
 
     def add_table(self, rows: list[list[str]]) -> None:
         """Add the rows as pipe rows, the first as the header. Short rows are padded, unless that adds too many cells."""
-        cells = [[_cell(cell) for cell in row] for row in rows if any(cell.strip() for cell in row)]
+        cells = [
+            [" ".join(clean(cell).split()).replace("|", "\\|") for cell in row]
+            for row in rows
+            if any(cell.strip() for cell in row)
+        ]
         if not cells:
             return
         width = max(map(len, cells))
@@ -78,7 +82,3 @@ class Builder:
         self._parts.append(text)
         self._length += len(text)
         return start
-
-
-def _cell(text: str) -> str:
-    return " ".join(clean(text).split()).replace("|", "\\|")

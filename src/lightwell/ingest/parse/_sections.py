@@ -29,7 +29,7 @@ def build_sections(text: str, headings: Iterable[Heading]) -> tuple[Section, ...
             ancestors.pop()
         ancestors.append(heading)
         starts.append(
-            (tuple(each.title[:_MAX_TITLE_CHARACTERS] for each in ancestors), heading.start)
+            (tuple(ancestor.title[:_MAX_TITLE_CHARACTERS] for ancestor in ancestors), heading.start)
         )
     if not starts or text[: starts[0][1]].strip():
         starts.insert(0, ((), 0))

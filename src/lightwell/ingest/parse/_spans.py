@@ -42,11 +42,12 @@ def find_formulas(text: str, code: Sequence[Span] = ()) -> list[Span]:
         and (match["inline"] is None or _MATHEMATICAL.search(match["inline"]))
     ]
     ends = [span.end for span in code]
-    return [
-        span
-        for span in candidates
-        if not _overlaps_next(span, code[(at := bisect(ends, span.start)) : at + 1])
-    ]
+
+    def is_outside(span: Span) -> bool:
+        following = bisect(ends, span.start)
+        return following == len(code) or code[following].start >= span.end
+
+    return list(filter(is_outside, candidates))
 
 
 def guess_spans(text: str) -> list[Span]:
@@ -54,10 +55,6 @@ def guess_spans(text: str) -> list[Span]:
     code = _line_runs(text, SpanKind.CODE, _is_code, least=3)
     tables = _line_runs(text, SpanKind.TABLE, _is_row, least=2)
     return sort_spans([*code, *tables, *find_formulas(text, code)])
-
-
-def _overlaps_next(span: Span, following: Sequence[Span]) -> bool:
-    return any(other.start < span.end for other in following)
 
 
 def sort_spans(spans: Sequence[Span]) -> list[Span]:
@@ -78,14 +75,14 @@ def _line_runs(
 ) -> list[Span]:
     """Return runs of at least `least` matching lines; the spans exclude the final newline."""
     spans: list[Span] = []
-    at = start = count = 0
+    position = start = count = 0
     for line in [*text.split("\n"), ""]:
         if is_match(line):
-            start = at if count == 0 else start
+            start = position if count == 0 else start
             count += 1
         else:
             if count >= least:
-                spans.append(Span(kind=kind, start=start, end=at - 1))
+                spans.append(Span(kind=kind, start=start, end=position - 1))
             count = 0
-        at += len(line) + 1
+        position += len(line) + 1
     return spans

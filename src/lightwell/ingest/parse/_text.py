@@ -26,12 +26,10 @@ def clean(text: str) -> str:
     text = _UNWANTED.sub("", _NEWLINES.sub("\n", text))
     text = _EMPTY_LINES.sub("\n\n\n", _WIDE_BLANKS.sub(" " * 64, text))
     refuse_long(len(text))
-    return unicodedata.normalize("NFC", _stream_safe(text))
-
-
-def _stream_safe(text: str) -> str:
-    """Return the text in Unicode's stream-safe format (UAX 15): the time to normalise grows with the square of a run of marks."""
-    return text if text.isascii() else _long_run_of_marks().sub("\\g<0>\u034f", text)
+    if not text.isascii():
+        # Unicode's stream-safe format (UAX 15): the time to normalise grows with the square of a run of marks.
+        text = _long_run_of_marks().sub("\\g<0>\u034f", text)
+    return unicodedata.normalize("NFC", text)
 
 
 @cache

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from typing import Protocol, cast
 
 import docx
-from docx.document import Document
 from docx.opc.coreprops import CoreProperties
 from docx.opc.exceptions import OpcError
 from docx.oxml.ns import qn
@@ -84,7 +83,28 @@ def parse(content: bytes) -> ParsedDocument:
     _reject_hostile(content)
     try:
         document = docx.Document(io.BytesIO(content))
-        return _document(document)
+        styles = {
+            style.get(_STYLE_ID) or "": _Style(
+                name=(_child_value(style, _NAME) or "").lower(),
+                base=_child_value(style, _BASE) or "",
+                level=_outline_level(style.find(_PARAGRAPH_PROPERTIES)),
+            )
+            for style in cast("_Element", document.styles.element).iter(_STYLE)
+        }
+        builder = Builder()
+        titles = _add_blocks(builder, cast("_Element", document.element.body), styles)
+        properties = document.core_properties
+        return ParsedDocument(
+            text=builder.text(),
+            title=collapse_whitespace(
+                clean(titles.get(0) or properties.title or titles.get(1, ""))
+            ),
+            author=collapse_whitespace(clean(properties.author or "")),
+            sections=builder.sections(),
+            pages=(),
+            spans=builder.spans(),
+            updated_at=_modified_at(properties),
+        )
     except _FAILURES as error:
         raise _broken_file() from error
 
@@ -135,39 +155,12 @@ def _is_bomb(member: zipfile.ZipInfo) -> bool:
     return member.file_size > _SMALL_MEMBER and ratio > MAX_RATIO
 
 
-def _document(document: Document) -> ParsedDocument:
-    styles = _styles(cast("_Element", document.styles.element))
-    builder = Builder()
-    titles = _add_blocks(builder, cast("_Element", document.element.body), styles)
-    properties = document.core_properties
-    return ParsedDocument(
-        text=builder.text(),
-        title=collapse_whitespace(clean(titles.get(0) or properties.title or titles.get(1, ""))),
-        author=collapse_whitespace(clean(properties.author or "")),
-        sections=builder.sections(),
-        pages=(),
-        spans=builder.spans(),
-        updated_at=_modified_at(properties),
-    )
-
-
 def _modified_at(properties: CoreProperties) -> datetime | None:
     try:
         modified = to_utc(properties.modified)
     except (ValueError, OverflowError):
         return None  # python-docx applies the zone's offset itself, which overflows for the earliest date
     return None if modified == _TEMPLATE_DATE else modified
-
-
-def _styles(element: _Element) -> Mapping[str, _Style]:
-    return {
-        style.get(_STYLE_ID) or "": _Style(
-            name=(_child_value(style, _NAME) or "").lower(),
-            base=_child_value(style, _BASE) or "",
-            level=_outline_level(style.find(_PARAGRAPH_PROPERTIES)),
-        )
-        for style in element.iter(_STYLE)
-    }
 
 
 def _add_blocks(
@@ -184,7 +177,12 @@ def _add_blocks(
             code.clear()
         match block_type:
             case "table":
-                builder.add_table([_cells(row) for row in _nearest_descendants(element, _ROW)])
+                builder.add_table(
+                    [
+                        [_text(cell) for cell in _nearest_descendants(row, _CELL)]
+                        for row in _nearest_descendants(element, _ROW)
+                    ]
+                )
             case "code":
                 code.append(_text(element))
             case "formula":
@@ -245,10 +243,6 @@ def _outline_level(properties: _Element | None) -> int | None:
 def _child_value(element: _Element | None, name: str) -> str | None:
     child = element.find(name) if element is not None else None
     return child.get(_VALUE) if child is not None else None
-
-
-def _cells(row: _Element) -> list[str]:
-    return [_text(cell) for cell in _nearest_descendants(row, _CELL)]
 
 
 def _nearest_descendants(element: _Element, *tags: str) -> Iterator[_Element]:

@@ -50,7 +50,15 @@ def detect_format(name: str, content: bytes) -> Format:
     if head.startswith(b"%PDF-"):
         return Format.PDF
     if head.startswith(_ZIP):
-        return _format_of_archive(name, content)
+        if PurePosixPath(name).suffix.lower() == ".docx":
+            return Format.DOCX
+        try:
+            members = zipfile.ZipFile(io.BytesIO(content)).namelist()
+        except (zipfile.BadZipFile, ValueError, OSError, EOFError, NotImplementedError):
+            members = []
+        if "word/document.xml" in members:
+            return Format.DOCX
+        raise Unreadable("binary", f"it is an archive or an office file; {_SUPPORTED}")
     if head.startswith(_OLE):
         raise _old_office_error(content)
     for magic, what in _BINARY_SIGNATURES:
@@ -69,18 +77,6 @@ def _format_by_name(name: str, head: bytes) -> Format:
     if format is not Format.HTML and head[:15].lower().startswith((b"<!doctype html", b"<html")):
         return Format.HTML
     return format
-
-
-def _format_of_archive(name: str, content: bytes) -> Format:
-    if PurePosixPath(name).suffix.lower() == ".docx":
-        return Format.DOCX
-    try:
-        members = zipfile.ZipFile(io.BytesIO(content)).namelist()
-    except (zipfile.BadZipFile, ValueError, OSError, EOFError, NotImplementedError):
-        members = []
-    if "word/document.xml" in members:
-        return Format.DOCX
-    raise Unreadable("binary", f"it is an archive or an office file; {_SUPPORTED}")
 
 
 def _old_office_error(content: bytes) -> Unreadable:

@@ -61,10 +61,10 @@ def parse_unique_mapping(text: str) -> Mapping[str, object]:
 
     PyYAML would keep the last value silently, although the author may have meant the first.
     """
-    found = parse_yaml_mapping(text)
+    mapping = parse_yaml_mapping(text)
     for key in _repeated_keys(text):
         raise Invalid(f"the key {key!r} occurs twice; keep one")
-    return found
+    return mapping
 
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -82,7 +82,17 @@ _DATE_KEYS = (
 
 def parse(content: bytes) -> ParsedDocument:
     """Return the document, read as HTML5, with entities decoded."""
-    source = _without_svg(_decode(content))
+    source = _decode(content)
+    parts: list[
+        str
+    ] = []  # without inline SVG, whose self-closing tags would look like deep nesting
+    position = 0
+    while (start := source.find("<svg", position)) >= 0 and (
+        end := source.find("</svg", start)
+    ) >= 0:
+        parts.append(source[position:start])
+        position = source.find(">", end) + 1 or len(source)
+    source = "".join([*parts, source[position:]])
     _reject_deep_nesting(source)
     _reject_many_attributes(source)
     tree = LexborHTMLParser(source)
@@ -117,16 +127,6 @@ def _decode(content: bytes) -> str:
     return decode(content)
 
 
-def _without_svg(source: str) -> str:
-    """Return the source without inline SVG, whose self-closing tags would look like deep nesting."""
-    parts: list[str] = []
-    at = 0
-    while (start := source.find("<svg", at)) >= 0 and (end := source.find("</svg", start)) >= 0:
-        parts.append(source[at:start])
-        at = source.find(">", end) + 1 or len(source)
-    return "".join([*parts, source[at:]])
-
-
 def _reject_deep_nesting(source: str) -> None:
     """Raise `Unreadable` for nesting that would keep the parser busy for hours. The count is an upper bound."""
     unclosed: Counter[str] = Counter()
@@ -152,30 +152,30 @@ def _reject_many_attributes(source: str) -> None:
     """Raise `Unreadable` for too many attributes, because the parser's time grows with their square."""
     budget = _MAX_SCANS_PER_CHARACTER * len(source) + _MAX_FORMATTED
     for tag in _TAG.finditer(source):
-        count, at = 0, tag.end()
-        while (found := _ATTRIBUTE.match(source, at)) and found.end() > at:
-            count, at = count + 1, found.end()
+        count, position = 0, tag.end()
+        while (attribute := _ATTRIBUTE.match(source, position)) and attribute.end() > position:
+            count, position = count + 1, attribute.end()
             if count > MAX_ATTRIBUTES:
                 raise Unreadable("broken", _TOO_MANY_ATTRIBUTES)
-        budget -= at - tag.end()
+        budget -= position - tag.end()
         if budget < 0:
             raise Unreadable("broken", _TOO_MANY_ATTRIBUTES)
 
 
 def _tags(source: str) -> Iterator[tuple[bool, str]]:
     skipping = "<math" not in source.lower()  # within MathML a script's text is not just text
-    at = 0
-    while match := _TAG.search(source, at):
-        at = match.end()
+    position = 0
+    while match := _TAG.search(source, position):
+        position = match.end()
         if match[2] is None:
             end = _COMMENT_END.search(source, match.start() + 2)
-            at = end.end() if end else len(source)
+            position = end.end() if end else len(source)
             continue
         name = match[2].lower()
         yield bool(match[1]), name
         if skipping and not match[1] and name in _RAW_END:
-            end = _RAW_END[name].search(source, at)
-            at = end.start() if end else len(source)
+            end = _RAW_END[name].search(source, position)
+            position = end.start() if end else len(source)
 
 
 def _metadata(tree: LexborHTMLParser) -> Mapping[str, str]:
@@ -315,7 +315,13 @@ def _children(node: LexborNode) -> Iterator[LexborNode]:
 
 def _is_hidden(node: LexborNode) -> bool:
     tag = node.tag or ""
-    if tag in _HIDDEN_TAGS or (tag == "aside" and not _has_footnotes(node)):
+    if tag in _HIDDEN_TAGS:
+        return True
+    if tag == "aside" and not any(
+        aside.attributes.get("role") in _FOOTNOTE_ROLES
+        for aside in (node, *_children(node))
+        if aside.tag == "aside"
+    ):
         return True
     attributes = node.attributes
     if not attributes:
@@ -328,12 +334,6 @@ def _is_hidden(node: LexborNode) -> bool:
         or attributes.get("aria-hidden") == "true"
         or bool(_HIDDEN.search(attributes.get("style") or ""))
     )
-
-
-def _has_footnotes(aside: LexborNode) -> bool:
-    """Return whether the `aside` is a footnote or a list of them."""
-    asides = [aside, *(child for child in _children(aside) if child.tag == "aside")]
-    return any(each.attributes.get("role") in _FOOTNOTE_ROLES for each in asides)
 
 
 def _is_permalink(link: LexborNode) -> bool:

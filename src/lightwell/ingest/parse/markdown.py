@@ -28,14 +28,19 @@ def parse(content: bytes) -> ParsedDocument:
     yaml, after = split_front_matter(decoded)
     text = clean(decoded[after:])
     metadata = _metadata(yaml)
-    tokens = _blocks(text)
-    starts = _line_starts(text)
+    parser = MarkdownIt("commonmark").enable("table")
+    # Inline parsing is the most expensive part, and nothing here needs it.
+    parser.core.ruler.enableOnly(["block"])
+    tokens = parser.parse(text)
+    starts = [0]
+    for line in text.split("\n"):
+        starts.append(min(starts[-1] + len(line) + 1, len(text)))
     headings = list(_headings(tokens, starts))
     block_spans = list(_spans(tokens, starts, text))
     code = [span for span in block_spans if span.kind is SpanKind.CODE]
     return ParsedDocument(
         text=text,
-        title=_text_value(metadata, "title") or _title(headings),
+        title=_text_value(metadata, "title") or (headings[0].title if headings else ""),
         author=_text_value(metadata, "author"),
         sections=build_sections(text, headings),
         pages=(),
@@ -44,30 +49,13 @@ def parse(content: bytes) -> ParsedDocument:
     )
 
 
-def _blocks(text: str) -> list[Token]:
-    parser = MarkdownIt("commonmark").enable("table")
-    parser.core.ruler.enableOnly(
-        ["block"]
-    )  # inline parsing is the most expensive part, and nothing here needs it
-    return parser.parse(text)
-
-
-def _line_starts(text: str) -> list[int]:
-    starts = [0]
-    for line in text.split("\n"):
-        starts.append(min(starts[-1] + len(line) + 1, len(text)))
-    return starts
-
-
 def _headings(tokens: Sequence[Token], starts: Sequence[int]) -> Iterator[Heading]:
     for token, inside in pairwise(tokens):
-        is_heading = token.type == "heading_open" and token.level == 0
-        if (
-            is_heading
-            and token.map
-            and (title := _without_markup(inside.content[:_MAX_HEADING_CHARACTERS]))
-        ):
-            yield Heading(level=int(token.tag[1:]), title=title, start=starts[token.map[0]])
+        if token.type == "heading_open" and token.level == 0 and token.map:
+            bare = _LINK.sub(r"\1", _ANCHOR.sub("", inside.content[:_MAX_HEADING_CHARACTERS]))
+            title = collapse_whitespace(_ESCAPE.sub(r"\1", _MARKUP.sub(r"\2", bare)))
+            if title:
+                yield Heading(level=int(token.tag[1:]), title=title, start=starts[token.map[0]])
 
 
 def _spans(tokens: Sequence[Token], starts: Sequence[int], text: str) -> Iterator[Span]:
@@ -84,18 +72,6 @@ def _spans(tokens: Sequence[Token], starts: Sequence[int], text: str) -> Iterato
         first, last = token.map or (0, 0)
         start, end = starts[first], starts[last]
         yield Span(kind=kind, start=start, end=start + len(text[start:end].rstrip()))
-
-
-def _without_markup(heading: str) -> str:
-    bare = _LINK.sub(r"\1", _ANCHOR.sub("", heading))
-    return collapse_whitespace(_ESCAPE.sub(r"\1", _MARKUP.sub(r"\2", bare)))
-
-
-def _title(headings: Sequence[Heading]) -> str:
-    first = headings[:1]
-    return next(
-        (each.title for each in (*headings, *first) if each.level == 1 or each in first), ""
-    )
 
 
 def _metadata(yaml: str) -> Mapping[str, object]:

@@ -88,15 +88,28 @@ def parse(content: bytes) -> ParsedDocument:
     texts = _page_texts(raw.pages, frozenset(bookmark.title for bookmark in raw.bookmarks))
     if not any(sign.isalnum() for text in texts for sign in text):
         raise Unreadable("no_text", "its pages hold no text, so it is a scan; run OCR first")
-    text, pages = _join_pages(texts)
+    pages: list[Page] = []
+    parts: list[str] = []
+    position = 0
+    for number, part in enumerate(texts, start=1):
+        if number < len(texts):
+            goes_on = part and (part[-1].isalnum() or part[-1] in ",;-–")
+            part += "\n" if goes_on else "\n\n"
+        pages.append(Page(number=number, start=position, end=position + len(part)))
+        parts.append(part)
+        position += len(part)
+    text = "".join(parts)
+    moments = (_parse_date(raw.about.get(key, "")) for key in ("ModDate", "CreationDate"))
     return ParsedDocument(
         text=text,
         title=_clean_value(raw.about.get("Title", "")),
         author=_clean_value(raw.about.get("Author", "")),
         sections=build_sections(text, _headings(raw.bookmarks, text, pages)),
-        pages=pages,
+        pages=tuple(pages),
         spans=tuple(guess_spans(text)),
-        updated_at=_modified_at(raw.about),
+        updated_at=next(
+            (moment for moment in moments if moment and moment != _PLACEHOLDER_DATE), None
+        ),
     )
 
 
@@ -108,8 +121,14 @@ def _extract_raw(content: bytes) -> _RawDocument:
                 raise Unreadable(
                     "too_large", f"it has {count:,} pages; split it below {MAX_PAGES:,}"
                 )
+            pages: list[str] = []
+            characters = 0
+            for number in range(len(document)):
+                pages.append(_page(document, number))
+                characters += len(pages[-1])
+                refuse_long(characters)
             return _RawDocument(
-                pages=_pages(document),
+                pages=pages,
                 bookmarks=list(_bookmarks(document)),
                 about={key: _metadata(document, key) for key in _METADATA},
             )
@@ -129,16 +148,6 @@ def _metadata(document: pypdfium2.PdfDocument, key: str) -> str:
         return document.get_metadata_value(key)
     except UnicodeDecodeError:
         return ""
-
-
-def _pages(document: pypdfium2.PdfDocument) -> list[str]:
-    pages: list[str] = []
-    characters = 0
-    for number in range(len(document)):
-        pages.append(_page(document, number))
-        characters += len(pages[-1])
-        refuse_long(characters)
-    return pages
 
 
 def _page(document: pypdfium2.PdfDocument, number: int) -> str:
@@ -188,19 +197,24 @@ def _without_running_lines(pages: Sequence[str]) -> Iterator[list[str]]:
     count = Counter(
         key
         for lines in pages_lines
-        for key in {_edge_key(lines[at]) for at in _edge_indexes(lines)}
+        for key in {_edge_key(lines[index]) for index in _edge_indexes(lines)}
     )
     threshold = max(_MIN_PAGES_FOR_EDGES, len(pages) // 2)
     for lines in pages_lines:
         running_lines = {
-            at for at in _edge_indexes(lines) if count[_edge_key(lines[at])] >= threshold
+            index for index in _edge_indexes(lines) if count[_edge_key(lines[index])] >= threshold
         }
-        yield [line for at, line in enumerate(lines) if at not in running_lines]
+        yield [line for index, line in enumerate(lines) if index not in running_lines]
 
 
 def _edge_indexes(lines: Sequence[str]) -> set[int]:
     last = len(lines) - 1
-    return {at for near in range(_LINES_AT_EDGE) for at in (near, last - near) if 0 <= at <= last}
+    return {
+        index
+        for near in range(_LINES_AT_EDGE)
+        for index in (near, last - near)
+        if 0 <= index <= last
+    }
 
 
 def _edge_key(line: str) -> str:
@@ -227,23 +241,6 @@ def _continues(line: str, following: str, width: int) -> bool:
     return len(line) >= width * _FULL_LINE_SHARE and not _SENTENCE_END.search(line[-4:])
 
 
-def _join_pages(texts: Sequence[str]) -> tuple[str, tuple[Page, ...]]:
-    pages: list[Page] = []
-    parts: list[str] = []
-    at = 0
-    for number, text in enumerate(texts, start=1):
-        part = text + _page_separator(text) if number < len(texts) else text
-        pages.append(Page(number=number, start=at, end=at + len(part)))
-        parts.append(part)
-        at += len(part)
-    return "".join(parts), tuple(pages)
-
-
-def _page_separator(text: str) -> str:
-    """Return the separator after a page: a single newline if a sentence continues on the next page."""
-    return "\n" if text and (text[-1].isalnum() or text[-1] in ",;-–") else "\n\n"
-
-
 def _headings(
     bookmarks: Sequence[_Bookmark], text: str, pages: Sequence[Page]
 ) -> Iterator[Heading]:
@@ -255,8 +252,8 @@ def _headings(
         if page.end < position:  # an outline that runs backwards would break the order of sections
             continue
         start = max(page.start, position)
-        found = re.compile(r"\s+".join(map(re.escape, bookmark.title.split())), re.I)
-        match = found.search(text, start, page.end)
+        pattern = re.compile(r"\s+".join(map(re.escape, bookmark.title.split())), re.I)
+        match = pattern.search(text, start, page.end)
         position = match.start() if match else start
         yield Heading(level=bookmark.level, title=bookmark.title, start=position)
 
@@ -264,11 +261,6 @@ def _headings(
 def _clean_value(value: str) -> str:
     title = _PRODUCER_PREFIX.sub("", collapse_whitespace(clean(value)))
     return "" if _NO_TITLE.fullmatch(title) else title
-
-
-def _modified_at(metadata: Mapping[str, str]) -> datetime | None:
-    moments = (_parse_date(metadata.get(key, "")) for key in ("ModDate", "CreationDate"))
-    return next((each for each in moments if each and each != _PLACEHOLDER_DATE), None)
 
 
 def _parse_date(text: str) -> datetime | None:

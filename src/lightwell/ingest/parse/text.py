@@ -34,14 +34,14 @@ def parse(content: bytes, *, name: str) -> ParsedDocument:
 
 def _headings(text: str) -> Iterator[Heading]:
     levels: dict[str, int] = {}
-    at = 0
+    position = 0
     for line, below in pairwise(text.split("\n")):
         rule = _RULE.fullmatch(below.rstrip())
-        if rule and _is_title(line) and abs(len(line.rstrip()) - len(rule[0])) <= _MAX_APART:
+        if (
+            rule
+            and (not line[:1].isspace() and "|" not in line and any(map(str.isalnum, line)))
+            and abs(len(line.rstrip()) - len(rule[0])) <= _MAX_APART
+        ):
             level = levels.setdefault(rule[1], len(levels) + 1)
-            yield Heading(level=level, title=collapse_whitespace(line), start=at)
-        at += len(line) + 1
-
-
-def _is_title(line: str) -> bool:
-    return not line[:1].isspace() and "|" not in line and any(map(str.isalnum, line))
+            yield Heading(level=level, title=collapse_whitespace(line), start=position)
+        position += len(line) + 1
