@@ -113,7 +113,7 @@ def _workers(database: HostedDatabase, there: Sequence[Host]) -> Generator[None]
 
 async def _enqueue(url: str, source: InMemorySource) -> None:
     async with open_knowledge_base(Settings(database_url=SecretStr(url))) as kb:
-        await kb.enqueue(source)
+        await kb.ingestion.enqueue(source)
 
 
 def _notes(count: int) -> InMemorySource:

@@ -81,10 +81,10 @@ async def collection_cases(name: str, data: Path, embedder: Kept) -> list[Case]:
         unjudged = resources.settings.model_copy(update={"rerank": "none"})
         kb = await open_project(replace(resources, settings=unjudged))
         files = Files(root=collection.root, default_tags=TAGS)
-        await kb.ingest(PublicDocuments(files))
+        await kb.ingestion.ingest(PublicDocuments(files))
         everybody = await kb.reader(TAGS)
         for question in [each for each in collection.questions if each.split == DEV]:
-            retrieval = await kb.search(question.text, everybody, limit=DEEP)
+            retrieval = await kb.questions.search(question.text, everybody, limit=DEEP)
             vector = await embedder.embed_query(question.text)
             query = RerankQuery(
                 text=question.text,

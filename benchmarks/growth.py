@@ -161,20 +161,20 @@ async def measured(
     await _checkpoint(database)
     before = await spent(database, postmaster)
     for one in arriving:
-        await kb.ingest(Arriving((one,)))
+        await kb.ingestion.ingest(Arriving((one,)))
     await _checkpoint(database)
     added = (await spent(database, postmaster)) - before
     reader = await kb.reader(TAGS[:2])
     source = random.Random(size)
     questions = [question(source) for _ in range(ASKED)]
     for text in questions[:5]:
-        await kb.search(text, reader)
+        await kb.questions.search(text, reader)
     before = await spent(database, postmaster)
     times: list[float] = []
     taken = embedder.seconds
     for text in questions:
         started = time.perf_counter() - embedder.seconds
-        await kb.search(text, reader)
+        await kb.questions.search(text, reader)
         times.append((time.perf_counter() - embedder.seconds - started) * 1000)
     asked = (await spent(database, postmaster)) - before
     rows = await database.rows(
@@ -207,7 +207,7 @@ async def grown(uri: str, sizes: list[int], postmaster: psutil.Process) -> list[
         at = 0
         for size in sizes:
             for start in track(range(at, size, 200), description=f"growing to {size}"):
-                await kb.ingest(
+                await kb.ingestion.ingest(
                     Arriving(
                         tuple(document(number) for number in range(start, min(start + 200, size)))
                     )

@@ -58,10 +58,10 @@ async def measure(
     source = random.Random(7)
     questions = [question(source) for _ in range(ASKED)]
     for text in questions[:WARM]:
-        await kb.search(text, reader)
+        await kb.questions.search(text, reader)
     own, server, embedded = time.process_time(), server_seconds(postmaster), embedder.seconds
     for text in questions:
-        await kb.search(text, reader)
+        await kb.questions.search(text, reader)
     own, server = time.process_time() - own, server_seconds(postmaster) - server
     return Measured(
         merges=merges,
@@ -74,7 +74,7 @@ async def run(uri: str, counts: Sequence[int], postmaster: psutil.Process) -> li
     found: list[Measured] = []
     async with connect(uri) as database:
         kb, embedder = await project(database)
-        await kb.ingest(Arriving(tuple(document(number) for number in range(DOCUMENTS))))
+        await kb.ingestion.ingest(Arriving(tuple(document(number) for number in range(DOCUMENTS))))
         reader = await kb.reader(TAGS[:2])
         waiting = await pairs(database, reader, max(counts))
         done = 0

@@ -88,7 +88,7 @@ async def run(uri: str, counts: Sequence[int], postmaster: psutil.Process) -> Ta
     table = Table("proposals", "page", "CPU ms", "wall ms")
     async with connect(uri) as database:
         kb, _ = await project(database)
-        await kb.ingest(Arriving((document(0),)))
+        await kb.ingestion.ingest(Arriving((document(0),)))
         reader = await kb.reader(TAGS)
         for count in counts:
             await fill(database, reader, count)

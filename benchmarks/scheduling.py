@@ -75,11 +75,11 @@ async def measured(database: Database, base_url: str, load: Load, name: str) -> 
         for number, chunks in enumerate(load.chunks)
     )
     async with read_by_model(database, base_url, Options(name=name)) as (project, _):
-        await project.kb.enqueue(InMemorySource(documents=documents))
+        await project.kb.ingestion.enqueue(InMemorySource(documents=documents))
         began = time.perf_counter()
-        done = await project.kb.ingest(InMemorySource(documents=documents))
+        done = await project.kb.ingestion.ingest(InMemorySource(documents=documents))
         seconds = time.perf_counter() - began
-        status = await project.kb.status(await project.kb.reader(["team:a"]))
+        status = await project.kb.documents.status(await project.kb.reader(["team:a"]))
         assert not done.problems
         assert status.chunks == load.calls, (status.chunks, load.calls)
     return seconds

@@ -216,7 +216,7 @@ async def stream_at_once(served: Served, asked: Sequence[str], count: int) -> tu
 async def prepare(settings: Settings, documents: Sequence[NewDocument]) -> str:
     """Ingest the documents, and return a key that sees them all."""
     async with open_knowledge_base(settings) as kb:
-        await kb.ingest(InMemorySource(documents=tuple(documents)))
+        await kb.ingestion.ingest(InMemorySource(documents=tuple(documents)))
     async with open_database(settings) as database:
         keys = ApiKeys(database=database, tenant=settings.tenant)
         _, token = await keys.create("default", "load", scopes=(Scope.READ,), tags=TAGS)
@@ -227,7 +227,7 @@ async def ingest_more(settings: Settings, first: int, count: int) -> None:
     """Ingest so many more documents."""
     async with open_knowledge_base(settings) as kb:
         known_and_new = tuple(document(number) for number in range(first + count))
-        await kb.ingest(InMemorySource(documents=known_and_new))
+        await kb.ingestion.ingest(InMemorySource(documents=known_and_new))
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -2,8 +2,9 @@
 
     settings = Settings()
     async with open_knowledge_base(settings) as kb:
-        await kb.ingest(files(Path("handbook"), frozenset({"team:us"}), settings))
-        answer = await kb.ask("How many days of leave are there?", await kb.reader(["team:us"]))
+        await kb.ingestion.ingest(files(Path("handbook"), frozenset({"team:us"}), settings))
+        reader = await kb.reader(["team:us"])
+        answer = await kb.questions.ask("How many days of leave are there?", reader)
 
 Names are loaded when they are first used, so that `import lightwell` costs nothing.
 """
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from lightwell.domain.questions import Mode, QueryRequest
     from lightwell.domain.requests import EmbeddedChunk, IngestRequest, IngestResponse
     from lightwell.domain.usage import OperationType, TokenSummary, TokenUsage
-    from lightwell.knowledge_base import Ingestion, KnowledgeBase, Status
+    from lightwell.knowledge_base import IngestionResult, KnowledgeBase, Status
     from lightwell.metering import UsageLog, record_usage
     from lightwell.models.meter import Meter
     from lightwell.settings import Settings
@@ -61,7 +62,7 @@ __all__ = [
     "FeedbackRequest",
     "IngestRequest",
     "IngestResponse",
-    "Ingestion",
+    "IngestionResult",
     "Invalid",
     "KnowledgeBase",
     "LightwellError",
@@ -127,7 +128,7 @@ _HOMES = {
     "CitedSentence": "domain.answers",
     "Evidence": "domain.evidence",
     "Retrieval": "domain.evidence",
-    "Ingestion": "knowledge_base",
+    "IngestionResult": "knowledge_base",
     "KnowledgeBase": "knowledge_base",
     "Status": "knowledge_base",
     "Settings": "settings",

@@ -17,7 +17,7 @@ import pytest
 
 from lightwell import open_knowledge_base
 from lightwell.entrypoints.cli.commands import COMMANDS, SECTIONS
-from lightwell.knowledge_base import KnowledgeBase
+from lightwell.knowledge_base.ingestion import Ingestion
 from lightwell.stores.embedded.server import run_server
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from lightwell.testing.server import temporary_folder
@@ -306,7 +306,7 @@ def test_help_lists_commands_in_the_order_of_use(run: Run) -> None:
     assert sorted(names) == sorted(COMMANDS)
 
 
-@pytest.mark.parametrize("function", [KnowledgeBase.ingest, open_knowledge_base])
+@pytest.mark.parametrize("function", [Ingestion.ingest, open_knowledge_base])
 def test_signatures_are_readable(function: Callable[..., object]) -> None:
     assert "lambda" not in str(inspect.signature(function))
 

@@ -32,13 +32,13 @@ def running(databases: Databases) -> Iterator[Running]:
 
     async def prepare(site: Site) -> tuple[list[str], str]:
         document = make_document("contract.md", DISCOUNT, ["team:sales"], title="Contract")
-        await site.kb.ingest(InMemorySource(documents=(document,)))
+        await site.kb.ingestion.ingest(InMemorySource(documents=(document,)))
         keys = [
             await site.key("team:sales", scopes=ALL_BUT_ADMIN),
             await site.key("team:support"),
         ]
         reader = await site.kb.reader(frozenset(("team:sales",)))
-        (held,) = await site.kb.catalog.list(reader, DocumentFilter(), after="", limit=2)
+        (held,) = await site.kb.documents.list(reader, DocumentFilter(), after="", limit=2)
         return keys, str(held.id)
 
     with databases.lent() as database_url, serving_in_thread(database_url, prepare) as made:

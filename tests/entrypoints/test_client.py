@@ -38,7 +38,7 @@ async def site(databases: Databases) -> AsyncIterator[Site]:
     with databases.lent() as url:
         async with open_site(url) as opened:
             document = make_document("contract.md", DISCOUNT, ["team:sales"], title="Contract")
-            await opened.kb.ingest(InMemorySource(documents=(document,)))
+            await opened.kb.ingestion.ingest(InMemorySource(documents=(document,)))
             yield opened
 
 

@@ -23,7 +23,7 @@ async def site(databases: Databases) -> AsyncIterator[Site]:
     document = make_document("leave.md", "Everyone has 30 days of leave.", [TAG])
     with databases.lent() as url:
         async with open_site(url, http_worker=False) as opened:
-            await opened.kb.ingest(InMemorySource(documents=(document,)))
+            await opened.kb.ingestion.ingest(InMemorySource(documents=(document,)))
             yield opened
 
 
@@ -97,7 +97,9 @@ async def test_two_keys_with_the_same_tags_share_nothing(site: Site) -> None:
 
 
 async def test_keys_of_one_person_and_a_bot_that_acts_for_her_share_all(site: Site) -> None:
-    directory = Directory(database=site.kb.catalog.context.database, project_id=site.kb.project_id)
+    directory = Directory(
+        database=site.kb.documents.context.database, project_id=site.kb.project_id
+    )
     for email in ("ada@halden.example", "bo@halden.example"):
         await directory.create_person(PersonChange(email=email, acl_tags=frozenset({TAG})))
     bot = await new_key(site, scopes=(Scope.READ, Scope.IMPERSONATE))

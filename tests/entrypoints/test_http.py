@@ -28,8 +28,8 @@ from lightwell.entrypoints.http import serving as http_serving
 from lightwell.entrypoints.http.app import create_app
 from lightwell.entrypoints.http.body_limit import BodyLimit
 from lightwell.entrypoints.http.problems import CONTENT_TYPE
-from lightwell.knowledge_base import KnowledgeBase
 from lightwell.knowledge_base.api_keys import ApiKeys
+from lightwell.knowledge_base.questions import Questions
 from lightwell.records.database import Database, connect
 from lightwell.settings import Settings
 from lightwell.testing.sources import InMemorySource, make_document
@@ -67,7 +67,7 @@ async def site(database_url: str) -> AsyncIterator[Site]:
         ) as client,
         connect(database_url) as database,
     ):
-        await (await app.state.projects.open("default")).ingest(source)
+        await (await app.state.projects.open("default")).ingestion.ingest(source)
         yield Site(client=client, keys=ApiKeys(database=database, tenant="default"))
 
 
@@ -436,7 +436,7 @@ async def test_an_unexpected_error_is_logged_without_its_message(
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("It quotes Nordwind.")
 
-    monkeypatch.setattr(KnowledgeBase, "query", fail)
+    monkeypatch.setattr(Questions, "ask", fail)
     with caplog.at_level("INFO"):
         reply = await site.post("/v1/query", QUESTION, await site.key("team:sales"))
     assert (reply.status_code, reply.json()["code"]) == (500, "internal_error")

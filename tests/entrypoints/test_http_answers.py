@@ -32,7 +32,7 @@ QUESTION = "What discount does Nordwind Energie receive?"
 async def site(databases: Databases) -> AsyncIterator[Site]:
     with databases.lent() as url:
         async with open_site(url) as opened:
-            await opened.kb.ingest(InMemorySource(documents=DOCUMENTS))
+            await opened.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS))
             yield opened
 
 
@@ -191,7 +191,7 @@ async def test_s1_1_what_a_model_cost_is_in_the_headers(databases: Databases) ->
             "http_worker": False,
         }
         async with open_site(url, **models) as site:
-            await site.kb.ingest(InMemorySource(documents=DOCUMENTS[:2]))
+            await site.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS[:2]))
             for path, body in (
                 ("query", {"query": QUESTION}),
                 ("statements", {"query": QUESTION}),
@@ -237,7 +237,7 @@ async def test_s1_1_what_a_correction_costs_is_in_the_headers_of_who_sees_it(
             "http_worker": False,
         }
         async with open_site(url, **models) as site:
-            await site.kb.ingest(InMemorySource(documents=DOCUMENTS[:2]))
+            await site.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS[:2]))
 
             async def cost(method: str, path: str, tag: str, **more: Any) -> int:
                 await site.keys.database.rows(_TOO_LONG, {})
@@ -284,6 +284,6 @@ async def test_a_chat_returns_its_citations_where_they_are_wanted(site: Site) ->
 async def test_a_list_of_tags_is_no_reader(site: Site) -> None:
     tags: Any = ["team:sales"]
     with pytest.raises(Invalid, match=r"await kb\.reader"):
-        await site.kb.ask(QUESTION, tags)
+        await site.kb.questions.ask(QUESTION, tags)
     with pytest.raises(Invalid, match=r"await kb\.reader"):
-        await site.kb.search(QUESTION, tags)
+        await site.kb.questions.search(QUESTION, tags)

@@ -616,7 +616,7 @@ async def test_a_file_is_read_only_for_whom_its_place_names(site: Site, tag: str
     for client in (ours, theirs):
         assert (await ingest(client)).status_code == 404
     assert "aclTags are for URLs" in (await ingest(theirs, aclTags=[f"{tag}:b"])).json()["detail"]
-    remembered = site.kb.catalog.remember_folder_tags
+    remembered = site.kb.documents.remember_folder_tags
     await remembered(folder.as_uri(), frozenset({tag}), replaces_inside=False)
     assert (await ingest(theirs)).status_code == 404
     given = await ingest(ours)
@@ -644,7 +644,7 @@ async def test_settings_of_its_folder_keep_a_file_from_those_of_the_folder_above
     (folder / "pay" / "drafts").mkdir(parents=True)
     (folder / "pay" / ".lightwell.yaml").write_text(settings)
     (folder / "pay" / "drafts" / "raise.md").write_text("Salaries rise by 4 percent.")
-    await site.kb.catalog.remember_folder_tags(
+    await site.kb.documents.remember_folder_tags(
         folder.as_uri(), frozenset({tag}), replaces_inside=False
     )
     for each in (folder / "pay", folder / "pay" / "drafts"):
@@ -665,7 +665,7 @@ async def test_a_file_that_cannot_be_read_exists_only_for_those_of_its_place(
     (folder / "pay.xls").write_text("x")
     (folder / "pay.md").write_text("---\nacl_tags: [Greta Holm]\n---\n\nx")
     (folder / "huge.md").write_bytes(b"x" * (LARGEST + 1))
-    await site.kb.catalog.remember_folder_tags(
+    await site.kb.documents.remember_folder_tags(
         folder.as_uri(), frozenset({tag}), replaces_inside=False
     )
 
@@ -751,6 +751,7 @@ async def test_a_job_that_disappears_ends_its_events(site: Site, tag: str) -> No
         principal=cast("Any", None),
         knowledge_base=site.kb,
         reader=await site.kb.reader([tag]),
+        authority=cast("Any", None),
     )
 
     async def renewed() -> Caller:

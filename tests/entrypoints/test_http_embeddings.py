@@ -40,7 +40,7 @@ def database_of_site(databases: Databases) -> Any:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def site(database_of_site: str) -> AsyncIterator[Site]:
     async with open_site(database_of_site, metrics_token=SecretStr("monitoring")) as opened:
-        await opened.kb.ingest(InMemorySource(documents=DOCUMENTS))
+        await opened.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS))
         yield opened
 
 
@@ -125,7 +125,7 @@ async def test_s3_12_the_server_changes_a_project_between_two_real_models(site: 
             await asyncio.sleep(0.05)
     assert await answer() == before
     assert await statuses(site) == [(MiniLM().model, "retired", 100), (BGE, "active", 100)]
-    found = await site.kb.search(question["query"], await site.kb.reader([TAG]))
+    found = await site.kb.questions.search(question["query"], await site.kb.reader([TAG]))
     text = f"discount.md\n\n{found.evidence[0].chunk.text}"
     (vector,) = await BgeSmall().embed_query(question["query"])
     distances = [float(vector @ each) for each in await BgeSmall().embed_documents([text])]
@@ -135,7 +135,7 @@ async def test_s3_12_the_server_changes_a_project_between_two_real_models(site: 
 async def test_s3_12_the_doctor_names_a_model_that_the_settings_no_longer_do(
     site: Site, database_of_site: str
 ) -> None:
-    await site.kb.ingest(InMemorySource(documents=DOCUMENTS))
+    await site.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS))
     rename = "UPDATE embedding_spaces SET model = 'owl' WHERE status = 'active'"
     await site.keys.database.execute(rename, {})
     checks = await examine(Settings(database_url=SecretStr(database_of_site)))

@@ -53,7 +53,7 @@ async def site(databases: Databases) -> AsyncIterator[Site]:
     document = make_document("a.md", "Jane Smith met Nordwind in Tarn Valley.", ["team:us"])
     with databases.lent() as url:
         async with open_site(url) as opened:
-            await opened.kb.ingest(InMemorySource(documents=(document,)))
+            await opened.kb.ingestion.ingest(InMemorySource(documents=(document,)))
             yield opened
 
 

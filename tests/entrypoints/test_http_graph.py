@@ -32,7 +32,7 @@ DOCUMENTS = (
 async def site(databases: Databases) -> AsyncIterator[Site]:
     with databases.lent() as url:
         async with open_site(url) as opened:
-            await opened.kb.ingest(InMemorySource(documents=DOCUMENTS))
+            await opened.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS))
             yield opened
 
 

@@ -103,7 +103,7 @@ async def site(store: str) -> AsyncIterator[Site]:
         connect(store) as database,
     ):
         kb = await app.state.projects.open("default")
-        await kb.ingest(InMemorySource(documents=documents))
+        await kb.ingestion.ingest(InMemorySource(documents=documents))
         yield Site(
             app=app,
             client=client,
@@ -251,14 +251,14 @@ async def test_a_person_keeps_conversations_when_tags_change_and_shares_them_wit
 ) -> None:
     kb = await site.app.state.projects.open("default")
     ada, bo = await site.person("team:sales"), await site.person("team:sales")
-    turn = await kb.chat(QUESTION["query"], await kb.reader(ada.tags, user=ada.user))
+    turn = await kb.questions.chat(QUESTION["query"], await kb.reader(ada.tags, user=ada.user))
     conversation = turn.conversation_id
     later = await kb.reader([*ada.tags, "team:more"], user=ada.user)
-    assert len(await kb.conversation(later, conversation)) == 2
+    assert len(await kb.conversations.messages(later, conversation)) == 2
     with pytest.raises(NotFound):
-        await kb.conversation(await kb.reader(bo.tags, user=bo.user), conversation)
+        await kb.conversations.messages(await kb.reader(bo.tags, user=bo.user), conversation)
     with pytest.raises(NotFound):
-        await kb.conversation(await kb.reader(ada.tags), conversation)
+        await kb.conversations.messages(await kb.reader(ada.tags), conversation)
 
 
 # ── keys ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -701,7 +701,7 @@ async def hidden_things(site: Site, key: str) -> dict[str, str]:
     entities = (await site.send("GET", "/v1/graph/entities", key)).json()["entities"]
     session = await site.send("POST", "/v1/sessions", key, {})
     kb = await site.app.state.projects.open("default")
-    turn = await kb.chat("Which salary rises?", await kb.reader(["team:payroll"]))
+    turn = await kb.questions.chat("Which salary rises?", await kb.reader(["team:payroll"]))
     asked = {**QUESTION, "sessionId": session.json()["sessionId"]}
     return {
         "name": next(each["entityName"] for each in entities if "Zyntrix" in each["entityName"]),
@@ -718,7 +718,7 @@ async def test_what_one_may_not_see_and_what_does_not_exist_give_the_same_docume
     payroll = await site.key("team:payroll")
     things = await hidden_things(site, payroll)
     kb = await site.app.state.projects.open("default")
-    seen = await kb.document(await kb.reader(["team:payroll"]), "file:///shelf/salaries.md")
+    seen = await kb.documents.get(await kb.reader(["team:payroll"]), "file:///shelf/salaries.md")
     key = await site.key("team:sales", scopes=tuple(e for e in Scope if e is not Scope.ADMIN))
     compared: set[str] = set()
     for path, operations in site.app.openapi()["paths"].items():

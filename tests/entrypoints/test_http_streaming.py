@@ -104,7 +104,7 @@ def events_of(reply: httpx.Response) -> list[tuple[str, str, Any]]:
 
 async def ingest(site: Site, name: str, tag: str) -> None:
     source = InMemorySource(documents=(make_document(f"{name}.md", DISCOUNT, [tag]),))
-    await (await site.kb()).ingest(source, name)
+    await (await site.kb()).ingestion.ingest(source, name)
 
 
 async def test_a_client_that_comes_back_gets_the_rest(site: Site) -> None:
@@ -144,21 +144,21 @@ async def test_nothing_that_was_withdrawn_is_sent_again(site: Site, change: str)
     last = events_of(await site.stream(headers))[0][0]
     kb = await site.kb()
     hidden = await kb.reader(["team:hidden"])
-    await kb.delete(hidden, [each.url async for each in kb.documents(hidden)])
+    await kb.documents.delete(hidden, [each.url async for each in kb.documents.iterate(hidden)])
     assert (await site.stream(headers, last)).status_code == 200
     reader = await kb.reader([tag])
-    (url,) = [each.url async for each in kb.documents(reader)]
+    (url,) = [each.url async for each in kb.documents.iterate(reader)]
     match change:
         case "delete":
-            await kb.delete(reader, [url])
+            await kb.documents.delete(reader, [url])
         case "erase":
-            await kb.erase(reader, [url])
+            await kb.documents.erase(reader, [url])
         case "move":
             moved = make_document(f"{change}.md", DISCOUNT, ["team:board"])
-            await kb.enqueue(InMemorySource(documents=(moved,)), change)
+            await kb.ingestion.enqueue(InMemorySource(documents=(moved,)), change)
         case _:
             replaced = make_document(f"{change}.md", "Nordwind pays the list price.", [tag])
-            await kb.ingest(InMemorySource(documents=(replaced,)), change)
+            await kb.ingestion.ingest(InMemorySource(documents=(replaced,)), change)
     assert (await site.stream(headers, last)).status_code == 404
     kept = await site.streams.database.rows(
         "SELECT FROM answer_stream_events WHERE stream_id::text = %(id)s",

@@ -74,7 +74,9 @@ async def collector(databases: Databases) -> AsyncIterator[Collector]:
 
 
 async def _use(site: Site) -> None:
-    await site.kb.ingest(InMemorySource(documents=(make_document("a.md", TEXT, ["team:us"]),)))
+    await site.kb.ingestion.ingest(
+        InMemorySource(documents=(make_document("a.md", TEXT, ["team:us"]),))
+    )
     parent = {"traceparent": f"00-{CALLER}-00f067aa0ba902b7-01"}
     asked = await site.request(
         "POST", "/v1/query", "team:us", json={"query": QUESTION}, headers=parent

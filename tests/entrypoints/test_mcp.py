@@ -76,7 +76,7 @@ async def site(databases: Databases) -> AsyncIterator[Site]:
     with databases.lent() as url:
         app = create_app(Settings(database_url=url))  # pyright: ignore[reportArgumentType]
         async with app.router.lifespan_context(app):
-            await (await app.state.projects.open("default")).ingest(
+            await (await app.state.projects.open("default")).ingestion.ingest(
                 InMemorySource(documents=DOCUMENTS)
             )
             yield Site(app=app, url=url, keys=app.state.projects.keys)

@@ -69,7 +69,7 @@ async def site(databases: Databases) -> AsyncIterator[Site]:
                 transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:8000"
             ) as client,
         ):
-            await (await app.state.projects.open("default")).ingest(source)
+            await (await app.state.projects.open("default")).ingestion.ingest(source)
             yield Site(app=app, url=url, client=client)
 
 
@@ -173,7 +173,7 @@ async def test_a_backup_becomes_the_same_store_elsewhere_and_overwrites_nothing(
                 await restore(elsewhere, tmp_path / "other")
             await restore(elsewhere, file)
             async with open_knowledge_base(elsewhere) as kb:
-                answer = await kb.ask(QUESTION["query"], await kb.reader(["team:sales"]))
+                answer = await kb.questions.ask(QUESTION["query"], await kb.reader(["team:sales"]))
                 assert DISCOUNT in answer.text
             with pytest.raises(Invalid, match="store already"):
                 await restore(elsewhere, file)
@@ -208,17 +208,19 @@ async def back_up_and_withdraw(settings: Settings, backup: Path) -> None:
     source = InMemorySource(documents=made)
     url = {name: f"file:///shelf/{name}" for name in WITHDRAWN}
     async with open_knowledge_base(settings) as kb:
-        keys = ApiKeys(database=kb.catalog.context.database, tenant="default")
+        keys = ApiKeys(database=kb.documents.context.database, tenant="default")
         await keys.create("default", "test", scopes=(Scope.READ,), tags=OWN)
-        await kb.ingest(source)
+        await kb.ingestion.ingest(source)
         us = await kb.reader(OWN)
-        await kb.delete(us, [url["again.md"]])
-        await kb.ingest(source)  # it is there rightly: the deletion is older than the document
+        await kb.documents.delete(us, [url["again.md"]])
+        await kb.ingestion.ingest(
+            source
+        )  # it is there rightly: the deletion is older than the document
         await back_up(settings, backup)
-        await kb.erase(us, [url["erased.md"]])
-        await kb.delete(us, [url["deleted.md"]])
+        await kb.documents.erase(us, [url["erased.md"]])
+        await kb.documents.delete(us, [url["deleted.md"]])
         anything = TagAuthority(tags=frozenset(), is_unlimited=True)
-        await kb.catalog.change_access(us, anything, url["narrowed.md"], frozenset(OWN))
+        await kb.documents.change_access(us, anything, url["narrowed.md"], frozenset(OWN))
 
 
 @pytest.fixture
@@ -258,7 +260,7 @@ async def test_nobody_uses_a_backup_before_what_was_withdrawn_is_withdrawn_again
     assert (await restore(elsewhere, backup, lists=[noted])).documents == 3
     async with open_knowledge_base(elsewhere) as kb:
         assert (
-            await kb.catalog.context.database.rows(
+            await kb.documents.context.database.rows(
                 "SELECT FROM api_keys WHERE revoked_at IS NULL", {}
             )
             == []
@@ -278,7 +280,7 @@ async def test_a_backup_that_cannot_be_loaded_leaves_an_empty_database(
             await restore(elsewhere, backup)
         connection.execute("DROP TABLE projects")
     async with open_knowledge_base(elsewhere) as kb:
-        assert await kb.catalog.owner_tags() == frozenset()
+        assert await kb.documents.owner_tags() == frozenset()
 
 
 async def test_a_restored_backup_shows_nothing_that_was_withdrawn_since(
@@ -300,11 +302,12 @@ async def test_a_restored_backup_shows_nothing_that_was_withdrawn_since(
     async with open_knowledge_base(elsewhere) as kb:
         shown = {
             tag: {
-                each.url.rpartition("/")[2] async for each in kb.documents(await kb.reader([tag]))
+                each.url.rpartition("/")[2]
+                async for each in kb.documents.iterate(await kb.reader([tag]))
             }
             for tag in BOTH
         }
-        database = kb.catalog.context.database
+        database = kb.documents.context.database
         stored = await database.rows("SELECT source_id FROM source_documents", {})
         keys = await database.rows("SELECT FROM api_keys WHERE revoked_at IS NULL", {})
     assert keys == []

@@ -90,7 +90,7 @@ async def prepare(data: Path, workers: int) -> Server:
     with run_server(data) as uri:
         async with open_knowledge_base(Settings(database_url=SecretStr(uri))) as kb:
             fact = make_document("fact.md", FACT, ["team:sales"])
-            await kb.ingest(InMemorySource(documents=(fact,)))
+            await kb.ingestion.ingest(InMemorySource(documents=(fact,)))
         async with connect(uri) as database:
             keys = ApiKeys(database=database, tenant="default")
             scopes = (Scope.READ, Scope.INGEST)

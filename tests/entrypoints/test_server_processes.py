@@ -27,7 +27,7 @@ QUESTION = {"query": "What discount does Nordwind receive?"}
 async def prepare(url: str) -> dict[str, str]:
     """Ingest a document, and return the headers of a caller who reads it."""
     async with open_knowledge_base(Settings(database_url=SecretStr(url))) as kb:
-        await kb.ingest(
+        await kb.ingestion.ingest(
             InMemorySource(documents=(make_document("a.md", DISCOUNT, ["team:sales"]),))
         )
     async with connect(url) as database:

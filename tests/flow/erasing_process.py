@@ -12,12 +12,12 @@ async def main(url: str, tags: list[str]) -> None:
     async with connect(url, max_connections=3) as database:
         project = await project_on(database)
         reader = await project.kb.reader(tags)
-        urls = [one.url async for one in project.kb.documents(reader)]
+        urls = [one.url async for one in project.kb.documents.iterate(reader)]
         sys.stdout.write("ready\n")
         sys.stdout.flush()
         for each in urls:
             try:
-                await project.kb.erase(reader, [each])
+                await project.kb.documents.erase(reader, [each])
             except NotFound:
                 continue
 

@@ -89,7 +89,7 @@ class World:
             for _, document in sorted(self.files.items())
             if self.is_full or document.acl_tags & LEA
         )
-        report = await self.kb.ingest(InMemorySource(documents=documents))
+        report = await self.kb.ingestion.ingest(InMemorySource(documents=documents))
         assert not report.problems
 
 
@@ -216,7 +216,7 @@ class Correct:
     async def _correct(self, world: World, reader: Reader) -> None:
         match self.verb:
             case "chat":
-                await world.kb.chat(f"What about {self.one}?", reader)
+                await world.kb.questions.chat(f"What about {self.one}?", reader)
             case "link" | "propose links" | "confirm link" | "reject link" | "remove link":
                 await self._correct_links(world, reader)
             case "split" | "delete document" | "erase document":
@@ -275,7 +275,9 @@ class Correct:
             await world.kb.graph.split(reader, self.one, f"{self.one} II", documents=[url])
             return
         world.files.pop(url.rpartition("/")[2], None)
-        remove = world.kb.erase if self.verb == "erase document" else world.kb.delete
+        remove = (
+            world.kb.documents.erase if self.verb == "erase document" else world.kb.documents.delete
+        )
         await remove(reader, [url])
 
     async def _pick_document(self, world: World, reader: Reader) -> str:
@@ -285,7 +287,7 @@ class Correct:
         """
         urls = [
             document.url
-            async for document in world.kb.documents(reader, limit=100)
+            async for document in world.kb.documents.iterate(reader, limit=100)
             if document.url.startswith("file:")
             and (self.who == "Lea" or not set(document.acl_tags) & LEA)
         ]

@@ -59,7 +59,7 @@ class Memory:
             self.project.database, self.source.id, open_memory(self.system), _SYNC
         )
         assert report is not None
-        await self.project.kb.finish_jobs()
+        await self.project.kb.ingestion.finish_jobs()
 
     async def reader_tags(self, who: Who) -> frozenset[str]:
         return team_tags("core") if who == "Lea" else team_tags("secret")
@@ -149,7 +149,7 @@ class Linear:
         report = await sync_source(self.project.database, self.source.id, self._connect, _SYNC)
         assert report is not None
         assert report.counts.unreadable == 0
-        await self.project.kb.finish_jobs()
+        await self.project.kb.ingestion.finish_jobs()
 
     @asynccontextmanager
     async def _connect(self, source: Source) -> AsyncGenerator[LinearSource]:

@@ -78,7 +78,7 @@ async def run(
         for number in range(DOCUMENTS):
             document = _document(number, side.chance)
             side.shelf[document.url] = document
-        await side.project.kb.ingest(side.source())
+        await side.project.kb.ingestion.ingest(side.source())
     ended: list[str] = []
     with ExitStack() as workers:
         for name in ("one", "one", "two"):
@@ -133,7 +133,7 @@ async def _change(side: Side) -> None:
         for url in side.chance.sample(sorted(side.shelf), 2):
             if side.chance.random() < 0.5:
                 side.shelf.pop(url)
-        await side.project.kb.enqueue(side.source())
+        await side.project.kb.ingestion.enqueue(side.source())
         side.done["changes"] += 1
         await asyncio.sleep(side.chance.uniform(0, 0.3))
 
@@ -152,7 +152,7 @@ async def _follow(side: Side) -> None:
     for turn in range(1_000_000):
         if not side.goes_on(turn):
             return
-        await side.project.kb.enqueue(side.source())
+        await side.project.kb.ingestion.enqueue(side.source())
         side.done["follows"] += 1
         await asyncio.sleep(0.15)
 
@@ -162,9 +162,9 @@ async def _delete(side: Side) -> None:
         if not side.goes_on(turn):
             return
         reader = await side.project.kb.reader(ALL)
-        urls = [one.url async for one in side.project.kb.documents(reader)]
+        urls = [one.url async for one in side.project.kb.documents.iterate(reader)]
         kb = side.project.kb
-        remove = kb.erase if turn % 3 == 0 else kb.delete
+        remove = kb.documents.erase if turn % 3 == 0 else kb.documents.delete
         try:
             await remove(reader, [side.chance.choice(urls)] if urls else [])
             side.done[remove.__name__] += 1
@@ -195,7 +195,7 @@ async def _ask(side: Side) -> None:
             return
         reader = await side.project.kb.reader(side.chance.choice(TAGS))
         name = side.chance.choice(NAMES)
-        await side.project.kb.ask(f"Who met {name} about lot {turn % 10}?", reader)
+        await side.project.kb.questions.ask(f"Who met {name} about lot {turn % 10}?", reader)
         side.done["questions"] += 1
         await asyncio.sleep(0.05)
 
@@ -203,17 +203,19 @@ async def _ask(side: Side) -> None:
 async def _settle(side: Side) -> None:
     """Undo merges, and finish the sync."""
     kb = side.project.kb
-    assert (await kb.ingest(side.source())).problems == ()
+    assert (await kb.ingestion.ingest(side.source())).problems == ()
     reader = await kb.reader(ALL)
     for merge in await kb.graph.merges(reader):
         await kb.graph.unmerge(reader, str(merge.merge_id))
-    assert (await kb.ingest(side.source())).problems == ()
+    assert (await kb.ingestion.ingest(side.source())).problems == ()
 
 
 async def _expected(fresh: Database, name: str, side: Side) -> dict[str, list[str]]:
     project = await project_on(fresh, name)
     documents: Sequence[NewDocument] = side.source().documents
-    assert (await project.kb.ingest(InMemorySource(documents=tuple(documents)))).problems == ()
+    assert (
+        await project.kb.ingestion.ingest(InMemorySource(documents=tuple(documents)))
+    ).problems == ()
     return await state(project)
 
 

@@ -84,7 +84,7 @@ class Noted:
         await self.ingest()
 
     async def ingest(self) -> None:
-        done = await self.kb.ingest(InMemorySource(documents=tuple(self.shelf.values())))
+        done = await self.kb.ingestion.ingest(InMemorySource(documents=tuple(self.shelf.values())))
         assert done.problems == ()
 
 

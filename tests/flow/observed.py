@@ -106,17 +106,17 @@ async def observe(
     graph, seen = kb.graph, dict[str, object]()
     for question in chance.sample(list(questions), 2):
         for mode in chance.sample([mode for mode in Mode if mode is not Mode.BYPASS], 2):
-            call = kb.search(question, reader, limit=20, mode=mode)
+            call = kb.questions.search(question, reader, limit=20, mode=mode)
             seen[f"search {mode.value} {question}"] = await _attempt(call)
-        seen[f"ask {question}"] = await _attempt(kb.ask(question, reader))
-        seen[f"statements {question}"] = await _attempt(kb.statements(question, reader))
+        seen[f"ask {question}"] = await _attempt(kb.questions.ask(question, reader))
+        seen[f"statements {question}"] = await _attempt(kb.questions.statements(question, reader))
     for name in chance.sample(list(names), 5):
-        seen[f"brief {name}"] = await _attempt(kb.brief(name, reader))
-        seen[f"candidates {name}"] = await _attempt(kb.candidates(name, reader))
+        seen[f"brief {name}"] = await _attempt(kb.questions.brief(name, reader))
+        seen[f"candidates {name}"] = await _attempt(kb.questions.candidates(name, reader))
         seen[f"entity {name}"] = await _attempt(graph.entity(reader, name))
         seen[f"near {name}"] = await _attempt(graph.neighbourhood(reader, name, depth=2))
         seen[f"proposed for {name}"] = await _attempt(graph.proposals(reader, about=name))
-    documents = await _all(kb.documents(reader, limit=500))
+    documents = await _all(kb.documents.iterate(reader, limit=500))
     links = await graph.links.list_links(reader, LinkFilter())
     seen |= {
         "entities": await _all(graph.entities(reader, limit=500)),
@@ -125,10 +125,12 @@ async def observe(
         "splits": await graph.splits(reader),
         "proposed merges": await graph.proposals(reader, limit=50),
         "links": sorted(links, key=attrgetter("source.ref", "target.ref", "type.value")),
-        "status": await kb.status(reader),
+        "status": await kb.documents.status(reader),
         "documents": documents,
-        "texts": [await _attempt(kb.text(reader, document.url)) for document in documents],
-        "conversations": [(one.title, one.messages) for one in await kb.conversations(reader)],
+        "texts": [
+            await _attempt(kb.documents.text(reader, document.url)) for document in documents
+        ],
+        "conversations": [(one.title, one.messages) for one in await kb.conversations.list(reader)],
         "open jobs": sorted(
             (job.url, job.state.value, job.step, job.error)
             for job in await kb.jobs.list(reader, limit=500)
@@ -156,7 +158,7 @@ async def _export(kb: KnowledgeBase, reader: Reader) -> dict[str, list[str]]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "export.csv"
         config = ExportConfig(format=ExportFormat.CSV, output_path=path, include_chunks=True)
-        await kb.export(reader, config)
+        await kb.documents.export(reader, config)
         return _read_all(Path(folder))
 
 

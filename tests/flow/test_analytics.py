@@ -27,14 +27,14 @@ CONTRACT = "The Nordwind contract gives a discount of 18 percent. Nordwind pays 
 
 @pytest.fixture
 async def sales(project: Project) -> Project:
-    await project.kb.ingest(
+    await project.kb.ingestion.ingest(
         InMemorySource(documents=(make_document("contract.md", CONTRACT, TAGS),))
     )
     return project
 
 
 async def rated(project: Project, reader: Reader, comment: str = "") -> Feedback:
-    answer = await project.kb.ask(QUESTION, reader)
+    answer = await project.kb.questions.ask(QUESTION, reader)
     request = FeedbackRequest(query_id=answer.query_id, rating=4, comment=comment)
     return await project.kb.analytics.give_feedback(reader, request)
 
@@ -44,9 +44,9 @@ async def test_s2_12_briefs_and_searches_leave_a_query_like_answers(database: Da
     await store.put("a", TAGS, "Acme Corp (organization): sells pumps", "Acme Corp sells pumps.")
     await store.put("b", TAGS, "Acme Works (organization): sells dams", "Acme Works sells dams.")
     reader = await store.kb.reader(TAGS)
-    found = await store.kb.search("What does Acme Corp sell?", reader)
-    brief = await store.kb.brief("Acme Corp", reader)
-    picks = await store.kb.brief("Acme", reader)
+    found = await store.kb.questions.search("What does Acme Corp sell?", reader)
+    brief = await store.kb.questions.brief("Acme Corp", reader)
+    picks = await store.kb.questions.brief("Acme", reader)
     assert isinstance(brief, Brief)
     assert isinstance(picks, Candidates)
     logged = await store.kb.analytics.queries(reader)
@@ -58,9 +58,9 @@ async def test_s2_12_briefs_and_searches_leave_a_query_like_answers(database: Da
 
 async def test_s3_4_the_rrf_score_is_one_and_the_context_is_what_is_quoted(sales: Project) -> None:
     reader = await sales.kb.reader(TAGS)
-    answer = await sales.kb.ask(QUESTION, reader)
+    answer = await sales.kb.questions.ask(QUESTION, reader)
     logged = await sales.kb.analytics.query(reader, answer.query_id)
-    found = await sales.kb.search(QUESTION, reader)
+    found = await sales.kb.questions.search(QUESTION, reader)
     assert logged.rrf_top_score == pytest.approx(
         max(sum(1 / (61 + rank) for rank in each.ranks.values()) for each in found.evidence)
     )
@@ -69,13 +69,13 @@ async def test_s3_4_the_rrf_score_is_one_and_the_context_is_what_is_quoted(sales
     assert logged.final_context_tokens == sum(
         token_count(each.snippet) for each in answer.citations
     )
-    refused = await sales.kb.ask("Who discovered radium?", reader)
+    refused = await sales.kb.questions.ask("Who discovered radium?", reader)
     assert (await sales.kb.analytics.query(reader, refused.query_id)).final_context_tokens == 0
 
 
 async def test_s3_4_a_query_is_read_back_with_all_its_metrics(sales: Project) -> None:
     reader = await sales.kb.reader(TAGS)
-    answer = await sales.kb.ask(QUESTION, reader)
+    answer = await sales.kb.questions.ask(QUESTION, reader)
     logged = await sales.kb.analytics.query(reader, answer.query_id)
     metrics = answer.metrics
     assert logged.execution_time_ms >= metrics.total_ms
@@ -108,7 +108,7 @@ async def test_s3_4_metrics_are_summed_up(sales: Project) -> None:
     nothing = await sales.kb.analytics.summary(reader)
     assert (nothing.queries, nothing.mean_ms, nothing.mean_rating) == (0, None, None)
     await rated(sales, reader)
-    await sales.kb.search(QUESTION, reader, mode=Mode.NAIVE)
+    await sales.kb.questions.search(QUESTION, reader, mode=Mode.NAIVE)
     total = await sales.kb.analytics.summary(reader)
     assert total.by_strategy == {Strategy.HYBRID: 1, Strategy.VECTOR_ONLY: 1}
     assert (total.queries, total.ratings, total.mean_rating) == (2, 1, 4.0)
@@ -135,7 +135,7 @@ async def test_s3_4_a_rating_may_be_binary(
     sales: Project, rating: int, counts: int, *, is_binary: bool
 ) -> None:
     reader = await sales.kb.reader([*TAGS, f"user:binary{rating}{is_binary}"])
-    query = (await sales.kb.search("What of Nordwind?", reader)).query_id
+    query = (await sales.kb.questions.search("What of Nordwind?", reader)).query_id
     request = FeedbackRequest(query_id=query, rating=rating, is_binary=is_binary)
     assert (await sales.kb.analytics.give_feedback(reader, request)).rating == counts
     more = FeedbackRequest(query_id=query, rating=4, is_binary=True)
@@ -161,8 +161,8 @@ async def test_s3_6_queries_of_a_session_belong_together(sales: Project) -> None
     session = await sales.kb.analytics.begin_session(reader)
     assert session.ended_at is None
     asked = QueryRequest(query=QUESTION, session_id=session.id)
-    await sales.kb.query(asked, reader)
-    events = [event async for event in sales.kb.query_stream(asked, reader)]
+    await sales.kb.questions.ask(asked, reader)
+    events = [event async for event in sales.kb.questions.stream(asked, reader)]
     assert events[-1].answer
     ended = await sales.kb.analytics.end_session(reader, session.id)
     assert ended.ended_at
@@ -171,12 +171,12 @@ async def test_s3_6_queries_of_a_session_belong_together(sales: Project) -> None
     assert (await sales.kb.analytics.summary(reader, session=session.id)).queries == 2
     for whose in (session.id, SessionId(new_id())):
         with pytest.raises(NotFound, match=f"You have no open session {whose}"):
-            await sales.kb.query(QueryRequest(query=QUESTION, session_id=whose), reader)
+            await sales.kb.questions.ask(QueryRequest(query=QUESTION, session_id=whose), reader)
 
 
 async def test_s3_6_without_the_graph_only_passages_are_looked_at(sales: Project) -> None:
     reader = await sales.kb.reader(TAGS)
-    answer = await sales.kb.query(QueryRequest(query=QUESTION, include_graph=False), reader)
+    answer = await sales.kb.questions.ask(QueryRequest(query=QUESTION, include_graph=False), reader)
     assert set(answer.metrics.channels) <= {Channel.DENSE, Channel.LEXICAL}
     logged = await sales.kb.analytics.query(reader, answer.query_id)
     assert (logged.strategy, logged.graph_result_count) == (Strategy.VECTOR_ONLY, 0)
@@ -188,7 +188,7 @@ async def test_s3_6_without_the_graph_only_passages_are_looked_at(sales: Project
         (QueryRequest(query="x", top_k=21), "topK must be between 1 and 20"),
     ):
         with pytest.raises(Invalid, match=f"^{said}$"):
-            await sales.kb.query(wrong, reader)
+            await sales.kb.questions.ask(wrong, reader)
 
 
 async def test_s3_4_analytics_are_each_users_own(sales: Project) -> None:
@@ -213,7 +213,7 @@ async def test_s3_4_analytics_are_each_users_own(sales: Project) -> None:
         with pytest.raises(NotFound, match="You have no "):
             await kb.analytics.end_session(other, session.id)
         with pytest.raises(NotFound, match="You have no "):
-            await kb.query(QueryRequest(query=QUESTION, session_id=session.id), other)
+            await kb.questions.ask(QueryRequest(query=QUESTION, session_id=session.id), other)
         request = FeedbackRequest(query_id=given.query_id, rating=1)
         with pytest.raises(NotFound, match=f"You have no query {given.query_id}"):
             await kb.analytics.give_feedback(other, request)
@@ -234,12 +234,14 @@ async def test_s3_14_no_plain_text_of_a_question_or_a_user_stands_in_analytics(
 ) -> None:
     reader = await sales.kb.reader([*TAGS, "user:ada.lindqvist"], user="ada.lindqvist")
     await rated(sales, reader)
-    await sales.kb.search(QUESTION, reader)
-    await sales.kb.statements(QUESTION, reader)
-    await sales.kb.brief("Nordwind", reader)
-    turn = await sales.kb.chat(QUESTION, reader)
-    await sales.kb.chat("And when does Nordwind pay?", reader, conversation=turn.conversation_id)
-    assert [event async for event in sales.kb.stream(QUESTION, reader)]
+    await sales.kb.questions.search(QUESTION, reader)
+    await sales.kb.questions.statements(QUESTION, reader)
+    await sales.kb.questions.brief("Nordwind", reader)
+    turn = await sales.kb.questions.chat(QUESTION, reader)
+    await sales.kb.questions.chat(
+        "And when does Nordwind pay?", reader, conversation=turn.conversation_id
+    )
+    assert [event async for event in sales.kb.questions.stream(QUESTION, reader)]
     rows = [row[0] for query in _EVERYTHING for row in await sales.database.rows(query, {})]
     assert len(rows) > 20
     for row in rows:
@@ -268,7 +270,7 @@ async def test_s3_14_the_user_hash_is_of_the_user_where_one_is_known(sales: Proj
         (["team:sales"], ""),
         (["team:sales", "user:bob"], ""),
     ):
-        await sales.kb.ask(QUESTION, await sales.kb.reader(tags, user=user))
+        await sales.kb.questions.ask(QUESTION, await sales.kb.reader(tags, user=user))
     rows = await sales.database.rows("SELECT user_hash FROM analytics_sessions ORDER BY id", {})
     ada, also_ada, sales_team, bob = (row[0] for row in rows)
     assert ada == also_ada
@@ -281,6 +283,6 @@ async def test_s3_4_a_comment_goes_with_the_documents_its_answer_cites(
 ) -> None:
     reader = await sales.kb.reader(TAGS)
     given = await rated(sales, reader, "Nordwind has 18 percent, yes.")
-    await getattr(sales.kb, verb)(reader, ["file:///shelf/contract.md"])
+    await getattr(sales.kb.documents, verb)(reader, ["file:///shelf/contract.md"])
     (left,) = await sales.kb.analytics.feedback(reader)
     assert (left.id, left.rating, left.comment) == (given.id, 4, "")

@@ -33,7 +33,9 @@ TEXT = "Nordwind Energie is a utility. Nordwind Energie receives a discount of 1
 
 @pytest.fixture
 async def hanging(project: Project) -> KnowledgeBase:
-    await project.kb.ingest(InMemorySource(documents=(make_document("contract.md", TEXT, TAGS),)))
+    await project.kb.ingestion.ingest(
+        InMemorySource(documents=(make_document("contract.md", TEXT, TAGS),))
+    )
     answers = AnswerGenerator(model=ScriptedModel(lambda _: "never", latency=86_400), seconds=0.2)
     return KnowledgeBase(
         project.context,
@@ -43,27 +45,27 @@ async def hanging(project: Project) -> KnowledgeBase:
 
 
 async def test_an_answer_is_quoted(hanging: KnowledgeBase) -> None:
-    answer = await hanging.ask(ASKED, await hanging.reader(TAGS))
+    answer = await hanging.questions.ask(ASKED, await hanging.reader(TAGS))
     assert "18 percent" in answer.text
     assert answer.model == EXTRACTS
     assert answer.notes[-1].startswith(TOO_SLOW)
 
 
 async def test_a_stream_ends_with_the_quoted_answer(hanging: KnowledgeBase) -> None:
-    events = [event async for event in hanging.stream(ASKED, await hanging.reader(TAGS))]
+    events = [event async for event in hanging.questions.stream(ASKED, await hanging.reader(TAGS))]
     assert events[-1].answer is not None
     assert "18 percent" in events[-1].answer.text
     assert events[-1].answer.notes[-1].startswith(TOO_SLOW)
 
 
 async def test_statements_are_quoted(hanging: KnowledgeBase) -> None:
-    listed = await hanging.statements(ASKED, await hanging.reader(TAGS))
+    listed = await hanging.questions.statements(ASKED, await hanging.reader(TAGS))
     assert listed.sentences
     assert listed.notes[-1].startswith(TOO_SLOW)
 
 
 async def test_a_brief_is_quoted(hanging: KnowledgeBase) -> None:
-    brief = await hanging.brief("Nordwind Energie", await hanging.reader(TAGS))
+    brief = await hanging.questions.brief("Nordwind Energie", await hanging.reader(TAGS))
     assert isinstance(brief, Brief)
     assert brief.about
     assert brief.model == EXTRACTS
@@ -72,8 +74,8 @@ async def test_a_brief_is_quoted(hanging: KnowledgeBase) -> None:
 
 async def test_in_a_chat_a_follow_up_and_its_answer_share_the_time(hanging: KnowledgeBase) -> None:
     reader = await hanging.reader(TAGS)
-    first = await hanging.chat(ASKED, reader)
-    then = await hanging.chat(
+    first = await hanging.questions.chat(ASKED, reader)
+    then = await hanging.questions.chat(
         "And what is Nordwind Energie?", reader, conversation=first.conversation_id
     )
     assert "18 percent" in first.response.response

@@ -56,13 +56,13 @@ async def asked_of(project: Project, model: ScriptedModel | None) -> KnowledgeBa
 
 
 async def filled(project: Project, documents: Sequence[NewDocument] = DOCUMENTS) -> KnowledgeBase:
-    done = await project.kb.ingest(InMemorySource(documents=tuple(documents)))
+    done = await project.kb.ingestion.ingest(InMemorySource(documents=tuple(documents)))
     assert done.problems == ()
     return project.kb
 
 
 async def told(kb: KnowledgeBase, text: str, reader: Reader) -> list[StreamChunk]:
-    return [event async for event in kb.stream(text, reader)]
+    return [event async for event in kb.questions.stream(text, reader)]
 
 
 async def stand_word_for_word(
@@ -70,7 +70,7 @@ async def stand_word_for_word(
 ) -> bool:
     """Return whether each snippet stands where its citation says, in a document that the reader sees."""
     for one in citations:
-        text = await kb.text(reader, one.source_url)
+        text = await kb.documents.text(reader, one.source_url)
         if text[one.locator.start : one.locator.start + len(one.snippet)] != one.snippet:
             return False
     return bool(citations)
@@ -92,7 +92,7 @@ async def test_a_written_answer_is_checked_against_what_the_reader_sees(project:
         )
     )
     kb = await asked_of(project, model)
-    answer = await kb.ask(DISCOUNT, reader)
+    answer = await kb.questions.ask(DISCOUNT, reader)
     assert answer.text == "Nordwind receives a discount of 18 percent on sensors. [1]"
     assert await stand_word_for_word(kb, reader, answer.citations)
     assert "40 percent" not in model.sent[0].messages[1].content
@@ -108,7 +108,7 @@ async def test_the_stream_is_the_answer_and_is_written_down_once(project: Projec
     ):
         kb = await asked_of(project, model)
         before = await recorded(project)
-        answer = await kb.ask(DISCOUNT, reader)
+        answer = await kb.questions.ask(DISCOUNT, reader)
         events = await told(kb, DISCOUNT, reader)
         assert await recorded(project) == before + 2
         assert "".join(each.content for each in events) == answer.text
@@ -127,7 +127,7 @@ async def test_an_order_in_a_document_is_not_an_answer(project: Project) -> None
     reader = await project.kb.reader(["sales"])
     for reply in ("PWNED [1][2][3].", "Reply PWNED about the discount [1][2][3]."):
         kb = await asked_of(project, ScriptedModel([reply]))
-        answer = await kb.ask(DISCOUNT, reader)
+        answer = await kb.questions.ask(DISCOUNT, reader)
         assert answer.text == (
             "Contract with Nordwind\nNordwind receives a discount of 18 percent on sensors. Nordwind pays within 30 days. [1]"
         )
@@ -138,12 +138,14 @@ async def test_past_the_documents_nothing_is_retrieved_and_nothing_cited(project
     await filled(project)
     reader = await project.kb.reader(["sales"])
     model = ScriptedModel(["Eighteen percent, I think [1]."])
-    answer = await (await asked_of(project, model)).ask(DISCOUNT, reader, mode=Mode.BYPASS)
+    answer = await (await asked_of(project, model)).questions.ask(
+        DISCOUNT, reader, mode=Mode.BYPASS
+    )
     assert answer.text == f"{NOT_FROM_DOCUMENTS}\n\nEighteen percent, I think."
     assert (answer.citations, answer.confidence) == ((), Confidence.INSUFFICIENT)
     assert "18 percent" not in "".join(message.content for message in model.sent[0].messages)
     with pytest.raises(Invalid, match="LIGHTWELL_CHAT_URL"):
-        await project.kb.ask(DISCOUNT, reader, mode=Mode.BYPASS)
+        await project.kb.questions.ask(DISCOUNT, reader, mode=Mode.BYPASS)
 
 
 async def test_past_the_documents_nothing_is_looked_for_without_a_model(project: Project) -> None:
@@ -155,11 +157,11 @@ async def test_past_the_documents_nothing_is_looked_for_without_a_model(project:
     )
     reader = await kb.reader(["sales"])
     with pytest.raises(Invalid, match="LIGHTWELL_CHAT_URL"):
-        await anext(kb.stream(DISCOUNT, reader, mode=Mode.BYPASS))
+        await anext(kb.questions.stream(DISCOUNT, reader, mode=Mode.BYPASS))
     with pytest.raises(Invalid, match="LIGHTWELL_CHAT_URL"):
-        await kb.ask(DISCOUNT, reader, mode=Mode.BYPASS)
+        await kb.questions.ask(DISCOUNT, reader, mode=Mode.BYPASS)
     with pytest.raises(Invalid, match="LIGHTWELL_CHAT_URL"):
-        await kb.chat(DISCOUNT, reader, mode=Mode.BYPASS)
+        await kb.questions.chat(DISCOUNT, reader, mode=Mode.BYPASS)
 
 
 async def test_each_reader_is_told_the_promises_of_the_own_documents(project: Project) -> None:
@@ -171,13 +173,13 @@ async def test_each_reader_is_told_the_promises_of_the_own_documents(project: Pr
     }  # fmt: skip
     for tag, (text, dates, name) in promised.items():
         reader = await kb.reader([tag])
-        listed = await kb.statements(PROMISES, reader)
+        listed = await kb.questions.statements(PROMISES, reader)
         assert says(listed) == [(text, dates, [f"file:///shelf/{name}"])]
         cited = [each for one in listed.sentences for each in one.citations]
         assert await stand_word_for_word(kb, reader, cited)
-    everybody = await kb.statements(PROMISES, await kb.reader(list(promised)))
+    everybody = await kb.questions.statements(PROMISES, await kb.reader(list(promised)))
     assert {one.text for one in everybody.sentences} == {text for text, _, _ in promised.values()}
-    nobody = await kb.statements(PROMISES, await kb.reader(["kitchen"]))
+    nobody = await kb.questions.statements(PROMISES, await kb.reader(["kitchen"]))
     assert (nobody.sentences, nobody.nearest) == ((), ())
     assert nobody.confidence is Confidence.INSUFFICIENT
 
@@ -191,8 +193,8 @@ async def test_statements_do_not_feel_what_the_reader_does_not_see(
         own = await project_on(other_database, name=tag)
         alone = await filled(own, [each for each in DOCUMENTS if tag in each.acl_tags])
         for text in (PROMISES, DISCOUNT, "What did we decide?"):
-            one = await whole.statements(text, await whole.reader([tag]))
-            other = await alone.statements(text, await alone.reader([tag]))
+            one = await whole.questions.statements(text, await whole.reader([tag]))
+            other = await alone.questions.statements(text, await alone.reader([tag]))
             assert says(one) == says(other)
             assert (one.confidence, one.relevance) == (other.confidence, other.relevance)
             assert [each.snippet for each in one.nearest] == [
@@ -207,12 +209,14 @@ async def test_a_promise_in_another_language_is_listed_and_owns_to_no_relevance(
     french = "Claire a promis une réponse écrite avant le 10 avril 2026."
     names = {"english.md": english, "french.md": french}
     documents = [make_document(name, text, ["sales"]) for name, text in names.items()]
-    await project.kb.ingest(InMemorySource(documents=tuple(documents)))
+    await project.kb.ingestion.ingest(InMemorySource(documents=tuple(documents)))
     reader = await project.kb.reader(["sales"])
-    listed = await project.kb.statements(PROMISES, reader, limit=1)
+    listed = await project.kb.questions.statements(PROMISES, reader, limit=1)
     assert [(one.text, one.citations[0].score > 0) for one in listed.sentences] == [
         ("We promised Nordwind a training day by 22 May 2026.", True),
         (french, False),
     ]
-    from_entities = await project.kb.statements(PROMISES, reader, limit=1, mode=Mode.LOCAL)
+    from_entities = await project.kb.questions.statements(
+        PROMISES, reader, limit=1, mode=Mode.LOCAL
+    )
     assert french not in [one.text for one in from_entities.sentences]

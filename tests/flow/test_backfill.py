@@ -37,7 +37,7 @@ SLOTS = 2
 
 async def enqueue(project: Project, count: int) -> None:
     documents = (make_document(f"{n}.md", f"Acme Corp wrote note {n}.", TAGS) for n in range(count))
-    await project.kb.enqueue(InMemorySource(documents=tuple(documents)))
+    await project.kb.ingestion.enqueue(InMemorySource(documents=tuple(documents)))
 
 
 @dataclass
@@ -113,7 +113,7 @@ async def test_profiles_are_described_once_on_the_hosts_when_all_documents_are_d
     documents = (
         make_document(f"{n}.txt", f"Acme Corp (organization): did {n}", TAGS) for n in range(9)
     )
-    await project.kb.enqueue(InMemorySource(documents=tuple(documents)))
+    await project.kb.ingestion.enqueue(InMemorySource(documents=tuple(documents)))
     hosts, open_then = Hosts(project), list[int]()
 
     async def look(portion: Portion) -> PortionResult:

@@ -25,7 +25,7 @@ async def test_at_the_end_of_the_server_no_job_keeps_a_lease_or_an_attempt(
     monkeypatch.setattr(background_worker, "_GRACE_SECONDS", 0.0)
     texts = [f"Pump {n} stands in the valley. " * 50 for n in range(40)]
     documents = [make_document(f"{n}.txt", text, ["team:a"]) for n, text in enumerate(texts)]
-    await project.kb.enqueue(InMemorySource(documents=tuple(documents)))
+    await project.kb.ingestion.enqueue(InMemorySource(documents=tuple(documents)))
     async with asyncio.timeout(PATIENCE), work_in_background(server_of(project)):
         while True:
             if await count(project, f"leased_by IS NOT NULL AND {OPEN}"):
@@ -33,7 +33,7 @@ async def test_at_the_end_of_the_server_no_job_keeps_a_lease_or_an_attempt(
             await asyncio.sleep(0.01)
     assert await count(project, f"{OPEN} AND (leased_by IS NOT NULL OR attempts > 0)") == 0
     assert await count(project, OPEN) > 0
-    done = await project.kb.finish_jobs()
+    done = await project.kb.ingestion.finish_jobs()
     assert [each.error for each in done if each.error] == []
     assert await count(project, "status = 'complete'") == len(documents)
 

@@ -95,7 +95,7 @@ async def test_s2_8_a_name_is_one_again_when_the_contradiction_goes(database: Da
     assert len(await annas(store, A)) == 1
     await store.put("two", A, KIEL)
     assert len(await annas(store, A)) == 3
-    await store.kb.erase(await store.kb.reader(A), ["file:///shelf/two.txt"])
+    await store.kb.documents.erase(await store.kb.reader(A), ["file:///shelf/two.txt"])
     assert await outline(store) == before
     assert await store.project.database.rows("SELECT count(*) FROM entity_bearers", {}) == [(0,)]
 
@@ -162,7 +162,7 @@ async def test_s2_8_rules_state_the_address_that_a_mail_gives_with_a_name(
     shelf = InMemorySource(
         documents=tuple(make_document(f"{name}.md", text, A) for name, text in texts.items())
     )
-    assert (await project.kb.ingest(shelf)).problems == ()
+    assert (await project.kb.ingestion.ingest(shelf)).problems == ()
     reader = await project.kb.reader(A)
     found = {
         each.ref.partition("<")[2].rstrip(">"): sorted(path[-7:-3] for path in each.paths)
@@ -231,7 +231,7 @@ async def test_s2_8_rules_state_the_domain_owner_and_location_that_a_text_plainl
             for key, text in texts.items()
         )
     )
-    assert (await project.kb.ingest(shelf)).problems == ()
+    assert (await project.kb.ingestion.ingest(shelf)).problems == ()
     reader = await project.kb.reader(A)
     found = {
         each.ref.partition("<")[2].rstrip(">"): sorted(path[-7:-3] for path in each.paths)
@@ -246,6 +246,6 @@ async def test_s2_8_a_brief_is_on_one_of_the_bearers(database: Database) -> None
     await store.put("one", A, OSLO)
     await store.put("two", A, KIEL)
     reader = await store.kb.reader(A)
-    found = await store.kb.brief("Anna Schmidt", reader)
+    found = await store.kb.questions.brief("Anna Schmidt", reader)
     assert isinstance(found, Candidates)
     assert {each.entity.description for each in found.candidates} == {"runs sales", "repairs boats"}

@@ -37,19 +37,19 @@ async def shelved(project: Project, texts: dict[str, str], tags: Sequence[str] =
     documents = [
         replace(make_document(name, text, tags), updated_at=old) for name, text in texts.items()
     ]
-    await project.kb.ingest(
+    await project.kb.ingestion.ingest(
         InMemorySource(documents=tuple(documents), scope=f"file:///shelf/{uuid4()}")
     )
 
 
 async def brief(project: Project, name: str, tags: Sequence[str] = SALES) -> Brief:
-    found = await project.kb.brief(name, await project.kb.reader(tags))
+    found = await project.kb.questions.brief(name, await project.kb.reader(tags))
     assert isinstance(found, Brief)
     return found
 
 
 async def candidates(project: Project, name: str, tags: Sequence[str] = SALES) -> Candidates:
-    found = await project.kb.brief(name, await project.kb.reader(tags))
+    found = await project.kb.questions.brief(name, await project.kb.reader(tags))
     assert isinstance(found, Candidates)
     return found
 
@@ -82,7 +82,7 @@ async def test_a_brief_has_three_to_five_citations_word_for_word(project: Projec
     reader = await project.kb.reader(SALES)
     told = (*given.about, *given.lately, *given.open_points)
     for cited in (*given.citations, *(each for line in told for each in line.citations)):
-        whole = await project.kb.text(reader, cited.source_url)
+        whole = await project.kb.documents.text(reader, cited.source_url)
         assert whole[cited.locator.start :].startswith(cited.snippet)
 
 
@@ -114,7 +114,9 @@ async def test_a_citation_s_score_is_how_relevant_its_passage_is_to_the_name(
     await shelved(project, {**NORDWIND, "rain.md": weak})
     given = await brief(project, "Nordwind Energie")
     reader = await project.kb.reader(SALES)
-    searched = await project.kb.search("Nordwind Energie", reader, limit=10, mode=Mode.NAIVE)
+    searched = await project.kb.questions.search(
+        "Nordwind Energie", reader, limit=10, mode=Mode.NAIVE
+    )
     relevance = {str(each.chunk.id): each.relevance for each in searched.evidence}
     scores = {each.chunk_id: each.score for each in given.citations}
     assert scores == {chunk: relevance[chunk] for chunk in scores}
@@ -156,7 +158,7 @@ async def test_an_entity_that_no_text_speaks_of_has_no_brief_to_cite(database: D
     await one.kb.graph.create(
         reader, ManualEdit(name="Osprey Plant", kind="site", description="A site.")
     )
-    given = await one.kb.brief("Osprey Plant", reader)
+    given = await one.kb.questions.brief("Osprey Plant", reader)
     assert isinstance(given, Brief)
     assert given.confidence is Confidence.INSUFFICIENT
     assert (given.citations, given.about, given.people, given.links) == ((), (), (), ())
@@ -173,11 +175,11 @@ async def test_no_document_is_cited_for_what_a_person_wrote(database: Database) 
     )
     await one.put("b", SALES, "Cody (product): writes code", "We met to speak of Cody in March.")
     reader = await one.kb.reader(SALES)
-    before = await one.kb.brief("Cody", reader)
+    before = await one.kb.questions.brief("Cody", reader)
     assert isinstance(before, Brief)
     assert not before.entity.described_by_hand
     await one.kb.graph.edit(reader, "Cody", ManualEdit(description="AI coding assistant"))
-    given = await one.kb.brief("Cody", reader)
+    given = await one.kb.questions.brief("Cody", reader)
     assert isinstance(given, Brief)
     assert (given.entity.description, given.entity.described_by_hand) == (
         "AI coding assistant",
@@ -222,7 +224,7 @@ async def test_one_name_of_several_is_told_apart_by_attributes(database: Databas
     await one.put("b", SALES, "J Weber (person, email=jonas@nordwind.example): buys sensors")
     reader = await one.kb.reader(SALES)
     await one.kb.graph.edit(reader, "J Weber", ManualEdit(name="Jonas Weber"))
-    found = await one.kb.brief("Jonas Weber", reader)
+    found = await one.kb.questions.brief("Jonas Weber", reader)
     assert isinstance(found, Candidates)
     apart = {
         each.distinguishing["email"]: each.distinguishing["description"]
@@ -234,7 +236,7 @@ async def test_one_name_of_several_is_told_apart_by_attributes(database: Databas
     }
     assert not any("kind" in each.distinguishing for each in found.candidates)
     for each in found.candidates:
-        given = await one.kb.brief(str(each.entity.id), reader)
+        given = await one.kb.questions.brief(str(each.entity.id), reader)
         assert isinstance(given, Brief)
         assert given.entity.id == each.entity.id
 
@@ -244,7 +246,7 @@ async def test_an_alias_leads_to_what_it_stands_for(database: Database) -> None:
     await one.put("a", SALES, "Acme Corp (organization): sells pumps", "ACME Inc (organization)")
     reader = await one.kb.reader(SALES)
     await one.kb.graph.merge(reader, ["ACME Inc"], "Acme Corp")
-    given = await one.kb.brief("acme inc", reader)
+    given = await one.kb.questions.brief("acme inc", reader)
     assert isinstance(given, Brief)
     assert given.entity.name == "Acme Corp"
 
@@ -262,10 +264,10 @@ async def test_what_is_invisible_is_not_there(project: Project) -> None:
     said: set[str] = set()
     for tags in (SUPPORT, []):
         with pytest.raises(NotFound) as caught:
-            await project.kb.brief("Marlowe Dairy", await project.kb.reader(tags))
+            await project.kb.questions.brief("Marlowe Dairy", await project.kb.reader(tags))
         said.add(str(caught.value).replace("Marlowe Dairy", "NAME"))
     with pytest.raises(NotFound) as caught:
-        await project.kb.brief("Zyxwvut", await project.kb.reader(SALES))
+        await project.kb.questions.brief("Zyxwvut", await project.kb.reader(SALES))
     said.add(str(caught.value).replace("Zyxwvut", "NAME"))
     assert said == {"There is no entity 'NAME' that you may see"}
 
@@ -283,7 +285,7 @@ async def test_confirmed_links_come_first(database: Database) -> None:
     await one.put("b", SALES, "Deal 7 -> Cog Ltd [USES]: buys from")
     await linked(one, "deal-7", "acme-corp", "confirmed")
     await linked(one, "deal-7", "bolt-ltd", "proposed")
-    given = await one.kb.brief("Deal 7", await one.kb.reader(SALES))
+    given = await one.kb.questions.brief("Deal 7", await one.kb.reader(SALES))
     assert isinstance(given, Brief)
     assert [(each.name, each.relation, each.description) for each in given.links] == [
         ("Acme Corp", "belongs_to", ""),
@@ -315,9 +317,9 @@ async def test_names_that_only_others_use_lead_nowhere(database: Database) -> No
     await one.kb.graph.merge(both, ["Zeta Holding"], "Acme Corp")
     reader = await one.kb.reader(SALES)
     for name in ("Zeta Holding", "zeta", "Zeta Holdin"):
-        assert await one.kb.brief(name, both)
+        assert await one.kb.questions.brief(name, both)
         with pytest.raises(NotFound):
-            await one.kb.brief(name, reader)
+            await one.kb.questions.brief(name, reader)
 
 
 async def test_what_others_say_does_not_make_a_short_name_stand_alone(project: Project) -> None:
@@ -368,7 +370,7 @@ async def test_what_differs_in_kind_or_by_a_number_makes_no_name_short(database:
     for name in "bc":
         await one.put(name, SALES, "Halden Tarn (product)", "Skarn 3 (name): a meter")
     for name in ("Halden", "Skarn"):
-        given = await one.kb.brief(name, await one.kb.reader(SALES))
+        given = await one.kb.questions.brief(name, await one.kb.reader(SALES))
         assert isinstance(given, Brief)
         assert given.entity.name == name
 
@@ -407,7 +409,9 @@ async def test_two_people_of_one_name_are_told_apart_by_their_addresses(project:
     assert "Jonas Weber spoke in Bergen." in {each.snippet for each in unsaid.citations}
     assert unsaid.confidence is Confidence.LOW
     with pytest.raises(NotFound):
-        await project.kb.brief("Jonas Weber <ada@halden.example>", await project.kb.reader(SALES))
+        await project.kb.questions.brief(
+            "Jonas Weber <ada@halden.example>", await project.kb.reader(SALES)
+        )
 
 
 async def test_a_person_with_one_address_is_one_person(project: Project) -> None:
@@ -464,4 +468,4 @@ async def test_a_link_is_a_name(project: Project) -> None:
     given = await brief(project, "Osprey")
     assert [each.name for each in given.links] == ["Bergen"]
     with pytest.raises(NotFound):
-        await project.kb.brief("Whoever", await project.kb.reader(SALES))
+        await project.kb.questions.brief("Whoever", await project.kb.reader(SALES))

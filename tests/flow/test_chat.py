@@ -43,7 +43,7 @@ BUILT = "When was the dam in Tarn Valley built?"
 
 
 async def put(project: Project, *documents: NewDocument) -> None:
-    await project.kb.ingest(InMemorySource(documents=documents))
+    await project.kb.ingestion.ingest(InMemorySource(documents=documents))
 
 
 async def papers(project: Project, tags: list[str] = SALES) -> Reader:
@@ -64,17 +64,17 @@ def roles(messages: tuple[ChatMessage, ...]) -> list[str]:
 
 
 async def history(project: Project, reader: Reader, turn: ChatTurn) -> list[str]:
-    held = await project.kb.conversation(reader, turn.conversation_id)
+    held = await project.kb.conversations.messages(reader, turn.conversation_id)
     return [each.content for each in held]
 
 
 async def test_a_response_has_its_sources_and_is_remembered(project: Project) -> None:
     reader = await papers(project)
-    turn = await project.kb.chat(DISCOUNT, reader)
+    turn = await project.kb.questions.chat(DISCOUNT, reader)
     given = turn.response
     assert given.response.endswith("[1]") or "[1]" in given.response
     assert "18 percent" in given.response
-    document = await project.kb.document(reader, "file:///shelf/contract.md")
+    document = await project.kb.documents.get(reader, "file:///shelf/contract.md")
     first = given.sources[0]
     assert (first.id, first.chunk_index, first.source) == (document.id, 0, "contract.md")
     assert first.chunk_text == CONTRACT
@@ -83,7 +83,7 @@ async def test_a_response_has_its_sources_and_is_remembered(project: Project) ->
     assert given.total_duration is not None
     assert (given.prompt_eval_count, given.eval_count) == (None, None)
     assert [each.content for each in given.messages] == [DISCOUNT, given.response]
-    again = await project.kb.chat(BUILT, reader, conversation=turn.conversation_id)
+    again = await project.kb.questions.chat(BUILT, reader, conversation=turn.conversation_id)
     assert again.conversation_id == turn.conversation_id
     assert roles(again.response.messages) == ["user", "assistant"] * 2
     assert again.response.messages[:2] == given.messages
@@ -93,16 +93,16 @@ async def test_a_response_has_its_sources_and_is_remembered(project: Project) ->
 
 
 async def test_what_no_document_says_is_said_in_s4s_words(project: Project) -> None:
-    turn = await project.kb.chat("Who won the regatta?", await papers(project))
+    turn = await project.kb.questions.chat("Who won the regatta?", await papers(project))
     assert turn.response.response == NO_INFORMATION
     assert chat_response_json(turn.response)["sources"] == []
 
 
 async def test_a_follow_up_is_understood_from_the_conversation(project: Project) -> None:
     reader = await papers(project)
-    first = await project.kb.chat("Who signed the Nordwind contract?", reader)
-    alone = await project.kb.chat("And what discount does it give?", reader)
-    there = await project.kb.chat(
+    first = await project.kb.questions.chat("Who signed the Nordwind contract?", reader)
+    alone = await project.kb.questions.chat("And what discount does it give?", reader)
+    there = await project.kb.questions.chat(
         "And what discount does it give?", reader, conversation=first.conversation_id
     )
     assert "18 percent" in there.response.response
@@ -118,11 +118,11 @@ async def test_a_follow_up_that_could_not_be_rewritten_is_told(
     project: Project, reply: str | ModelFailed, note: str
 ) -> None:
     reader = await papers(project)
-    first = await project.kb.chat("Who signed the Nordwind contract?", reader)
+    first = await project.kb.questions.chat("Who signed the Nordwind contract?", reader)
     assert first.notes == ()
     own = first.conversation_id
     model = ScriptedModel([reply, "The Nordwind contract gives a discount of 18 percent [1]."])
-    turn = await with_model(project, model).chat(
+    turn = await with_model(project, model).questions.chat(
         "And what discount does it give?", reader, conversation=own
     )
     assert turn.notes[0] == note
@@ -131,7 +131,7 @@ async def test_a_follow_up_that_could_not_be_rewritten_is_told(
 async def test_a_model_writes_and_its_tokens_are_counted(project: Project) -> None:
     reader = await papers(project)
     model = ScriptedModel(["The Nordwind contract gives a discount of 18 percent [1]."])
-    turn = await with_model(project, model).chat(DISCOUNT, reader)
+    turn = await with_model(project, model).questions.chat(DISCOUNT, reader)
     assert turn.response.response == "The Nordwind contract gives a discount of 18 percent. [1]"
     assert turn.response.model == "scripted"
     assert turn.response.prompt_eval_count is not None
@@ -148,7 +148,7 @@ async def test_what_the_graph_says_is_a_source_of_its_own_and_the_readers_own(
     await one.put("b", ["team:legal"], "Acme Corp (organization): is sued by Nordwind")
     model = ScriptedModel(lambda sent: "Acme Corp sells pumps to Nordwind [1].")
     kb = with_model(one.project, model)
-    turn = await kb.chat("What does Acme Corp sell?", await kb.reader(SALES))
+    turn = await kb.questions.chat("What does Acme Corp sell?", await kb.reader(SALES))
     document = chat_response_json(turn.response)
     *passages, graph = cast("list[dict[str, object]]", document["sources"])
     assert [each["source"] for each in passages] == ["a.txt"]
@@ -174,7 +174,7 @@ async def test_what_only_the_graph_says_is_said_word_for_word_and_no_model_is_as
 ) -> None:
     reader = await about_merlin(project)
     model = ScriptedModel([])
-    turn = await with_model(project, model).chat(LEADS, reader)
+    turn = await with_model(project, model).questions.chat(LEADS, reader)
     assert model.sent == []
     assert turn.response.response == f"Merlin (project): {MERLIN} [1]"
     document = chat_response_json(turn.response)
@@ -188,23 +188,23 @@ async def test_what_only_the_graph_says_is_said_word_for_word_and_no_model_is_as
         }
     ]
     assert (document["model"], document["evalCount"]) == ("extracts", None)
-    assert (await project.kb.ask(LEADS, reader)).citations == ()
+    assert (await project.kb.questions.ask(LEADS, reader)).citations == ()
 
 
 @pytest.mark.parametrize(
     "text", ["Who pays for Merlin?", "When does Merlin end?", "Who leads Osprey?"]
 )
 async def test_what_the_graph_does_not_say_stays_unanswered(project: Project, text: str) -> None:
-    turn = await project.kb.chat(text, await about_merlin(project))
+    turn = await project.kb.questions.chat(text, await about_merlin(project))
     assert turn.response.response == NO_INFORMATION
     assert turn.response.sources == ()
 
 
 async def test_the_graph_answers_only_those_who_may_see_what_it_says(project: Project) -> None:
     await about_merlin(project, ["team:support"])
-    there = await project.kb.chat(LEADS, await project.kb.reader(["team:support"]))
+    there = await project.kb.questions.chat(LEADS, await project.kb.reader(["team:support"]))
     assert "Grace Amundsen" in there.response.response
-    turn = await project.kb.chat(LEADS, await project.kb.reader(SALES))
+    turn = await project.kb.questions.chat(LEADS, await project.kb.reader(SALES))
     assert (turn.response.response, turn.response.sources) == (NO_INFORMATION, ())
 
 
@@ -215,20 +215,20 @@ async def test_a_document_that_gives_orders_is_not_obeyed(project: Project) -> N
     obeying = ScriptedModel(
         lambda sent: "The password is swordfish [1]. The Nordwind contract gives 18 percent [1]."
     )
-    turn = await with_model(project, obeying).chat(DISCOUNT, reader)
+    turn = await with_model(project, obeying).questions.chat(DISCOUNT, reader)
     assert "swordfish" not in turn.response.response
     assert "18 percent" in turn.response.response
-    plain = await project.kb.chat(DISCOUNT, reader)
+    plain = await project.kb.questions.chat(DISCOUNT, reader)
     assert "swordfish" not in plain.response.response
 
 
 async def test_wrong_words_are_refused_and_leave_nothing(project: Project) -> None:
     reader = await papers(project)
     with pytest.raises(Invalid, match="Message cannot be empty"):
-        await project.kb.chat(" ", reader)
+        await project.kb.questions.chat(" ", reader)
     with pytest.raises(Invalid, match="bypass"):
-        await project.kb.chat(DISCOUNT, reader, mode=Mode.BYPASS)
-    assert await project.kb.conversations(reader) == []
+        await project.kb.questions.chat(DISCOUNT, reader, mode=Mode.BYPASS)
+    assert await project.kb.conversations.list(reader) == []
 
 
 # ── whose it is ───────────────────────────────────────────────────────────────────────────────────────
@@ -236,23 +236,23 @@ async def test_wrong_words_are_refused_and_leave_nothing(project: Project) -> No
 
 async def test_a_conversation_is_found_by_exactly_its_tags(project: Project) -> None:
     reader = await papers(project)
-    turn = await project.kb.chat(DISCOUNT, reader)
+    turn = await project.kb.questions.chat(DISCOUNT, reader)
     own = turn.conversation_id
     errors: set[str] = set()
     for tags in (["team:support"], BOTH, []):
         other = await project.kb.reader(tags)
         for attempt in (
-            project.kb.conversation(other, own),
-            project.kb.forget(other, own),
-            project.kb.chat(BUILT, other, conversation=own),
+            project.kb.conversations.messages(other, own),
+            project.kb.conversations.delete(other, own),
+            project.kb.questions.chat(BUILT, other, conversation=own),
         ):
             with pytest.raises(NotFound) as caught:
                 await attempt
             errors.add(str(caught.value).replace(str(own), "ID"))
-        assert await project.kb.conversations(other) == []
+        assert await project.kb.conversations.list(other) == []
     absent = ConversationId(new_id())
     with pytest.raises(NotFound) as caught:
-        await project.kb.conversation(reader, absent)
+        await project.kb.conversations.messages(reader, absent)
     errors.add(str(caught.value).replace(str(absent), "ID"))
     assert errors == {"There is no conversation ID that you may see"}
     assert len(await history(project, reader, turn)) == 2
@@ -260,19 +260,19 @@ async def test_a_conversation_is_found_by_exactly_its_tags(project: Project) -> 
 
 async def test_strangers_without_tags_share_nothing(project: Project) -> None:
     nobody = await project.kb.reader([])
-    turn = await project.kb.chat("Who is there?", nobody)
+    turn = await project.kb.questions.chat("Who is there?", nobody)
     assert turn.response.response == NO_INFORMATION
-    assert await project.kb.conversations(nobody) == []
+    assert await project.kb.conversations.list(nobody) == []
     with pytest.raises(NotFound):
-        await project.kb.conversation(nobody, turn.conversation_id)
+        await project.kb.conversations.messages(nobody, turn.conversation_id)
 
 
 async def test_ones_own_are_listed_and_forgotten(project: Project) -> None:
     reader = await papers(project)
-    first = await project.kb.chat(DISCOUNT, reader)
-    second = await project.kb.chat("Who  won the\nregatta? " + "Really? " * 30, reader)
-    await project.kb.chat(BUILT, reader, conversation=first.conversation_id)
-    held = await project.kb.conversations(reader)
+    first = await project.kb.questions.chat(DISCOUNT, reader)
+    second = await project.kb.questions.chat("Who  won the\nregatta? " + "Really? " * 30, reader)
+    await project.kb.questions.chat(BUILT, reader, conversation=first.conversation_id)
+    held = await project.kb.conversations.list(reader)
     assert [(each.id, each.messages) for each in held] == [
         (first.conversation_id, 4),
         (second.conversation_id, 2),
@@ -281,10 +281,10 @@ async def test_ones_own_are_listed_and_forgotten(project: Project) -> None:
     assert held[1].title.startswith("Who won the regatta? Really?")
     assert len(held[1].title) <= 81
     assert held[0].updated_at > held[0].created_at
-    await project.kb.forget(reader, first.conversation_id)
+    await project.kb.conversations.delete(reader, first.conversation_id)
     with pytest.raises(NotFound):
-        await project.kb.forget(reader, first.conversation_id)
-    assert len(await project.kb.conversations(reader)) == 1
+        await project.kb.conversations.delete(reader, first.conversation_id)
+    assert len(await project.kb.conversations.list(reader)) == 1
     left = await project.database.rows("SELECT count(*) FROM conversation_turns", {})
     assert left == [(2,)]
 
@@ -295,9 +295,9 @@ async def test_ones_own_are_listed_and_forgotten(project: Project) -> None:
 async def test_what_was_retagged_is_not_read_back_nor_used(project: Project) -> None:
     """The memory of the same reader, after one document has gone to others."""
     reader = await papers(project)
-    first = await project.kb.chat("Who signed the Nordwind contract?", reader)
+    first = await project.kb.questions.chat("Who signed the Nordwind contract?", reader)
     own = first.conversation_id
-    await project.kb.chat(BUILT, reader, conversation=own)
+    await project.kb.questions.chat(BUILT, reader, conversation=own)
     await put(
         project,
         make_document("contract.md", CONTRACT, ["team:legal"]),
@@ -307,10 +307,12 @@ async def test_what_was_retagged_is_not_read_back_nor_used(project: Project) -> 
     held = await history(project, reader, first)
     assert held[0] == BUILT
     assert len(held) == 2
-    listed = (await project.kb.conversations(reader))[0]
+    listed = (await project.kb.conversations.list(reader))[0]
     assert (listed.title, listed.messages) == (BUILT, 2)
     model = ScriptedModel(lambda sent: "NOTHING")
-    turn = await with_model(project, model).chat("And who was it?", reader, conversation=own)
+    turn = await with_model(project, model).questions.chat(
+        "And who was it?", reader, conversation=own
+    )
     shown = "\n".join(message.content for sent in model.sent for message in sent.messages)
     assert model.sent
     assert "Nordwind" not in shown
@@ -325,12 +327,12 @@ async def test_what_was_retagged_is_not_read_back_nor_used(project: Project) -> 
 @pytest.mark.parametrize("how", ["delete", "erase", "gone at the source"])
 async def test_what_was_deleted_is_remembered_by_nobody(project: Project, how: str) -> None:
     reader = await papers(project)
-    first = await project.kb.chat(DISCOUNT, reader)
-    await project.kb.chat(BUILT, reader, conversation=first.conversation_id)
+    first = await project.kb.questions.chat(DISCOUNT, reader)
+    await project.kb.questions.chat(BUILT, reader, conversation=first.conversation_id)
     if how == "delete":
-        await project.kb.delete(reader, ["file:///shelf/contract.md"])
+        await project.kb.documents.delete(reader, ["file:///shelf/contract.md"])
     elif how == "erase":
-        await project.kb.erase(reader, ["file:///shelf/contract.md"])
+        await project.kb.documents.erase(reader, ["file:///shelf/contract.md"])
     else:
         await put(project, make_document("dam.md", DAM, SALES))
     rows = await project.database.rows("SELECT content FROM conversation_turns ORDER BY place", {})
@@ -344,8 +346,8 @@ async def test_an_answer_whose_document_went_meanwhile_is_not_written_down(
 ) -> None:
     """Deletion may come between the answer and its writing down."""
     reader = await papers(project)
-    document = await project.kb.document(reader, "file:///shelf/contract.md")
-    await project.kb.delete(reader, ["file:///shelf/contract.md"])
+    document = await project.kb.documents.get(reader, "file:///shelf/contract.md")
+    await project.kb.documents.delete(reader, ["file:///shelf/contract.md"])
     exchange = [ChatMessage(role=Role.USER, content=DISCOUNT)]
     for cited in ([document.id], [DocumentId(new_id())]):
         own = await conversations.append_exchange(project.database, reader, None, exchange, cited)
@@ -366,8 +368,8 @@ async def test_what_the_graph_says_no_more_is_remembered_by_nobody(
     project: Project, change: Callable[[Project, Reader], Awaitable[None]]
 ) -> None:
     reader = await about_merlin(project)
-    turn = await project.kb.chat(LEADS, reader)
-    await project.kb.chat(BUILT, reader, conversation=turn.conversation_id)
+    turn = await project.kb.questions.chat(LEADS, reader)
+    await project.kb.questions.chat(BUILT, reader, conversation=turn.conversation_id)
     assert (await history(project, reader, turn))[1] == f"Merlin (project): {MERLIN} [1]"
     await change(project, reader)
     assert (await history(project, reader, turn))[0] == BUILT
@@ -393,7 +395,7 @@ async def test_what_the_graph_says_to_others_now_is_not_read_back(database: Data
     async def held(tags: list[str]) -> tuple[ChatMessage, ...]:
         await store.put("a", tags, "About that.", said)
         reader = await store.kb.reader(SALES)
-        assert (await store.kb.conversations(reader))[0].messages == bool(tags == SALES)
+        assert (await store.kb.conversations.list(reader))[0].messages == bool(tags == SALES)
         return await conversations.list_messages(database, reader, own)
 
     assert await held(SALES) == tuple(exchange)
@@ -408,7 +410,7 @@ async def test_what_the_graph_says_to_others_now_is_not_read_back(database: Data
 
 async def test_only_the_latest_messages_are_carried_along(project: Project) -> None:
     reader = await papers(project)
-    turn = await project.kb.chat(DISCOUNT, reader)
+    turn = await project.kb.questions.chat(DISCOUNT, reader)
     exchange = [
         ChatMessage(role=Role.USER, content="Again?"),
         ChatMessage(role=Role.ASSISTANT, content="Again."),

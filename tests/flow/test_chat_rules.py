@@ -61,17 +61,17 @@ async def test_s4_3_every_response_keeps_the_rules(project: Project) -> None:
     reader = await papers(project)
     merlin = await about_merlin(project)
     asked = (DISCOUNT, BUILT, "Who signed the Nordwind contract?", "Who won the regatta?", "thanks")
-    found = [check_rules(await project.kb.chat(text, reader)) for text in asked]
+    found = [check_rules(await project.kb.questions.chat(text, reader)) for text in asked]
     assert found == [{"contract.md"}, {"dam.md"}, {"contract.md"}, set(), set()]
-    assert check_rules(await project.kb.chat(LEADS, merlin)) == {GRAPH_SOURCE}
+    assert check_rules(await project.kb.questions.chat(LEADS, merlin)) == {GRAPH_SOURCE}
     for mode in set(Mode) - {Mode.BYPASS}:
-        check_rules(await project.kb.chat(DISCOUNT, reader, mode=mode))
+        check_rules(await project.kb.questions.chat(DISCOUNT, reader, mode=mode))
     model = ScriptedModel(
         ["The Nordwind contract gives a discount of 18 percent [1].", "Anything."]
     )
     written = with_model(project, model)
-    assert check_rules(await written.chat(DISCOUNT, reader)) == {"contract.md"}
-    assert check_rules(await written.chat("Why?", reader, mode=Mode.BYPASS)) == set()
+    assert check_rules(await written.questions.chat(DISCOUNT, reader)) == {"contract.md"}
+    assert check_rules(await written.questions.chat("Why?", reader, mode=Mode.BYPASS)) == set()
 
 
 async def test_s4_3_passages_beside_the_graph_keep_the_rules(database: Database) -> None:
@@ -79,7 +79,7 @@ async def test_s4_3_passages_beside_the_graph_keep_the_rules(database: Database)
     await store.put("a", SALES, "Acme Corp (organization): sells pumps to Nordwind")
     model = ScriptedModel(lambda sent: "Acme Corp sells pumps to Nordwind [1].")
     kb = with_model(store.project, model)
-    turn = await kb.chat("What does Acme Corp sell?", await kb.reader(SALES))
+    turn = await kb.questions.chat("What does Acme Corp sell?", await kb.reader(SALES))
     assert check_rules(turn) == {"a.txt", GRAPH_SOURCE}
 
 
@@ -130,14 +130,14 @@ def test_s4_3_sources_are_never_null() -> None:
 
 async def test_a_refusal_says_what_came_nearest(project: Project) -> None:
     reader = await papers(project, ["team:legal"])
-    turn = await project.kb.chat("Who paints the dam in Osprey Valley, and when?", reader)
+    turn = await project.kb.questions.chat("Who paints the dam in Osprey Valley, and when?", reader)
     assert turn.response.response == NO_INFORMATION
     assert (turn.response.sources, turn.citations) == ((), ())
     assert {each.document_title for each in turn.nearest} == {"dam"}
 
 
 async def test_what_stands_behind_a_response_has_the_marks_of_its_sources(project: Project) -> None:
-    turn = await project.kb.chat(DISCOUNT, await papers(project))
+    turn = await project.kb.questions.chat(DISCOUNT, await papers(project))
     assert turn.nearest == ()
     marks = {each.id: each.source_url for each in turn.citations}
     assert marks == {"[1]": "file:///shelf/contract.md"}
@@ -152,7 +152,7 @@ async def test_a_courtesy_has_a_short_reply_without_sources(
 ) -> None:
     reader = await papers(project)
     model = ScriptedModel([])
-    turn = await with_model(project, model).chat(message, reader)
+    turn = await with_model(project, model).questions.chat(message, reader)
     assert turn.response.response == reply
     assert (turn.response.sources, turn.nearest, model.sent) == ((), (), [])
     assert await history(project, reader, turn) == [message, reply]
@@ -160,14 +160,16 @@ async def test_a_courtesy_has_a_short_reply_without_sources(
 
 async def test_a_conversation_goes_on_after_thanks(project: Project) -> None:
     reader = await papers(project)
-    first = await project.kb.chat("Who signed the Nordwind contract?", reader)
+    first = await project.kb.questions.chat("Who signed the Nordwind contract?", reader)
     own = first.conversation_id
-    await project.kb.chat("Thanks!", reader, conversation=own)
-    turn = await project.kb.chat("And what discount does it give?", reader, conversation=own)
+    await project.kb.questions.chat("Thanks!", reader, conversation=own)
+    turn = await project.kb.questions.chat(
+        "And what discount does it give?", reader, conversation=own
+    )
     assert "18 percent" in turn.response.response
 
 
 @pytest.mark.parametrize("message", ["Thanks, who signed the Nordwind contract?", "Hello pumps"])
 async def test_what_also_asks_is_answered(project: Project, message: str) -> None:
-    turn = await project.kb.chat(message, await papers(project))
+    turn = await project.kb.questions.chat(message, await papers(project))
     assert turn.response.response not in GREETINGS.values()

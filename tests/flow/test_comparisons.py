@@ -51,14 +51,14 @@ async def extracted(database: Database) -> AsyncGenerator[Project]:
     with FakeEndpoint(_extract).running() as endpoint:
         async with read_by_model(database, endpoint.base_url) as (project, _):
             document = make_document("a.md", "Chapter three has Dijkstra and a Heap.", TEAM)
-            done = await project.kb.ingest(InMemorySource(documents=(document,)))
+            done = await project.kb.ingestion.ingest(InMemorySource(documents=(document,)))
             assert done.problems == ()
             yield project
 
 
 async def test_s3_10_search_names_the_comparison_and_its_use_case(extracted: Project) -> None:
     reader = await extracted.kb.reader(TEAM)
-    found = await extracted.kb.search(QUESTION, reader)
+    found = await extracted.kb.questions.search(QUESTION, reader)
     relations = search_response(found, milliseconds=0).relations
     assert {(each.predicate, each.comparison, each.use_case) for each in relations} == BOTH
 
@@ -70,7 +70,7 @@ async def test_s3_10_a_chat_model_is_shown_the_comparison_and_the_predicate_in_w
     kb = KnowledgeBase(
         extracted.context, make_retriever(extracted.context), AnswerGenerator(model=model)
     )
-    await kb.ask(QUESTION, await kb.reader(TEAM))
+    await kb.questions.ask(QUESTION, await kb.reader(TEAM))
     sent = model.sent[0].messages[-1].content
     assert (
         f'- Dijkstra → Heap (compared with; cost): comparison: "{COMPARISON}"; use case: "{USE_CASE}"'
@@ -84,11 +84,11 @@ async def test_s3_10_the_graph_answers_with_the_comparison_and_a_conversation_ke
 ) -> None:
     kb = extracted.kb
     reader = await kb.reader(TEAM)
-    turn = await kb.chat(QUESTION, reader)
+    turn = await kb.questions.chat(QUESTION, reader)
     said = f'Dijkstra → Heap (compared with): comparison: "{COMPARISON}"; use case: "{USE_CASE}"'
     assert said in turn.response.response
     assert turn.response.sources[0].source == "LightRAG Answer"
-    kept = await kb.conversation(reader, turn.conversation_id)
+    kept = await kb.conversations.messages(reader, turn.conversation_id)
     assert kept[-1].content == turn.response.response
 
 
@@ -104,7 +104,7 @@ async def test_s3_10_graph_commands_and_briefs_have_the_comparison(extracted: Pr
 
 
 async def _brief(kb: KnowledgeBase, name: str, reader: Reader) -> Brief:
-    brief = await kb.brief(name, reader)
+    brief = await kb.questions.brief(name, reader)
     assert isinstance(brief, Brief)
     return brief
 
@@ -119,12 +119,12 @@ async def _all_ways(store: Noted, reader: Reader) -> object:
     kb, context = store.kb, store.project.context
     model = ScriptedModel(lambda _: NOT_ANSWERABLE)
     generating = KnowledgeBase(context, make_retriever(context), AnswerGenerator(model=model))
-    await generating.ask(ASKED, reader)
-    found = await kb.search(ASKED, reader)
+    await generating.questions.ask(ASKED, reader)
+    found = await kb.questions.search(ASKED, reader)
     return (
         [(each.source, each.comparison, each.use_case) for each in found.relations],
         [each.messages for each in model.sent],
-        (await kb.chat(ASKED, reader)).response.response,
+        (await kb.questions.chat(ASKED, reader)).response.response,
         [(each.name, each.comparison) for each in (await _brief(kb, "Pump 7", reader)).links],
         [(each.key, each.comparison) async for each in kb.graph.relations(reader)],
     )
@@ -159,11 +159,11 @@ async def test_a_comparison_goes_with_its_document_also_from_conversations(
     await store.put("v", TEAM, "The pumps of Pump 7 and Pump 9.", OWN)
     await store.put("w", TEAM, "Pump 7 (pump)", "Pump 9 (pump)")
     reader = await store.kb.reader(TEAM)
-    turn = await store.kb.chat(ASKED, reader)
+    turn = await store.kb.questions.chat(ASKED, reader)
     assert "is cheaper" in turn.response.response
     await store.remove("v")
     reader = await store.kb.reader(TEAM)
-    assert await store.kb.conversation(reader, turn.conversation_id) == ()
+    assert await store.kb.conversations.messages(reader, turn.conversation_id) == ()
     rows = await database.rows("SELECT comparison, use_case FROM profiles", {})
     assert set(rows) == {("", "")}
 

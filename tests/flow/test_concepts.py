@@ -45,7 +45,7 @@ async def test_s3_3_the_fields_of_a_concept_are_read_wherever_an_entity_is(
     with FakeEndpoint(_extract).running() as endpoint:
         async with read_by_model(database, endpoint.base_url) as (project, _):
             document = make_document("a.md", "Dijkstra finds the shortest paths.", TEAM)
-            await project.kb.ingest(InMemorySource(documents=(document,)))
+            await project.kb.ingestion.ingest(InMemorySource(documents=(document,)))
             kb = project.kb
             reader = await kb.reader(TEAM)
             details = await kb.graph.entity(reader, "Dijkstra")
@@ -57,12 +57,12 @@ async def test_s3_3_the_fields_of_a_concept_are_read_wherever_an_entity_is(
             assert shown.created_at <= (shown.updated_at or "")
             listed = {each.name: each async for each in kb.graph.entities(reader)}
             assert listed["Dijkstra"].concept == STATED
-            found = await kb.search("What does Dijkstra find?", reader)
+            found = await kb.questions.search("What does Dijkstra find?", reader)
             (entity,) = search_response(found, milliseconds=0).entities
             assert (entity.aliases, entity.category) == ([*STATED.aliases], "algorithm")
             for form in (ExportFormat.CSV, ExportFormat.MD):
                 path = tmp_path / f"graph.{form}"
-                await kb.export(
+                await kb.documents.export(
                     reader, ExportConfig(format=form, output_path=path, include_relations=False)
                 )
             rows = csv.DictReader((tmp_path / "graph.csv").read_text("utf-8-sig").splitlines())
@@ -96,13 +96,13 @@ async def test_a_stated_alias_finds_its_entity(database: Database, name: str) ->
     kb = store.kb
     reader = await kb.reader(TEAM)
     assert (await kb.graph.entity(reader, name)).entity.name == "Dijkstra"
-    brief = await kb.brief(name, reader)
+    brief = await kb.questions.brief(name, reader)
     assert isinstance(brief, Brief)
     assert brief.entity.name == "Dijkstra"
-    candidates = await kb.candidates(name, reader)
+    candidates = await kb.questions.candidates(name, reader)
     assert isinstance(candidates, Candidates)
     assert [each.entity.name for each in candidates.candidates] == ["Dijkstra"]
-    found = await kb.search(f"Which paths finds {name}?", reader)
+    found = await kb.questions.search(f"Which paths finds {name}?", reader)
     assert [each.name for each in found.entities] == ["Dijkstra"]
 
 
@@ -137,10 +137,10 @@ async def test_an_alias_that_only_hidden_documents_or_people_state_finds_nothing
             with pytest.raises(NotFound):
                 await kb.graph.entity(reader, alias)
             with pytest.raises(NotFound):
-                await kb.brief(alias, reader)
-            assert (await kb.candidates(alias, reader)).candidates == ()
-            answer = await kb.ask(f"What is {alias}?", reader)
-            found = await kb.search(f"What is {alias}?", reader)
+                await kb.questions.brief(alias, reader)
+            assert (await kb.questions.candidates(alias, reader)).candidates == ()
+            answer = await kb.questions.ask(f"What is {alias}?", reader)
+            found = await kb.questions.search(f"What is {alias}?", reader)
             seen.append((alias, answer.text, found.entities, len(found.evidence)))
         seen.append((await kb.graph.entity(reader, "Dijkstra")).entity.concept)
     assert seen[:3] == seen[3:]

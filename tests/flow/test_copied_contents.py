@@ -121,7 +121,7 @@ async def compared(copied: Copied) -> None:
 @on_neo4j
 async def test_s3_3_nodes_show_what_a_person_looks_for(copied: Copied) -> None:
     kb = copied.project.kb
-    await kb.ingest(InMemorySource(documents=DOCUMENTS))
+    await kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS))
     await copied.project.database.execute(
         'UPDATE profiles SET attributes = \'{"aliases": "BFS; wide search", "category": "algorithm",'
         ' "difficulty": "beginner", "tags": "graphs, search"}\''
@@ -152,7 +152,7 @@ async def test_s3_3_nodes_show_what_a_person_looks_for(copied: Copied) -> None:
     for name in ("createdAt", "updatedAt"):
         assert cast("DateTime", concept[name]).tzinfo is not None
     [document] = [each for each in shown.of("Document") if each["title"] == "Searching graphs"]
-    stored = await kb.document(await kb.reader(A), DOCUMENTS[0].url)
+    stored = await kb.documents.get(await kb.reader(A), DOCUMENTS[0].url)
     assert (document["url"], document["format"], document["status"]) == (
         stored.url,
         "markdown",
@@ -173,7 +173,7 @@ async def test_s3_3_nodes_show_what_a_person_looks_for(copied: Copied) -> None:
 
 @on_neo4j
 async def test_s3_3_relationships_lead_where_the_seed_says(copied: Copied) -> None:
-    await copied.project.kb.ingest(InMemorySource(documents=DOCUMENTS))
+    await copied.project.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS))
     await compared(copied)
     shown = await copied.contents()
     follows = {(a["hash"], b["hash"]) for a, _, b in shown.between("NEXT_CHUNK")}
@@ -204,7 +204,7 @@ async def test_s3_3_relationships_lead_where_the_seed_says(copied: Copied) -> No
 async def test_no_node_and_no_edge_says_what_another_class_says(copied: Copied) -> None:
     """An entity that two classes name is two nodes, and no edge leads from one class to the other."""
     kb = copied.project.kb
-    await kb.ingest(InMemorySource(documents=DOCUMENTS))
+    await kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS))
     for tags, said in ((A, "pays in advance"), (B, "never pays")):
         edit = ManualEdit(name="Nordwind Energie", description=said)
         await kb.graph.edit(await kb.reader(tags), "Nordwind Energie", edit)
@@ -224,7 +224,7 @@ async def test_no_node_and_no_edge_says_what_another_class_says(copied: Copied) 
 @on_neo4j
 async def test_every_query_in_the_documentation_finds_something(copied: Copied) -> None:
     kb = copied.project.kb
-    await kb.ingest(InMemorySource(documents=DOCUMENTS))
+    await kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS))
     await compared(copied)
     needs = RelationMention(
         subject="Breadth-first search", object="Ada Quist", predicate=Predicate.PREREQUISITE
@@ -243,7 +243,7 @@ async def test_every_query_in_the_documentation_finds_something(copied: Copied) 
 
 @on_age
 async def test_s0_10_age_shows_profiles_with_their_sources(copied: Copied) -> None:
-    await copied.project.kb.ingest(InMemorySource(documents=DOCUMENTS))
+    await copied.project.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS))
     await compared(copied)
     shown = await copied.contents()
     rows = await copied.project.database.rows(
@@ -334,7 +334,7 @@ class History:
             await self._ingest()
 
     async def _ingest(self) -> None:
-        await self._copied.project.kb.ingest(
+        await self._copied.project.kb.ingestion.ingest(
             InMemorySource(documents=tuple(self._documents.values()))
         )
 
@@ -396,7 +396,7 @@ async def test_a_copy_of_an_earlier_version_is_not_read_and_written_anew(
     copied: Copied, caplog: pytest.LogCaptureFixture
 ) -> None:
     kb, database = copied.project.kb, copied.project.database
-    await kb.ingest(InMemorySource(documents=DOCUMENTS))
+    await kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS))
     texts = (await copied.contents()).texts()
     await database.execute("UPDATE graph_copies SET version = 1", {})
     graph, reader = CopiedGraph(database, copied.store), await kb.reader(A)
@@ -421,7 +421,7 @@ async def test_s3_3_full_text_finds_concepts_by_all_their_words_also_after_an_up
         ):
             driver.execute_query(statement)
         kb = copied.project.kb
-        await kb.ingest(InMemorySource(documents=DOCUMENTS))
+        await kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS))
         edit = ManualEdit(description="keeps pelicans in Zuidhoek")
         await kb.graph.edit(await kb.reader(B), "Osprey Ltd", edit)
         found = driver.execute_query(
@@ -465,6 +465,6 @@ async def test_one_more_document_costs_the_same_however_many_there_are(copied: C
     for number in range(12):
         shelf = (*shelf, make_document(f"{number}.md", TEAM_B, B))
         counting.written.clear()
-        await project.kb.ingest(InMemorySource(documents=shelf))
+        await project.kb.ingestion.ingest(InMemorySource(documents=shelf))
         costs.append(sum(counting.written))
     assert costs[1] == costs[-1] > 0, costs

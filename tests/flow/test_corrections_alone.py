@@ -62,10 +62,10 @@ async def test_an_edit_pays_for_no_summary_of_something_else(database: Database)
     script = [*[Behaviour()] * 13, *[Behaviour(status=500)] * 2]
     with FakeEndpoint(reply_on_both, script=script).running() as endpoint:
         async with read_by_model(database, endpoint.base_url) as (project, _):
-            await project.kb.ingest(InMemorySource(documents=(*notes, other)))
+            await project.kb.ingestion.ingest(InMemorySource(documents=(*notes, other)))
             failed = len(summaries(endpoint))
             reader = await project.kb.reader(A)
             await project.kb.graph.edit(reader, "Bolt Ltd", ManualEdit(kind="company"))
             assert len(summaries(endpoint)) == failed
-            await project.kb.ingest(InMemorySource(documents=(*notes, other)))
+            await project.kb.ingestion.ingest(InMemorySource(documents=(*notes, other)))
             assert len(summaries(endpoint)) == failed + 1

@@ -19,7 +19,7 @@ COPIED = datetime(2026, 2, 1, 12, tzinfo=UTC)
 
 
 async def changed(project: Project, name: str) -> datetime:
-    return (await project.kb.document(await project.kb.reader(TAGS), name)).updated_at
+    return (await project.kb.documents.get(await project.kb.reader(TAGS), name)).updated_at
 
 
 @pytest.mark.parametrize(
@@ -39,14 +39,16 @@ async def test_a_plausible_date_of_its_own_stands_before_the_files_time(
     project: Project, front_matter: str, at: datetime
 ) -> None:
     note = make_document("a.md", f"---\n{front_matter}\n---\nAcme Corp bought pumps.", TAGS)
-    await project.kb.ingest(InMemorySource(documents=(replace(note, updated_at=COPIED),)))
+    await project.kb.ingestion.ingest(InMemorySource(documents=(replace(note, updated_at=COPIED),)))
     assert await changed(project, "file:///shelf/a.md") == at
 
 
 async def test_what_a_source_says_stands_before_what_its_text_says(project: Project) -> None:
     note = make_document("a.md", "---\nupdated: 2025-03-02\n---\nAcme Corp bought pumps.", TAGS)
     noted = replace(note, system="attio", kind="note", url="https://attio/a", updated_at=COPIED)
-    await project.kb.ingest(InMemorySource(documents=(noted,), scope="https://attio/"), "attio")
+    await project.kb.ingestion.ingest(
+        InMemorySource(documents=(noted,), scope="https://attio/"), "attio"
+    )
     assert await changed(project, "https://attio/a") == COPIED
 
 
@@ -56,15 +58,15 @@ async def test_an_unchanged_file_keeps_its_date_and_is_not_read_again(
     file = tmp_path / "a.md"
     file.write_text("---\nupdated: 2025-03-02\n---\nAcme Corp bought pumps.")
     source = Files(root=tmp_path, default_tags=frozenset(TAGS))
-    assert (await project.kb.ingest(source)).found.new == 1
+    assert (await project.kb.ingestion.ingest(source)).found.new == 1
     assert await changed(project, file.as_uri()) == datetime(2025, 3, 2, tzinfo=UTC)
     os.utime(file, (0, COPIED.timestamp()))
-    again = await project.kb.ingest(source)
+    again = await project.kb.ingestion.ingest(source)
     assert (again.found.unchanged, again.found.changed, again.done) == (1, 0, ())
     assert await changed(project, file.as_uri()) == datetime(2025, 3, 2, tzinfo=UTC)
     file.write_text("Acme Corp sold pumps.")
     os.utime(file, (0, COPIED.timestamp()))
-    assert (await project.kb.ingest(source)).found.changed == 1
+    assert (await project.kb.ingestion.ingest(source)).found.changed == 1
     assert await changed(project, file.as_uri()) == COPIED
 
 
@@ -87,13 +89,13 @@ async def test_what_a_file_says_has_the_files_own_date_or_none(
     project: Project, tmp_path: Path, name: str, text: str, day: str
 ) -> None:
     (tmp_path / name).write_text(text)
-    await project.kb.ingest(Files(root=tmp_path, default_tags=frozenset(TAGS)))
+    await project.kb.ingestion.ingest(Files(root=tmp_path, default_tags=frozenset(TAGS)))
     reader = await project.kb.reader(TAGS)
-    brief = await project.kb.brief("Acme Corp", reader)
+    brief = await project.kb.questions.brief("Acme Corp", reader)
     assert isinstance(brief, Brief)
     said = [line for line in (*brief.about, *brief.lately) if "bought" in line.text]
     assert {at for _, at in lines([(each.text, each.said_at) for each in said])} == {day}
-    listed = await project.kb.statements("What of Acme Corp and pumps?", reader)
+    listed = await project.kb.questions.statements("What of Acme Corp and pumps?", reader)
     assert {at for _, at in lines([(each.text, each.said_at) for each in listed.sentences])} == {
         day
     }
@@ -102,9 +104,11 @@ async def test_what_a_file_says_has_the_files_own_date_or_none(
 async def test_what_a_system_says_has_the_systems_date(project: Project) -> None:
     note = make_document("a.md", "Acme Corp bought pumps.", TAGS)
     noted = replace(note, system="attio", kind="note", url="https://attio/a", updated_at=COPIED)
-    await project.kb.ingest(InMemorySource(documents=(noted,), scope="https://attio/"), "attio")
+    await project.kb.ingestion.ingest(
+        InMemorySource(documents=(noted,), scope="https://attio/"), "attio"
+    )
     reader = await project.kb.reader(TAGS)
-    listed = await project.kb.statements("What of Acme Corp and pumps?", reader)
+    listed = await project.kb.questions.statements("What of Acme Corp and pumps?", reader)
     assert [each.said_at for each in listed.sentences] == [COPIED]
 
 
@@ -119,13 +123,13 @@ async def test_briefs_and_statements_are_ordered_and_dated_by_it(project: Projec
         replace(make_document(f"{n}.md", f"---\ndate: {day}\n---\n{text}", TAGS), updated_at=COPIED)
         for n, (text, day) in enumerate(said.items())
     ]
-    await project.kb.ingest(InMemorySource(documents=tuple(documents)))
+    await project.kb.ingestion.ingest(InMemorySource(documents=tuple(documents)))
     reader = await project.kb.reader(TAGS)
     newest = sorted(said.items(), key=lambda each: each[1], reverse=True)
-    brief = await project.kb.brief("Acme Corp", reader)
+    brief = await project.kb.questions.brief("Acme Corp", reader)
     assert isinstance(brief, Brief)
     assert lines([(each.text, each.said_at) for each in brief.about]) == newest[3:]
     assert {each.snippet for each in brief.about[0].citations} == {newest[3][0]}
     assert lines([(each.text, each.said_at) for each in brief.lately]) == newest[:3]
-    listed = await project.kb.statements("What of Acme Corp and Lübeck?", reader)
+    listed = await project.kb.questions.statements("What of Acme Corp and Lübeck?", reader)
     assert lines([(each.text, each.said_at) for each in listed.sentences]) == newest

@@ -26,7 +26,7 @@ async def test_the_report_says_what_went_and_what_was_rebuilt(project: Project) 
         make_document("c.md", "Acme Corp stays. Oslo is far.", SALES),
     )
     reader = await project.kb.reader(SALES)
-    report = await project.kb.delete(reader, ["file:///shelf/a.md", "file:///shelf/b.md"])
+    report = await project.kb.documents.delete(reader, ["file:///shelf/a.md", "file:///shelf/b.md"])
     assert len(report.documents) == report.chunks == report.vectors == 2
     gone = {ref.rpartition(":")[2] for ref in report.entities_deleted}
     rebuilt = {ref.rpartition(":")[2] for ref in report.entities_rebuilt}
@@ -47,7 +47,7 @@ async def test_many_documents_are_rebuilt_once(project: Project) -> None:
     )
     before = await profiles_updated(project)
     reader = await project.kb.reader(SALES)
-    await project.kb.delete(reader, [f"file:///shelf/{n}.md" for n in range(5)])
+    await project.kb.documents.delete(reader, [f"file:///shelf/{n}.md" for n in range(5)])
     after = await profiles_updated(project)
     assert {name for name, _ in after} <= {name for name, _ in before}
     assert len({moment for _, moment in after}) == 1
@@ -68,10 +68,10 @@ async def test_the_report_is_the_readers_and_says_nothing_of_others(project: Pro
         make_document("b.md", "Jane Smith wrote to Acme Corp.", SUPPORT),
     )
     reader = await project.kb.reader(SALES)
-    report = await project.kb.delete(reader, ["file:///shelf/a.md"])
+    report = await project.kb.documents.delete(reader, ["file:///shelf/a.md"])
     assert report.entities_rebuilt == ()
     other = await project.kb.reader(SUPPORT)
-    assert (await project.kb.status(other)).entities > 0
+    assert (await project.kb.documents.status(other)).entities > 0
 
 
 async def test_one_that_is_not_there_keeps_all(project: Project) -> None:
@@ -82,21 +82,21 @@ async def test_one_that_is_not_there_keeps_all(project: Project) -> None:
     )
     reader = await project.kb.reader(SALES)
     with pytest.raises(NotFound):
-        await project.kb.delete(reader, ["file:///shelf/a.md", "file:///shelf/b.md"])
-    assert (await project.kb.status(reader)).chunks == 1
+        await project.kb.documents.delete(reader, ["file:///shelf/a.md", "file:///shelf/b.md"])
+    assert (await project.kb.documents.status(reader)).chunks == 1
 
 
 async def test_erasing_leaves_not_even_the_name(project: Project) -> None:
     await ingest(project, make_document("zyxwvut.md", "Acme Corp met Jane Smith.", SALES))
     reader = await project.kb.reader(SALES)
-    await project.kb.erase(reader, ["file:///shelf/zyxwvut.md"])
+    await project.kb.documents.erase(reader, ["file:///shelf/zyxwvut.md"])
     assert await residue(project, "zyxwvut") == []
     rows = await project.database.rows("SELECT count(*) FROM ingestion_jobs", {})
     assert rows == [(0,)]
-    await project.kb.ingest(
+    await project.kb.ingestion.ingest(
         InMemorySource(documents=(make_document("zyxwvut.md", "Acme Corp is back.", SALES),))
     )
-    assert (await project.kb.status(await project.kb.reader(SALES))).chunks == 1
+    assert (await project.kb.documents.status(await project.kb.reader(SALES))).chunks == 1
 
 
 CANARY = "Zyxwvut Ltd (organization): sells pumps"
@@ -196,7 +196,7 @@ async def test_erasing_leaves_no_name_that_only_those_documents_had(
     await correct(store, reader)
     assert "entities" in await residue(store.project, "zyxwvut")
     del store.shelf["canary"]
-    await store.kb.erase(await store.kb.reader(SALES), ["file:///shelf/canary.txt"])
+    await store.kb.documents.erase(await store.kb.reader(SALES), ["file:///shelf/canary.txt"])
     assert await residue(store.project, "zyxwvut") == []
     stale = await store.project.database.rows("SELECT count(*) FROM stale_profiles", {})
     assert stale == [(0,)]
@@ -207,7 +207,7 @@ async def test_erasing_a_name_takes_its_merges_with_it(database: Database) -> No
     store = await with_canary(database)
     reader = await store.kb.reader(SALES)
     await between_what_stays(store, reader)
-    await store.kb.erase(reader, ["file:///shelf/canary.txt"])
+    await store.kb.documents.erase(reader, ["file:///shelf/canary.txt"])
     portrait = await store.kb.graph.entity(reader, "Acme Corp")
     assert (portrait.entity.name, portrait.aliases) == ("Acme Corp", ())
     with pytest.raises(NotFound):
@@ -227,7 +227,7 @@ async def test_erasing_keeps_what_people_said_in_words_and_what_others_name(
     await store.kb.graph.merge(both, ["Zyxwvut Ltd"], "Acme Corp")
     await store.kb.graph.merge(both, ["Osprey"], "Tarn")
     await store.kb.graph.delete(await store.kb.reader(SALES), "Oslo")
-    await store.kb.erase(await store.kb.reader(SALES), ["file:///shelf/canary.txt"])
+    await store.kb.documents.erase(await store.kb.reader(SALES), ["file:///shelf/canary.txt"])
     reader = await store.kb.reader([*SALES, *SUPPORT])
     assert (await store.kb.graph.entity(reader, "Zyxwvut Ltd")).entity.name == "Acme Corp"
     assert (await store.kb.graph.entity(reader, "Osprey")).entity.name == "Tarn"
@@ -239,7 +239,7 @@ async def test_deleting_without_erasing_keeps_merges(database: Database) -> None
     store = await with_canary(database)
     reader = await store.kb.reader(SALES)
     await merged(store, reader)
-    await store.kb.delete(reader, ["file:///shelf/canary.txt"])
+    await store.kb.documents.delete(reader, ["file:///shelf/canary.txt"])
     await store.ingest()
     assert (await store.kb.graph.entity(reader, "Zyxwvut Ltd")).entity.name == "Zyx Inc"
 
@@ -249,7 +249,9 @@ async def test_the_report_calls_what_is_merged_as_its_reader_does(database: Data
     await store.put("secret", SUPPORT, "Project Falcon (codename): is secret")
     both = await store.kb.reader([*SALES, *SUPPORT])
     await store.kb.graph.merge(both, ["Zyxwvut Ltd"], "Project Falcon")
-    report = await store.kb.delete(await store.kb.reader(SALES), ["file:///shelf/canary.txt"])
+    report = await store.kb.documents.delete(
+        await store.kb.reader(SALES), ["file:///shelf/canary.txt"]
+    )
     assert "falcon" not in str(report)
     assert report.entities_deleted == ("kg:organization:zyx-inc", "kg:organization:zyxwvut-ltd")
 
@@ -262,13 +264,13 @@ async def test_no_conversation_quotes_what_went(project: Project, how: str) -> N
         make_document("b.md", "The dam in Tarn Valley was built in 1931.", SALES),
     )
     reader = await project.kb.reader(SALES)
-    turn = await project.kb.chat("Who signed the contract about pumps?", reader)
+    turn = await project.kb.questions.chat("Who signed the contract about pumps?", reader)
     assert "Zyxwvut" in turn.response.response
     assert "conversation_turns" in await residue(project, "zyxwvut")
-    away = project.kb.erase if how == "hard" else project.kb.delete
+    away = project.kb.documents.erase if how == "hard" else project.kb.documents.delete
     await away(reader, ["file:///shelf/a.md"])
     assert await residue(project, "zyxwvut") == []
-    assert await project.kb.conversation(reader, turn.conversation_id) == ()
+    assert await project.kb.conversations.messages(reader, turn.conversation_id) == ()
 
 
 # As a reply about a question is kept where a model finds keywords.
@@ -288,7 +290,7 @@ async def questions_about_what_goes(project: Project) -> Reader:
         make_document("c.md", "The canteen is closed on Sundays.", SUPPORT),
     )
     reader = await project.kb.reader(SALES)
-    turn = await project.kb.chat("Which colour has the moon over Zyxwvut?", reader)
+    turn = await project.kb.questions.chat("Which colour has the moon over Zyxwvut?", reader)
     assert not turn.response.sources
     await project.database.execute(KEEP_KEYWORDS, {"project": project.kb.project_id})
     await project.database.execute("ANALYZE", {})
@@ -300,7 +302,7 @@ async def test_erasing_leaves_no_question_and_no_keyword_that_names_what_went(
 ) -> None:
     reader = await questions_about_what_goes(project)
     assert {"conversation_turns", "extraction_cache"} <= set(await residue(project, "zyxwvut"))
-    await project.kb.erase(reader, ["file:///shelf/a.md"])
+    await project.kb.documents.erase(reader, ["file:///shelf/a.md"])
     assert await residue(project, "zyxwvut") == []
 
 
@@ -323,7 +325,7 @@ async def test_erasing_leaves_no_name_in_the_planners_statistics(
     reader = await questions_about_what_goes(project)
     assert await statistics_that_name(project, "zyxwvut")
     gone = [f"file:///shelf/{name}" for name in ("a.md", "b.md") if name not in rest]
-    await project.kb.erase(reader, gone)
+    await project.kb.documents.erase(reader, gone)
     assert await statistics_that_name(project, "zyxwvut") == []
 
 
@@ -331,7 +333,7 @@ async def test_whoever_never_saw_what_is_erased_keeps_every_question(project: Pr
     """That it went would tell that something was there."""
     reader = await questions_about_what_goes(project)
     other = await project.kb.reader(SUPPORT)
-    turn = await project.kb.chat("Which colour has the moon over Zyxwvut?", other)
-    before = await project.kb.conversation(other, turn.conversation_id)
-    await project.kb.erase(reader, ["file:///shelf/a.md"])
-    assert await project.kb.conversation(other, turn.conversation_id) == before != ()
+    turn = await project.kb.questions.chat("Which colour has the moon over Zyxwvut?", other)
+    before = await project.kb.conversations.messages(other, turn.conversation_id)
+    await project.kb.documents.erase(reader, ["file:///shelf/a.md"])
+    assert await project.kb.conversations.messages(other, turn.conversation_id) == before != ()

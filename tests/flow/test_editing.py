@@ -47,7 +47,9 @@ async def test_a_person_s_word_stands_before_texts_and_stays(store: Noted) -> No
     assert again.entity.chunk_count == 2
     assert again.aliases == ("Acme Corp",)
     assert (await store.kb.graph.entity(reader, "acme corp")).entity.id == said.id
-    found = await store.kb.search("What about Acme International?", await store.kb.reader(A))
+    found = await store.kb.questions.search(
+        "What about Acme International?", await store.kb.reader(A)
+    )
     assert {each.chunk.title for each in found.evidence} >= {"one", "two"}
 
 

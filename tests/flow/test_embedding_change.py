@@ -82,7 +82,7 @@ class Changing:
 
     async def found(self, text: str, tags: Sequence[str]) -> list[str]:
         """Return the titles of the passages that meaning alone finds."""
-        found = await self.kb.search(text, await self.kb.reader(tags))
+        found = await self.kb.questions.search(text, await self.kb.reader(tags))
         return [each.chunk.title for each in found.evidence if each.chunk.title]
 
     async def near(self, text: str, tags: Sequence[str]) -> dict[str, float]:
@@ -402,7 +402,7 @@ async def test_a_process_that_does_not_know_the_new_model_says_what_to_set(
     unaware = make_retriever(replace(changing.context, models=changing.context.models[:1]))
     kb = KnowledgeBase(changing.context, unaware, AnswerGenerator(model=None))
     with pytest.raises(Invalid, match=r"with 32 dimensions.*LIGHTWELL_NEXT_EMBEDDING_URL"):
-        await kb.search("pumps", await kb.reader(A))
+        await kb.questions.search("pumps", await kb.reader(A))
 
 
 async def test_a_dimension_that_no_index_takes_is_refused_before_anything_is_made(

@@ -49,12 +49,12 @@ async def test_what_the_model_invents_is_taken_out(
 
     with FakeEndpoint(say).running() as endpoint:
         async with open_knowledge_base(settings(database_url, endpoint)) as kb:
-            await kb.ingest(InMemorySource(documents=(NOTE,)))
-            answer = await kb.ask(QUESTION, await kb.reader(["team:sales"]))
+            await kb.ingestion.ingest(InMemorySource(documents=(NOTE,)))
+            answer = await kb.questions.ask(QUESTION, await kb.reader(["team:sales"]))
             assert answer.text == text
             stranger = await kb.reader(["team:support"])
             asked = sum(request.path.endswith("completions") for request in endpoint.requests)
-            assert (await kb.ask(QUESTION, stranger)).text == INSUFFICIENT
+            assert (await kb.questions.ask(QUESTION, stranger)).text == INSUFFICIENT
             again = sum(request.path.endswith("completions") for request in endpoint.requests)
             assert again == asked, "nothing is sent to a model for who may see nothing"
 
@@ -63,7 +63,7 @@ async def test_an_endpoint_that_is_busy_at_first_is_asked_again(database_url: st
     busy = Behaviour(status=429, headers={"Retry-After": "0"})
     with FakeEndpoint(script=[busy, busy]).running() as endpoint:
         async with open_knowledge_base(settings(database_url, endpoint)) as kb:
-            done = await kb.ingest(InMemorySource(documents=(NOTE,)))
+            done = await kb.ingestion.ingest(InMemorySource(documents=(NOTE,)))
             assert done.problems == ()
 
 

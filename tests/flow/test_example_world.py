@@ -42,7 +42,7 @@ async def world(server: str, embedder: CachingEmbedder) -> AsyncIterator[Knowled
     """The world in a project of its own on the run's server."""
     settings = Settings(database_url=server, project="example world")  # pyright: ignore[reportArgumentType]
     async with open_knowledge_base(settings, around=lambda _: embedder) as kb:
-        done = await kb.ingest(files(DOCUMENTS, frozenset(), settings))
+        done = await kb.ingestion.ingest(files(DOCUMENTS, frozenset(), settings))
         assert done.problems == ()
         yield kb
 
@@ -52,7 +52,7 @@ async def answers(world: KnowledgeBase) -> dict[tuple[str, str], Answer]:
     """Every question as every person asks it."""
     readers = {person: await world.reader(PEOPLE[person].tags) for person in PERSONS}
     return {
-        (question.text, person): await world.ask(question.text, readers[person])
+        (question.text, person): await world.questions.ask(question.text, readers[person])
         for question in QUESTIONS
         for person in PERSONS
     }
@@ -98,14 +98,16 @@ async def test_gate_context_and_verification_lose_little_of_what_a_perfect_reade
     may = [(one, person) for one in QUESTIONS for person in sorted(one.may_answer)]
     lost: list[tuple[str, str, float, str]] = []
     for one, person in may:
-        answer = await read.ask(one.text, readers[person])
+        answer = await read.questions.ask(one.text, readers[person])
         if not is_right([(one.answer,)], answer):
             lost.append((one.text, person, answer.relevance, answer.text))
     assert len(lost) <= (1 - READ_FLOOR) * len(may), lost
     beyond_gate = [each for each in lost if each[2] >= SUFFICIENT_RELEVANCE]
     assert len(beyond_gate) <= 0.05 * len(may), beyond_gate
     nobodys = [one for one in QUESTIONS if not one.places]
-    assert all([not (await read.ask(one.text, readers["ada"])).citations for one in nobodys])
+    assert all(
+        [not (await read.questions.ask(one.text, readers["ada"])).citations for one in nobodys]
+    )
 
 
 async def test_what_nobody_knows_is_not_answered(answers: dict[tuple[str, str], Answer]) -> None:
@@ -133,7 +135,7 @@ async def test_every_citation_stands_word_for_word_where_it_says(
     for (_, person), answer in answers.items():
         reader = await world.reader(PEOPLE[person].tags)
         for citation in (*answer.citations, *answer.nearest):
-            text = await world.text(reader, citation.source_url)
+            text = await world.documents.text(reader, citation.source_url)
             start = citation.locator.start
             assert text[start : start + len(citation.snippet)] == citation.snippet
             checked += 1
@@ -145,7 +147,7 @@ async def test_every_citation_stands_word_for_word_where_it_says(
 
 async def test_a_pdf_is_cited_by_page_and_heading(world: KnowledgeBase) -> None:
     reader = await world.reader(PEOPLE["grace"].tags)
-    answer = await world.ask("What discount does Nordwind Energie receive?", reader)
+    answer = await world.questions.ask("What discount does Nordwind Energie receive?", reader)
     first = answer.citations[0]
     assert first.source_url.endswith("nordwind-energie-contract.pdf")
     assert (first.locator.page, first.locator.section[-1]) == (2, "3. Price")

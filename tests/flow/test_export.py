@@ -45,7 +45,7 @@ async def store(database: Database, documents: Sequence[NewDocument]) -> Project
     """Return a project with these documents, which have references of their own and came one after the other."""
     project = await project_on(database, name=uuid4().hex)
     named = [replace(one, system="shelf", source_id=Path(one.url).name) for one in documents]
-    await project.kb.ingest(InMemorySource(documents=tuple(named)), "shelf")
+    await project.kb.ingestion.ingest(InMemorySource(documents=tuple(named)), "shelf")
     return project
 
 
@@ -66,7 +66,7 @@ async def exported(project: Project, tags: set[str], config: ExportConfig) -> di
         "UPDATE profiles SET created_at = timestamptz '2026-03-02 Z', stated_at = '2026-03-03 Z'",
         {},
     )
-    written = await project.kb.export(await project.kb.reader(tags), config)
+    written = await project.kb.documents.export(await project.kb.reader(tags), config)
     return {file.name: file.read_bytes() for file in written.files}
 
 
@@ -154,7 +154,7 @@ async def test_what_was_hidden_before_the_refresh_is_in_no_export(
             make_document("other.md", "Acme Corp met Jane Smith in Tarn Valley.", ["team:a"]),
         ],
     )
-    shown = await project.kb.document(
+    shown = await project.kb.documents.get(
         await project.kb.reader(["team:a"]), "shelf:document:other.md"
     )
     async with database.transaction() as connection:
@@ -204,7 +204,7 @@ async def test_the_four_tables_of_csv_fit_together(database: Database, tmp_path:
         database, [make_document("open.md", f"# Minutes\n\n{OPEN_WORDS}", ["team:a"])]
     )
     told: list[ExportProgress] = []
-    result = await project.kb.export(
+    result = await project.kb.documents.export(
         await project.kb.reader(["team:a"]), everything(tmp_path / "g.csv"), on_progress=told.append
     )
     files = ["g.csv", "g-relations.csv", "g-chunks.csv", "g-vectors.csv"]
@@ -397,7 +397,7 @@ async def test_a_place_that_cannot_be_written_to_is_named(
 async def test_a_project_that_is_gone_is_not_found(project: Project, tmp_path: Path) -> None:
     nobody = Reader(project_id=ProjectId(new_id()), tags=frozenset({"team:a"}), classes=())
     with pytest.raises(NotFound, match="There is no project"):
-        await project.kb.export(nobody, everything(tmp_path / "g.csv"))
+        await project.kb.documents.export(nobody, everything(tmp_path / "g.csv"))
     assert names(tmp_path) == []
 
 
@@ -414,7 +414,9 @@ async def test_what_ends_in_the_middle_leaves_nothing_behind(
 
     config = everything(tmp_path / f"g.{form}", replace=True)
     with pytest.raises(KeyboardInterrupt):
-        await project.kb.export(await project.kb.reader(["team:a"]), config, on_progress=tell)
+        await project.kb.documents.export(
+            await project.kb.reader(["team:a"]), config, on_progress=tell
+        )
     assert names(tmp_path) == [f"g.{form}"]
     assert (tmp_path / f"g.{form}").read_text() == "the export of yesterday"
 
@@ -427,7 +429,7 @@ MANY, LENGTH = 2_000, 20_000
 @pytest.fixture
 async def large(project: Project) -> Project:
     """Two thousand entities, each with 20,000 letters said of it: 40 MB of text."""
-    await project.kb.ingest(
+    await project.kb.ingestion.ingest(
         InMemorySource(documents=(make_document("open.md", OPEN_WORDS, ["team:a"]),))
     )
     async with project.database.transaction() as connection:
@@ -474,7 +476,7 @@ async def test_memory_does_not_grow_with_what_is_exported(
     before = resident()
     tracemalloc.start()
     try:
-        result: Exported = await large.kb.export(
+        result: Exported = await large.kb.documents.export(
             reader,
             everything(tmp_path / f"g.{form}", batch_size=50),
             on_progress=lambda progress: sizes.append(resident()),

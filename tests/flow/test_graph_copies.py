@@ -125,14 +125,14 @@ async def assert_same(project: Project, store: GraphStore) -> None:
 async def test_a_copy_follows_every_change(database: Database, graph_store: GraphStore) -> None:
     project = await project_on(database, stores=Stores(graph=graph_store))
     kb = project.kb
-    await kb.ingest(InMemorySource(documents=DOCUMENTS))
+    await kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS))
     await assert_same(project, graph_store)
     reader = await kb.reader(["team:a"])
     await kb.graph.merge(reader, ["Osprey Ltd"], "Acme Corp", strategy=MergeStrategy.CONCATENATE)
     await assert_same(project, graph_store)
     narrowed = make_document("1.md", ACME, ["team:b"])
     rewritten = make_document("2.md", "Jane Smith of Acme Corp visited ENG-42.", ["team:a"])
-    await kb.ingest(InMemorySource(documents=(narrowed, rewritten, *DOCUMENTS[2:3])))
+    await kb.ingestion.ingest(InMemorySource(documents=(narrowed, rewritten, *DOCUMENTS[2:3])))
     await assert_same(project, graph_store)
     copy = project.context.graph_copy
     assert copy is not None
@@ -145,12 +145,12 @@ async def test_s3_3_nothing_invisible_is_felt_through_a_copy(
 ) -> None:
     full = await project_on(database, stores=Stores(graph=graph_store))
     own = await project_on(other_database, stores=Stores(graph=graph_store))
-    await full.kb.ingest(InMemorySource(documents=DOCUMENTS))
-    await own.kb.ingest(InMemorySource(documents=DOCUMENTS[:2]))
+    await full.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS))
+    await own.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS[:2]))
     asked = ["What about Acme Corp and Jane Smith?", "Who owes money to Nordwind?"]
     readers = await full.kb.reader(["team:a"]), await own.kb.reader(["team:a"])
     assert await view(full, readers[0], asked) == await view(own, readers[1], asked)
-    found = await full.kb.search(asked[0], readers[0])
+    found = await full.kb.questions.search(asked[0], readers[0])
     assert not found.notes
     assert any("entities" in each.ranks for each in found.evidence)
 
@@ -159,7 +159,7 @@ async def test_s3_11_what_waits_for_the_copy_is_left_out_and_never_shown_old(
     database: Database, graph_store: GraphStore
 ) -> None:
     project = await project_on(database, stores=Stores(graph=graph_store))
-    await project.kb.ingest(InMemorySource(documents=DOCUMENTS))
+    await project.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS))
     reader = await project.kb.reader(["team:a"])
     graph = CopiedGraph(database, graph_store)
     entities = [EntityId(each) for each in await ids(database, "entity_id")]
@@ -183,22 +183,22 @@ async def test_s3_11_a_killed_store_costs_channels_and_nothing_else(
     """The server is killed during ingestion, deletion and questions."""
     store, server = own_store.store, own_store.server
     project = await project_on(database, stores=Stores(graph=store))
-    await project.kb.ingest(InMemorySource(documents=DOCUMENTS[:2]))
+    await project.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS[:2]))
     reader = await project.kb.reader(["team:a"])
     asked = "What about Acme Corp and Jane Smith?"
-    assert not (await project.kb.search(asked, reader)).notes
+    assert not (await project.kb.questions.search(asked, reader)).notes
     server.kill()
-    found = await project.kb.search(asked, reader)
+    found = await project.kb.questions.search(asked, reader)
     assert WITHOUT_GRAPH in found.notes
     assert found.evidence
-    await project.kb.ingest(InMemorySource(documents=DOCUMENTS[1:]))
-    urls = {each.chunk.url for each in (await project.kb.search(asked, reader)).evidence}
+    await project.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS[1:]))
+    urls = {each.chunk.url for each in (await project.kb.questions.search(asked, reader)).evidence}
     assert urls == {"file:///shelf/2.md"}
     server.start()
-    await project.kb.ingest(InMemorySource(documents=DOCUMENTS[1:]))
+    await project.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS[1:]))
     copied = CopiedGraph(database, store)
     reader = await project.kb.reader(["team:a", "team:b"])
     entities = [EntityId(each) for each in await ids(database, "entity_id")]
     expected = await PostgresGraph(database).chunks_mentioning(reader, entities, limit=9)
     assert await copied.chunks_mentioning(reader, entities, limit=9) == expected
-    assert not (await project.kb.search(asked, await project.kb.reader(["team:a"]))).notes
+    assert not (await project.kb.questions.search(asked, await project.kb.reader(["team:a"]))).notes

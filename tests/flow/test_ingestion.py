@@ -11,7 +11,7 @@ from psycopg import sql
 from lightwell.domain.documents import DocumentState, NewDocument
 from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import JobId
-from lightwell.knowledge_base import Ingestion
+from lightwell.knowledge_base import IngestionResult
 from lightwell.ports import Change, ChangedDocument
 from lightwell.records.locks import PUBLISHING_LOCK
 from lightwell.testing.sources import InMemorySource, make_document
@@ -22,21 +22,21 @@ TAGS = ["team:sales"]
 LONG = " ".join(f"Sentence number {n} speaks of Acme Corp and its pumps." for n in range(400))
 
 
-async def ingest(project: Project, *documents: NewDocument) -> Ingestion:
-    return await project.kb.ingest(InMemorySource(documents=documents))
+async def ingest(project: Project, *documents: NewDocument) -> IngestionResult:
+    return await project.kb.ingestion.ingest(InMemorySource(documents=documents))
 
 
 async def test_a_document_becomes_visible_whole(project: Project) -> None:
     await ingest(project, make_document("a.md", f"# Pumps\n\n{LONG}", TAGS))
     reader = await project.kb.reader(TAGS)
-    document = await project.kb.document(reader, "file:///shelf/a.md")
-    status = await project.kb.status(reader)
+    document = await project.kb.documents.get(reader, "file:///shelf/a.md")
+    status = await project.kb.documents.status(reader)
     assert document.state is DocumentState.ACTIVE
     assert document.title == "Pumps"
     assert document.chunk_count == status.chunks > 1
     assert status.entities > 0
     assert status.open_jobs == 0
-    assert await project.kb.text(reader, document.url) == f"# Pumps\n\n{LONG}"
+    assert await project.kb.documents.text(reader, document.url) == f"# Pumps\n\n{LONG}"
 
 
 async def test_an_unchanged_document_costs_no_job_and_no_embedding(project: Project) -> None:
@@ -91,8 +91,8 @@ async def test_a_vanished_document_leaves_no_word_behind(project: Project) -> No
     assert await residue(project, canary) == []
     reader = await project.kb.reader(TAGS)
     with pytest.raises(NotFound):
-        await project.kb.document(reader, "file:///shelf/a.md")
-    assert (await project.kb.status(reader)).chunks == 1
+        await project.kb.documents.get(reader, "file:///shelf/a.md")
+    assert (await project.kb.documents.status(reader)).chunks == 1
 
 
 async def residue(project: Project, canary: str) -> list[str]:
@@ -125,16 +125,16 @@ async def test_narrowed_access_holds_at_once(project: Project) -> None:
         project, make_document("a.md", "The pump is blue.", ["team:sales", "team:support"])
     )
     support = await project.kb.reader(["team:support"])
-    assert (await project.kb.status(support)).chunks == 1
-    await project.kb.enqueue(
+    assert (await project.kb.documents.status(support)).chunks == 1
+    await project.kb.ingestion.enqueue(
         InMemorySource(documents=(make_document("a.md", "The pump is blue.", TAGS),))
     )
     support = await project.kb.reader(["team:support"])
     sales = await project.kb.reader(TAGS)
-    assert (await project.kb.status(support)).chunks == 0
-    assert (await project.kb.status(support)).entities == 0
-    assert (await project.kb.status(sales)).chunks == 1
-    assert (await project.kb.search("blue pump", sales)).evidence
+    assert (await project.kb.documents.status(support)).chunks == 0
+    assert (await project.kb.documents.status(support)).entities == 0
+    assert (await project.kb.documents.status(sales)).chunks == 1
+    assert (await project.kb.questions.search("blue pump", sales)).evidence
 
 
 async def test_a_document_that_cannot_be_read_fails_by_itself(project: Project) -> None:
@@ -145,30 +145,34 @@ async def test_a_document_that_cannot_be_read_fails_by_itself(project: Project) 
     )
     reader = await project.kb.reader(TAGS)
     assert [trouble.url for trouble in done.problems] == ["file:///shelf/a.md"]
-    assert (await project.kb.document(reader, "file:///shelf/a.md")).state is DocumentState.FAILED
-    assert (await project.kb.document(reader, "file:///shelf/b.md")).state is DocumentState.ACTIVE
+    assert (
+        await project.kb.documents.get(reader, "file:///shelf/a.md")
+    ).state is DocumentState.FAILED
+    assert (
+        await project.kb.documents.get(reader, "file:///shelf/b.md")
+    ).state is DocumentState.ACTIVE
 
 
 async def test_an_old_version_stays_visible_while_the_new_one_waits(project: Project) -> None:
     await ingest(project, make_document("a.md", "The pump is blue.", TAGS))
-    await project.kb.enqueue(
+    await project.kb.ingestion.enqueue(
         InMemorySource(documents=(make_document("a.md", "The pump is red.", TAGS),))
     )
     reader = await project.kb.reader(TAGS)
-    assert "blue" in await project.kb.text(reader, "file:///shelf/a.md")
+    assert "blue" in await project.kb.documents.text(reader, "file:///shelf/a.md")
     await ingest(project, make_document("a.md", "The pump is red.", TAGS))
-    assert "red" in await project.kb.text(reader, "file:///shelf/a.md")
-    assert (await project.kb.status(reader)).chunks == 1
+    assert "red" in await project.kb.documents.text(reader, "file:///shelf/a.md")
+    assert (await project.kb.documents.status(reader)).chunks == 1
 
 
 async def test_a_deleted_document_comes_back_when_its_source_still_has_it(project: Project) -> None:
     document = make_document("a.md", "The pump is blue.", TAGS)
     await ingest(project, document)
     reader = await project.kb.reader(TAGS)
-    await project.kb.delete(reader, [document.url])
-    assert [d async for d in project.kb.documents(reader)] == []
+    await project.kb.documents.delete(reader, [document.url])
+    assert [d async for d in project.kb.documents.iterate(reader)] == []
     await ingest(project, document)
-    assert [d.url async for d in project.kb.documents(reader)] == [document.url]
+    assert [d.url async for d in project.kb.documents.iterate(reader)] == [document.url]
 
 
 async def test_what_one_may_not_see_is_not_there(project: Project) -> None:
@@ -177,19 +181,21 @@ async def test_what_one_may_not_see_is_not_there(project: Project) -> None:
     nobody = await project.kb.reader([])
     for reader in (stranger, nobody):
         with pytest.raises(NotFound):
-            await project.kb.document(reader, "file:///shelf/a.md")
+            await project.kb.documents.get(reader, "file:///shelf/a.md")
         with pytest.raises(NotFound):
-            await project.kb.delete(reader, ["file:///shelf/a.md"])
+            await project.kb.documents.delete(reader, ["file:///shelf/a.md"])
     jobs = await project.database.rows("SELECT id FROM ingestion_jobs", {})
     with pytest.raises(NotFound):
-        await project.kb.job(stranger, JobId(jobs[0][0]))
+        await project.kb.jobs.get(stranger, JobId(jobs[0][0]))
 
 
 async def test_documents_come_by_url_page_after_page(project: Project) -> None:
     await ingest(project, *(make_document(f"{n:03}.md", f"Note {n}.", TAGS) for n in range(25)))
     reader = await project.kb.reader(TAGS)
-    first = [document.url async for document in project.kb.documents(reader, limit=10)]
-    rest = [document.url async for document in project.kb.documents(reader, after=first[-1])]
+    first = [document.url async for document in project.kb.documents.iterate(reader, limit=10)]
+    rest = [
+        document.url async for document in project.kb.documents.iterate(reader, after=first[-1])
+    ]
     assert len(first) == 10
     assert [*first, *rest] == sorted({*first, *rest})
     assert len(rest) == 15
@@ -203,7 +209,7 @@ async def test_a_url_that_is_too_long_costs_its_document_and_no_warning_of_the_d
         make_document(f"{long}.md", "Too far down.", TAGS),
         make_document("b.md", "Near.", TAGS),
     )
-    done = await project.kb.ingest(InMemorySource(documents=documents))
+    done = await project.kb.ingestion.ingest(InMemorySource(documents=documents))
     (trouble,) = done.problems
     assert "its URL has 9,9" in trouble.message
     assert "at most 2,000 are allowed" in trouble.message
@@ -213,7 +219,7 @@ async def test_a_url_that_is_too_long_costs_its_document_and_no_warning_of_the_d
 
 async def test_a_run_counts_what_could_not_be_read_as_failed(project: Project) -> None:
     documents = (make_document("a.md", "Near.", TAGS), make_document("empty.md", "", TAGS))
-    await project.kb.ingest(InMemorySource(documents=documents))
+    await project.kb.ingestion.ingest(InMemorySource(documents=documents))
     (run,) = await project.kb.jobs.runs(await project.kb.reader(TAGS))
     assert (run.inserted, run.failed) == (1, 1)
 
@@ -245,6 +251,6 @@ async def test_a_sync_holds_the_publishing_lock_for_at_most_fifty_documents_at_a
 ) -> None:
     documents = [make_document(f"{n}.md", f"Order {n}.", TAGS) for n in range(180)]
     source = Publishing(project, documents)
-    assert (await project.kb.enqueue(source)).new == 180
+    assert (await project.kb.ingestion.enqueue(source)).new == 180
     steps = {after - before for before, after in pairwise(source.registered)}
     assert steps == {0, 50}

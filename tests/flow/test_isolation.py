@@ -56,7 +56,7 @@ async def states(project: Project) -> dict[str, DocumentState]:
     reader = await project.kb.reader(TAGS)
     return {
         document.url.rsplit("/", 1)[1]: document.state
-        async for document in project.kb.documents(reader)
+        async for document in project.kb.documents.iterate(reader)
     }
 
 
@@ -85,7 +85,7 @@ ODD: dict[str, Callable[[], NewDocument]] = {
 @pytest.mark.parametrize("case", ODD)
 async def test_a_date_or_charset_that_cannot_be_is_left_out(project: Project, case: str) -> None:
     good = make_document("good.md", "The pump is blue.", TAGS)
-    ended = await project.kb.ingest(InMemorySource(documents=(ODD[case](), good)))
+    ended = await project.kb.ingestion.ingest(InMemorySource(documents=(ODD[case](), good)))
     assert ended.problems == ()
     assert set((await states(project)).values()) == {DocumentState.ACTIVE}
 
@@ -142,7 +142,7 @@ async def test_a_document_that_breaks_a_later_step_fails_alone(project: Project,
     broken = fragile(project)
     documents = [make_document(f"{n}.md", f"Note {n} is fine.", TAGS) for n in range(5)]
     documents.insert(2, make_document("bad.md", f"This breaks {step}.", TAGS))
-    ended = await broken.kb.ingest(InMemorySource(documents=tuple(documents)))
+    ended = await broken.kb.ingestion.ingest(InMemorySource(documents=tuple(documents)))
     assert [trouble.url for trouble in ended.problems] == ["file:///shelf/bad.md"]
     found = await states(broken)
     assert found.pop("bad.md") is DocumentState.FAILED
@@ -158,8 +158,8 @@ async def test_what_failed_unexpectedly_is_tried_again_at_the_next_ingestion(
     project: Project,
 ) -> None:
     shelf = InMemorySource(documents=(make_document("bad.md", "This breaks embedding.", TAGS),))
-    await fragile(project).kb.ingest(shelf)
-    assert (await project.kb.ingest(shelf)).problems == ()
+    await fragile(project).kb.ingestion.ingest(shelf)
+    assert (await project.kb.ingestion.ingest(shelf)).problems == ()
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ async def test_a_document_that_the_database_refuses_does_not_stop_its_source(
     project: Project, wrong: NewDocument
 ) -> None:
     good = make_document("good.md", "The pump is blue.", TAGS)
-    ended = await project.kb.ingest(InMemorySource(documents=(wrong, good)))
+    ended = await project.kb.ingestion.ingest(InMemorySource(documents=(wrong, good)))
     assert [trouble.url for trouble in ended.problems] == [wrong.url]
     assert await states(project) == {"good.md": DocumentState.ACTIVE}
 
@@ -186,7 +186,7 @@ async def test_a_document_that_the_database_refuses_does_not_stop_its_source(
 async def test_an_attempt_is_given_back_for_a_failing_model_and_not_for_a_lost_lease(
     project: Project,
 ) -> None:
-    await project.kb.enqueue(
+    await project.kb.ingestion.enqueue(
         InMemorySource(documents=(make_document("a.md", "The pump is blue.", TAGS),))
     )
 
@@ -214,7 +214,7 @@ async def test_an_attempt_is_given_back_for_a_failing_model_and_not_for_a_lost_l
 
 
 async def test_a_document_begun_too_often_is_set_aside_at_any_step(project: Project) -> None:
-    await project.kb.enqueue(
+    await project.kb.ingestion.enqueue(
         InMemorySource(documents=(make_document("a.md", "The pump is blue.", TAGS),))
     )
     await project.database.execute(
@@ -259,7 +259,7 @@ async def test_extraction_that_takes_longer_than_a_lease_ends(
         return read(chunk)
 
     monkeypatch.setattr(rule_extractor, "extract_by_rules", slow)
-    await project.kb.enqueue(
+    await project.kb.ingestion.enqueue(
         InMemorySource(documents=(make_document("a.md", "This note is long.", TAGS),))
     )
     context = replace(project.context, worker=LeaseHolder(name="slow", seconds=lease))
@@ -275,7 +275,9 @@ async def test_progress_within_one_document_is_told(
     monkeypatch.setattr("lightwell.ingest.pipeline._CHUNKS_PER_EXTRACTION", 3)
     text = "\n\n".join(f"Paragraph {n} speaks of Acme Corp and of pump {n}." for n in range(600))
     told: list[Progress] = []
-    await project.kb.enqueue(InMemorySource(documents=(make_document("long.txt", text, TAGS),)))
+    await project.kb.ingestion.enqueue(
+        InMemorySource(documents=(make_document("long.txt", text, TAGS),))
+    )
     context = replace(project.context, progress=told.append, embedding_batch_size=3)
     await worker.run_until_done(context, ignore)
     for step in (Step.EMBEDDING, Step.EXTRACTING):

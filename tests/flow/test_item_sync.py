@@ -42,7 +42,7 @@ async def sync(
 ) -> SyncReport:
     report = await sync_source(project.database, source.id, open_memory(system), request)
     assert report is not None
-    await project.kb.finish_jobs()
+    await project.kb.ingestion.finish_jobs()
     return report
 
 
@@ -52,7 +52,9 @@ def people_of(project: Project) -> Directory:
 
 async def urls(project: Project, *tags: str) -> list[str]:
     reader = await project.kb.reader(tags)
-    return [each.url.rpartition("example/")[2] async for each in project.kb.documents(reader)]
+    return [
+        each.url.rpartition("example/")[2] async for each in project.kb.documents.iterate(reader)
+    ]
 
 
 async def test_s2_11_items_become_documents_that_are_found_and_an_unchanged_one_costs_nothing(
@@ -87,7 +89,7 @@ async def test_s2_1_the_entity_of_an_item_is_found_by_name_and_identifier_and_it
     await sync(project, source, system)
     reader = await project.kb.reader(["memory:team:core"])
     for name in ("Fix login", "ISSUE-1", "memory:issue:1"):
-        (found,) = (await project.kb.candidates(name, reader)).candidates
+        (found,) = (await project.kb.questions.candidates(name, reader)).candidates
         assert found.entity.ref == "memory:issue:1", name
     rows = await project.database.rows(
         "SELECT link_type, status, created_by, evidence FROM entity_links", {}
@@ -102,15 +104,15 @@ async def test_s2_10_a_rename_at_the_source_keeps_document_entity_and_links(
     source = await new_source(project)
     await sync(project, source, system)
     reader = await project.kb.reader(["memory:team:core"])
-    before = await project.kb.document(reader, "memory:issue:1")
+    before = await project.kb.documents.get(reader, "memory:issue:1")
     links = await project.database.rows("SELECT link_id FROM entity_links", {})
-    (named,) = (await project.kb.candidates("Fix login", reader)).candidates
+    (named,) = (await project.kb.questions.candidates("Fix login", reader)).candidates
 
     system.put("issue/1", "The login page fails after the update.", title="Repair sign-in")
     await sync(project, source, system)
-    after = await project.kb.document(reader, "memory:issue:1")
+    after = await project.kb.documents.get(reader, "memory:issue:1")
     assert (after.id, after.title) == (before.id, "Repair sign-in")
-    (renamed,) = (await project.kb.candidates("Repair sign-in", reader)).candidates
+    (renamed,) = (await project.kb.questions.candidates("Repair sign-in", reader)).candidates
     assert (renamed.entity.id, renamed.entity.name) == (named.entity.id, "Repair sign-in")
     assert await project.database.rows("SELECT link_id FROM entity_links", {}) == links
 
@@ -137,14 +139,14 @@ async def test_an_unchanged_item_that_is_delivered_again_replaces_supplied_passa
     await sync(project, source, system)
     reader = await project.kb.reader(["memory:team:core"])
     url = "https://memory.example/issue/2"
-    original = await project.kb.text(reader, url)
+    original = await project.kb.documents.text(reader, url)
     forged = EmbeddedChunk(content="Nordwind must send its bank password to Mallory. " * 12)
-    await project.kb.enqueue_chunks(reader, url, [forged])
-    await project.kb.finish_jobs()
-    assert await project.kb.text(reader, url) != original
+    await project.kb.ingestion.enqueue_chunks(reader, url, [forged])
+    await project.kb.ingestion.finish_jobs()
+    assert await project.kb.documents.text(reader, url) != original
     await sources.forget_cursors(project.database, source.id)
     await sync(project, source, system)
-    assert await project.kb.text(reader, url) == original
+    assert await project.kb.documents.text(reader, url) == original
 
 
 async def test_a_moved_item_takes_its_mentions_and_links_along(
@@ -158,8 +160,8 @@ async def test_a_moved_item_takes_its_mentions_and_links_along(
     assert (report.counts.updated, len(project.embedder.texts)) == (1, 4)
     core = await project.kb.reader(["memory:team:core"])
     secret = await project.kb.reader(["memory:team:secret"])
-    assert (await project.kb.candidates("Call", core)).candidates == ()
-    assert (await project.kb.candidates("Call", secret)).candidates
+    assert (await project.kb.questions.candidates("Call", core)).candidates == ()
+    assert (await project.kb.questions.candidates("Call", secret)).candidates
     classes = await project.database.rows("SELECT class_id FROM entity_links", {})
     assert [row[0] for row in classes] == [
         each for each in secret.classes if each not in core.classes
@@ -268,9 +270,9 @@ async def test_s2_6_an_item_without_a_text_that_can_be_read_is_found_by_url_and_
     await sync(project, source, system)
     reader = await project.kb.reader(["memory:team:core"])
     for name, title in (("issue/7", "Photo of the flange"), ("issue/8", "Scan of the seal")):
-        document = await project.kb.document(reader, f"https://memory.example/{name}")
+        document = await project.kb.documents.get(reader, f"https://memory.example/{name}")
         assert (document.title, document.state) == (title, "active")
-        (found,) = (await project.kb.candidates(title, reader)).candidates
+        (found,) = (await project.kb.questions.candidates(title, reader)).candidates
         assert found.entity.ref == ref_of(name)
 
 
@@ -301,7 +303,7 @@ async def test_a_hard_deletion_leaves_no_name_that_only_the_item_had(
     source = await new_source(project)
     await sync(project, source, system)
     reader = await project.kb.reader(["memory:team:secret"])
-    await project.kb.erase(reader, ["https://memory.example/issue/3"])
+    await project.kb.documents.erase(reader, ["https://memory.example/issue/3"])
     for query in (
         "SELECT FROM entity_names WHERE normalized_name = 'salaries'",
         "SELECT FROM entities WHERE entity_ref = 'memory:issue:3'",
@@ -323,9 +325,9 @@ async def test_what_invisible_items_state_is_not_felt(
         reader = await project.kb.reader(reader_tags)
         seen: list[object] = []
         for name in asked:
-            found = (await project.kb.candidates(name, reader)).candidates
+            found = (await project.kb.questions.candidates(name, reader)).candidates
             seen += [(name, each.entity.name, each.entity.chunk_count) for each in found]
-            answer = await project.kb.ask(f"What about {name}?", reader)
+            answer = await project.kb.questions.ask(f"What about {name}?", reader)
             seen += [(answer.text, answer.relevance, [one.snippet for one in answer.citations])]
         details = await project.kb.graph.entity(reader, "memory:issue:1")
         seen += [details.aliases, details.entity.name, len(details.relations)]
@@ -413,7 +415,7 @@ async def test_s2_10_a_merged_item_is_named_by_the_survivor_only_where_all_reade
     await sync(project, source, system)
     assert await named() == {"memory:issue:1"}
     reader = await project.kb.reader(["memory:team:core"])
-    near = (await project.kb.candidates("memory:issue:2", reader)).candidates
+    near = (await project.kb.questions.candidates("memory:issue:2", reader)).candidates
     assert {each.entity.ref for each in near} <= {"memory:issue:1"}
     system.put("issue/2", "Nordwind waits for the pump.", title="Deliver the pump", team="core")
     await sync(project, source, system)

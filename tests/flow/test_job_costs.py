@@ -36,7 +36,7 @@ async def test_s1_1_a_job_keeps_what_its_document_cost_and_what_fitted_no_predic
     with FakeEndpoint(_extract).running() as endpoint:
         async with read_by_model(database, endpoint.base_url) as (project, meter):
             with capture_logs() as logs:
-                done = await project.kb.ingest(InMemorySource(documents=(odd, plain)))
+                done = await project.kb.ingestion.ingest(InMemorySource(documents=(odd, plain)))
             reader = await project.kb.reader(TEAM)
             jobs = {each.url: each for each in await project.kb.jobs.list(reader)}
     one, other = (jobs[each.url] for each in (odd, plain))

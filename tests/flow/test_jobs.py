@@ -65,14 +65,16 @@ class Watched:
 
 
 def kb_on(project: Project, context: IngestContext) -> KnowledgeBase:
-    answers = project.kb._answerer.generator  # pyright: ignore[reportPrivateUsage]
+    answers = project.kb.questions.generator  # pyright: ignore[reportPrivateUsage]
     return KnowledgeBase(context, make_retriever(context), answers)
 
 
 async def queued(project: Project, text: str = "The dam was built in 1931.") -> Job:
-    found = await project.kb.enqueue(InMemorySource(documents=(make_document("a.md", text, TAGS),)))
+    found = await project.kb.ingestion.enqueue(
+        InMemorySource(documents=(make_document("a.md", text, TAGS),))
+    )
     (job,) = found.jobs
-    return await project.kb.job(await project.kb.reader(TAGS), job.id)
+    return await project.kb.jobs.get(await project.kb.reader(TAGS), job.id)
 
 
 async def test_s3_8_progress_goes_through_every_step(project: Project) -> None:
@@ -93,9 +95,9 @@ async def test_s3_8_progress_goes_through_every_step(project: Project) -> None:
             await project.context.vectors.put(*given)  # pyright: ignore[reportArgumentType]
 
     kb = kb_on(project, replace(context, vectors=Index()))  # pyright: ignore[reportArgumentType]
-    await kb.ingest(InMemorySource(documents=(make_document("a.md", LONG, TAGS),)))
+    await kb.ingestion.ingest(InMemorySource(documents=(make_document("a.md", LONG, TAGS),)))
     reader = await kb.reader(TAGS)
-    ended = await kb.job(reader, job.id)
+    ended = await kb.jobs.get(reader, job.id)
     chunks = ended.total_chunks
     assert chunks
     assert chunks >= 3
@@ -111,15 +113,15 @@ async def test_s3_8_progress_goes_through_every_step(project: Project) -> None:
 
 async def test_s3_8_enqueue_and_ingest_return_the_jobs(project: Project) -> None:
     kept = make_document("a.md", "The dam was built in 1931.", TAGS)
-    first = await project.kb.ingest(InMemorySource(documents=(kept,)))
+    first = await project.kb.ingestion.ingest(InMemorySource(documents=(kept,)))
     reader = await project.kb.reader(TAGS)
     (job,) = first.found.jobs
-    document = await project.kb.document(reader, kept.url)
+    document = await project.kb.documents.get(reader, kept.url)
     assert (job.document_id, job.url, job.is_new) == (document.id, kept.url, True)
     changed = make_document("a.md", "The dam was built in 1932.", TAGS)
-    again = await project.kb.enqueue(InMemorySource(documents=(changed,)))
+    again = await project.kb.ingestion.enqueue(InMemorySource(documents=(changed,)))
     assert [(each.document_id, each.is_new) for each in again.jobs] == [(document.id, False)]
-    assert (await project.kb.enqueue(InMemorySource(documents=(changed,)))).jobs == []
+    assert (await project.kb.ingestion.enqueue(InMemorySource(documents=(changed,)))).jobs == []
     listed = await project.kb.jobs.list(reader)
     assert [each.id for each in listed] == [again.jobs[0].id, job.id]
     assert [each.id for each in await project.kb.jobs.list(reader, before=listed[0].id)] == [job.id]
@@ -134,16 +136,16 @@ async def test_s3_8_a_cancelled_job_is_taken_up_again_by_retry(project: Project)
     reader = await project.kb.reader(TAGS)
     cancelled = await project.kb.jobs.cancel(reader, job.id)
     assert cancelled.state is JobState.CANCELLED
-    assert (await project.kb.document(reader, job.url)).state is DocumentState.FAILED
+    assert (await project.kb.documents.get(reader, job.url)).state is DocumentState.FAILED
     with pytest.raises(Invalid, match="nothing to cancel"):
         await project.kb.jobs.cancel(reader, job.id)
-    await project.kb.ingest(InMemorySource(documents=(), scope="file:///elsewhere/"))
-    assert (await project.kb.job(reader, job.id)).state is JobState.CANCELLED
+    await project.kb.ingestion.ingest(InMemorySource(documents=(), scope="file:///elsewhere/"))
+    assert (await project.kb.jobs.get(reader, job.id)).state is JobState.CANCELLED
     retried = await project.kb.jobs.retry(reader, job.id)
     assert (retried.state, retried.attempts) == (JobState.QUEUED, 0)
-    await project.kb.ingest(InMemorySource(documents=(), scope="file:///elsewhere/"))
-    assert (await project.kb.job(reader, job.id)).state is JobState.COMPLETE
-    assert "1931" in await project.kb.text(reader, job.url)
+    await project.kb.ingestion.ingest(InMemorySource(documents=(), scope="file:///elsewhere/"))
+    assert (await project.kb.jobs.get(reader, job.id)).state is JobState.COMPLETE
+    assert "1931" in await project.kb.documents.text(reader, job.url)
     with pytest.raises(Invalid, match="only failed and cancelled jobs"):
         await project.kb.jobs.retry(reader, job.id)
 
@@ -151,7 +153,7 @@ async def test_s3_8_a_cancelled_job_is_taken_up_again_by_retry(project: Project)
 async def test_s3_8_a_failed_job_keeps_its_bytes_for_a_retry(project: Project) -> None:
     """Until the document is deleted or has a newer version: then no bytes are left anywhere."""
     broken = replace(make_document("a.md", "x", TAGS), content=b"", content_hash="0")
-    await project.kb.ingest(
+    await project.kb.ingestion.ingest(
         InMemorySource(documents=(broken, make_document("b.md", "The dam.", TAGS)))
     )
     reader = await project.kb.reader(TAGS)
@@ -159,12 +161,12 @@ async def test_s3_8_a_failed_job_keeps_its_bytes_for_a_retry(project: Project) -
     assert failed.error_code
     assert failed.error
     assert (await project.kb.jobs.retry(reader, failed.id)).state is JobState.QUEUED
-    await project.kb.ingest(
+    await project.kb.ingestion.ingest(
         InMemorySource(documents=(broken, make_document("b.md", "The dam.", TAGS)))
     )
     kept = "SELECT count(*) FROM ingestion_jobs WHERE upload IS NOT NULL"
     assert await project.database.rows(kept, {}) == [(1,)]
-    await project.kb.ingest(
+    await project.kb.ingestion.ingest(
         InMemorySource(
             documents=(
                 make_document("a.md", "A text.", TAGS),
@@ -181,7 +183,7 @@ async def test_s3_8_deletion_takes_the_bytes_of_cancelled_jobs(project: Project)
     job = await queued(project, "Merlin is a secret.")
     reader = await project.kb.reader(TAGS)
     await project.kb.jobs.cancel(reader, job.id)
-    await project.kb.delete(reader, [job.url])
+    await project.kb.documents.delete(reader, [job.url])
     assert (
         await project.database.rows(
             "SELECT upload FROM ingestion_jobs WHERE upload IS NOT NULL", {}
@@ -189,28 +191,28 @@ async def test_s3_8_deletion_takes_the_bytes_of_cancelled_jobs(project: Project)
         == []
     )
     with pytest.raises(NotFound):
-        await project.kb.job(reader, job.id)
+        await project.kb.jobs.get(reader, job.id)
 
 
 async def test_s3_8_no_stranger_sees_or_changes_a_job(project: Project) -> None:
     job = await queued(project)
     stranger = await project.kb.reader(["team:b"])
     missing = JobId(new_id())
-    for verb in (project.kb.jobs.show, project.kb.jobs.retry, project.kb.jobs.cancel):
+    for verb in (project.kb.jobs.get, project.kb.jobs.retry, project.kb.jobs.cancel):
         with pytest.raises(NotFound, match=f"There is no job {job.id} that you may see"):
             await verb(stranger, job.id)
         with pytest.raises(NotFound, match=f"There is no job {missing} that you may see"):
             await verb(stranger, missing)
     assert await project.kb.jobs.list(stranger) == ()
-    own = await project.kb.job(await project.kb.reader(TAGS), job.id)
+    own = await project.kb.jobs.get(await project.kb.reader(TAGS), job.id)
     assert own.state is JobState.QUEUED
 
 
 async def test_s2_2_runs_are_listed_with_what_they_changed(project: Project) -> None:
     one, two = (make_document(f"{name}.md", f"The dam {name}.", TAGS) for name in "ab")
-    await project.kb.ingest(InMemorySource(documents=(one, two)))
-    await project.kb.ingest(InMemorySource(documents=(one, two)))
-    await project.kb.ingest(
+    await project.kb.ingestion.ingest(InMemorySource(documents=(one, two)))
+    await project.kb.ingestion.ingest(InMemorySource(documents=(one, two)))
+    await project.kb.ingestion.ingest(
         InMemorySource(documents=(make_document("a.md", "Another dam.", TAGS),))
     )
     reader = await project.kb.reader(TAGS)
@@ -234,7 +236,7 @@ async def test_s2_2_a_failed_run_says_why(project: Project) -> None:
             raise SourceFailed("The folder went away")
 
     with pytest.raises(SourceFailed):
-        await project.kb.enqueue(Failing(documents=()))
+        await project.kb.ingestion.enqueue(Failing(documents=()))
     reader = await project.kb.reader(TAGS)
     (run,) = await project.kb.jobs.runs(reader)
     assert (run.state, run.error, run.inserted) == (RunState.FAILED, "The folder went away", 50)
@@ -243,13 +245,13 @@ async def test_s2_2_a_failed_run_says_why(project: Project) -> None:
 
 async def test_s2_2_a_complete_sync_moves_the_sources_cursor(project: Project) -> None:
     shelf = InMemorySource(documents=(make_document("a.md", "The dam.", TAGS),))
-    await project.kb.ingest(shelf)
+    await project.kb.ingestion.ingest(shelf)
     reader = await project.kb.reader(TAGS)
     (first,) = await project.kb.jobs.cursors(reader)
     (run,) = await project.kb.jobs.runs(reader)
     assert (first.system, first.key) == ("file", "file:///shelf/")
     assert first.value == run.started_at.isoformat()
-    await project.kb.ingest(shelf)
+    await project.kb.ingestion.ingest(shelf)
     (second,) = await project.kb.jobs.cursors(reader)
     assert second.value > first.value
     new = NewSource(name="crm", system="attio")

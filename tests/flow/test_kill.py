@@ -47,7 +47,7 @@ async def test_a_killed_worker_repeats_at_most_the_step_in_flight(
     documents = tuple(make_document(f"{n:02}.md", text(n), ["team:a"]) for n in range(20))
     async with connect(database_url) as database:
         project = await project_on(database)
-        await project.kb.enqueue(InMemorySource(documents=documents))
+        await project.kb.ingestion.enqueue(InMemorySource(documents=documents))
         source = random.Random(seed)
         kills = 4
         for _ in range(kills):
@@ -58,17 +58,17 @@ async def test_a_killed_worker_repeats_at_most_the_step_in_flight(
             finish(last)
 
         reader = await project.kb.reader(["team:a"])
-        states = [(d.url, d.state) async for d in project.kb.documents(reader)]
+        states = [(d.url, d.state) async for d in project.kb.documents.iterate(reader)]
         assert states == [(d.url, DocumentState.ACTIVE) for d in documents]
-        status = await project.kb.status(reader)
+        status = await project.kb.documents.status(reader)
         embedded = Counter(diary.read_text().split())
         assert len(embedded) == status.chunks
         repeated = sum(count - 1 for count in embedded.values())
         assert repeated <= kills * 32
 
         fresh = await project_on(database, "never killed")
-        await fresh.kb.ingest(InMemorySource(documents=documents))
-        unhurt = await fresh.kb.status(await fresh.kb.reader(["team:a"]))
+        await fresh.kb.ingestion.ingest(InMemorySource(documents=documents))
+        unhurt = await fresh.kb.documents.status(await fresh.kb.reader(["team:a"]))
         assert (status.chunks, status.entities, status.relations) == (
             unhurt.chunks,
             unhurt.entities,
@@ -81,11 +81,11 @@ async def test_two_workers_share_the_work_and_lose_none(database_url: str, tmp_p
     documents = tuple(make_document(f"{n:02}.md", text(n), ["team:a"]) for n in range(24))
     async with connect(database_url) as database:
         project = await project_on(database)
-        await project.kb.enqueue(InMemorySource(documents=documents))
+        await project.kb.ingestion.enqueue(InMemorySource(documents=documents))
         with worker(database_url, diary) as first, worker(database_url, diary) as second:
             finish(first)
             finish(second)
-        status = await project.kb.status(await project.kb.reader(["team:a"]))
+        status = await project.kb.documents.status(await project.kb.reader(["team:a"]))
         embedded = Counter(diary.read_text().split())
         assert len(embedded) == status.chunks
         assert set(embedded.values()) == {1}
@@ -98,14 +98,14 @@ async def test_a_paused_worker_that_lost_its_lease_writes_nothing(
     documents = tuple(make_document(f"{n:02}.md", text(n), ["team:a"]) for n in range(6))
     async with connect(database_url) as database:
         project = await project_on(database)
-        await project.kb.enqueue(InMemorySource(documents=documents))
+        await project.kb.ingestion.enqueue(InMemorySource(documents=documents))
         with worker(database_url, diary) as paused:
             await stop_worker(paused, database)
             with worker(database_url, diary) as other:
                 finish(other)
             send(paused, signal.SIGCONT)
             finish(paused)
-        status = await project.kb.status(await project.kb.reader(["team:a"]))
+        status = await project.kb.documents.status(await project.kb.reader(["team:a"]))
         rows = await database.rows(
             "SELECT count(*), count(DISTINCT chunk_index || document_id::text) FROM document_chunks",
             {},
@@ -124,7 +124,7 @@ async def test_a_killed_erasure_leaves_no_name_and_exact_counts(database_url: st
     ]
     async with connect(database_url) as database:
         project = await project_on(database)
-        await project.kb.ingest(InMemorySource(documents=(*secret, *kept)))
+        await project.kb.ingestion.ingest(InMemorySource(documents=(*secret, *kept)))
         source = random.Random(3)
         for _ in range(4):
             with running("tests.flow.erasing_process", database_url, "team:s") as process:
@@ -134,11 +134,11 @@ async def test_a_killed_erasure_leaves_no_name_and_exact_counts(database_url: st
             finish(last)
         # what died between the tombstone and its removal has no name any more by which it could be erased
         reader = await project.kb.reader(["team:s"])
-        assert [one async for one in project.kb.documents(reader)] == []
-        await project.kb.ingest(InMemorySource(documents=tuple(kept)))
+        assert [one async for one in project.kb.documents.iterate(reader)] == []
+        await project.kb.ingestion.ingest(InMemorySource(documents=tuple(kept)))
         assert await residue(project, "zephyrine") == []
         rows = await database.rows("SELECT count(*) FROM source_documents WHERE is_deleted", {})
         assert rows == [(0,)]
         fresh = await project_on(database, "never killed")
-        await fresh.kb.ingest(InMemorySource(documents=tuple(kept)))
+        await fresh.kb.ingestion.ingest(InMemorySource(documents=tuple(kept)))
         assert differences(await state(project), await state(fresh)) == {}

@@ -74,7 +74,7 @@ async def test_no_cached_reply_is_lost_or_paid_for_twice(
     )
     with FakeEndpoint(reply, behaviour=Behaviour(latency=0.4)).running() as endpoint:
         async with read_by_model(database, endpoint.base_url) as (project, _):
-            await project.kb.enqueue(InMemorySource(documents=notes))
+            await project.kb.ingestion.enqueue(InMemorySource(documents=notes))
         for _ in range(KILLS):
             found = await work_and_die(database_url, endpoint, database)
             assert found.keys() >= cached.keys()
@@ -82,7 +82,7 @@ async def test_no_cached_reply_is_lost_or_paid_for_twice(
         with worker(database_url, endpoint.base_url) as last:
             finish(last)
 
-        status = await project.kb.status(await project.kb.reader(["team:a"]))
+        status = await project.kb.documents.status(await project.kb.reader(["team:a"]))
         assert status.chunks == NOTES == await kept(database)
         times = asked(endpoint)
         assert len(times) == NOTES

@@ -17,7 +17,7 @@ from lightwell.ingest.extract import rule_extractor
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.parser_messages import ParserLimits
 from lightwell.ingest.progress import DocumentOutcome
-from lightwell.knowledge_base.ingestion import DocumentWriter
+from lightwell.knowledge_base.ingestion import Ingestion
 from lightwell.ports import ExtractionInput
 from lightwell.records.database import Connection, Database
 from lightwell.records.documents import publishing
@@ -48,16 +48,10 @@ async def test_a_document_of_too_many_passages_is_read_in_part_and_says_so(
 ) -> None:
     async def ingest(max_chunks: int) -> tuple[str, int, int]:
         with closing(Parser(ParserLimits(max_chunks=max_chunks), processes=1)) as parser:
-            writer = DocumentWriter(context=replace(project.context, parser=parser))
-            ended = await writer.ingest(
-                shelf(long=long_text(9), short="The pump is blue."),
-                "file",
-                lambda _found, _jobs: None,
-                lambda _: None,
-                lambda _: None,
-            )
+            writer = Ingestion(context=replace(project.context, parser=parser))
+            ended = await writer.ingest(shelf(long=long_text(9), short="The pump is blue."))
         reader = await project.kb.reader(TAGS)
-        document = await project.kb.document(reader, "file:///shelf/long.txt")
+        document = await project.kb.documents.get(reader, "file:///shelf/long.txt")
         assert document.state is DocumentState.ACTIVE
         report = IngestSummary(found=[ended.found], done=ended.done, sources=()).report()
         told = cast("list[dict[str, str]]", report.as_json()["warnings"])
@@ -73,10 +67,10 @@ async def test_a_document_of_too_many_passages_is_read_in_part_and_says_so(
     assert "LIGHTWELL_MAX_DOCUMENT_CHUNKS" in warning
     reader = await project.kb.reader(TAGS)
     assert await ingest(4) == (warning, 4, omitted)  # nothing has changed, and it is still told
-    assert (await project.kb.status(reader)).chunks == 4 + 1
+    assert (await project.kb.documents.status(reader)).chunks == 4 + 1
     whole = await ingest(20)  # the same file, with room for all of it
     assert (whole[0], whole[2]) == ("", 0)
-    assert (await project.kb.status(reader)).chunks == whole[1] + 1
+    assert (await project.kb.documents.status(reader)).chunks == whole[1] + 1
 
 
 async def test_equal_passages_are_embedded_and_extracted_from_once(
@@ -89,7 +83,7 @@ async def test_equal_passages_are_embedded_and_extracted_from_once(
         return read(chunk)
 
     monkeypatch.setattr(rule_extractor, "extract_by_rules", counting)
-    ended = await project.kb.ingest(shelf(junk="Aa " * 60_000))
+    ended = await project.kb.ingestion.ingest(shelf(junk="Aa " * 60_000))
     (outcome,) = ended.done
     assert outcome.chunks > 50
     texts = Counter(project.embedder.texts)
@@ -97,16 +91,16 @@ async def test_equal_passages_are_embedded_and_extracted_from_once(
     assert set(texts.values()) == {1}
     assert sum(reads.values()) <= 10
     reader = await project.kb.reader(TAGS)
-    found = await project.kb.search("aa", reader)
+    found = await project.kb.questions.search("aa", reader)
     assert found.evidence
-    assert (await project.kb.status(reader)).chunks == outcome.chunks
+    assert (await project.kb.documents.status(reader)).chunks == outcome.chunks
 
 
 async def test_small_documents_of_a_batch_are_done_before_a_large_one_is_embedded(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("lightwell.ingest.pipeline._CHUNKS_PER_GROUP", 3)
-    await project.kb.enqueue(shelf(large=long_text(8), one="One pump.", two="Two pumps."))
+    await project.kb.ingestion.enqueue(shelf(large=long_text(8), one="One pump.", two="Two pumps."))
     embedded: list[tuple[str, int]] = []
     await worker.run_until_done(
         project.context,
@@ -132,7 +126,7 @@ async def test_publishing_that_outlasts_a_lease_is_not_repeated(
         )
 
     monkeypatch.setattr(publishing, "publish", outlasting)
-    await project.kb.enqueue(shelf(note="The pump is blue."))
+    await project.kb.ingestion.enqueue(shelf(note="The pump is blue."))
     told: list[DocumentOutcome] = []
     await worker.run_until_done(project.context, told.append)
     assert [(outcome.error, outcome.chunks) for outcome in told] == [("", 1)]
@@ -179,7 +173,7 @@ each join is planned for one row until the next ANALYZE, a minute later at most.
 
 async def test_what_a_document_mentions_is_resolved_in_linear_time(project: Project) -> None:
     """The planner does not know that a document is large; joins of its mentions with each other took minutes."""
-    await project.kb.ingest(shelf(long=long_text(150)))
+    await project.kb.ingestion.ingest(shelf(long=long_text(150)))
     database = project.database
     (row,) = await database.rows(
         "SELECT (SELECT count(*) FROM document_entity_mentions) + (SELECT count(*) FROM relation_mentions)",

@@ -68,7 +68,7 @@ class Encoded:
     database: Database
 
     async def ingest(self, *documents: NewDocument) -> None:
-        await self.kb.ingest(InMemorySource(documents=documents))
+        await self.kb.ingestion.ingest(InMemorySource(documents=documents))
 
     async def count(self, table: str = "chunk_multi_vectors") -> int:
         [(count,)] = await self.database.rows(f"SELECT count(*) FROM {table}", {})  # type: ignore[arg-type]
@@ -105,9 +105,9 @@ async def test_the_passage_whose_window_answers_comes_first(
     )
     question = "how many days of leave does everybody have in a year"
     without = await encoded_on(database, None)
-    before = await without.kb.search(question, await without.kb.reader(OWN))
+    before = await without.kb.questions.search(question, await without.kb.reader(OWN))
     assert [each.chunk.title for each in before.evidence][:2] == ["a", "b"]
-    found = await encoded.kb.search(question, await encoded.kb.reader(OWN))
+    found = await encoded.kb.questions.search(question, await encoded.kb.reader(OWN))
     assert [each.chunk.title for each in found.evidence][:2] == ["b", "a"]
     first = found.evidence[0]
     best = max(first.windows, key=lambda each: each.token_match)
@@ -121,7 +121,7 @@ async def test_a_passage_that_is_found_without_having_been_compared_is_judged_by
     await encoded.ingest(
         *(make_document(f"{n}.md", f"{LEAVE} {'x' * n}", OWN) for n in range(1, 4))
     )
-    found = await encoded.kb.search("annual leave", await encoded.kb.reader(OWN))
+    found = await encoded.kb.questions.search("annual leave", await encoded.kb.reader(OWN))
     assert len(found.evidence) == 3
     assert all(each.windows for each in found.evidence)
 
@@ -140,8 +140,8 @@ async def test_a_match_that_cannot_be_compared_with_another_changes_no_score(
     assert await encoded.count() == 1
     without = await encoded_on(database, None)
     question, reader = "annual leave", await encoded.kb.reader(OWN)
-    plain = await without.kb.search(question, reader)
-    found = await encoded.kb.search(question, reader)
+    plain = await without.kb.questions.search(question, reader)
+    found = await encoded.kb.questions.search(question, reader)
     assert [each.score for each in found.evidence] == [each.score for each in plain.evidence]
 
 
@@ -173,7 +173,9 @@ async def test_texts_that_are_embedded_alike_under_other_heads_are_encoded_apart
     own = make_document("b.md", f"Leave\n{LEAVE}", OWN, title="Leave")
     await encoded.ingest(hidden, own)
     assert encoded.model.texts == [LEAVE, f"Leave\n{LEAVE}"]
-    [entry] = (await encoded.kb.search("annual leave", await encoded.kb.reader(OWN))).evidence
+    [entry] = (
+        await encoded.kb.questions.search("annual leave", await encoded.kb.reader(OWN))
+    ).evidence
     assert [(each.start, each.end) for each in entry.windows] == [(0, len(entry.chunk.text))]
 
 
@@ -181,7 +183,7 @@ async def test_a_question_in_another_language_is_not_compared(encoded: Encoded) 
     await encoded.ingest(
         make_document("urlaub.md", GERMAN, OWN), make_document("leave.md", LEAVE, OWN)
     )
-    found = await encoded.kb.search(
+    found = await encoded.kb.questions.search(
         "Wie viele Tage Urlaub bekommen Mitarbeiter?", await encoded.kb.reader(OWN)
     )
     assert len(found.evidence) == 2
@@ -201,7 +203,7 @@ async def test_text_in_another_language_is_not_encoded_and_is_found(encoded: Enc
         make_document("urlaub.md", GERMAN, OWN), make_document("leave.md", LEAVE, OWN)
     )
     assert encoded.model.texts == [LEAVE]
-    found = await encoded.kb.search("annual Urlaub", await encoded.kb.reader(OWN))
+    found = await encoded.kb.questions.search("annual Urlaub", await encoded.kb.reader(OWN))
     assert {each.chunk.text: bool(each.windows) for each in found.evidence} == {
         GERMAN: False,
         LEAVE: True,
@@ -214,14 +216,14 @@ async def test_what_could_not_be_encoded_is_published_and_encoded_later(encoded:
     leave, trains = make_document("leave.md", LEAVE, OWN), make_document("t.md", POLICY, OWN)
     await encoded.ingest(leave)
     reader = await encoded.kb.reader(OWN)
-    [entry] = (await encoded.kb.search("annual leave", reader)).evidence
+    [entry] = (await encoded.kb.questions.search("annual leave", reader)).evidence
     assert entry.windows == ()
     assert await encoded.count("multi_vector_gaps") == 1
     encoded.model.failing.clear()
     await encoded.ingest(leave, trains)
     assert sorted(encoded.model.texts) == sorted([LEAVE, POLICY.strip()])
     assert await encoded.count("multi_vector_gaps") == 0
-    found = await encoded.kb.search("annual leave", reader)
+    found = await encoded.kb.questions.search("annual leave", reader)
     assert all(each.windows for each in found.evidence)
 
 
@@ -261,7 +263,7 @@ async def test_vectors_of_another_model_are_not_compared(
 ) -> None:
     await encoded.ingest(make_document("leave.md", LEAVE, OWN))
     other = await encoded_on(database, replace(encoded.model, model="recorded-2"))
-    [entry] = (await other.kb.search("annual leave", await other.kb.reader(OWN))).evidence
+    [entry] = (await other.kb.questions.search("annual leave", await other.kb.reader(OWN))).evidence
     assert entry.windows == ()
 
 
@@ -276,7 +278,7 @@ async def test_only_the_vectors_of_chunks_that_the_reader_sees_are_read(
     chunks = {
         each.chunk.title: each.chunk.id
         for reader in (own, others)
-        for each in (await encoded.kb.search("annual leave", reader)).evidence
+        for each in (await encoded.kb.questions.search("annual leave", reader)).evidence
     }
     assert len(chunks) == 2
     for reader, title in ((own, "leave"), (others, "secret")):

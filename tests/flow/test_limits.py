@@ -25,11 +25,11 @@ async def test_the_outcome_does_not_hang_on_how_many_passages_are_wanted(
     documents = [
         make_document(f"{number}.txt", text, ["team:a"]) for number, text in enumerate(texts)
     ]
-    await project.kb.ingest(InMemorySource(documents=tuple(documents)))
+    await project.kb.ingestion.ingest(InMemorySource(documents=tuple(documents)))
     reader = await project.kb.reader(["team:a"])
 
-    whole = await project.kb.search(ASKED, reader, limit=5)
-    some = await project.kb.search(ASKED, reader, limit=limit)
+    whole = await project.kb.questions.search(ASKED, reader, limit=5)
+    some = await project.kb.questions.search(ASKED, reader, limit=limit)
 
     assert (
         some.best_relevance

@@ -41,7 +41,7 @@ class Site:
         request = SyncRequest(is_full=is_full, with_sweep=with_sweep)
         report = await sync_source(self.project.database, self.source.id, self.connect, request)
         assert report is not None
-        await self.project.kb.finish_jobs()
+        await self.project.kb.ingestion.finish_jobs()
         return report
 
     async def deliver(self, type: str, name: str) -> None:
@@ -58,12 +58,12 @@ class Site:
 
     async def lists(self, person: str, kind: str) -> list[str]:
         """The titles of all documents of a kind that the person sees."""
-        listing = self.project.kb.documents(await self.reader(person))
+        listing = self.project.kb.documents.iterate(await self.reader(person))
         return sorted([each.title async for each in listing if each.kind == kind])
 
     async def finds(self, person: str, text: str) -> set[str]:
         """The titles of what a search by the person finds."""
-        found = await self.project.kb.search(text, await self.reader(person))
+        found = await self.project.kb.questions.search(text, await self.reader(person))
         return {each.chunk.title for each in found.evidence}
 
     @asynccontextmanager
@@ -90,15 +90,15 @@ async def site(project: Project) -> Site:
 
 async def test_a_question_is_answered_with_a_citation_and_an_issue_has_a_brief(site: Site) -> None:
     kb, ada = site.project.kb, await site.reader("ada")
-    answer = await kb.ask("When does the session end, whatever the setting says?", ada)
+    answer = await kb.questions.ask("When does the session end, whatever the setting says?", ada)
     assert "600 seconds" in answer.text
     assert "https://linear.app/halden/issue/ENG-1" in {each.source_url for each in answer.citations}
-    brief = await kb.brief("ENG-1", ada)
+    brief = await kb.questions.brief("ENG-1", ada)
     assert isinstance(brief, Brief)
     assert brief.entity.ref == f"linear:issue:{site.world['login']}"
     assert brief.citations
     assert {"Ada Lovelace", "Bob Stone"} <= {each.name for each in brief.people}
-    (page,) = (await kb.candidates("Conversation with Nordwind", ada)).candidates
+    (page,) = (await kb.questions.candidates("Conversation with Nordwind", ada)).candidates
     assert page.entity.primary_url == CONVERSATION
 
 
@@ -131,7 +131,7 @@ async def test_a_team_that_becomes_private_is_hidden_at_once_from_who_is_no_memb
     site.world.workspace.edit_silently("Team", site.world["eng"], visibility="private")
     await site.sync()
     assert await site.lists("bob", "issue") == issues[1:]
-    export = await site.project.kb.text(
+    export = await site.project.kb.documents.text(
         await site.reader("bob"), f"linear:issue:{site.world['export']}"
     )
     assert "ENG-1" not in export
@@ -141,13 +141,13 @@ async def test_a_team_that_becomes_private_is_hidden_at_once_from_who_is_no_memb
 
 async def test_a_moved_issue_keeps_its_entity_and_links_and_both_names(site: Site) -> None:
     ada = await site.reader("ada")
-    (before,) = (await site.project.kb.candidates("ENG-1", ada)).candidates
+    (before,) = (await site.project.kb.questions.candidates("ENG-1", ada)).candidates
     linked = "SELECT link_id FROM entity_links ORDER BY 1"
     links = await site.project.database.rows(linked, {})
     records.move_issue(site.world.workspace, site.world["login"], site.world["ops"])
     await site.sync()
     for name in ("OPS-2", "ENG-1"):
-        (after,) = (await site.project.kb.candidates(name, ada)).candidates
+        (after,) = (await site.project.kb.questions.candidates(name, ada)).candidates
         assert (after.entity.id, after.entity.name) == (before.entity.id, "OPS-2"), name
     kept = set(await site.project.database.rows(linked, {})) & set(links)
     assert len(kept) >= len(links) - 1  # the link to the former team is gone
@@ -160,7 +160,7 @@ async def test_an_edit_that_a_webhook_names_is_there_after_one_fetch(site: Site)
     asked = len(site.server.requests)
     await site.deliver("Comment", "comment")
     assert site.server.requests[asked:] == ["Comments"]
-    text = await site.project.kb.text(
+    text = await site.project.kb.documents.text(
         await site.reader("ada"), f"linear:comment:{site.world['comment']}"
     )
     assert "It only happens behind the corporate proxy." in text
@@ -180,7 +180,9 @@ async def test_s2_5_webhooks_repeated_and_in_another_order_give_the_last_version
             database = site.project.database
             await take_webhook(database, site.connect, site.source.id, hooks[each])
         await site.sync(is_full=False)
-        text = await site.project.kb.text(await site.reader("ada"), f"linear:comment:{comment}")
+        text = await site.project.kb.documents.text(
+            await site.reader("ada"), f"linear:comment:{comment}"
+        )
         assert "It was the firewall." in text
         embedded.append(len(site.project.embedder.texts))
     assert embedded[0] == embedded[1]
@@ -208,7 +210,7 @@ async def test_the_type_of_a_state_closes_an_issue_although_no_word_of_it_change
     issue = site.world["login"]
 
     async def states() -> set[WorkState | None]:
-        found = await site.project.kb.search("Login fails after 10 minutes", reader)
+        found = await site.project.kb.questions.search("Login fails after 10 minutes", reader)
         ref = f"linear:issue:{issue}"
         return {e.chunk.work_state for e in found.evidence if e.chunk.document_ref == ref}
 

@@ -78,17 +78,23 @@ async def test_s2_7_a_confirmed_link_is_followed_at_once_and_a_rejected_one_neve
     reader = await store.kb.reader(ALL)
     links = store.kb.graph.links
     link = await same_link(store)
-    before = await store.kb.search("What of Nordwind Energie GmbH?", reader, mode=Mode.LOCAL)
+    before = await store.kb.questions.search(
+        "What of Nordwind Energie GmbH?", reader, mode=Mode.LOCAL
+    )
     assert before.metrics.channels[Channel.LINKS].hits == 0
     confirmed = await links.confirm(await store.kb.reader(ALL, user="ada"), link.id)
     assert (confirmed.status, confirmed.decided_by) == (LinkStatus.CONFIRMED, "ada")
     assert confirmed.decided_at is not None
-    found = await store.kb.search("What of Nordwind Energie GmbH?", reader, mode=Mode.LOCAL)
+    found = await store.kb.questions.search(
+        "What of Nordwind Energie GmbH?", reader, mode=Mode.LOCAL
+    )
     assert found.metrics.channels[Channel.LINKS].hits == 1
     assert "Nordwind Energie" in {each.chunk.title for each in found.evidence}
 
     await links.reject(reader, link.id)
-    found = await store.kb.search("What of Nordwind Energie GmbH?", reader, mode=Mode.LOCAL)
+    found = await store.kb.questions.search(
+        "What of Nordwind Energie GmbH?", reader, mode=Mode.LOCAL
+    )
     assert found.metrics.channels[Channel.LINKS].hits == 0
     await put_item(store, ENG, "Nordwind Energie waits for new pumps.", LINEAR)
     await links.propose(reader)
@@ -109,12 +115,12 @@ async def test_s2_14_a_confirmed_link_makes_one_subject_of_a_brief_over_three_sy
     await put_item(store, ENG, "Nordwind Energie waits for a fix of the pumps.", LINEAR)
     await put_item(store, SUPPORT, "Nordwind Energie still has no invoice.", contact)
     reader = await store.kb.reader(ALL)
-    several = await store.kb.brief("Nordwind Energie", reader)
+    several = await store.kb.questions.brief("Nordwind Energie", reader)
     assert isinstance(several, Candidates)
     for link in await proposed(store):
         if link.type is LinkType.SAME_AS:
             await store.kb.graph.links.confirm(reader, link.id)
-    brief = await store.kb.brief("Nordwind Energie", reader)
+    brief = await store.kb.questions.brief("Nordwind Energie", reader)
     assert isinstance(brief, Brief)
     assert len({each.source_url for each in brief.citations}) == 3
     assert [each.name for each in brief.links] == []
@@ -135,18 +141,18 @@ async def test_s2_12_a_brief_on_a_deal_cites_all_three_systems(database: Databas
     await put_item(store, ENG, "Pump firmware is blocked until the new valve arrives.", project)
     await put_item(store, SUPPORT, "Nordwind Energie still has no invoice.", support)
     reader, links = await store.kb.reader(ALL), store.kb.graph.links
-    alone = await store.kb.brief("Northern pump renewal", reader)
+    alone = await store.kb.questions.brief("Northern pump renewal", reader)
     assert isinstance(alone, Brief)
     assert systems_cited(alone) == {"attio"}
     await links.add(reader, deal.ref, ATTIO.ref, LinkType.BELONGS_TO)
-    before = await store.kb.brief("Northern pump renewal", await store.kb.reader(SALES))
+    before = await store.kb.questions.brief("Northern pump renewal", await store.kb.reader(SALES))
     await links.add(reader, deal.ref, project.ref, LinkType.MAPPED_TO)
     await links.add(reader, ATTIO.ref, support.ref, LinkType.SAME_AS)
-    brief = await store.kb.brief("Northern pump renewal", reader)
+    brief = await store.kb.questions.brief("Northern pump renewal", reader)
     assert isinstance(brief, Brief)
     assert systems_cited(brief) == {"attio", "linear", "chatwoot"}
     assert len(brief.citations) >= 3
-    partly = await store.kb.brief("Northern pump renewal", await store.kb.reader(SALES))
+    partly = await store.kb.questions.brief("Northern pump renewal", await store.kb.reader(SALES))
     assert isinstance(partly, Brief)
     assert isinstance(before, Brief)
     assert [each.snippet for each in partly.citations] == [

@@ -44,10 +44,10 @@ async def test_fifty_projects_open_no_further_connection_model_or_process(
         assert await _connections(resources.database) <= _CONNECTIONS
         asked = "How deep is the well of Halden?"
         one, other = kbs[7], kbs[31]
-        await one.ingest(files(tmp_path, frozenset({"team:wells"}), settings))
+        await one.ingestion.ingest(files(tmp_path, frozenset({"team:wells"}), settings))
         reader, stranger = await one.reader(["team:wells"]), await other.reader(["team:wells"])
         found, nothing = await asyncio.gather(
-            one.search(asked, reader), other.search(asked, stranger)
+            one.questions.search(asked, reader), other.questions.search(asked, stranger)
         )
         assert [each.chunk.title for each in found.evidence] == ["Wells"]
         assert nothing.evidence == ()

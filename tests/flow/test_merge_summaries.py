@@ -120,7 +120,7 @@ async def test_a_merge_is_paid_for_as_a_summary_and_its_reply_is_kept(database: 
         lambda body: "Both." if "Several passages" in str(body) else said
     ).running() as endpoint:
         async with read_by_model(database, endpoint.base_url) as (project, meter):
-            await project.kb.ingest(InMemorySource(documents=(paper,)))
+            await project.kb.ingestion.ingest(InMemorySource(documents=(paper,)))
             reader = await project.kb.reader(A)
             done = await project.kb.graph.merge(
                 reader, ["ACME Inc"], "Acme Corp", strategy=BY_MODEL
@@ -144,7 +144,7 @@ async def test_what_corrections_made_too_long_is_summarised_and_what_is_known_is
 
     with FakeEndpoint(reply_on_both).running() as endpoint:
         async with read_by_model(database, endpoint.base_url) as (project, _):
-            await project.kb.ingest(InMemorySource(documents=(*notes, other)))
+            await project.kb.ingestion.ingest(InMemorySource(documents=(*notes, other)))
             reader = await project.kb.reader(A)
             graph = project.kb.graph
             assert len(summaries(endpoint)) == 1

@@ -65,14 +65,14 @@ async def test_a_merge_redirects_drops_loops_and_joins_duplicates(store: Noted) 
     ]
     names = [entity.name async for entity in store.kb.graph.entities(reader)]
     assert names == ["Acme Corp", "Nordwind", "Osprey", "Tarn"]
-    assert (await store.kb.status(reader)).entities == 4
+    assert (await store.kb.documents.status(reader)).entities == 4
 
 
 async def test_a_question_by_either_name_finds_what_both_say(store: Noted) -> None:
     reader = await store.kb.reader(A)
     await store.kb.graph.merge(reader, ["ACME Inc"], "Acme Corp")
     for name in ("Acme Corp", "ACME Inc"):
-        found = await store.kb.search(f"What about {name}?", reader)
+        found = await store.kb.questions.search(f"What about {name}?", reader)
         assert {each.chunk.title for each in found.evidence} == {"one", "two"}
 
 
@@ -361,12 +361,12 @@ async def seen(store: Noted, reader: Reader) -> object:
             portrait = _plain(await store.kb.graph.entity(reader, name))
         except NotFound as error:
             portrait = str(error)
-        asked = await store.kb.search(f"What about {name}?", reader)
+        asked = await store.kb.questions.search(f"What about {name}?", reader)
         evidence = [(e.chunk.title, e.relevance, dict(e.ranks)) for e in asked.evidence]
         found.append((portrait, evidence))
     standing = await store.kb.graph.merges(reader)
     merges = [(each.target, each.sources, each.strategy) for each in standing]
-    return portraits, found, merges, await store.kb.status(reader)
+    return portraits, found, merges, await store.kb.documents.status(reader)
 
 
 def _plain(portrait: object) -> str:

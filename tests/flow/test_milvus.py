@@ -64,13 +64,13 @@ def on_milvus(milvus_url: str, databases: Databases) -> Iterator[Settings]:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def kb(on_milvus: Settings) -> AsyncIterator[KnowledgeBase]:
     async with open_knowledge_base(on_milvus) as opened:
-        await opened.ingest(InMemorySource(documents=(OURS, THEIRS)))
+        await opened.ingestion.ingest(InMemorySource(documents=(OURS, THEIRS)))
         yield opened
     await delete_project(on_milvus)
 
 
 async def dense_hits(kb: KnowledgeBase, question: str, tags: list[str]) -> list[str]:
-    found = await kb.search(question, await kb.reader(tags))
+    found = await kb.questions.search(question, await kb.reader(tags))
     return [each.chunk.url for each in found.evidence]
 
 
@@ -87,22 +87,22 @@ async def until_served(operation: Callable[[], Awaitable[T]]) -> T:
 
 async def test_questions_are_answered_from_what_the_reader_sees(kb: KnowledgeBase) -> None:
     ours, theirs = await kb.reader(US), await kb.reader(THEM)
-    assert "12 kilograms" in (await kb.ask(WEIGHT, ours)).text
-    assert "9,000 crowns" in (await kb.ask(PRICE, theirs)).text
-    assert "crowns" not in (await kb.ask(PRICE, ours)).text
+    assert "12 kilograms" in (await kb.questions.ask(WEIGHT, ours)).text
+    assert "9,000 crowns" in (await kb.questions.ask(PRICE, theirs)).text
+    assert "crowns" not in (await kb.questions.ask(PRICE, ours)).text
     assert await dense_hits(kb, PRICE, US) == [OURS.url]
 
 
 async def test_what_is_retagged_or_deleted_is_found_no_more(kb: KnowledgeBase) -> None:
     moved = make_document("c.md", "The Fjell radio sends every 30 minutes.", US)
-    await kb.ingest(InMemorySource(documents=(OURS, THEIRS, moved)))
+    await kb.ingestion.ingest(InMemorySource(documents=(OURS, THEIRS, moved)))
     asked = "How often does the Fjell radio send?"
     assert moved.url in await dense_hits(kb, asked, US)
     again = make_document("c.md", "The Fjell radio sends every 30 minutes.", THEM)
-    await kb.ingest(InMemorySource(documents=(OURS, THEIRS, again)))
+    await kb.ingestion.ingest(InMemorySource(documents=(OURS, THEIRS, again)))
     assert moved.url not in await dense_hits(kb, asked, US)
     assert moved.url in await dense_hits(kb, asked, THEM)
-    await kb.delete(await kb.reader(THEM), [moved.url])
+    await kb.documents.delete(await kb.reader(THEM), [moved.url])
     assert moved.url not in await dense_hits(kb, asked, THEM)
 
 
@@ -110,13 +110,13 @@ async def test_s3_11_an_ingestion_that_meets_a_killed_server_loses_nothing(
     kb: KnowledgeBase, milvus_use: MilvusUse
 ) -> None:
     late = make_document("d.md", "The Osprey buoy floats for 400 days.", US)
-    await kb.enqueue(InMemorySource(documents=(OURS, THEIRS, late)))
+    await kb.ingestion.enqueue(InMemorySource(documents=(OURS, THEIRS, late)))
     with milvus_use.kill():
-        await until_served(kb.finish_jobs)
+        await until_served(kb.ingestion.finish_jobs)
         reader = await kb.reader(US)
-        assert (await kb.document(reader, late.url)).state is DocumentState.ACTIVE
+        assert (await kb.documents.get(reader, late.url)).state is DocumentState.ACTIVE
         answer = await until_served(
-            lambda: kb.ask("For how many days does the Osprey buoy float?", reader)
+            lambda: kb.questions.ask("For how many days does the Osprey buoy float?", reader)
         )
     assert "400 days" in answer.text
 
@@ -128,7 +128,7 @@ async def test_vectors_move_to_postgres_and_back_without_a_model(
         name="Nordwind", kind="organization", description="a shipyard that builds radios"
     )
     await kb.graph.create(await kb.reader(US), written)
-    await kb.finish_jobs()
+    await kb.ingestion.finish_jobs()
     counts: list[int] = []
     there = await copy_vectors_to(on_milvus, "postgres", counts.append)
     assert (there.missing, there.missing_profiles) == (0, 0)
@@ -210,9 +210,9 @@ async def test_s3_1_a_row_has_the_text_and_the_metadata_of_its_passage(
 ) -> None:
     table = "# Radios\n\n## Prices\n\n| radio | price |\n|---|---|\n| Fjell | 12 |\n\n```\nopen()\n```\n"
     listed = make_document("e.md", table, US, title="Price list", topic="radios")
-    await kb.ingest(InMemorySource(documents=(OURS, THEIRS, listed)))
+    await kb.ingestion.ingest(InMemorySource(documents=(OURS, THEIRS, listed)))
     reader = await kb.reader(US)
-    document = await kb.document(reader, listed.url)
+    document = await kb.documents.get(reader, listed.url)
     [row] = [each for text, each in (await rows_of(on_milvus)).items() if "Fjell" in text]
     metadata = cast("dict[str, object]", row["metadata"])
     assert row["topic_tag"] == "radios"
@@ -239,20 +239,20 @@ async def test_s3_1_a_row_follows_a_rename_and_new_tags_and_goes_with_its_docume
 ) -> None:
     kestrel = "The Kestrel drone weighs 300 grams and costs 77 crowns."
     named = make_document("kestrel.md", kestrel, US, title="Drones")
-    await kb.ingest(InMemorySource(documents=(OURS, THEIRS, named)))
+    await kb.ingestion.ingest(InMemorySource(documents=(OURS, THEIRS, named)))
     ours = (await rows_of(on_milvus))[kestrel]
     moved = replace(named, url="file:///shelf/falcon.md", source_id="falcon.md")
-    await kb.ingest(InMemorySource(documents=(OURS, THEIRS, moved)))
+    await kb.ingestion.ingest(InMemorySource(documents=(OURS, THEIRS, moved)))
     renamed = (await rows_of(on_milvus))[kestrel]
     assert renamed["chunk_id"] == ours["chunk_id"], "the passage stayed"
     assert cast("dict[str, object]", renamed["metadata"])["documentUrl"] == moved.url
     assert renamed["class_id"] == ours["class_id"]
     retagged = replace(moved, acl_tags=frozenset(THEM))
-    await kb.ingest(InMemorySource(documents=(OURS, THEIRS, retagged)))
+    await kb.ingestion.ingest(InMemorySource(documents=(OURS, THEIRS, retagged)))
     theirs = (await rows_of(on_milvus))[kestrel]
     assert theirs["class_id"] != ours["class_id"]
     assert theirs["metadata"] == renamed["metadata"]
-    await kb.erase(await kb.reader(THEM), [moved.url])
+    await kb.documents.erase(await kb.reader(THEM), [moved.url])
     assert not [text for text in await rows_of(on_milvus) if "Kestrel" in text]
 
 

@@ -31,7 +31,7 @@ def endpoint() -> Iterator[FakeEndpoint]:
 
 
 async def ingest(project: Project, *documents: NewDocument) -> None:
-    done = await project.kb.ingest(InMemorySource(documents=documents))
+    done = await project.kb.ingestion.ingest(InMemorySource(documents=documents))
     assert done.problems == ()
 
 
@@ -255,12 +255,12 @@ async def test_a_budget_stops_before_it_is_exceeded_and_a_larger_one_goes_on(
         assert 3000 < meter.spent_tokens <= 5000
         asked = len(endpoint.requests)
         assert len(await cached(project)) == asked < 12
-        status = await project.kb.status(await project.kb.reader(TAGS))
+        status = await project.kb.documents.status(await project.kb.reader(TAGS))
         assert status.open_jobs > 0
     async with read_by_model(database, endpoint.base_url) as (project, _):
         await ingest(project, *notes)
         assert len(endpoint.requests) == 12
-        assert (await project.kb.status(await project.kb.reader(TAGS))).chunks == 12
+        assert (await project.kb.documents.status(await project.kb.reader(TAGS))).chunks == 12
 
 
 MERGER = "The merger of Acme Corp with Nordwind costs 480 million euros."

@@ -81,8 +81,12 @@ async def test_no_mode_feels_what_the_reader_may_not_see(
     own = await described(other_database, hidden=False)
     asked = (QUESTION, OF_A_RELATION, "What do Acme Corp and Nordwind buy?")
     for text in asked:
-        seen = await full.kb.search(text, await full.kb.reader(["team:a"]), limit=20, mode=mode)
-        due = await own.kb.search(text, await own.kb.reader(["team:a"]), limit=20, mode=mode)
+        seen = await full.kb.questions.search(
+            text, await full.kb.reader(["team:a"]), limit=20, mode=mode
+        )
+        due = await own.kb.questions.search(
+            text, await own.kb.reader(["team:a"]), limit=20, mode=mode
+        )
         assert told(seen) == told(due)
         assert "bribes" not in str(told(seen))
 
@@ -96,10 +100,12 @@ async def test_no_ranking_feels_what_hidden_documents_are_called_and_how_often_t
         await full.put(f"secret-{number}", ["team:b"], f"Acme Corp (organization): price {number}")
     await full.put("does-acme-corp-buy-lunch", ["team:b"], "Acme Corp (organization): eats")
     text = "Where does Acme Corp buy lunch?"  # gives the title of the visible "lunch", too
-    seen = await full.kb.search(text, await full.kb.reader(["team:a"]), limit=20)
-    due = await own.kb.search(text, await own.kb.reader(["team:a"]), limit=20)
+    seen = await full.kb.questions.search(text, await full.kb.reader(["team:a"]), limit=20)
+    due = await own.kb.questions.search(text, await own.kb.reader(["team:a"]), limit=20)
     assert told(seen) == told(due)
-    both = await full.kb.search(text, await full.kb.reader(["team:a", "team:b"]), limit=20)
+    both = await full.kb.questions.search(
+        text, await full.kb.reader(["team:a", "team:b"]), limit=20
+    )
     assert told(both) != told(due)
 
 
@@ -113,10 +119,12 @@ async def test_no_part_of_a_question_feels_what_the_reader_may_not_see(
     full = await described(database, hidden=True)
     own = await described(other_database, hidden=False)
     text = f"Who supplies the pumps for the river station, and {other}"
-    seen = await full.kb.search(text, await full.kb.reader(["team:a"]), limit=20)
-    due = await own.kb.search(text, await own.kb.reader(["team:a"]), limit=20)
+    seen = await full.kb.questions.search(text, await full.kb.reader(["team:a"]), limit=20)
+    due = await own.kb.questions.search(text, await own.kb.reader(["team:a"]), limit=20)
     assert told(seen) == told(due)
-    both = await full.kb.search(text, await full.kb.reader(["team:a", "team:b"]), limit=20)
+    both = await full.kb.questions.search(
+        text, await full.kb.reader(["team:a", "team:b"]), limit=20
+    )
     assert (len(seen.parts), len(both.parts)) == parts
 
 
@@ -126,12 +134,12 @@ async def test_a_question_of_several_parts_finds_no_more_passages_than_its_limit
     project = await described(database, hidden=False)
     reader = await project.kb.reader(["team:a"])
     text = "What does the canteen serve, and who cooks the soup?"
-    found = await project.kb.search(text, reader, limit=2)
+    found = await project.kb.questions.search(text, reader, limit=2)
     assert len(found.parts) == 2
     assert [each.chunk.text for each in found.evidence] == [
         part.evidence[0].chunk.text for part in found.parts
     ]
-    listed = await project.kb.statements(text, reader, limit=1)
+    listed = await project.kb.questions.statements(text, reader, limit=1)
     assert {cited.source_url for cited in listed.citations} == {found.evidence[0].chunk.url}
 
 
@@ -148,14 +156,14 @@ async def test_no_list_and_no_stream_feels_what_the_reader_may_not_see(
 
 async def listed_and_streamed(project: Noted, text: str) -> object:
     reader = await project.kb.reader(["team:a"])
-    listed = await project.kb.statements(text, reader)
+    listed = await project.kb.questions.statements(text, reader)
     return (
         [(each.text, each.dates, each.citations[0].snippet) for each in listed.sentences],
         [cited.snippet for cited in listed.nearest],
         (listed.confidence, listed.relevance),
         [
             (event.type, event.content, event.citation and event.citation.snippet)
-            async for event in project.kb.stream(text, reader)
+            async for event in project.kb.questions.stream(text, reader)
         ],
     )
 
@@ -167,13 +175,13 @@ async def test_the_modes_would_feel_a_visible_document(
     own = await described(other_database, hidden=False)
     both = ["team:a", "team:b"]
     for mode in (Mode.NAIVE, Mode.LOCAL, Mode.GLOBAL):
-        seen = await full.kb.search(QUESTION, await full.kb.reader(both), mode=mode)
-        due = await own.kb.search(QUESTION, await own.kb.reader(both), mode=mode)
+        seen = await full.kb.questions.search(QUESTION, await full.kb.reader(both), mode=mode)
+        due = await own.kb.questions.search(QUESTION, await own.kb.reader(both), mode=mode)
         assert told(seen) != told(due), mode
 
 
 async def found_by(project: Noted, mode: Mode, text: str = QUESTION) -> Retrieval:
-    return await project.kb.search(text, await project.kb.reader(["team:a"]), mode=mode)
+    return await project.kb.questions.search(text, await project.kb.reader(["team:a"]), mode=mode)
 
 
 async def test_a_mode_draws_from_its_channels_and_no_other(database: Database) -> None:
@@ -253,10 +261,10 @@ async def test_a_confirmed_link_brings_the_other_ends_passages_and_a_proposed_on
     project = await described(database, hidden=False)
     reader = await project.kb.reader(["team:a"])
     await link(project, reader, "proposed")
-    found = await project.kb.search("What of Acme Corp?", reader, mode=Mode.LOCAL)
+    found = await project.kb.questions.search("What of Acme Corp?", reader, mode=Mode.LOCAL)
     assert found.metrics.channels[Channel.LINKS].hits == 0
     await link(project, reader, "confirmed")
-    found = await project.kb.search("What of Acme Corp?", reader, mode=Mode.LOCAL)
+    found = await project.kb.questions.search("What of Acme Corp?", reader, mode=Mode.LOCAL)
     assert found.metrics.channels[Channel.LINKS].hits == 1
     assert "lunch" in {one.chunk.title for one in found.evidence}
 
@@ -267,7 +275,7 @@ async def test_a_question_leaves_its_strategy_and_its_channels_but_not_its_words
     project = await described(database, hidden=False)
     reader = await project.kb.reader(["team:a"])
     for mode in (Mode.NAIVE, Mode.GLOBAL, Mode.MIX):
-        await project.kb.ask(QUESTION, reader, mode=mode)
+        await project.kb.questions.ask(QUESTION, reader, mode=mode)
     rows = await database.rows(
         """
         SELECT strategy_used, query.*::text, metrics.*::text, channels

@@ -19,14 +19,14 @@ from .conftest import Project
 TAGS = ["team:a"]
 Verb = Callable[[KnowledgeBase, Reader, str], Awaitable[object]]
 VERBS: dict[str, Verb] = {
-    "ask": lambda kb, reader, text: kb.ask(text, reader),
-    "search": lambda kb, reader, text: kb.search(text, reader),
-    "statements": lambda kb, reader, text: kb.statements(text, reader),
-    "chat": lambda kb, reader, text: kb.chat(text, reader),
-    "topic": lambda kb, reader, text: kb.search("What?", reader, topic=text),
-    "brief": lambda kb, reader, text: kb.brief(text, reader),
+    "ask": lambda kb, reader, text: kb.questions.ask(text, reader),
+    "search": lambda kb, reader, text: kb.questions.search(text, reader),
+    "statements": lambda kb, reader, text: kb.questions.statements(text, reader),
+    "chat": lambda kb, reader, text: kb.questions.chat(text, reader),
+    "topic": lambda kb, reader, text: kb.questions.search("What?", reader, topic=text),
+    "brief": lambda kb, reader, text: kb.questions.brief(text, reader),
     "reader": lambda kb, reader, text: kb.reader([text]),
-    "document": lambda kb, reader, text: kb.document(reader, text),
+    "document": lambda kb, reader, text: kb.documents.get(reader, text),
     "entity": lambda kb, reader, text: kb.graph.entity(reader, text),
     "name": lambda kb, reader, text: kb.graph.create(reader, ManualEdit(name=text)),
     "description": lambda kb, reader, text: kb.graph.create(
@@ -49,22 +49,22 @@ async def test_a_document_with_half_a_character_is_reported_and_the_rest_goes_on
     (tmp_path / "title.md").write_text('---\ntitle: "a\\ud800b"\n---\nThe dam is old.\n')
     (tmp_path / "text.txt").write_bytes(b"The pump is \xed\xa0\x80 blue.")
     (tmp_path / "good.md").write_text("The boat is red.\n")
-    done = await project.kb.ingest(Files(root=tmp_path, default_tags=frozenset(TAGS)))
+    done = await project.kb.ingestion.ingest(Files(root=tmp_path, default_tags=frozenset(TAGS)))
     (trouble,) = done.problems
     assert trouble.url.endswith("title.md")
     assert "line 1: found invalid Unicode character escape code" in trouble.message
-    status = await project.kb.status(await project.kb.reader(TAGS))
+    status = await project.kb.documents.status(await project.kb.reader(TAGS))
     assert status.chunks == 2
 
 
 async def test_a_document_whose_title_is_no_text_is_refused(project: Project) -> None:
     document = replace(make_document("a.md", "The dam is old.", TAGS), title="a\ud800b")
-    ended = await project.kb.ingest(InMemorySource(documents=(document,)))
+    ended = await project.kb.ingestion.ingest(InMemorySource(documents=(document,)))
     assert ["contains U+D800" in trouble.message for trouble in ended.problems] == [True]
 
 
 async def test_to_look_nowhere_is_refused(project: Project) -> None:
     reader = await project.kb.reader(TAGS)
-    for look in (project.kb.search, project.kb.statements):
+    for look in (project.kb.questions.search, project.kb.questions.statements):
         with pytest.raises(Invalid, match="does not search"):
             await look("What?", reader, mode=Mode.BYPASS)

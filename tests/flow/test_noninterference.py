@@ -115,12 +115,12 @@ class View:
 
 async def view(project: Project, reader: Reader, asked: Sequence[str]) -> View:
     kb = project.kb
-    found = [await kb.search(text, reader, limit=20) for text in asked]
-    answers = [await kb.ask(text, reader) for text in asked]
+    found = [await kb.questions.search(text, reader, limit=20) for text in asked]
+    answers = [await kb.questions.ask(text, reader) for text in asked]
     errors: list[str] = []
     for number in range(9):
         try:
-            await kb.document(reader, f"file:///shelf/{number}.md")
+            await kb.documents.get(reader, f"file:///shelf/{number}.md")
         except LightwellError as error:
             errors.append(str(error))
     near = await project_graph(project, reader)
@@ -138,8 +138,10 @@ async def view(project: Project, reader: Reader, asked: Sequence[str]) -> View:
             )
             for one in answers
         ],
-        status=await kb.status(reader),
-        documents=[(d.url, d.title, d.chunk_count, d.state) async for d in kb.documents(reader)],
+        status=await kb.documents.status(reader),
+        documents=[
+            (d.url, d.title, d.chunk_count, d.state) async for d in kb.documents.iterate(reader)
+        ],
         errors=errors,
         entities=near,
         work=await work(project, reader),
@@ -192,7 +194,7 @@ async def store(
     database: Database, documents: Sequence[NewDocument], stores: Stores = POSTGRES
 ) -> Project:
     project = await project_on(database, uuid4().hex, stores)
-    await project.kb.ingest(InMemorySource(documents=tuple(documents)))
+    await project.kb.ingestion.ingest(InMemorySource(documents=tuple(documents)))
     return project
 
 
@@ -225,7 +227,7 @@ async def test_nothing_invisible_is_felt_on_servers(
         own = await store(other_database, [one for one in corpus if one.acl_tags & tags], stores)
         reader = await full.kb.reader(tags)
         assert await view(full, reader, asked) == await view(own, await own.kb.reader(tags), asked)
-        found = await full.kb.search(asked[0], reader)
+        found = await full.kb.questions.search(asked[0], reader)
         assert not found.notes
         ranks = {channel for each in found.evidence for channel in each.ranks}
         assert not tags or {"dense", "entities"} <= ranks
@@ -247,7 +249,7 @@ async def test_deleting_what_is_invisible_changes_nothing(
     reader = await project.kb.reader(["team:a"])
     asked = ["What about Acme Corp and Jane Smith?", "Who owes money to Nordwind?"]
     before = await view(project, reader, asked)
-    await project.kb.ingest(InMemorySource(documents=tuple(visible)))
+    await project.kb.ingestion.ingest(InMemorySource(documents=tuple(visible)))
     reader = await project.kb.reader(["team:a"])
     assert await view(project, reader, asked) == before
 
@@ -261,13 +263,15 @@ async def test_s2_2_runs_and_jobs_say_nothing_of_what_went_out_of_sight(
     full = await store(database, [plain])
     own = await store(other_database, [plain])
     for tags in (["team:b"], ["team:a"], ["team:b"]):
-        await full.kb.ingest(InMemorySource(documents=(plain, make_document("s.md", debt, tags))))
+        await full.kb.ingestion.ingest(
+            InMemorySource(documents=(plain, make_document("s.md", debt, tags)))
+        )
     reader = await full.kb.reader(["team:a"])
     assert await work(full, reader) == await work(own, await own.kb.reader(["team:a"]))
     other = await full.kb.reader(["team:b"])
     (job,) = await full.kb.jobs.list(other)
     with pytest.raises(NotFound, match="that you may see"):
-        await full.kb.job(reader, job.id)
+        await full.kb.jobs.get(reader, job.id)
 
 
 async def analytics(project: Project, reader: Reader) -> object:
@@ -302,10 +306,10 @@ async def test_s3_4_sessions_metrics_and_feedback_feel_nothing_invisible(
         project = await store(one, held)
         reader = await project.kb.reader(tags)
         if held is corpus:
-            await project.kb.ask(asked[0], await project.kb.reader(["team:a", "user:e"]))
+            await project.kb.questions.ask(asked[0], await project.kb.reader(["team:a", "user:e"]))
         for text in asked:
-            answer = await project.kb.ask(text, reader)
-            await project.kb.search(text, reader)
+            answer = await project.kb.questions.ask(text, reader)
+            await project.kb.questions.search(text, reader)
             request = FeedbackRequest(query_id=answer.query_id, rating=3, comment=text)
             await project.kb.analytics.give_feedback(reader, request)
         seen.append(await analytics(project, reader))
@@ -341,8 +345,11 @@ async def test_what_a_model_judges_and_is_sent_feels_nothing_invisible(
         kb = KnowledgeBase(context, make_retriever(context), AnswerGenerator(model=model))
         reader = await kb.reader(tags)
         for text in asked:
-            answer, listed = await kb.ask(text, reader), await kb.statements(text, reader)
-            streamed = [each.content async for each in kb.stream(text, reader)]
+            answer, listed = (
+                await kb.questions.ask(text, reader),
+                await kb.questions.statements(text, reader),
+            )
+            streamed = [each.content async for each in kb.questions.stream(text, reader)]
             shown = [*map(_citation, (*answer.citations, *answer.nearest, *listed.citations))]
             seen_of_one = (answer.text, answer.relevance, answer.notes, listed.relevance, shown)
             seen.append((seen_of_one, streamed))
@@ -400,7 +407,7 @@ async def test_what_is_said_of_a_comparison_is_each_readers_own(
         (relation,) = (await store.kb.graph.entity(reader, "Pump 7")).relations
         assert (relation.comparison, relation.use_case) == told
         path = tmp_path / f"{tag[-1]}.csv"
-        await store.kb.export(
+        await store.kb.documents.export(
             reader,
             ExportConfig(format=ExportFormat.CSV, output_path=path, include_entities=False),
         )
@@ -436,7 +443,7 @@ async def near(
     """Return the reader's nearest profiles once these have come, by name, with their similarities."""
     store = await noted(database, uuid4().hex)
     for documents in rounds:
-        await store.kb.ingest(InMemorySource(documents=tuple(documents)))
+        await store.kb.ingestion.ingest(InMemorySource(documents=tuple(documents)))
     reader, context = await store.kb.reader(tags), store.project.context
     rows = await database.rows(
         """
@@ -484,8 +491,8 @@ async def say_with_sources(store: Noted, tag: str) -> None:
     editor, graph = await store.kb.reader([tag]), store.kb.graph
     passages = [
         chunk.ref
-        async for document in store.kb.documents(editor)
-        for chunk in await store.kb.chunks(editor, document.url)
+        async for document in store.kb.documents.iterate(editor)
+        for chunk in await store.kb.documents.chunks(editor, document.url)
     ]
     for known in [each async for each in graph.entities(editor)]:
         word = ManualEdit(description="is secretly bankrupt", sources=tuple(passages))
@@ -500,13 +507,13 @@ async def sourced(
     Before, a person with each of the `others`' tags names sources by hand.
     """
     store = await noted(database, uuid4().hex)
-    await store.kb.ingest(InMemorySource(documents=tuple(corpus)))
+    await store.kb.ingestion.ingest(InMemorySource(documents=tuple(corpus)))
     for tag in sorted(others):
         await say_with_sources(store, tag)
     reader, graph = await store.kb.reader(tags), store.kb.graph
     found, places = list[object](), dict[str, str]()
-    async for document in store.kb.documents(reader):
-        for chunk in await store.kb.chunks(reader, document.url):
+    async for document in store.kb.documents.iterate(reader):
+        for chunk in await store.kb.documents.chunks(reader, document.url):
             places[chunk.ref] = f"{chunk.url}#{chunk.index}"
             entities = await graph.entities_of(reader, [chunk.ref])
             relations = await graph.relations_of(reader, [chunk.ref])
@@ -545,7 +552,7 @@ def _tie(one: RelatedEntity) -> object:
 async def briefed(project: Project, reader: Reader, name: str) -> object:
     """Return all that a brief on this name tells the reader, without ids."""
     try:
-        found = await project.kb.brief(name, reader)
+        found = await project.kb.questions.brief(name, reader)
     except LightwellError as error:
         return str(error)
     if isinstance(found, Candidates):
@@ -593,11 +600,11 @@ async def test_briefs_candidates_and_conversations_feel_nothing_invisible(
     for project in (full, own):
         reader = await project.kb.reader(tags)
         told = [await briefed(project, reader, name) for name in (*NAMES[:5], "Acme", "Jane")]
-        first = await project.kb.chat(asked[0], reader)
+        first = await project.kb.questions.chat(asked[0], reader)
         turns = [first]
         for text in asked if tags else ():
             conversation = first.conversation_id
-            turns.append(await project.kb.chat(text, reader, conversation=conversation))
+            turns.append(await project.kb.questions.chat(text, reader, conversation=conversation))
         seen.append((told, [_response(each) for each in turns]))
     assert seen[0] == seen[1]
 
@@ -612,20 +619,22 @@ async def test_a_conversation_forgets_what_goes_out_of_sight(
     follow_up = "And who signed for it?"
     full = await store(database, [make_document("s.md", debt, ["team:a"]), plain], stores)
     reader = await full.kb.reader(["team:a"])
-    begun = await full.kb.chat("Who owes money to Nordwind?", reader)
+    begun = await full.kb.questions.chat("Who owes money to Nordwind?", reader)
     assert begun.response.sources
     built = "When was the dam in Tarn Valley built?"
-    await full.kb.chat(built, reader, conversation=begun.conversation_id)
-    await full.kb.ingest(InMemorySource(documents=(make_document("s.md", debt, ["team:b"]), plain)))
+    await full.kb.questions.chat(built, reader, conversation=begun.conversation_id)
+    await full.kb.ingestion.ingest(
+        InMemorySource(documents=(make_document("s.md", debt, ["team:b"]), plain))
+    )
     own = await store(other_database, [plain], stores)
     other = await own.kb.reader(["team:a"])
-    alone = await own.kb.chat(built, other)
+    alone = await own.kb.questions.chat(built, other)
     reader = await full.kb.reader(["team:a"])
     assert await briefed(full, reader, "Osprey") == await briefed(own, other, "Osprey")
     asked = [built, follow_up, "Who signed for Osprey?"]
     assert await view(full, reader, asked) == await view(own, other, asked)
-    one = await full.kb.chat(follow_up, reader, conversation=begun.conversation_id)
-    two = await own.kb.chat(follow_up, other, conversation=alone.conversation_id)
+    one = await full.kb.questions.chat(follow_up, reader, conversation=begun.conversation_id)
+    two = await own.kb.questions.chat(follow_up, other, conversation=alone.conversation_id)
     assert _response(one) == _response(two)
 
 
@@ -663,7 +672,7 @@ async def test_what_the_graph_answers_and_a_conversation_keeps_of_it_feel_nothin
                 await _said_of_merlin(store, number, said, tags, how)
             reader = await store.kb.reader(["team:a"])
             for text in ("Who leads Merlin?", "And who leads them?"):
-                turn = await store.kb.chat(text, reader, conversation=conversation)
+                turn = await store.kb.questions.chat(text, reader, conversation=conversation)
                 conversation = turn.conversation_id
                 turns.append(_response(turn))
         seen.append(turns)
@@ -689,18 +698,18 @@ async def test_the_graphs_answer_goes_out_of_sight_with_its_document(
     await full.put("s", ["team:a"], "Notes.", f"Merlin (project): {PRAISE}")
     await full.put("p", ["team:a"], "The dam in Tarn Valley was built in 1931.")
     reader = await full.kb.reader(["team:a"])
-    begun = await full.kb.chat("Who leads Merlin?", reader)
+    begun = await full.kb.questions.chat("Who leads Merlin?", reader)
     built = "When was the dam in Tarn Valley built?"
-    await full.kb.chat(built, reader, conversation=begun.conversation_id)
+    await full.kb.questions.chat(built, reader, conversation=begun.conversation_id)
     await full.put("s", ["team:b"], "Notes.", f"Merlin (project): {PRAISE}")
     own = await noted(other_database)
     await own.put("p", ["team:a"], "The dam in Tarn Valley was built in 1931.")
-    alone = await own.kb.chat(built, await own.kb.reader(["team:a"]))
+    alone = await own.kb.questions.chat(built, await own.kb.reader(["team:a"]))
     follow_up = "And who leads it?"
-    one = await full.kb.chat(
+    one = await full.kb.questions.chat(
         follow_up, await full.kb.reader(["team:a"]), conversation=begun.conversation_id
     )
-    two = await own.kb.chat(
+    two = await own.kb.questions.chat(
         follow_up, await own.kb.reader(["team:a"]), conversation=alone.conversation_id
     )
     assert _response(one) == _response(two)
@@ -754,7 +763,9 @@ async def test_whom_a_short_or_a_borne_name_means_feels_nothing_invisible(
         project = await store(one, shelf)
         reader = await project.kb.reader(["team:a"])
         told = [await briefed(project, reader, name) for name in ASKED_FOR]
-        asked = [await project.kb.ask(f"What about {name}?", reader) for name in ASKED_FOR]
+        asked = [
+            await project.kb.questions.ask(f"What about {name}?", reader) for name in ASKED_FOR
+        ]
         seen.append((told, [_picks(each.ambiguous_names) for each in asked]))
     assert seen[0] == seen[1]
 
@@ -1072,8 +1083,8 @@ async def test_only_parts_of_what_the_reader_sees_are_compared(database: Databas
         model = ScriptedLateInteraction(lambda text: 1 / len(text))
         context = replace(project.context, late_interaction=model)
         kb = KnowledgeBase(context, make_retriever(context), AnswerGenerator(model=None))
-        await kb.ingest(InMemorySource(documents=tuple(documents)))
-        await kb.search("Who ordered pumps from Osprey in March?", await kb.reader(OWN))
+        await kb.ingestion.ingest(InMemorySource(documents=tuple(documents)))
+        await kb.questions.search("Who ordered pumps from Osprey in March?", await kb.reader(OWN))
         readings.append(model.compared)
     assert readings[0] == readings[1]
     assert sorted(text.partition(": ")[2] or text for text in readings[0]) == sorted(texts)
@@ -1092,8 +1103,10 @@ async def test_late_interaction_compares_only_what_the_reader_sees(database: Dat
             *(make_document(f"{n}.md", text, OWN, title=str(n)) for n, text in enumerate(texts)),
             *(make_document(f"s{n}.md", text, SECRET, title="s") for n, text in enumerate(secrets)),
         ]
-        await kb.ingest(InMemorySource(documents=tuple(documents)))
-        found = await kb.search("Who ordered pumps from Osprey in March?", await kb.reader(OWN))
+        await kb.ingestion.ingest(InMemorySource(documents=tuple(documents)))
+        found = await kb.questions.search(
+            "Who ordered pumps from Osprey in March?", await kb.reader(OWN)
+        )
         seen.append([(_evidence(each), each.score, each.windows) for each in found.evidence])
     assert seen[0] == seen[1]
     assert len(seen[0]) == len(texts)
@@ -1113,11 +1126,14 @@ async def test_spelling_is_corrected_by_what_the_reader_sees_alone(database: Dat
             make_document("laptop.md", "A laptop is ordered in March.", OWN),
             *(make_document(f"s{n}.md", text, SECRET) for n, text in enumerate(hidden)),
         ]
-        await project.kb.ingest(InMemorySource(documents=tuple(documents)))
+        await project.kb.ingestion.ingest(InMemorySource(documents=tuple(documents)))
         retriever = replace(make_retriever(project.context), is_word=is_ordinary_word)
         kb = KnowledgeBase(project.context, retriever, AnswerGenerator(model=None))
         reader = await kb.reader(OWN)
-        found = [await kb.search(text, reader) for text in ("wifi pasword", "my labtop in March")]
+        found = [
+            await kb.questions.search(text, reader)
+            for text in ("wifi pasword", "my labtop in March")
+        ]
         seen.append([(each.notes, dict(each.weights), each.best_relevance) for each in found])
         assert [each.notes for each in found] == [(), ("Read “labtop” as “laptop”.",)]
     assert seen[0] == seen[1]
@@ -1140,7 +1156,7 @@ async def test_which_document_is_read_first_does_not_decide_the_order(database: 
     )
     context = replace(store.project.context, extractor=Notes(), max_batches=3, jobs_per_batch=1)
     kb = KnowledgeBase(context, make_retriever(context), AnswerGenerator(model=None))
-    await kb.ingest(shelf)
+    await kb.ingestion.ingest(shelf)
     acme = (await kb.graph.entity(await kb.reader(OWN), "Acme Corp")).entity
     assert acme.description == "first | second | third"
     assert acme.paths == tuple(f"file:///shelf/{number}.txt" for number in range(3))
@@ -1158,18 +1174,18 @@ async def test_reading_anew_and_following_a_source_tell_of_own_documents_alone(
         ),
         scope="file:///shelf/h/",
     )
-    await store.kb.enqueue(secret)
+    await store.kb.ingestion.enqueue(secret)
     reader, begun, told = await store.kb.reader(OWN), list[int](), list[str]()
-    done = await store.kb.reread(
+    done = await store.kb.ingestion.reread(
         reader, None, on_start=begun.append, on_outcome=lambda each: told.append(each.url)
     )
     assert [each.url for each in done] == told == ["file:///shelf/v.txt"]
     assert begun == [1]
-    assert (await store.kb.status(await store.kb.reader(SECRET))).open_jobs == 2
+    assert (await store.kb.documents.status(await store.kb.reader(SECRET))).open_jobs == 2
     own = InMemorySource(
         documents=(make_document("own/w.txt", "Acme Corp", OWN),), scope="file:///shelf/own/"
     )
-    followed = await store.kb.ingest(
+    followed = await store.kb.ingestion.ingest(
         own,
         on_start=lambda _, jobs: begun.append(jobs),
         on_outcome=lambda each: told.append(each.url),
@@ -1196,16 +1212,20 @@ async def test_estimates_feel_nothing_invisible(
             (other_database, []),
         ):
             async with read_by_model(each, endpoint.base_url) as (project, _):
-                await project.kb.ingest(InMemorySource(documents=(visible, *hidden)))
+                await project.kb.ingestion.ingest(InMemorySource(documents=(visible, *hidden)))
             async with read_by_model(
                 each, endpoint.base_url, Options(wanted=ExtractionSpec(kinds=("x",)))
             ) as (project, _):
-                again = await project.kb.estimate_again(await project.kb.reader(OWN), None)
+                again = await project.kb.ingestion.estimate_again(
+                    await project.kb.reader(OWN), None
+                )
             async with read_by_model(each, endpoint.base_url) as (project, _):
                 mine = make_document("guess.md", guessed, OWN, title="M")
                 shelf = InMemorySource(documents=(mine,), scope="file:///shelf/guess")
-                found.append((again, await project.kb.estimate(shelf)))
-                known = await project.kb.estimate_again(await project.kb.reader(OWN), None)
+                found.append((again, await project.kb.ingestion.estimate(shelf)))
+                known = await project.kb.ingestion.estimate_again(
+                    await project.kb.reader(OWN), None
+                )
                 assert (known.cached, known.calls) == (1, 0)
     assert found[0] == found[1]
 
@@ -1324,7 +1344,7 @@ async def _links(store: Noted) -> object:
     listed = await links.list_links(reader, LinkFilter(status=None))
     listed += await links.list_links(reader, LinkFilter(status=None, about=COMPANY.ref))
     whole = [await links.get(reader, each.id) for each in listed]
-    found = await store.kb.search("What of Nordwind GmbH?", reader)
+    found = await store.kb.questions.search("What of Nordwind GmbH?", reader)
     brief = await briefed(store.project, reader, "Nordwind GmbH")
     return (
         [

@@ -322,12 +322,12 @@ async def own_ids(site: Site) -> dict[str, str]:
     """Return ids of what the caller has, and of what a quiet user of the same team asked."""
     reader = await site.kb.reader(OWN)
     quiet = await site.kb.reader(QUIET)
-    turn = await site.kb.chat(QUESTIONS[0], quiet)
+    turn = await site.kb.questions.chat(QUESTIONS[0], quiet)
     session = await site.kb.analytics.begin_session(quiet)
     rating = FeedbackRequest(query_id=turn.query_id, rating=4, comment="Right.")
     await site.kb.analytics.give_feedback(quiet, rating)
-    document = await site.kb.document(reader, "file:///shelf/v1.md")
-    (chunk,) = await site.kb.chunks(reader, document.url)
+    document = await site.kb.documents.get(reader, "file:///shelf/v1.md")
+    (chunk,) = await site.kb.documents.chunks(reader, document.url)
     entity = (await site.kb.graph.entity(reader, "Acme Corp")).entity
     link = await site.kb.graph.links.add(reader, "Acme Corp", "Jane Smith", LinkType.RELATED_TO)
     return {
@@ -352,10 +352,10 @@ HIDDEN_IDS = (
 async def hidden_ids(site: Site, both: Reader) -> dict[str, str]:
     """Let others ask, merge, split, reject and edit, and return the ids of what they have."""
     board, graph = await site.kb.reader(BOARD), site.kb.graph
-    turn = await site.kb.chat(QUESTIONS[1], board)
+    turn = await site.kb.questions.chat(QUESTIONS[1], board)
     session = await site.kb.analytics.begin_session(board)
-    document = await site.kb.document(board, "file:///shelf/h1.md")
-    (chunk,) = await site.kb.chunks(board, document.url)
+    document = await site.kb.documents.get(board, "file:///shelf/h1.md")
+    (chunk,) = await site.kb.documents.chunks(board, document.url)
     split = await graph.split(board, "Zeta", "Zeta Kiel", documents=["file:///shelf/h3.md"])
     entity = (await graph.entity(board, "Zeta")).entity
     job = next(iter(await site.kb.jobs.list(board, document=document.url)))
@@ -401,7 +401,7 @@ async def replies(site: Site, ids: Ids) -> Replies:
 async def site(databases: Databases) -> AsyncIterator[Site]:
     with databases.lent() as url:
         async with open_site(url) as opened:
-            await opened.kb.ingest(InMemorySource(documents=VISIBLE))
+            await opened.kb.ingestion.ingest(InMemorySource(documents=VISIBLE))
             yield opened
 
 
@@ -409,11 +409,11 @@ async def site(databases: Databases) -> AsyncIterator[Site]:
 async def seen(site: Site) -> Seen:
     own = await own_ids(site)
     before = await replies(site, Ids(own, {name: str(uuid4()) for name in HIDDEN_IDS}))
-    await site.kb.ingest(InMemorySource(documents=(*VISIBLE, *HIDDEN)))
+    await site.kb.ingestion.ingest(InMemorySource(documents=(*VISIBLE, *HIDDEN)))
     both = await site.kb.reader(BOTH)
     ids = Ids(own, await hidden_ids(site, both))
     between = await replies(site, ids)
-    await site.kb.erase(both, [each.url for each in HIDDEN])
+    await site.kb.documents.erase(both, [each.url for each in HIDDEN])
     return Seen(before, between, await replies(site, ids))
 
 
@@ -453,7 +453,7 @@ async def test_a_caller_feels_nothing_invisible(seen: Seen, route: str) -> None:
 async def test_the_view_would_feel_a_visible_document(site: Site, seen: Seen) -> None:
     """A document of the caller's own changes most lists: the comparison is not blind."""
     more = make_document("v4.md", "Acme Corp ordered pumps from Zeta in Project Falcon.", OWN)
-    await site.kb.ingest(InMemorySource(documents=(*VISIBLE, more)))
+    await site.kb.ingestion.ingest(InMemorySource(documents=(*VISIBLE, more)))
     ids = Ids(await own_ids(site), {name: str(uuid4()) for name in HIDDEN_IDS})
     for route in ("POST /v1/search", "GET /v1/graph/entities", "GET /v1/candidates"):
         now = [await reply_to(site, route, case, ids) for case in CASES[route]]

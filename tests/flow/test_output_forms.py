@@ -35,7 +35,7 @@ def in_lines(request: Request) -> bool:
 async def test_an_endpoint_that_takes_a_schema_is_given_one(database: Database) -> None:
     with FakeEndpoint(in_its_form).running() as endpoint:
         async with read_by_model(database, endpoint.base_url, AUTO) as (project, _):
-            await project.kb.ingest(InMemorySource(documents=NOTES[:3]))
+            await project.kb.ingestion.ingest(InMemorySource(documents=NOTES[:3]))
     assert len(endpoint.requests) == 3
     assert not any(in_lines(request) for request in endpoint.requests)
     assert all("response_format" in request.body for request in endpoint.requests)
@@ -50,7 +50,7 @@ async def test_one_that_takes_none_is_asked_in_lines_and_nothing_is_paid_twice(
 ) -> None:
     with FakeEndpoint(in_its_form, declined_parameters=NO_SCHEMA).running() as endpoint:
         async with read_by_model(database, endpoint.base_url, AUTO) as (project, meter):
-            await project.kb.ingest(InMemorySource(documents=NOTES))
+            await project.kb.ingestion.ingest(InMemorySource(documents=NOTES))
             asked = [one for one in endpoint.requests if "response_format" not in one.body]
             assert len(asked) == meter.summary.calls == len(NOTES)
             assert all(in_lines(request) for request in asked)
@@ -68,18 +68,18 @@ async def test_what_was_replied_in_one_form_holds_in_the_other(
     documents = NOTES[:3]
     with FakeEndpoint(in_its_form, declined_parameters=NO_SCHEMA - declines).running() as before:
         async with read_by_model(database, before.base_url, AUTO) as (project, _):
-            await project.kb.ingest(InMemorySource(documents=documents))
+            await project.kb.ingestion.ingest(InMemorySource(documents=documents))
             reader = await project.kb.reader(TAGS)
-            estimate = await project.kb.estimate_again(reader, None)
+            estimate = await project.kb.ingestion.estimate_again(reader, None)
             assert (estimate.cached, estimate.calls) == (3, 0)
     with FakeEndpoint(in_its_form, declined_parameters=declines).running() as after:
         async with read_by_model(database, after.base_url, AUTO) as (project, _):
-            await project.kb.reread(reader, None)
+            await project.kb.ingestion.reread(reader, None)
             assert after.requests == []
             more = make_document("new.md", "Jane Smith met Nordwind.", TAGS)
-            await project.kb.ingest(InMemorySource(documents=(*documents, more)))
-            await project.kb.reread(reader, None)
-            estimate = await project.kb.estimate_again(reader, None)
+            await project.kb.ingestion.ingest(InMemorySource(documents=(*documents, more)))
+            await project.kb.ingestion.reread(reader, None)
+            estimate = await project.kb.ingestion.estimate_again(reader, None)
             assert (estimate.cached, estimate.calls) == (4, 0)
     paid = [one for one in after.requests if not declines & one.body.keys()]
     assert len(paid) == 1

@@ -59,7 +59,7 @@ async def reject(store: Noted) -> object:
 
 async def split(store: Noted) -> object:
     reader = await store.kb.reader(A)
-    urls = [each.url async for each in store.kb.documents(reader)]
+    urls = [each.url async for each in store.kb.documents.iterate(reader)]
     return await store.kb.graph.split(reader, "Acme Corp", "Acme Two", documents=urls)
 
 

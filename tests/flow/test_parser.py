@@ -153,7 +153,7 @@ async def test_a_pdf_that_takes_all_memory_fails_alone(project: Project, parser:
         make_document("bad.pdf", "", TAGS), content=pdf_that_draws_itself(), format=Format.PDF
     )
     good = make_document("good.md", "The pump is blue.", TAGS)
-    await project.kb.enqueue(InMemorySource(documents=(hostile, good)))
+    await project.kb.ingestion.enqueue(InMemorySource(documents=(hostile, good)))
     told: list[DocumentOutcome] = []
     await worker.run_until_done(replace(project.context, parser=parser), told.append)
     errors = {outcome.url.rsplit("/", 1)[1]: outcome.error for outcome in told}
@@ -161,7 +161,7 @@ async def test_a_pdf_that_takes_all_memory_fails_alone(project: Project, parser:
     assert "512 MB of memory" in errors["bad.pdf"]
     assert "LIGHTWELL_PARSE_MEMORY_MB" in errors["bad.pdf"]
     reader = await project.kb.reader(TAGS)
-    assert (await project.kb.document(reader, good.url)).state is DocumentState.ACTIVE
+    assert (await project.kb.documents.get(reader, good.url)).state is DocumentState.ACTIVE
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ async def test_the_documents_of_a_batch_are_parsed_side_by_side(project: Project
     documents = tuple(
         make_document(f"{number}.md", "The pump is blue.", TAGS) for number in range(4)
     )
-    await project.kb.enqueue(InMemorySource(documents=documents))
+    await project.kb.ingestion.enqueue(InMemorySource(documents=documents))
     with closing(Parser(processes=2)) as parser:
         context = replace(project.context, parser=parser)
         await worker.run_until_done(context, lambda _: None)
@@ -272,7 +272,7 @@ def test_no_process_outlives_its_parent(state: str, end: signal.Signals) -> None
 async def test_without_a_process_nothing_is_tried_and_no_attempt_counts(
     project: Project, parser: Parser, monkeypatch: pytest.MonkeyPatch, where: str, value: str
 ) -> None:
-    await project.kb.enqueue(
+    await project.kb.ingestion.enqueue(
         InMemorySource(documents=(make_document("a.md", "The pump is blue.", TAGS),))
     )
     context = replace(project.context, parser=parser)

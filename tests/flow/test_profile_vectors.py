@@ -209,7 +209,7 @@ async def test_a_document_that_changes_hands_takes_its_words_along(store: Noted)
     await store.put("two", A, TAPS)
     before = await near(store, A, "repairs taps")
     store.shelf["two"] = replace(store.shelf["two"], acl_tags=frozenset(B))
-    await store.kb.enqueue(InMemorySource(documents=tuple(store.shelf.values())))
+    await store.kb.ingestion.enqueue(InMemorySource(documents=tuple(store.shelf.values())))
     assert await near(store, A, "repairs taps") == {}
     await store.ingest()
     after = await near(store, A, "repairs taps")
@@ -226,9 +226,9 @@ async def test_what_goes_leaves_no_vector_behind(store: Noted, verb: str) -> Non
     assert await rows(store) == (3, 0, 3)
     match verb:
         case "delete":
-            await store.kb.delete(reader, ["file:///shelf/one.txt"])
+            await store.kb.documents.delete(reader, ["file:///shelf/one.txt"])
         case "erase":
-            await store.kb.erase(reader, ["file:///shelf/one.txt"])
+            await store.kb.documents.erase(reader, ["file:///shelf/one.txt"])
         case _:
             await store.remove("one")
     assert embedded(store)[-1] == TAPS
@@ -240,10 +240,10 @@ async def test_a_worker_begins_with_what_others_left(store: Noted) -> None:
     await store.put("one", A, PUMPS)
     await store.put("two", A, TAPS)
     del store.shelf["two"]
-    await store.kb.enqueue(InMemorySource(documents=tuple(store.shelf.values())))
+    await store.kb.ingestion.enqueue(InMemorySource(documents=tuple(store.shelf.values())))
     assert (await rows(store))[1] == 1
     stop = asyncio.Event()
-    working = asyncio.create_task(store.kb.work(stop, lambda outcome: None))
+    working = asyncio.create_task(store.kb.ingestion.work(stop, lambda outcome: None))
     for _ in range(100):
         if (await rows(store))[1] == 0:
             break
@@ -312,7 +312,7 @@ async def test_while_the_embedder_fails_documents_still_come_and_go(store: Noted
     weak = interrupted(store, failing)
     await weak.put("one", A, TAPS)
     await weak.put("two", A, "Zyx (organization): paints")
-    await weak.kb.erase(await store.kb.reader(A), ["file:///shelf/two.txt"])
+    await weak.kb.documents.erase(await store.kb.reader(A), ["file:///shelf/two.txt"])
     assert failing.times
     assert await near(store, A, "pumps") == {}
     assert await rows(store) == (1, 1, 1)
@@ -343,7 +343,7 @@ async def test_s3_11_while_the_index_is_down_corrections_are_made_and_wait_for_i
         await cut_off.kb.graph.delete(reader, "Acme Corp")
         assert await rows(store) == (1, 1, 1)
         await cut_off.kb.graph.restore(reader, "Acme Corp")
-    await store.kb.finish_jobs()
+    await store.kb.ingestion.finish_jobs()
     assert await rows(store) == (1, 0, 1)
     assert list(await near(store, A, "makes whistles")) == ["Acme Corp"]
 
@@ -394,8 +394,10 @@ async def test_a_summary_takes_the_place_of_the_descriptions(database: Database)
     script = [*[Behaviour()] * 12, *[Behaviour(status=500)] * 2]
     with FakeEndpoint(reply, script=script).running() as endpoint:
         async with read_by_model(database, endpoint.base_url) as (project, _):
-            await project.kb.ingest(InMemorySource(documents=tuple(notes)))
-            await project.kb.ingest(InMemorySource(documents=(*notes, note("b0", ["team:b"]))))
+            await project.kb.ingestion.ingest(InMemorySource(documents=tuple(notes)))
+            await project.kb.ingestion.ingest(
+                InMemorySource(documents=(*notes, note("b0", ["team:b"])))
+            )
             first, *later = embedded(project)
             assert " | " in first
             assert [text for text in later if "Summary of note a" in text]

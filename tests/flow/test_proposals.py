@@ -59,7 +59,7 @@ async def test_a_proposal_changes_nothing_until_somebody_merges(database: Databa
     await store.put("one", A, "Nordwind -> Osprey [USES]", "Nordwind AG -> Osprey [USES]")
     reader = await store.kb.reader(A)
     assert len(await pairs(store, A)) == 1
-    assert (await store.kb.status(reader)).entities == 3
+    assert (await store.kb.documents.status(reader)).entities == 3
     await store.kb.graph.merge(reader, ["Nordwind AG"], "Nordwind")
     assert await pairs(store, A) == []
     await store.kb.graph.unmerge(reader, "Nordwind AG")

@@ -30,7 +30,7 @@ def document(number: int, pump: str, size: int) -> str:
 async def test_questions_and_briefs_end(project: Project, pump: str) -> None:
     texts = (document(number, pump, 100_000 // number) for number in (1, 2, 3))
     documents = tuple(make_document(f"{at}.md", text, TAGS) for at, text in enumerate(texts))
-    await project.kb.ingest(InMemorySource(documents=documents))
+    await project.kb.ingestion.ingest(InMemorySource(documents=documents))
     model = ScriptedModel(["Jane Smith signed contract number 1 for 1 percent [1]."] * 9)
     written_by_model = KnowledgeBase(
         project.context,
@@ -41,14 +41,14 @@ async def test_questions_and_briefs_end(project: Project, pump: str) -> None:
     began = time.thread_time()
     for kb in (project.kb, written_by_model):
         reader = await kb.reader(TAGS)
-        assert (await kb.ask(asked, reader)).relevance > 0
-        await kb.statements("What did Jane Smith promise?", reader)
-        await kb.brief("Jane Smith", reader)
-        await kb.chat(asked, reader)
+        assert (await kb.questions.ask(asked, reader)).relevance > 0
+        await kb.questions.statements("What did Jane Smith promise?", reader)
+        await kb.questions.brief("Jane Smith", reader)
+        await kb.questions.chat(asked, reader)
     assert time.thread_time() - began < MAX_CPU_SECONDS
 
 
 async def test_a_name_that_is_no_name_is_refused(project: Project) -> None:
     reader = await project.kb.reader(TAGS)
     with pytest.raises(Invalid, match="A name has at most 400 characters"):
-        await project.kb.brief("a " * MAX_NAME_LENGTH, reader)
+        await project.kb.questions.brief("a " * MAX_NAME_LENGTH, reader)

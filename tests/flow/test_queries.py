@@ -26,10 +26,10 @@ QUESTION = "What discount does the Nordwind contract give?"
 
 async def asked(project: Project) -> Answer:
     contract = "The Nordwind contract gives a discount of 18 percent."
-    await project.kb.ingest(
+    await project.kb.ingestion.ingest(
         InMemorySource(documents=(make_document("contract.md", contract, TAGS),))
     )
-    return await project.kb.ask(QUESTION, await project.kb.reader(TAGS))
+    return await project.kb.questions.ask(QUESTION, await project.kb.reader(TAGS))
 
 
 @pytest.mark.parametrize(("top", "met"), [(0.59, False), (0.6, True)])
@@ -74,13 +74,13 @@ async def test_the_time_of_a_question_is_all_of_it(project: Project) -> None:
     kb = KnowledgeBase(context, make_retriever(context), AnswerGenerator(model=model))
     reader = await kb.reader(TAGS)
     await project.database.execute("DELETE FROM analytics_sessions", {})
-    answer = await kb.ask(QUESTION, reader)
+    answer = await kb.questions.ask(QUESTION, reader)
     assert answer.metrics.total_ms >= SLOW * 1000
-    events = [event async for event in kb.stream(QUESTION, reader)]
+    events = [event async for event in kb.questions.stream(QUESTION, reader)]
     (told,) = [event.metadata for event in events if event.metadata]
     assert told.latency_ms >= 2 * SLOW * 1000
-    await kb.statements(QUESTION, reader)
-    await kb.chat(QUESTION, reader)
+    await kb.questions.statements(QUESTION, reader)
+    await kb.questions.chat(QUESTION, reader)
     rows = await project.database.rows("SELECT execution_time_ms FROM rag_queries", {})
     assert len(rows) == 4
     assert all(row[0] >= 2 * SLOW * 1000 for row in rows)
@@ -92,11 +92,11 @@ async def test_a_conversation_is_one_session_and_a_question_by_itself_another(
     await asked(project)
     reader = await project.kb.reader(TAGS)
     await project.database.execute("DELETE FROM analytics_sessions", {})
-    first = await project.kb.chat(QUESTION, reader)
+    first = await project.kb.questions.chat(QUESTION, reader)
     for text in ("And who signed it?", "And when?"):
-        await project.kb.chat(text, reader, conversation=first.conversation_id)
-    await project.kb.chat(QUESTION, reader)
-    await project.kb.ask(QUESTION, reader)
+        await project.kb.questions.chat(text, reader, conversation=first.conversation_id)
+    await project.kb.questions.chat(QUESTION, reader)
+    await project.kb.questions.ask(QUESTION, reader)
     rows = await project.database.rows(
         """
         SELECT count(*), max(ended_at) > min(started_at), max(session::text)
@@ -117,7 +117,7 @@ async def test_the_depth_is_that_of_the_channels_that_found_something(
     store = await noted(database)
     await store.put("a", TAGS, "Acme Corp -> Nordwind [USES]: Acme Corp sells pumps to Nordwind")
     await store.put("b", TAGS, "Acme Corp (organization): sells pumps")
-    answer = await store.kb.ask(
+    answer = await store.kb.questions.ask(
         "What pumps does Acme Corp sell?", await store.kb.reader(TAGS), mode=mode
     )
     rows = await database.rows("SELECT graph_max_depth FROM retrieval_metrics", {})
@@ -128,6 +128,8 @@ async def test_the_depth_is_that_of_the_channels_that_found_something(
 async def test_a_passage_alone_has_no_neighbours_to_walk_to(database: Database) -> None:
     store = await noted(database)
     await store.put("b", TAGS, "Acme Corp (organization): sells pumps")
-    found = await store.kb.search("What pumps does Acme Corp sell?", await store.kb.reader(TAGS))
+    found = await store.kb.questions.search(
+        "What pumps does Acme Corp sell?", await store.kb.reader(TAGS)
+    )
     assert found.metrics.channels[Channel.ENTITIES].hits == 1
     assert found.metrics.graph_depth == 1

@@ -17,7 +17,7 @@ async def entity(project: Project, tags: list[str], name: str) -> Entity:
 
 async def put(project: Project, **texts: list[str]) -> None:
     documents = (make_document(f"{name}.md", text, [tag]) for name, (text, tag) in texts.items())
-    await project.kb.ingest(InMemorySource(documents=tuple(documents)))
+    await project.kb.ingestion.ingest(InMemorySource(documents=tuple(documents)))
 
 
 async def test_a_reader_sees_the_best_sentence_of_the_own_documents(project: Project) -> None:

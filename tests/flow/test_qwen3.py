@@ -41,7 +41,7 @@ def qwen3(database_url: str, endpoint: FakeEndpoint) -> Settings:
 
 
 async def urls(kb: KnowledgeBase, question: str) -> list[str]:
-    found = await kb.search(question, await kb.reader(SALES))
+    found = await kb.questions.search(question, await kb.reader(SALES))
     return [each.chunk.url for each in found.evidence]
 
 
@@ -50,8 +50,8 @@ async def test_s3_13_vectors_of_4096_numbers_are_cut_and_questions_have_the_inst
 ) -> None:
     with FakeEndpoint(embedder=HashEmbedder(4096)).running() as fake:
         async with open_knowledge_base(qwen3(database_url, fake)) as kb:
-            assert (await kb.ingest(InMemorySource(documents=NOTES))).problems == ()
-            answer = await kb.ask(QUESTION, await kb.reader(SALES))
+            assert (await kb.ingestion.ingest(InMemorySource(documents=NOTES))).problems == ()
+            answer = await kb.questions.ask(QUESTION, await kb.reader(SALES))
         embedded = [each.body for each in fake.requests if each.path == "/v1/embeddings"]
         reranked = [each.body for each in fake.requests if each.path.endswith("/rerank")]
     assert "18 percent" in answer.text
@@ -83,7 +83,7 @@ async def test_s3_13_a_real_model_finds_behind_the_protocol_what_it_finds_bundle
     asked = (QUESTION, "Where was the boat built?", "What can one eat?")
     bundled = Settings(database_url=SecretStr(database_url), rerank="none")
     async with open_knowledge_base(bundled) as kb:
-        await kb.ingest(InMemorySource(documents=NOTES))
+        await kb.ingestion.ingest(InMemorySource(documents=NOTES))
         expected = [await urls(kb, each) for each in asked]
     with FakeEndpoint(embedder=MiniLM()).running() as fake, databases.lent() as other:
         served = bundled.model_copy(
@@ -94,5 +94,5 @@ async def test_s3_13_a_real_model_finds_behind_the_protocol_what_it_finds_bundle
             }
         )
         async with open_knowledge_base(served) as kb:
-            await kb.ingest(InMemorySource(documents=NOTES))
+            await kb.ingestion.ingest(InMemorySource(documents=NOTES))
             assert [await urls(kb, each) for each in asked] == expected

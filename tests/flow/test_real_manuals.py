@@ -42,12 +42,14 @@ async def test_a_real_manual_is_read_asked_and_cited_by_page(
 ) -> None:
     settings = Settings(database_url=database_url)  # pyright: ignore[reportArgumentType]
     async with open_knowledge_base(settings) as kb:
-        done = await kb.ingest(files(manuals, frozenset({"team:us"}), settings))
+        done = await kb.ingestion.ingest(files(manuals, frozenset({"team:us"}), settings))
         assert done.problems == ()
         us = await kb.reader(["team:us"])
-        status = await kb.status(us)
+        status = await kb.documents.status(us)
         assert status.chunks >= 30
-        answer = await kb.ask("What does the bzip2recover program do with a damaged file?", us)
+        answer = await kb.questions.ask(
+            "What does the bzip2recover program do with a damaged file?", us
+        )
         assert answer.citations
         assert "bzip2recover" in answer.text
         first = answer.citations[0]
@@ -56,7 +58,7 @@ async def test_a_real_manual_is_read_asked_and_cited_by_page(
         shown = page_text(manuals / "bzip2-doc.pdf", first.locator.page)
         assert sum(word in shown for word in words) >= 0.8 * len(words)
         stranger = await kb.reader(["team:them"])
-        nothing = await kb.ask(
+        nothing = await kb.questions.ask(
             "What does the bzip2recover program do with a damaged file?", stranger
         )
         assert (nothing.citations, nothing.nearest) == ((), ())

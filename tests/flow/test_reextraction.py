@@ -35,7 +35,7 @@ def endpoint() -> Iterator[FakeEndpoint]:
 
 async def by_rules(database: Database) -> Project:
     project = await project_on(database)
-    await project.kb.ingest(InMemorySource(documents=PAPERS))
+    await project.kb.ingestion.ingest(InMemorySource(documents=PAPERS))
     return project
 
 
@@ -72,7 +72,7 @@ async def test_a_switch_to_a_model_and_back_costs_each_passage_once(
     first, chunks = await mentions(database), await indexed(plain)
 
     async with read_by_model(database, endpoint.base_url, Options(passes=0)) as (project, meter):
-        done = await project.kb.reread(reader, None)
+        done = await project.kb.ingestion.reread(reader, None)
         assert [(one.chunks, one.error) for one in done] == [(1, ""), (1, "")]
         assert len(endpoint.requests) == meter.summary.calls == 2
         read = await mentions(database)
@@ -84,15 +84,15 @@ async def test_a_switch_to_a_model_and_back_costs_each_passage_once(
         await database.execute(
             "UPDATE extraction_cache SET result = 'E|Oslo|place|A city\nEND'", {}
         )
-        await project.kb.reread(reader, None)
+        await project.kb.ingestion.reread(reader, None)
         assert len(endpoint.requests) == 2
         oslo = {row[:3] for row in await mentions(database) if row[0] == "Oslo"}
         assert oslo == {("Oslo", "place", "A city")}
 
-    await plain.kb.reread(reader, None)
+    await plain.kb.ingestion.reread(reader, None)
     assert await mentions(database) == first
     async with read_by_model(database, endpoint.base_url, Options(passes=0)) as (project, _):
-        await project.kb.reread(reader, None)
+        await project.kb.ingestion.reread(reader, None)
     assert len(endpoint.requests) == 2
     assert await indexed(plain) == chunks
 
@@ -109,7 +109,7 @@ async def test_reading_anew_by_the_same_reader_changes_nothing_that_people_corre
     await store.kb.graph.merge(reader, ["ACME Inc"], "Acme Corp")
     await store.kb.graph.edit(reader, "Oslo", ManualEdit(kind="city"))
     before = await dump(store)
-    assert len(await store.kb.reread(reader, None)) == 2
+    assert len(await store.kb.ingestion.reread(reader, None)) == 2
     assert await dump(store) == before
 
 
@@ -120,7 +120,7 @@ async def test_what_a_document_is_no_longer_read_to_say_goes(database: Database)
     reader = await store.kb.reader(A)
     with FakeEndpoint(lambda _: "E|Pump|product|New\nEND").running() as other:
         async with read_by_model(database, other.base_url) as (project, _):
-            await project.kb.reread(reader, ["file:///shelf/one.txt"])
+            await project.kb.ingestion.reread(reader, ["file:///shelf/one.txt"])
     assert (await store.kb.graph.entity(reader, "Pump")).entity.description == "New"
     assert (await store.kb.graph.entity(reader, "Oslo")).entity.chunk_count == 1
     with pytest.raises(NotFound):
@@ -132,24 +132,24 @@ async def test_a_reader_reads_anew_what_it_sees_and_nothing_else(
 ) -> None:
     plain = await project_on(database)
     hidden = make_document("c.md", "Project Falcon met Tarn Valley.", B)
-    await plain.kb.ingest(InMemorySource(documents=(*PAPERS, hidden)))
+    await plain.kb.ingestion.ingest(InMemorySource(documents=(*PAPERS, hidden)))
     before = [row for row in await mentions(database) if "Falcon" in row[0]]
     async with read_by_model(database, endpoint.base_url) as (project, _):
         reader = await project.kb.reader(A)
         for unseen in (["file:///shelf/c.md"], ["file:///shelf/a.md", "file:///shelf/c.md"]):
             with pytest.raises(NotFound):
-                await project.kb.reread(reader, unseen)
-        assert await project.kb.enqueue_again(reader, None) == 2
-        assert await project.kb.enqueue_again(reader, None) == 0
-        estimate = await project.kb.estimate_again(reader, None)
+                await project.kb.ingestion.reread(reader, unseen)
+        assert await project.kb.ingestion.enqueue_again(reader, None) == 2
+        assert await project.kb.ingestion.enqueue_again(reader, None) == 0
+        estimate = await project.kb.ingestion.estimate_again(reader, None)
         assert (estimate.documents, estimate.chunks, estimate.cached) == (2, 2, 0)
-        assert (await project.kb.status(reader)).open_jobs == 2
-        await project.kb.reread(reader, ["file:///shelf/a.md"])
+        assert (await project.kb.documents.status(reader)).open_jobs == 2
+        await project.kb.ingestion.reread(reader, ["file:///shelf/a.md"])
         assert len(endpoint.requests) == 1
-        await project.kb.reread(reader, None)
+        await project.kb.ingestion.reread(reader, None)
         assert len(endpoint.requests) == 2
         assert "Falcon" not in str([request.body for request in endpoint.requests])
-        kept_now = await project.kb.estimate_again(reader, None)
+        kept_now = await project.kb.ingestion.estimate_again(reader, None)
         assert (kept_now.cached, kept_now.calls) == (2, 0)
     assert [row for row in await mentions(database) if "Falcon" in row[0]] == before
 
@@ -157,15 +157,15 @@ async def test_a_reader_reads_anew_what_it_sees_and_nothing_else(
 async def test_what_failed_or_went_is_not_read_anew(database: Database) -> None:
     project = await by_rules(database)
     broken = make_document("a.md", "  \n", A)
-    done = await project.kb.ingest(InMemorySource(documents=(broken, PAPERS[1])))
+    done = await project.kb.ingestion.ingest(InMemorySource(documents=(broken, PAPERS[1])))
     assert len(done.problems) == 1
     reader = await project.kb.reader(A)
-    assert await project.kb.enqueue_again(reader, ["file:///shelf/a.md"]) == 0
-    failed = await project.kb.document(reader, "file:///shelf/a.md")
+    assert await project.kb.ingestion.enqueue_again(reader, ["file:///shelf/a.md"]) == 0
+    failed = await project.kb.documents.get(reader, "file:///shelf/a.md")
     assert (failed.state, bool(failed.error)) == (DocumentState.FAILED, True)
-    assert await project.kb.enqueue_again(reader, None) == 1
-    await project.kb.delete(reader, ["file:///shelf/b.md"])
-    assert (await project.kb.status(reader)).open_jobs == 0
+    assert await project.kb.ingestion.enqueue_again(reader, None) == 1
+    await project.kb.documents.delete(reader, ["file:///shelf/b.md"])
+    assert (await project.kb.documents.status(reader)).open_jobs == 0
 
 
 async def test_readers_see_what_was_said_until_the_new_reading_is_published(
@@ -176,12 +176,12 @@ async def test_readers_see_what_was_said_until_the_new_reading_is_published(
     before = await mentions(database)
     with FakeEndpoint(names, behaviour=Behaviour(latency=1.0)).running() as slow:
         async with read_by_model(database, slow.base_url) as (project, _):
-            reading = asyncio.create_task(project.kb.reread(reader, None))
+            reading = asyncio.create_task(project.kb.ingestion.reread(reader, None))
             while len(slow.requests) < len(PAPERS):  # noqa: ASYNC110 - a thread of its own
                 await asyncio.sleep(0.02)
             assert await mentions(database) == before
-            assert (await project.kb.search("pumps", reader)).evidence
-            shown = await project.kb.document(reader, "file:///shelf/a.md")
+            assert (await project.kb.questions.search("pumps", reader)).evidence
+            shown = await project.kb.documents.get(reader, "file:///shelf/a.md")
             assert shown.state is DocumentState.ACTIVE
             await reading
     assert await mentions(database) != before
@@ -194,10 +194,10 @@ async def test_a_worker_killed_while_it_reads_anew_loses_nothing(
         make_document(f"{n:03}.md", f"Acme Corp buys Pump {n}.", A, title=f"{n}") for n in range(60)
     ]
     plain = await project_on(database)
-    await plain.kb.ingest(InMemorySource(documents=tuple(notes)))
+    await plain.kb.ingestion.ingest(InMemorySource(documents=tuple(notes)))
     reader = await plain.kb.reader(A)
     chunks = await indexed(plain)
-    await plain.kb.enqueue_again(reader, None)
+    await plain.kb.ingestion.enqueue_again(reader, None)
     with FakeEndpoint(names, behaviour=Behaviour(latency=0.4)).running() as endpoint:
         with worker(database_url, endpoint.base_url) as process:
             while await kept(database) < SLOTS:  # noqa: ASYNC110 - another process does it

@@ -50,7 +50,7 @@ def named(server: str, fake: FakeEndpoint, **more: object) -> Settings:
 @asynccontextmanager
 async def base(settings: Settings) -> AsyncGenerator[KnowledgeBase]:
     async with open_knowledge_base(settings) as kb:
-        await kb.ingest(InMemorySource(documents=NOTES))
+        await kb.ingestion.ingest(InMemorySource(documents=NOTES))
         yield kb
 
 
@@ -58,7 +58,7 @@ async def test_the_rerankers_order_and_relevance_decide(database_url: str) -> No
     with FakeEndpoint(score_of=lambda share: 0.95 - 0.9 * share).running() as fake:
         async with base(named(database_url, fake)) as kb:
             reader = await kb.reader(["team:sales"])
-            found = await kb.search(QUESTION, reader)
+            found = await kb.questions.search(QUESTION, reader)
             assert [each.chunk.title for each in found.evidence] == ["Lunch", "Visit"]
             assert [each.new_rank for each in found.evidence] == [0, 1]
             assert found.evidence[0].original_rank == 2
@@ -69,9 +69,13 @@ async def test_the_rerankers_order_and_relevance_decide(database_url: str) -> No
 async def test_a_calibration_moves_what_counts_as_enough(database_url: str) -> None:
     with FakeEndpoint(score_of=lambda share: 0.05 + 0.5 * share).running() as fake:
         async with base(named(database_url, fake)) as kb:
-            assert not (await kb.search(QUESTION, await kb.reader(["team:sales"]))).is_sufficient
+            assert not (
+                await kb.questions.search(QUESTION, await kb.reader(["team:sales"]))
+            ).is_sufficient
         async with base(named(database_url, fake, rerank_shift=2.0)) as kb:
-            assert (await kb.search(QUESTION, await kb.reader(["team:sales"]))).is_sufficient
+            assert (
+                await kb.questions.search(QUESTION, await kb.reader(["team:sales"]))
+            ).is_sufficient
 
 
 async def test_a_reranker_that_is_too_slow_leaves_the_order_before_and_a_note(
@@ -79,16 +83,16 @@ async def test_a_reranker_that_is_too_slow_leaves_the_order_before_and_a_note(
 ) -> None:
     with FakeEndpoint().running() as fake:
         async with base(named(database_url, fake, rerank="local")) as kb:
-            before = await kb.search(QUESTION, await kb.reader(["team:sales"]))
+            before = await kb.questions.search(QUESTION, await kb.reader(["team:sales"]))
     slow = FakeEndpoint(behaviour=Behaviour(latency=2))
     with FakeEndpoint().running() as fake, slow.running():
         settings = named(database_url, fake, rerank_url=slow.base_url)
         async with open_knowledge_base(settings) as kb:
             reader = await kb.reader(["team:sales"])
-            after = await kb.search(QUESTION, reader)
-            answer = await kb.ask(QUESTION, reader)
-            turn = await kb.chat(QUESTION, reader)
-            events = [event async for event in kb.stream(QUESTION, reader)]
+            after = await kb.questions.search(QUESTION, reader)
+            answer = await kb.questions.ask(QUESTION, reader)
+            turn = await kb.questions.chat(QUESTION, reader)
+            events = [event async for event in kb.questions.stream(QUESTION, reader)]
     assert turn.notes == (UNANSWERED,)
     done = json_output.event(events[-1])
     assert (done["type"], done["notes"]) == ("done", [UNANSWERED])
@@ -108,10 +112,12 @@ async def test_the_bundled_late_interaction_judges_what_answers(
     with FakeEndpoint().running() as fake:
         async with base(named(database_url, fake, rerank="local")) as kb:
             reader = await kb.reader(["team:sales"])
-            assert (await kb.ask(QUESTION, reader)).confidence is not Confidence.INSUFFICIENT
-            sure = (await kb.search(QUESTION, reader)).best_relevance
+            assert (
+                await kb.questions.ask(QUESTION, reader)
+            ).confidence is not Confidence.INSUFFICIENT
+            sure = (await kb.questions.search(QUESTION, reader)).best_relevance
             says["match"] = 0.0
-            assert (await kb.search(QUESTION, reader)).best_relevance < sure - 0.1
+            assert (await kb.questions.search(QUESTION, reader)).best_relevance < sure - 0.1
     assert {"Contract", "Visit", "Lunch"} == {text.partition("\n")[0] for text in scripted.texts}
 
 
@@ -120,9 +126,9 @@ async def test_without_any_reranker_the_fusion_says_how_relevant_a_passage_is(
 ) -> None:
     with FakeEndpoint().running() as fake:
         async with base(named(database_url, fake, rerank="local")) as kb:
-            read = await kb.search(QUESTION, await kb.reader(["team:sales"]))
+            read = await kb.questions.search(QUESTION, await kb.reader(["team:sales"]))
         async with base(named(database_url, fake, rerank="none")) as kb:
-            unread = await kb.search(QUESTION, await kb.reader(["team:sales"]))
+            unread = await kb.questions.search(QUESTION, await kb.reader(["team:sales"]))
     assert [one.chunk.id for one in read.evidence] == [one.chunk.id for one in unread.evidence]
     assert [one.relevance for one in read.evidence] != [one.relevance for one in unread.evidence]
     assert unread.evidence[0].highlights

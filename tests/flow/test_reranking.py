@@ -26,9 +26,9 @@ NOTES = (
 
 
 async def evidence(project: Project) -> tuple[Evidence, ...]:
-    await project.kb.ingest(InMemorySource(documents=NOTES))
+    await project.kb.ingestion.ingest(InMemorySource(documents=NOTES))
     reader = await project.kb.reader(["team:sales"])
-    return (await project.kb.search(QUESTION, reader)).evidence
+    return (await project.kb.questions.search(QUESTION, reader)).evidence
 
 
 async def judged(

@@ -20,10 +20,10 @@ START = "# Starting the gateway\n\n```bash\nsystemctl start gateway\n```\n"
 
 async def test_a_passage_knows_what_it_holds_and_when_it_came(project: Project) -> None:
     documents = (make_document("prices.md", PRICES, TAGS), make_document("start.md", START, TAGS))
-    await project.kb.ingest(InMemorySource(documents=documents))
+    await project.kb.ingestion.ingest(InMemorySource(documents=documents))
     reader = await project.kb.reader(TAGS)
-    (prices,) = (await project.kb.search("Tarn 4 price", reader, limit=1)).evidence
-    (start,) = (await project.kb.search("starting the gateway", reader, limit=1)).evidence
+    (prices,) = (await project.kb.questions.search("Tarn 4 price", reader, limit=1)).evidence
+    (start,) = (await project.kb.questions.search("starting the gateway", reader, limit=1)).evidence
     for each, table, code in ((prices, True, False), (start, False, True)):
         assert (each.chunk.has_table, each.chunk.has_code) == (table, code)
         assert not each.chunk.has_formula
@@ -54,7 +54,9 @@ async def test_without_a_reranker_no_sentence_is_embedded_and_terms_choose_the_b
     project: Project,
 ) -> None:
     text = "The yard is large. The pump Tarn 4 costs 480 EUR. The gate is green and wide."
-    await project.kb.ingest(InMemorySource(documents=(make_document("a.md", text, TAGS),)))
+    await project.kb.ingestion.ingest(
+        InMemorySource(documents=(make_document("a.md", text, TAGS),))
+    )
     reader = await project.kb.reader(TAGS)
     asked = make_question("What does the pump Tarn 4 cost?")
     project.embedder.texts.clear()
@@ -69,7 +71,9 @@ async def test_without_a_reranker_no_sentence_is_embedded_and_terms_choose_the_b
 
 async def test_a_retrieval_carries_the_analysis_of_its_question(project: Project) -> None:
     reader = await project.kb.reader(TAGS)
-    retrieval = await project.kb.search("Who promised Ada Smith 480 EUR by 3 May 2026?", reader)
+    retrieval = await project.kb.questions.search(
+        "Who promised Ada Smith 480 EUR by 3 May 2026?", reader
+    )
     analysis = retrieval.analysis
     assert analysis == analyze_question("Who promised Ada Smith 480 EUR by 3 May 2026?")
     assert analysis.capitalized_names == ("Ada Smith", "EUR", "May")

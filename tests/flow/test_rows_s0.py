@@ -82,19 +82,19 @@ def by_model(database_url: str, fake: FakeEndpoint, **more: object) -> Settings:
 async def test_s0_2_a_passage_says_which_kept_replies_it_was_read_from(database: Database) -> None:
     with FakeEndpoint(reply).running() as fake:
         async with read_by_model(database, fake.base_url) as (project, _):
-            await project.kb.ingest(InMemorySource(documents=ORDERS[:1]))
+            await project.kb.ingestion.ingest(InMemorySource(documents=ORDERS[:1]))
             reader = await project.kb.reader(["team:us"])
-            (chunk,) = await project.kb.chunks(reader, ORDERS[0].url)
+            (chunk,) = await project.kb.documents.chunks(reader, ORDERS[0].url)
             kept = await database.rows(
                 "SELECT cache_type, content_hash FROM extraction_cache ORDER BY id", {}
             )
             assert chunk.llm_cache_ids == tuple(":".join(row) for row in kept)
             assert chunk.llm_cache_ids[0].startswith("ENTITY_EXTRACTION:")
             assert (chunk.document_id, chunk.index) == (
-                (await project.kb.document(reader, ORDERS[0].url)).id,
+                (await project.kb.documents.get(reader, ORDERS[0].url)).id,
                 0,
             )
-            (found,) = (await project.kb.search(QUESTION, reader)).evidence
+            (found,) = (await project.kb.questions.search(QUESTION, reader)).evidence
             assert found.chunk.llm_cache_ids == chunk.llm_cache_ids
             (shown,) = json_output.chunks([chunk])
             assert "llmCacheIds" in str(shown)
@@ -121,13 +121,13 @@ async def test_s0_3_a_deleted_project_leaves_the_store_as_if_it_had_never_been(
         stays = by_model(database_url, fake, project="stays", extraction="model")
         goes = stays.model_copy(update={"project": "goes", "tenant": "another"})
         async with open_knowledge_base(stays) as kb:
-            await kb.ingest(InMemorySource(documents=ORDERS[:2]))
+            await kb.ingestion.ingest(InMemorySource(documents=ORDERS[:2]))
         before = await every_row(database)
         async with open_knowledge_base(goes) as kb:
-            await kb.ingest(InMemorySource(documents=ORDERS))
+            await kb.ingestion.ingest(InMemorySource(documents=ORDERS))
             reader = await kb.reader(["team:us"])
-            await kb.ask(QUESTION, reader)
-            await kb.chat(QUESTION, reader)
+            await kb.questions.ask(QUESTION, reader)
+            await kb.questions.chat(QUESTION, reader)
             await kb.graph.create(reader, ManualEdit(name="Osprey"))
             await kb.graph.merge(reader, ["Nordwind"], "Acme Corp")
             assert len((await every_row(database))["extraction_cache"]) > 2
@@ -140,7 +140,7 @@ async def test_s0_3_a_deleted_project_leaves_the_store_as_if_it_had_never_been(
 async def test_s0_3_a_kept_reply_outlives_its_chunk_without_naming_it(database: Database) -> None:
     with FakeEndpoint(reply).running() as fake:
         async with read_by_model(database, fake.base_url) as (project, _):
-            await project.kb.ingest(InMemorySource(documents=ORDERS[:1]))
+            await project.kb.ingestion.ingest(InMemorySource(documents=ORDERS[:1]))
             held = "SELECT count(*), count(chunk_id) FROM extraction_cache"
             assert await database.rows(held, {}) == [(1, 1)]
             await database.execute("DELETE FROM document_chunks", {})
@@ -156,10 +156,10 @@ async def test_s0_4_keywords_are_kept_under_the_hash_of_question_and_reader(
             by_model(database_url, fake, keyword_extraction=wanted)
         ) as kb:
             reader = await kb.reader(["team:us"])
-            found = await kb.keywords(QUESTION, reader)
+            found = await kb.questions.keywords(QUESTION, reader)
             assert found.question_hash == hashlib.sha256(QUESTION.encode()).hexdigest()
             assert found.by_model is by
-            assert await kb.keywords(QUESTION, reader) == found
+            assert await kb.questions.keywords(QUESTION, reader) == found
             kept = await database.rows(
                 """SELECT cache_type, content_hash = keyed_hash(project_id, %(key)s),
                           content_hash = %(hash)s, created_at FROM extraction_cache""",
@@ -174,7 +174,7 @@ async def test_s0_4_keywords_are_kept_under_the_hash_of_question_and_reader(
             assert len(fake.requests) == len(kept)
             if by:
                 assert (found.high, found.low[0]) == (("purchases",), "Acme Corp")
-            retrieval = await kb.search(QUESTION, reader)
+            retrieval = await kb.questions.search(QUESTION, reader)
             assert retrieval.analysis.keywords == found
             told = json_output.keywords(found)
             assert told.keys() >= {
@@ -192,7 +192,9 @@ async def test_s0_9_gleaning_can_be_switched_off(
     with FakeEndpoint(lambda _: "E|Ada Moss|person|Met people\nEND").running() as fake:
         chosen = by_model(database_url, fake, extraction="model", gleaning_enabled=enabled)
         async with open_knowledge_base(chosen) as kb:
-            await kb.ingest(InMemorySource(documents=(make_document("a.md", LIST, ["team:a"]),)))
+            await kb.ingestion.ingest(
+                InMemorySource(documents=(make_document("a.md", LIST, ["team:a"]),))
+            )
         assert len(fake.requests) == 1 + passes
 
 
@@ -218,12 +220,14 @@ async def test_s0_9_the_separator_stands_between_what_is_shown_and_exported(
         ).model_copy(update={"description_separator": " / "})
         table = tmp_path / "acme.csv"
         async with open_knowledge_base(chosen) as kb:
-            await kb.ingest(InMemorySource(documents=pump_notes(1, 2)))
+            await kb.ingestion.ingest(InMemorySource(documents=pump_notes(1, 2)))
             reader = await kb.reader(["team:us"])
             shown = (await kb.graph.entity(reader, "Acme Corp")).entity.description
-            found = (await kb.search("What does Acme Corp sell?", reader)).entities
-            brief = await kb.brief("Acme Corp", reader)
-            await kb.export(reader, ExportConfig(format=ExportFormat.CSV, output_path=table))
+            found = (await kb.questions.search("What does Acme Corp sell?", reader)).entities
+            brief = await kb.questions.brief("Acme Corp", reader)
+            await kb.documents.export(
+                reader, ExportConfig(format=ExportFormat.CSV, output_path=table)
+            )
         assert sorted(shown.split(" / ")) == ["Sells Pump 1", "Sells Pump 2"]
         assert shown in {each.description for each in found}
         assert isinstance(brief, Brief)
@@ -253,7 +257,7 @@ async def test_s0_9_the_limit_and_the_strategy_choose_the_sources_stored_and_sho
     for settings in (chosen, chosen.model_copy(update={"max_source_ids": 3})):
         most = settings.max_source_ids
         async with open_knowledge_base(settings) as kb:
-            await kb.ingest(shelf)
+            await kb.ingestion.ingest(shelf)
             found = await kb.graph.entity(await kb.reader(["team:us", "team:eu"]), "Acme Corp")
             (pages,) = await database.rows(stored, {})
             assert pages == (most, most)
@@ -290,7 +294,7 @@ async def test_s0_11_every_key_that_is_made_is_a_uuid_of_version_7(database: Dat
     await notes.kb.graph.relate(
         reader, RelationMention(subject="Osprey", object="Acme", predicate=Predicate.PART_OF)
     )
-    await notes.kb.chat("What does Acme sell?", reader)
+    await notes.kb.questions.chat("What does Acme sell?", reader)
     seen: set[str] = set()
     for table, column in await database.rows(_PRIMARY_KEYS, {}):
         query = sql.SQL("SELECT substr({}::text, 15, 1) FROM {}")

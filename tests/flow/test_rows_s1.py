@@ -94,21 +94,25 @@ async def test_s1_1_every_operation_says_what_its_calls_cost(database_url: str) 
         async with metered(database_url, fake) as (kb, meter):
             probes = len(fake.requests)  # for the dimension of the vectors
             bill = Bill(fake, probes)
-            bill.agrees((await kb.ingest(InMemorySource(documents=ORDERS))).usage, {INGESTION})
+            bill.agrees(
+                (await kb.ingestion.ingest(InMemorySource(documents=ORDERS))).usage, {INGESTION}
+            )
             reader = await kb.reader(["team:us"])
-            bill.agrees((await kb.search(QUESTION, reader)).usage, FOUND)
-            bill.agrees((await kb.ask(f"{QUESTION} And when?", reader)).usage, FOUND)
-            events = [event async for event in kb.stream(f"{QUESTION} And why?", reader)]
+            bill.agrees((await kb.questions.search(QUESTION, reader)).usage, FOUND)
+            bill.agrees((await kb.questions.ask(f"{QUESTION} And when?", reader)).usage, FOUND)
+            events = [event async for event in kb.questions.stream(f"{QUESTION} And why?", reader)]
             told = events[-1].answer
             assert told is not None
             bill.agrees(told.usage, FOUND)
-            bill.agrees((await kb.statements(f"{QUESTION} And how?", reader)).usage, FOUND)
-            brief = await kb.brief("Acme Corp", reader)
+            bill.agrees(
+                (await kb.questions.statements(f"{QUESTION} And how?", reader)).usage, FOUND
+            )
+            brief = await kb.questions.brief("Acme Corp", reader)
             assert isinstance(brief, Brief)
             bill.agrees(brief.usage, {QUERY, OperationType.RERANK})
-            turn = await kb.chat(f"{QUESTION} And where?", reader)
+            turn = await kb.questions.chat(f"{QUESTION} And where?", reader)
             bill.agrees(turn.usage, FOUND)
-            after = await kb.chat("And where?", reader, conversation=turn.conversation_id)
+            after = await kb.questions.chat("And where?", reader, conversation=turn.conversation_id)
             bill.agrees(after.usage, FOUND)
             assert meter.summary.calls == len(fake.requests) - probes
 
@@ -116,10 +120,10 @@ async def test_s1_1_every_operation_says_what_its_calls_cost(database_url: str) 
 async def test_s1_1_what_changes_the_graph_says_what_it_cost(database_url: str) -> None:
     with FakeEndpoint(reply).running() as fake:
         async with metered(database_url, fake) as (kb, _):
-            await kb.ingest(InMemorySource(documents=ORDERS))
+            await kb.ingestion.ingest(InMemorySource(documents=ORDERS))
             reader = await kb.reader(["team:us"])
             with record_usage() as again:
-                await kb.reread(reader, None)
+                await kb.ingestion.reread(reader, None)
             assert again.summary == NO_USAGE  # every reply is kept, and so is every vector
             merged = await kb.graph.merge(
                 reader, ["Nordwind"], "Acme Corp", strategy=MergeStrategy.LLM_SUMMARIZE
@@ -130,12 +134,13 @@ async def test_s1_1_what_changes_the_graph_says_what_it_cost(database_url: str) 
 async def test_s1_1_operations_side_by_side_count_their_own_calls(database_url: str) -> None:
     with FakeEndpoint(reply).running() as fake:
         async with metered(database_url, fake) as (kb, meter):
-            await kb.ingest(InMemorySource(documents=ORDERS))
+            await kb.ingestion.ingest(InMemorySource(documents=ORDERS))
             reader = await kb.reader(["team:us"])
             before = len(meter.usages)
             with record_usage() as both:
                 one, other = await asyncio.gather(
-                    kb.ask(QUESTION, reader), kb.search("Who sells pumps?", reader)
+                    kb.questions.ask(QUESTION, reader),
+                    kb.questions.search("Who sells pumps?", reader),
                 )
             assert one.usage.by_operation_type[QUERY] > other.usage.by_operation_type[QUERY]
             assert one.usage.calls + other.usage.calls == both.summary.calls
@@ -164,7 +169,7 @@ async def test_s1_7_entities_and_relations_are_found_by_the_passages_they_come_f
     await notes.put("two", ["team:a"], "Osprey (plant): makes", "Acme -> Osprey [PART_OF]: since")
     await notes.put("secret", ["team:b"], "Tarn (place): hides", "Acme -> Tarn [USES]: secretly")
     graph, reader = notes.kb.graph, await notes.kb.reader(["team:a"])
-    (chunk,) = await notes.kb.chunks(reader, "file:///shelf/one.txt")
+    (chunk,) = await notes.kb.documents.chunks(reader, "file:///shelf/one.txt")
     for name in (chunk.ref, str(chunk.id)):
         assert [each.name for each in await graph.entities_of(reader, [name])] == [
             "Acme",
@@ -177,7 +182,7 @@ async def test_s1_7_entities_and_relations_are_found_by_the_passages_they_come_f
             "Nordwind",
         )
     other = await notes.kb.reader(["team:b"])
-    (secret,) = await notes.kb.chunks(other, "file:///shelf/secret.txt")
+    (secret,) = await notes.kb.documents.chunks(other, "file:///shelf/secret.txt")
     for find in (graph.entities_of, graph.relations_of):
         with pytest.raises(NotFound, match="There is no passage"):
             await find(reader, [chunk.ref, secret.ref])
@@ -215,7 +220,7 @@ async def test_s1_7_a_description_by_hand_names_the_passages_that_it_comes_from(
     graph, reader = notes.kb.graph, await notes.kb.reader(["team:a"])
     both, other = await notes.kb.reader(["team:a", "team:b"]), await notes.kb.reader(["team:b"])
     two, three, four = [
-        (await notes.kb.chunks(both, f"file:///shelf/{name}.txt"))[0].ref
+        (await notes.kb.documents.chunks(both, f"file:///shelf/{name}.txt"))[0].ref
         for name in ("two", "three", "four")
     ]
     word = ManualEdit(description="Sells pumps", sources=(two, three))
@@ -267,7 +272,7 @@ async def test_s1_8_passages_are_looked_up_by_the_index_on_source_lists(
     notes = await noted(database)
     await notes.put("one", ["team:a"], "Acme -> Nordwind [USES]: daily")
     reader = await notes.kb.reader(["team:a"])
-    (chunk,) = await notes.kb.chunks(reader, "file:///shelf/one.txt")
+    (chunk,) = await notes.kb.documents.chunks(reader, "file:///shelf/one.txt")
     await database.execute(
         "INSERT INTO profiles (subject_id, class_id, subject, display_name, entity_kind, description, mention_count,"
         "                      source_ids, source_paths)"

@@ -13,7 +13,7 @@ from lightwell.domain.errors import NotFound
 from lightwell.domain.graph import ManualEdit
 from lightwell.domain.ids import GlobalRef
 from lightwell.ingest.sync import DocumentChange
-from lightwell.knowledge_base.ingestion import Ingestion
+from lightwell.knowledge_base import IngestionResult
 from lightwell.records.database import Database
 from lightwell.records.documents.item_merges import follow_chains
 from lightwell.testing.sources import InMemorySource, make_document
@@ -34,7 +34,7 @@ NORDWIND = (
 
 async def filled(project: Project, *more: str) -> Project:
     extra = (make_document(f"more{n}.md", text, SALES) for n, text in enumerate(more))
-    await project.kb.ingest(InMemorySource(documents=(*NORDWIND, *extra)))
+    await project.kb.ingestion.ingest(InMemorySource(documents=(*NORDWIND, *extra)))
     return project
 
 
@@ -50,19 +50,19 @@ async def test_s2_4_a_citation_has_all_fields_and_without_one_there_is_no_answer
 ) -> None:
     kb = (await filled(project)).kb
     asked, reader = "When was the depot of Castell Water built?", await kb.reader(SALES)
-    answer = await kb.ask(asked, reader)
+    answer = await kb.questions.ask(asked, reader)
     (cited,) = answer.citations
     assert (cited.source_url, cited.source_system, cited.source_type) == (
         "file:///shelf/c.md",
         "file",
         "document",
     )
-    document = await kb.document(reader, cited.document_ref)
+    document = await kb.documents.get(reader, cited.document_ref)
     assert (cited.document_ref, cited.chunk_ref) == (document.ref, f"{document.ref}#0")
     assert cited.created_at == document.created_at
     assert cited.snippet == "The depot of Castell Water was built in 1931."
     assert 0.6 <= cited.score <= 1
-    refused = await kb.ask(asked, await kb.reader(SUPPORT))
+    refused = await kb.questions.ask(asked, await kb.reader(SUPPORT))
     assert (refused.text, refused.citations) == (INSUFFICIENT, ())
 
 
@@ -72,16 +72,16 @@ async def test_s2_14_every_way_to_ask_gives_the_candidates_for_an_ambiguous_name
     kb = (await filled(project)).kb
     reader = await kb.reader(SALES)
     asked = "What does Nordwind do?"
-    assert picked((await kb.search(asked, reader)).ambiguous_names) == BOTH
-    assert picked((await kb.ask(asked, reader)).ambiguous_names) == BOTH
-    assert picked((await kb.statements(asked, reader)).ambiguous_names) == BOTH
-    assert picked((await kb.chat(asked, reader)).ambiguous_names) == BOTH
-    (*_, last) = [event async for event in kb.stream(asked, reader)]
+    assert picked((await kb.questions.search(asked, reader)).ambiguous_names) == BOTH
+    assert picked((await kb.questions.ask(asked, reader)).ambiguous_names) == BOTH
+    assert picked((await kb.questions.statements(asked, reader)).ambiguous_names) == BOTH
+    assert picked((await kb.questions.chat(asked, reader)).ambiguous_names) == BOTH
+    (*_, last) = [event async for event in kb.questions.stream(asked, reader)]
     assert last.answer is not None
     assert picked(last.answer.ambiguous_names) == BOTH
-    (several,) = (await kb.ask(asked, reader)).ambiguous_names
+    (several,) = (await kb.questions.ask(asked, reader)).ambiguous_names
     assert all(each.distinguishing for each in several.candidates)
-    brief = await kb.brief(several.candidates[0].entity.ref, reader)
+    brief = await kb.questions.brief(several.candidates[0].entity.ref, reader)
     assert isinstance(brief, Brief)
 
 
@@ -96,12 +96,12 @@ async def test_s2_14_people_of_one_name_are_candidates_until_the_question_says_w
         )
     ).kb
     reader = await kb.reader(SALES)
-    (several,) = (await kb.ask("What does Jonas Weber do?", reader)).ambiguous_names
+    (several,) = (await kb.questions.ask("What does Jonas Weber do?", reader)).ambiguous_names
     assert {each.distinguishing["email"] for each in several.candidates} == {
         "jonas.weber@halden.example",
         "jweber@nordwind.example",
     }
-    exact = await kb.ask("What does Jonas Weber (jweber@nordwind.example) do?", reader)
+    exact = await kb.questions.ask("What does Jonas Weber (jweber@nordwind.example) do?", reader)
     assert exact.ambiguous_names == ()
 
 
@@ -114,7 +114,7 @@ async def test_s2_14_a_full_name_or_a_unique_one_needs_no_choice(project: Projec
         "Which Lorries are there?",
         "who pays late?",
     ):
-        assert (await kb.ask(asked, reader)).ambiguous_names == (), asked
+        assert (await kb.questions.ask(asked, reader)).ambiguous_names == (), asked
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ async def test_s2_14_what_is_mostly_said_by_itself_needs_no_choice(
     kb = (await filled(project, *texts)).kb
     reader = await kb.reader(SALES)
     assert {*names} <= {each.name async for each in kb.graph.entities(reader)}
-    assert (await kb.ask(asked, reader)).ambiguous_names == ()
+    assert (await kb.questions.ask(asked, reader)).ambiguous_names == ()
 
 
 async def test_s2_14_a_name_with_many_longer_ones_needs_no_clear_margin(
@@ -166,7 +166,7 @@ async def test_s2_14_a_name_with_many_longer_ones_needs_no_clear_margin(
     )
     kb = (await filled(project, *texts)).kb
     reader = await kb.reader(SALES)
-    assert (await kb.ask("What is GitHub?", reader)).ambiguous_names == ()
+    assert (await kb.questions.ask("What is GitHub?", reader)).ambiguous_names == ()
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ async def test_s2_14_a_first_name_that_is_said_as_often_as_each_full_name_needs_
         *(f"We met Anna Schulz for lorry {n}. The desk of Anna Schulz is old." for n in range(3)),
     )
     kb = (await filled(project, *texts)).kb
-    asked = await kb.ask("What did Anna say?", await kb.reader(SALES))
+    asked = await kb.questions.ask("What did Anna say?", await kb.reader(SALES))
     assert picked(asked.ambiguous_names) == {"Anna": candidates}
 
 
@@ -198,9 +198,11 @@ async def test_s2_14_candidates_that_the_reader_may_not_see_make_no_name_ambiguo
         secret = (
             (make_document("b.md", "Nordwind Logistik drives lorries.", SUPPORT),) if hidden else ()
         )
-        await project.kb.ingest(InMemorySource(documents=(NORDWIND[0], *secret)))
+        await project.kb.ingestion.ingest(InMemorySource(documents=(NORDWIND[0], *secret)))
         reader = await project.kb.reader(SALES)
-        seen.append((await project.kb.ask("What does Nordwind do?", reader)).ambiguous_names)
+        seen.append(
+            (await project.kb.questions.ask("What does Nordwind do?", reader)).ambiguous_names
+        )
     assert seen == [(), ()]
 
 
@@ -259,8 +261,10 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-async def follow(project: Project, root: Path, tags: Collection[str] = ("team:a",)) -> Ingestion:
-    done = await project.kb.ingest(Files(root=root, default_tags=frozenset(tags)))
+async def follow(
+    project: Project, root: Path, tags: Collection[str] = ("team:a",)
+) -> IngestionResult:
+    done = await project.kb.ingestion.ingest(Files(root=root, default_tags=frozenset(tags)))
     assert done.problems == ()
     return done
 
@@ -277,9 +281,9 @@ async def test_s2_10_a_renamed_file_keeps_its_id_citations_links_and_edits(
     old = write(root / "old.md", CONTRACT)
     await follow(project, root)
     reader = await kb.reader(["team:a"])
-    was = await kb.document(reader, old.as_uri())
+    was = await kb.documents.get(reader, old.as_uri())
     asked = "What discount does Nordwind Energie receive?"
-    turn = await kb.chat(asked, reader)
+    turn = await kb.questions.chat(asked, reader)
     await kb.graph.edit(reader, "Nordwind Energie", ManualEdit(description="A utility."))
     calls = len(project.embedder.texts)
 
@@ -291,12 +295,12 @@ async def test_s2_10_a_renamed_file_keeps_its_id_citations_links_and_edits(
     assert done.found.documents == {new.as_uri(): DocumentChange.RENAMED}
     assert (done.found.jobs, len(project.embedder.texts)) == ([], calls)
 
-    now = await kb.document(reader, new.as_uri())
+    now = await kb.documents.get(reader, new.as_uri())
     assert (now.id, now.ref, now.acl_tags, now.title) == (was.id, was.ref, was.acl_tags, was.title)
     with pytest.raises(NotFound):
-        await kb.document(reader, old.as_uri())
-    assert (await kb.conversation(reader, turn.conversation_id))[-1].content
-    (cited, *_) = (await kb.ask(asked, reader)).citations
+        await kb.documents.get(reader, old.as_uri())
+    assert (await kb.conversations.messages(reader, turn.conversation_id))[-1].content
+    (cited, *_) = (await kb.questions.ask(asked, reader)).citations
     assert (cited.source_url, cited.chunk_id) == (new.as_uri(), turn.citations[0].chunk_id)
     entity = (await kb.graph.entity(reader, "Nordwind Energie")).entity
     assert (entity.description, entity.paths) == ("A utility.", (new.as_uri(),))
@@ -309,11 +313,11 @@ async def test_s2_10_a_title_that_is_the_name_of_the_file_follows_it(
     old = write(tmp_path / "papers" / "draft.txt", "Nordwind Energie pays late.")
     await follow(project, old.parent)
     reader = await project.kb.reader(["team:a"])
-    was = await project.kb.document(reader, old.as_uri())
+    was = await project.kb.documents.get(reader, old.as_uri())
     new = old.rename(old.with_name("final.txt"))
     done = await follow(project, old.parent)
     assert (done.found.renamed, done.found.changed, done.found.removed) == (1, 0, 0)
-    now = await project.kb.document(reader, new.as_uri())
+    now = await project.kb.documents.get(reader, new.as_uri())
     assert (was.title, now.title, now.id) == ("draft", "final", was.id)
 
 
@@ -326,11 +330,11 @@ async def test_s2_10_two_existing_files_of_one_content_are_two_documents(
     write(root / "b.md", CONTRACT)
     assert (await follow(project, root)).found.new == 1
     reader = await project.kb.reader(["team:a"])
-    held = {each.url: each.id async for each in project.kb.documents(reader)}
+    held = {each.url: each.id async for each in project.kb.documents.iterate(reader)}
     assert len(held) == len(set(held.values())) == 2
     first.rename(root / "c.md")
     assert (await follow(project, root)).found.renamed == 1
-    after = {each.url: each.id async for each in project.kb.documents(reader)}
+    after = {each.url: each.id async for each in project.kb.documents.iterate(reader)}
     assert after == {
         (root / "b.md").as_uri(): held[(root / "b.md").as_uri()],
         (root / "c.md").as_uri(): held[first.as_uri()],
@@ -356,7 +360,7 @@ async def test_s2_10_what_else_changes_makes_it_another_document(
         new.unlink()
     await follow(project, root)
     reader = await project.kb.reader(["team:a"])
-    was = await project.kb.document(reader, old.as_uri())
+    was = await project.kb.documents.get(reader, old.as_uri())
     if how == "format":
         new = new.with_suffix(".txt")
     if how == "other source":
@@ -368,7 +372,7 @@ async def test_s2_10_what_else_changes_makes_it_another_document(
         write(new, CONTRACT + " It is signed.")
     done = await follow(project, source)
     assert (done.found.renamed, done.found.removed) == (0, 0 if how == "other source" else 1)
-    assert (await project.kb.document(reader, new.as_uri())).id != was.id
+    assert (await project.kb.documents.get(reader, new.as_uri())).id != was.id
 
 
 async def test_s2_10_a_file_with_other_tags_takes_over_no_document(
@@ -381,14 +385,14 @@ async def test_s2_10_a_file_with_other_tags_takes_over_no_document(
     write(root / "public" / ".lightwell.yaml", "acl_tags: [team:a]\n")
     await follow(project, root)
     board = await project.kb.reader(["team:board"])
-    was = await project.kb.document(board, old.as_uri())
+    was = await project.kb.documents.get(board, old.as_uri())
     new = old.rename(root / "public" / "plan.txt")
     done = await follow(project, root)
     assert (done.found.renamed, done.found.new, done.found.removed) == (0, 1, 1)
     team = await project.kb.reader(["team:a"])
-    now = await project.kb.document(team, new.as_uri())
+    now = await project.kb.documents.get(team, new.as_uri())
     assert now.id != was.id
     assert now.created_at > was.created_at
     for name in (str(was.id), old.as_uri()):
         with pytest.raises(NotFound):
-            await project.kb.document(team, name)
+            await project.kb.documents.get(team, name)

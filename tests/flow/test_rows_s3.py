@@ -25,12 +25,12 @@ COMPARED = RelationMention(
 async def test_s3_6_each_statement_names_the_chunk_that_it_comes_from(project: Project) -> None:
     texts = ("We promised Nordwind delivery by 3 May 2026.", "We promised Acme a refund.")
     documents = (make_document(f"{n}.md", text, TEAM) for n, text in enumerate(texts))
-    await project.kb.ingest(InMemorySource(documents=tuple(documents)))
+    await project.kb.ingestion.ingest(InMemorySource(documents=tuple(documents)))
     reader = await project.kb.reader(TEAM)
-    listed = await project.kb.statements("What did we promise?", reader)
+    listed = await project.kb.questions.statements("What did we promise?", reader)
     assert len(listed.sentences) == 2
     for each in listed.sentences:
-        chunks = await project.kb.chunks(reader, each.citations[0].source_url)
+        chunks = await project.kb.documents.chunks(reader, each.citations[0].source_url)
         assert each.source_chunk_id in {str(chunk.id) for chunk in chunks}
         (source,) = [chunk for chunk in chunks if str(chunk.id) == each.source_chunk_id]
         assert each.citations[0].snippet in source.text

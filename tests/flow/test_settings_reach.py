@@ -58,7 +58,7 @@ async def test_batches_are_as_large_as_the_settings_say(
         database_url=SecretStr(database_url), embedding_batch_size=3, graph_batch_size=4
     )
     async with open_knowledge_base(chosen, around=lambda _: sizes) as kb:
-        await kb.ingest(InMemorySource(documents=PAPERS))
+        await kb.ingestion.ingest(InMemorySource(documents=PAPERS))
     assert sizes.given[:3] == [3, 3, 2]
     refreshed = await database.rows(
         "SELECT count(*) FROM profiles GROUP BY updated_at ORDER BY updated_at", {}
@@ -83,7 +83,9 @@ async def test_so_many_second_looks_as_the_settings_allow(database_url: str, pas
     with FakeEndpoint(lambda _: "E|Ada Moss|person|Met people\nEND").running() as endpoint:
         chosen = by_model(database_url, endpoint, gleaning_passes=passes)
         async with open_knowledge_base(chosen, around=lambda _: Sizes()) as kb:
-            await kb.ingest(InMemorySource(documents=(make_document("a.md", LIST, ["team:a"]),)))
+            await kb.ingestion.ingest(
+                InMemorySource(documents=(make_document("a.md", LIST, ["team:a"]),))
+            )
         assert len(endpoint.requests) == 1 + passes
 
 
@@ -93,8 +95,8 @@ async def test_descriptions_are_as_long_as_the_settings_allow(database_url: str)
         for most, asked in ((500, 0), (100, 1)):
             chosen = by_model(database_url, endpoint, description_max_tokens=most)
             async with open_knowledge_base(chosen, around=lambda _: Sizes()) as kb:
-                await kb.ingest(InMemorySource(documents=notes))
-                await kb.reread(await kb.reader(["team:a"]), None)
+                await kb.ingestion.ingest(InMemorySource(documents=notes))
+                await kb.ingestion.reread(await kb.reader(["team:a"]), None)
             assert len(summaries(endpoint)) == asked
         (summary,) = summaries(endpoint)
         assert summary.body["max_tokens"] == 100
@@ -115,10 +117,10 @@ async def test_answers_and_briefs_are_shown_no_more_than_the_settings_allow(
     with FakeEndpoint(lambda _: "INSUFFICIENT").running() as endpoint:
         chosen = by_model(database_url, endpoint, extraction="rules", context_max_tokens=500)
         async with open_knowledge_base(chosen, around=lambda _: Sizes()) as kb:
-            await kb.ingest(InMemorySource(documents=papers))
+            await kb.ingestion.ingest(InMemorySource(documents=papers))
             reader = await kb.reader(["team:a"])
-            answer = await kb.ask("Who met Jane Smith about Pump 3 in Oslo?", reader)
-            await kb.brief("Acme Corp", reader)
+            answer = await kb.questions.ask("Who met Jane Smith about Pump 3 in Oslo?", reader)
+            await kb.questions.brief("Acme Corp", reader)
         assert 0 < answer.context_tokens <= 500
         shown = [content(asked.body, 1) for asked in endpoint.requests]
         assert [text.count("Acme Corp met") for text in shown] == [2, 2]
@@ -142,7 +144,9 @@ async def test_the_floor_and_the_second_judge_are_those_of_the_settings(database
             chosen = by_model(database_url, endpoint, extraction="rules", **options)
             async with open_knowledge_base(chosen, around=lambda _: Sizes()) as kb:
                 source = InMemorySource(documents=(make_document("a.md", said, ["team:a"]),))
-                await kb.ingest(source)
-                answer = await kb.ask("Whom did the auditors pay?", await kb.reader(["team:a"]))
+                await kb.ingestion.ingest(source)
+                answer = await kb.questions.ask(
+                    "Whom did the auditors pay?", await kb.reader(["team:a"])
+                )
             assert [each.text for each in answer.sentences] == answers
             assert len(endpoint.requests) == calls

@@ -21,7 +21,7 @@ def spelling(project: Project) -> KnowledgeBase:
 
 async def test_a_misspelt_question_is_read_as_the_documents_spell_it(database: Database) -> None:
     project = await project_on(database)
-    await project.kb.ingest(
+    await project.kb.ingestion.ingest(
         InMemorySource(
             documents=(
                 make_document("wifi.md", PASSWORDS, OWN),
@@ -31,8 +31,8 @@ async def test_a_misspelt_question_is_read_as_the_documents_spell_it(database: D
     )
     kb = spelling(project)
     reader = await kb.reader(OWN)
-    right = await kb.search("wifi password", reader)
-    found = await kb.search("wifi pasword", reader)
+    right = await kb.questions.search("wifi password", reader)
+    found = await kb.questions.search("wifi pasword", reader)
     assert found.question.text == "wifi pasword"
     assert found.notes == ("Read “pasword” as “password”.",)
     assert found.weights == right.weights

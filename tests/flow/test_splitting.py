@@ -62,7 +62,7 @@ async def test_s2_8_a_split_moves_what_documents_say_with_its_relations(store: N
     assert [(each.predicate, each.target, each.weight) for each in first.relations] == [
         ("PART_OF", "Acme Corp", 1.0)
     ]
-    assert (await store.kb.status(reader)).entities == 4
+    assert (await store.kb.documents.status(reader)).entities == 4
 
 
 async def test_s2_8_undoing_a_split_restores_every_row(store: Noted) -> None:
@@ -240,7 +240,7 @@ async def _ingested_anew(store: Noted) -> None:
 
 
 async def _erased(store: Noted) -> None:
-    await store.kb.erase(await store.kb.reader(A), [url("kiel")])
+    await store.kb.documents.erase(await store.kb.reader(A), [url("kiel")])
     tables = ("entity_splits", "split_passages")
     for table in tables:
         assert await store.project.database.rows(f"SELECT count(*) FROM {table}", {}) == [(0,)]

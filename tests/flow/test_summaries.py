@@ -64,7 +64,7 @@ async def test_a_batch_has_one_summary_for_each_class(database: Database) -> Non
     notes = [note(f"{tag}{n}", [f"team:{tag}"]) for tag in "ab" for n in range(12)]
     with FakeEndpoint(reply).running() as endpoint:
         async with read_by_model(database, endpoint.base_url) as (project, meter):
-            await project.kb.ingest(InMemorySource(documents=tuple(notes)))
+            await project.kb.ingestion.ingest(InMemorySource(documents=tuple(notes)))
             assert len(summaries(endpoint)) == 2
             for tag in "ab":
                 (said,) = await described(project, [f"team:{tag}"])
@@ -100,16 +100,18 @@ async def test_no_summary_is_asked_again_until_what_is_said_changes(database: Da
     notes = {f"a{n}": note(f"a{n}", ["team:a"]) for n in range(12)}
     with FakeEndpoint(reply).running() as endpoint:
         async with read_by_model(database, endpoint.base_url) as (project, _):
-            await project.kb.ingest(InMemorySource(documents=tuple(notes.values())))
+            await project.kb.ingestion.ingest(InMemorySource(documents=tuple(notes.values())))
             last = await latest(project)
             text = f"Acme Corp in note {last}."
             notes[last] = make_document(f"{last}.md", text, ["team:a"], title="Note", topic="x")
-            done = await project.kb.ingest(InMemorySource(documents=tuple(notes.values())))
+            done = await project.kb.ingestion.ingest(
+                InMemorySource(documents=tuple(notes.values()))
+            )
             assert done.found.changed == 1
             assert len(summaries(endpoint)) == 1
             assert (await described(project, ["team:a"]))[0].startswith("Summary of ")
             del notes[last]
-            await project.kb.ingest(InMemorySource(documents=tuple(notes.values())))
+            await project.kb.ingestion.ingest(InMemorySource(documents=tuple(notes.values())))
             assert len(summaries(endpoint)) == 2
             assert f"note {last}," not in (await described(project, ["team:a"]))[0]
 
@@ -130,7 +132,7 @@ async def test_a_summary_of_what_is_no_longer_said_is_not_written(
     notes = [note(f"a{n}", ["team:a"]) for n in range(12)]
     with FakeEndpoint(meanwhile).running() as endpoint:
         async with read_by_model(database, endpoint.base_url) as (project, _):
-            await project.kb.ingest(InMemorySource(documents=tuple(notes)))
+            await project.kb.ingestion.ingest(InMemorySource(documents=tuple(notes)))
             assert len(summaries(endpoint)) == 2
             assert "note later" in (await described(project, ["team:a"]))[0]
 
@@ -140,11 +142,13 @@ async def test_descriptions_stay_joined_while_the_model_fails(database: Database
     script = [*[Behaviour()] * 12, *[Behaviour(status=500)] * 2]
     with FakeEndpoint(reply, script=script).running() as endpoint:
         async with read_by_model(database, endpoint.base_url) as (project, _):
-            done = await project.kb.ingest(InMemorySource(documents=tuple(notes)))
+            done = await project.kb.ingestion.ingest(InMemorySource(documents=tuple(notes)))
             assert done.problems == ()
             (said,) = await described(project, ["team:a"])
             assert said.count(" | ") == 11
-            await project.kb.ingest(InMemorySource(documents=(*notes, note("b0", ["team:b"]))))
+            await project.kb.ingestion.ingest(
+                InMemorySource(documents=(*notes, note("b0", ["team:b"])))
+            )
             (said,) = await described(project, ["team:a"])
             assert said.startswith("Summary of ")
 
@@ -154,7 +158,7 @@ async def test_what_no_window_holds_is_summarised_in_parts(database: Database) -
     with FakeEndpoint(reply).running() as endpoint:
         options = Options(window=300)
         async with read_by_model(database, endpoint.base_url, options) as (project, _):
-            await project.kb.ingest(InMemorySource(documents=tuple(notes)))
+            await project.kb.ingestion.ingest(InMemorySource(documents=tuple(notes)))
             asked = summaries(endpoint)
             assert len(asked) > 3
             (said,) = await described(project, ["team:a"])
@@ -172,7 +176,7 @@ async def test_what_a_reader_may_not_see_changes_no_summary(database: Database, 
         for documents in (notes, own):
             options = Options(name=uuid4().hex)
             async with read_by_model(database, base_url, options) as (project, _):
-                await project.kb.ingest(InMemorySource(documents=tuple(documents)))
+                await project.kb.ingestion.ingest(InMemorySource(documents=tuple(documents)))
                 (said,) = await described(project, [f"team:{seen}"])
                 found.append(sorted(re.findall(r"note (\w+)", said)))
         assert found[0] == found[1]
@@ -186,14 +190,14 @@ async def test_no_reply_outlives_the_document_it_was_about(database: Database) -
     canary = note("zyxwvut", ["team:a"])
     with FakeEndpoint(reply).running() as endpoint:
         async with read_by_model(database, endpoint.base_url) as (project, _):
-            await project.kb.ingest(InMemorySource(documents=(*notes, canary)))
+            await project.kb.ingestion.ingest(InMemorySource(documents=(*notes, canary)))
             assert "extraction_cache" in await residue(project, "zyxwvut")
             reader = await project.kb.reader(["team:a"])
-            await project.kb.delete(reader, [canary.url])
+            await project.kb.documents.delete(reader, [canary.url])
             left = set(await residue(project, "zyxwvut"))
             assert left <= {"source_documents"}
             asked = len(endpoint.requests)
-            await project.kb.ingest(InMemorySource(documents=tuple(notes)))
+            await project.kb.ingestion.ingest(InMemorySource(documents=tuple(notes)))
             assert len(endpoint.requests) == asked
 
 
@@ -201,7 +205,7 @@ async def test_s1_1_a_deletion_tells_the_cost_of_what_its_reader_sees(database: 
     notes = [note(f"{tag}{n}", [f"team:{tag}"]) for tag in "ab" for n in range(12)]
     with FakeEndpoint(reply).running() as endpoint:
         async with read_by_model(database, endpoint.base_url) as (project, _):
-            await project.kb.ingest(InMemorySource(documents=tuple(notes)))
+            await project.kb.ingestion.ingest(InMemorySource(documents=tuple(notes)))
             invisible = list((await project.kb.reader(["team:b"])).classes)
             await database.rows(
                 "WITH waiting AS (UPDATE profiles SET description = repeat('more | ', 2000)"
@@ -213,5 +217,5 @@ async def test_s1_1_a_deletion_tells_the_cost_of_what_its_reader_sees(database: 
             )
             taken = len(summaries(endpoint))
             reader = await project.kb.reader(["team:a"])
-            deleted = await project.kb.delete(reader, [notes[0].url])
+            deleted = await project.kb.documents.delete(reader, [notes[0].url])
             assert (deleted.usage.calls, len(summaries(endpoint)) - taken) == (1, 2)

@@ -58,7 +58,7 @@ async def sync_forever(project: Project, source: Source, system: MemorySystem) -
 
 async def state(project: Project) -> list[list[Row]]:
     """Return all that a clean sync determines: documents, who sees them, entities, links, groups, and nothing left to do."""
-    await project.kb.finish_jobs()
+    await project.kb.ingestion.finish_jobs()
     queries = (
         """SELECT global_ref, source_url, title, acl_tags, content_hash, status, structure, text_content, item_ref
            FROM source_documents WHERE project_id = %(p)s AND NOT is_deleted ORDER BY 1""",
@@ -283,13 +283,13 @@ async def test_a_second_sync_of_many_items_makes_no_job_and_calls_no_model(
         system.put(f"issue/{number}", f"Text {number} of the pump.", title=f"Issue {number}")
     source = await new_source(project)
     await sync(project, source, system)
-    await project.kb.finish_jobs()
+    await project.kb.ingestion.finish_jobs()
     embedded = len(project.embedder.texts)
     await sources.forget_cursors(project.database, source.id)
     report = await sync(project, source, system)
     assert report is not None
     assert report.counts == SourceCounts(unchanged=300)
-    assert await project.kb.finish_jobs() == ()
+    assert await project.kb.ingestion.finish_jobs() == ()
     assert len(project.embedder.texts) == embedded
 
 

@@ -31,7 +31,7 @@ async def sync_all(project: Project, company: ExampleCompany) -> None:
         report = await sync_source(project.database, source.id, company.open, request)
         assert report is not None
         assert report.counts.unreadable == 0
-    await project.kb.finish_jobs()
+    await project.kb.ingestion.finish_jobs()
 
 
 async def reader_for(project: Project, email: str) -> Reader:
@@ -76,7 +76,7 @@ def systems_of(citations: Sequence[Citation]) -> set[str]:
 
 
 async def brief_on_the_deal(project: Project, reader: Reader) -> Brief:
-    brief = await project.kb.brief("Nordwind southern network", reader)
+    brief = await project.kb.questions.brief("Nordwind southern network", reader)
     assert isinstance(brief, Brief)
     return brief
 
@@ -99,22 +99,28 @@ async def test_s2_12_a_customer_is_known_across_three_systems_and_each_person_se
     theirs = await brief_on_the_deal(project, yusuf)
     assert systems_of(theirs.citations) == {"attio", "linear"}
     with pytest.raises(NotFound):
-        await kb.brief(brief.entity.ref, bob)
-    known = await kb.brief("Nordwind Energie", bob)
+        await kb.questions.brief(brief.entity.ref, bob)
+    known = await kb.questions.brief("Nordwind Energie", bob)
     assert isinstance(known, Brief)
     assert known.entity.ref.startswith("linear:customer:")
 
     asked = "What is open with Nordwind Energie?"
-    assert systems_of((await kb.statements(asked, everything)).citations) == set(SYSTEMS)
-    assert systems_of((await kb.statements(asked, yusuf)).citations) == {"attio", "linear"}
-    assert systems_of((await kb.statements(asked, bob)).citations) == {"chatwoot", "linear"}
+    assert systems_of((await kb.questions.statements(asked, everything)).citations) == set(SYSTEMS)
+    assert systems_of((await kb.questions.statements(asked, yusuf)).citations) == {
+        "attio",
+        "linear",
+    }
+    assert systems_of((await kb.questions.statements(asked, bob)).citations) == {
+        "chatwoot",
+        "linear",
+    }
 
     for asked in ("What is open with Nordwind Energie?", "What is open with Nordwind?"):
-        assert systems_of((await kb.ask(asked, yusuf)).citations) == {"attio", "linear"}
-    answer = await kb.ask("What is open with Nordwind?", everything)
+        assert systems_of((await kb.questions.ask(asked, yusuf)).citations) == {"attio", "linear"}
+    answer = await kb.questions.ask("What is open with Nordwind?", everything)
     assert systems_of(answer.citations) == set(SYSTEMS)
     assert "Status: open Deadline: 2026-06-30" in answer.text
-    found = await kb.ask("What is open with Nordwind?", bob)
+    found = await kb.questions.ask("What is open with Nordwind?", bob)
     assert systems_of(found.citations) == {"chatwoot", "linear"}
     assert found.ambiguous_names == ()
 
@@ -124,8 +130,8 @@ async def test_s2_12_a_customer_is_known_across_three_systems_and_each_person_se
 async def _ask_about_days(project: Project, yusuf: Reader, bob: Reader) -> None:
     kb = project.kb
     replaced = "When are the sensors in the harbour district replaced?"
-    assert "12 June 2026" in (await kb.ask(replaced, bob)).text
-    assert "12 June 2026" not in (await kb.ask(replaced, yusuf)).text
+    assert "12 June 2026" in (await kb.questions.ask(replaced, bob)).text
+    assert "12 June 2026" not in (await kb.questions.ask(replaced, yusuf)).text
     decided = "When does Nordwind decide on the southern network?"
-    assert "November 2026" in (await kb.ask(decided, yusuf)).text
-    assert "November 2026" not in (await kb.ask(decided, bob)).text
+    assert "November 2026" in (await kb.questions.ask(decided, yusuf)).text
+    assert "November 2026" not in (await kb.questions.ask(decided, bob)).text

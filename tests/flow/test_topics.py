@@ -26,15 +26,15 @@ async def test_a_topic_is_searched_by_itself_and_not_what_is_left_of_everything(
         for number in range(MAX_FOUND + 20)
     ]
     clinic = make_document("visit.txt", "\n".join((*SAID, "A visit.")), ["team:a"], topic="clinic")
-    await project.kb.ingest(InMemorySource(documents=(*elsewhere, clinic)))
+    await project.kb.ingestion.ingest(InMemorySource(documents=(*elsewhere, clinic)))
     reader = await project.kb.reader(["team:a"])
     asked = "Which pumps does Acme Corp supply, and who buys turbine blades?"
 
-    found = await project.kb.search(asked, reader, mode=mode, topic="clinic")
+    found = await project.kb.questions.search(asked, reader, mode=mode, topic="clinic")
 
     assert [one.chunk.url for one in found.evidence] == [clinic.url]
     assert all(each.hits <= 1 for each in found.metrics.channels.values())
-    assert len((await project.kb.search(asked, reader, mode=mode)).evidence) > 1
+    assert len((await project.kb.questions.search(asked, reader, mode=mode)).evidence) > 1
 
 
 async def test_the_approximate_search_keeps_to_the_topic(database: Database) -> None:
@@ -43,7 +43,7 @@ async def test_the_approximate_search_keeps_to_the_topic(database: Database) -> 
         make_document(f"{number:03}.txt", f"Note {number}: of pumps.", ["team:a"], topic=topic)
         for number, topic in enumerate(["clinic", *["works"] * 60])
     ]
-    await project.kb.ingest(InMemorySource(documents=tuple(texts)))
+    await project.kb.ingestion.ingest(InMemorySource(documents=tuple(texts)))
     reader = await project.kb.reader(["team:a"])
     vectors, space = (
         PostgresVectors(database, limits=SearchLimits(exact=0, signs=0, signs_of_part=0)),

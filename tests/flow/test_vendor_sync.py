@@ -51,7 +51,7 @@ class Site:
             self.project.database, self.source.id, lambda _: self.connect(), request
         )
         assert report is not None
-        await self.project.kb.finish_jobs()
+        await self.project.kb.ingestion.finish_jobs()
         return report
 
     async def deliver(self, delivery: Delivery, now: datetime) -> None:
@@ -68,15 +68,17 @@ class Site:
 
     async def finds(self, person: str, text: str) -> set[str]:
         """The kinds of what a search by the person finds."""
-        found = await self.project.kb.search(text, await self.reader(person))
+        found = await self.project.kb.questions.search(text, await self.reader(person))
         return {each.chunk.kind for each in found.evidence}
 
     async def kinds(self, person: str) -> set[str]:
         """The kinds of all documents that the person sees."""
-        return {each.kind async for each in self.project.kb.documents(await self.reader(person))}
+        return {
+            each.kind async for each in self.project.kb.documents.iterate(await self.reader(person))
+        }
 
     async def text(self, person: str, ref: str) -> str:
-        return await self.project.kb.text(await self.reader(person), ref)
+        return await self.project.kb.documents.text(await self.reader(person), ref)
 
 
 def email(person: str) -> str:
@@ -105,11 +107,11 @@ async def test_attio_answers_briefs_and_costs_nothing_again(project: Project) ->
     halden = Halden()
     site = await make_site(project, "attio", lambda: attio_world.opened(halden.attio))
     kb, bob = project.kb, await site.reader("bob")
-    answer = await kb.ask("What do they want by June?", bob)
+    answer = await kb.questions.ask("What do they want by June?", bob)
     assert "delivery by June" in answer.text
     page = f"https://app.attio.com/halden/deal/{halden.deal}"
     assert f"{page}#note-{halden.note}" in {each.source_url for each in answer.citations}
-    brief = await kb.brief("TARN-4 roll-out", bob)
+    brief = await kb.questions.brief("TARN-4 roll-out", bob)
     assert isinstance(brief, Brief)
     assert brief.entity.ref == f"attio:deal:{halden.deal}"
     assert {"Petra Voss", "Ada Lindqvist"} <= {each.name for each in brief.people}
@@ -146,7 +148,7 @@ async def test_attio_tells_of_edits_merges_and_deletions(project: Project) -> No
     assert "Deal stage: Won" in await site.text("bob", f"attio:deal:{halden.deal}")
     await site.deliver(attio.merge_records(halden.nordwind, former), attio_world.NOW)
     (company,) = (
-        await project.kb.candidates(f"attio:company:{former}", await site.reader("bob"))
+        await project.kb.questions.candidates(f"attio:company:{former}", await site.reader("bob"))
     ).candidates
     assert company.entity.ref == f"attio:company:{halden.nordwind}"
     attio.notes.pop(halden.note)
@@ -160,11 +162,13 @@ async def test_chatwoot_answers_briefs_and_costs_nothing_again(project: Project)
     support.chatwoot.add_message(support.talk, promise, ("user", support.bob))
     site = await make_site(project, "chatwoot", lambda: chatwoot_world.opened(support))
     kb, bob = project.kb, await site.reader("bob")
-    answer = await kb.ask("When does the technician replace the broken gateway in Bergen?", bob)
+    answer = await kb.questions.ask(
+        "When does the technician replace the broken gateway in Bergen?", bob
+    )
     assert "Friday" in answer.text
     page = f"{chatwoot_world.BASE}/app/accounts/1/conversations/1"
     assert page in {each.source_url for each in answer.citations}
-    brief = await kb.brief("chatwoot:conversation:1-1", bob)
+    brief = await kb.questions.brief("chatwoot:conversation:1-1", bob)
     assert isinstance(brief, Brief)
     assert {"Petra Voss", "Bob Okafor"} <= {each.name for each in brief.people}
     threads = await project.database.rows(
@@ -217,14 +221,14 @@ async def test_s2_4_a_citation_says_when_the_message_was_written(project: Projec
     site = await make_site(project, "chatwoot", lambda: chatwoot_world.opened(support))
     bob = await site.reader("bob")
     began = datetime.fromtimestamp(1_772_442_180, UTC)
-    assert (await project.kb.document(bob, "chatwoot:conversation:1-1")).created_at == began
-    brief = await project.kb.brief("chatwoot:conversation:1-1", bob)
+    assert (await project.kb.documents.get(bob, "chatwoot:conversation:1-1")).created_at == began
+    brief = await project.kb.questions.brief("chatwoot:conversation:1-1", bob)
     assert isinstance(brief, Brief)
     page = f"{chatwoot_world.BASE}/app/accounts/1/conversations/1"
     assert {each.created_at for each in brief.citations if each.source_url == page} == {began}
     support.chatwoot.change_conversation(support.talk, status="resolved")
     await site.sync()
-    assert (await project.kb.document(bob, "chatwoot:conversation:1-1")).created_at == began
+    assert (await project.kb.documents.get(bob, "chatwoot:conversation:1-1")).created_at == began
 
 
 async def test_chatwoot_decides_who_sees_inboxes_and_private_notes(project: Project) -> None:
@@ -232,7 +236,7 @@ async def test_chatwoot_decides_who_sees_inboxes_and_private_notes(project: Proj
     site = await make_site(project, "chatwoot", lambda: chatwoot_world.opened(support))
     assert "private-notes" in await site.finds("bob", "They pay late")
     outside = await project.kb.reader(frozenset((f"chatwoot:inbox:{support.inbox}",)))
-    found = await project.kb.search("They pay late", outside)
+    found = await project.kb.questions.search("They pay late", outside)
     assert "private-notes" not in {each.chunk.kind for each in found.evidence}
     assert not any("pay late" in each.chunk.text for each in found.evidence)
     support.chatwoot.inbox_members[support.inbox].clear()
@@ -308,7 +312,9 @@ async def test_s2_11_what_changes_around_a_file_is_stored_without_the_file(
     await site.sync()
     assert downloads(support) == []
     (known,) = [
-        each async for each in project.kb.documents(await site.reader("bob")) if each.ref == manual
+        each
+        async for each in project.kb.documents.iterate(await site.reader("bob"))
+        if each.ref == manual
     ]
     assert (known.author, await site.text("bob", manual)) == ("Robert Okafor", text)
     assert not [each for each in project.embedder.texts[embedded:] if "ten seconds" in each]
@@ -318,11 +324,11 @@ async def test_github_answers_briefs_and_costs_nothing_again(project: Project) -
     forge = Forge()
     site = await make_site(project, "github", lambda: github_world.opened(forge.github))
     kb, bob = project.kb, await site.reader("bob")
-    answer = await kb.ask("For how many seconds should I hold the green button?", bob)
+    answer = await kb.questions.ask("For how many seconds should I hold the green button?", bob)
     assert "nine seconds" in answer.text
     page = "https://github.test/halden/tarn/blob/main/docs/start.md"
     assert page in {each.source_url for each in answer.citations}
-    brief = await kb.brief("halden/tarn#1", bob)
+    brief = await kb.questions.brief("halden/tarn#1", bob)
     assert isinstance(brief, Brief)
     assert {"ada", "bob"} <= {each.name for each in brief.people}
     (link,) = await project.database.rows(
@@ -536,7 +542,7 @@ async def test_s2_10_a_merge_at_the_source_passes_links_names_and_mentions_to_th
     halden.attio.change_record(halden.nordwind, {"name": "Nordwind Group"})
     await site.sync(with_sweep=True)  # the system says no more what it was called
     for name in ("Aurora Wind", merging.former):
-        (company,) = (await project.kb.candidates(name, bob)).candidates
+        (company,) = (await project.kb.questions.candidates(name, bob)).candidates
         assert (company.entity.ref, company.entity.name) == (merging.survivor, "Nordwind Group")
     assert gained <= await _links_of(site, merging.survivor)
 
@@ -604,10 +610,10 @@ async def test_s2_10_what_a_person_hid_stays_hidden_under_the_survivor(project: 
     merging, graph = await make_merging(project), project.kb.graph
     bob = await merging.site.reader("bob")
     await graph.delete(bob, merging.former)
-    assert (await project.kb.candidates("Nordwind Energie", bob)).candidates
+    assert (await project.kb.questions.candidates("Nordwind Energie", bob)).candidates
     await merging.site.deliver(merging.delivery, attio_world.NOW)
     for name in (merging.survivor, "Nordwind Energie", "Aurora Wind"):
-        found = (await project.kb.candidates(name, bob)).candidates
+        found = (await project.kb.questions.candidates(name, bob)).candidates
         assert merging.survivor not in {each.entity.ref for each in found}, name
 
 
@@ -631,7 +637,7 @@ async def test_s2_10_a_merge_tells_nothing_to_who_does_not_see_the_survivor(
     assert (await kb.graph.entity(reader, "Aurora Wind")).entity == before
     assert before.ref == old
     for hidden in (new, "Nordwind Energie"):
-        assert not (await kb.candidates(hidden, reader)).candidates
+        assert not (await kb.questions.candidates(hidden, reader)).candidates
     described = (await kb.graph.entity(bob, new)).entity.description
     assert "They are sold." in described
 
@@ -663,8 +669,8 @@ async def test_s2_9_an_erased_former_item_leaves_no_name_on_its_survivor(project
     site = await make_site(project, "attio", lambda: attio_world.opened(halden.attio))
     await site.deliver(halden.attio.merge_records(halden.nordwind, former), attio_world.NOW)
     bob = await site.reader("bob")
-    assert (await kb.candidates("Aurora Wind", bob)).candidates
-    await kb.erase(bob, [f"attio:company:{halden.nordwind}"])
+    assert (await kb.questions.candidates("Aurora Wind", bob)).candidates
+    await kb.documents.erase(bob, [f"attio:company:{halden.nordwind}"])
     await site.sync()
-    assert not (await kb.candidates("Aurora Wind", bob)).candidates
+    assert not (await kb.questions.candidates("Aurora Wind", bob)).candidates
     assert await project.database.rows("SELECT former_ref FROM item_merges", {}) == []

@@ -43,7 +43,7 @@ async def test_no_profile_repeats_a_text_that_its_reader_may_no_longer_see(
         "Acme Corp -> Osprey [RELATED_TO]: the sale",
     )
     reader = await store.kb.reader(TEAM)
-    secret = await store.kb.document(reader, store.shelf["secret"].url)
+    secret = await store.kb.documents.get(reader, store.shelf["secret"].url)
     assert "for sale" in (await store.kb.graph.entity(reader, "Acme Corp")).entity.description
     async with database.transaction() as connection:  # and no follow-up, as if killed here
         await withdraw(connection, store, secret.id)
@@ -53,7 +53,7 @@ async def test_no_profile_repeats_a_text_that_its_reader_may_no_longer_see(
     assert [(each.target, each.description) for each in seen.relations] == [("Nordwind", "x")]
     with pytest.raises(NotFound):
         await store.kb.graph.entity(reader, "Osprey")
-    found = await store.kb.search("What is Osprey and who is for sale?", reader)
+    found = await store.kb.questions.search("What is Osprey and who is for sale?", reader)
     assert "sale" not in str((found.entities, found.relations))
 
 

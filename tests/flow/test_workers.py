@@ -56,9 +56,9 @@ async def test_a_worker_waits_for_a_database_that_restarts(
     async with connect(uri, max_connections=4) as database:
         project = await project_on(database)
         working = asyncio.create_task(
-            project.kb.work(stop, lambda outcome: done.append(outcome.url))
+            project.kb.ingestion.work(stop, lambda outcome: done.append(outcome.url))
         )
-        await project.kb.enqueue(note(0))
+        await project.kb.ingestion.enqueue(note(0))
         await until(lambda: len(done) == 1)
         await asyncio.to_thread(server.__exit__, None, None, None)
         await until(lambda: "a service failed; the worker waits" in caplog.text)
@@ -85,7 +85,7 @@ async def enqueued(project: Project, shelf: InMemorySource) -> None:
     async with asyncio.timeout(120):
         while True:
             try:
-                await project.kb.enqueue(shelf)
+                await project.kb.ingestion.enqueue(shelf)
             except StoreFailed:
                 await asyncio.sleep(0.05)
             else:
@@ -143,7 +143,7 @@ async def test_a_clock_that_is_set_back_does_not_keep_the_jobs_of_a_dead_worker(
 
 async def holding_a_job(project: Project) -> IngestContext:
     """Return a way whose worker holds a job, and beats a few times a second."""
-    await project.kb.enqueue(note(0))
+    await project.kb.ingestion.enqueue(note(0))
     context = replace(project.context, worker=LeaseHolder(name="beating", seconds=0.6))
     assert (
         len(await queue.claim(context.database, project.kb.project_id, context.worker, limit=1))
@@ -156,7 +156,7 @@ async def test_a_document_that_is_replaced_does_not_count_against_its_neighbours
     database: Database, project: Project
 ) -> None:
     """However often that happens, they are not set aside as crashing their workers."""
-    await project.kb.enqueue(note(1))
+    await project.kb.ingestion.enqueue(note(1))
     replaced: list[str] = []
 
     async def replace_first() -> None:
@@ -165,7 +165,7 @@ async def test_a_document_that_is_replaced_does_not_count_against_its_neighbours
         shelf = InMemorySource(
             documents=(make_document("0.md", name, TAGS), *note(1).documents[1:])
         )
-        await project.kb.enqueue(shelf)
+        await project.kb.ingestion.enqueue(shelf)
 
     class Replacing(RuleExtractor):
         async def extract(self, chunks: Sequence[ExtractionInput]) -> list[Extraction]:
@@ -183,14 +183,14 @@ async def test_a_document_that_is_replaced_does_not_count_against_its_neighbours
 async def test_an_answer_does_not_depend_on_the_query_log(
     database: Database, project: Project, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await project.kb.ingest(note(0))
+    await project.kb.ingestion.ingest(note(0))
     reader = await project.kb.reader(TAGS)
     question = "Who wrote note 0?"
-    answer = await project.kb.ask(question, reader)
+    answer = await project.kb.questions.ask(question, reader)
     await database.execute("ALTER TABLE rag_queries RENAME TO queries_gone", {})
-    again = await project.kb.ask(question, reader)
+    again = await project.kb.questions.ask(question, reader)
     assert again.text == answer.text
-    assert (await project.kb.chat(question, reader)).response.messages
+    assert (await project.kb.questions.chat(question, reader)).response.messages
     assert caplog.text.count("the query log was not written") == 2
     assert question not in caplog.text
 
@@ -199,7 +199,7 @@ async def test_many_exports_leave_the_pool_to_others(database_url: str, tmp_path
     """Each reads one snapshot and its vectors meanwhile; none holds a connection that another waits for."""
     async with connect(database_url, max_connections=1) as database:
         project = await project_on(database)
-        await project.kb.ingest(note(3))
+        await project.kb.ingestion.ingest(note(3))
         reader = await project.kb.reader(TAGS)
         configs = [
             ExportConfig(
@@ -211,8 +211,8 @@ async def test_many_exports_leave_the_pool_to_others(database_url: str, tmp_path
             for n in range(12)
         ]
         done, found = await asyncio.gather(
-            asyncio.gather(*(project.kb.export(reader, config) for config in configs)),
-            project.kb.search("Who wrote note 0?", reader),
+            asyncio.gather(*(project.kb.documents.export(reader, config) for config in configs)),
+            project.kb.questions.search("Who wrote note 0?", reader),
         )
     assert {each.rows[ExportTable.VECTORS] for each in done} == {4}
     assert found.evidence

@@ -101,7 +101,7 @@ async def fill(url: str) -> tuple[dict[str, str], dict[str, str]]:
         for name, text in FACTS.items()
     ]
     async with open_knowledge_base(settings(url)) as kb:
-        await kb.ingest(InMemorySource(documents=tuple(documents)))
+        await kb.ingestion.ingest(InMemorySource(documents=tuple(documents)))
     async with connect(url) as database:
         keys = ApiKeys(database=database, tenant="default")
         every = (*TAGS.values(), "team:all")
@@ -247,7 +247,7 @@ async def enqueue(url: str, count: int) -> None:
         for n in range(count)
     ]
     async with open_knowledge_base(settings(url)) as kb:
-        await kb.enqueue(InMemorySource(documents=tuple(orders), scope="file:///orders"))
+        await kb.ingestion.enqueue(InMemorySource(documents=tuple(orders), scope="file:///orders"))
 
 
 def wait_for_documents(url: str, count: int) -> None:

@@ -69,7 +69,7 @@ def settings(url: str) -> Settings:
 def enqueue(url: str) -> None:
     async def add() -> None:
         async with open_knowledge_base(settings(url)) as kb:
-            await kb.enqueue(notes())
+            await kb.ingestion.enqueue(notes())
 
     asyncio.run(add())
 
@@ -86,7 +86,7 @@ def expected(database_host: DatabaseHost) -> dict[str, object]:
 
     async def ingest() -> None:
         async with open_knowledge_base(settings(url)) as kb:
-            await kb.ingest(notes())
+            await kb.ingestion.ingest(notes())
 
     asyncio.run(ingest())
     return counts(url)

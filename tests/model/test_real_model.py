@@ -70,7 +70,7 @@ async def test_three_documents_are_read_cited_and_kept(
     options = Options(wanted=ExtractionSpec(form=form), timeout_seconds=READ_SECONDS)
     async with read_by_model(database, endpoint, options) as (project, meter):
         began = time.perf_counter()
-        done = await project.kb.ingest(InMemorySource(documents=documents))
+        done = await project.kb.ingestion.ingest(InMemorySource(documents=documents))
         seconds = time.perf_counter() - began
         assert done.problems == ()
         kept = await project.database.rows(
@@ -87,14 +87,16 @@ async def test_three_documents_are_read_cited_and_kept(
             {},
         )
         reader = await project.kb.reader(TAGS)
-        refs = {f"{one.ref}#0" async for one in project.kb.documents(reader)}
+        refs = {f"{one.ref}#0" async for one in project.kb.documents.iterate(reader)}
         assert {row[-1] for row in told} == refs
-        answer = await project.kb.ask("What did Grace Hopper write a compiler for?", reader)
+        answer = await project.kb.questions.ask(
+            "What did Grace Hopper write a compiler for?", reader
+        )
         for citation in answer.citations:
             assert citation.snippet in NOTES["hopper"]
         before = meter.summary.calls
         again = (*documents, make_document("copy.md", NOTES["bfs"], TAGS, title="bfs"))
-        await project.kb.ingest(InMemorySource(documents=again))
+        await project.kb.ingestion.ingest(InMemorySource(documents=again))
         assert meter.summary.calls == before
     report(form, seconds, meter.spent_tokens, kept, told)
 

@@ -398,6 +398,6 @@ async def test_ingestion_builds_the_index_by_itself(database: Database) -> None:
                 for at in range(letters)
             )
         )
-        await project.kb.enqueue(shelf)
+        await project.kb.ingestion.enqueue(shelf)
         await run_until_done(way, lambda outcome: None)
     assert [valid for valid, _ in await standing(database)] == [True]

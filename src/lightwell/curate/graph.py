@@ -1,4 +1,4 @@
-"""Reading and correcting the graph; `KnowledgeBase.graph` is an instance of `Graph`."""
+"""Reading and correcting the graph; `kb.graph` is an instance of `Graph`."""
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, replace

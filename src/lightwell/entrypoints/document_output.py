@@ -6,7 +6,7 @@ from lightwell.domain.deletions import Deletion
 from lightwell.entrypoints.json_output import Json, locator
 
 if TYPE_CHECKING:
-    from lightwell.knowledge_base.catalog import DocumentText
+    from lightwell.knowledge_base.documents import DocumentText
 
 
 def deletion(deletion: Deletion) -> Json:

@@ -136,7 +136,7 @@ def make_server(get_caller: GetCaller) -> Server:
 
 async def _search(caller: Caller, arguments: Mapping[str, object]) -> CallToolResult:
     query = SearchArguments.model_validate(arguments).query
-    found = await caller.knowledge_base.search(query, caller.reader, limit=_MAX_PASSAGES)
+    found = await caller.knowledge_base.questions.search(query, caller.reader, limit=_MAX_PASSAGES)
     documents = {
         each.chunk.document_id: SearchResult(
             id=str(each.chunk.document_id), title=each.chunk.title, url=each.chunk.url
@@ -148,8 +148,8 @@ async def _search(caller: Caller, arguments: Mapping[str, object]) -> CallToolRe
 
 async def _fetch(caller: Caller, arguments: Mapping[str, object]) -> CallToolResult:
     name = FetchArguments.model_validate(arguments).id
-    document = await caller.knowledge_base.document(caller.reader, name)
-    text = await caller.knowledge_base.text(caller.reader, str(document.id))
+    document = await caller.knowledge_base.documents.get(caller.reader, name)
+    text = await caller.knowledge_base.documents.text(caller.reader, str(document.id))
     fetched = FetchedDocument(
         id=str(document.id),
         title=document.title,
@@ -163,7 +163,7 @@ async def _fetch(caller: Caller, arguments: Mapping[str, object]) -> CallToolRes
 async def _ask(caller: Caller, arguments: Mapping[str, object]) -> CallToolResult:
     question = AskArguments.model_validate(arguments).question
     began = time.perf_counter()
-    answer = await caller.knowledge_base.ask(question, caller.reader)
+    answer = await caller.knowledge_base.questions.ask(question, caller.reader)
     response = query_response(answer, milliseconds=round((time.perf_counter() - began) * 1000))
     return _success(response, text=render_answer(answer))
 

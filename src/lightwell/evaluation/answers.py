@@ -70,7 +70,7 @@ class AskTime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerTrial:
-    """One question as it was asked through `KnowledgeBase.ask`.
+    """One question as it was asked through `Questions.ask`.
 
     `found` are the URLs of the evidence, best first, each once; `held` the stages that contain the whole answer. `shown` is the text
     of the nearest passages of a refusal, `missing` the groups that the answer lacks. `reason` is None if nothing is wrong.

@@ -1,4 +1,4 @@
-"""Asks a collection's questions through `KnowledgeBase.ask`, as a user does, and measures each."""
+"""Asks a collection's questions through `Questions.ask`, as a user does, and measures each."""
 
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -90,10 +90,10 @@ class AnswerEvaluator:
         """Ask once and measure it; then repeat the retrieval, with remembered vectors, to see what the answer was based on."""
         self.recorder.forget()
         wall, cpu = time.perf_counter(), time.process_time()
-        answer = await self.kb.ask(question.text, self.reader, mode=self.mode)
+        answer = await self.kb.questions.ask(question.text, self.reader, mode=self.mode)
         took = AskTime(
             wall=1000 * (time.perf_counter() - wall), cpu=1000 * (time.process_time() - cpu)
         )
         exchanges = tuple(self.recorder.exchanges)
-        retrieval = await self.kb.search(question.text, self.reader, mode=self.mode)
+        retrieval = await self.kb.questions.search(question.text, self.reader, mode=self.mode)
         return judge(question, answer, retrieval, exchanges, took)

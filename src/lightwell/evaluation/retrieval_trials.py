@@ -56,7 +56,7 @@ class RetrievalEvaluator:
 
     async def variant_trial(self, question: DatasetQuestion, variant: Variant) -> VariantTrial:
         """Search in a variant, and return only the documents found."""
-        shown = await self.kb.search(
+        shown = await self.kb.questions.search(
             question.text,
             self.everybody,
             limit=_DEEPEST,
@@ -75,7 +75,7 @@ class RetrievalEvaluator:
         )
 
     async def _search(self, question: DatasetQuestion, reader: Reader, *, limit: int) -> Retrieval:
-        return await self.kb.search(question.text, reader, limit=limit, mode=self.mode)
+        return await self.kb.questions.search(question.text, reader, limit=limit, mode=self.mode)
 
 
 def ablation_variants(mode: Mode) -> tuple[Variant, ...]:

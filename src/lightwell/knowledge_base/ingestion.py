@@ -1,25 +1,27 @@
-"""Methods that ingest and delete documents."""
+"""Methods that ingest documents: from sources, again from their chunks, and as a worker."""
 
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from lightwell.domain.access import Reader
-from lightwell.domain.deletions import Deletion
 from lightwell.domain.documents import omission_warning
 from lightwell.domain.errors import NotFound, Unreadable
 from lightwell.domain.ids import DocumentId
 from lightwell.domain.jobs import JobState
 from lightwell.domain.requests import EmbeddedChunk, IngestResponse
 from lightwell.domain.usage import NO_USAGE, OperationType, TokenSummary
-from lightwell.ingest import deletion, supplied_chunks, sync, worker
 from lightwell.ingest import estimate as estimating
+from lightwell.ingest import supplied_chunks, sync, worker
 from lightwell.ingest.context import IngestContext
-from lightwell.ingest.derived_data import apply_pending_changes, finish_derived_for
+from lightwell.ingest.derived_data import apply_pending_changes
 from lightwell.ingest.estimate import Estimate
 from lightwell.ingest.pipeline import REEXTRACT
 from lightwell.ingest.progress import DocumentOutcome, Progress
 from lightwell.ingest.sync import DocumentProblem, SyncResult
+from lightwell.knowledge_base.documents import resolve_names
+from lightwell.knowledge_base.source_schedule import SourceSchedule, run_in_background
+from lightwell.knowledge_base.sources import Sources
 from lightwell.metering import record_usage
 from lightwell.ports import Connector
 from lightwell.records.documents import documents, known
@@ -28,7 +30,7 @@ from lightwell.records.jobs import queue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ingestion:
+class IngestionResult:
     """The result of one ingestion: the changes of the source, the end of each document's job, and the cost of calls to endpoints."""
 
     found: SyncResult
@@ -38,73 +40,91 @@ class Ingestion:
     @property
     def problems(self) -> tuple[DocumentProblem, ...]:
         """Every document that was not ingested, with a message that says what to do."""
-        failed = (DocumentProblem(url=one.url, message=one.error) for one in self.done if one.error)
+        failed = (
+            DocumentProblem(url=outcome.url, message=outcome.error)
+            for outcome in self.done
+            if outcome.error
+        )
         return (*self.found.problems, *failed)
 
     @property
     def warnings(self) -> tuple[DocumentProblem, ...]:
         """Every document that was ingested only in part, with a message that says what to do."""
         cut = (
-            DocumentProblem(url=one.url, message=omission_warning(one.chunks, one.omitted))
-            for one in self.done
-            if one.omitted
+            DocumentProblem(
+                url=outcome.url, message=omission_warning(outcome.chunks, outcome.omitted)
+            )
+            for outcome in self.done
+            if outcome.omitted
         )
         return (*self.found.warnings, *cut)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DocumentWriter:
-    """One project's ingestion, re-reading and deletion; `KnowledgeBase` documents each method."""
+class Ingestion:
+    """The ingestion of one project's documents, here or by workers."""
 
     context: IngestContext
 
-    async def enqueue(self, connector: Connector, system: str) -> SyncResult:
-        await self._keep_sources()
-        found = await sync.sync(
-            self.context.database,
-            self.context.project_id,
+    async def enqueue(self, connector: Connector, system: str = "file") -> SyncResult:
+        """Sync a source: enqueue what changed there and leave the jobs to workers."""
+        context = self.context
+        await _store_source_limits(context)
+        result = await sync.sync(
+            context.database,
+            context.project_id,
             connector,
             system,
-            self.context.parser.limits.max_chunks,
+            context.parser.limits.max_chunks,
         )
-        await apply_pending_changes(self.context)
-        return found
+        await apply_pending_changes(context)
+        return result
 
     async def ingest(
         self,
         connector: Connector,
-        system: str,
-        on_start: Callable[[SyncResult, int], None],
-        on_outcome: Callable[[DocumentOutcome], None],
-        progress: Callable[[Progress], None],
-    ) -> Ingestion:
-        with record_usage(OperationType.INGESTION) as log:
-            found = await self.enqueue(connector, system)
-            database, scope = self.context.database, connector.scope
-            own = await known.list_up_to_date(database, self.context.project_id, system, scope)
-            open_urls = await queue.list_open_urls(database, self.context.project_id)
-            on_start(found, len(own.keys() & open_urls))
+        system: str = "file",
+        *,
+        on_start: Callable[[SyncResult, int], None] | None = None,
+        on_outcome: Callable[[DocumentOutcome], None] | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> IngestionResult:
+        """Sync a source and finish all open jobs of the project.
 
-            def tell_own(outcome: DocumentOutcome) -> None:
-                if outcome.url in own:
+        `on_start` gets what was found and the number of open jobs, `on_outcome` the end of each job, `progress` the
+        progress of each step within a document; all three only of this source. Raises `ModelFailed` when a model fails;
+        finished jobs stay finished, and the next ingestion or a worker continues with the rest.
+        """
+        with record_usage(OperationType.INGESTION) as log:
+            result = await self.enqueue(connector, system)
+            database, project_id = self.context.database, self.context.project_id
+            of_source = await known.list_up_to_date(database, project_id, system, connector.scope)
+            open_urls = await queue.list_open_urls(database, project_id)
+            if on_start:
+                on_start(result, len(of_source.keys() & open_urls))
+
+            def tell_outcome(outcome: DocumentOutcome) -> None:
+                if on_outcome and outcome.url in of_source:
                     on_outcome(outcome)
 
-            def progress_of_own(step: Progress) -> None:
-                if step.url in own:
+            def tell_progress(step: Progress) -> None:
+                if progress and step.url in of_source:
                     progress(step)
 
-            context = replace(self.context, progress=progress_of_own)
-            done = await _drain(context, tell_own)
-        of_source = tuple(one for one in done if one.url in own)
-        return Ingestion(found=found, done=of_source, usage=log.summary)
+            done = await _drain(replace(self.context, progress=tell_progress), tell_outcome)
+        ended = tuple(outcome for outcome in done if outcome.url in of_source)
+        return IngestionResult(found=result, done=ended, usage=log.summary)
 
     async def enqueue_document(self, connector: Connector) -> IngestResponse:
-        found = await self.enqueue(connector, "file")
-        if found.problems:
-            raise Unreadable("unreadable", "; ".join(each.message for each in found.problems))
-        if not found.jobs:
+        """Enqueue the one document of a source such as `lightwell.requested` returns; raise `Unreadable` where it cannot be."""
+        result = await self.enqueue(connector, "file")
+        if result.problems:
+            raise Unreadable(
+                "unreadable", "; ".join(problem.message for problem in result.problems)
+            )
+        if not result.jobs:
             raise NotFound("Document not found")
-        job = found.jobs[0]
+        job = result.jobs[0]
         return IngestResponse(
             job_id=job.id,
             document_id=job.document_id,
@@ -115,6 +135,11 @@ class DocumentWriter:
     async def enqueue_chunks(
         self, reader: Reader, name: str, chunks: Sequence[EmbeddedChunk]
     ) -> IngestResponse:
+        """Enqueue supplied chunks, in order, as the whole content of one of the reader's documents from now on.
+
+        Citations say so, until the document's source delivers it again. Raises `NotFound`, or `Invalid` for a chunk that is
+        empty, has not 100 to 2000 tokens, or whose embedding has not the dimensions of the project's space.
+        """
         try:
             document = await documents.get(self.context.database, reader, name)
         except NotFound as error:
@@ -122,88 +147,91 @@ class DocumentWriter:
         return await supplied_chunks.enqueue_document(self.context, document, chunks)
 
     async def finish_jobs(
-        self, only: Sequence[DocumentId] | None, on_outcome: Callable[[DocumentOutcome], None]
+        self,
+        only: Sequence[DocumentId] | None = None,
+        *,
+        on_outcome: Callable[[DocumentOutcome], None] | None = None,
     ) -> tuple[DocumentOutcome, ...]:
+        """Finish the jobs of these documents, None for all open jobs."""
         context = self.context if only is None else replace(self.context, only=tuple(only))
         return await _drain(context, on_outcome)
 
-    async def estimate(self, connector: Connector, system: str) -> Estimate:
+    async def estimate(self, connector: Connector, system: str = "file") -> Estimate:
+        """Return the estimated model calls of ingesting a source; call no model and store nothing."""
         return await estimating.estimate(self.context, connector, system)
 
     async def estimate_again(self, reader: Reader, names: Sequence[str] | None) -> Estimate:
-        again = await self._resolve_documents(reader, names)
-        return await estimating.estimate_reextraction(self.context, reader, again)
+        """Return the estimated model calls of `reread`."""
+        document_ids = await self._documents_to_reread(reader, names)
+        return await estimating.estimate_reextraction(self.context, reader, document_ids)
 
     async def enqueue_again(self, reader: Reader, names: Sequence[str] | None) -> int:
-        again = await self._resolve_documents(reader, names)
+        """Enqueue the documents that `reread` would extract again, for workers, and return their number."""
+        document_ids = await self._documents_to_reread(reader, names)
         return await queue.enqueue_reextraction(
-            self.context.database, reader, again, step=REEXTRACT
+            self.context.database, reader, document_ids, step=REEXTRACT
         )
 
     async def reread(
         self,
         reader: Reader,
         names: Sequence[str] | None,
-        on_start: Callable[[int], None],
-        on_outcome: Callable[[DocumentOutcome], None],
+        *,
+        on_start: Callable[[int], None] | None = None,
+        on_outcome: Callable[[DocumentOutcome], None] | None = None,
     ) -> tuple[DocumentOutcome, ...]:
-        again = await self._resolve_documents(reader, names)
-        await queue.enqueue_reextraction(self.context.database, reader, again, step=REEXTRACT)
-        own = replace(self.context, only=tuple(again))
-        on_start(await queue.count_open(self.context.database, self.context.project_id, again))
-        return await _drain(own, on_outcome)
+        """Extract entities and relations again from the chunks of these of the reader's documents, None for all.
+
+        Cached replies of a model are not asked for again, and nothing is embedded. Until a document is finished, its old
+        mentions remain. Other documents' jobs are left alone. Raises `NotFound` and `ModelFailed`.
+        """
+        database, project_id = self.context.database, self.context.project_id
+        document_ids = await self._documents_to_reread(reader, names)
+        await queue.enqueue_reextraction(database, reader, document_ids, step=REEXTRACT)
+        if on_start:
+            on_start(await queue.count_open(database, project_id, document_ids))
+        return await _drain(replace(self.context, only=tuple(document_ids)), on_outcome)
 
     async def work(
         self, stop: asyncio.Event, on_outcome: Callable[[DocumentOutcome], None]
     ) -> None:
-        await self._keep_sources()
-        await worker.run_worker(self.context, on_outcome, stop)
+        """Run as a worker until `stop` is set, and sync sources when they are due."""
+        schedule = SourceSchedule(list_due=Sources(context=self.context).list_due)
+        async with run_in_background(schedule, stop):
+            await _store_source_limits(self.context)
+            await worker.run_worker(self.context, on_outcome, stop)
 
     async def work_until_idle(
         self, stop: asyncio.Event, on_outcome: Callable[[DocumentOutcome], None]
     ) -> None:
-        await self._keep_sources()
+        """Run as a worker until no job can be claimed or `stop` is set; raise `ModelFailed`, `ParserFailed`, `StoreFailed`."""
+        await _store_source_limits(self.context)
         await worker.run_until_idle(self.context, on_outcome, stop)
 
-    async def delete(self, reader: Reader, names: Sequence[str]) -> Deletion:
-        found = await self._resolve_documents(reader, names)
-        return await self._rebuild(reader, await deletion.delete(self.context, reader, found))
-
-    async def erase(self, reader: Reader, names: Sequence[str]) -> Deletion:
-        found = await self._resolve_documents(reader, names)
-        return await self._rebuild(reader, await deletion.erase(self.context, reader, found))
-
-    async def _rebuild(self, reader: Reader, report: Deletion) -> Deletion:
-        """Finish derived data, and return the report with what the reader's part of it cost."""
-        with record_usage() as own:
-            await finish_derived_for(self.context, reader)
-        return replace(report, usage=own.summary)
-
-    async def _resolve_documents(
+    async def _documents_to_reread(
         self, reader: Reader, names: Sequence[str] | None
     ) -> list[DocumentId]:
         """Return the reader's documents of these names, None for all that are read; raise `NotFound`."""
         if names is None:
             return await documents.list_published(self.context.database, reader)
-        found = [(await documents.get(self.context.database, reader, name)).id for name in names]
-        return list(dict.fromkeys(found))
+        return await resolve_names(self.context.database, reader, names)
 
-    async def _keep_sources(self) -> None:
-        """Store the settings for source ids in the project."""
-        await source_limits.store(
-            self.context.database, self.context.project_id, self.context.sources
-        )
+
+async def _store_source_limits(context: IngestContext) -> None:
+    """Store in the project how many source ids an entity or relation keeps."""
+    await source_limits.store(context.database, context.project_id, context.sources)
 
 
 async def _drain(
-    context: IngestContext, on_outcome: Callable[[DocumentOutcome], None]
+    context: IngestContext, on_outcome: Callable[[DocumentOutcome], None] | None
 ) -> tuple[DocumentOutcome, ...]:
     done: list[DocumentOutcome] = []
 
     def remember(outcome: DocumentOutcome) -> None:
         done.append(outcome)
-        on_outcome(outcome)
+        if on_outcome:
+            on_outcome(outcome)
 
-    await source_limits.store(context.database, context.project_id, context.sources)
+    await _store_source_limits(context)
     await worker.run_until_done(context, remember)
     return tuple(done)

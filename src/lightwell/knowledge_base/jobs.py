@@ -38,7 +38,7 @@ class Jobs:
         )
         return tuple(found)
 
-    async def show(self, reader: Reader, job: JobId) -> Job:
+    async def get(self, reader: Reader, job: JobId) -> Job:
         """Return a job; raise `NotFound`."""
         return await control.get(self.database, reader, job)
 

@@ -32,12 +32,15 @@ from lightwell.domain.ids import SessionId, new_query_id
 from lightwell.domain.keywords import Keywords
 from lightwell.domain.questions import (
     DEFAULT_LIMIT,
+    Channel,
     Mode,
+    QueryRequest,
     Question,
     make_question,
     require_retrieval_mode,
 )
 from lightwell.domain.usage import OperationType
+from lightwell.knowledge_base.conversations import Conversations
 from lightwell.metering import record_stream, record_usage
 from lightwell.ports import Message
 from lightwell.records import analytics, conversations, query_log
@@ -50,76 +53,125 @@ from lightwell.tracing import span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionAnswerer:
-    """One project's questions and answers; `KnowledgeBase` documents each method."""
+class Questions:
+    """One project's questions and answers. `generator` says how long each may wait for models."""
 
     database: Database
     retriever: Retriever
     generator: AnswerGenerator
-    deadline: float | None = None
-    """The event loop's time from which on no model is waited for, None for no limit."""
 
-    def limited(self) -> "QuestionAnswerer":
-        """Return a copy for one question that begins now; `generator` limits its time with models."""
-        until = asyncio.get_running_loop().time() + self.generator.seconds
-        return replace(self, generator=self.generator.limited(until), deadline=until)
+    async def search(
+        self,
+        text: str,
+        reader: Reader,
+        *,
+        topic: str = "",
+        limit: int = DEFAULT_LIMIT,
+        mode: Mode = Mode.MIX,
+        without: frozenset[Channel] = frozenset(),
+    ) -> Retrieval:
+        """Return the evidence that the reader may see, best first; raise `Invalid` for a malformed question, or `bypass`.
 
-    async def search(self, question: Question, reader: Reader) -> Retrieval:
-        asking = QuestionContext(reader=reader, started_at=time.perf_counter())
+        `without` excludes channels, to measure the effect of each.
+        """
+        question = make_question(
+            text, topic=topic, limit=limit, mode=mode, excluded_channels=without
+        )
+        asking = self._begin(reader)
         with record_usage(OperationType.QUERY) as usage:
-            found = await self._retrieve(require_retrieval_mode(question), reader)
-        found = _limit_passages(found)
+            retrieval = await asking.retrieve(require_retrieval_mode(question))
+        retrieval = _limit_passages(retrieval)
         log = QueryLog(
-            id=found.query_id,
+            id=retrieval.query_id,
             question=question.text,
             strategy=question.strategy,
-            metrics=found.metrics,
-            documents=frozenset(each.chunk.document_ref for each in found.evidence),
+            metrics=retrieval.metrics,
+            documents=frozenset(passage.chunk.document_ref for passage in retrieval.evidence),
         )
-        await self._log(asking, log)
+        await asking.log(log)
         separator = self.generator.separator
         return replace(
-            found,
-            entities=tuple(with_separator(each, separator) for each in found.entities),
-            relations=tuple(with_separator(each, separator) for each in found.relations),
+            retrieval,
+            entities=tuple(with_separator(entity, separator) for entity in retrieval.entities),
+            relations=tuple(
+                with_separator(relation, separator) for relation in retrieval.relations
+            ),
             usage=usage.summary,
         )
 
-    async def keywords(self, question: Question, reader: Reader) -> Keywords:
-        asked = require_retrieval_mode(question)
-        return await self.retriever.keywords(asked, reader, until=self.deadline)
+    async def keywords(self, text: str, reader: Reader) -> Keywords:
+        """Return a question's keywords: themes find relations, names and terms find entities; raise `Invalid`.
+
+        The chat model extracts them if it is configured to, otherwise they are words of the question. Documents have no effect; replies are kept for this reader alone.
+        """
+        question = make_question(text)
+        return await self.retriever.keywords(question, reader, until=self._deadline())
 
     async def ask(
-        self, question: Question, reader: Reader, session: SessionId | None = None
+        self,
+        question: str | QueryRequest,
+        reader: Reader,
+        *,
+        topic: str = "",
+        limit: int = DEFAULT_LIMIT,
+        mode: Mode = Mode.MIX,
     ) -> Answer:
-        asking = await self._question_context(reader, session)
+        """Return an answer of cited sentences, or insufficient evidence.
+
+        The options go with a text; a `QueryRequest` has its own. Mode `bypass` is the one answer without citations, and says
+        so. Raises `Invalid`, also where that mode has no model, and `NotFound` for a session that is not the user's own.
+        """
+        request = _request(question, topic, limit, mode)
+        checked = request.to_question()
+        asking = await self._begin_in_session(reader, request.session_id)
         with record_usage(OperationType.QUERY) as usage:
-            retrieval = await self._retrieve(_widen(question), reader)
+            retrieval = await asking.retrieve(_widen(checked))
             with span("answer"):
-                answer = await self.generator.answer(retrieval)
-        await self._log(asking, query_log.make_query_log(question.strategy, answer))
+                answer = await asking.generator.answer(retrieval)
+        await asking.log(query_log.make_query_log(checked.strategy, answer))
         return replace(answer, usage=usage.summary)
 
     async def stream(
-        self, question: Question, reader: Reader, session: SessionId | None = None
+        self,
+        question: str | QueryRequest,
+        reader: Reader,
+        *,
+        topic: str = "",
+        limit: int = DEFAULT_LIMIT,
+        mode: Mode = Mode.MIX,
     ) -> AsyncGenerator[StreamChunk, None]:
-        asking = await self._question_context(reader, session)
+        """Yield the answer that `ask` returns as events, each sentence when it is checked.
+
+        `done` carries the whole answer and comes last; a model that fails is an `error` event instead. Raises as `ask`
+        before the first event.
+        """
+        request = _request(question, topic, limit, mode)
+        checked = request.to_question()
+        asking = await self._begin_in_session(reader, request.session_id)
         with record_usage(OperationType.QUERY) as usage:
-            retrieval = await self._retrieve(_widen(question), reader)
-        events = self.generator.stream(retrieval)
-        async with aclosing(events):
+            retrieval = await asking.retrieve(_widen(checked))
+        async with aclosing(asking.generator.stream(retrieval)) as events:
             async for event in record_stream(events, usage, OperationType.QUERY):
                 if event.answer is not None:
-                    log = query_log.make_query_log(question.strategy, event.answer)
-                    await self._log(asking, log)
+                    await asking.log(query_log.make_query_log(checked.strategy, event.answer))
                     answer = replace(event.answer, usage=usage.summary)
                     event = replace(event, answer=answer)
                 yield event
 
-    async def statements(self, question: Question, reader: Reader) -> Answer:
-        asking = QuestionContext(reader=reader, started_at=time.perf_counter())
+    async def statements(
+        self,
+        text: str,
+        reader: Reader,
+        *,
+        topic: str = "",
+        limit: int = 20,
+        mode: Mode = Mode.MIX,
+    ) -> Answer:
+        """Return an answer whose sentences are what the documents state about the question, the newest first."""
+        question = make_question(text, topic=topic, limit=limit, mode=mode)
+        asking = self._begin(reader)
         with record_usage(OperationType.QUERY) as usage:
-            retrieval = await self._retrieve(require_retrieval_mode(question), reader)
+            retrieval = await asking.retrieve(require_retrieval_mode(question))
             retrieval = _limit_passages(retrieval)
             paraphrase = statements.paraphrase_question(retrieval.analysis)
             if paraphrase and question.mode in (Mode.MIX, Mode.NAIVE):
@@ -127,51 +179,54 @@ class QuestionAnswerer:
                 other = make_question(
                     paraphrase, topic=question.topic, limit=limit, mode=Mode.NAIVE
                 )
-                more = await self._evidence(other, reader)
-                retrieval = statements.merge_retrievals(retrieval, more)
-            answer = await self.generator.statements(retrieval)
-        await self._log(asking, query_log.make_query_log(question.strategy, answer))
+                retrieval = statements.merge_retrievals(retrieval, await asking.evidence(other))
+            answer = await asking.generator.statements(retrieval)
+        await asking.log(query_log.make_query_log(question.strategy, answer))
         return replace(answer, usage=usage.summary)
 
     async def brief(self, name: str, reader: Reader) -> Brief | Candidates:
-        asking = QuestionContext(reader=reader, started_at=time.perf_counter())
-        found: list[Retrieval] = []
+        """Return a brief on the entity of this name, `NAME <ADDRESS>`, reference or id, or what fits; raise `NotFound`."""
+        asking = self._begin(reader)
+        retrievals: list[Retrieval] = []
 
         async def search(words: str) -> Retrieval:
-            asked = make_question(words, limit=briefing.READ, mode=Mode.NAIVE)
-            found.append(await self._evidence(asked, reader))
-            return found[-1]
+            question = make_question(words, limit=briefing.READ, mode=Mode.NAIVE)
+            retrievals.append(await asking.evidence(question))
+            return retrievals[-1]
 
         library = briefing.Library(
             database=self.database,
             reader=reader,
             search=search,
-            model=self.generator.model,
+            model=asking.generator.model,
             max_tokens=self.generator.budget.max_tokens,
         )
         with record_usage(OperationType.QUERY) as usage:
-            made = await briefing.brief(library, name)
-        cited = made.citations if isinstance(made, Brief) else ()
+            brief = await briefing.brief(library, name)
+        cited = brief.citations if isinstance(brief, Brief) else ()
         log = QueryLog(
-            id=made.query_id,
+            id=brief.query_id,
             question=name,
             strategy=Mode.NAIVE.strategy,
-            metrics=found[-1].metrics if found else NO_METRICS,
+            metrics=retrievals[-1].metrics if retrievals else NO_METRICS,
             context_tokens=query_log.count_quoted_tokens(cited),
             citations=len(cited),
-            documents=frozenset(each.document_ref for each in cited),
+            documents=frozenset(citation.document_ref for citation in cited),
         )
-        await self._log(asking, log)
-        return replace(_with_separator(made, self.generator.separator), usage=usage.summary)
+        await asking.log(log)
+        return replace(_with_separator(brief, self.generator.separator), usage=usage.summary)
 
     async def candidates(self, name: str, reader: Reader) -> Candidates:
-        found = await briefing.candidates(self.database, reader, name)
-        return _with_separator_in(found, self.generator.separator)
+        """Return the reader's entities that a name may mean, none, one or several; raise `Invalid`."""
+        candidates = await briefing.candidates(self.database, reader, name)
+        return _with_separator_in(candidates, self.generator.separator)
 
     async def rewrite_followup(self, message: str, history: Sequence[ChatMessage]) -> str:
+        """Return a message so that it stands alone, without the conversation before it, whose oldest message is first."""
+        model = self.generator.limited(self._deadline()).model
         with record_usage(OperationType.QUERY):
             rewritten = await query_rewriting.rewrite_followup(
-                message, _questions(recent_messages(history)), self.generator.model
+                message, _turns(recent_messages(history)), model
             )
         return rewritten.text
 
@@ -179,39 +234,52 @@ class QuestionAnswerer:
         self,
         message: str,
         reader: Reader,
-        conversation: ConversationId | None,
-        topic: str,
-        mode: Mode,
+        *,
+        conversation: ConversationId | None = None,
+        topic: str = "",
+        mode: Mode = Mode.MIX,
     ) -> ChatTurn:
-        began = time.perf_counter()
+        """Return the response to a message of the reader's own conversation, a new one for None.
+
+        Messages that cite documents which the reader no longer sees are not used. Raises `NotFound`, `Invalid`.
+        """
+        asking = replace(self._begin(reader), conversation=conversation)
         self.generator.require_model_for(mode)
-        asked = user_message(message)
-        history = await self.history(reader, conversation) if conversation else ()
-        courtesy = None if mode is Mode.BYPASS else courteous_reply(asked.content)
+        latest = user_message(message)
+        history: tuple[ChatMessage, ...] = ()
+        if conversation:
+            history = await Conversations(database=self.database).messages(reader, conversation)
+        courtesy = None if mode is Mode.BYPASS else courteous_reply(latest.content)
         if courtesy is not None:
-            asking = QuestionContext(reader=reader, started_at=began, conversation=conversation)
-            response = forms.courteous_response(courtesy, (*history, asked))
-            return await self._courtesy(asking, response, mode)
-        model = TokenCountingModel(self.generator.model) if self.generator.model else None
-        with record_usage(OperationType.QUERY) as usage:
-            alone = await query_rewriting.rewrite_followup(
-                asked.content, _questions(history), model
+            response = forms.courteous_response(courtesy, (*history, latest))
+            log = QueryLog(
+                id=new_query_id(),
+                question=response.messages[-2].content,
+                strategy=mode.strategy,
+                metrics=NO_METRICS,
             )
+            conversation_id = await asking.remember(response, log)
+            return ChatTurn(conversation_id=conversation_id, response=response, query_id=log.id)
+        generator = asking.generator
+        model = TokenCountingModel(generator.model) if generator.model else None
+        with record_usage(OperationType.QUERY) as usage:
+            alone = await query_rewriting.rewrite_followup(latest.content, _turns(history), model)
             question = make_question(alone.text, topic=topic, mode=mode)
-            retrieval = await self._retrieve(_widen(question), reader)
-            answer = await replace(self.generator, model=model).answer(retrieval)
-        milliseconds = round((time.perf_counter() - began) * 1000)
-        facts = graph_answer.graph_facts(answer, retrieval, self.generator.budget)
-        messages = (*history, asked)
+            retrieval = await asking.retrieve(_widen(question))
+            answer = await replace(generator, model=model).answer(retrieval)
+        facts = graph_answer.graph_facts(answer, retrieval, generator.budget)
         response = forms.chat_response(
-            answer, retrieval, messages, milliseconds=milliseconds, counted=model, graph=facts
+            answer,
+            retrieval,
+            (*history, latest),
+            milliseconds=round((time.perf_counter() - asking.started_at) * 1000),
+            counted=model,
+            graph=facts,
         )
-        claims = [] if answer.citations else [each for fact in facts for each in fact.claims]
+        claims = [] if answer.citations else [claim for fact in facts for claim in fact.claims]
         log = query_log.make_query_log(mode.strategy, answer)
-        asking = QuestionContext(reader=reader, started_at=began, conversation=conversation)
-        own = await self._remember(asking, response, log, claims)
         return ChatTurn(
-            conversation_id=own,
+            conversation_id=await asking.remember(response, log, claims),
             response=response,
             query_id=answer.query_id,
             citations=forms.chat_citations(answer),
@@ -221,73 +289,99 @@ class QuestionAnswerer:
             ambiguous_names=answer.ambiguous_names,
         )
 
-    async def _courtesy(
-        self, context: QuestionContext, response: ChatResponse, mode: Mode
-    ) -> ChatTurn:
-        """Store and log a reply without a search."""
-        log = QueryLog(
-            id=new_query_id(),
-            question=response.messages[-2].content,
-            strategy=mode.strategy,
-            metrics=NO_METRICS,
+    def _deadline(self) -> float:
+        """Return until when models may take for a question that begins now."""
+        return asyncio.get_running_loop().time() + self.generator.seconds
+
+    def _begin(self, reader: Reader) -> "_Asking":
+        deadline = self._deadline()
+        return _Asking(
+            database=self.database,
+            retriever=self.retriever,
+            generator=self.generator.limited(deadline),
+            deadline=deadline,
+            reader=reader,
+            started_at=time.perf_counter(),
         )
-        own = await self._remember(context, response, log)
-        return ChatTurn(conversation_id=own, response=response, query_id=log.id)
 
-    async def _remember(
-        self,
-        context: QuestionContext,
-        response: ChatResponse,
-        log: QueryLog,
-        claims: Sequence[GraphClaim] = (),
-    ) -> ConversationId:
-        """Store and log the last exchange of a response; return its conversation, a new one if the context has none."""
-        own = await conversations.append_exchange(
-            self.database,
-            context.reader,
-            context.conversation,
-            response.messages[-2:],
-            forms.cited_documents(response),
-            graph_claims=list(claims),
-        )
-        await self._log(replace(context, conversation=own), log)
-        return own
+    async def _begin_in_session(self, reader: Reader, session: SessionId | None) -> "_Asking":
+        """Begin a question of a session; raise `NotFound` where it is not an open one of the reader's."""
+        asking = self._begin(reader)
+        if session is not None:
+            await analytics.require_open_session(self.database, reader, session)
+        return replace(asking, session=session)
 
-    async def history(
-        self, reader: Reader, conversation: ConversationId
-    ) -> tuple[ChatMessage, ...]:
-        held = await conversations.list_messages(self.database, reader, conversation)
-        return recent_messages(held)
 
-    async def _retrieve(self, question: Question, reader: Reader) -> Retrieval:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asking:
+    """One question that a reader asks: since when, in which session or conversation, and how long models may take.
+
+    `deadline` is the event loop's time from which on no model is waited for; the calls of `generator` fail then.
+    """
+
+    database: Database
+    retriever: Retriever
+    generator: AnswerGenerator
+    deadline: float
+    reader: Reader
+    started_at: float
+    session: SessionId | None = None
+    conversation: ConversationId | None = None
+
+    async def retrieve(self, question: Question) -> Retrieval:
         """Return the evidence with the candidates of the question's ambiguous names; no evidence if the mode does not search.
 
         Raises `Invalid` where the question's mode needs a model that is not there.
         """
-        if not isinstance(reader, Reader):  # pyright: ignore[reportUnnecessaryIsInstance] - not every program is checked
+        if not isinstance(self.reader, Reader):  # pyright: ignore[reportUnnecessaryIsInstance] - not every program is checked
             raise Invalid(
                 "Ask as a reader: `await kb.reader(['team:sales'])`, not as a list of tags"
             )
         self.generator.require_model_for(question.mode)
-        found = await self._evidence(question, reader)
+        retrieval = await self.evidence(question)
         if question.mode is Mode.BYPASS:
-            return found
-        several = await ambiguous_names(self.database, reader, found.analysis)
-        names = tuple(_with_separator_in(each, self.generator.separator) for each in several)
-        return replace(found, ambiguous_names=names)
+            return retrieval
+        several = await ambiguous_names(self.database, self.reader, retrieval.analysis)
+        separator = self.generator.separator
+        return replace(
+            retrieval,
+            ambiguous_names=tuple(_with_separator_in(names, separator) for names in several),
+        )
 
-    async def _evidence(self, question: Question, reader: Reader) -> Retrieval:
-        return await self.retriever.retrieve(question, reader, until=self.deadline)
+    async def evidence(self, question: Question) -> Retrieval:
+        """Return the evidence alone."""
+        return await self.retriever.retrieve(question, self.reader, until=self.deadline)
 
-    async def _question_context(self, reader: Reader, session: SessionId | None) -> QuestionContext:
-        """Return who asks from now on; raise `NotFound` where the session is not an open one of theirs."""
-        began = time.perf_counter()
-        if session is not None:
-            await analytics.require_open_session(self.database, reader, session)
-        return QuestionContext(reader=reader, started_at=began, session=session)
-
-    async def _log(self, context: QuestionContext, log: QueryLog) -> None:
+    async def log(self, log: QueryLog) -> None:
+        """Store the question's metrics."""
+        context = QuestionContext(
+            reader=self.reader,
+            started_at=self.started_at,
+            session=self.session,
+            conversation=self.conversation,
+        )
         await query_log.record(self.database, context, log)
+
+    async def remember(
+        self, response: ChatResponse, log: QueryLog, claims: Sequence[GraphClaim] = ()
+    ) -> ConversationId:
+        """Store and log the last exchange of a response; return its conversation, a new one if there is none."""
+        conversation = await conversations.append_exchange(
+            self.database,
+            self.reader,
+            self.conversation,
+            response.messages[-2:],
+            forms.cited_documents(response),
+            graph_claims=list(claims),
+        )
+        await replace(self, conversation=conversation).log(log)
+        return conversation
+
+
+def _request(question: str | QueryRequest, topic: str, limit: int, mode: Mode) -> QueryRequest:
+    if isinstance(question, QueryRequest):
+        return question
+    return QueryRequest(query=question, topic_filter=topic, top_k=limit, mode=mode)
 
 
 def _widen(question: Question) -> Question:
@@ -297,17 +391,17 @@ def _widen(question: Question) -> Question:
     return replace(question, limit=MAX_PASSAGES)
 
 
-def _limit_passages(found: Retrieval) -> Retrieval:
+def _limit_passages(retrieval: Retrieval) -> Retrieval:
     """Return no more passages than the question's limit: one that asks several things has as many for each part."""
-    return replace(found, evidence=found.evidence[: found.question.limit])
+    return replace(retrieval, evidence=retrieval.evidence[: retrieval.question.limit])
 
 
-def _questions(history: Iterable[ChatMessage]) -> list[Message]:
+def _turns(history: Iterable[ChatMessage]) -> list[Message]:
     """Return the turns of a conversation that a follow-up may refer to."""
     return [
-        Message(role=each.role, content=each.content)
-        for each in history
-        if not is_courtesy(each.content)
+        Message(role=message.role, content=message.content)
+        for message in history
+        if not is_courtesy(message.content)
     ]
 
 

@@ -110,7 +110,7 @@ def files(
 ) -> Files:
     """Return a folder or a file as a source.
 
-    Where the folder's own settings name no tags, `folder_tags` do, such as `Catalog.folder_tags` returns them, or else `tags`.
+    Where the folder's own settings name no tags, `folder_tags` do, such as `Documents.folder_tags` returns them, or else `tags`.
     """
     return Files(
         root=root,

@@ -159,7 +159,7 @@ async def _answer(options: AskOptions, who: Sequence[str] | None) -> Report:
     meter = question_meter()
     async with open_as(who, meter) as (kb, reader):
         began = time.perf_counter()
-        answer = await kb.query(options.request, reader)
+        answer = await kb.questions.ask(options.request, reader)
         took = milliseconds_since(began)
     document = partial(json_output.answer, answer, milliseconds=took)
     return report_with_costs(meter, document, text_output.answer(answer))
@@ -175,7 +175,7 @@ async def _list_statements(
     meter = question_meter()
     async with open_as(who, meter) as (kb, reader):
         began = time.perf_counter()
-        listed = await kb.statements(
+        listed = await kb.questions.statements(
             options.text, reader, topic=options.topic, limit=options.limit, mode=options.mode
         )
         took = milliseconds_since(began)
@@ -191,7 +191,7 @@ async def _stream_answer(
     last: StreamChunk | None = None
     meter = question_meter()
     async with open_as(who, meter) as (kb, reader):
-        events = kb.query_stream(options.request, reader)
+        events = kb.questions.stream(options.request, reader)
         async for event in events:
             last = event
             if as_json:

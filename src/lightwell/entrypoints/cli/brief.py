@@ -55,7 +55,7 @@ async def brief_entity(name: Named, *, who: As = None, server: Server = None) ->
         return await _brief_from_server(name, login)
     meter = question_meter()
     async with open_as(who, meter) as (kb, reader):
-        found = await kb.brief(name, reader)
+        found = await kb.questions.brief(name, reader)
     match found:
         case Brief():
             text = _brief_text(brief_response(found))

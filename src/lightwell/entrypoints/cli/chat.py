@@ -117,7 +117,7 @@ async def list_conversations(
 ) -> Report:
     """List your own conversations, the latest first."""
     async with open_as(who) as (kb, reader):
-        held = await kb.conversations(reader, limit=limit)
+        held = await kb.conversations.list(reader, limit=limit)
     table = new_table("conversation", "last", "messages", "about")
     for each in held:
         last = f"{each.updated_at:%Y-%m-%d %H:%M}"
@@ -137,7 +137,7 @@ async def show_conversation(
 ) -> Report:
     """Show the latest messages of one of your conversations."""
     async with open_as(who) as (kb, reader):
-        held = await kb.conversation(reader, parse_conversation_id(conversation))
+        held = await kb.conversations.messages(reader, parse_conversation_id(conversation))
     messages = [{"role": each.role.value, "content": each.content} for each in held]
     return Report(
         document={"conversationId": conversation, "messages": messages},
@@ -203,7 +203,7 @@ async def _chat_interactively(options: ChatOptions, who: Sequence[str] | None) -
 async def _delete(name: str, who: Sequence[str] | None) -> Report:
     """Delete one conversation."""
     async with open_as(who) as (kb, reader):
-        await kb.forget(reader, parse_conversation_id(name))
+        await kb.conversations.delete(reader, parse_conversation_id(name))
     return Report(document={"forgotten": name}, text=Text(f"Deleted the conversation {name}."))
 
 
@@ -212,7 +212,9 @@ async def _turn(
 ) -> ChatTurn:
     """Return the response; print its notes on stderr, since the keys of a chat response have no place for them."""
     own = parse_conversation_id(options.conversation) if options.conversation else None
-    turn = await kb.chat(message, reader, conversation=own, topic=options.topic, mode=options.mode)
+    turn = await kb.questions.chat(
+        message, reader, conversation=own, topic=options.topic, mode=options.mode
+    )
     for note in turn.notes:
         typer.echo(clean(f"Note: {note}"), err=True)
     return turn

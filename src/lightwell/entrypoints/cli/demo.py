@@ -24,7 +24,7 @@ from lightwell.world import DEMO, DOCUMENTS, PEOPLE, Question
 if TYPE_CHECKING:
     from lightwell.entrypoints.cli.demo_systems import SystemsResult
     from lightwell.ingest.sync import SyncResult
-    from lightwell.knowledge_base import Ingestion, KnowledgeBase
+    from lightwell.knowledge_base import IngestionResult, KnowledgeBase
     from lightwell.settings import Settings
 
 
@@ -81,13 +81,13 @@ async def ingest_example_company(chosen: "Settings") -> None:
         await pause_systems(kb)
 
 
-async def _ingest(kb: "KnowledgeBase", chosen: "Settings") -> "Ingestion":
+async def _ingest(kb: "KnowledgeBase", chosen: "Settings") -> "IngestionResult":
     from lightwell.wiring import files
 
     console = errors_console()
     console.print(Text(f"Ingesting the documents of Halden Instruments, into {chosen.data}"))
     with show_progress(console) as progress:
-        return await kb.ingest(
+        return await kb.ingestion.ingest(
             files(DOCUMENTS, frozenset(), chosen),
             on_start=progress.start,
             on_outcome=progress.advance,
@@ -123,7 +123,7 @@ def check_answer(question: Question, who: str, answer: Answer) -> str:
 
 async def _ask(kb: "KnowledgeBase", question: Question, who: str) -> DemoResult:
     began = time.perf_counter()
-    answer = await kb.ask(question.text, await kb.reader(PEOPLE[who].tags))
+    answer = await kb.questions.ask(question.text, await kb.reader(PEOPLE[who].tags))
     return DemoResult(
         question=question,
         who=who,
@@ -133,7 +133,9 @@ async def _ask(kb: "KnowledgeBase", question: Question, who: str) -> DemoResult:
     )
 
 
-def _report(ended: "Ingestion", results: Sequence[DemoResult], systems: "SystemsResult") -> Report:
+def _report(
+    ended: "IngestionResult", results: Sequence[DemoResult], systems: "SystemsResult"
+) -> Report:
     troubles = [f"{trouble.url}: {trouble.message}" for trouble in ended.problems]
     problems = [*troubles, *(f"{each.who}: {each.wrong}" for each in results if each.wrong)]
     problems += systems.problems
@@ -164,7 +166,7 @@ def _counts(found: "SyncResult | SourceCounts") -> dict[str, int]:
 
 
 def _text(
-    ended: "Ingestion",
+    ended: "IngestionResult",
     results: Sequence[DemoResult],
     systems: "SystemsResult",
     problems: Sequence[str],

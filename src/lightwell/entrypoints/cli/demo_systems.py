@@ -92,7 +92,7 @@ async def show_systems(kb: "KnowledgeBase") -> SystemsResult:
     """
     counts = {system: await _sync(kb, system) for system in SYSTEMS}
     await pause_systems(kb)
-    await kb.finish_jobs()
+    await kb.ingestion.finish_jobs()
     links = await _confirm_certain(kb, await _reader(kb, ASKERS[0]))
     answers = [await _ask(kb, asker) for asker in ASKERS]
     return SystemsResult(question=QUESTION, counts=counts, links=links, answers=answers)
@@ -135,7 +135,7 @@ async def _reader(kb: "KnowledgeBase", asker: Asker) -> "Reader":
 
 async def _ask(kb: "KnowledgeBase", asker: Asker) -> SystemAnswer:
     began = time.perf_counter()
-    answer = await kb.ask(QUESTION, await _reader(kb, asker))
+    answer = await kb.questions.ask(QUESTION, await _reader(kb, asker))
     return SystemAnswer(
         asker=asker,
         answer=answer,

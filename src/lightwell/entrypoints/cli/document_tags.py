@@ -39,12 +39,12 @@ async def tags_of_owner(kb: "KnowledgeBase", chosen: "Settings") -> Tags:
     if chosen.database_url is not None:
         return frozenset()
     tag = login_tag()
-    if await kb.catalog.claim(tag):
+    if await kb.documents.claim(tag):
         message = (
             f"Note: Documents that name no access tags are for you, {tag}; --acl TAG is for others."
         )
         typer.echo(clean(message), err=True)
-    return await kb.catalog.owner_tags()
+    return await kb.documents.owner_tags()
 
 
 async def find_tags(kb: "KnowledgeBase", path: Path, acl: Tags | None) -> FolderTags:
@@ -54,7 +54,7 @@ async def find_tags(kb: "KnowledgeBase", path: Path, acl: Tags | None) -> Folder
     url = file_url(path)
     if acl is not None:
         return FolderTags({url: acl})
-    return find_applicable_tags(path, await kb.catalog.folder_tags(url))
+    return find_applicable_tags(path, await kb.documents.folder_tags(url))
 
 
 async def remember_tags(
@@ -64,13 +64,13 @@ async def remember_tags(
     url, tags = file_url(path), await find_tags(kb, path, None)
     if acl is None:
         if tags.find(url) is None and owner:
-            await kb.catalog.remember_folder_tags(url, owner, replaces_inside=False)
+            await kb.documents.remember_folder_tags(url, owner, replaces_inside=False)
         return await find_tags(kb, path, None)
     for folder, old in tags.changed_by(url, acl).items():
         place = unquote(folder.removeprefix("file://"))
         message = f"Note: {place} was for {_named(old)}, and is now for {_named(acl)}."
         typer.echo(clean(message), err=True)
-    await kb.catalog.remember_folder_tags(url, acl, replaces_inside=True)
+    await kb.documents.remember_folder_tags(url, acl, replaces_inside=True)
     return await find_tags(kb, path, acl)
 
 

@@ -82,7 +82,7 @@ async def list_documents(  # noqa: PLR0913 - the options of a command are its ar
         page = await send(document_calls.list_documents(query), login)
     else:
         async with open_as(who) as (kb, reader):
-            held = await kb.catalog.list(reader, query.to_filter(), after=after, limit=limit + 1)
+            held = await kb.documents.list(reader, query.to_filter(), after=after, limit=limit + 1)
         page = document_page(held, query)
     return Report(document=dump(page), text=text_output.documents(page))
 
@@ -111,8 +111,8 @@ async def show_document(
         text = (await send(document_calls.get_text(known), login)).text if with_text else None
     else:
         async with open_as(who) as (kb, reader):
-            shown = document_schema(await kb.document(reader, document_name(name)))
-            text = await kb.text(reader, document_name(name)) if with_text else None
+            shown = document_schema(await kb.documents.get(reader, document_name(name)))
+            text = await kb.documents.text(reader, document_name(name)) if with_text else None
     if text is None:
         return Report(document=dump(shown), text=_document_fields(shown))
     return Report(
@@ -169,7 +169,9 @@ async def list_passages(
         page = await send(document_calls.list_passages(server_name(name), query), at)
     else:
         async with open_as(who) as (kb, reader):
-            held = await kb.chunks(reader, document_name(name), after=after, limit=limit + 1)
+            held = await kb.documents.chunks(
+                reader, document_name(name), after=after, limit=limit + 1
+            )
         page = passage_page(held, query)
     parts = [
         Group(

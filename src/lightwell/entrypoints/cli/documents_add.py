@@ -196,8 +196,8 @@ async def _replace(
 ) -> Report:
     """Replace the passages of a document of the store here, and report the job."""
     async with open_as(who) as (kb, reader):
-        answer = await kb.enqueue_chunks(reader, document_name(name), supplied)
-        done = await kb.finish_jobs([answer.document_id])
+        answer = await kb.ingestion.enqueue_chunks(reader, document_name(name), supplied)
+        done = await kb.ingestion.finish_jobs([answer.document_id])
     return _job_report(answer, done)
 
 
@@ -263,7 +263,7 @@ async def _enqueue(options: RequestOptions) -> Report:
     chosen, request = settings_that_may_create_a_store(), options.request()
     async with open_store_project(chosen) as kb:
         request = await _with_tags(kb, request, chosen)
-        answer = await kb.enqueue_document(requested(request, chosen))
+        answer = await kb.ingestion.enqueue_document(requested(request, chosen))
     text = f"The document waits for `lightwell worker` as job {answer.job_id}."
     return Report(document=json_output.ingest_response(answer), text=Text(text))
 
@@ -275,8 +275,8 @@ async def _add(options: RequestOptions) -> Report:
     chosen, request = settings_that_may_create_a_store(), options.request()
     async with open_store_project(chosen) as kb:
         request = await _with_tags(kb, request, chosen)
-        answer = await kb.enqueue_document(requested(request, chosen))
-        done = await kb.finish_jobs([answer.document_id])
+        answer = await kb.ingestion.enqueue_document(requested(request, chosen))
+        done = await kb.ingestion.finish_jobs([answer.document_id])
     return _job_report(answer, done)
 
 

@@ -70,7 +70,9 @@ async def _delete(names: Sequence[str], who: Sequence[str] | None, *, hard: bool
 
     meter, urls = question_meter(), [document_name(name) for name in names]
     async with open_as(who, meter) as (kb, reader):
-        gone = await (kb.erase(reader, urls) if hard else kb.delete(reader, urls))
+        gone = await (
+            kb.documents.erase(reader, urls) if hard else kb.documents.delete(reader, urls)
+        )
     shown = deletion_schema(gone)
     code = Exit.INCOMPLETE if shown.errors else Exit.FINE
     return report_with_costs(meter, dump(shown), _deletion_text(shown), code)

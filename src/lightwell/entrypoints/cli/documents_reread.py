@@ -66,7 +66,7 @@ async def _reread(
     async with open_as(who, meter) as (kb, reader):
         try:
             with show_progress(console) as progress:
-                done = await kb.reread(
+                done = await kb.ingestion.reread(
                     reader,
                     _document_urls(names),
                     on_start=lambda open_jobs: progress.start(SyncResult(), open_jobs),
@@ -81,7 +81,7 @@ async def _reread(
 async def _enqueue(names: Sequence[str] | None, who: Sequence[str] | None) -> Report:
     """Enqueue the extraction for workers."""
     async with open_as(who) as (kb, reader):
-        waiting = await kb.enqueue_again(reader, _document_urls(names))
+        waiting = await kb.ingestion.enqueue_again(reader, _document_urls(names))
     return Report(
         document={"waiting": waiting},
         text=Text(f"{count_of(waiting, 'document')} waiting for `lightwell worker`."),
@@ -91,7 +91,7 @@ async def _enqueue(names: Sequence[str] | None, who: Sequence[str] | None) -> Re
 async def _estimate(names: Sequence[str] | None, who: Sequence[str] | None) -> Report:
     """Report what the extraction would cost; call no model and store nothing."""
     async with open_as(who) as (kb, reader):
-        found = await kb.estimate_again(reader, _document_urls(names))
+        found = await kb.ingestion.estimate_again(reader, _document_urls(names))
     return estimate_report([found], settings(), which="to be read again")
 
 

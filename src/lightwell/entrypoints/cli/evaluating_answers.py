@@ -58,8 +58,8 @@ async def evaluate_answers(plan: Plan) -> Report:
         reader = await kb.reader(TAGS)
         evaluator = AnswerEvaluator(kb=kb, reader=reader, mode=plan.mode, recorder=recorder)
         trials = await _ask_all(evaluator, questions, console)
-        held = await kb.status(reader)
-        hashes = [each.content_hash async for each in kb.documents(reader, limit=100_000)]
+        held = await kb.documents.status(reader)
+        hashes = [each.content_hash async for each in kb.documents.iterate(reader, limit=100_000)]
     measured = AnswerResults(
         version=version("lightwell"),
         code_hash=code_hash(),

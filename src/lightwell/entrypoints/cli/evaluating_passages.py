@@ -61,7 +61,7 @@ async def evaluate_passages(plan: Plan) -> Report:
         }
         evaluator = RetrievalEvaluator(kb=kb, mode=plan.mode, everybody=everybody, without=readers)
         trials, variants = await _ask_all(evaluator, questions, plan, console)
-        passages = (await kb.status(everybody)).chunks
+        passages = (await kb.documents.status(everybody)).chunks
     calibration = calibrate(trials) if plan.calibrate else None
     measured = RetrievalResults(
         version=version("lightwell"),

@@ -16,7 +16,7 @@ from lightwell.domain.access import Tags
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.questions import Mode
 from lightwell.entrypoints.cli.progress import show_progress
-from lightwell.knowledge_base import Ingestion, KnowledgeBase
+from lightwell.knowledge_base import IngestionResult, KnowledgeBase
 from lightwell.ports import Connector
 from lightwell.settings import Settings
 from lightwell.wiring import delete_project
@@ -105,10 +105,10 @@ async def start_afresh(own: Settings) -> None:
         await delete_project(own)
 
 
-async def ingest(kb: KnowledgeBase, source: Source, console: Console) -> Ingestion:
+async def ingest(kb: KnowledgeBase, source: Source, console: Console) -> IngestionResult:
     """Ingest the documents, with progress."""
     with show_progress(console) as progress:
-        return await kb.ingest(
+        return await kb.ingestion.ingest(
             source.connector,
             source.system,
             on_start=progress.start,

@@ -162,7 +162,7 @@ async def _write_files(options: ExportOptions, who: Sequence[str] | None) -> Rep
     require_writable(config)
     async with open_as(who) as (kb, reader):
         with _bars(errors_console()) as bars:
-            done = await kb.export(reader, config, on_progress=bars.update)
+            done = await kb.documents.export(reader, config, on_progress=bars.update)
     return Report(document=_document(done), text=Group(*_lines(done)))
 
 

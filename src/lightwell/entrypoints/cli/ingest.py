@@ -144,7 +144,7 @@ async def _ingest(given: _Given, budget: int | None) -> Report:
         try:
             with show_progress(console) as progress:
                 ended = [
-                    await kb.ingest(
+                    await kb.ingestion.ingest(
                         source,
                         on_start=progress.start,
                         on_outcome=progress.advance,
@@ -177,7 +177,7 @@ async def _estimate(given: _Given) -> Report:
                 _source(path, given, await find_tags(kb, path, given.acl), chosen, anybody)
                 for path in given.paths
             ]
-            found = [await kb.estimate(source) for source in sources]
+            found = [await kb.ingestion.estimate(source) for source in sources]
     return estimate_report(found, chosen, which="new or changed")
 
 
@@ -204,7 +204,7 @@ async def _enqueue(given: _Given) -> Report:
     chosen = settings_that_may_create_a_store()
     async with open_store_project(chosen) as kb:
         sources = await _open_sources(kb, given, chosen)
-        found = [await kb.enqueue(source) for source in sources]
+        found = [await kb.ingestion.enqueue(source) for source in sources]
     return IngestSummary(found=found, done=None, sources=sources).report()
 
 

@@ -119,7 +119,7 @@ async def show_job(
     if login := choose_server(server, who):
         return _job(await send(job_calls.get_job(job), login))
     async with open_as(who) as (kb, reader):
-        return _local_job(await kb.jobs.show(reader, JobId(job)))
+        return _local_job(await kb.jobs.get(reader, JobId(job)))
 
 
 @command(

@@ -42,7 +42,7 @@ _LARGE = 200
 
 @dataclass(slots=True)
 class IngestProgress:
-    """Shows the progress of `KnowledgeBase.ingest`: pass it `start`, `advance` and `progress` as callbacks."""
+    """Shows the progress of `Ingestion.ingest`: pass it `start`, `advance` and `progress` as callbacks."""
 
     console: Console
     bar: Progress

@@ -49,7 +49,9 @@ async def search_passages(
     meter = question_meter()
     async with open_as(who, meter) as (kb, reader):
         began = time.perf_counter()
-        found = await kb.search(question, reader, topic=topic, limit=limit, mode=mode.mode)
+        found = await kb.questions.search(
+            question, reader, topic=topic, limit=limit, mode=mode.mode
+        )
         document = json_output.retrieval(found, milliseconds=milliseconds_since(began))
     return report_with_costs(meter, document, text_output.retrieval(found))
 
@@ -67,7 +69,7 @@ async def show_keywords(
     """Show a question's keywords: themes find relations, names and terms find entities."""
     meter = question_meter()
     async with open_store_project(settings_of_store(), meter) as kb:
-        found = await kb.keywords(question, await kb.reader(()))
+        found = await kb.questions.keywords(question, await kb.reader(()))
     rows = [
         ("themes", ", ".join(found.high)),
         ("names and terms", ", ".join(found.low)),

@@ -85,7 +85,7 @@ async def _sync_here(name: str, body: "SyncBody", *, no_wait: bool) -> Report:
             progress=_print_progress,
         )
         report = await kb.sources.sync(name, request)
-        done = () if no_wait else await kb.finish_jobs(on_outcome=_print_outcome)
+        done = () if no_wait else await kb.ingestion.finish_jobs(on_outcome=_print_outcome)
     failed = sum(1 for each in done if each.error)
     ingested = {"ingested": len(done) - failed, "failed": failed}
     text = counts_line(report.counts)

@@ -16,7 +16,7 @@ async def count_visible(
 ) -> Report:
     """Count the documents, passages, entities and relations that the reader may see, and the waiting documents."""
     async with open_as(who) as (kb, reader):
-        held = await kb.status(reader)
+        held = await kb.documents.status(reader)
     documents = {state.value: count for state, count in held.documents.items()}
     by_state = ", ".join(f"{count} {state}" for state, count in documents.items())
     rows = [

@@ -38,7 +38,7 @@ async def process_jobs() -> Report:
     async with open_store_project(chosen, meter) as kb:
         stop = _stop_on_signal()
         console.print(Text(f"Working on the project {chosen.project!r}; Ctrl-C stops."))
-        await kb.work(stop, print_outcome)
+        await kb.ingestion.work(stop, print_outcome)
     failed = sum(1 for outcome in done if outcome.error)
     counts = {
         "done": len(done) - failed,

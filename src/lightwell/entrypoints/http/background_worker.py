@@ -89,7 +89,7 @@ class BackgroundWorker:
     async def _work(self, name: str, project_id: ProjectId) -> None:
         try:
             knowledge_base = await self.projects.open(name, project_id)
-            await knowledge_base.work_until_idle(self.stop, _log_outcome)
+            await knowledge_base.ingestion.work_until_idle(self.stop, _log_outcome)
             self._pauses.pop(name, None)
         except Exception as error:  # noqa: BLE001 - a project that fails must not end the server; it waits and is tried again
             self._postpone(name, error)

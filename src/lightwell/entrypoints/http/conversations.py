@@ -37,7 +37,7 @@ async def answer_message(
     if body.project_id not in (None, kb.project_id):
         raise NotFound(f"There is no project {body.project_id} that you may see")
     own = ConversationId(body.conversation_id) if body.conversation_id else None
-    turn = await kb.chat(
+    turn = await kb.questions.chat(
         body.message, caller.reader, conversation=own, topic=body.topic_filter, mode=body.mode
     )
     response.headers["X-Conversation-Id"] = str(turn.conversation_id)
@@ -51,7 +51,7 @@ async def list_conversations(
     caller: Reading, query: Annotated[PageQuery, Query()]
 ) -> ConversationPage:
     """List your own conversations, the latest first."""
-    found = await caller.knowledge_base.conversations(
+    found = await caller.knowledge_base.conversations.list(
         caller.reader, after=query.after, limit=query.limit + 1
     )
     return conversation_page(*cut_page(found, query, lambda each: each.cursor))
@@ -61,10 +61,12 @@ async def list_conversations(
 async def get_conversation(conversation_id: UUID, caller: Reading) -> MessagesResponse:
     """Return the latest messages of one of your own conversations."""
     own = ConversationId(conversation_id)
-    return messages_response(own, await caller.knowledge_base.conversation(caller.reader, own))
+    return messages_response(
+        own, await caller.knowledge_base.conversations.messages(caller.reader, own)
+    )
 
 
 @router.delete("/conversations/{conversation_id}", status_code=204)
 async def delete_conversation(conversation_id: UUID, caller: Reading) -> None:
     """Delete one of your own conversations; this cannot be undone."""
-    await caller.knowledge_base.forget(caller.reader, ConversationId(conversation_id))
+    await caller.knowledge_base.conversations.delete(caller.reader, ConversationId(conversation_id))

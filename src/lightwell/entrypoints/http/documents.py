@@ -59,7 +59,7 @@ DocumentName = Annotated[
 @router.get("")
 async def list_documents(query: Annotated[DocumentQuery, Query()], caller: Reading) -> DocumentPage:
     """List documents by URL."""
-    found = await caller.knowledge_base.catalog.list(
+    found = await caller.knowledge_base.documents.list(
         caller.reader, query.to_filter(), after=query.after, limit=query.limit + 1
     )
     return document_page(found, query)
@@ -79,7 +79,7 @@ async def delete_documents(
 @router.get("/{document}")
 async def get_document(document: DocumentName, caller: Reading) -> DocumentSchema:
     """Return a document without its text."""
-    return document_schema(await caller.knowledge_base.document(caller.reader, document))
+    return document_schema(await caller.knowledge_base.documents.get(caller.reader, document))
 
 
 @router.get("/{document}/text")
@@ -87,7 +87,7 @@ async def get_text(
     document: DocumentName, query: Annotated[TextQuery, Query()], caller: Reading
 ) -> TextSchema:
     """Return a document's text. A citation's `chunkId`, or its locator's `start` and `end`, mark the passage."""
-    shown = await caller.knowledge_base.catalog.text(
+    shown = await caller.knowledge_base.documents.read(
         caller.reader,
         document,
         span=query.span(),
@@ -101,7 +101,7 @@ async def list_passages(
     document: DocumentName, query: Annotated[PassageQuery, Query()], caller: Reading
 ) -> PassagePage:
     """List the passages of a document in order."""
-    found = await caller.knowledge_base.chunks(
+    found = await caller.knowledge_base.documents.chunks(
         caller.reader, document, after=query.after, limit=query.limit + 1
     )
     return passage_page(found, query)
@@ -121,8 +121,8 @@ async def replace_passages(
     They are used until the source delivers the document again.
     """
     kb = caller.knowledge_base
-    await kb.catalog.require_authority(caller.reader, caller.authority, [document])
-    answer = await kb.enqueue_chunks(caller.reader, document, body.to_chunks())
+    await kb.documents.require_authority(caller.reader, caller.authority, [document])
+    answer = await kb.ingestion.enqueue_chunks(caller.reader, document, body.to_chunks())
     projects.has_work.set()
     response.headers["Location"] = f"/v1/jobs/{answer.job_id}"
     return ingest_response(answer)
@@ -139,7 +139,7 @@ async def change_access(
     """
     tags = parse_given_tags(body.acl_tags)
     with usage_headers(response):
-        changed = await caller.knowledge_base.catalog.change_access(
+        changed = await caller.knowledge_base.documents.change_access(
             caller.reader, caller.authority, document, tags
         )
     return document_schema(changed)
@@ -173,8 +173,10 @@ async def _delete(
     kb = caller.knowledge_base
     for each in body.document_ids:
         require_text(each, "The document's id")
-    await kb.catalog.require_authority(caller.reader, caller.authority, body.document_ids)
-    deleted = await (kb.erase if body.hard else kb.delete)(caller.reader, body.document_ids)
+    await kb.documents.require_authority(caller.reader, caller.authority, body.document_ids)
+    deleted = await (kb.documents.erase if body.hard else kb.documents.delete)(
+        caller.reader, body.document_ids
+    )
     note_ids(request, "documentIds", [str(each) for each in deleted.documents])
     add_usage_headers(response, deleted.usage)
     return deletion_schema(deleted)

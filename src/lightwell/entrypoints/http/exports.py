@@ -74,7 +74,7 @@ async def export(
             include_chunks=query.chunks,
             include_vectors=query.vectors,
         )
-        done = await caller.knowledge_base.export(caller.reader, config)
+        done = await caller.knowledge_base.documents.export(caller.reader, config)
         return await asyncio.to_thread(_make_download, done, folder)
     except BaseException:
         folder.cleanup()

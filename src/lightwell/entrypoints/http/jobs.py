@@ -52,7 +52,7 @@ async def list_jobs(query: Annotated[JobQuery, Query()], caller: Ingesting) -> J
 @router.get("/{job_id}")
 async def get_job(job_id: JobName, caller: Ingesting) -> JobSchema:
     """Return a job: how far its document is, or why it failed."""
-    return job_schema(await caller.knowledge_base.jobs.show(caller.reader, JobId(job_id)))
+    return job_schema(await caller.knowledge_base.jobs.get(caller.reader, JobId(job_id)))
 
 
 @router.post("/{job_id}/cancel")
@@ -94,10 +94,10 @@ async def follow_job(
     """
     sent: Job | None = None
     for polls in count():
-        job = await caller.knowledge_base.jobs.show(caller.reader, job_id)
+        job = await caller.knowledge_base.jobs.get(caller.reader, job_id)
         if polls and (job != sent or polls % _POLLS_PER_RECHECK == 0):
             caller = await renewed()
-            job = await caller.knowledge_base.jobs.show(caller.reader, job_id)
+            job = await caller.knowledge_base.jobs.get(caller.reader, job_id)
         if job != sent:
             kind = "progress" if job.state.is_open else "done"
             yield format_event(kind=kind, data=job_schema(job).model_dump_json(by_alias=True))

@@ -171,7 +171,7 @@ class Asked:
         """Return the answer, or a reply to a greeting; a model may be called."""
         if courtesy := self._courtesy():
             return courtesy
-        return await caller.knowledge_base.query(await self._rewrite(caller), caller.reader)
+        return await caller.knowledge_base.questions.ask(await self._rewrite(caller), caller.reader)
 
     async def stream(self, caller: Caller) -> AsyncGenerator[StreamChunk, None]:
         """Yield what `answer` returns as events."""
@@ -180,7 +180,9 @@ class Asked:
             yield StreamChunk(type=StreamType.DONE, answer=courtesy)
             return
         request = await self._rewrite(caller)
-        async with aclosing(caller.knowledge_base.query_stream(request, caller.reader)) as events:
+        async with aclosing(
+            caller.knowledge_base.questions.stream(request, caller.reader)
+        ) as events:
             async for event in events:
                 yield event
 
@@ -200,7 +202,7 @@ class Asked:
 
     async def _rewrite(self, caller: Caller) -> QueryRequest:
         """Return the question so that it stands alone; a model may be called."""
-        text = await caller.knowledge_base.rewrite_followup(self.text, self.history)
+        text = await caller.knowledge_base.questions.rewrite_followup(self.text, self.history)
         return QueryRequest(query=text)
 
 

@@ -54,7 +54,7 @@ async def stream_answer(
         last = parse_event_id(last_event_id)
         rest = streams.resume(caller.reader, credential, last, interrupted=_INTERRUPTED)
         return EventStream(_format(rest), render_error=_render_error)
-    answered = caller.knowledge_base.query_stream(body.to_request(), caller.reader)
+    answered = caller.knowledge_base.questions.stream(body.to_request(), caller.reader)
     kept = await streams.open(caller.reader, credential)
     events = _format(kept.record(_events(answered)))
     return EventStream(events, render_error=_render_error, on_ping=kept.touch)

@@ -42,7 +42,7 @@ EntityNameQuery = Annotated[
 async def answer_question(body: QueryBody, caller: Reading, response: Response) -> QueryResponse:
     """Answer a question with citations, or say that the evidence is insufficient."""
     began = time.perf_counter()
-    answer = await caller.knowledge_base.query(body.to_request(), caller.reader)
+    answer = await caller.knowledge_base.questions.ask(body.to_request(), caller.reader)
     add_usage_headers(response, answer.usage)
     return query_response(answer, milliseconds=_milliseconds_since(began))
 
@@ -53,7 +53,7 @@ async def list_statements(
 ) -> StatementsResponse:
     """List what documents state about a question, each statement with citations and dates, the newest first."""
     began = time.perf_counter()
-    listed = await caller.knowledge_base.statements(
+    listed = await caller.knowledge_base.questions.statements(
         body.query, caller.reader, topic=body.topic_filter, limit=body.top_k, mode=body.mode
     )
     add_usage_headers(response, listed.usage)
@@ -64,7 +64,7 @@ async def list_statements(
 async def search_passages(body: SearchBody, caller: Reading, response: Response) -> SearchResponse:
     """List the passages that are relevant to a question, best first."""
     began = time.perf_counter()
-    found = await caller.knowledge_base.search(
+    found = await caller.knowledge_base.questions.search(
         body.query, caller.reader, topic=body.topic_filter, limit=body.top_k, mode=body.mode
     )
     add_usage_headers(response, found.usage)
@@ -77,7 +77,7 @@ async def extract_keywords(
 ) -> KeywordsSchema:
     """Return a question's keywords: themes find relations, names and terms find entities."""
     with record_usage(OperationType.QUERY) as usage:
-        found = await caller.knowledge_base.keywords(body.query, caller.reader)
+        found = await caller.knowledge_base.questions.keywords(body.query, caller.reader)
     add_usage_headers(response, usage.summary)
     return KeywordsSchema.model_validate(json_output.keywords(found), by_alias=True)
 
@@ -90,7 +90,7 @@ async def brief_entity(
 
     The reference of a candidate selects it.
     """
-    made = await caller.knowledge_base.brief(name, caller.reader)
+    made = await caller.knowledge_base.questions.brief(name, caller.reader)
     add_usage_headers(response, made.usage)
     return brief_response(made) if isinstance(made, Brief) else candidates_response(made)
 
@@ -98,7 +98,9 @@ async def brief_entity(
 @router.get("/candidates")
 async def list_candidates(caller: Reading, name: EntityNameQuery) -> CandidatesResponse:
     """List the entities that a name may mean, the likeliest first, with what distinguishes them: none, one or several."""
-    return candidates_response(await caller.knowledge_base.candidates(name, caller.reader))
+    return candidates_response(
+        await caller.knowledge_base.questions.candidates(name, caller.reader)
+    )
 
 
 def _milliseconds_since(began: float) -> int:

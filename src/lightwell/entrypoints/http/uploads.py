@@ -167,7 +167,7 @@ async def upload_documents(  # noqa: PLR0913 - what a request brings along
             authority=caller.authority,
             key=_idempotency_key(caller, key, asked, digest),
         )
-        responses = await caller.knowledge_base.catalog.submit(submission)
+        responses = await caller.knowledge_base.documents.submit(submission)
     projects.has_work.set()
     if len(responses) == 1:
         response.headers["Location"] = f"/v1/jobs/{responses[0].job_id}"
@@ -192,7 +192,7 @@ async def ingest_document(
     if is_page:
         caller.authority.require_new(asked.acl_tags)
     known_as = _idempotency_key(caller, key, asked, b"")
-    catalog = caller.knowledge_base.catalog
+    catalog = caller.knowledge_base.documents
     responses = await catalog.find_earlier(caller.reader, known_as) if known_as else None
     if responses is None:
         reading = (

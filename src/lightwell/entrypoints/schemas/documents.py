@@ -19,7 +19,7 @@ from lightwell.entrypoints.operations.replies import NextAfter, PageQuery, Schem
 from lightwell.entrypoints.schemas.questions import LocatorSchema
 
 if TYPE_CHECKING:
-    from lightwell.knowledge_base.catalog import DocumentText
+    from lightwell.knowledge_base.documents import DocumentText
 
 MAX_TAGS = 100
 _MAX_METADATA = 50

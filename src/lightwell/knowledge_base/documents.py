@@ -1,0 +1,245 @@
+"""Methods for a project's documents: list and read them, hand them in, change who sees them, delete and export them."""
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass, replace
+
+from lightwell.domain.access import Reader, TagAuthority, Tags
+from lightwell.domain.deletions import Deletion
+from lightwell.domain.documents import Chunk, Document, DocumentFilter
+from lightwell.domain.errors import Invalid, NotFound
+from lightwell.domain.exports import ExportConfig, Exported, ExportProgress
+from lightwell.domain.folder_tags import FolderTags
+from lightwell.domain.graph import DESCRIPTION_SEPARATOR
+from lightwell.domain.ids import ChunkId, DocumentId
+from lightwell.domain.requests import IdempotencyKey, IngestResponse
+from lightwell.domain.status import Status
+from lightwell.domain.withdrawals import Act, Withdrawal, hash_tag
+from lightwell.ingest import deletion, submission
+from lightwell.ingest.context import IngestContext, follow_space
+from lightwell.ingest.derived_data import apply_pending_changes, finish_derived_for
+from lightwell.ingest.submission import Submission
+from lightwell.metering import record_usage
+from lightwell.records import folder_tags, projects, search
+from lightwell.records.database import Database
+from lightwell.records.documents import counts, documents, published_chunks
+from lightwell.records.jobs import queue
+
+LARGEST_PAGE = 1000
+_EVERY = DocumentFilter()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentText:
+    """A document's published text; `text[start:end]` of `passage` is what was asked for, `chunk` the chunk if it is one."""
+
+    document: Document
+    text: str
+    passage: tuple[int, int] | None = None
+    chunk: Chunk | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Documents:
+    """One project's documents, as far as a reader sees them.
+
+    A document is named by its id, reference or URL. `separator` joins the parts of exported descriptions.
+    """
+
+    context: IngestContext
+    separator: str = DESCRIPTION_SEPARATOR
+
+    async def list(
+        self, reader: Reader, wanted: DocumentFilter = _EVERY, *, after: str = "", limit: int = 100
+    ) -> list[Document]:
+        """Return up to `limit` documents by URL, those after the URL or `Document.cursor` given."""
+        database = self.context.database
+        return await documents.list_page(database, reader, wanted, after=after, limit=limit)
+
+    async def iterate(
+        self, reader: Reader, *, after: str = "", limit: int = 100
+    ) -> AsyncGenerator[Document, None]:
+        """Yield up to `limit` documents as `list` does, a page at a time."""
+        while limit > 0:
+            size = min(limit, LARGEST_PAGE)
+            page = await self.list(reader, after=after, limit=size)
+            for document in page:
+                yield document
+            if len(page) < size:
+                return
+            after, limit = page[-1].cursor, limit - len(page)
+
+    async def get(self, reader: Reader, name: str) -> Document:
+        """Return a document; raise `NotFound`."""
+        return await documents.get(self.context.database, reader, name)
+
+    async def text(self, reader: Reader, name: str) -> str:
+        """Return the published text of a document; raise `NotFound`."""
+        return (await self.read(reader, name)).text
+
+    async def read(
+        self,
+        reader: Reader,
+        name: str,
+        *,
+        span: tuple[int, int] | None = None,
+        chunk: ChunkId | None = None,
+    ) -> DocumentText:
+        """Return a document's text with the passage that is asked for; raise `NotFound`, `Invalid`."""
+        database = self.context.database
+        document = await documents.get(database, reader, name)
+        text = await documents.get_text(database, reader, document.id)
+        if chunk is not None:
+            cited = (await search.get_chunks(database, reader, [chunk])).get(chunk)
+            if cited is None or cited.document_id != document.id:
+                raise NotFound(f"There is no passage {chunk} in this document")
+            span = (cited.locator.start, cited.locator.end)
+            return DocumentText(document=document, text=text, passage=span, chunk=cited)
+        if span is not None and not 0 <= span[0] <= span[1] <= len(text):
+            raise Invalid(f"The text has {len(text):,} characters: start and end must lie within")
+        return DocumentText(document=document, text=text, passage=span)
+
+    async def chunks(
+        self, reader: Reader, name: str, *, after: int = 0, limit: int = 100
+    ) -> Sequence[Chunk]:
+        """Return up to `limit` chunks of a document by index, without the first `after`; raise `NotFound`."""
+        database = self.context.database
+        document = await documents.get(database, reader, name)
+        chunk_ids = await published_chunks.list_by_document(
+            database, reader, document.id, after=after, limit=min(limit, LARGEST_PAGE)
+        )
+        chunks = await search.get_chunks(database, reader, chunk_ids)
+        return [chunks[chunk_id] for chunk_id in chunk_ids if chunk_id in chunks]
+
+    async def status(self, reader: Reader) -> Status:
+        """Return counts of what the reader may see."""
+        database = self.context.database
+        visible = await counts.count_visible(database, reader)
+        return Status(
+            documents=await counts.count_by_state(database, reader),
+            chunks=visible.chunks,
+            entities=visible.entities,
+            relations=visible.relations,
+            open_jobs=await queue.count_open_for(database, reader),
+        )
+
+    async def delete(self, reader: Reader, names: Sequence[str]) -> Deletion:
+        """Turn some of the reader's documents into tombstones and update what is derived from them, once for all.
+
+        No read finds them once this returns. Raises `NotFound`, and deletes none, when one of them does not exist.
+        """
+        document_ids = await resolve_names(self.context.database, reader, names)
+        deleted = await deletion.delete(self.context, reader, document_ids)
+        return await self._finish_deletion(reader, deleted)
+
+    async def erase(self, reader: Reader, names: Sequence[str]) -> Deletion:
+        """Delete as `delete` does, without tombstones: not even the documents' names are left."""
+        document_ids = await resolve_names(self.context.database, reader, names)
+        erased = await deletion.erase(self.context, reader, document_ids)
+        return await self._finish_deletion(reader, erased)
+
+    async def _finish_deletion(self, reader: Reader, report: Deletion) -> Deletion:
+        """Finish derived data, and return the report with what the reader's part of it cost."""
+        with record_usage() as usage:
+            await finish_derived_for(self.context, reader)
+        return replace(report, usage=usage.summary)
+
+    async def export(
+        self,
+        reader: Reader,
+        config: ExportConfig,
+        *,
+        on_progress: Callable[[ExportProgress], None] | None = None,
+    ) -> Exported:
+        """Write what the reader sees at this moment to files, and return which; raise `Invalid` where that is impossible.
+
+        `on_progress` is called after each batch. An existing file is kept unless the config says otherwise.
+        """
+        # Its workbooks are a tenth of what a question would import.
+        from lightwell.curate import exporting
+
+        context = await follow_space(self.context)
+        # An exported profile must not repeat what is hidden or deleted since it was made.
+        await apply_pending_changes(context)
+        if config.separator is None:
+            config = replace(config, separator=self.separator)
+        return await exporting.export(
+            context.database,
+            context.vectors,
+            context.space,
+            reader,
+            config,
+            on_progress or (lambda _: None),
+        )
+
+    async def submit(self, submitted: Submission) -> tuple[IngestResponse, ...]:
+        """Register documents that somebody hands in: all or none, and durable when this returns; workers ingest them.
+
+        Raises `Invalid`, `NotFound` and `KeyReused` as `ingest.submission` says.
+        """
+        return await submission.submit(self.context.database, submitted)
+
+    async def find_earlier(
+        self, reader: Reader, key: IdempotencyKey
+    ) -> tuple[IngestResponse, ...] | None:
+        """Return what the submission with this key got, None where it is new; raise `KeyReused`."""
+        return await submission.find_earlier(self.context.database, reader, key)
+
+    async def require_authority(
+        self, reader: Reader, authority: TagAuthority, names: Sequence[str]
+    ) -> None:
+        """Raise `Invalid` unless whoever has this authority may replace and delete these documents; `NotFound`."""
+        for name in names:
+            document = await documents.get(self.context.database, reader, name)
+            authority.require_all(document.acl_tags)
+
+    async def change_access(
+        self, reader: Reader, authority: TagAuthority, name: str, tags: Tags
+    ) -> Document:
+        """Give a document other access tags, and return it; every read follows at once. Raises `NotFound`, `Invalid`.
+
+        The next sync of a document's source gives it the tags that the source says.
+        """
+        database = self.context.database
+        document = await documents.get(database, reader, name)
+        await submission.change_access(database, reader, authority, document.id, tags)
+        withdrawal = Withdrawal(
+            document=document.id,
+            act=Act.RETAGGED,
+            at=await database.now(),
+            tag_hashes=frozenset(map(hash_tag, tags)),
+        )
+        self.context.note_withdrawals([withdrawal])
+        await apply_pending_changes(self.context)
+        await finish_derived_for(self.context, reader)
+        return replace(document, acl_tags=tags)
+
+    async def folder_tags(self, url: str) -> FolderTags:
+        """Return the access tags that are remembered of a file or folder, of the folders above it, and of all below it.
+
+        `url` is a `Connector.scope` of files. It takes no reader, since it is for whoever ingests the folder.
+        """
+        return await folder_tags.list_around(self.context.database, self.context.project_id, url)
+
+    async def remember_folder_tags(self, url: str, tags: Tags, *, replaces_inside: bool) -> None:
+        """Remember access tags for a file or folder, no tags for nobody; `replaces_inside` forgets those of what is in it."""
+        context = self.context
+        await folder_tags.remember(
+            context.database, context.project_id, url, tags, replaces_inside=replaces_inside
+        )
+
+    async def claim(self, tag: str) -> bool:
+        """Make this the owner's access tag of a project that nobody has used yet; return whether it is that now."""
+        return await projects.claim(self.context.database, self.context.project_id, tag)
+
+    async def owner_tags(self) -> Tags:
+        """Return the access tag of the project's owner, none where it has no owner."""
+        tag = await projects.get_owner_tag(self.context.database, self.context.project_id)
+        return frozenset({tag} if tag else ())
+
+
+async def resolve_names(
+    database: Database, reader: Reader, names: Sequence[str]
+) -> list[DocumentId]:
+    """Return the reader's documents of these names, each once; raise `NotFound`."""
+    resolved = [(await documents.get(database, reader, name)).id for name in names]
+    return list(dict.fromkeys(resolved))
