@@ -5,6 +5,7 @@ LightwellError
 │   └── KeyReused       an idempotency key came again with another request
 ├── NotFound            it does not exist, or the reader may not see it (callers cannot tell which)
 │   └── UnknownPerson   nobody active in the directory has the name that a request acts for
+├── Forbidden           the credential is valid, but has not the scope
 ├── Refused             a webhook is not genuine: wrong signature, or too old
 ├── Unreadable          one document cannot be read; ingestion continues with the others
 │   ├── TooLarge        it has more bytes than are allowed
@@ -45,6 +46,10 @@ class NotFound(LightwellError):
 
 class UnknownPerson(NotFound):
     code = "unknown_person"
+
+
+class Forbidden(LightwellError):
+    code = "missing_scope"
 
 
 class Refused(LightwellError):

@@ -1,7 +1,9 @@
 """Runs an operation on the store here, or sends it to a server: `--as` and `--server` say which, for every command alike."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
 from lightwell.domain.access import TagAuthority
 from lightwell.entrypoints.cli.remote import choose_server, send
@@ -18,23 +20,43 @@ R = TypeVar("R")
 class Asker:
     """Who asks, and where; a command calls it with an operation and its arguments.
 
-    Raises what the library raises; for a server, `NotFound` and `Invalid` alike, else `ServerError`.
+    Inside `async with`, the store here is opened by the first call. Raises what the library raises; for a server, `NotFound` and
+    `Invalid` alike, else `ServerError`.
     """
 
     def __init__(self, who: Sequence[str] | None, server: str | None) -> None:
         self._who = who
-        self._login = choose_server(server, who)
+        self._opened = AsyncExitStack()
+        self._caller: Caller | None = None
+        self.login = choose_server(server, who)
+        """The server to ask, None for the store here."""
         self.meter: Meter | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        return await self._opened.__aexit__(kind, error, trace)
 
     async def __call__(self, operation: Operation[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Return the reply to an operation."""
-        if self._login:
-            return await send(operation.call(*args, **kwargs), self._login)
+        if self.login:
+            return await send(operation.call(*args, **kwargs), self.login)
+        return await operation.run(await self.open_store(), *args, **kwargs)
+
+    async def open_store(self, budget: int | None = None) -> Caller:
+        """Open the store here, if it is not open yet; `budget` overrides the tokens that models may spend."""
         from lightwell.entrypoints.cli.costs import budgeted_meter
 
-        self.meter = self.meter or budgeted_meter()
-        async with open_as(self._who, self.meter) as (kb, reader):
+        if self._caller is None:
+            self.meter = budgeted_meter(budget)
+            kb, reader = await self._opened.enter_async_context(open_as(self._who, self.meter))
             # Whoever may open the store may give documents any access tags.
             authority = TagAuthority(tags=reader.tags, is_unlimited=True)
-            caller = Caller(knowledge_base=kb, reader=reader, authority=authority)
-            return await operation.run(caller, *args, **kwargs)
+            self._caller = Caller(knowledge_base=kb, reader=reader, authority=authority)
+        return self._caller

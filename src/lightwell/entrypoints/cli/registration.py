@@ -141,8 +141,9 @@ async def _ask(function: Callable[..., Work], arguments: dict[str, object]) -> "
     from lightwell.entrypoints.cli.costs import with_costs
 
     who = cast("list[str] | None", arguments.pop("who"))
-    asker = Asker(who, cast("str | None", arguments.pop("server")))
-    return with_costs(await function(**arguments, asker=asker), asker.meter)
+    async with Asker(who, cast("str | None", arguments.pop("server"))) as asker:
+        report = await function(**arguments, asker=asker)
+    return with_costs(report, asker.meter)
 
 
 async def _fail(error: LightwellError) -> "Report":

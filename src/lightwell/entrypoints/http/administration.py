@@ -10,9 +10,8 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Query, Response
 
 from lightwell.domain.api_keys import Scope
-from lightwell.domain.errors import Invalid
+from lightwell.domain.errors import Forbidden, Invalid
 from lightwell.entrypoints.http.authentication import Administering, projects_of
-from lightwell.entrypoints.http.problems import Forbidden
 from lightwell.entrypoints.http.projects import Projects
 from lightwell.entrypoints.schemas.administration import (
     ExplanationSchema,

@@ -1,10 +1,11 @@
 """Writes a line of the audit log for each request, and says in headers what is left of the caller's rate limit."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from uuid import UUID
 
+from pydantic.alias_generators import to_camel
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -68,9 +69,9 @@ def audit_entry(request: Request, status: int | None, milliseconds: int) -> dict
     }
 
 
-def note_ids(request: Request, name: str, ids: Sequence[str]) -> None:
+def note_ids(request: Request, name: str, ids: Iterable[UUID]) -> None:
     """Let the request's line name these things, which its path does not."""
-    request.state.audited_ids = {name: list(ids)}
+    request.state.audited_ids = {to_camel(name): [str(id_) for id_ in ids]}
 
 
 def rate_limit_headers(allowance: Allowance) -> dict[str, str]:

@@ -11,10 +11,9 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 import lightwell.entrypoints.operations.declaration as operations
 from lightwell.domain.access import TagAuthority
 from lightwell.domain.api_keys import Scope
-from lightwell.domain.errors import Invalid, UnknownPerson
+from lightwell.domain.errors import Forbidden, Invalid, UnknownPerson
 from lightwell.domain.principals import Principal
 from lightwell.entrypoints.http.credentials import Credentials
-from lightwell.entrypoints.http.problems import Forbidden
 from lightwell.entrypoints.http.projects import Projects
 
 ACT_AS = "X-Lightwell-Act-As"

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
 from lightwell.domain.api_keys import Scope
+from lightwell.domain.errors import Forbidden
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.texts import require_text
 from lightwell.entrypoints.http.audit import note_ids
@@ -16,7 +17,6 @@ from lightwell.entrypoints.http.authentication import (
     Reading,
     projects_of,
 )
-from lightwell.entrypoints.http.problems import Forbidden
 from lightwell.entrypoints.http.projects import Projects
 from lightwell.entrypoints.http.usage import add_usage_headers, usage_headers
 from lightwell.entrypoints.schemas.documents import (
@@ -177,6 +177,6 @@ async def _delete(
     deleted = await (kb.documents.erase if body.hard else kb.documents.delete)(
         caller.reader, body.document_ids
     )
-    note_ids(request, "documentIds", [str(each) for each in deleted.documents])
+    note_ids(request, "document_ids", deleted.documents)
     add_usage_headers(response, deleted.usage)
     return deletion_schema(deleted)

@@ -10,12 +10,12 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Path, Query, Request
 
 from lightwell.domain.api_keys import Scope
-from lightwell.domain.errors import LightwellError, NotFound
+from lightwell.domain.errors import Forbidden, LightwellError, NotFound
 from lightwell.domain.ids import JobId
 from lightwell.domain.jobs import Job
 from lightwell.entrypoints.http.authentication import Caller, Ingesting, projects_of, recheck_caller
 from lightwell.entrypoints.http.event_streams import EventStream, format_event
-from lightwell.entrypoints.http.problems import Forbidden, Unauthenticated
+from lightwell.entrypoints.http.problems import Unauthenticated
 from lightwell.entrypoints.http.projects import Projects
 from lightwell.entrypoints.schemas.jobs import (
     JobPage,

@@ -17,7 +17,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from lightwell.domain.api_keys import Scope
-from lightwell.domain.errors import StoreFailed
+from lightwell.domain.errors import Forbidden, StoreFailed
 from lightwell.domain.graph_copies import CopyLag
 from lightwell.domain.ids import new_id
 from lightwell.domain.operations import (
@@ -32,7 +32,6 @@ from lightwell.entrypoints.http.authentication import (
     credentials_of,
     projects_of,
 )
-from lightwell.entrypoints.http.problems import Forbidden
 from lightwell.logs import logger
 from lightwell.records import operations
 from lightwell.records.embedding_space_gaps import SpaceGaps, list_gaps

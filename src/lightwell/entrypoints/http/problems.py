@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 
 from lightwell.domain.errors import (
     BudgetSpent,
+    Forbidden,
     Invalid,
     LightwellError,
     ModelBusy,
@@ -38,6 +39,7 @@ RESOURCE_METADATA = "/.well-known/oauth-protected-resource"
 _STATUSES: tuple[tuple[type[LightwellError], HTTPStatus], ...] = (
     (Invalid, HTTPStatus.UNPROCESSABLE_ENTITY),
     (NotFound, HTTPStatus.NOT_FOUND),
+    (Forbidden, HTTPStatus.FORBIDDEN),
     (Refused, HTTPStatus.UNAUTHORIZED),
     (BudgetSpent, HTTPStatus.TOO_MANY_REQUESTS),
     (ModelBusy, HTTPStatus.SERVICE_UNAVAILABLE),
@@ -86,10 +88,6 @@ class Overloaded(TooManyRequests):
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
     code = "busy"
-
-
-class Forbidden(Exception):
-    """The API key is valid, but has not the scope."""
 
 
 def problem_response(request: Request, status: HTTPStatus, code: str, detail: str) -> JSONResponse:
@@ -158,10 +156,6 @@ def add_error_handlers(app: FastAPI) -> None:
             "Send a valid API key: `Authorization: Bearer lw_…`; `lightwell keys create` makes one"
         )
         return problem_response(request, HTTPStatus.UNAUTHORIZED, "unauthenticated", detail)
-
-    @app.exception_handler(Forbidden)
-    async def forbidden(request: Request, error: Forbidden) -> JSONResponse:
-        return problem_response(request, HTTPStatus.FORBIDDEN, "missing_scope", str(error))
 
     @app.exception_handler(TooManyRequests)
     async def too_many(request: Request, error: TooManyRequests) -> JSONResponse:

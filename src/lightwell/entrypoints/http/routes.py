@@ -2,11 +2,13 @@
 
 import inspect
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
-from lightwell.entrypoints.http.authentication import caller_with
+from lightwell.entrypoints.http.audit import note_ids
+from lightwell.entrypoints.http.authentication import caller_with, projects_of
 from lightwell.entrypoints.http.usage import usage_headers
 from lightwell.entrypoints.operations.declaration import Caller, Operation, Subject
 
@@ -30,25 +32,33 @@ def router_of(subject: Subject) -> APIRouter:
 
 
 def _endpoint(operation: Operation[..., object]) -> Callable[..., Awaitable[object]]:
-    """Return what FastAPI calls: it runs the operation, and says in the headers what models cost."""
+    """Return what FastAPI calls: it runs the operation, and says in the headers what models cost and where its job is."""
 
     async def endpoint(
-        caller: Caller, response: Response, request: object = None, **parts: object
+        caller: Caller, http: Request, response: Response, request: object = None, **parts: object
     ) -> object:
         if request is not None and operation.is_request_whole:
             parts[operation.request_names[0]] = request
         elif request is not None:
             parts |= {name: getattr(request, name) for name in operation.request_names}
         with usage_headers(response):
-            return await operation.run(caller, **parts)
+            reply = await operation.run(caller, **parts)
+        if operation.has_job:
+            projects_of(http).has_work.set()
+            if operation.status == HTTPStatus.ACCEPTED:
+                response.headers["Location"] = f"/v1/jobs/{getattr(reply, 'job_id', '')}"
+        if operation.audited:
+            note_ids(http, operation.audited, getattr(reply, operation.audited))
+        return reply
 
     types: dict[str, object] = {
         "caller": Annotated[Caller, Depends(caller_with(operation.scope))],
+        "http": Request,
         "response": Response,
         **{name: operation.hints[name] for name in operation.path_names},
     }
     if (request := operation.request) is not None:
-        types["request"] = Annotated[request, Query()] if operation.method == "GET" else request
+        types["request"] = Annotated[request, Query()] if operation.has_query else request
     vars(endpoint)["__signature__"] = inspect.Signature(
         [inspect.Parameter(name, _KEYWORD, annotation=kind) for name, kind in types.items()]
     )

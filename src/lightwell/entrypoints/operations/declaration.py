@@ -61,8 +61,10 @@ class _SendsLater(Protocol):
 class Operation(Generic[P, R_co]):
     """One thing that a caller can do: `run` does it, the other fields say how it is reached over HTTP.
 
-    Its parameters behind the caller are parts of the path, where `path` names them in braces, or else the query of GET and the body of any
-    other method. As an attribute of a client it is a method, which in `AsyncClient` is awaited; both raise `ServerError`.
+    Its parameters behind the caller are parts of the path, where `path` names them in braces, or else the query of GET and DELETE, and the
+    body of any other method. As an attribute of a client it is a method, which in `AsyncClient` is awaited; both raise `ServerError`.
+    With `has_job` the reply's `job_id` is a job that a worker now finds. `audited` is the field of the reply whose ids the audit log has
+    beside those of the path, "" for none.
     """
 
     method: str
@@ -71,6 +73,8 @@ class Operation(Generic[P, R_co]):
     scope: Scope
     status: int
     is_repeatable: bool
+    has_job: bool
+    audited: str
     run: Callable[Concatenate[Caller, P], Awaitable[R_co]]
 
     @cached_property
@@ -86,6 +90,11 @@ class Operation(Generic[P, R_co]):
     def request_names(self) -> tuple[str, ...]:
         _, *names = inspect.signature(self.run).parameters  # behind the caller
         return tuple(name for name in names if name not in self.path_names)
+
+    @property
+    def has_query(self) -> bool:
+        """Whether the request is the query, and not the body."""
+        return self.method in ("GET", "DELETE")
 
     @cached_property
     def is_request_whole(self) -> bool:
@@ -128,13 +137,12 @@ class Operation(Generic[P, R_co]):
                 if self.is_request_whole
                 else self.request.model_validate(values)
             )
-        is_query = self.method == "GET"
         return Call(
             method=self.method,
             path=_IN_PATH.sub(lambda match: parts[match[1]], self.path),
             read=reader(self._reply),
-            query=request if is_query else None,
-            body=None if is_query else request,
+            query=request if self.has_query else None,
+            body=None if self.has_query else request,
             is_repeatable=self.is_repeatable,
         )
 
@@ -167,7 +175,7 @@ class Subject:
     tag: str
     operations: list[Operation[..., object]] = field(default_factory=list[Operation[..., object]])
 
-    def operation(
+    def operation(  # noqa: PLR0913 - the fields of an operation
         self,
         method: str,
         path: str = "",
@@ -175,39 +183,27 @@ class Subject:
         scope: Scope = Scope.READ,
         status: int = 200,
         is_repeatable: bool | None = None,
-    ) -> "_Declaration":
+        has_job: bool = False,
+        audited: str = "",
+    ) -> Callable[[Callable[Concatenate[Caller, P], Awaitable[R]]], Operation[P, R]]:
         """Return a decorator that makes a function `(caller, ...) -> reply` an operation.
 
         One that may be repeated has no second effect; by default that is GET.
         """
-        return _Declaration(
-            subject=self,
-            method=method,
-            path=self.prefix + path,
-            scope=scope,
-            status=status,
-            is_repeatable=method == "GET" if is_repeatable is None else is_repeatable,
-        )
 
+        def declare(run: Callable[Concatenate[Caller, P], Awaitable[R]]) -> Operation[P, R]:
+            made = Operation(
+                method=method,
+                path=self.prefix + path,
+                tag=self.tag,
+                scope=scope,
+                status=status,
+                is_repeatable=method == "GET" if is_repeatable is None else is_repeatable,
+                has_job=has_job,
+                audited=audited,
+                run=run,
+            )
+            self.operations.append(made)
+            return made
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Declaration:
-    subject: Subject
-    method: str
-    path: str
-    scope: Scope
-    status: int
-    is_repeatable: bool
-
-    def __call__(self, run: Callable[Concatenate[Caller, P], Awaitable[R]]) -> Operation[P, R]:
-        made = Operation(
-            method=self.method,
-            path=self.path,
-            tag=self.subject.tag,
-            scope=self.scope,
-            status=self.status,
-            is_repeatable=self.is_repeatable,
-            run=run,
-        )
-        self.subject.operations.append(made)
-        return made
+        return declare
