@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 
 import httpx
 
-from lightwell.connectors.attio import open_attio
-from lightwell.connectors.attio.source import AttioSource
+from lightwell.connectors.attio.source import AttioSource, open_attio
 from lightwell.testing.attio import SECRET, TOKEN, FakeAttio
 from lightwell.testing.attio_server import make_attio_app
 

@@ -8,8 +8,7 @@ from http import HTTPStatus
 
 import httpx
 
-from lightwell.connectors.chatwoot import open_chatwoot
-from lightwell.connectors.chatwoot.source import ChatwootSource
+from lightwell.connectors.chatwoot.source import ChatwootSource, open_chatwoot
 from lightwell.domain.errors import Unreadable
 from lightwell.testing.chatwoot import SECRET, TOKEN, FakeChatwoot
 from lightwell.testing.chatwoot_server import make_chatwoot_app

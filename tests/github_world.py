@@ -5,8 +5,7 @@ from contextlib import asynccontextmanager
 
 import httpx
 
-from lightwell.connectors.github import open_github
-from lightwell.connectors.github.source import GithubSource
+from lightwell.connectors.github.source import GithubSource, open_github
 from lightwell.testing.github.server import make_github_app
 from lightwell.testing.github.state import API, SECRET, TOKEN, FakeGithub
 

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 import pytest
 import stamina
 
-from lightwell.connectors.attio import open_attio
 from lightwell.connectors.attio.api import AttioApi
+from lightwell.connectors.attio.source import open_attio
 from lightwell.domain.errors import Invalid, Refused, SourceFailed
 from lightwell.domain.ids import GlobalRef
 from lightwell.domain.item_structure import LinkType

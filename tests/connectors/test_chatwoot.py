@@ -12,9 +12,8 @@ import stamina
 import uvicorn
 
 from lightwell.connectors.attachments import AttachmentReader
-from lightwell.connectors.chatwoot import open_chatwoot
 from lightwell.connectors.chatwoot.conversations import PART_MESSAGES
-from lightwell.connectors.chatwoot.source import ChatwootSource
+from lightwell.connectors.chatwoot.source import ChatwootSource, open_chatwoot
 from lightwell.domain.documents import Format
 from lightwell.domain.errors import Invalid, Refused, SourceFailed, Unreadable
 from lightwell.domain.ids import GlobalRef

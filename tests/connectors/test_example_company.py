@@ -2,8 +2,8 @@
 
 import httpx
 
-from lightwell.connectors.attio import open_attio
-from lightwell.connectors.chatwoot import open_chatwoot
+from lightwell.connectors.attio.source import open_attio
+from lightwell.connectors.chatwoot.source import open_chatwoot
 from lightwell.testing import attio, chatwoot
 from lightwell.testing.attio_server import make_attio_app
 from lightwell.testing.chatwoot_server import make_chatwoot_app

@@ -10,12 +10,12 @@ import pytest
 import stamina
 
 from lightwell.connectors.api_client import ApiClient
-from lightwell.connectors.github import open_github
 from lightwell.connectors.github.api import GithubApi, rate_limit_wait
 from lightwell.connectors.github.documents import PART_POSTS
 from lightwell.connectors.github.files import FileReader
 from lightwell.connectors.github.models import Repository
-from lightwell.connectors.github.webhooks import sign
+from lightwell.connectors.github.source import open_github
+from lightwell.connectors.webhooks import sign
 from lightwell.domain.errors import Invalid, Refused, SourceFailed
 from lightwell.domain.ids import GlobalRef
 from lightwell.domain.item_structure import LinkType
@@ -345,7 +345,7 @@ async def test_a_captured_webhook_counts_once_in_ten_minutes_whatever_its_unsign
             )
             assert (again.delivery != first.delivery) == is_new
         _, other = forge.github.webhook("issues", forge.tarn, issue={"number": 3})
-        signed = {**headers, "x-hub-signature-256": sign(other, SECRET)}
+        signed = {**headers, "x-hub-signature-256": f"sha256={sign(other, SECRET)}"}
         assert source.read_webhook(signed, other, noon).delivery != first.delivery
 
 

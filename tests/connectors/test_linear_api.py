@@ -9,8 +9,9 @@ import stamina
 from starlette.responses import JSONResponse, Response
 
 from lightwell.connectors.linear.api import rate_limit_wait
-from lightwell.connectors.linear.cursors import Position, parse_cursor
-from lightwell.connectors.linear.opening import open_linear
+from lightwell.connectors.linear.cursors import Position
+from lightwell.connectors.linear.source import open_linear
+from lightwell.connectors.rows import parse_cursor
 from lightwell.domain.errors import Invalid, SourceFailed
 from lightwell.testing.linear.server import LinearServer
 from tests.connectors.pulling import in_parts
@@ -200,15 +201,17 @@ async def test_no_query_exceeds_what_linear_allows_for_one(world: World) -> None
 
 
 def test_a_damaged_cursor_is_refused() -> None:
-    with pytest.raises(Invalid, match="damaged"):
-        parse_cursor('{"since": 1, "drop": "table"}')
+    with pytest.raises(SourceFailed, match="damaged"):
+        parse_cursor(Position, '{"since": 1, "drop": "table"}')
 
 
 def test_the_watermark_moves_only_behind_the_last_page() -> None:
     first = datetime(2026, 11, 2, tzinfo=UTC)
     later = datetime(2026, 11, 3, tzinfo=UTC)
     under_way = Position(since=first).advance([later], "next")
-    assert parse_cursor(under_way.to_text()) == Position(first, later, "next")
+    assert parse_cursor(Position, under_way.to_text()) == Position(
+        since=first, newest=later, after="next"
+    )
     assert under_way.advance([first], "") == Position(since=later)
     assert Position(since=later).advance([], "") == Position(since=later)
 

@@ -5,7 +5,8 @@ from hashlib import sha256
 
 import pytest
 
-from lightwell.connectors.linear.webhooks import read_webhook, sign
+from lightwell.connectors.linear.webhooks import read_webhook
+from lightwell.connectors.webhooks import sign
 from lightwell.domain.errors import Invalid, Refused
 from lightwell.domain.source_items import WebhookHint
 from lightwell.testing.linear.server import WEBHOOK_SECRET, LinearServer

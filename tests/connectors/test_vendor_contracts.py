@@ -16,8 +16,8 @@ import httpx
 import jsonschema_rs
 import pytest
 
-from lightwell.connectors.attio import open_attio
-from lightwell.connectors.chatwoot import open_chatwoot
+from lightwell.connectors.attio.source import open_attio
+from lightwell.connectors.chatwoot.source import open_chatwoot
 from lightwell.domain.ids import GlobalRef
 from lightwell.testing import attio, chatwoot
 from lightwell.testing.attio_server import make_attio_app

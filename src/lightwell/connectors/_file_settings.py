@@ -93,12 +93,12 @@ def resolve_settings(default: Tags, layers: Iterable[FileSettingsLayer]) -> File
     """Return the effective settings: later layers override earlier ones, and metadata is merged key by key."""
     tags, origin, title, topic = default, "", "", ""
     metadata: dict[str, str] = {}
-    for each in layers:
-        if each.acl_tags is not None:
-            tags, origin = each.acl_tags, each.origin
-        title = title if each.title is None else each.title
-        topic = topic if each.topic is None else each.topic
-        metadata |= each.metadata
+    for layer in layers:
+        if layer.acl_tags is not None:
+            tags, origin = layer.acl_tags, layer.origin
+        title = title if layer.title is None else layer.title
+        topic = topic if layer.topic is None else layer.topic
+        metadata |= layer.metadata
     return FileSettings(
         acl_tags=tags, title=title, topic=topic, acl_origin=origin, metadata=metadata
     )
@@ -127,10 +127,10 @@ def _parse_layer(yaml: Mapping[str, object], origin: str) -> FileSettingsLayer:
     )
 
 
-def _reject_unknown_keys(yaml: Mapping[str, object], known: Sequence[str]) -> None:
+def _reject_unknown_keys(yaml: Mapping[str, object], known_keys: Sequence[str]) -> None:
     for key in yaml:
-        if key not in known:
-            names = ", ".join(_FOLDER_KEYS if "files" in known else _KEYS)
+        if key not in known_keys:
+            names = ", ".join(_FOLDER_KEYS if "files" in known_keys else _KEYS)
             raise Invalid(f"unknown key {key!r}; the known keys are {names}")
 
 
@@ -149,11 +149,11 @@ def _resembles_access_key(key: str) -> bool:
     return bare in _ACCESS_WORDS or _edit_distance(bare, _ACCESS_KEY) <= _MAX_TYPOS
 
 
-def _edit_distance(one: str, other: str) -> int:
+def _edit_distance(word: str, other: str) -> int:
     """Return the number of letters to insert, delete or replace."""
     row = list(range(len(other) + 1))
-    for at, sign in enumerate(one, start=1):
-        before, row[0] = row[0], at
+    for position, sign in enumerate(word, start=1):
+        before, row[0] = row[0], position
         for to, letter in enumerate(other, start=1):
             before, row[to] = (
                 row[to],
@@ -249,7 +249,11 @@ def _segments(pattern: str) -> tuple[_Segment, ...]:
         parts = ["**", *parts]
     if parts[-1] == "**":
         parts = [*parts[:-1], "**", "*"]
-    merged = [part for at, part in enumerate(parts) if part != "**" or parts[at - 1 : at] != ["**"]]
+    merged = [
+        part
+        for index, part in enumerate(parts)
+        if part != "**" or parts[index - 1 : index] != ["**"]
+    ]
     return tuple(None if part == "**" else _segment(part) for part in merged)
 
 

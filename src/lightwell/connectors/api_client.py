@@ -112,7 +112,9 @@ class ApiClient:
         finally:
             await response.aclose()
         headers = [
-            each for each in response.headers.multi_items() if each[0] not in _UNPACKED_HEADERS
+            header
+            for header in response.headers.multi_items()
+            if header[0] not in _UNPACKED_HEADERS
         ]
         return httpx.Response(response.status_code, headers=headers, content=body, request=request)
 
@@ -142,6 +144,13 @@ def retry_after(response: httpx.Response) -> float | None:
         return float(text)
     until = parse_date(text)
     return None if until is None else max(0.0, (until - server_time(response)).total_seconds())
+
+
+def usual_wait(response: httpx.Response) -> float | None:
+    """Return the seconds that a vendor asks to wait who refuses with status 429, with or without saying for how long."""
+    if response.status_code != HTTPStatus.TOO_MANY_REQUESTS:
+        return None
+    return retry_after(response) or 0.0
 
 
 def server_time(response: httpx.Response) -> datetime:

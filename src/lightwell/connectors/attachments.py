@@ -24,16 +24,23 @@ class AttachmentReader:
     async def read(self, url: str) -> bytes:
         """Return the file; raise `Unreadable` where it is too large, not to be fetched from there, or not there."""
         base = httpx.URL(self.base_url)
-        own = await self.resolve(base.host, _port(base))
+        addresses = await self.resolve(base.host, _port(base))
+
+        def accepts(target: httpx.URL) -> bool:
+            """Other ports of the system's own host are not for files."""
+            if target.host != base.host:
+                return target.scheme == "https"
+            return (target.scheme, _port(target)) == (base.scheme, _port(base))
+
         fetcher = WebFetcher(
             max_bytes=self.max_bytes,
             seconds=_SECONDS,
             policy=AddressPolicy(
-                allowed=tuple(ip_network(address) for address in own),
+                allowed=tuple(ip_network(address) for address in addresses),
                 server=(base.raw_host.decode(), _port(base)),
             ),
             resolve=self.resolve,
-            accepts=lambda target: _is_own(base, target) or _is_elsewhere(base, target),
+            accepts=accepts,
         )
         problem = ""
         for _ in range(_ATTEMPTS):
@@ -46,15 +53,6 @@ class AttachmentReader:
             except SourceFailed as error:
                 problem = str(error)
         raise Unreadable("unreachable", problem)
-
-
-def _is_own(base: httpx.URL, target: httpx.URL) -> bool:
-    return (target.scheme, target.host, _port(target)) == (base.scheme, base.host, _port(base))
-
-
-def _is_elsewhere(base: httpx.URL, target: httpx.URL) -> bool:
-    """Return whether the URL is one of another host, by HTTPS; other ports of the system's own host are not for files."""
-    return target.scheme == "https" and target.host != base.host
 
 
 def _port(url: httpx.URL) -> int:

@@ -20,7 +20,7 @@ from lightwell.connectors._file_settings import (
     resolve_settings,
 )
 from lightwell.domain.access import Tags
-from lightwell.domain.documents import FileSettings, Format, NewDocument
+from lightwell.domain.documents import Format, NewDocument
 from lightwell.domain.errors import Invalid, SourceFailed, Unreadable
 from lightwell.domain.folder_tags import NOTHING_REMEMBERED, FolderTags
 from lightwell.ingest.isolation import document_failure
@@ -114,14 +114,14 @@ class Files:
 
         An unchanged document comes without its content. A file that cannot be read is unreadable, not removed.
         """
-        root, found = await asyncio.to_thread(self._walk)
-        present = {each.path.as_uri() for each in found}
-        unreadable = tuple(each.path.as_uri() + "/" for each in found if each.reason)
+        root, entries = await asyncio.to_thread(self._walk)
+        present = {entry.path.as_uri() for entry in entries}
+        unreadable = tuple(entry.path.as_uri() + "/" for entry in entries if entry.reason)
         for url in sorted(known):
             if url not in present and _is_below(url, root) and not url.startswith(unreadable):
                 yield RemovedDocument(url=url)
-        for each in found:
-            yield await asyncio.to_thread(self._change, each, known)
+        for entry in entries:
+            yield await asyncio.to_thread(self._change, entry, known)
 
     def _walk(self) -> tuple[Path, list[_FileEntry]]:
         try:
@@ -155,7 +155,7 @@ class Files:
             message = str(error) if failure is None else failure.message
             return UnreadableDocument(url=url, reason="internal", message=message)
         if known.get(url) == document.content_hash:
-            return UnchangedDocument(url=url, document=_without_content(document))
+            return UnchangedDocument(url=url, document=replace(document, content=b""))
         return ChangedDocument(document=document)
 
     def _document(self, entry: _FileEntry, url: str) -> NewDocument:
@@ -170,8 +170,10 @@ class Files:
             if format is Format.MARKDOWN
             else entry.layers
         )
-        given = self.folder_tags.find(url)
-        settings = resolve_settings(self.default_tags if given is None else given, layers)
+        remembered = self.folder_tags.find(url)
+        settings = resolve_settings(self.default_tags if remembered is None else remembered, layers)
+        digest = hashlib.sha256(content)
+        digest.update(f"\0{settings.title}\0{settings.topic}".encode())
         return NewDocument(
             system="file",
             kind="document",
@@ -183,7 +185,7 @@ class Files:
             acl_tags=settings.acl_tags,
             acl_origin=settings.acl_origin,
             content=content,
-            content_hash=_content_hash(content, settings),
+            content_hash=digest.hexdigest(),
             updated_at=modified,
             metadata=settings.metadata,
             raw_payload={
@@ -225,16 +227,18 @@ def find_place_tags(file: Path, remembered: FolderTags) -> Tags | None:
         above = _settings_above(file)
     except Invalid as error:
         raise SourceFailed(str(error)) from error
-    if any(each.ignores(file) for each in above):
+    if any(folder.ignores(file) for folder in above):
         return None
-    layers = [layer for each in above for layer in each.layers_for(file)]
+    layers = [layer for folder in above for layer in folder.layers_for(file)]
     return resolve_settings(remembered.find(file.as_uri()) or frozenset(), layers).acl_tags
 
 
 def _ignored_settings(root: Path) -> tuple[Path, list[Path]]:
     """Return the nearest folder above the root that other users may change, else the root, and the folders from there up whose settings are ignored for that."""
     above = root.parents[len(_trusted_parents(root)) :]
-    return (above or [root])[0], [each for each in above if os.path.lexists(each / SETTINGS_NAME)]
+    return (above or [root])[0], [
+        folder for folder in above if os.path.lexists(folder / SETTINGS_NAME)
+    ]
 
 
 def _settings_above(root: Path) -> list[_FolderAbove]:
@@ -242,12 +246,17 @@ def _settings_above(root: Path) -> list[_FolderAbove]:
 
     The search stops at the first folder that other users own or may write to: they must not decide who sees the files.
     """
-    found: list[_FolderAbove] = []
+    folders: list[_FolderAbove] = []
     for folder in _trusted_parents(root):
         if settings := _folder_settings(folder):
-            _reject_distrusted(folder / SETTINGS_NAME)
-            found.append(_FolderAbove(settings, folder))
-    return found[::-1]
+            path = folder / SETTINGS_NAME
+            if reason := reason_to_distrust(path.lstat()):
+                raise Invalid(
+                    f"{path} {reason}; make yourself its owner and take write permission from others (`chown`,"
+                    " `chmod go-w`), or remove it"
+                )
+            folders.append(_FolderAbove(settings, folder))
+    return folders[::-1]
 
 
 def _trusted_parents(root: Path) -> list[Path]:
@@ -255,17 +264,9 @@ def _trusted_parents(root: Path) -> list[Path]:
     return list(takewhile(lambda folder: not reason_to_distrust(folder.stat()), root.parents))
 
 
-def _reject_distrusted(path: Path) -> None:
-    if reason := reason_to_distrust(path.lstat()):
-        raise Invalid(
-            f"{path} {reason}; make yourself its owner and take write permission from others (`chown`,"
-            " `chmod go-w`), or remove it"
-        )
-
-
 def _single_file(path: Path, above: Sequence[_FolderAbove]) -> Iterator[_FileEntry]:
     if S_ISREG(path.stat().st_mode):
-        layers = [layer for each in above for layer in each.layers_for(path)]
+        layers = [layer for folder in above for layer in folder.layers_for(path)]
         yield _FileEntry(path, _printable_name(path.name), layers)
 
 
@@ -284,7 +285,7 @@ def _walk_folder(folder: Path, root: Path, above: Sequence[_FolderAbove]) -> Ite
     here = [*above, _FolderAbove(settings, folder)] if settings else above
     for entry in entries:
         path = Path(entry.path)
-        if entry.name.startswith(".") or any(each.ignores(path) for each in here):
+        if entry.name.startswith(".") or any(parent.ignores(path) for parent in here):
             continue
         yield from _file_entries(entry, root, here)
 
@@ -302,7 +303,7 @@ def _file_entries(
     elif entry.is_dir(follow_symlinks=False):
         yield from _walk_folder(path, root, above)
     elif entry.is_file(follow_symlinks=False) and path.suffix.lower() not in _IGNORED_EXTENSIONS:
-        layers = [layer for each in above for layer in each.layers_for(path)]
+        layers = [layer for folder in above for layer in folder.layers_for(path)]
         yield _FileEntry(path, _source_id(path, root), layers)
 
 
@@ -349,16 +350,6 @@ def parse_front_matter_of(content: bytes) -> FileSettingsLayer:
         content[: MAX_YAML_CHARACTERS * 4].decode("utf-8-sig", errors="replace")
     )
     return parse_front_matter(parse_yaml_mapping(yaml))
-
-
-def _content_hash(content: bytes, settings: FileSettings) -> str:
-    digest = hashlib.sha256(content)
-    digest.update(f"\0{settings.title}\0{settings.topic}".encode())
-    return digest.hexdigest()
-
-
-def _without_content(document: NewDocument) -> NewDocument:
-    return replace(document, content=b"")
 
 
 def _source_id(path: Path, root: Path) -> str:

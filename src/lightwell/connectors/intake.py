@@ -126,18 +126,18 @@ def find_below(name: str, roots: Sequence[Path]) -> Path:
         )
     try:
         path = Path(unquote(urlsplit(text).path) if scheme == "file" else text)
-        found = path.resolve()
+        resolved = path.resolve()
         root = next(
-            (each for each in (root.resolve() for root in roots) if found.is_relative_to(each)),
+            (root for root in (root.resolve() for root in roots) if resolved.is_relative_to(root)),
             None,
         )
         if root is None or not path.is_absolute():
             raise Invalid("The path is not below a folder that this server may read")
         if (
-            any(part.startswith(".") for part in found.relative_to(root).parts)
-            or not found.is_file()
+            any(part.startswith(".") for part in resolved.relative_to(root).parts)
+            or not resolved.is_file()
         ):
             raise NotFound(NO_FILE)
     except (OSError, RuntimeError, ValueError) as error:
         raise NotFound(NO_FILE) from error
-    return found
+    return resolved

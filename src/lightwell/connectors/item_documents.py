@@ -56,8 +56,8 @@ def make_item_document(item: ItemText) -> NewDocument:
     title = one_line(item.title)[:_MAX_TITLE]
     facts = [item.text, title, item.url, item.author, item.author_ref, item.fingerprint]
     stated = _STRUCTURE.dump_python(item.structure, mode="json")
-    said = [item.work_state] if item.work_state else []
-    covered = json.dumps([facts, stated, *said], sort_keys=True)
+    state = [item.work_state] if item.work_state else []
+    covered = json.dumps([facts, stated, *state], sort_keys=True)
     metadata = {name: clean(value) for name, value in item.metadata.items() if value}
     if item.author:
         metadata["author"] = one_line(item.author)

@@ -1,16 +1,16 @@
-"""Opens the HTTP API of a business system, as all connectors do."""
+"""Opens the HTTP API of a business system, as all connectors do, with the options that people type."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import httpx
 
-from lightwell.connectors.api_client import ACCEPT_ENCODING, ApiClient, RateLimitWait
-from lightwell.connectors.source_options import parse_base_url
+from lightwell.connectors.api_client import ACCEPT_ENCODING, ApiClient, RateLimitWait, usual_wait
 from lightwell.domain.errors import Invalid
 
 _TIMEOUT_SECONDS = 60.0
+_MAX_SECONDS = 30 * 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +20,7 @@ class Api:
     name: str
     base_url: str
     headers: Mapping[str, str]
-    rate_limit_wait: RateLimitWait
+    rate_limit_wait: RateLimitWait = usual_wait
 
 
 @asynccontextmanager
@@ -43,3 +43,44 @@ async def open_api(
         transport=transport,
     ) as client:
         yield ApiClient(name=api.name, client=client, rate_limit_wait=api.rate_limit_wait)
+
+
+def check_options(system: str, options: Mapping[str, str], names: Collection[str]) -> None:
+    """Raise `Invalid` for an option that the system does not have."""
+    if unknown := sorted(options.keys() - set(names)):
+        raise Invalid(f"{system} has no option {unknown[0]!r}; its options are: {', '.join(names)}")
+
+
+def parse_base_url(text: str) -> str:
+    """Return the address of a server without a slash at its end; raise `Invalid` unless it is one."""
+    try:
+        url = httpx.URL(text.strip())
+    except httpx.InvalidURL as error:
+        raise Invalid(f"base_url is not a URL: {error}") from None
+    if url.scheme not in ("http", "https") or not url.host or url.userinfo or url.query:
+        raise Invalid("base_url is an address such as https://chat.example.com")
+    return str(url.copy_with(fragment=None)).rstrip("/")
+
+
+def parse_seconds(options: Mapping[str, str], name: str, default: int) -> int:
+    """Return an option that is a number of seconds, up to 30 days; raise `Invalid`."""
+    text = options.get(name, str(default)).strip()
+    if not (text.isascii() and text.isdecimal() and 0 < int(text) <= _MAX_SECONDS):
+        raise Invalid(f"{name} is a number of seconds, up to {_MAX_SECONDS:,}")
+    return int(text)
+
+
+def parse_number(options: Mapping[str, str], name: str, default: int) -> int:
+    """Return an option that is a positive number; raise `Invalid`."""
+    text = options.get(name, str(default)).strip()
+    if not (text.isascii() and text.isdecimal() and 0 < int(text) < 2**31):
+        raise Invalid(f"{name} is a positive number")
+    return int(text)
+
+
+def parse_flag(options: Mapping[str, str], name: str) -> bool:
+    """Return an option that is `true` or `false`, false without it; raise `Invalid`."""
+    text = options.get(name, "false").strip().lower()
+    if text not in ("true", "false"):
+        raise Invalid(f"{name} is true or false")
+    return text == "true"

@@ -109,8 +109,8 @@ class Page:
 
     @property
     def name(self) -> str:
-        own = httpx.URL(self.final_url).path.rsplit("/", 1)[-1] or "page"
-        return own + _EXTENSIONS.get(self.content_type, "")
+        name = httpx.URL(self.final_url).path.rsplit("/", 1)[-1] or "page"
+        return name + _EXTENSIONS.get(self.content_type, "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,7 +211,11 @@ class _CheckedNetwork(httpcore.AsyncNetworkBackend):
     ) -> httpcore.AsyncNetworkStream:
         addresses = await self._resolve(host, port)
         policy = self._policy.for_server(host, port)
-        if not addresses or not all(_permits(policy, each) for each in addresses):
+        # This machine's own public address only if the policy names it.
+        if not addresses or not all(
+            policy.permits(address) and (policy.names(address) or not is_own(address))
+            for address in addresses
+        ):
             # One message for both: nobody learns which names the internal network knows.
             raise Invalid(f"{host} has no public address, and documents are fetched from such only")
         for address in addresses[:-1]:
@@ -229,11 +233,6 @@ class _CheckedNetwork(httpcore.AsyncNetworkBackend):
         await self._network.sleep(seconds)
 
 
-def _permits(policy: AddressPolicy, address: str) -> bool:
-    """Return whether the policy permits it; this machine's own public address only if the policy names it."""
-    return policy.permits(address) and (policy.names(address) or not is_own(address))
-
-
 class SystemResolver:
     """Resolves names by the system's resolver, in threads of its own.
 
@@ -248,10 +247,10 @@ class SystemResolver:
         """Return the host's addresses in the system's order; none for an unknown name."""
         look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
         try:
-            found = await asyncio.get_running_loop().run_in_executor(self._threads, look_up)
+            answers = await asyncio.get_running_loop().run_in_executor(self._threads, look_up)
         except (OSError, UnicodeError):
             return []
-        return list(dict.fromkeys(str(each[4][0]) for each in found))
+        return list(dict.fromkeys(str(answer[4][0]) for answer in answers))
 
 
 def is_own(text: str) -> bool:

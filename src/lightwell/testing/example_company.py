@@ -4,9 +4,9 @@ from contextlib import AbstractAsyncContextManager
 
 import httpx
 
-from lightwell.connectors.attio import open_attio
-from lightwell.connectors.chatwoot import open_chatwoot
-from lightwell.connectors.linear.opening import open_linear
+from lightwell.connectors.attio.source import open_attio
+from lightwell.connectors.chatwoot.source import open_chatwoot
+from lightwell.connectors.linear.source import open_linear
 from lightwell.domain.business_systems import Source
 from lightwell.source_ports import ItemSource
 from lightwell.testing import attio, chatwoot

@@ -6,7 +6,7 @@ from dataclasses import replace
 from importlib.metadata import entry_points
 from typing import Protocol
 
-from lightwell.connectors.source_options import parse_base_url
+from lightwell.connectors.opening import parse_base_url
 from lightwell.domain.business_systems import Source
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.ingest.context import OpenConnector
@@ -84,13 +84,13 @@ async def _open_system(source: Source, secrets: SourceSecrets) -> AsyncGenerator
     webhook_secret = secrets.webhook_secret.get_secret_value() if secrets.webhook_secret else ""
     match source.system:
         case "linear":
-            from lightwell.connectors.linear.opening import open_linear
+            from lightwell.connectors.linear.source import open_linear
 
             token = secrets.require_token()
             async with open_linear(source.options, token, webhook_secret) as connector:
                 yield connector
         case "attio":
-            from lightwell.connectors.attio import open_attio
+            from lightwell.connectors.attio.source import open_attio
 
             token = secrets.require_token()
             async with open_attio(
@@ -98,13 +98,13 @@ async def _open_system(source: Source, secrets: SourceSecrets) -> AsyncGenerator
             ) as connector:
                 yield connector
         case "chatwoot":
-            from lightwell.connectors.chatwoot import open_chatwoot
+            from lightwell.connectors.chatwoot.source import open_chatwoot
 
             token = secrets.require_token()
             async with open_chatwoot(source.options, token, webhook_secret) as connector:
                 yield connector
         case "github":
-            from lightwell.connectors.github import open_github
+            from lightwell.connectors.github.source import open_github
 
             token = secrets.require_token()
             async with open_github(source.options, token, webhook_secret) as connector:

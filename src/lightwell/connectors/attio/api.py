@@ -9,8 +9,9 @@ from urllib.parse import quote
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
-from lightwell.connectors.api_client import ApiClient, ResponseTooLarge, retry_after
-from lightwell.connectors.attio.models import CursorAnswer, Json, Wire
+from lightwell.connectors.api_client import ApiClient, ResponseTooLarge
+from lightwell.connectors.attio.models import CursorAnswer
+from lightwell.connectors.rows import Json, Wire, parse_row
 from lightwell.domain.errors import SourceFailed
 
 BASE_URL = "https://api.attio.com"
@@ -35,16 +36,16 @@ class AttioApi:
 
     async def require(self, path: str, params: Mapping[str, str | int] | None = None) -> Json:
         """Return the answer; raise `SourceFailed` for what does not exist."""
-        found = await self.get(path, params)
-        if found is None:
+        answer = await self.get(path, params)
+        if answer is None:
             raise SourceFailed(f"Attio has no {path}; check the address of its API")
-        return found
+        return answer
 
     async def query(self, path: str, body: Mapping[str, object]) -> list[Json] | None:
         """Return the rows that a query finds, None where what it queries does not exist."""
         request = self.client.client.build_request("POST", path, json=body)
-        found = await self._send(request)
-        return None if found is None else rows_of(found)
+        answer = await self._send(request)
+        return None if answer is None else rows_of(answer)
 
     async def list_all(self, path: str, *, limit: int | None = None) -> list[Json]:
         """Return all rows of a short list, such as that of lists or members."""
@@ -154,22 +155,12 @@ def row_key(row: Json) -> str:
 
 def parse(model: type[T], row: Json) -> T:
     """Return the row as a value; raise `SourceFailed` where it does not fit."""
-    try:
-        return model.model_validate(row)
-    except ValidationError as error:
-        raise SourceFailed(f"Attio sent a {model.__name__} in a form that is not known") from error
+    return parse_row("Attio", model, row)
 
 
 def path_of(*parts: str) -> str:
     """Return the path of an address whose parts may contain anything."""
     return "/v2/" + "/".join(quote(part, safe="") for part in parts)
-
-
-def rate_limit_wait(response: httpx.Response) -> float | None:
-    """Return the seconds that Attio asks to wait: `Retry-After` is the date of the next second, as a rule."""
-    if response.status_code != HTTPStatus.TOO_MANY_REQUESTS:
-        return None
-    return retry_after(response) or 0.0
 
 
 def _describe_refusal(status: int, path: str, answer: Json) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lightwell.connectors.attio.documents import CALL_TAGS, ItemMaker
-from lightwell.connectors.attio.models import Call, Json, Meeting, Segment, parse_time
+from lightwell.connectors.attio.models import Call, Meeting, Segment, parse_time
 from lightwell.connectors.attio.values import time_text
 from lightwell.connectors.attio.workspace import SYSTEM, RecordKey
 from lightwell.connectors.item_documents import (
@@ -15,6 +15,7 @@ from lightwell.connectors.item_documents import (
     one_line,
     plain_paragraphs,
 )
+from lightwell.connectors.rows import Json
 from lightwell.domain.ids import global_ref
 from lightwell.domain.item_structure import ItemStructure, LinkType, StatedEntity, StatedLink
 from lightwell.domain.source_items import SourceItem
@@ -36,15 +37,25 @@ def make_meeting(
     """Return a meeting as a document, and each of its transcripts as another."""
     title = one_line(meeting.title) or "Meeting"
     structure = _structure(maker, meeting, title)
-    own = structure.entities[0]
+    entity, *records = structure.entities
     began = parse_time(meeting.start.datetime or meeting.start.date)
-    head = _head(meeting, structure)
+    people = ", ".join(
+        one_line(participant.name or participant.email_address or "")
+        for participant in meeting.participants
+    )
+    head = [
+        ("Meeting", entity.name),
+        ("Start", time_text(began)),
+        ("End", time_text(parse_time(meeting.end.datetime or meeting.end.date))),
+        ("Participants", people),
+        ("About", ", ".join(record.name for record in records if record.kind != "person")),
+    ]
     document = ItemText(
         system=SYSTEM,
         kind="meeting",
         source_id=meeting.key,
-        item_ref=own.ref,
-        url=own.url,
+        item_ref=entity.ref,
+        url=entity.url,
         title=f"Meeting: {title}",
         text=f"{field_lines(head)}\n\n{clean(meeting.description).strip()}".strip(),
         tags=CALL_TAGS,
@@ -59,44 +70,29 @@ def make_meeting(
         replace(
             document,
             kind="call",
-            source_id=each.call.id.call_recording_id,
-            url=each.call.web_url,
+            source_id=call.call.key,
+            url=call.call.web_url,
             title=f"Call: {title}",
-            text=f"{field_lines([('Call', title), *head[1:]])}\n\n{_transcript(each)}",
-            created_at=parse_time(each.call.created_at),
-            updated_at=parse_time(each.call.created_at),
-            payload=each.raw,
+            text=f"{field_lines([('Call', title), *head[1:]])}\n\n{_transcript(call)}",
+            created_at=parse_time(call.call.created_at),
+            updated_at=parse_time(call.call.created_at),
+            payload=call.raw,
         )
-        for each in calls
+        for call in calls
     )
-    documents = tuple(make_item_document(each) for each in (document, *transcripts))
-    return SourceItem(ref=own.ref, documents=documents)
-
-
-def _head(meeting: Meeting, structure: ItemStructure) -> list[tuple[str, str]]:
-    """Return what is known of a meeting, above its text; its title comes first."""
-    people = ", ".join(
-        one_line(each.name or each.email_address or "") for each in meeting.participants
-    )
-    own, *records = structure.entities
-    return [
-        ("Meeting", own.name),
-        ("Start", time_text(parse_time(meeting.start.datetime or meeting.start.date))),
-        ("End", time_text(parse_time(meeting.end.datetime or meeting.end.date))),
-        ("Participants", people),
-        ("About", ", ".join(each.name for each in records if each.kind != "person")),
-    ]
+    documents = tuple(make_item_document(text) for text in (document, *transcripts))
+    return SourceItem(ref=entity.ref, documents=documents)
 
 
 def meeting_records(meeting: Meeting) -> list[RecordKey]:
     return [
-        RecordKey(object=each.object_id, record_id=each.record_id)
-        for each in meeting.linked_records
+        RecordKey(object=record.object_id, record_id=record.record_id)
+        for record in meeting.linked_records
     ]
 
 
 def _structure(maker: ItemMaker, meeting: Meeting, title: str) -> ItemStructure:
-    own = StatedEntity(
+    entity = StatedEntity(
         ref=global_ref(SYSTEM, "meeting", meeting.key),
         kind="meeting",
         name=title,
@@ -105,11 +101,14 @@ def _structure(maker: ItemMaker, meeting: Meeting, title: str) -> ItemStructure:
     records = maker.about(meeting_records(meeting))
     links = tuple(
         StatedLink(
-            source=own.ref, target=each.ref, type=LinkType.RELATED_TO, relation="linked_records"
+            source=entity.ref,
+            target=record.ref,
+            type=LinkType.RELATED_TO,
+            relation="linked_records",
         )
-        for each in records
+        for record in records
     )
-    return ItemStructure(entities=(own, *records), links=links)
+    return ItemStructure(entities=(entity, *records), links=links)
 
 
 def _transcript(recorded: RecordedCall) -> str:

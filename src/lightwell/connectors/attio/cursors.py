@@ -5,22 +5,18 @@ Attio keeps no dates of change. So each stream is listed in full now and then, a
 
 from datetime import datetime, timedelta
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
-from lightwell.connectors.attio.models import Json, parse_time
-from lightwell.domain.errors import SourceFailed
+from lightwell.connectors.attio.models import parse_time
+from lightwell.connectors.rows import Json, StoredCursor
 
 _OVERLAP = timedelta(minutes=10)
 
 
-class StreamCursor(BaseModel):
+class StreamCursor(StoredCursor):
     """`listed_at` is when the last complete full listing began, `checked_at` when the last listing of any kind did.
 
     `began_at` is when the listing under way began, "" between listings; it goes on in `container` after the rows created
     before `at` and `skip` of those created then, or after `offset` rows that end with those `seen`, or at the vendor's own `page`.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     listed_at: str = ""
     checked_at: str = ""
@@ -68,11 +64,3 @@ class StreamCursor(BaseModel):
         last = str(rows[-1].get("created_at"))
         same = sum(str(row.get("created_at")) == last for row in rows)
         return self.change(at=last, skip=self.skip + same if last == self.at else same)
-
-
-def parse_cursor(text: str) -> StreamCursor:
-    """Return a stored cursor, an empty one for ""; raise `SourceFailed` for one that is not ours."""
-    try:
-        return StreamCursor.model_validate_json(text) if text else StreamCursor()
-    except ValidationError as error:
-        raise SourceFailed("The cursor of the source is damaged; sync it in full") from error

@@ -16,7 +16,7 @@ class CallReaders(StrEnum):
 
 
 def make_directory(workspace: Workspace, call_readers: CallReaders) -> SourceDirectory:
-    """Return the members and groups: the workspace, each list, and those who may read calls.
+    """Return the members and groups: the workspace, list_type list, and those who may read calls.
 
     A list that the whole workspace may open has all active members, any other the members that it names.
     """
@@ -28,17 +28,17 @@ def make_directory(workspace: Workspace, call_readers: CallReaders) -> SourceDir
         SourceGroup(name="Workspace", tags=WORKSPACE_TAGS, members=active),
         SourceGroup(name="Calls", tags=CALL_TAGS, members=active if everybody else administrators),
     ]
-    names = Counter(each.list.name for each in workspace.lists)
-    for each in workspace.lists:
+    names = Counter(list_type.list.name for list_type in workspace.lists)
+    for list_type in workspace.lists:
         named = frozenset(
-            access.workspace_member_id for access in each.list.workspace_member_access
+            access.workspace_member_id for access in list_type.list.workspace_member_access
         )
-        name = f"List {each.list.name}"
+        name = f"List {list_type.list.name}"
         groups.append(
             SourceGroup(
-                name=name if names[each.list.name] == 1 else f"{name} ({each.id})",
-                tags=list_tags(each.id),
-                members=active if each.list.workspace_access else named & active,
+                name=name if names[list_type.list.name] == 1 else f"{name} ({list_type.id})",
+                tags=list_tags(list_type.id),
+                members=active if list_type.list.workspace_access else named & active,
             )
         )
     people = tuple(

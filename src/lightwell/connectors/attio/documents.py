@@ -8,7 +8,6 @@ from lightwell.connectors.attio.models import (
     Attribute,
     Comment,
     Entry,
-    Json,
     Note,
     Record,
     Task,
@@ -31,6 +30,7 @@ from lightwell.connectors.attio.workspace import (
     describe_record,
 )
 from lightwell.connectors.item_documents import ItemText, clean, field_lines, make_item_document
+from lightwell.connectors.rows import Json
 from lightwell.domain.access import Tags
 from lightwell.domain.documents import WorkState
 from lightwell.domain.ids import GlobalRef, global_ref
@@ -73,19 +73,19 @@ class ItemMaker:
         self, type_: ObjectType, record: Record, raw: Json, former_ids: Sequence[str] = ()
     ) -> SourceItem:
         """Return a record; `former_ids` are those of records that were merged into it."""
-        own = describe_record(type_, record)
+        entity = describe_record(type_, record)
         fields = attribute_fields(type_.attributes, record.values, self.name_of)
-        structure = self._with_references(own, references(type_.attributes, record.values))
+        structure = self._with_references(entity, references(type_.attributes, record.values))
         mapped = [
             value
             for attribute in type_.attributes
             for value in current(record.values.get(attribute.api_slug, ()))
         ]
-        names = [(type_.noun, own.name)] + [each for each in fields if each[1] != own.name]
+        names = [(type_.noun, entity.name)] + [field for field in fields if field[1] != entity.name]
         text = field_lines([*names, ("Created", date_text(record.created_at))])
-        item = self._text(own, text, raw, record.created_at)
+        item = self._text(entity, text, raw, record.created_at)
         aliases = tuple(type_.ref(former) for former in former_ids)
-        merged = replace(own, aliases=(*own.aliases, *aliases))
+        merged = replace(entity, aliases=(*entity.aliases, *aliases))
         owner = structure.entities[1:]
         return _item(
             replace(
@@ -103,18 +103,20 @@ class ItemMaker:
             RecordKey(object=entry.parent_object, record_id=entry.parent_record_id)
         )
         name = type_.list.name
-        own = StatedEntity(
-            ref=entry_ref(type_.id, entry.id.entry_id),
+        entity = StatedEntity(
+            ref=entry_ref(type_.id, entry.key),
             kind="list-entry",
             name=f"{parent.name} in {name}",
-            url=f"{parent.url}#list-entry-{entry.id.entry_id}",
+            url=f"{parent.url}#list-entry-{entry.key}",
         )
         fields = attribute_fields(type_.attributes, entry.entry_values, self.name_of)
         about = [("List", name), (parent.kind.capitalize(), parent.name)]
         text = field_lines([*about, *fields, ("Added", date_text(entry.created_at))])
-        item = self._text(own, text, raw, entry.created_at)
-        values = [value for each in entry.entry_values.values() for value in current(each)]
-        structure = self._with_references(own, references(type_.attributes, entry.entry_values))
+        item = self._text(entity, text, raw, entry.created_at)
+        values = [
+            value for entry_values in entry.entry_values.values() for value in current(entry_values)
+        ]
+        structure = self._with_references(entity, references(type_.attributes, entry.entry_values))
         return _item(
             replace(
                 item,
@@ -128,7 +130,7 @@ class ItemMaker:
     def note(self, note: Note, raw: Json) -> SourceItem:
         parent = self._about(RecordKey(object=note.parent_object, record_id=note.parent_record_id))
         title = note.title.strip() or "Note"
-        own = StatedEntity(
+        entity = StatedEntity(
             ref=global_ref(SYSTEM, "note", note.key),
             kind="note",
             name=title,
@@ -139,25 +141,25 @@ class ItemMaker:
             [("Note on", parent.name), ("Title", title), *_signed(author, note.created_at)]
         )
         body = clean(note.content_markdown or note.content_plaintext).strip()
-        item = self._text(own, f"{head}\n\n{body}", raw, note.created_at, note.created_by_actor)
+        item = self._text(entity, f"{head}\n\n{body}", raw, note.created_at, note.created_by_actor)
         return _item(
             replace(
                 item,
                 title=f"Note on {parent.name}: {title}",
-                structure=_add(ItemStructure(entities=(own,)), [(parent, "about")]),
+                structure=_add(ItemStructure(entities=(entity,)), [(parent, "about")]),
             )
         )
 
     def task(self, task: Task, raw: Json) -> SourceItem:
         keys = [
-            RecordKey(object=each.target_object_id, record_id=each.target_record_id)
-            for each in task.linked_records
+            RecordKey(object=record.target_object_id, record_id=record.target_record_id)
+            for record in task.linked_records
         ]
         parents = [self._about(key) for key in keys]
         page = parents[0].url if parents else f"https://app.attio.com/{self.workspace.slug}/tasks"
         first_line = clean(task.content_plaintext).strip().partition("\n")[0] or "Task"
         name = first_line[:_TITLE_CHARACTERS]
-        own = StatedEntity(
+        own_entity = StatedEntity(
             ref=global_ref(SYSTEM, "task", task.key),
             kind="task",
             name=name,
@@ -165,8 +167,8 @@ class ItemMaker:
         )
         people = [
             entity
-            for each in task.assignees
-            if (entity := self.workspace.member_entity(each.referenced_actor_id))
+            for assignee in task.assignees
+            if (entity := self.workspace.member_entity(assignee.referenced_actor_id))
         ]
         author = self.workspace.actor_name(task.created_by_actor)
         status = "done" if task.is_completed else "open"
@@ -180,13 +182,15 @@ class ItemMaker:
             ]
         )
         text = f"{head}\n\n{clean(task.content_plaintext).strip()}"
-        item = self._text(own, text, raw, task.created_at, task.created_by_actor)
-        links = [(each, "about") for each in parents] + [(each, "assignee") for each in people]
+        item = self._text(own_entity, text, raw, task.created_at, task.created_by_actor)
+        links = [(parent, "about") for parent in parents] + [
+            (person, "assignee") for person in people
+        ]
         return _item(
             replace(
                 item,
                 title=f"Task: {name}",
-                structure=_add(ItemStructure(entities=(own,)), links),
+                structure=_add(ItemStructure(entities=(own_entity,)), links),
                 metadata={"status": status},
                 work_state=WorkState.CLOSED if task.is_completed else WorkState.OPEN,
             )
@@ -197,7 +201,7 @@ class ItemMaker:
             RecordKey(object=comment.record.object_id, record_id=comment.record.record_id)
         )
         author = self.workspace.actor_name(comment.author)
-        own = StatedEntity(
+        entity = StatedEntity(
             ref=global_ref(SYSTEM, "comment", comment.key),
             kind="comment",
             name=f"Comment on {parent.name}",
@@ -208,12 +212,12 @@ class ItemMaker:
             [("Comment on", parent.name), *_signed(author, comment.created_at), ("Status", state)]
         )
         text = f"{head}\n\n{clean(comment.content_plaintext).strip()}"
-        item = self._text(own, text, raw, comment.created_at, comment.author)
+        item = self._text(entity, text, raw, comment.created_at, comment.author)
         return _item(
             replace(
                 item,
                 tags=list_tags(comment.entry.list_id) if comment.entry else WORKSPACE_TAGS,
-                structure=_add(ItemStructure(entities=(own,)), [(parent, "about")]),
+                structure=_add(ItemStructure(entities=(entity,)), [(parent, "about")]),
                 metadata={"thread": comment.thread_id, "status": state},
                 work_state=WorkState.CLOSED if comment.resolved_at else None,
             )
@@ -234,8 +238,8 @@ class ItemMaker:
 
     def _about(self, key: RecordKey) -> StatedEntity:
         """Return the record that something is about, nameless where the token does not show it."""
-        if known := self.names.get(key):
-            return known
+        if entity := self.names.get(key):
+            return entity
         type_ = self.workspace.object(key.object)
         kind = type_.kind if type_ else "record"
         noun = type_.noun if type_ else "record"
@@ -246,27 +250,32 @@ class ItemMaker:
             url=self.workspace.record_url(key),
         )
 
-    def _with_references(self, own: StatedEntity, stated: Iterable[Reference]) -> ItemStructure:
+    def _with_references(self, entity: StatedEntity, stated: Iterable[Reference]) -> ItemStructure:
         links: list[tuple[StatedEntity, str]] = []
         for reference in stated:
             key = reference.record
             member_id = reference.value.referenced_actor_id or ""
-            found = self.names.get(key) if key else self.workspace.member_entity(member_id)
-            if found:
-                links.append((found, reference.relation))
-        return _add(ItemStructure(entities=(own,)), links)
+            target = self.names.get(key) if key else self.workspace.member_entity(member_id)
+            if target:
+                links.append((target, reference.relation))
+        return _add(ItemStructure(entities=(entity,)), links)
 
     def _text(
-        self, own: StatedEntity, text: str, raw: Json, created_at: str, author: Actor | None = None
+        self,
+        entity: StatedEntity,
+        text: str,
+        raw: Json,
+        created_at: str,
+        author: Actor | None = None,
     ) -> ItemText:
-        _, kind, source_id = own.ref.split(":", 2)
+        _, kind, source_id = entity.ref.split(":", 2)
         return ItemText(
             system=SYSTEM,
             kind=kind,
             source_id=source_id,
-            item_ref=own.ref,
-            url=own.url,
-            title=own.name,
+            item_ref=entity.ref,
+            url=entity.url,
+            title=entity.name,
             text=text,
             tags=WORKSPACE_TAGS,
             author=self.workspace.actor_name(author) if author else "",
@@ -290,7 +299,7 @@ def references(
     attributes: Iterable[Attribute], values: Mapping[str, Sequence[Value]]
 ) -> list[Reference]:
     """Return the values of mapped attributes that refer to records or members."""
-    slugs = [each.api_slug for each in attributes]
+    slugs = [attribute.api_slug for attribute in attributes]
     return [
         Reference(relation=slug, value=value)
         for slug in slugs
@@ -305,19 +314,19 @@ def _signed(author: str, created_at: str) -> list[tuple[str, str]]:
 
 def _add(structure: ItemStructure, links: Sequence[tuple[StatedEntity, str]]) -> ItemStructure:
     """Return the structure with links of its own entity to others, each of which is stated once."""
-    own = structure.entities[0]
+    source = structure.entities[0]
     entities = {entity.ref: entity for entity in structure.entities}
     for target, _ in links:
         entities.setdefault(target.ref, target)
     new = (
         StatedLink(
-            source=own.ref,
+            source=source.ref,
             target=target.ref,
             type=LinkType.BELONGS_TO if relation in _BELONGS_TO else LinkType.RELATED_TO,
             relation=relation,
         )
         for target, relation in links
-        if target.ref != own.ref
+        if target.ref != source.ref
     )
     merged = dict.fromkeys((*structure.links, *new))
     return ItemStructure(entities=tuple(entities.values()), links=tuple(merged))

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lightwell.connectors.attio.api import path_of
-from lightwell.connectors.attio.models import Json
 from lightwell.connectors.attio.reading import EMPTY, Batch, RowReader
 from lightwell.connectors.attio.webhooks import MERGE_HINT, RECORD_HINT
 from lightwell.connectors.attio.workspace import ObjectType
+from lightwell.connectors.rows import Json
 from lightwell.domain.errors import SourceFailed
 from lightwell.domain.ids import GlobalRef
 from lightwell.domain.source_items import ItemPage
@@ -26,15 +26,15 @@ async def fetch_items(reader: RowReader, refs: Sequence[GlobalRef]) -> ItemPage:
     A reference that only webhooks name (with the id of a record's object) is removed, and its record takes its place.
     """
     fetched = await reader.at_once(lambda ref: _fetch(reader, ref), list(dict.fromkeys(refs)))
-    batch = sum((each.batch for each in fetched), EMPTY)
-    present = {item.ref for item in batch.items} | {each.ref for each in batch.unreadable}
-    removed = (ref for each in fetched for ref in each.removed if ref not in present)
+    batch = sum((part.batch for part in fetched), EMPTY)
+    present = {item.ref for item in batch.items} | {item.ref for item in batch.unreadable}
+    removed = (ref for part in fetched for ref in part.removed if ref not in present)
     return ItemPage(
         items=batch.items,
         cursor="",
         removed=tuple(dict.fromkeys(removed)),
         unreadable=batch.unreadable,
-        merged={old: new for each in fetched for old, new in each.merged.items()},
+        merged={old: new for part in fetched for old, new in part.merged.items()},
     )
 
 
@@ -67,11 +67,13 @@ async def _fetch_hinted(reader: RowReader, hint: GlobalRef) -> _Fetched:
     type_ = reader.workspace.object(object_id)
     if type_ is None or kind not in (RECORD_HINT, MERGE_HINT):
         return _Fetched(removed=(hint,))
-    own = type_.ref(record_id)
+    record = type_.ref(record_id)
     former_ids = [former_id] if former_id else []
     batch = await _fetch_record(reader, type_, record_id, former_ids)
-    former = [type_.ref(each) for each in former_ids]
-    return _Fetched(batch=batch, removed=(hint, own, *former), merged=dict.fromkeys(former, own))
+    former = [type_.ref(former_id) for former_id in former_ids]
+    return _Fetched(
+        batch=batch, removed=(hint, record, *former), merged=dict.fromkeys(former, record)
+    )
 
 
 async def _fetch_record(

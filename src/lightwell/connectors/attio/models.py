@@ -2,15 +2,9 @@
 
 from datetime import UTC, datetime
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AliasPath, Field
 
-Json = dict[str, object]
-
-
-class Wire(BaseModel):
-    """Part of a response."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
+from lightwell.connectors.rows import Wire
 
 
 class Actor(Wire):
@@ -55,39 +49,22 @@ class RecordId(Wire):
 
 
 class Record(Wire):
-    id: RecordId
+    key: str = Field(validation_alias=AliasPath("id", "record_id"))
     created_at: str
     web_url: str
     values: dict[str, list[Value]]
 
-    @property
-    def key(self) -> str:
-        return self.id.record_id
-
-
-class EntryId(Wire):
-    list_id: str
-    entry_id: str
-
 
 class Entry(Wire):
-    id: EntryId
+    key: str = Field(validation_alias=AliasPath("id", "entry_id"))
     parent_record_id: str
     parent_object: str
     created_at: str
     entry_values: dict[str, list[Value]]
 
-    @property
-    def key(self) -> str:
-        return self.id.entry_id
-
-
-class NoteId(Wire):
-    note_id: str
-
 
 class Note(Wire):
-    id: NoteId
+    key: str = Field(validation_alias=AliasPath("id", "note_id"))
     parent_object: str
     parent_record_id: str
     title: str
@@ -95,10 +72,6 @@ class Note(Wire):
     content_markdown: str = ""
     created_by_actor: Actor = Actor()
     created_at: str
-
-    @property
-    def key(self) -> str:
-        return self.id.note_id
 
 
 class LinkedRecord(Wire):
@@ -113,27 +86,15 @@ class Assignee(Wire):
     referenced_actor_id: str
 
 
-class TaskId(Wire):
-    task_id: str
-
-
 class Task(Wire):
-    id: TaskId
+    key: str = Field(validation_alias=AliasPath("id", "task_id"))
     content_plaintext: str
     deadline_at: str | None = None
     is_completed: bool
-    linked_records: list[LinkedRecord] = []
-    assignees: list[Assignee] = []
+    linked_records: tuple[LinkedRecord, ...] = ()
+    assignees: tuple[Assignee, ...] = ()
     created_by_actor: Actor = Actor()
     created_at: str
-
-    @property
-    def key(self) -> str:
-        return self.id.task_id
-
-
-class CommentId(Wire):
-    comment_id: str
 
 
 class CommentEntry(Wire):
@@ -142,7 +103,7 @@ class CommentEntry(Wire):
 
 
 class Comment(Wire):
-    id: CommentId
+    key: str = Field(validation_alias=AliasPath("id", "comment_id"))
     thread_id: str
     content_plaintext: str
     entry: CommentEntry | None = None
@@ -150,10 +111,6 @@ class Comment(Wire):
     resolved_at: str | None = None
     created_at: str
     author: Actor = Actor()
-
-    @property
-    def key(self) -> str:
-        return self.id.comment_id
 
 
 class MeetingTime(Wire):
@@ -167,38 +124,21 @@ class Participant(Wire):
     is_organizer: bool = False
 
 
-class MeetingRecord(Wire):
-    object_id: str
-    record_id: str
-
-
-class MeetingId(Wire):
-    meeting_id: str
-
-
 class Meeting(Wire):
-    id: MeetingId
+    key: str = Field(validation_alias=AliasPath("id", "meeting_id"))
     title: str
     description: str = ""
     start: MeetingTime
     end: MeetingTime
-    participants: list[Participant] = []
-    linked_records: list[MeetingRecord] = []
+    participants: tuple[Participant, ...] = ()
+    linked_records: tuple[RecordId, ...] = ()
     created_at: str
     created_by_actor: Actor = Actor()
 
-    @property
-    def key(self) -> str:
-        return self.id.meeting_id
-
-
-class CallId(Wire):
-    meeting_id: str
-    call_recording_id: str
-
 
 class Call(Wire):
-    id: CallId
+    key: str = Field(validation_alias=AliasPath("id", "call_recording_id"))
+    meeting_id: str = Field(validation_alias=AliasPath("id", "meeting_id"))
     status: str
     web_url: str
     created_by_actor: Actor = Actor()
@@ -216,7 +156,7 @@ class Segment(Wire):
 
 
 class Transcript(Wire):
-    transcript: list[Segment] = []
+    transcript: tuple[Segment, ...] = ()
     raw_transcript: str = ""
 
 
@@ -234,12 +174,8 @@ class CursorAnswer(Wire):
     pagination: Pagination
 
 
-class MemberId(Wire):
-    workspace_member_id: str
-
-
 class Member(Wire):
-    id: MemberId
+    key: str = Field(validation_alias=AliasPath("id", "workspace_member_id"))
     first_name: str = ""
     last_name: str = ""
     email_address: str = ""
@@ -254,18 +190,10 @@ class Member(Wire):
         return self.access_level != "suspended"
 
 
-class ObjectId(Wire):
-    object_id: str
-
-
 class AttioObject(Wire):
-    id: ObjectId
+    key: str = Field(validation_alias=AliasPath("id", "object_id"))
     api_slug: str | None = None
     singular_noun: str | None = None
-
-
-class ListId(Wire):
-    list_id: str
 
 
 class ListAccess(Wire):
@@ -273,11 +201,11 @@ class ListAccess(Wire):
 
 
 class AttioList(Wire):
-    id: ListId
+    key: str = Field(validation_alias=AliasPath("id", "list_id"))
     api_slug: str
     name: str
     workspace_access: str | None = None
-    workspace_member_access: list[ListAccess] = []
+    workspace_member_access: tuple[ListAccess, ...] = ()
 
 
 class Attribute(Wire):

@@ -15,7 +15,6 @@ from lightwell.connectors.attio.models import (
     Call,
     Comment,
     Entry,
-    Json,
     Meeting,
     Note,
     Record,
@@ -31,7 +30,7 @@ from lightwell.connectors.attio.workspace import (
     RecordKey,
     Workspace,
 )
-from lightwell.connectors.row_results import make_too_large, make_unreadable
+from lightwell.connectors.rows import Json, make_too_large, make_unreadable, read_at_once
 from lightwell.domain.ids import GlobalRef, global_ref
 from lightwell.domain.source_items import SourceItem, UnreadableItem
 
@@ -89,7 +88,9 @@ class RowReader:
         keys: list[RecordKey | None] = []
         for value, _ in parsed.values:
             keys.append(RecordKey(object=value.parent_object, record_id=value.parent_record_id))
-            keys += [each.record for each in references(type_.attributes, value.entry_values)]
+            keys += [
+                reference.record for reference in references(type_.attributes, value.entry_values)
+            ]
         maker = await self._maker(keys)
         items = tuple(maker.entry(type_, value, raw) for value, raw in parsed.values)
         return Batch(items=items, unreadable=parsed.unreadable)
@@ -106,9 +107,9 @@ class RowReader:
     async def tasks(self, rows: Sequence[Json]) -> Batch:
         parsed = _parse_rows(Task, rows, _ref_maker("task"))
         maker = await self._maker(
-            RecordKey(object=each.target_object_id, record_id=each.target_record_id)
+            RecordKey(object=record.target_object_id, record_id=record.target_record_id)
             for value, _ in parsed.values
-            for each in value.linked_records
+            for record in value.linked_records
         )
         items = tuple(maker.task(value, raw) for value, raw in parsed.values)
         return Batch(items=items, unreadable=parsed.unreadable)
@@ -128,25 +129,18 @@ class RowReader:
             key for value, _ in parsed.values for key in meeting_records(value)
         )
         read = await self.at_once(lambda row: self._meeting(maker, *row), parsed.values)
-        items = tuple(each for each in read if isinstance(each, SourceItem))
-        unreadable = tuple(each for each in read if isinstance(each, UnreadableItem))
+        items = tuple(result for result in read if isinstance(result, SourceItem))
+        unreadable = tuple(result for result in read if isinstance(result, UnreadableItem))
         return Batch(items=items, unreadable=parsed.unreadable + unreadable)
 
     async def comments_below(self, targets: Sequence[dict[str, str]]) -> list[Json]:
         """Return the comments on records or entries; each target has the parameters that name one of them."""
-        found = await self.at_once(self._comments_on, targets)
-        return [comment for comments in found for comment in comments]
+        threads = await self.at_once(self._comments_on, targets)
+        return [comment for comments in threads for comment in comments]
 
     async def at_once(self, call: Callable[[R], Awaitable[S]], arguments: Sequence[R]) -> list[S]:
         """Return the results of a call for each argument; a few run at the same time."""
-
-        async def limited(argument: R) -> S:
-            async with self._limit:
-                return await call(argument)
-
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(limited(argument)) for argument in arguments]
-        return [task.result() for task in tasks]
+        return await read_at_once(self._limit, call, arguments)
 
     async def _maker(self, keys: Iterable[RecordKey | None]) -> ItemMaker:
         named = await self.workspace.name_records(key for key in keys if key)
@@ -187,9 +181,9 @@ class RowReader:
     async def _recorded(self, call: Call, raw: Json) -> RecordedCall:
         path = path_of(
             "meetings",
-            call.id.meeting_id,
+            call.meeting_id,
             "call_recordings",
-            call.id.call_recording_id,
+            call.key,
             "transcript",
         )
         segments, text = list[Segment](), ""

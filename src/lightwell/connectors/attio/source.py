@@ -1,10 +1,14 @@
 """An Attio workspace as a source of items."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+
+import httpx
 
 from lightwell.connectors.attio.api import (
+    BASE_URL,
     AttioApi,
     OffsetPosition,
     list_by_offset,
@@ -13,11 +17,10 @@ from lightwell.connectors.attio.api import (
     row_key,
     rows_of,
 )
-from lightwell.connectors.attio.cursors import StreamCursor, parse_cursor
+from lightwell.connectors.attio.cursors import StreamCursor
 from lightwell.connectors.attio.directory import CallReaders, make_directory
 from lightwell.connectors.attio.documents import entry_ref
 from lightwell.connectors.attio.fetching import fetch_items
-from lightwell.connectors.attio.models import Json
 from lightwell.connectors.attio.reading import Batch, RowReader
 from lightwell.connectors.attio.webhooks import read_webhook
 from lightwell.connectors.attio.workspace import (
@@ -27,6 +30,9 @@ from lightwell.connectors.attio.workspace import (
     Workspace,
     load_workspace,
 )
+from lightwell.connectors.opening import Api, check_options, open_api, parse_seconds
+from lightwell.connectors.rows import Json, parse_cursor
+from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import GlobalRef, global_ref
 from lightwell.domain.source_items import ItemPage, SourceDirectory, WebhookHint
 
@@ -88,13 +94,17 @@ class AttioSource:
         reader = await self._open()
         relist = self.options.relist_comments if stream == COMMENT else self.options.relist
         asked_at = None if stream == COMMENT else self.asked_at
-        begun = parse_cursor(cursor).begin(self.now(), relist, asked_at)
+        begun = parse_cursor(StreamCursor, cursor).begin(self.now(), relist, asked_at)
         if not begun.is_full and stream in (NOTE, COMMENT):
             return  # what is new cannot be asked for; webhooks name it until the next full listing
         done = begun
         async for batch, done in self._batches(reader, stream, begun):
-            yield _page(batch, done)
-        yield ItemPage(items=(), cursor=done.finish().model_dump_json(exclude_defaults=True))
+            yield ItemPage(
+                items=batch.items,
+                cursor=done.model_dump_json(exclude_defaults=True),
+                unreadable=batch.unreadable,
+            )
+        yield ItemPage(items=(), cursor=done.finish().to_text())
 
     async def list_present(self, stream: str) -> AsyncIterator[Sequence[GlobalRef]]:
         reader = await self._open()
@@ -248,9 +258,49 @@ def _thread_targets(container: Container, rows: Sequence[Json]) -> list[dict[str
     return [{"list": container.id, "entry_id": row_key(row)} for row in rows]
 
 
-def _page(batch: Batch, cursor: StreamCursor) -> ItemPage:
-    return ItemPage(
-        items=batch.items,
-        cursor=cursor.model_dump_json(exclude_defaults=True),
-        unreadable=batch.unreadable,
+_OPTIONS = ("base_url", "relist_seconds", "relist_comments_seconds", "call_readers")
+
+
+@asynccontextmanager
+async def open_attio(
+    options: Mapping[str, str],
+    token: str,
+    webhook_secret: str,
+    transport: httpx.AsyncBaseTransport | None = None,
+    *,
+    asked_at: datetime | None = None,
+) -> AsyncGenerator[AttioSource]:
+    """Open the workspace of a token; raise `Invalid` for an option that is not known or has a wrong value.
+
+    `webhook_secret` is "" where no webhooks are taken. `transport` stands for the network. What was
+    listed before `asked_at`, when a person asked for a sync, is listed in full again.
+    """
+    parsed = parse_options(options)
+    api = Api(
+        name="Attio",
+        base_url=options.get("base_url", BASE_URL),
+        headers={"authorization": f"Bearer {token}"},
+    )
+    async with open_api(api, transport) as client:
+        yield AttioSource(
+            api=AttioApi(client),
+            webhook_secret=webhook_secret,
+            options=parsed,
+            asked_at=asked_at,
+            now=lambda: datetime.now(UTC),
+        )
+
+
+def parse_options(options: Mapping[str, str]) -> AttioOptions:
+    """Return the options of a source; raise `Invalid`."""
+    check_options("attio", options, _OPTIONS)
+    readers = options.get("call_readers", CallReaders.ADMINISTRATORS)
+    if readers not in list(CallReaders):
+        raise Invalid(f"call_readers is one of: {', '.join(CallReaders)}")
+    relist = parse_seconds(options, "relist_seconds", 1800)
+    comments = parse_seconds(options, "relist_comments_seconds", 86_400)
+    return AttioOptions(
+        relist=timedelta(seconds=relist),
+        relist_comments=timedelta(seconds=comments),
+        call_readers=CallReaders(readers),
     )

@@ -39,8 +39,8 @@ def attribute_fields(
     for attribute in attributes:
         texts = [
             text
-            for each in current(values.get(attribute.api_slug, ()))
-            if (text := value_text(each, name_of))
+            for value in current(values.get(attribute.api_slug, ()))
+            if (text := value_text(value, name_of))
         ]
         if texts:
             more = f" and {len(texts) - _MAX_SHOWN} more" if len(texts) > _MAX_SHOWN else ""
@@ -68,7 +68,7 @@ def date_text(text: str | None) -> str:
 
 def last_change(created_at: str, values: Iterable[Value]) -> datetime | None:
     """Return when the youngest of the values became true, or the record was created; Attio keeps no date of change."""
-    times = [parse_time(each.active_from) for each in values] + [parse_time(created_at)]
+    times = [parse_time(value.active_from) for value in values] + [parse_time(created_at)]
     return max((time for time in times if time), default=None)
 
 

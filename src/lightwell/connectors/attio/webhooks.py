@@ -1,15 +1,11 @@
 """Attio's webhooks: several events in each, which name what has changed by ids only."""
 
-import hashlib
-import hmac
 from collections.abc import Mapping
-
-from pydantic import ValidationError
 
 from lightwell.connectors.attio.documents import entry_ref
 from lightwell.connectors.attio.models import Wire
 from lightwell.connectors.attio.workspace import SYSTEM
-from lightwell.domain.errors import Invalid, Refused
+from lightwell.connectors.webhooks import digest, parse_body, require_signature
 from lightwell.domain.ids import GlobalRef, global_ref
 from lightwell.domain.source_items import WebhookHint
 
@@ -29,24 +25,17 @@ class _Body(Wire):
 
 def read_webhook(secret: str, headers: Mapping[str, str], body: bytes) -> WebhookHint:
     """Return what a delivery says has changed; raise `Refused` or `Invalid`. Attio signs the body and no time."""
-    given = headers.get("attio-signature") or headers.get("x-attio-signature") or ""
-    expected = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
-    if not secret or not hmac.compare_digest(given.strip().lower().encode(), expected.encode()):
-        raise Refused("The signature of the webhook is wrong")
-    try:
-        events = _Body.model_validate_json(body).events
-    except ValidationError:
-        raise Invalid("This is not a webhook of Attio") from None
+    signature = headers.get("attio-signature") or headers.get("x-attio-signature") or ""
+    require_signature(signature.strip().lower(), body, secret)
+    events = parse_body("Attio", _Body, body).events
     refs = dict.fromkeys(ref for event in events if (ref := _ref(event)))
     return WebhookHint(
-        delivery=headers.get("idempotency-key") or hashlib.sha256(body).hexdigest(),
+        delivery=headers.get("idempotency-key") or digest(body),
         refs=tuple(refs),
-        directory=any(_concerns_directory(event.event_type) for event in events),
+        directory=any(
+            event.event_type.startswith(("list.", "workspace-member.")) for event in events
+        ),
     )
-
-
-def _concerns_directory(event_type: str) -> bool:
-    return event_type.startswith(("list.", "workspace-member."))
 
 
 def _ref(event: _Event) -> GlobalRef | None:

@@ -61,7 +61,7 @@ class ListType:
 
     @property
     def id(self) -> str:
-        return self.list.id.list_id
+        return self.list.key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,11 +88,11 @@ class Workspace:
     def object(self, name: str) -> ObjectType | None:
         """Return the object with this id, slug or kind; None for an unknown one."""
         return next(
-            (each for each in self.objects if name in (each.id, each.slug, each.kind)), None
+            (type_ for type_ in self.objects if name in (type_.id, type_.slug, type_.kind)), None
         )
 
     def list(self, list_id: str) -> ListType | None:
-        return next((each for each in self.lists if each.id == list_id), None)
+        return next((list_type for list_type in self.lists if list_type.id == list_id), None)
 
     def actor_name(self, actor: Actor) -> str:
         """Return the name of a member, "" for what is no person."""
@@ -118,13 +118,13 @@ class Workspace:
 
     def record_url(self, key: RecordKey) -> str:
         """Return the address of a record's page, for a record that was not read."""
-        found = self.object(key.object)
-        kind = found.kind if found else key.object
+        type_ = self.object(key.object)
+        kind = type_.kind if type_ else key.object
         return f"https://app.attio.com/{self.slug}/{kind}/{key.record_id}"
 
     async def name_records(self, keys: Iterable[RecordKey]) -> dict[RecordKey, StatedEntity]:
         """Return the records as entities, with names and addresses; those that no longer exist are left out."""
-        types = {key: found for key in dict.fromkeys(keys) if (found := self.object(key.object))}
+        types = {key: kind for key in dict.fromkeys(keys) if (kind := self.object(key.object))}
         missing: dict[str, list[str]] = {}
         for key, type_ in types.items():
             if type_.ref(key.record_id) not in self._names:
@@ -155,7 +155,7 @@ class Workspace:
         if type_ is None or rows is None:
             return {}
         records = [parse(Record, row) for row in rows]
-        return {(entity := describe_record(type_, each)).ref: entity for each in records}
+        return {(entity := describe_record(type_, record)).ref: entity for record in records}
 
     def _remember(self, entities: Mapping[GlobalRef, StatedEntity]) -> None:
         self._names.update(entities)
@@ -176,9 +176,15 @@ async def load_workspace(api: AttioApi) -> Workspace:
     return Workspace(
         api=api,
         slug=token.workspace_slug,
-        objects=tuple([await _object_type(api, each) for each in objects if each.api_slug]),
-        lists=tuple([await _list_type(api, each) for each in lists]),
-        members={each.id.workspace_member_id: each for each in members},
+        objects=tuple(
+            [
+                await _object_type(api, found_object)
+                for found_object in objects
+                if found_object.api_slug
+            ]
+        ),
+        lists=tuple([await _list_type(api, found_list) for found_list in lists]),
+        members={member.key: member for member in members},
     )
 
 
@@ -192,7 +198,7 @@ def describe_record(type_: ObjectType, record: Record) -> StatedEntity:
             if name != "location":
                 aliases += [text.lower() for text in texts[1:]]
     return StatedEntity(
-        ref=type_.ref(record.id.record_id),
+        ref=type_.ref(record.key),
         kind=type_.kind,
         name=record_name(type_, record),
         url=record.web_url,
@@ -205,7 +211,11 @@ def record_name(type_: ObjectType, record: Record) -> str:
     """Return the record's name, else its first text, else what it is, with the beginning of its id."""
     slugs = [
         "name",
-        *(each.api_slug for each in type_.attributes if each.type in ("text", "personal-name")),
+        *(
+            attribute.api_slug
+            for attribute in type_.attributes
+            if attribute.type in ("text", "personal-name")
+        ),
     ]
     for slug in slugs:
         for value in current(record.values.get(slug, ())):
@@ -214,7 +224,7 @@ def record_name(type_: ObjectType, record: Record) -> str:
     fallback = _values_of_type(type_, record, "email-address") or _values_of_type(
         type_, record, "domain"
     )
-    return fallback[0] if fallback else f"{type_.noun} {record.id.record_id[:8]}"
+    return fallback[0] if fallback else f"{type_.noun} {record.key[:8]}"
 
 
 def kind_of(slug: str) -> str:
@@ -225,7 +235,7 @@ def kind_of(slug: str) -> str:
 
 
 def _values_of_type(type_: ObjectType, record: Record, kind: str) -> list[str]:
-    slugs = [each.api_slug for each in type_.attributes if each.type == kind]
+    slugs = [attribute.api_slug for attribute in type_.attributes if attribute.type == kind]
     values = [value for slug in slugs for value in current(record.values.get(slug, ()))]
     return [text for value in values if (text := value_text(value, _no_name))]
 
@@ -234,22 +244,22 @@ def _no_name(value: Value) -> str:
     return ""
 
 
-async def _object_type(api: AttioApi, found: AttioObject) -> ObjectType:
-    slug = found.api_slug or found.id.object_id
+async def _object_type(api: AttioApi, row: AttioObject) -> ObjectType:
+    slug = row.api_slug or row.key
     return ObjectType(
-        id=found.id.object_id,
+        id=row.key,
         slug=slug,
-        noun=found.singular_noun or slug,
+        noun=row.singular_noun or slug,
         kind=kind_of(slug),
         attributes=await _attributes(api, path_of("objects", slug, "attributes")),
     )
 
 
-async def _list_type(api: AttioApi, found: AttioList) -> ListType:
-    path = path_of("lists", found.id.list_id, "attributes")
-    return ListType(list=found, attributes=await _attributes(api, path))
+async def _list_type(api: AttioApi, row: AttioList) -> ListType:
+    path = path_of("lists", row.key, "attributes")
+    return ListType(list=row, attributes=await _attributes(api, path))
 
 
 async def _attributes(api: AttioApi, path: str) -> tuple[Attribute, ...]:
     rows = await api.list_all(path, limit=_ATTRIBUTES_PER_PAGE)
-    return tuple(each for row in rows if is_mapped(each := parse(Attribute, row)))
+    return tuple(attribute for row in rows if is_mapped(attribute := parse(Attribute, row)))

@@ -92,8 +92,8 @@ async def load_account(api: ChatwootApi, base_url: str) -> Account:
     return Account(
         api=api,
         base_url=base_url,
-        inboxes={each.id: each for each in inboxes},
-        agents={each.id: each for each in agents},
+        inboxes={inbox.id: inbox for inbox in inboxes},
+        agents={agent.id: agent for agent in agents},
         at=answer.at,
     )
 

@@ -9,8 +9,9 @@ from typing import TypeVar
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
-from lightwell.connectors.api_client import ApiClient, ResponseTooLarge, parse_date, retry_after
-from lightwell.connectors.chatwoot.models import Json, Wire
+from lightwell.connectors.api_client import ApiClient, ResponseTooLarge, parse_date
+from lightwell.connectors.chatwoot.models import Wire
+from lightwell.connectors.rows import Json, parse_row
 from lightwell.domain.errors import SourceFailed
 
 _ANSWER = TypeAdapter[Json | list[Json]](Json | list[Json])
@@ -65,12 +66,12 @@ class ChatwootApi:
 
     async def require(self, path: str, params: Params | None = None) -> Answer:
         """Return the answer; raise `SourceFailed` for what does not exist."""
-        found = await self.get(path, params)
-        if found is None:
+        answer = await self.get(path, params)
+        if answer is None:
             raise SourceFailed(
                 f"Chatwoot has no {path}; check the address of the server and the number of the account"
             )
-        return found
+        return answer
 
     async def messages(self, display_id: int) -> list[Json] | None:
         """Return all messages of a conversation, the oldest first; None where it does not exist.
@@ -117,19 +118,7 @@ def list_in(answer: Answer) -> tuple[Sequence[Json], int]:
 
 def parse(model: type[T], row: Json) -> T:
     """Return the row as a value; raise `SourceFailed` where it does not fit."""
-    try:
-        return model.model_validate(row)
-    except ValidationError as error:
-        raise SourceFailed(
-            f"Chatwoot sent a {model.__name__} in a form that is not known"
-        ) from error
-
-
-def rate_limit_wait(response: httpx.Response) -> float | None:
-    """Return the seconds that Chatwoot asks to wait: it refuses with status 429, as a rule without saying for how long."""
-    if response.status_code != HTTPStatus.TOO_MANY_REQUESTS:
-        return None
-    return retry_after(response) or 0.0
+    return parse_row("Chatwoot", model, row)
 
 
 def _answer(response: httpx.Response) -> Answer:

@@ -8,7 +8,6 @@ from lightwell.connectors.chatwoot.account import SYSTEM, Account, inbox_tags, i
 from lightwell.connectors.chatwoot.models import (
     Attachment,
     Conversation,
-    Json,
     Message,
     read_time,
     time_text,
@@ -20,6 +19,7 @@ from lightwell.connectors.item_documents import (
     one_line,
     plain_paragraphs,
 )
+from lightwell.connectors.rows import Json
 from lightwell.domain.documents import NewDocument, WorkState
 from lightwell.domain.ids import global_ref
 from lightwell.domain.item_structure import ItemStructure, LinkType, StatedEntity, StatedLink
@@ -105,19 +105,19 @@ def file_name(attachment: Attachment) -> str:
 
 def base_text(account: Account, conversation: Conversation) -> ItemText:
     """Return what all documents of a conversation have in common; its own contact is the author."""
-    own = own_entity(account, conversation)
+    entity = own_entity(account, conversation)
     sender = conversation.meta.sender
     contact = account.contact_entity(sender) if sender and sender.id else None
     return ItemText(
         system=SYSTEM,
         kind="conversation",
         source_id=f"{account.number}-{conversation.id}",
-        item_ref=own.ref,
-        url=own.url,
-        title=own.name,
+        item_ref=entity.ref,
+        url=entity.url,
+        title=entity.name,
         text="",
         tags=inbox_tags(conversation.inbox_id),
-        structure=ItemStructure(entities=(own,)),
+        structure=ItemStructure(entities=(entity,)),
         author=contact.name if contact else "",
         author_ref=contact.ref if contact else "",
         created_at=read_time(conversation.created_at),
@@ -141,7 +141,9 @@ def _public_part(
     payload: Json = {"messages": [raw for _, raw in part]}
     if number == 1:
         head = _head(account, conversation)
-        payload["conversation"] = _without_churn(thread.raw)
+        payload["conversation"] = {
+            name: value for name, value in thread.raw.items() if name not in _CHURNING
+        }
         metadata = _metadata(account, thread)
     else:
         head = field_lines([("Conversation", f"{base.title}, part {number}")])
@@ -202,7 +204,7 @@ def _message_text(account: Account, message: Message) -> str:
     """Return a message under a heading with its author and date."""
     heading = f"## {_author(account, message)}, {time_text(message.created_at)}"
     body = plain_paragraphs(_content(message))
-    files = "\n".join(_attachment_line(each) for each in message.attachments)
+    files = "\n".join(_attachment_line(attachment) for attachment in message.attachments)
     return "\n\n".join(part for part in (heading, body, files) if part)
 
 
@@ -303,10 +305,6 @@ def _metadata(account: Account, thread: Thread) -> dict[str, str]:
     }
 
 
-def _without_churn(raw: Json) -> Json:
-    return {name: value for name, value in raw.items() if name not in _CHURNING}
-
-
 def _structure(
     account: Account,
     thread: Thread,
@@ -316,15 +314,25 @@ def _structure(
 ) -> ItemStructure:
     """Return the conversation, its messages and what they reply to; with people, also its contact, assignee and inbox."""
     conversation = thread.conversation
-    own = own_entity(account, conversation)
+    entity = own_entity(account, conversation)
     shown = [message for message, _ in part if not message.is_deleted]
     replies = _find_replies(thread, shown)
-    told = {message.id: message for message in (*shown, *(first for _, first in replies))}
-    entities = {id_: _message_entity(account, conversation, each) for id_, each in told.items()}
+    by_id = {message.id: message for message in (*shown, *(first for _, first in replies))}
+    entities = {
+        id_: StatedEntity(
+            ref=global_ref(SYSTEM, "message", str(message.id)),
+            kind="message",
+            name=f"Message by {_author(account, message)}, {time_text(message.created_at)}",
+            url=message_url(account, conversation, message.id),
+        )
+        for id_, message in by_id.items()
+    }
     messages = tuple(entities.values())
     links = tuple(
-        StatedLink(source=each.ref, target=own.ref, type=LinkType.THREAD_OF, relation="message")
-        for each in messages
+        StatedLink(
+            source=message.ref, target=entity.ref, type=LinkType.THREAD_OF, relation="message"
+        )
+        for message in messages
     )
     links += tuple(
         StatedLink(
@@ -336,7 +344,7 @@ def _structure(
         for reply, first in replies
     )
     if not with_people:
-        return ItemStructure(entities=(own, *messages), links=links)
+        return ItemStructure(entities=(entity, *messages), links=links)
     meta = conversation.meta
     others = [("inbox", account.inbox_entity(conversation.inbox_id))]
     if meta.sender and meta.sender.id:
@@ -344,10 +352,10 @@ def _structure(
     if meta.assignee and meta.assignee.id:
         others.append(("assignee", account.agent_entity(meta.assignee)))
     links += tuple(
-        StatedLink(source=own.ref, target=each.ref, type=LinkType.RELATED_TO, relation=relation)
-        for relation, each in others
+        StatedLink(source=entity.ref, target=other.ref, type=LinkType.RELATED_TO, relation=relation)
+        for relation, other in others
     )
-    entities = (own, *(each for _, each in others), *messages)
+    entities = (entity, *(other for _, other in others), *messages)
     return ItemStructure(entities=entities, links=links)
 
 
@@ -357,19 +365,10 @@ def _find_replies(thread: Thread, shown: Iterable[Message]) -> list[tuple[Messag
     A public message names no private note, because not all who see the message see the note.
     """
     public = {message.id: message for message, _ in thread.select(private=False)}
-    known = public | {message.id: message for message, _ in thread.select(private=True)}
-    found: list[tuple[Message, Message]] = []
+    messages = public | {message.id: message for message, _ in thread.select(private=True)}
+    replies: list[tuple[Message, Message]] = []
     for message in shown:
-        first = (known if message.private else public).get(message.replies_to or 0)
+        first = (messages if message.private else public).get(message.replies_to or 0)
         if first is not None and first.id != message.id and not first.is_deleted:
-            found.append((message, first))
-    return found
-
-
-def _message_entity(account: Account, conversation: Conversation, message: Message) -> StatedEntity:
-    return StatedEntity(
-        ref=global_ref(SYSTEM, "message", str(message.id)),
-        kind="message",
-        name=f"Message by {_author(account, message)}, {time_text(message.created_at)}",
-        url=message_url(account, conversation, message.id),
-    )
+            replies.append((message, first))
+    return replies

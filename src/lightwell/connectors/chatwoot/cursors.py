@@ -2,22 +2,18 @@
 
 from datetime import UTC, datetime, timedelta
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
-from lightwell.domain.errors import SourceFailed
+from lightwell.connectors.rows import StoredCursor
 
 OVERLAP = timedelta(minutes=2)
 """How far back a look for changes goes beyond the last one, because clocks are not read at the moment of a change."""
 
 
-class StreamCursor(BaseModel):
+class StreamCursor(StoredCursor):
     """Times are seconds since 1970 by Chatwoot's clock.
 
     `walked_at` is when the last complete walk through all rows began, `checked_at` when the last look for changes did.
     A walk that is under way began at `began_at`, and goes on with `page`; the account had `count` rows then.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     walked_at: int = 0
     checked_at: int = 0
@@ -40,14 +36,3 @@ class StreamCursor(BaseModel):
     def finish_walk(self) -> "StreamCursor":
         """Return the cursor behind a walk: what changed since its beginning comes next."""
         return StreamCursor(walked_at=self.began_at, checked_at=self.began_at)
-
-    def dump(self) -> str:
-        return self.model_dump_json(exclude_defaults=True)
-
-
-def parse_cursor(text: str) -> StreamCursor:
-    """Return a stored cursor, an empty one for ""; raise `SourceFailed` for one that is not ours."""
-    try:
-        return StreamCursor.model_validate_json(text) if text else StreamCursor()
-    except ValidationError as error:
-        raise SourceFailed("The cursor of the source is damaged; sync it in full") from error

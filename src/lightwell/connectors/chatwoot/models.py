@@ -5,9 +5,9 @@ its OpenAPI document, which differs in places.
 from datetime import UTC, datetime
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BeforeValidator, ConfigDict, Field
 
-Json = dict[str, object]
+from lightwell.connectors import rows
 
 
 def _empty_if_null(value: object) -> object:
@@ -24,13 +24,11 @@ def _list_if_null(value: object) -> object:
 
 Attributes = Annotated[dict[str, object], BeforeValidator(_empty_if_null)]
 Text = Annotated[str, BeforeValidator(_text_if_null)]
-Labels = Annotated[list[str], BeforeValidator(_list_if_null)]
+Labels = Annotated[tuple[str, ...], BeforeValidator(_list_if_null)]
 
 
-class Wire(BaseModel):
-    """Part of a response."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
+class Wire(rows.Wire):
+    model_config = ConfigDict(coerce_numbers_to_str=True)
 
 
 class Sender(Wire):
@@ -59,17 +57,17 @@ class Message(Wire):
     content: Text = ""
     message_type: int
     content_type: Text = ""
-    content_attributes: Attributes = {}
+    content_attributes: Attributes = Field(default_factory=dict[str, object])
     created_at: int
     private: bool = False
     sender: Sender | None = None
-    attachments: Annotated[list[Attachment], BeforeValidator(_list_if_null)] = []
+    attachments: Annotated[tuple[Attachment, ...], BeforeValidator(_list_if_null)] = ()
 
     @property
     def replies_to(self) -> int | None:
         """The id of the message that this one replies to, None if it replies to none."""
-        told = self.content_attributes.get("in_reply_to")
-        return int(told) if isinstance(told, int | str) and str(told).isdecimal() else None
+        number = self.content_attributes.get("in_reply_to")
+        return int(number) if isinstance(number, int | str) and str(number).isdecimal() else None
 
     @property
     def is_deleted(self) -> bool:
@@ -93,9 +91,9 @@ class Conversation(Wire):
     inbox_id: int
     status: Text = ""
     priority: Text = ""
-    labels: Labels = []
-    additional_attributes: Attributes = {}
-    custom_attributes: Attributes = {}
+    labels: Labels = ()
+    additional_attributes: Attributes = Field(default_factory=dict[str, object])
+    custom_attributes: Attributes = Field(default_factory=dict[str, object])
     created_at: float
     meta: ConversationMeta = ConversationMeta()
 
@@ -111,8 +109,8 @@ class Contact(Wire):
     email: Text = ""
     phone_number: Text = ""
     identifier: Text = ""
-    additional_attributes: Attributes = {}
-    custom_attributes: Attributes = {}
+    additional_attributes: Attributes = Field(default_factory=dict[str, object])
+    custom_attributes: Attributes = Field(default_factory=dict[str, object])
     company: ContactCompany | None = None
     last_activity_at: int | None = None
     created_at: int | None = None

@@ -18,12 +18,17 @@ from lightwell.connectors.chatwoot.models import (
     Contact,
     ContactNote,
     Conversation,
-    Json,
     Message,
     Portal,
 )
 from lightwell.connectors.chatwoot.records import make_article, make_company, make_contact
-from lightwell.connectors.row_results import Result, make_too_large, make_unreadable
+from lightwell.connectors.rows import (
+    Json,
+    Result,
+    make_too_large,
+    make_unreadable,
+    read_at_once,
+)
 from lightwell.domain.ids import GlobalRef, global_ref
 from lightwell.domain.source_items import SourceItem
 
@@ -47,7 +52,7 @@ class RowReader:
         try:
             conversation = Conversation.model_validate(row)
             rows = await self.account.api.messages(conversation.id)
-            messages = tuple((Message.model_validate(each), each) for each in rows or ())
+            messages = tuple((Message.model_validate(message), message) for message in rows or ())
         except ValidationError as error:
             return make_unreadable("Chatwoot", ref, error)
         except ResponseTooLarge as error:
@@ -68,7 +73,7 @@ class RowReader:
         except ValidationError as error:
             return make_unreadable("Chatwoot", ref, error)
         answer = await self.account.api.get_optional(f"contacts/{contact.id}/notes")
-        notes = [parse(ContactNote, each) for each in answer.rows] if answer else []
+        notes = [parse(ContactNote, note) for note in answer.rows] if answer else []
         return make_contact(self.account, contact, row, notes)
 
     async def company(self, row: Json) -> Result:
@@ -90,14 +95,7 @@ class RowReader:
         self, read: Callable[[T], Awaitable[Result]], arguments: Sequence[T]
     ) -> list[Result]:
         """Return the results of a call for each argument; a few run at the same time."""
-
-        async def limited(argument: T) -> Result:
-            async with self._limit:
-                return await read(argument)
-
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(limited(argument)) for argument in arguments]
-        return [task.result() for task in tasks]
+        return await read_at_once(self._limit, read, arguments)
 
     def _ref(self, kind: str, source_id: str) -> GlobalRef:
         return global_ref(SYSTEM, kind, source_id)

@@ -16,7 +16,6 @@ from lightwell.connectors.chatwoot.models import (
     Company,
     Contact,
     ContactNote,
-    Json,
     Portal,
     read_time,
     time_text,
@@ -29,6 +28,7 @@ from lightwell.connectors.item_documents import (
     one_line,
     plain_paragraphs,
 )
+from lightwell.connectors.rows import Json
 from lightwell.domain.ids import GlobalRef, global_ref
 from lightwell.domain.item_structure import ItemStructure, LinkType, StatedEntity, StatedLink
 from lightwell.domain.source_items import SourceItem
@@ -45,14 +45,15 @@ def make_contact(
 ) -> SourceItem:
     """Return a contact, with the agents' notes about it as another document."""
     structure = _contact_structure(account, contact)
-    own = structure.entities[0]
+    entity = structure.entities[0]
     more = contact.additional_attributes
+    named = contact.company.name if contact.company else ""
     head = field_lines(
         [
-            ("Contact", own.name),
+            ("Contact", entity.name),
             ("E-mail", contact.email),
             ("Phone", contact.phone_number),
-            ("Company", _company_name(contact)),
+            ("Company", (named or plain(contact.additional_attributes.get("company_name")))),
             ("City", plain(more.get("city"))),
             ("Country", plain(more.get("country"))),
             *((label(name), plain(value)) for name, value in contact.custom_attributes.items()),
@@ -63,9 +64,9 @@ def make_contact(
         system=SYSTEM,
         kind="contact",
         source_id=str(contact.id),
-        item_ref=own.ref,
-        url=own.url,
-        title=own.name,
+        item_ref=entity.ref,
+        url=entity.url,
+        title=entity.name,
         text=head,
         tags=ACCOUNT_TAGS,
         structure=structure,
@@ -75,14 +76,33 @@ def make_contact(
     )
     documents = [make_item_document(text)]
     if notes:
-        documents.append(make_item_document(_contact_notes(text, notes)))
-    return SourceItem(ref=own.ref, documents=tuple(documents))
+        parts = [field_lines([("Notes on contact", text.title)])]
+        for note in sorted(notes, key=lambda note: note.id):
+            author = one_line(note.user.shown_name) if note.user else "Agent"
+            heading = ", ".join(part for part in (author, time_text(note.created_at)) if part)
+            parts += [f"## {heading}", plain_paragraphs(note.content)]
+        documents.append(
+            make_item_document(
+                replace(
+                    text,
+                    kind="contact-notes",
+                    url=f"{text.url}#notes",
+                    title=f"Notes on contact {text.title}",
+                    text="\n\n".join(parts),
+                    tags=ACCOUNT_NOTES_TAGS,
+                    created_at=read_time(min((note.created_at or 0 for note in notes), default=0)),
+                    structure=ItemStructure(entities=text.structure.entities[:1]),
+                    payload={"notes": [note.model_dump(mode="json") for note in notes]},
+                )
+            )
+        )
+    return SourceItem(ref=entity.ref, documents=tuple(documents))
 
 
 def make_company(account: Account, company: Company, raw: Json) -> SourceItem:
     name = one_line(company.name) or company.domain or f"Company {company.id}"
     domain = company.domain.lower()
-    own = StatedEntity(
+    entity = StatedEntity(
         ref=global_ref(SYSTEM, "company", str(company.id)),
         kind="company",
         name=name,
@@ -95,12 +115,12 @@ def make_company(account: Account, company: Company, raw: Json) -> SourceItem:
             system=SYSTEM,
             kind="company",
             source_id=str(company.id),
-            item_ref=own.ref,
-            url=own.url,
+            item_ref=entity.ref,
+            url=entity.url,
             title=name,
             text=f"{head}\n\n{plain_paragraphs(company.description)}".strip(),
             tags=ACCOUNT_TAGS,
-            structure=ItemStructure(entities=(own,)),
+            structure=ItemStructure(entities=(entity,)),
             payload=raw,
         )
     )
@@ -110,7 +130,7 @@ def make_article(account: Account, portal: Portal, article: Article, raw: Json) 
     """Return a published article of a help centre, at its public address."""
     url = f"{account.base_url}/hc/{portal.slug}/articles/{article.slug or article.id}"
     title = one_line(article.title) or f"Article {article.id}"
-    own = StatedEntity(
+    entity = StatedEntity(
         ref=global_ref(SYSTEM, "article", str(article.id)), kind="article", name=title, url=url
     )
     author = one_line(article.author.shown_name) if article.author else ""
@@ -128,12 +148,12 @@ def make_article(account: Account, portal: Portal, article: Article, raw: Json) 
             system=SYSTEM,
             kind="article",
             source_id=str(article.id),
-            item_ref=own.ref,
+            item_ref=entity.ref,
             url=url,
             title=title,
             text=f"{head}\n\n{clean(article.content).strip()}",
             tags=HELP_CENTRE_TAGS,
-            structure=ItemStructure(entities=(own,)),
+            structure=ItemStructure(entities=(entity,)),
             author=author,
             author_ref=f"{SYSTEM}:user:{article.author.id}" if article.author else "",
             updated_at=read_time(article.updated_at),
@@ -149,7 +169,7 @@ def _contact_structure(account: Account, contact: Contact) -> ItemStructure:
         "external_id": contact.identifier,
         "location": plain(contact.additional_attributes.get("city")),
     }
-    own = StatedEntity(
+    entity = StatedEntity(
         ref=contact_ref(contact.id),
         kind="person",
         name=one_line(contact.shown_name),
@@ -157,7 +177,7 @@ def _contact_structure(account: Account, contact: Contact) -> ItemStructure:
         attributes={name: value for name, value in attributes.items() if value},
     )
     if contact.company is None:
-        return ItemStructure(entities=(own,))
+        return ItemStructure(entities=(entity,))
     company = StatedEntity(
         ref=global_ref(SYSTEM, "company", str(contact.company.id)),
         kind="company",
@@ -165,33 +185,9 @@ def _contact_structure(account: Account, contact: Contact) -> ItemStructure:
         url=f"{account.page}/companies/{contact.company.id}",
     )
     link = StatedLink(
-        source=own.ref, target=company.ref, type=LinkType.BELONGS_TO, relation="company"
+        source=entity.ref, target=company.ref, type=LinkType.BELONGS_TO, relation="company"
     )
-    return ItemStructure(entities=(own, company), links=(link,))
-
-
-def _company_name(contact: Contact) -> str:
-    named = contact.company.name if contact.company else ""
-    return named or plain(contact.additional_attributes.get("company_name"))
-
-
-def _contact_notes(contact: ItemText, notes: Sequence[ContactNote]) -> ItemText:
-    parts = [field_lines([("Notes on contact", contact.title)])]
-    for note in sorted(notes, key=lambda each: each.id):
-        author = one_line(note.user.shown_name) if note.user else "Agent"
-        heading = ", ".join(part for part in (author, time_text(note.created_at)) if part)
-        parts += [f"## {heading}", plain_paragraphs(note.content)]
-    return replace(
-        contact,
-        kind="contact-notes",
-        url=f"{contact.url}#notes",
-        title=f"Notes on contact {contact.title}",
-        text="\n\n".join(parts),
-        tags=ACCOUNT_NOTES_TAGS,
-        created_at=read_time(min((note.created_at or 0 for note in notes), default=0)),
-        structure=ItemStructure(entities=contact.structure.entities[:1]),
-        payload={"notes": [note.model_dump(mode="json") for note in notes]},
-    )
+    return ItemStructure(entities=(entity, company), links=(link,))
 
 
 def _single(text: ItemText) -> SourceItem:

@@ -1,23 +1,37 @@
 """A Chatwoot account as a source of items."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
+import httpx
+
 from lightwell.connectors.api_client import ResponseTooLarge
+from lightwell.connectors.attachments import AttachmentReader
 from lightwell.connectors.chatwoot.account import (
     SYSTEM,
     load_account,
     read_directory,
 )
 from lightwell.connectors.chatwoot.api import Answer, ChatwootApi, list_in, parse
-from lightwell.connectors.chatwoot.cursors import OVERLAP, StreamCursor, parse_cursor
+from lightwell.connectors.chatwoot.cursors import OVERLAP, StreamCursor
 from lightwell.connectors.chatwoot.files import ReadFile
-from lightwell.connectors.chatwoot.models import Json, Portal
+from lightwell.connectors.chatwoot.models import Portal
 from lightwell.connectors.chatwoot.reading import RowReader
 from lightwell.connectors.chatwoot.webhooks import WebhookCheck, read_webhook
-from lightwell.connectors.row_results import Result, make_page
+from lightwell.connectors.opening import (
+    Api,
+    check_options,
+    open_api,
+    parse_base_url,
+    parse_flag,
+    parse_number,
+    parse_seconds,
+)
+from lightwell.connectors.rows import Json, Result, make_page, parse_cursor
+from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import GlobalRef, global_ref
 from lightwell.domain.source_items import (
     ItemPage,
@@ -71,7 +85,7 @@ class ChatwootSource:
 
     async def pull(self, stream: str, cursor: str) -> AsyncIterator[ItemPage]:
         reader = await self._open()
-        begun = parse_cursor(cursor)
+        begun = parse_cursor(StreamCursor, cursor)
         if stream == CONVERSATION:
             pages = self._pull_conversations(reader, begun)
         else:
@@ -123,7 +137,7 @@ class ChatwootSource:
                 async for page in self._conversation_pages(reader, rows, cursor, after):
                     yield page
                 cursor = after
-            yield ItemPage(items=(), cursor=cursor.finish_walk().dump())
+            yield ItemPage(items=(), cursor=cursor.finish_walk().to_text())
             return
         rows, _ = list_in(answer)
         after = cursor.change(checked_at=self._time_of(answer))
@@ -156,11 +170,11 @@ class ChatwootSource:
             result = await reader.conversation(row)
             results.append(result)
             if isinstance(result, SourceItem):
-                size += sum(len(each.content) for each in result.documents)
+                size += sum(len(document.content) for document in result.documents)
             if size > _PAGE_BYTES or len(results) == _ROWS_PER_PAGE:
-                yield make_page(results, before.dump())
+                yield make_page(results, before.to_text())
                 results, size = [], 0
-        yield make_page(results, after.dump())
+        yield make_page(results, after.to_text())
 
     async def _walk(
         self, cursor: StreamCursor
@@ -189,22 +203,22 @@ class ChatwootSource:
         if not cursor.needs_walk(now, self.options.relist):
             if stream == CONTACT:
                 async for rows in self._active_contacts(cursor.checked_at):
-                    yield make_page(await reader.at_once(reader.contact, rows), cursor.dump())
+                    yield make_page(await reader.at_once(reader.contact, rows), cursor.to_text())
                 checked = int((now - OVERLAP).timestamp())
-                yield ItemPage(items=(), cursor=cursor.change(checked_at=checked).dump())
+                yield ItemPage(items=(), cursor=cursor.change(checked_at=checked).to_text())
             return
         begun = int((now - OVERLAP).timestamp())
         cursor = cursor if cursor.is_walking else cursor.change(began_at=begun)
         if stream == ARTICLE:
             async for portal, rows in self._articles():
                 results = [await reader.article(portal, row) for row in rows]
-                yield make_page(results, cursor.dump())
+                yield make_page(results, cursor.to_text())
         else:
             read = reader.contact if stream == CONTACT else reader.company
             async for rows, page in self._listing(stream, cursor.page):
                 cursor = cursor.change(page=page)
-                yield make_page(await reader.at_once(read, rows), cursor.dump())
-        yield ItemPage(items=(), cursor=cursor.finish_walk().dump())
+                yield make_page(await reader.at_once(read, rows), cursor.to_text())
+        yield ItemPage(items=(), cursor=cursor.finish_walk().to_text())
 
     async def _listing(self, stream: str, page: int = 1) -> AsyncIterator[tuple[list[Json], int]]:
         """Yield all contacts or companies, and the next page's number; nothing where the server has no companies."""
@@ -283,3 +297,64 @@ def _payload(answer: Answer) -> Json:
     """Return the one row of an answer, which may lie below `payload`."""
     below = answer.object.get("payload")
     return cast("Json", below) if isinstance(below, dict) else answer.object
+
+
+_OPTIONS = (
+    "base_url",
+    "account",
+    "unsigned_webhooks",
+    "bot_messages",
+    "max_attachment_bytes",
+    "rewalk_seconds",
+    "relist_seconds",
+)
+
+
+@asynccontextmanager
+async def open_chatwoot(
+    options: Mapping[str, str],
+    token: str,
+    webhook_secret: str,
+    transport: httpx.AsyncBaseTransport | None = None,
+) -> AsyncGenerator[ChatwootSource]:
+    """Open an account; raise `Invalid` for an option that is missing, not known, or has a wrong value.
+
+    `webhook_secret` is "" where no signed webhooks are taken. `transport` stands for the network.
+    """
+    check_options("chatwoot", options, _OPTIONS)
+    if "base_url" not in options:
+        raise Invalid(
+            "A source of Chatwoot needs the address of its server in LIGHTWELL_SOURCE_<NAME>_BASE_URL, such as https://chat.example.com"
+        )
+    if "account" not in options:
+        raise Invalid("A source of Chatwoot needs the option account, its number")
+    max_bytes = parse_number(options, "max_attachment_bytes", ChatwootOptions().max_file_bytes)
+    base_url, parsed = (
+        parse_base_url(options["base_url"]),
+        ChatwootOptions(
+            rewalk=timedelta(seconds=parse_seconds(options, "rewalk_seconds", 7 * 86_400)),
+            relist=timedelta(seconds=parse_seconds(options, "relist_seconds", 6 * 3600)),
+            reads_bots=parse_flag(options, "bot_messages"),
+            max_file_bytes=max_bytes,
+        ),
+    )
+    account = parse_number(options, "account", 0)
+    files = AttachmentReader(base_url=base_url, max_bytes=parsed.max_file_bytes)
+    api = Api(
+        name="Chatwoot",
+        base_url=base_url,
+        headers={"api_access_token": token},
+    )
+    async with open_api(api, transport) as client:
+        yield ChatwootSource(
+            api=ChatwootApi(client=client, account=account),
+            base_url=base_url,
+            options=parsed,
+            webhook_check=WebhookCheck(
+                secret=webhook_secret,
+                takes_unsigned=parse_flag(options, "unsigned_webhooks"),
+                account=account,
+            ),
+            read_file=files.read,
+            now=lambda: datetime.now(UTC),
+        )

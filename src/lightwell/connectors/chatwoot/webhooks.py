@@ -1,16 +1,13 @@
 """Chatwoot's webhooks. Servers before 4.12 do not sign them."""
 
-import hashlib
-import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from pydantic import ValidationError
-
 from lightwell.connectors.chatwoot.account import SYSTEM
 from lightwell.connectors.chatwoot.models import Wire
 from lightwell.connectors.chatwoot.records import contact_ref
+from lightwell.connectors.webhooks import digest, parse_body, require_signature
 from lightwell.domain.errors import Invalid, Refused
 from lightwell.domain.ids import GlobalRef, global_ref
 from lightwell.domain.source_items import WebhookHint
@@ -45,15 +42,12 @@ def read_webhook(
 ) -> WebhookHint:
     """Return what a webhook says has changed; raise `Refused` or `Invalid`."""
     _require_genuine(check, headers, body, received_at)
-    try:
-        read = _Body.model_validate_json(body)
-    except ValidationError:
-        raise Invalid("This is not a webhook of Chatwoot") from None
+    read = parse_body("Chatwoot", _Body, body)
     if read.account is not None and read.account.id != check.account:
         raise Invalid("This webhook is about another account of Chatwoot")
     ref = _ref(read, check.account)
     return WebhookHint(
-        delivery=headers.get("x-chatwoot-delivery") or hashlib.sha256(body).hexdigest(),
+        delivery=headers.get("x-chatwoot-delivery") or digest(body),
         refs=(ref,) if ref else (),
         directory=read.event.startswith("inbox_"),
     )
@@ -71,10 +65,7 @@ def _require_genuine(
             " unsigned_webhooks to true"
         )
     timestamp = headers.get("x-chatwoot-timestamp", "")
-    signed = f"{timestamp}.".encode() + body
-    expected = "sha256=" + hmac.new(check.secret.encode(), signed, hashlib.sha256).hexdigest()
-    if not check.secret or not hmac.compare_digest(signature.encode(), expected.encode()):
-        raise Refused("The signature of the webhook is wrong")
+    require_signature(signature, f"{timestamp}.".encode() + body, check.secret, "sha256=")
     if not timestamp.isascii() or not timestamp.isdecimal():
         raise Refused("The webhook does not say when it was sent")
     if abs(received_at.timestamp() - int(timestamp)) > _MAX_AGE_SECONDS:

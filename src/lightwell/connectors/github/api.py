@@ -10,7 +10,7 @@ import httpx
 from pydantic import TypeAdapter, ValidationError
 
 from lightwell.connectors.api_client import ApiClient, retry_after, server_time
-from lightwell.connectors.github.models import Json, Wire
+from lightwell.connectors.rows import Json, Wire, parse_row
 from lightwell.domain.errors import SourceFailed
 
 BASE_URL = "https://api.github.com"
@@ -95,8 +95,8 @@ class GithubApi:
     async def list_all(self, path: str, params: Params | None = None) -> AsyncIterator[list[Json]]:
         """Yield the pages of a listing; nothing where it does not exist."""
         for page in range(1, _MAX_PAGES + 1):
-            asked = {**(params or {}), "per_page": PAGE_ROWS, "page": page}
-            answer = await self.get(path, asked)
+            query = {**(params or {}), "per_page": PAGE_ROWS, "page": page}
+            answer = await self.get(path, query)
             if answer is None:
                 return
             yield answer.rows
@@ -111,9 +111,9 @@ class GithubApi:
             response = await self._send(path, {"per_page": PAGE_ROWS, "page": page}, {})
             if response.status_code in (*_GONE, HTTPStatus.FORBIDDEN):
                 return None
-            found = _read(response).rows
-            rows += found
-            if len(found) < PAGE_ROWS:
+            page_rows = _read(response).rows
+            rows += page_rows
+            if len(page_rows) < PAGE_ROWS:
                 return rows
         raise _endless(path)
 
@@ -132,10 +132,7 @@ def path_of(full_name: str, *parts: str) -> str:
 
 def parse(model: type[T], row: Json) -> T:
     """Return the row as a value; raise `SourceFailed` where it does not fit."""
-    try:
-        return model.model_validate(row)
-    except ValidationError as error:
-        raise SourceFailed(f"GitHub sent a {model.__name__} in a form that is not known") from error
+    return parse_row("GitHub", model, row)
 
 
 def rate_limit_wait(response: httpx.Response) -> float | None:

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from lightwell.connectors.github.api import PAGE_ROWS, GithubApi, Unchanged
 from lightwell.connectors.github.cursors import ListPosition
-from lightwell.connectors.github.models import Json, Wire
+from lightwell.connectors.rows import Json, Wire
 
 _ORDER = {"sort": "updated", "direction": "asc"}
 
@@ -27,18 +27,18 @@ async def walk_changes(
     """
     met: Mapping[int, datetime] = {}
     while True:
-        asked: dict[str, str | int] = {**params, **_ORDER, "per_page": PAGE_ROWS}
-        asked["page"] = position.page
+        query: dict[str, str | int] = {**params, **_ORDER, "per_page": PAGE_ROWS}
+        query["page"] = position.page
         if position.asked_since:
-            asked["since"] = position.asked_since.strftime("%Y-%m-%dT%H:%M:%SZ")
+            query["since"] = position.asked_since.strftime("%Y-%m-%dT%H:%M:%SZ")
         etag = "" if position.is_walking else position.etag
-        answer = await api.get_changed(path, asked, etag)
+        answer = await api.get_changed(path, query, etag)
         if answer is None or isinstance(answer, Unchanged):
             return
         rows = answer.rows
         stamps = [_read_stamp(row) for row in rows]
-        known = [each for each in stamps if each]
-        newest = max((each.updated_at for each in known), default=None)
+        read_stamps = [stamp for stamp in stamps if stamp]
+        newest = max((stamp.updated_at for stamp in read_stamps), default=None)
         is_last = len(rows) < PAGE_ROWS
         position = position.advance(newest, is_last=is_last, etag=answer.etag)
         pairs = zip(rows, stamps, strict=True)
@@ -47,8 +47,12 @@ async def walk_changes(
         if is_last:
             return
         since = position.asked_since
-        met = {**met, **{each.id: each.updated_at for each in known}}
-        met = {id_: at for id_, at in met.items() if since is None or at >= since}
+        met = {**met, **{stamp.id: stamp.updated_at for stamp in read_stamps}}
+        met = {
+            id_: changed_at
+            for id_, changed_at in met.items()
+            if since is None or changed_at >= since
+        }
 
 
 def _read_stamp(row: Json) -> _Stamp | None:

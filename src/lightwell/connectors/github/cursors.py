@@ -3,18 +3,17 @@
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
-from lightwell.domain.errors import SourceFailed
+from lightwell.connectors.rows import StoredCursor
 
 OVERLAP = timedelta(seconds=10)
 """How far before the latest change a listing begins, because changes may become visible out of order."""
 
 
-class Position(BaseModel):
+class Position(StoredCursor):
     """A position in a repository, which had this name when it was read."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     name: str = ""
 
 
@@ -57,10 +56,9 @@ class FilePosition(Position):
     etag: str = ""
 
 
-class Cursor(BaseModel):
+class Cursor(StoredCursor):
     """The positions by the repositories' ids."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     lists: Mapping[int, ListPosition] = Field(default_factory=dict[int, ListPosition])
     files: Mapping[int, FilePosition] = Field(default_factory=dict[int, FilePosition])
 
@@ -69,14 +67,3 @@ class Cursor(BaseModel):
 
     def move_files(self, repository: int, position: FilePosition) -> "Cursor":
         return self.model_copy(update={"files": {**self.files, repository: position}})
-
-    def to_text(self) -> str:
-        return self.model_dump_json(exclude_defaults=True)
-
-
-def parse_cursor(text: str) -> Cursor:
-    """Return a stored cursor, an empty one for ""; raise `SourceFailed` for one that is not ours."""
-    try:
-        return Cursor.model_validate_json(text) if text else Cursor()
-    except ValidationError as error:
-        raise SourceFailed("The cursor of the source is damaged; sync it in full") from error

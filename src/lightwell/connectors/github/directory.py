@@ -1,9 +1,10 @@
 """The people of GitHub, and who may see which repository."""
 
 from lightwell.connectors.github.api import GithubApi, parse, path_of
-from lightwell.connectors.github.models import Json, Profile, Repository, User
+from lightwell.connectors.github.models import Profile, User
 from lightwell.connectors.github.structure import Repositories, repository_tags
 from lightwell.connectors.item_documents import one_line
+from lightwell.connectors.rows import Json
 from lightwell.domain.access import Tags
 from lightwell.domain.errors import SourceFailed
 from lightwell.domain.source_items import SourceDirectory, SourceGroup, SourcePerson
@@ -23,7 +24,12 @@ async def read_directory(
     groups: list[SourceGroup] = []
     public: Tags = frozenset()
     for repository in repositories.by_id.values():
-        members = await _list_collaborators(api, repository)
+        users = await _list_users(api, path_of(repository.full_name, "collaborators"))
+        if users is None and repository.private:
+            raise SourceFailed(
+                f"GitHub does not say who may see {repository.full_name}: the token's owner needs to have write access to it"
+            )
+        members = users or {}
         people |= members
         if repository.private:
             groups.append(
@@ -35,7 +41,9 @@ async def read_directory(
             )
         else:
             public |= repository_tags(repository.id)
-    owners = {each.owner.login: each.owner for each in repositories.by_id.values()}
+    owners = {
+        repository.owner.login: repository.owner for repository in repositories.by_id.values()
+    }
     for login, owner in owners.items():
         if owner.type == _ORGANIZATION:
             people |= await _list_users(api, f"/orgs/{login}/members") or {}
@@ -45,18 +53,11 @@ async def read_directory(
     if reads_profiles:
         read = [await _read_person(api, user) for user in people.values()]
     else:
-        read = [_name_person(user) for user in people.values()]
+        read = [
+            SourcePerson(external_id=str(user.id), email="", name=user.login, is_active=True)
+            for user in people.values()
+        ]
     return SourceDirectory(people=tuple(read), groups=tuple(groups))
-
-
-async def _list_collaborators(api: GithubApi, repository: Repository) -> dict[int, User]:
-    """Return who may see a repository; raise `SourceFailed` where GitHub does not say so of a private one."""
-    users = await _list_users(api, path_of(repository.full_name, "collaborators"))
-    if users is None and repository.private:
-        raise SourceFailed(
-            f"GitHub does not say who may see {repository.full_name}: the token's owner needs to have write access to it"
-        )
-    return users or {}
 
 
 async def _list_users(api: GithubApi, path: str) -> dict[int, User] | None:
@@ -80,7 +81,3 @@ async def _read_person(api: GithubApi, user: User) -> SourcePerson:
         name=one_line(profile.name or "") or user.login,
         is_active=profile.suspended_at is None,
     )
-
-
-def _name_person(user: User) -> SourcePerson:
-    return SourcePerson(external_id=str(user.id), email="", name=user.login, is_active=True)

@@ -8,7 +8,6 @@ from urllib.parse import quote
 from lightwell.connectors.github.models import (
     Comment,
     Issue,
-    Json,
     Repository,
     Review,
     TreeEntry,
@@ -38,6 +37,7 @@ from lightwell.connectors.item_documents import (
     one_line,
     plain_paragraphs,
 )
+from lightwell.connectors.rows import Json
 from lightwell.domain.documents import WorkState
 from lightwell.domain.ids import global_ref
 from lightwell.domain.item_structure import ItemStructure, LinkType, StatedEntity, StatedLink
@@ -171,7 +171,7 @@ def make_file(repository: Repository, entry: TreeEntry, text: str) -> SourceItem
     """Return a Markdown file of the default branch."""
     ref = file_ref(repository.id, entry.path)
     url = f"{repository.html_url}/blob/{quote(repository.default_branch)}/{quote(entry.path)}"
-    own = StatedEntity(
+    entity = StatedEntity(
         ref=ref, kind="file", name=f"{repository.full_name}/{one_line(entry.path)}", url=url
     )
     home = describe_repository(repository)
@@ -185,7 +185,7 @@ def make_file(repository: Repository, entry: TreeEntry, text: str) -> SourceItem
         title=f"{entry.path} in {repository.full_name}",
         text=text,
         tags=repository_tags(repository.id),
-        structure=ItemStructure(entities=(own, home), links=(link,)),
+        structure=ItemStructure(entities=(entity, home), links=(link,)),
         metadata={"path": entry.path, "repository": repository.full_name},
         payload={"path": entry.path, "sha": entry.sha},
     )
@@ -218,7 +218,7 @@ def _make_part(
         updated_at=issue.updated_at,
         metadata={
             "status": _status(issue),
-            "labels": ", ".join(sorted(one_line(each.name) for each in issue.labels)),
+            "labels": ", ".join(sorted(one_line(label.name) for label in issue.labels)),
             "repository": repository.full_name,
         },
         payload=thread.raw if not number else {},
@@ -235,8 +235,8 @@ def _describe(thread: Thread) -> str:
             ("Title", issue.title),
             ("Status", _status(issue)),
             ("Author", issue.user.login if issue.user else _GHOST),
-            ("Assignees", ", ".join(sorted(each.login for each in issue.assignees))),
-            ("Labels", ", ".join(sorted(each.name for each in issue.labels))),
+            ("Assignees", ", ".join(sorted(assignee.login for assignee in issue.assignees))),
+            ("Labels", ", ".join(sorted(label.name for label in issue.labels))),
             ("Milestone", issue.milestone.title if issue.milestone else ""),
             ("Opened", _moment(issue.created_at)),
             ("Closed", _moment(issue.closed_at) if issue.closed_at else ""),
@@ -270,14 +270,16 @@ def _state(
     if is_first:
         builder.add(state_places(repository, issue))
         # GitHub closes issues by the words of the pull request itself, and not of comments.
-        own = find_references(f"{issue.title}\n{issue.body or ''}", repository, repositories)
-        builder.add(state_references(own, is_pull=thread.is_pull))
+        references = find_references(f"{issue.title}\n{issue.body or ''}", repository, repositories)
+        builder.add(state_references(references, is_pull=thread.is_pull))
     for post in posts:
         builder.add_part(post.entity, "comment" if post.relation == "commenter" else "review")
         builder.add(state_user(post.author, "author"), source=post.entity.ref)
         if post.relation == "reviewer":
             builder.add(state_user(post.author, "reviewer"))
-    named = [each for text in texts for each in find_references(text, repository, repositories)]
+    named = [
+        reference for text in texts for reference in find_references(text, repository, repositories)
+    ]
     builder.add(state_references(named, is_pull=False))
     return builder.build()
 

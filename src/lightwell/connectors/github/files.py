@@ -10,7 +10,7 @@ from lightwell.connectors.github.documents import make_file
 from lightwell.connectors.github.models import Branch, Repository, Tree, TreeEntry
 from lightwell.connectors.github.reading import size_of
 from lightwell.connectors.github.structure import file_ref
-from lightwell.connectors.row_results import Result, make_too_large
+from lightwell.connectors.rows import Result, make_too_large
 from lightwell.domain.errors import SourceFailed
 from lightwell.domain.source_items import UnreadableItem
 
@@ -66,7 +66,7 @@ class FileReader:
         # A crash goes on behind `after`, as long as the branch still has the folder that was being read.
         after = position.after if position.target == root else ""
         begun = position.model_copy(update={"target": root})
-        left = [new[each] for each in changed if each > after]
+        left = [new[path] for path in changed if path > after]
         async for page in self._read_changed(left, begun):
             yield page
         gone = sorted(old.keys() - new.keys())
@@ -105,14 +105,14 @@ class FileReader:
             return {}
         tree = parse(Tree, answer.object)
         if not tree.truncated:
-            return {each.path: each for each in _pick_files(folder, tree)}
+            return {entry.path: entry for entry in _pick_files(folder, tree)}
         answer = await self.api.get(path)  # one level; folders by calls of their own
         level = Tree(tree=()) if answer is None else parse(Tree, answer.object)
-        found = {each.path: each for each in _pick_files(folder, level)}
-        for each in level.tree:
-            if each.type == _FOLDER:
-                found |= await self.read_tree(each.sha, f"{folder}{each.path}/")
-        return found
+        entries = {entry.path: entry for entry in _pick_files(folder, level)}
+        for item in level.tree:
+            if item.type == _FOLDER:
+                entries |= await self.read_tree(item.sha, f"{folder}{item.path}/")
+        return entries
 
     async def read(self, entry: TreeEntry) -> Result:
         """Return a file as an item."""
@@ -134,9 +134,9 @@ class FileReader:
 def _pick_files(folder: str, tree: Tree) -> list[TreeEntry]:
     """Return the Markdown files of a tree, by their whole path."""
     return [
-        each.model_copy(update={"path": folder + each.path})
-        for each in tree.tree
-        if each.mode in _REGULAR and is_markdown(each.path) and each.size <= _MAX_FILE_BYTES
+        entry.model_copy(update={"path": folder + entry.path})
+        for entry in tree.tree
+        if entry.mode in _REGULAR and is_markdown(entry.path) and entry.size <= _MAX_FILE_BYTES
     ]
 
 

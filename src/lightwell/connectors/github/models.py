@@ -2,15 +2,12 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-Json = dict[str, object]
+from lightwell.connectors.rows import Wire
+
 NAME_PATTERN = r"^[A-Za-z0-9_.-]{1,100}/(?!\.{1,2}$)[A-Za-z0-9_.-]{1,100}$"
 """A repository with its owner, as it stands in addresses."""
-
-
-class Wire(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class User(Wire):

@@ -19,13 +19,11 @@ from lightwell.connectors.github.documents import (
 from lightwell.connectors.github.models import (
     Comment,
     Issue,
-    Json,
     Repository,
     Review,
-    Wire,
 )
 from lightwell.connectors.github.structure import SYSTEM, Repositories, issue_ref
-from lightwell.connectors.row_results import Result, make_too_large, make_unreadable
+from lightwell.connectors.rows import Json, Result, Wire, make_too_large, make_unreadable
 from lightwell.domain.ids import GlobalRef, global_ref
 from lightwell.domain.source_items import SourceItem, UnreadableItem
 
@@ -73,24 +71,24 @@ class IssueReader:
             path = path_of(repository.full_name, "pulls", number)
             comments += await self._list(Comment, f"{path}/comments")
             reviews += await self._list(Review, f"{path}/reviews")
-        posts = [make_comment(each) for each in comments]
-        posts += [made for each in reviews if (made := make_review(each))]
+        posts = [make_comment(comment) for comment in comments]
+        posts += [made for review in reviews if (made := make_review(review))]
         return sorted(posts, key=lambda post: (post.at, post.entity.ref))[:_MAX_POSTS]
 
     async def _list(self, model: type[T], path: str) -> list[T]:
-        found: dict[object, T] = {}
+        by_id: dict[object, T] = {}
         async for rows in self.api.list_all(path):
-            found |= {row.get("id"): model.model_validate(row) for row in rows}
-            if len(found) >= _MAX_POSTS:
+            by_id |= {row.get("id"): model.model_validate(row) for row in rows}
+            if len(by_id) >= _MAX_POSTS:
                 break
-        return list(found.values())
+        return list(by_id.values())
 
 
 async def load_repositories(
     api: GithubApi, names: Sequence[str]
 ) -> tuple[Repositories, list[Json]]:
     """Return the repositories of these names, and GitHub's records of them."""
-    found: dict[int, Repository] = {}
+    by_id: dict[int, Repository] = {}
     rows: dict[int, Json] = {}
     missing: list[str] = []
     for name in names:
@@ -100,9 +98,9 @@ async def load_repositories(
             continue
         row = answer.object
         repository = parse(Repository, row)
-        found[repository.id] = repository
+        by_id[repository.id] = repository
         rows[repository.id] = row
-    return Repositories(found, tuple(missing)), list(rows.values())
+    return Repositories(by_id, tuple(missing)), list(rows.values())
 
 
 def read_repositories(repositories: Repositories, rows: Sequence[Json]) -> list[Result]:
@@ -124,4 +122,4 @@ def size_of(result: Result) -> int:
     """Return the bytes of an item's texts."""
     if not isinstance(result, SourceItem):
         return 0
-    return sum(len(each.content) for each in result.documents)
+    return sum(len(document.content) for document in result.documents)

@@ -1,15 +1,19 @@
 """Repositories of GitHub as a source of items: see `docs/connectors/github.md`."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
-from lightwell.connectors.github.api import GithubApi, path_of
+import httpx
+
+from lightwell.connectors.github.api import BASE_URL, HEADERS, GithubApi, path_of, rate_limit_wait
 from lightwell.connectors.github.changes import walk_changes
-from lightwell.connectors.github.cursors import Cursor, FilePosition, ListPosition, parse_cursor
+from lightwell.connectors.github.cursors import Cursor, FilePosition, ListPosition
 from lightwell.connectors.github.directory import read_directory
 from lightwell.connectors.github.files import Entries, FileReader
-from lightwell.connectors.github.models import Json, Repository
+from lightwell.connectors.github.models import NAME_PATTERN, Repository
 from lightwell.connectors.github.reading import (
     IssueReader,
     load_repositories,
@@ -24,7 +28,9 @@ from lightwell.connectors.github.structure import (
     repository_ref,
 )
 from lightwell.connectors.github.webhooks import read_webhook
-from lightwell.connectors.row_results import Result, make_page
+from lightwell.connectors.opening import Api, check_options, open_api, parse_flag
+from lightwell.connectors.rows import Json, Result, make_page, parse_cursor
+from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import GlobalRef, global_ref
 from lightwell.domain.source_items import ItemPage, SourceDirectory, WebhookHint
 
@@ -74,7 +80,7 @@ class GithubSource:
         return (REPOSITORY, ISSUE, COMMENT, REVIEW_COMMENT, FILE)
 
     async def pull(self, stream: str, cursor: str) -> AsyncIterator[ItemPage]:
-        loaded, begun = await self._open(), parse_cursor(cursor)
+        loaded, begun = await self._open(), parse_cursor(Cursor, cursor)
         if stream == REPOSITORY:
             yield make_page(read_repositories(loaded.repositories, loaded.rows), "")
             return
@@ -90,8 +96,8 @@ class GithubSource:
     async def list_present(self, stream: str) -> AsyncIterator[Sequence[GlobalRef]]:
         repositories = (await self._open()).repositories
         if stream == REPOSITORY:
-            yield [repository_ref(each) for each in repositories.by_id]
-            yield [missing_ref(each) for each in repositories.missing]
+            yield [repository_ref(repository) for repository in repositories.by_id]
+            yield [missing_ref(name) for name in repositories.missing]
         for repository in repositories.by_id.values():
             if stream == FILE:
                 files = await FileReader(self.api, repository).list_files()
@@ -119,8 +125,8 @@ class GithubSource:
                 case "file":
                     results.append(await self._fetch_file(loaded.repositories, id_, trees))
                 case _:
-                    own = (each for each in repositories if not isinstance(each, str))
-                    results.append(next((each for each in own if each.ref == ref), ref))
+                    items = (result for result in repositories if not isinstance(result, str))
+                    results.append(next((item for item in items if item.ref == ref), ref))
         return make_page(results, "")
 
     async def directory(self) -> SourceDirectory:
@@ -209,3 +215,52 @@ async def _read_row(reader: IssueReader, repository: Repository, row: Json | int
 def _number(text: str) -> int:
     """Return the number that a text is, 0 for any other text."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else 0
+
+
+_OPTIONS = ("repositories", "base_url", "skip_profiles")
+_NAME = re.compile(NAME_PATTERN)
+_MAX_REPOSITORIES = 100
+
+
+@asynccontextmanager
+async def open_github(
+    options: Mapping[str, str],
+    token: str,
+    webhook_secret: str,
+    transport: httpx.AsyncBaseTransport | None = None,
+) -> AsyncGenerator[GithubSource]:
+    """Open the repositories that the options name; raise `Invalid` for an option that is missing, not known or wrong.
+
+    `webhook_secret` is "" where no webhooks are taken. `transport` stands for the network.
+    """
+    parsed = parse_options(options)
+    api = Api(
+        name="GitHub",
+        base_url=options.get("base_url", BASE_URL),
+        headers={**HEADERS, "authorization": f"Bearer {token}"},
+        rate_limit_wait=rate_limit_wait,
+    )
+    async with open_api(api, transport) as client:
+        yield GithubSource(
+            api=GithubApi(client),
+            options=parsed,
+            webhook_secret=webhook_secret,
+            now=lambda: datetime.now(UTC),
+        )
+
+
+def parse_options(options: Mapping[str, str]) -> GithubOptions:
+    """Return the options of a source; raise `Invalid`."""
+    check_options("github", options, _OPTIONS)
+    names = [name.strip() for name in options.get("repositories", "").split(",") if name.strip()]
+    if not names:
+        raise Invalid("A source of GitHub needs the option repositories: owner/name,owner/other")
+    if len(names) > _MAX_REPOSITORIES:
+        raise Invalid(f"A source of GitHub has at most {_MAX_REPOSITORIES} repositories")
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise Invalid(f"{name!r} is not a repository; write owner/name")
+    return GithubOptions(
+        repositories=tuple(dict.fromkeys(names)),
+        skips_profiles=parse_flag(options, "skip_profiles"),
+    )

@@ -42,7 +42,14 @@ class Repositories:
     def find(self, name: str) -> Repository | None:
         """Return the repository of a name, in which case does not count."""
         wanted = name.lower()
-        return next((one for one in self.by_id.values() if one.full_name.lower() == wanted), None)
+        return next(
+            (
+                repository
+                for repository in self.by_id.values()
+                if repository.full_name.lower() == wanted
+            ),
+            None,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +74,19 @@ class StructureBuilder:
     def add(self, stated: Iterable[Stated], source: GlobalRef | None = None) -> None:
         """Link the item, or the entity `source` in it, with these."""
         begin = source or self.own.ref
-        for each in stated:
-            target = each.entity.ref
+        for target_stated in stated:
+            target = target_stated.entity.ref
             if target == begin:
                 continue
             if target != self.own.ref:
-                self.entities.setdefault(target, each.entity)
-            link = StatedLink(source=begin, target=target, type=each.type, relation=each.relation)
-            self.links[begin, target, each.relation] = link
+                self.entities.setdefault(target, target_stated.entity)
+            link = StatedLink(
+                source=begin,
+                target=target,
+                type=target_stated.type,
+                relation=target_stated.relation,
+            )
+            self.links[begin, target, target_stated.relation] = link
 
     def add_part(self, entity: StatedEntity, relation: str) -> None:
         """Add a part of the item's thread, such as a comment."""
@@ -171,7 +183,7 @@ def find_references(
     Those of another private repository are left out: who reads the text may not know that it is read here.
     """
     host = repository.html_url.split("/")[2].lower()
-    found: dict[tuple[int, int], Reference] = {}
+    references: dict[tuple[int, int], Reference] = {}
     matches = [*_REFERENCE.finditer(text), *_ADDRESS.finditer(text)]
     for match in matches[:_MAX_REFERENCES]:
         parts = match.groupdict()
@@ -182,23 +194,23 @@ def find_references(
             continue
         before = text[max(0, match.start() - _CLOSING_LENGTH) : match.start()]
         key = (target.id, int(parts["number"]))
-        closes = bool(_CLOSING.search(before)) or (key in found and found[key].closes)
-        found[key] = Reference(target, key[1], closes)
-    return list(found.values())
+        closes = bool(_CLOSING.search(before)) or (key in references and references[key].closes)
+        references[key] = Reference(target, key[1], closes)
+    return list(references.values())
 
 
 def state_references(references: Iterable[Reference], *, is_pull: bool) -> list[Stated]:
     """Return the links to what a text names; only a pull request closes issues."""
     stated: list[Stated] = []
-    for each in references:
-        name = issue_name(each.repository, each.number)
+    for reference in references:
+        name = issue_name(reference.repository, reference.number)
         entity = StatedEntity(
-            ref=issue_ref(each.repository.id, each.number),
+            ref=issue_ref(reference.repository.id, reference.number),
             kind="issue",
             name=name,
-            url=f"{each.repository.html_url}/issues/{each.number}",
+            url=f"{reference.repository.html_url}/issues/{reference.number}",
         )
-        closes = each.closes and is_pull
+        closes = reference.closes and is_pull
         stated.append(
             Stated(
                 entity,

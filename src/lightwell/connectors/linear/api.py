@@ -8,10 +8,11 @@ from http import HTTPStatus
 from typing import cast
 
 import httpx
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from lightwell.connectors.api_client import ApiClient, retry_after, server_time
 from lightwell.connectors.linear.queries import NESTED, PagedQuery
+from lightwell.connectors.rows import Json, Wire
 from lightwell.domain.errors import SourceFailed
 
 NAME = "Linear"
@@ -23,7 +24,7 @@ _NO_FEATURE = frozenset(("featurenotaccessible",))
 _NO_ACCESS = frozenset(("authenticationerror",))
 _BAD_INPUT = frozenset(("invalidinput", "inputerror", "graphqlvalidationfailed"))
 
-Node = dict[str, object]
+Node = Json
 """An object as JSON, before it is checked against its model."""
 
 
@@ -35,16 +36,14 @@ class InputRefused(SourceFailed):
     """Linear does not accept a variable of the query."""
 
 
-class _Extensions(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+class _Extensions(Wire):
     code: str = ""
     type: str = ""
 
 
-class _Problem(BaseModel):
+class _Problem(Wire):
     """One of a response's `errors`. `path` leads to the value that is missing because of it."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
     message: str = ""
     path: tuple[str | int, ...] = ()
     extensions: _Extensions = _Extensions()
@@ -52,24 +51,21 @@ class _Problem(BaseModel):
     @property
     def words(self) -> frozenset[str]:
         """Return Linear's words for the kind of problem, in one spelling."""
-        given = (self.extensions.code, self.extensions.type)
-        return frozenset(_NO_LETTER.sub("", word.lower()) for word in given)
+        names = (self.extensions.code, self.extensions.type)
+        return frozenset(_NO_LETTER.sub("", word.lower()) for word in names)
 
 
-class _Response(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+class _Response(Wire):
     data: dict[str, object] | None = None
     errors: tuple[_Problem, ...] = ()
 
 
-class _PageInfo(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+class _PageInfo(Wire):
     hasNextPage: bool  # noqa: N815 - Linear's name
     endCursor: str | None = None  # noqa: N815
 
 
-class _Page(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+class _Page(Wire):
     nodes: list[Node | None]
     pageInfo: _PageInfo  # noqa: N815
 
@@ -99,8 +95,8 @@ class LinearApi:
         self, query: PagedQuery, variables: Mapping[str, object], after: str = ""
     ) -> NodePage:
         """Return a page of the query, with the connections inside its nodes read to their ends."""
-        given = {"first": query.size, "after": after or None, **variables}
-        response = await self._ask(query, given)
+        passed = {"first": query.size, "after": after or None, **variables}
+        response = await self._ask(query, passed)
         value = _descend(response.data, query.path)
         if value is None:
             raise _failure(response)
@@ -132,8 +128,8 @@ class LinearApi:
     async def _complete(self, value: object) -> None:
         """Read what the connections inside a value hold beyond their first pages."""
         if isinstance(value, list):
-            for each in cast("list[object]", value):
-                await self._complete(each)
+            for element in cast("list[object]", value):
+                await self._complete(element)
             return
         if not isinstance(value, dict):
             return
@@ -174,7 +170,7 @@ def rate_limit_wait(response: httpx.Response) -> float | None:
     if response.status_code not in (400, 429):
         return None
     parsed = _parse_response(response)
-    named = parsed is not None and any(_RATE_LIMITED in each.words for each in parsed.errors)
+    named = parsed is not None and any(_RATE_LIMITED in error.words for error in parsed.errors)
     if not named and response.status_code != HTTPStatus.TOO_MANY_REQUESTS:
         return None
     resets = [
@@ -182,10 +178,10 @@ def rate_limit_wait(response: httpx.Response) -> float | None:
         for budget in _BUDGETS
         if response.headers.get(f"x-ratelimit-{budget}-remaining", "").strip() in ("", "0")
     ]
-    known = [each for each in resets if each is not None]
-    if not known:
+    times = [reset for reset in resets if reset is not None]
+    if not times:
         return retry_after(response) or 0.0
-    return max(0.0, (max(known) - server_time(response)).total_seconds())
+    return max(0.0, (max(times) - server_time(response)).total_seconds())
 
 
 def _reset_at(response: httpx.Response, budget: str) -> datetime | None:
@@ -215,9 +211,9 @@ def _clean(value: object) -> object:
     if isinstance(value, str):
         return _NOT_TEXT.sub("", value)
     if isinstance(value, list):
-        return [_clean(each) for each in cast("list[object]", value)]
+        return [_clean(element) for element in cast("list[object]", value)]
     if isinstance(value, dict):
-        return {str(_clean(key)): _clean(each) for key, each in cast("Node", value).items()}
+        return {str(_clean(key)): _clean(inner) for key, inner in cast("Node", value).items()}
     return value
 
 
@@ -226,10 +222,10 @@ def _broken_nodes(response: _Response, page: _Page, query: PagedQuery) -> dict[s
     depth = len(query.path)
     broken: dict[str, str] = {}
     for problem in response.errors:
-        at = problem.path[depth : depth + 2]
+        place = problem.path[depth : depth + 2]
         node = (
-            page.nodes[at[1]]
-            if len(at) > 1 and isinstance(at[1], int) and at[1] < len(page.nodes)
+            page.nodes[place[1]]
+            if len(place) > 1 and isinstance(place[1], int) and place[1] < len(page.nodes)
             else None
         )
         if node is None or "id" not in node:
@@ -249,7 +245,7 @@ def _descend(value: object, path: Iterable[str]) -> object:
 
 def _failure(response: _Response, status: int = 200) -> SourceFailed:
     """Return what to raise for a response without data."""
-    words = frozenset[str]().union(*(each.words for each in response.errors))
+    words = frozenset[str]().union(*(error.words for error in response.errors))
     message = response.errors[0].message if response.errors else f"status {status} and no data"
     if words & _NO_ACCESS or status == HTTPStatus.UNAUTHORIZED:
         return SourceFailed(

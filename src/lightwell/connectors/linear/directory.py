@@ -3,8 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-from pydantic.alias_generators import to_camel
+from pydantic import BaseModel, ValidationError
 
 from lightwell.connectors.linear.api import LinearApi
 from lightwell.connectors.linear.entities import (
@@ -20,7 +19,7 @@ from lightwell.connectors.linear.queries import (
     USERS,
     PagedQuery,
 )
-from lightwell.connectors.linear.values import PUBLIC, Team
+from lightwell.connectors.linear.values import PUBLIC, Team, Value
 from lightwell.domain.errors import SourceFailed
 from lightwell.domain.source_items import SourceDirectory, SourceGroup, SourcePerson
 
@@ -28,11 +27,7 @@ SHARED = {"hasSharedUsers": {"eq": True}}
 """Linear's filter for issues that are shared with people outside of their teams."""
 
 
-class _Value(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel)
-
-
-class _User(_Value):
+class _User(Value):
     id: str
     name: str
     email: str
@@ -41,20 +36,20 @@ class _User(_Value):
     app: bool
 
 
-class _Id(_Value):
+class _Id(Value):
     id: str
 
 
-class _Membership(_Value):
+class _Membership(Value):
     team: _Id
     user: _Id
 
 
-class _Sharing(_Value):
+class _Sharing(Value):
     shared_with_users: tuple[_Id, ...]
 
 
-class _SharedIssue(_Value):
+class _SharedIssue(Value):
     id: str
     identifier: str
     shared_access: _Sharing
@@ -68,25 +63,27 @@ async def read_directory(api: LinearApi) -> SourceDirectory:
 
     Every member who is no guest sees the public teams; a team's members see their team, whatever its visibility.
     """
-    users = [each for each in await _read(api, USERS, _User) if not each.app]
+    users = [user for user in await _read(api, USERS, _User) if not user.app]
     teams = await read_teams(api)
     members: dict[str, set[str]] = {}
-    for each in await _read(api, MEMBERSHIPS, _Membership):
-        members.setdefault(each.team.id, set()).add(each.user.id)
+    for membership in await _read(api, MEMBERSHIPS, _Membership):
+        members.setdefault(membership.team.id, set()).add(membership.user.id)
     shared = await _read(api, SHARED_ISSUES, _SharedIssue, {"filter": SHARED})
-    active = {each.id for each in users if each.active}
-    guests = {each.id for each in users if each.guest}
+    active = {user.id for user in users if user.active}
+    guests = {user.id for user in users if user.guest}
+    public = [team.id for team in teams if team.visibility == PUBLIC]
+    tags = {WORKSPACE_TAG, *map(team_tag, public), *map(requests_tag, public)}
     groups = [
-        _everybody(teams, active - guests),
-        *_team_groups(teams, {team: found & active for team, found in members.items()}, guests),
+        SourceGroup(name="Members", tags=frozenset(tags), members=frozenset(active - guests)),
+        *_team_groups(teams, {team: inside & active for team, inside in members.items()}, guests),
         *(_shared_group(issue, active) for issue in shared),
     ]
     return SourceDirectory(
         people=tuple(
             SourcePerson(
-                external_id=each.id, email=each.email, name=each.name, is_active=each.active
+                external_id=user.id, email=user.email, name=user.name, is_active=user.active
             )
-            for each in users
+            for user in users
         ),
         groups=tuple(groups),
     )
@@ -95,12 +92,6 @@ async def read_directory(api: LinearApi) -> SourceDirectory:
 async def read_teams(api: LinearApi) -> list[Team]:
     """Return all teams that the token sees; raise `SourceFailed` rather than leave one out."""
     return await _read(api, TEAMS, Team)
-
-
-def _everybody(teams: Collection[Team], members: Collection[str]) -> SourceGroup:
-    public = [team.id for team in teams if team.visibility == PUBLIC]
-    tags = {WORKSPACE_TAG, *map(team_tag, public), *map(requests_tag, public)}
-    return SourceGroup(name="Members", tags=frozenset(tags), members=frozenset(members))
 
 
 def _team_groups(
@@ -123,7 +114,7 @@ def _team_groups(
 
 
 def _shared_group(issue: _SharedIssue, active: Collection[str]) -> SourceGroup:
-    people = {each.id for each in issue.shared_access.shared_with_users}
+    people = {person.id for person in issue.shared_access.shared_with_users}
     return SourceGroup(
         name=f"Issue {issue.identifier}",
         tags=frozenset((issue_tag(issue.id),)),
@@ -137,14 +128,14 @@ async def _read(
     model: type[V],
     variables: Mapping[str, object] | None = None,
 ) -> list[V]:
-    found: list[V] = []
+    values: list[V] = []
     async for page in api.read_all(query, variables or {}):
         if page.broken:
             raise SourceFailed(f"Linear sent only a part of {query.name}, so no access changes")
         try:
-            found += [model.model_validate(node) for node in page.nodes]
+            values += [model.model_validate(node) for node in page.nodes]
         except ValidationError as error:
             raise SourceFailed(
                 f"Linear sent {query.name} that are not understood: {error.error_count()} errors"
             ) from None
-    return found
+    return values

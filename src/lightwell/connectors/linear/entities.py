@@ -73,9 +73,9 @@ def issue_tag(issue_id: str) -> str:
 
 def cut_slug(url: str, identifier: str) -> str:
     """Return the URL of an issue, or of a place in it, without the words of the title, which change; Linear shows the same page."""
-    head, found, rest = url.partition(f"/issue/{identifier}/")
+    head, separator, rest = url.partition(f"/issue/{identifier}/")
     place = rest.partition("#")[2]
-    if not found:
+    if not separator:
         return url
     return f"{head}/issue/{identifier}" + (f"#{place}" if place else "")
 
@@ -151,17 +151,19 @@ def describe_attachment(attachment: Attachment) -> StatedEntity:
 
 
 def build_structure(
-    own: StatedEntity, stated: Iterable[Stated], extra: Iterable[StatedLink] = ()
+    entity: StatedEntity, stated: Iterable[Stated], extra: Iterable[StatedLink] = ()
 ) -> ItemStructure:
     """Return what an item states: itself first, each entity once, and its links. Ends of `extra` are among them."""
-    given = list(stated)
-    entities = {own.ref: own}
-    for each in given:
-        entities.setdefault(each.entity.ref, each.entity)
+    targets = list(stated)
+    entities = {entity.ref: entity}
+    for target in targets:
+        entities.setdefault(target.entity.ref, target.entity)
     links = [
-        StatedLink(source=own.ref, target=each.entity.ref, type=each.type, relation=each.relation)
-        for each in given
-        if each.entity.ref != own.ref
+        StatedLink(
+            source=entity.ref, target=target.entity.ref, type=target.type, relation=target.relation
+        )
+        for target in targets
+        if target.entity.ref != entity.ref
     ]
     return ItemStructure(
         entities=tuple(entities.values()), links=tuple(dict.fromkeys([*links, *extra]))
@@ -197,7 +199,7 @@ def project_home(project: ProjectHome) -> Home:
 def known_teams(project: ProjectHome) -> tuple[Team, ...]:
     """Return the project's teams that everybody who sees the project may know: the public ones, or its only one."""
     teams = project.teams.nodes
-    return teams if len(teams) == 1 else tuple(each for each in teams if each.visibility == PUBLIC)
+    return teams if len(teams) == 1 else tuple(team for team in teams if team.visibility == PUBLIC)
 
 
 def initiative_home(initiative: InitiativeHome) -> Home:

@@ -40,8 +40,8 @@ class _Relation:
 
     @property
     def label(self) -> str:
-        own, inverse = _RELATIONS.get(self.kind, ("Related to", "Related to"))
-        return own if self.is_own else inverse
+        label, inverse = _RELATIONS.get(self.kind, ("Related to", "Related to"))
+        return label if self.is_own else inverse
 
 
 def read_issue(raw: Node) -> SourceItem | None:
@@ -52,8 +52,10 @@ def read_issue(raw: Node) -> SourceItem | None:
         return None
     author = entities.author_of(issue.creator, issue.external_user_creator, issue.bot_actor)
     relations = list(_visible_relations(issue))
-    attachments = sorted(issue.attachments.nodes, key=lambda each: (each.created_at, each.id))
-    own = StatedEntity(
+    attachments = sorted(
+        issue.attachments.nodes, key=lambda attachment: (attachment.created_at, attachment.id)
+    )
+    entity = StatedEntity(
         ref=home.entity.ref,
         kind="issue",
         name=issue.identifier,
@@ -67,16 +69,16 @@ def read_issue(raw: Node) -> SourceItem | None:
         "priority": "" if issue.priority_label == _NO_PRIORITY else issue.priority_label,
         "labels": join_names(issue.labels.nodes),
     }
-    structure = build_structure(own, _state(issue, relations, attachments))
+    structure = build_structure(entity, _state(issue, relations, attachments))
     return make_item(
         "issue",
         issue,
         Written(
             title=home.title,
-            url=own.url,
+            url=entity.url,
             content=render(
                 home.title,
-                [*_list_facts(issue, author[0]), *_list_relations(relations)],
+                _list_facts(issue, author[0], relations),
                 issue.description,
                 render_attachments(attachments),
             ),
@@ -90,8 +92,12 @@ def read_issue(raw: Node) -> SourceItem | None:
     )
 
 
-def _list_facts(issue: Issue, author: str) -> list[Fact]:
-    cycle = issue.cycle
+def _list_facts(issue: Issue, author: str, relations: list[_Relation]) -> list[Fact]:
+    """Return what the header says, with a line for each kind of relation that has the other issues' identifiers."""
+    cycle, parent, milestone = issue.cycle, _visible_parent(issue), issue.project_milestone
+    by_label: dict[str, set[str]] = {}
+    for relation in relations:
+        by_label.setdefault(relation.label, set()).add(relation.other.identifier)
     return [
         ("Team", issue.team.name),
         ("Status", issue.state.name),
@@ -104,21 +110,14 @@ def _list_facts(issue: Issue, author: str) -> list[Fact]:
         ("Canceled", issue.canceled_at),
         ("Archived", issue.archived_at),
         ("Project", issue.project.name if issue.project else ""),
-        ("Milestone", issue.project_milestone.name if issue.project_milestone else ""),
+        ("Milestone", milestone.name if milestone else ""),
         ("Cycle", (cycle.name or f"{cycle.number:g}") if cycle else ""),
         ("Estimate", f"{issue.estimate:g}" if issue.estimate else ""),
         ("Labels", join_names(issue.labels.nodes)),
         ("Formerly", ", ".join(issue.previous_identifiers)),
-        ("Parent", parent.identifier if (parent := _visible_parent(issue)) else ""),
+        ("Parent", parent.identifier if parent else ""),
+        *((label, ", ".join(sorted(names))) for label, names in sorted(by_label.items())),
     ]
-
-
-def _list_relations(relations: list[_Relation]) -> list[Fact]:
-    """Return a fact for each kind of relation, with the other issues' identifiers."""
-    by_label: dict[str, set[str]] = {}
-    for each in relations:
-        by_label.setdefault(each.label, set()).add(each.other.identifier)
-    return [(label, ", ".join(sorted(names))) for label, names in sorted(by_label.items())]
 
 
 def _state(
@@ -132,9 +131,9 @@ def _state(
         yield Stated(entities.describe_project(issue.project), belongs, "project")
     if parent := _visible_parent(issue):
         yield Stated(entities.describe_issue(parent), belongs, "parent")
-    for each in sorted(relations, key=lambda each: (each.kind, each.other.identifier)):
-        if each.is_own:
-            yield Stated(entities.describe_issue(each.other), related, each.kind)
+    for relation in sorted(relations, key=lambda named: (named.kind, named.other.identifier)):
+        if relation.is_own:
+            yield Stated(entities.describe_issue(relation.other), related, relation.kind)
     for attachment in attachments:
         yield Stated(entities.describe_attachment(attachment), related, "attachment")
 
@@ -144,9 +143,9 @@ def _visible_parent(issue: Issue) -> OtherIssue | None:
 
 
 def _visible_relations(issue: Issue) -> Iterator[_Relation]:
-    for own in issue.relations.nodes:
-        if _may_name(issue, own.related_issue):
-            yield _Relation(kind=own.type, is_own=True, other=own.related_issue)
+    for relation in issue.relations.nodes:
+        if _may_name(issue, relation.related_issue):
+            yield _Relation(kind=relation.type, is_own=True, other=relation.related_issue)
     for inverse in issue.inverse_relations.nodes:
         if _may_name(issue, inverse.issue):
             yield _Relation(kind=inverse.type, is_own=False, other=inverse.issue)
@@ -163,14 +162,10 @@ def _without_hidden(raw: Node, issue: Issue) -> Node:
     kept = dict(raw)
     if _visible_parent(issue) is None:
         kept["parent"] = None
-    for field, nodes in (
-        ("relations", [_may_name(issue, each.related_issue) for each in issue.relations.nodes]),
-        (
-            "inverseRelations",
-            [_may_name(issue, each.issue) for each in issue.inverse_relations.nodes],
-        ),
+    for field, others in (
+        ("relations", [relation.related_issue for relation in issue.relations.nodes]),
+        ("inverseRelations", [relation.issue for relation in issue.inverse_relations.nodes]),
     ):
-        connection = Connection[Node].model_validate(raw[field])
-        pairs = zip(connection.nodes, nodes, strict=True)
-        kept[field] = {"nodes": [node for node, is_visible in pairs if is_visible]}
+        pairs = zip(Connection[Node].model_validate(raw[field]).nodes, others, strict=True)
+        kept[field] = {"nodes": [node for node, other in pairs if _may_name(issue, other)]}
     return kept

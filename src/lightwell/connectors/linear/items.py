@@ -3,8 +3,6 @@
 Each function returns None for what must not be stored: it is in the trash, or nobody is known to see it.
 """
 
-from collections.abc import Iterable
-
 from lightwell.connectors.linear import entities
 from lightwell.connectors.linear.api import Node
 from lightwell.connectors.linear.entities import Home, Stated, build_structure, ref
@@ -46,7 +44,7 @@ def read_comment(raw: Node) -> SourceItem | None:
     title = f"Comment on {home.title}"
     facts = [("Author", author[0]), ("Date", comment.created_at)]
     url = entities.cut_slug(comment.url, home.entity.name)
-    own = StatedEntity(
+    entity = StatedEntity(
         ref=ref("comment", comment.id),
         kind="comment",
         name=f"Comment by {author[0] or 'somebody'} on {home.entity.name}",
@@ -70,7 +68,7 @@ def read_comment(raw: Node) -> SourceItem | None:
             url=url,
             content=render(title, facts, quote(comment.quoted_text), comment.body),
             tags=home.tags,
-            structure=build_structure(own, stated),
+            structure=build_structure(entity, stated),
             raw=raw,
             author=author,
         ),
@@ -82,14 +80,16 @@ def read_project(raw: Node) -> SourceItem | None:
     home = entities.project_home(project)
     if _is_hidden(home):
         return None
-    known = [each for each in project.initiatives.nodes if _may_name(home, each)]
+    initiatives = [
+        initiative for initiative in project.initiatives.nodes if _may_name(home, initiative)
+    ]
     facts = [
         ("Status", project.status.name),
         ("Health", describe_health(project.health)),
         ("Priority", "" if project.priority_label == "No priority" else project.priority_label),
         ("Lead", project.lead.name if project.lead else ""),
-        ("Teams", ", ".join(sorted(each.name for each in entities.known_teams(project)))),
-        ("Initiatives", ", ".join(sorted(each.name for each in known))),
+        ("Teams", ", ".join(sorted(team.name for team in entities.known_teams(project)))),
+        ("Initiatives", ", ".join(sorted(initiative.name for initiative in initiatives))),
         ("Start", project.start_date),
         ("Target", project.target_date),
         ("Completed", project.completed_at),
@@ -100,12 +100,17 @@ def read_project(raw: Node) -> SourceItem | None:
     stated = [
         *entities.state_people(lead=project.lead, creator=project.creator),
         *(
-            Stated(entities.describe_team(each), _BELONGS, "team")
-            for each in entities.known_teams(project)
+            Stated(entities.describe_team(team), _BELONGS, "team")
+            for team in entities.known_teams(project)
         ),
-        *(Stated(entities.describe_initiative(each), _BELONGS, "initiative") for each in known),
+        *(
+            Stated(entities.describe_initiative(initiative), _BELONGS, "initiative")
+            for initiative in initiatives
+        ),
     ]
-    names = {each.id for each in known}
+    names = {initiative.id for initiative in initiatives}
+    kept = frozenset(names)
+    nodes = Connection[Node].model_validate(raw["initiatives"]).nodes
     return make_item(
         "project",
         project,
@@ -117,7 +122,10 @@ def read_project(raw: Node) -> SourceItem | None:
             structure=build_structure(home.entity, stated),
             metadata={"status": project.status.name, "labels": join_names(project.labels.nodes)},
             work_state=read_work_state(project.status.type),
-            raw={**raw, "initiatives": {"nodes": _keep(raw["initiatives"], names)}},
+            raw={
+                **raw,
+                "initiatives": {"nodes": [node for node in nodes if node.get("id") in kept]},
+            },
             author=entities.author_of(project.creator),
         ),
     )
@@ -146,7 +154,7 @@ def _read_update(
         ("Date", update.created_at),
         ("Health", describe_health(update.health)),
     ]
-    own = StatedEntity(ref=ref(kind, update.id), kind="update", name=title, url=update.url)
+    entity = StatedEntity(ref=ref(kind, update.id), kind="update", name=title, url=update.url)
     stated = [
         Stated(home.entity, _BELONGS, home.label.lower()),
         *entities.state_people(author=update.user),
@@ -159,7 +167,7 @@ def _read_update(
             url=update.url,
             content=render(title, facts, update.body),
             tags=home.tags,
-            structure=build_structure(own, stated),
+            structure=build_structure(entity, stated),
             metadata={"health": describe_health(update.health)},
             raw=raw,
             author=author,
@@ -217,7 +225,7 @@ def read_document(raw: Node) -> SourceItem | None:
         ("Created", document.created_at),
         ("Archived", document.archived_at),
     ]
-    own = StatedEntity(
+    entity = StatedEntity(
         ref=ref("document", document.id), kind="document", name=title, url=document.url
     )
     stated = [
@@ -232,7 +240,7 @@ def read_document(raw: Node) -> SourceItem | None:
             url=document.url,
             content=render(title, facts, document.content),
             tags=home.tags,
-            structure=build_structure(own, stated),
+            structure=build_structure(entity, stated),
             raw=raw,
             author=author,
         ),
@@ -250,7 +258,7 @@ def read_customer(raw: Node) -> SourceItem | None:
         ("Annual revenue", f"{customer.revenue:,}" if customer.revenue else ""),
         ("Archived", customer.archived_at),
     ]
-    own = entities.describe_customer(customer)
+    entity = entities.describe_customer(customer)
     title = f"Customer {customer.name}"
     return make_item(
         "customer",
@@ -260,7 +268,7 @@ def read_customer(raw: Node) -> SourceItem | None:
             url=customer.url,
             content=render(title, facts),
             tags=frozenset((entities.WORKSPACE_TAG,)),
-            structure=build_structure(own, entities.state_people(owner=customer.owner)),
+            structure=build_structure(entity, entities.state_people(owner=customer.owner)),
             metadata={"status": customer.status.name},
             raw=raw,
         ),
@@ -284,7 +292,7 @@ def read_customer_need(raw: Node) -> SourceItem | None:
         ("Source", need.url),
     ]
     url = f"{home.entity.url}#request-{need.id}"
-    own = StatedEntity(
+    entity = StatedEntity(
         ref=ref("customer_need", need.id),
         kind="request",
         name=f"Request{by} for {home.entity.name}",
@@ -297,7 +305,11 @@ def read_customer_need(raw: Node) -> SourceItem | None:
     extra: list[StatedLink] = []
     if customer:
         stated.append(Stated(customer, _BELONGS, "customer"))
-        extra.append(_requested(home.entity, customer))
+        extra.append(
+            StatedLink(
+                source=home.entity.ref, target=customer.ref, type=_RELATED, relation="requested by"
+            )
+        )
     return make_item(
         "customer_need",
         need,
@@ -306,7 +318,7 @@ def read_customer_need(raw: Node) -> SourceItem | None:
             url=url,
             content=render(title, facts, need.content),
             tags=home.request_tags,
-            structure=build_structure(own, stated, extra),
+            structure=build_structure(entity, stated, extra),
             raw=raw,
             author=author,
         ),
@@ -319,10 +331,6 @@ def _need_home(need: CustomerNeed) -> Home | None:
     return entities.project_home(need.project) if need.project else None
 
 
-def _requested(what: StatedEntity, customer: StatedEntity) -> StatedLink:
-    return StatedLink(source=what.ref, target=customer.ref, type=_RELATED, relation="requested by")
-
-
 def _is_hidden(home: Home) -> bool:
     return home.is_trashed or not home.tags
 
@@ -332,10 +340,3 @@ def _may_name(home: Home, initiative: InitiativeHome) -> bool:
     team = initiative.lead_team
     is_near = team is not None and home.teams == frozenset((team.id,))
     return not initiative.trashed and (initiative.visibility == PUBLIC or is_near)
-
-
-def _keep(connection: object, ids: Iterable[str]) -> list[Node]:
-    """Return the nodes with these ids."""
-    kept = frozenset(ids)
-    nodes = Connection[Node].model_validate(connection).nodes
-    return [node for node in nodes if node.get("id") in kept]

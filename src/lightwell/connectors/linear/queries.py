@@ -109,9 +109,11 @@ class PagedQuery:
 def _paged(root: str, filter_type: str, fields: str, size: int) -> PagedQuery:
     """Return the query for all nodes of a root field, archived ones too, the latest change first."""
     name = root[0].upper() + root[1:]
-    given, passed = (f", $filter: {filter_type}", ", filter: $filter") if filter_type else ("", "")
+    declared, passed = (
+        (f", $filter: {filter_type}", ", filter: $filter") if filter_type else ("", "")
+    )
     text = (
-        f"query {name}($first: Int!, $after: String{given}) {{\n"
+        f"query {name}($first: Int!, $after: String{declared}) {{\n"
         f"  {root}(first: $first, after: $after{passed}, orderBy: updatedAt, includeArchived: true) {{\n"
         f"    nodes {{ {fields} }} pageInfo {{ ...PageParts }}\n  }}\n}}"
     )

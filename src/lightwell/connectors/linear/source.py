@@ -8,24 +8,25 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+import httpx
+from pydantic import ValidationError
 
 from lightwell.connectors.linear import directory, queries, webhooks
 from lightwell.connectors.linear.api import (
+    NAME,
     FeatureMissing,
     InputRefused,
     LinearApi,
     NodePage,
+    rate_limit_wait,
 )
 from lightwell.connectors.linear.cursors import (
     HiddenTeams,
     Position,
-    parse_cursor,
-    parse_hidden_teams,
 )
 from lightwell.connectors.linear.entities import SYSTEM, ref
 from lightwell.connectors.linear.streams import (
@@ -44,6 +45,8 @@ from lightwell.connectors.linear.streams import (
 )
 from lightwell.connectors.linear.values import PUBLIC
 from lightwell.connectors.linear.webhooks import is_id
+from lightwell.connectors.opening import Api, check_options, open_api
+from lightwell.connectors.rows import Wire, parse_cursor
 from lightwell.domain.ids import GlobalRef
 from lightwell.domain.source_items import (
     ItemPage,
@@ -53,6 +56,9 @@ from lightwell.domain.source_items import (
     WebhookHint,
 )
 
+BASE_URL = "https://api.linear.app"
+_OPTIONS = ("base_url",)
+_OAUTH_PREFIX = "lin_oauth_"
 _BACKFILL = timedelta(days=2)
 """How far back the first pulls of attachments and relations go: the issues that were read before already have the older ones."""
 
@@ -60,13 +66,11 @@ _MAX_DEPENDENTS = 500
 """How many items a fetch adds to those it was asked for; the next pull reads the rest."""
 
 
-class _Stamp(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+class _Stamp(Wire):
     updatedAt: datetime  # noqa: N815 - Linear's name
 
 
-class _Id(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+class _Id(Wire):
     id: str
 
 
@@ -90,8 +94,8 @@ class _Part(_Stamp):
     def neighbours_of(self, teams: Collection[str]) -> list[str]:
         """Return the ends of a relation whose other end is in one of these teams."""
         ends = (self.issue, self.relatedIssue)
-        pairs = [(one, other) for one, other in (ends, ends[::-1]) if one and other]
-        return [one.id for one, other in pairs if other.team and other.team.id in teams]
+        pairs = [(end, other) for end, other in (ends, ends[::-1]) if end and other]
+        return [end.id for end, other in pairs if other.team and other.team.id in teams]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,15 +112,15 @@ class LinearSource:
 
     @property
     def streams(self) -> tuple[str, ...]:
-        own = tuple(each.name for each in STREAMS)
-        return (TEAM_VISIBILITY, *own, ATTACHMENTS, RELATIONS, SHARED_ISSUES)
+        names = tuple(stream.name for stream in STREAMS)
+        return (TEAM_VISIBILITY, *names, ATTACHMENTS, RELATIONS, SHARED_ISSUES)
 
     async def pull(self, stream: str, cursor: str) -> AsyncIterator[ItemPage]:
         if stream == TEAM_VISIBILITY:
-            async for page in self._pull_naming(parse_hidden_teams(cursor)):
+            async for page in self._pull_naming(parse_cursor(HiddenTeams, cursor)):
                 yield page
             return
-        position = parse_cursor(cursor)
+        position = parse_cursor(Position, cursor)
         try:
             async for page in self._pull(stream, position):
                 yield page
@@ -141,19 +145,19 @@ class LinearSource:
                 return self._pull_items(BY_NAME[stream], position)
 
     async def list_present(self, stream: str) -> AsyncIterator[Sequence[GlobalRef]]:
-        found = BY_NAME.get(stream)
-        if found is None:  # parts of issues, which have no items of their own
+        read_stream = BY_NAME.get(stream)
+        if read_stream is None:  # parts of issues, which have no items of their own
             return
         try:
-            async for page in self.api.read_all(queries.list_ids(found.query), {}):
-                yield [ref(found.kind, str(node["id"])) for node in page.nodes]
+            async for page in self.api.read_all(queries.list_ids(read_stream.query), {}):
+                yield [ref(read_stream.kind, str(node["id"])) for node in page.nodes]
         except FeatureMissing:
             return
 
     async def fetch(self, refs: Sequence[GlobalRef]) -> ItemPage:
         wanted: dict[str, list[str]] = {}
-        for each in refs:
-            _, kind, id = each.split(":", 2)
+        for ref_ in refs:
+            _, kind, id = ref_.split(":", 2)
             if kind in BY_KIND and is_id(id):
                 wanted.setdefault(kind, []).append(id)
         pages: list[ItemPage] = []
@@ -165,10 +169,10 @@ class LinearSource:
             for ref in (
                 *(item.ref for item in page.items),
                 *page.removed,
-                *(each.ref for each in page.unreadable),
+                *(item.ref for item in page.unreadable),
             )
         }
-        gone = tuple(each for each in refs if each not in answered)
+        gone = tuple(ref_ for ref_ in refs if ref_ not in answered)
         return _join([*pages, ItemPage(items=(), cursor="", removed=gone)])
 
     async def directory(self) -> SourceDirectory:
@@ -182,7 +186,12 @@ class LinearSource:
     async def _pull_items(self, stream: Stream, position: Position) -> AsyncIterator[ItemPage]:
         variables = {"filter": position.filter_changes()}
         async for nodes in self.api.read_all(stream.query, variables, position.after):
-            stamps = _read_stamps(nodes)
+            stamps: dict[str, datetime] = {}
+            for node in nodes.nodes:
+                try:
+                    stamps[str(node.get("id"))] = _Stamp.model_validate(node).updatedAt
+                except ValidationError:
+                    continue
             if not position.lists_all:
                 changed = [id for id, moment in stamps.items() if position.is_new(moment)]
                 async for page in self._read_dependents(stream.kind, changed):
@@ -199,13 +208,13 @@ class LinearSource:
         position = start if position.since is None else position
         async for nodes in self.api.read_all(query, variables, position.after):
             parts = [_Part.model_validate(node) for node in nodes.nodes]
-            new = [each for each in parts if position.is_new(each.updatedAt)]
-            owners = list(dict.fromkeys(id for each in new for id in each.owners))
+            new = [part for part in parts if position.is_new(part.updatedAt)]
+            owners = list(dict.fromkeys(id for part in new for id in part.owners))
             is_last = not nodes.after or _is_behind(position, parts)
             for page in await self._read_issues(owners):
                 yield replace(page, cursor=position.to_text())
             position = position.advance(
-                [each.updatedAt for each in parts], "" if is_last else nodes.after
+                [part.updatedAt for part in parts], "" if is_last else nodes.after
             )
             yield ItemPage(items=(), cursor=position.to_text())
             if is_last:
@@ -226,7 +235,9 @@ class LinearSource:
     async def _pull_naming(self, before: HiddenTeams) -> AsyncIterator[ItemPage]:
         """Yield what names a team whose visibility has changed, or its issues: others may know these now, or no longer."""
         teams = await directory.read_teams(self.api)
-        now = HiddenTeams(tuple(sorted(each.id for each in teams if each.visibility != PUBLIC)))
+        now = HiddenTeams(
+            hidden=tuple(sorted(team.id for team in teams if team.visibility != PUBLIC))
+        )
         changed = before.changes_to(now)
         if changed:
             for stream, condition in list_naming(changed):
@@ -234,7 +245,7 @@ class LinearSource:
                     yield replace(page, cursor=before.to_text())
             async for nodes in self.api.read_all(queries.RELATIONS, {}):
                 parts = [_Part.model_validate(node) for node in nodes.nodes]
-                owners = {id for each in parts for id in each.neighbours_of(changed)}
+                owners = {id for part in parts for id in part.neighbours_of(changed)}
                 for page in await self._read_issues(sorted(owners)):
                     yield replace(page, cursor=before.to_text())
         yield ItemPage(items=(), cursor=now.to_text())
@@ -282,48 +293,62 @@ def _read_nodes(stream: Stream, page: NodePage) -> ItemPage:
     removed: list[GlobalRef] = []
     unreadable: list[UnreadableItem] = []
     for node in page.nodes:
-        own = ref(stream.kind, str(node.get("id")))
+        item_ref = ref(stream.kind, str(node.get("id")))
         if message := page.broken.get(str(node.get("id"))):
-            unreadable.append(UnreadableItem(ref=own, reason="incomplete", message=message))
+            unreadable.append(UnreadableItem(ref=item_ref, reason="incomplete", message=message))
             continue
         try:
             item = stream.read(node)
         except ValidationError as error:
-            fields = sorted({".".join(map(str, each["loc"])) for each in error.errors()})
+            fields = sorted({".".join(map(str, problem["loc"])) for problem in error.errors()})
             message = f"Linear sent it in a form that is not understood: {', '.join(fields)}"
-            unreadable.append(UnreadableItem(ref=own, reason="format", message=message))
+            unreadable.append(UnreadableItem(ref=item_ref, reason="format", message=message))
             continue
         if item:
             items.append(item)
         else:
-            removed.append(own)
+            removed.append(item_ref)
     return ItemPage(
         items=tuple(items), cursor="", removed=tuple(removed), unreadable=tuple(unreadable)
     )
 
 
-def _read_stamps(page: NodePage) -> dict[str, datetime]:
-    """Return when the page's nodes changed, by id; a node without a time is left out."""
-    stamps: dict[str, datetime] = {}
-    for node in page.nodes:
-        try:
-            stamps[str(node.get("id"))] = _Stamp.model_validate(node).updatedAt
-        except ValidationError:
-            continue
-    return stamps
-
-
 def _is_behind(position: Position, parts: Sequence[_Part]) -> bool:
     """Return whether a listing with the latest change first has passed all that is new."""
-    times = [each.updatedAt for each in parts]
+    times = [part.updatedAt for part in parts]
     is_ordered = times == sorted(times, reverse=True)
     return is_ordered and bool(times) and not position.is_new(times[-1])
 
 
 def _join(pages: Sequence[ItemPage]) -> ItemPage:
     return ItemPage(
-        items=tuple({each.ref: each for page in pages for each in page.items}.values()),
+        items=tuple({item.ref: item for page in pages for item in page.items}.values()),
         cursor="",
-        removed=tuple(dict.fromkeys(each for page in pages for each in page.removed)),
-        unreadable=tuple({each.ref: each for page in pages for each in page.unreadable}.values()),
+        removed=tuple(dict.fromkeys(removed_ref for page in pages for removed_ref in page.removed)),
+        unreadable=tuple({item.ref: item for page in pages for item in page.unreadable}.values()),
     )
+
+
+@asynccontextmanager
+async def open_linear(
+    options: Mapping[str, str],
+    token: str,
+    webhook_secret: str,
+    transport: httpx.AsyncBaseTransport | None = None,
+) -> AsyncGenerator[LinearSource]:
+    """Open the workspace of an API key or an OAuth token; raise `Invalid` for an option that is not known or wrong.
+
+    `webhook_secret` is "" where no webhooks are taken. `transport` stands for the network. A redirect is not followed,
+    so the token goes to Linear alone.
+    """
+    check_options("linear", options, _OPTIONS)
+    # Linear takes API keys as they are, and OAuth tokens as bearer tokens.
+    credentials = f"Bearer {token}" if token.startswith(_OAUTH_PREFIX) else token
+    api = Api(
+        name=NAME,
+        base_url=options.get("base_url", BASE_URL),
+        headers={"authorization": credentials},
+        rate_limit_wait=rate_limit_wait,
+    )
+    async with open_api(api, transport) as client:
+        yield LinearSource(api=LinearApi(api=client), webhook_secret=webhook_secret)

@@ -59,8 +59,8 @@ STREAMS = (
         read=items.read_customer_need,
     ),
 )
-BY_NAME: Mapping[str, Stream] = {each.name: each for each in STREAMS}
-BY_KIND: Mapping[str, Stream] = {each.kind: each for each in STREAMS}
+BY_NAME: Mapping[str, Stream] = {stream.name: stream for stream in STREAMS}
+BY_KIND: Mapping[str, Stream] = {stream.kind: stream for stream in STREAMS}
 
 SHARED_WITH_ISSUES = ("issues", "documents", "comments", "customer_needs")
 """The streams of a shared issue and of what belongs to it."""
@@ -102,10 +102,10 @@ def list_dependents(kind: str, ids: Sequence[str]) -> list[tuple[Stream, Filter]
                 inside,
                 {"documentContent": {"project": chosen}},
             ]
-            own = {
+            parts = {
                 name: {kind: chosen} for name in ("project_updates", "documents", "customer_needs")
             }
-            return _with_comments(about, own)
+            return _with_comments(about, parts)
         case "initiative":
             about = [
                 {"initiative": chosen},
@@ -113,8 +113,8 @@ def list_dependents(kind: str, ids: Sequence[str]) -> list[tuple[Stream, Filter]
                 inside,
                 {"documentContent": {"initiative": chosen}},
             ]
-            own = {name: {kind: chosen} for name in ("initiative_updates", "documents")}
-            return _with_comments(about, own)
+            parts = {name: {kind: chosen} for name in ("initiative_updates", "documents")}
+            return _with_comments(about, parts)
         case "document":
             return _with_comments([{"documentContent": {"document": chosen}}], {})
         case _:
@@ -122,7 +122,7 @@ def list_dependents(kind: str, ids: Sequence[str]) -> list[tuple[Stream, Filter]
 
 
 def _with_comments(
-    about: Sequence[Filter], own: Mapping[str, Filter]
+    about: Sequence[Filter], parts: Mapping[str, Filter]
 ) -> list[tuple[Stream, Filter]]:
-    found = [(BY_NAME[name], condition) for name, condition in own.items()]
-    return [*found, (BY_NAME["comments"], {"or": list(about)})]
+    streams = [(BY_NAME[name], condition) for name, condition in parts.items()]
+    return [*streams, (BY_NAME["comments"], {"or": list(about)})]

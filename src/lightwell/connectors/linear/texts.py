@@ -33,7 +33,7 @@ def day(moment: datetime | None) -> str:
 
 def join_names(values: Iterable[Named]) -> str:
     """Return the names in alphabetical order, since Linear's order has no meaning."""
-    return ", ".join(sorted(one_line(each.name) for each in values))
+    return ", ".join(sorted(one_line(value.name) for value in values))
 
 
 def describe_health(health: str | None) -> str:
@@ -54,8 +54,8 @@ def render(title: str, facts: Iterable[Fact], *bodies: str | None) -> str:
 def render_attachments(attachments: Iterable[Attachment]) -> str:
     """Return the list of links, the oldest first; "" without any."""
     lines = [
-        f"- {one_line(each.title)}{f' ({one_line(each.subtitle)})' if each.subtitle else ''}: {each.url}"
-        for each in attachments
+        f"- {one_line(attachment.title)}{f' ({one_line(attachment.subtitle)})' if attachment.subtitle else ''}: {attachment.url}"
+        for attachment in attachments
     ]
     return "\n".join(["## Links", "", *lines]) if lines else ""
 
@@ -89,11 +89,11 @@ def read_work_state(type_: str) -> WorkState | None:
 
 def make_item(kind: str, value: Dated, written: Written) -> SourceItem:
     """Return the item with its one document."""
-    own, (author, author_ref) = ref(kind, value.id), written.author
-    known = {"author": author, "created": day(value.created_at), **written.metadata}
+    item_ref, (author, author_ref) = ref(kind, value.id), written.author
+    facts = {"author": author, "created": day(value.created_at), **written.metadata}
     if value.archived_at:
-        known["archived"] = day(value.archived_at)
-    metadata = {name: one_line(text) for name, text in known.items() if text}
+        facts["archived"] = day(value.archived_at)
+    metadata = {name: one_line(text) for name, text in facts.items() if text}
     if written.work_state:
         metadata[WORK_STATE] = written.work_state
     stated = asdict(written.structure)
@@ -114,10 +114,10 @@ def make_item(kind: str, value: Dated, written: Written) -> SourceItem:
         metadata=metadata,
         author_ref=author_ref,
         raw_payload=_without_other_teams(written.raw),
-        item_ref=own,
+        item_ref=item_ref,
         structure=written.structure,
     )
-    return SourceItem(ref=own, documents=(document,))
+    return SourceItem(ref=item_ref, documents=(document,))
 
 
 def _without_other_teams(record: Mapping[str, object]) -> dict[str, object]:
@@ -135,7 +135,7 @@ def _without_other_teams(record: Mapping[str, object]) -> dict[str, object]:
 
 def _without_teams(value: object) -> object:
     if isinstance(value, list):
-        return [_without_teams(each) for each in cast("list[object]", value)]
+        return [_without_teams(element) for element in cast("list[object]", value)]
     if not isinstance(value, dict):
         return value
     record = cast("dict[str, object]", value)

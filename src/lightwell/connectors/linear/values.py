@@ -3,25 +3,29 @@
 from datetime import datetime
 from typing import Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 from pydantic.alias_generators import to_camel
+
+from lightwell.connectors.rows import Wire
 
 T = TypeVar("T")
 
 PUBLIC = "public"
 
 
-class _Value(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel)
+class Value(Wire):
+    """Part of a response; Linear writes its names in camel case."""
+
+    model_config = ConfigDict(alias_generator=to_camel)
 
 
-class Connection(_Value, Generic[T]):
+class Connection(Value, Generic[T]):
     """The nodes of a connection, all of them: pages beyond the first were read before."""
 
     nodes: tuple[T, ...]
 
 
-class Named(_Value):
+class Named(Value):
     """A label, a status, a milestone or the like."""
 
     id: str
@@ -34,7 +38,7 @@ class Status(Named):
     type: str
 
 
-class Person(_Value):
+class Person(Value):
     """A user, or somebody outside of Linear whom an integration knows."""
 
     id: str
@@ -42,7 +46,7 @@ class Person(_Value):
     email: str | None = None
 
 
-class Bot(_Value):
+class Bot(Value):
     """An integration that wrote something, maybe in the name of a person outside of Linear."""
 
     id: str | None = None
@@ -51,7 +55,7 @@ class Bot(_Value):
     user_display_name: str | None = None
 
 
-class Team(_Value):
+class Team(Value):
     """A team. `visibility` is `public`, `private`, or `restricted` for one inside a private team."""
 
     id: str
@@ -60,11 +64,11 @@ class Team(_Value):
     visibility: str
 
 
-class Sharing(_Value):
+class Sharing(Value):
     is_shared: bool
 
 
-class OtherIssue(_Value):
+class OtherIssue(Value):
     """An issue that another one names."""
 
     id: str
@@ -81,7 +85,7 @@ class IssueHome(OtherIssue):
     shared_access: Sharing
 
 
-class InitiativeHome(_Value):
+class InitiativeHome(Value):
     id: str
     name: str
     url: str
@@ -90,7 +94,7 @@ class InitiativeHome(_Value):
     lead_team: Team | None = None
 
 
-class ProjectHome(_Value):
+class ProjectHome(Value):
     id: str
     name: str
     url: str
@@ -98,12 +102,12 @@ class ProjectHome(_Value):
     teams: Connection[Team]
 
 
-class Cycle(_Value):
+class Cycle(Value):
     id: str
     team: Team
 
 
-class DocumentHome(_Value):
+class DocumentHome(Value):
     id: str
     title: str
     url: str
@@ -115,7 +119,7 @@ class DocumentHome(_Value):
     cycle: Cycle | None = None
 
 
-class Dated(_Value):
+class Dated(Value):
     """What all objects that become documents have."""
 
     id: str
@@ -124,7 +128,7 @@ class Dated(_Value):
     archived_at: datetime | None = None
 
 
-class Attachment(_Value):
+class Attachment(Value):
     """A link to a page elsewhere: a pull request, a conversation, a design."""
 
     id: str
@@ -135,21 +139,21 @@ class Attachment(_Value):
     created_at: datetime
 
 
-class Relation(_Value):
+class Relation(Value):
     """A relation that the issue itself has to another one."""
 
     type: str
     related_issue: OtherIssue
 
 
-class InverseRelation(_Value):
+class InverseRelation(Value):
     """A relation that another issue has to this one."""
 
     type: str
     issue: OtherIssue
 
 
-class IssueCycle(_Value):
+class IssueCycle(Value):
     id: str
     number: float
     name: str | None = None
@@ -178,19 +182,19 @@ class Issue(Dated, IssueHome):
     inverse_relations: Connection[InverseRelation]
 
 
-class ProjectUpdateHome(_Value):
+class ProjectUpdateHome(Value):
     id: str
     url: str
     project: ProjectHome
 
 
-class InitiativeUpdateHome(_Value):
+class InitiativeUpdateHome(Value):
     id: str
     url: str
     initiative: InitiativeHome
 
 
-class Content(_Value):
+class Content(Value):
     """The text that an inline comment is about."""
 
     document: DocumentHome | None = None
