@@ -6,7 +6,7 @@ import pytest
 
 from lightwell.answer import reply
 from lightwell.answer.brief import cues, namesakes, related
-from lightwell.answer.verification.modality import changes_modality
+from lightwell.answer.verification.overstatement import is_overstated
 from lightwell.domain.graph import normalize_name
 from lightwell.domain.question_names import proper_name_terms
 from lightwell.entrypoints import markdown
@@ -63,9 +63,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "telling.openness": lambda text: open_cues.open_issue_score(text, text),
     "ties.is_proper": lambda text: related.is_proper("Jane", text),
     "orders.is_order": lambda text: is_inside_injection(text, len(text) - 1),
-    "modality.changes_modality": lambda text: changes_modality(
-        text, text, context="", denies=False
-    ),
+    "overstatement.is_overstated": lambda text: is_overstated(text, text),
     "injection.normalize_lookalikes": injection.normalize_lookalikes,
     "terms.terms": terms.terms,
     "graph.normalized": normalize_name,

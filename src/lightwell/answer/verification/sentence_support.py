@@ -1,9 +1,9 @@
 """Does what is cited support a sentence of an answer? A sentence that no quote supports is removed.
 
-What this finds: figures, dates and names that the source lacks or gives to something else, denial turned round, another bound, duty
-or opposite word (`modality.py`), words the source does not have, and injected instructions that were obeyed. What it cannot find: names and roles
-exchanged within one sentence of the source, a bound or a condition left out, a duty made of a plain fact, opposites that no list has, a
-cause made of a sequence, a truth of the document that is a lie.
+What this finds: figures, dates and names that the source lacks or gives to something else, denial turned round, a bound, a cause or a
+whole that the source does not give (`overstatement.py`), words the source does not have, and injected instructions that were obeyed.
+What it cannot find: names and roles exchanged within one sentence of the source, a bound or a condition left out, another duty,
+frequency or time, an opposite word, a cause made of a sequence, a truth of the document that is a lie.
 """
 
 import re
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lightwell.answer.quotes import Quote, split_into_quotes
-from lightwell.answer.verification.modality import changes_modality
+from lightwell.answer.verification.overstatement import is_overstated
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.question_analysis import QuestionAnalysis
 from lightwell.text import facts
@@ -375,12 +375,11 @@ def _has_other_names(sentence: _SentenceFacts, quote: Quote) -> bool:
 
 
 def _is_negated_or_altered(sentence: _SentenceFacts, quote: Quote) -> bool:
-    """Return whether a quote denies what is claimed, or says it otherwise in a small word that matters."""
-    denial = facts.split_into_clauses(quote.text)
-    if facts.differ_in_negation(sentence.clauses, denial):
-        return True
-    denies = any(each.is_negated for each in (*sentence.clauses, *denial))
-    return changes_modality(sentence.text, quote.text, context=quote.context, denies=denies)
+    """Return whether a quote denies what is claimed, or claims less."""
+    clauses = facts.split_into_clauses(quote.text)
+    return facts.differ_in_negation(sentence.clauses, clauses) or is_overstated(
+        sentence.text, f"{quote.context}\n{quote.text}"
+    )
 
 
 def _quote_in_context(quote: Quote) -> str:
