@@ -146,13 +146,6 @@ def conflict(one: Figure | PartialDate, other: Figure | PartialDate) -> bool:
             return False
 
 
-def count_same_unit(one: Figure | PartialDate, other: Figure | PartialDate) -> bool:
-    """Return whether two figures may have one unit; dates always do."""
-    if not isinstance(one, Figure) or not isinstance(other, Figure):
-        return True
-    return one.unit == other.unit or not one.unit or not other.unit
-
-
 def _may_count_same_unit(one: str, other: str) -> bool:
     if _DATE_UNIT in (one, other):
         return one not in _KNOWN_UNITS and other not in _KNOWN_UNITS

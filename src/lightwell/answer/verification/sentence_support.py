@@ -275,13 +275,11 @@ def _quotes_for_missing_facts(
 def _is_elsewhere(fact: Figure | PartialDate, beside: frozenset[str], quote: Quote) -> bool:
     """Return whether it is another figure of the quote that counts what this one does, or stands beside its words."""
     placed = facts.facts_with_context(quote.text)
-    mine = [(each, near) for each, near in placed if facts.may_be_equal(fact, each)]
+    mine = [near for each, near in placed if facts.may_be_equal(fact, each)]
     others = [near for each, near in placed if facts.conflict(fact, each)]
     if not mine or not others:
         return False
-    if not any(facts.count_same_unit(fact, each) for each, _ in mine):
-        return True
-    own = frozenset[str]().union(*(near for _, near in mine))
+    own = frozenset[str]().union(*mine)
     theirs = frozenset[str]().union(*others)
     return not beside & (own - theirs) and bool(beside & (theirs - own))
 
