@@ -1,7 +1,7 @@
 """Fits what tells an instruction to a machine from other sentences, and says how well it does on each split.
 
 python benchmarks/fit_injection.py            # report what the shipped weights reach
-python benchmarks/fit_injection.py --write    # fit, write text/instruction_weights.toml, report
+python benchmarks/fit_injection.py --write    # fit, write text/injection/weights.toml, report
 
 Logistic regression with an L2 penalty on `dev` and `test` of `injections.jsonl`, and on sentences of packaged documentation
 (`packaged_documents.py`), none of which is an instruction to a machine. `holdout`, by another author, is only reported. The
@@ -22,8 +22,8 @@ from fit_retrieval import least
 from packaged_documents import copy_documents, read_selection
 
 from lightwell.retrieve.sparse_matrix import Floats
-from lightwell.text import instruction_signals
-from lightwell.text.instruction_signals import WEIGHTS, signal_names, signals
+from lightwell.text.injection import signals as instruction_signals
+from lightwell.text.injection.signals import WEIGHTS, signal_names, signals
 from lightwell.text.sentences import split_sentences
 
 INJECTIONS = Path(__file__).with_name("injections.jsonl")

@@ -14,9 +14,9 @@ from lightwell.ingest.extract import descriptions, identifying, kinds, names, pa
 from lightwell.ingest.extract.reply_rows import parse_rows
 from lightwell.ingest.extract.sentences import read_sentences, without_code
 from lightwell.ingest.extract.spans import Setting
-from lightwell.text import answer_types, dates, facts, injection, markup, open_cues, terms
+from lightwell.text import answer_types, dates, facts, markup, open_cues, terms
 from lightwell.text.blocks import blocks
-from lightwell.text.injection import is_inside_injection
+from lightwell.text.injection import disguises, is_inside_injection
 from lightwell.text.markup import strip_markup
 from lightwell.text.pieces import Bounds, Size, piece_around
 from lightwell.text.sentences import sentence_spans
@@ -64,7 +64,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "ties.is_proper": lambda text: related.is_proper("Jane", text),
     "orders.is_order": lambda text: is_inside_injection(text, len(text) - 1),
     "overstatement.is_overstated": lambda text: is_overstated(text, text),
-    "injection.normalize_lookalikes": injection.normalize_lookalikes,
+    "disguises.normalize_lookalikes": disguises.normalize_lookalikes,
     "terms.terms": terms.terms,
     "graph.normalized": normalize_name,
     "units.units": split_into_units,
