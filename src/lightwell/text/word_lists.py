@@ -3,7 +3,6 @@
 A list holds alternatives of a regular expression, in which a blank stands for white space.
 """
 
-import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
@@ -31,6 +30,6 @@ def any_of(alternatives: Iterable[str]) -> str:
     return f"(?:{joined})"
 
 
-def word_pattern(alternatives: Iterable[str]) -> re.Pattern[str]:
-    """Return what finds one of the alternatives as whole words, in any case."""
-    return re.compile(rf"\b{any_of(alternatives)}\b", re.IGNORECASE)
+def whole_words(alternatives: Iterable[str]) -> str:
+    """Return a pattern for one of the alternatives as whole words."""
+    return rf"\b{any_of(alternatives)}\b"

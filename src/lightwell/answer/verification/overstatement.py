@@ -5,23 +5,23 @@ The words stand in `words/`, for English, German and some French.
 
 import re
 
-from lightwell.text.word_lists import WordLists, any_of, load_word_lists
+from lightwell.text.word_lists import WordLists, any_of, load_word_lists, whole_words
 
 _NOT_DENIED = r"(?<!not )(?<!not be )(?<!no )(?<!nicht )"
 _SIGNS = {"minimum": "[≥>]", "maximum": "[≤<]"}
 """What says a bound without a word."""
 
 
-def _compile_claims() -> list[tuple[re.Pattern[str], re.Pattern[str]]]:
-    """Return for each kind of claim what makes it in a statement, and what may say as much in a source."""
+def _claims() -> list[tuple[str, str]]:
+    """Return for each kind of claim a pattern of what makes it in a statement, and of what may say as much in a source."""
     kinds = dict(load_word_lists(__package__))
     numbers = kinds.pop("numbers")
     about = rf"(?:{any_of(numbers['about'])}\s+)?"
     number = rf"(?=\s+{about}(?:[€$£]|\d|{any_of(numbers['words'])})\w*)"
     return [
         (
-            re.compile(_claim(lists, number), re.IGNORECASE),
-            re.compile(rf"\b{any_of(lists['source'])}\b|{_SIGNS.get(kind, '(?!)')}", re.IGNORECASE),
+            _claim(lists, number),
+            rf"{whole_words(lists['source'])}|{_SIGNS.get(kind, '(?!)')}",
         )
         for kind, lists in kinds.items()
     ]
@@ -33,7 +33,10 @@ def _claim(lists: WordLists, number: str) -> str:
     return rf"{_NOT_DENIED}\b(?:{before}|{anywhere}\b)"
 
 
-_CLAIMS = _compile_claims()
+_CLAIMS = [
+    (re.compile(claim, re.IGNORECASE), re.compile(grounds, re.IGNORECASE))
+    for claim, grounds in _claims()
+]
 
 
 def is_overstated(statement: str, source: str) -> bool:

@@ -16,14 +16,14 @@ from lightwell.text.injection.disguises import (
     plain_spellings,
 )
 from lightwell.text.injection.signals import contains_instruction
-from lightwell.text.word_lists import any_of, load_word_lists, word_pattern
+from lightwell.text.word_lists import any_of, load_word_lists, whole_words
 
 _LISTS = load_word_lists(__package__)
 _BEGINS = r"(?:^|[.!?:;,*#|•(\[\"“„«»–—-]\s*|\b(?:and|then|so|please|now|must|should|und|bitte|dann|jetzt|et)\s+)"
 
 
-def _compile_orders() -> re.Pattern[str]:
-    """Return what finds an order to override earlier instructions, another well-known order, or the marks of a prompt twice."""
+def _order_pattern() -> str:
+    """Return a pattern of an order to override earlier instructions, another well-known order, or the marks of a prompt twice."""
     part = {name: any_of(alternatives) for name, alternatives in _LISTS["orders"].items()}
     between = r"\s+(?:\w+\s+){0,3}?"
     ends = rf"(?:(?=\s*(?:[.!,;:]|$))|\s+{part['goes_on']}\b)"
@@ -32,14 +32,11 @@ def _compile_orders() -> re.Pattern[str]:
         rf"|{between}{part['rules']}\s+{part['earlier']}\b|\s+(?:{part['the']}\s+)?{part['rules']}{ends})"
     )
     mark = r"(?:\[/?INST\]|<\|(?:im_start|system|im_end|eot_id|end)\|?>|<</?SYS>>)"
-    return re.compile(
-        rf"{_BEGINS}(?:{override}|{part['whole']})|{mark}.{{0,500}}?{mark}",
-        re.IGNORECASE | re.MULTILINE,
-    )
+    return rf"{_BEGINS}(?:{override}|{part['whole']})|{mark}.{{0,500}}?{mark}"
 
 
-_ORDER = _compile_orders()
-_REPORTED = word_pattern(_LISTS["statements"]["reports"])
+_ORDER = re.compile(_order_pattern(), re.IGNORECASE | re.MULTILINE)
+_REPORTED = re.compile(whole_words(_LISTS["statements"]["reports"]), re.IGNORECASE)
 _ASKED = re.compile(
     rf"^\W*{any_of(_LISTS['questions']['which'])}\b(?=.*\b{any_of(_LISTS['questions']['message'])}\b)"
     rf".*\b{any_of(_LISTS['questions']['says'])}\b",

@@ -13,14 +13,14 @@ from functools import cache
 from pathlib import Path
 
 from lightwell.text.sentences import split_sentences
-from lightwell.text.word_lists import any_of, load_word_lists, word_pattern
+from lightwell.text.word_lists import any_of, load_word_lists, whole_words
 
 WEIGHTS = Path(__file__).with_name("weights.toml")
 
 MACHINE = "machine"
 
 
-def _compile_signals() -> dict[str, re.Pattern[str]]:
+def _signal_patterns() -> dict[str, str]:
     lists = load_word_lists(__package__)
     part = {name: any_of(alternatives) for name, alternatives in lists["parts"].items()}
     composed = {
@@ -35,12 +35,14 @@ def _compile_signals() -> dict[str, re.Pattern[str]]:
         "mentioned": r"^[^\"“„«]*[\"“„«].{3,}[\"”“»]",  # from the first mark on, so that many marks cost no more than one
     }
     return {
-        **{name: word_pattern(alternatives) for name, alternatives in lists["signals"].items()},
-        **{name: re.compile(pattern, re.IGNORECASE) for name, pattern in composed.items()},
+        **{name: whole_words(alternatives) for name, alternatives in lists["signals"].items()},
+        **composed,
     }
 
 
-_SIGNALS: Mapping[str, re.Pattern[str]] = _compile_signals()
+_SIGNALS: Mapping[str, re.Pattern[str]] = {
+    name: re.compile(pattern, re.IGNORECASE) for name, pattern in _signal_patterns().items()
+}
 _OTHERS = tuple(name for name in _SIGNALS if name != MACHINE)
 _DECISIVE = tuple(
     _SIGNALS[name] for name in (MACHINE, "your rules", "your answer", "user", "frame")
