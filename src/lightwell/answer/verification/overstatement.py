@@ -14,7 +14,7 @@ _SIGNS = {"minimum": "[≥>]", "maximum": "[≤<]"}
 
 def _claims() -> list[tuple[str, str]]:
     """Return for each kind of claim a pattern of what makes it in a statement, and of what may say as much in a source."""
-    kinds = dict(load_word_lists(__package__))
+    kinds = dict(load_word_lists("lightwell.answer.verification"))
     numbers = kinds.pop("numbers")
     about = rf"(?:{any_of(numbers['about'])}\s+)?"
     number = rf"(?=\s+{about}(?:[€$£]|\d|{any_of(numbers['words'])})\w*)"

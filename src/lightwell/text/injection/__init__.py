@@ -18,7 +18,7 @@ from lightwell.text.injection.disguises import (
 from lightwell.text.injection.signals import contains_instruction
 from lightwell.text.word_lists import any_of, load_word_lists, whole_words
 
-_LISTS = load_word_lists(__package__)
+_LISTS = load_word_lists("lightwell.text.injection")
 _BEGINS = r"(?:^|[.!?:;,*#|•(\[\"“„«»–—-]\s*|\b(?:and|then|so|please|now|must|should|und|bitte|dann|jetzt|et)\s+)"
 
 

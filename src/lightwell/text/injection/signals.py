@@ -21,7 +21,7 @@ MACHINE = "machine"
 
 
 def _signal_patterns() -> dict[str, str]:
-    lists = load_word_lists(__package__)
+    lists = load_word_lists("lightwell.text.injection")
     part = {name: any_of(alternatives) for name, alternatives in lists["parts"].items()}
     composed = {
         "called": rf"(?:^|[,;:!–—]\s|\b{part['greeting']}\s)(?:[\w'’-]+\s){{0,2}}?{part['called']}(?:[\s-]\w+){{0,4}}\s?(?:[,:.!?–—]|$)",
