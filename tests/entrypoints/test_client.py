@@ -19,8 +19,8 @@ from lightwell.domain.api_keys import Scope
 from lightwell.domain.links import LinkStatus
 from lightwell.entrypoints.client import clients
 from lightwell.entrypoints.client.event_parser import EventParser, read_answer_event
+from lightwell.entrypoints.operations.graph import EntityQuery
 from lightwell.entrypoints.schemas.documents import DocumentQuery
-from lightwell.entrypoints.schemas.graph import EntityQuery, RelationQuery
 from lightwell.entrypoints.schemas.jobs import JobQuery, JobSchema
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.conftest import Databases
@@ -134,7 +134,7 @@ async def test_the_graph_links_and_feedback_are_reached(site: Site, url: str) ->
         assert (await client.get_entity(name)).sources[0].snippet == DISCOUNT
         near = await client.explore_neighbourhood(name, depth=2)
         assert near.entities[0].entity_name == name
-        assert (await client.list_relations(RelationQuery(limit=5))).next_after is None
+        assert (await client.list_relations(limit=5)).next_after is None
         assert (await client.list_merge_proposals(about=name)).proposals == []
         with pytest.raises(ServerError, match="one entity"):
             await client.merge_entities([name], name)

@@ -6,11 +6,12 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from lightwell.answer.pipeline import AnswerGenerator
-from lightwell.domain.access import Reader
+from lightwell.domain.access import Reader, TagAuthority
 from lightwell.domain.briefs import Brief
 from lightwell.domain.graph import Predicate, RelationMention
+from lightwell.entrypoints.operations import graph
+from lightwell.entrypoints.operations.declaration import Caller
 from lightwell.entrypoints.schemas.briefs import brief_response
-from lightwell.entrypoints.schemas.graph import relation_page, relation_schema
 from lightwell.entrypoints.schemas.passages import search_response
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.records.database import Database
@@ -95,10 +96,14 @@ async def test_s3_10_the_graph_answers_with_the_comparison_and_a_conversation_ke
 async def test_s3_10_graph_commands_and_briefs_have_the_comparison(extracted: Project) -> None:
     kb = extracted.kb
     reader = await kb.reader(TEAM)
-    listed = [each async for each in kb.graph.relations(reader)]
-    shown = (await kb.graph.entity(reader, "Heap")).relations
-    for relations in (relation_page(listed, None).relations, map(relation_schema, shown)):
-        assert {(each.predicate, each.comparison, each.use_case) for each in relations} == BOTH
+    authority = TagAuthority(tags=reader.tags)
+    caller = Caller(knowledge_base=kb, reader=reader, authority=authority)
+    listed = (await graph.list_relations.run(caller)).relations
+    shown = (await graph.get_entity.run(caller, "Heap")).relations
+    for relations in (listed, shown):
+        assert {
+            (relation.predicate, relation.comparison, relation.use_case) for relation in relations
+        } == BOTH
     (link,) = brief_response(await _brief(kb, "Heap", reader)).links
     assert (link.entity_name, link.comparison, link.use_case) == ("Dijkstra", COMPARISON, USE_CASE)
 

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import Predicate, RelationMention, parse_predicate
 from lightwell.domain.usage import OperationType
-from lightwell.entrypoints.schemas.corrections import RelationBody
+from lightwell.entrypoints.operations.corrections import StatedRelation
 from lightwell.entrypoints.schemas.jobs import job_schema
 from lightwell.records.database import Database
 from lightwell.testing.endpoint import Body, FakeEndpoint
@@ -77,5 +77,5 @@ async def test_s3_9_an_invalid_predicate_is_refused_by_hand(database: Database) 
         await store.kb.graph.relate(reader, wrong)
     body = {"source": "Heap", "target": "List", "predicate": "LOVES"}
     with pytest.raises(Invalid, match=r"^Invalid predicate type: 'LOVES'"):
-        RelationBody.model_validate(body)
+        StatedRelation.model_validate(body)
     assert (await store.kb.graph.entity(reader, "Heap")).relations == ()

@@ -173,7 +173,9 @@ CASES: dict[str, list[Case]] = {
         Case("/v1/graph/merges", {"sources": [one], "target": other})
         for one, other in (("Acme Corp", "Project Falcon"), ("Zeta", "Acme Corp"))
     ],
-    "DELETE /v1/graph/merges/{merge_id}": [Case("/v1/graph/merges/{hidden_merge}")],
+    "DELETE /v1/graph/merges/{merge}": named(
+        "/v1/graph/merges/NAME", *SECRET_NAMES, "{hidden_merge}"
+    ),
     "POST /v1/graph/proposals/confirm": [
         Case("/v1/graph/proposals/confirm", {"one": "Acme Corp", "other": "Project Falcon"})
     ],
@@ -187,7 +189,9 @@ CASES: dict[str, list[Case]] = {
             {"entity": "Jane Smith", "into": "J", "documents": ["{hidden_document}"]},
         ),
     ],
-    "DELETE /v1/graph/splits/{split_id}": [Case("/v1/graph/splits/{hidden_split}")],
+    "DELETE /v1/graph/splits/{split}": named(
+        "/v1/graph/splits/NAME", *SECRET_NAMES, "{hidden_split}"
+    ),
     "PATCH /v1/graph/entities/{name}": [
         Case(f"/v1/graph/entities/{each}", {"description": "x"})
         for each in (*SECRET_NAMES, "{hidden_entity}")

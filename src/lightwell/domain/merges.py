@@ -49,3 +49,7 @@ class MergeProposal:
     confidence: float
     evidence: Mapping[str, str]
     shared_neighbours: tuple[str, ...]
+
+    @property
+    def entities(self) -> tuple[Entity, Entity]:
+        return self.one, self.other

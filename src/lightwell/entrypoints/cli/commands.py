@@ -58,7 +58,7 @@ COMMANDS: Mapping[str, Entry] = {
     "graph": Entry(
         "graph:graph",
         "List, show, merge and correct entities and their relations.",
-        ("graph_merges", "graph_edits", "graph_splits", "graph_rebuild"),
+        ("graph_merges", "graph_edits"),
     ),
     "links": Entry(
         "links:links",

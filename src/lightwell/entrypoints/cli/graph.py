@@ -1,29 +1,28 @@
-"""`graph`: lists and shows entities and relations; its other commands are in `graph_merges`, `graph_splits` and `graph_edits`."""
+"""`graph`: lists and shows entities and relations; its other commands are in `graph_merges` and `graph_edits`."""
 
+import shlex
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Group, RenderableType
+from rich.table import Table
 from rich.text import Text
 
-from lightwell.domain.relation_keys import parse_relation_key
-from lightwell.entrypoints.cli.console import clean, dim, fields, new_table
+import lightwell.entrypoints.operations.graph as operations
+from lightwell.entrypoints.cli.asking import Asker
+from lightwell.entrypoints.cli.console import clean, dim, fields, minute, new_table, page_text
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.options import As, PageSize, Server
+from lightwell.entrypoints.cli.options import PageSize
 from lightwell.entrypoints.cli.registration import command, new_group
-from lightwell.entrypoints.cli.remote import choose_server, dump, send
-from lightwell.entrypoints.cli.store import open_as
-
-if TYPE_CHECKING:
-    from lightwell.entrypoints.schemas.graph import (
-        EntityDetailsSchema,
-        EntityPage,
-        EntitySchema,
-        RelationPage,
-        RelationQuery,
-        RelationSchema,
-    )
+from lightwell.entrypoints.cli.remote import dump
+from lightwell.entrypoints.cli.store import settings_of_store
+from lightwell.entrypoints.operations.graph import (
+    Entity,
+    EntityQuery,
+    ListedRelation,
+    Relation,
+)
 
 graph = new_group(
     "List, show, merge and correct entities and their relations.",
@@ -32,19 +31,11 @@ graph = new_group(
     'lightwell graph merge "ACME Inc" --into "Acme Corp" --as team:us',
 )
 
-
 _ENTITY = "The name, reference or id of an entity, as `graph list` shows."
 
-
 EntityName = Annotated[str, typer.Argument(metavar="ENTITY", help=_ENTITY)]
-
-
 SourceName = Annotated[str, typer.Argument(metavar="SOURCE", help=_ENTITY)]
-
-
 TargetName = Annotated[str, typer.Argument(metavar="TARGET", help=_ENTITY)]
-
-
 Passages = Annotated[
     list[str] | None,
     typer.Option(
@@ -53,6 +44,8 @@ Passages = Annotated[
         help="Only relations that this passage states, by its reference or id. Repeat it for several.",
     ),
 ]
+_ALL = 1000
+"""Entities that are listed of passages: as many as a page has at most."""
 
 
 @command(
@@ -64,25 +57,17 @@ Passages = Annotated[
 )
 async def list_entities(
     *,
-    who: As = None,
-    server: Server = None,
+    asker: Asker,
     limit: PageSize = 100,
     after: Annotated[
         str, typer.Option("--after", metavar="REFERENCE", help="Only entities after this one.")
     ] = "",
 ) -> Report:
     """List the entities that documents you may see mention."""
-    from lightwell.entrypoints.client import graph_calls
-    from lightwell.entrypoints.schemas.graph import EntityQuery, entity_page
-
-    if login := choose_server(server, who):
-        query = EntityQuery(limit=limit, after=after)
-        page = await send(graph_calls.list_entities(query), login)
-    else:
-        async with open_as(who) as (kb, reader):
-            held = [each async for each in kb.graph.entities(reader, after=after, limit=limit + 1)]
-        page = entity_page(held[:limit], held[limit - 1].ref if len(held) > limit else None)
-    return Report(document=dump(page), text=_entity_page(page))
+    page = await asker(operations.list_entities, EntityQuery(limit=limit, after=after))
+    nothing = "There are no entities that you may see."
+    text = page_text(_entities_table(page.entities), page.next_after, nothing=nothing)
+    return Report(document=page, text=text)
 
 
 @command(
@@ -91,18 +76,11 @@ async def list_entities(
     'lightwell graph show "Acme Corp" --as team:us',
     'lightwell graph show "Acme Corp" --server http://127.0.0.1:8000',
 )
-async def show_entity(name: EntityName, *, who: As = None, server: Server = None) -> Report:
+async def show_entity(name: EntityName, *, asker: Asker) -> Report:
     """Show one entity with its other names, its relations and the passages that mention it."""
-    from lightwell.entrypoints.client import graph_calls
-    from lightwell.entrypoints.schemas.graph import entity_details
-
-    if login := choose_server(server, who):
-        found = await send(graph_calls.get_entity(name), login)
-    else:
-        async with open_as(who) as (kb, reader):
-            details = await kb.graph.entity(reader, name)
-            found = entity_details(details, await kb.graph.sources(reader, details))
-    return Report(document=dump(found), text=_entity_details(found))
+    details = await asker(operations.get_entity, name)
+    related = [Text(), relations_table(details.relations)] if details.relations else []
+    return Report(document=details, text=Group(entity_fields(details), *related))
 
 
 @command(
@@ -114,8 +92,7 @@ async def show_entity(name: EntityName, *, who: As = None, server: Server = None
 async def explore_neighbourhood(
     name: EntityName,
     *,
-    who: As = None,
-    server: Server = None,
+    asker: Asker,
     depth: Annotated[
         int, typer.Option("--depth", metavar="N", help="How many relations away.")
     ] = 1,
@@ -124,23 +101,14 @@ async def explore_neighbourhood(
     ] = 100,
 ) -> Report:
     """List the entities that relations lead to from one entity, the nearest first, and the relations between them."""
-    from lightwell.entrypoints.client import graph_calls
-    from lightwell.entrypoints.schemas.graph import neighbourhood_response
-
-    if login := choose_server(server, who):
-        call = graph_calls.explore_neighbourhood(name, depth=depth, limit=limit)
-        found = await send(call, login)
-    else:
-        async with open_as(who) as (kb, reader):
-            near = await kb.graph.neighbourhood(reader, name, depth=depth, limit=limit)
-        found = neighbourhood_response(near)
+    around = await asker(operations.explore_neighbourhood, name, depth=depth, limit=limit)
     table = new_table("depth", "entity", "kind", "reference")
-    for each in found.entities:
-        names = (clean(each.entity_name), clean(each.entity_type), clean(each.entity_ref))
-        table.add_row(str(each.depth), *names)
-    more = [dim("There are more: --limit")] if found.is_cut else []
-    text = Group(table, *more, Text(), relations_table(found.relations))
-    return Report(document=dump(found), text=text)
+    for neighbour in around.entities:
+        names = (neighbour.entity_name, neighbour.entity_type, neighbour.entity_ref)
+        table.add_row(str(neighbour.depth), *map(clean, names))
+    more = [dim("There are more: --limit")] if around.is_cut else []
+    text = Group(table, *more, Text(), relations_table(around.relations))
+    return Report(document=around, text=text)
 
 
 @command(
@@ -153,8 +121,7 @@ async def explore_neighbourhood(
 )
 async def list_relations(
     *,
-    who: As = None,
-    server: Server = None,
+    asker: Asker,
     passage: Passages = None,
     limit: PageSize = 100,
     after: Annotated[
@@ -162,16 +129,16 @@ async def list_relations(
     ] = "",
 ) -> Report:
     """List the relations that documents you may see state, by the references of their entities."""
-    from lightwell.entrypoints.client import graph_calls
-    from lightwell.entrypoints.schemas.graph import RelationQuery
-
-    query = RelationQuery(passage=tuple(passage or ()), limit=limit, after=after)
-    if login := choose_server(server, who):
-        page = await send(graph_calls.list_relations(query), login)
-    else:
-        page = await _relations_here(query, who)
-    text = relations_table(page.relations) if passage else _relation_page(page)
-    return Report(document=dump(page), text=text)
+    page = await asker(
+        operations.list_relations, passage=tuple(passage or ()), limit=limit, after=after
+    )
+    table = relations_table(page.relations) if passage else _keys_table(page.relations)
+    text = page_text(
+        table,
+        page.next_after and shlex.quote(page.next_after),
+        nothing="There are no relations that you may see.",
+    )
+    return Report(document=page, text=text)
 
 
 @command(graph, "entities-of", "lightwell graph entities-of file:document:42#0 --as team:us")
@@ -180,109 +147,79 @@ async def list_entities_of(
         list[str], typer.Argument(metavar="PASSAGE...", help="References or ids of passages.")
     ],
     *,
-    who: As = None,
-    server: Server = None,
+    asker: Asker,
 ) -> Report:
     """List the entities that passages mention; `documents passages` lists the passages of a document."""
-    from lightwell.entrypoints.client import graph_calls
-    from lightwell.entrypoints.schemas.graph import EntityQuery, entity_schema
-
-    if login := choose_server(server, who):
-        call = graph_calls.list_entities(EntityQuery(passage=tuple(passages)))
-        found = (await send(call, login)).entities
-    else:
-        async with open_as(who) as (kb, reader):
-            held = await kb.graph.entities_of(reader, passages)
-        found = [entity_schema(each) for each in held]
-    return Report(document={"entities": [dump(each) for each in found]}, text=entities_table(found))
+    query = EntityQuery(passage=tuple(passages), limit=_ALL)
+    mentioned = (await asker(operations.list_entities, query)).entities
+    document = {"entities": [dump(entity) for entity in mentioned]}
+    return Report(document=document, text=_entities_table(mentioned))
 
 
-async def _relations_here(query: "RelationQuery", who: Sequence[str] | None) -> "RelationPage":
-    """Return a page of the relations of the store here, or those of passages."""
-    from lightwell.entrypoints.schemas.graph import RelationPage, relation_page, relation_schema
+@command(graph, "rebuild", "lightwell graph rebuild")
+async def rebuild_graph_copy() -> Report:
+    """Write the copy of the graph in LIGHTWELL_GRAPH_STORE anew, from mentions; no model is called.
 
-    behind, limit = parse_relation_key(query.after) if query.after else None, query.limit
-    async with open_as(who) as (kb, reader):
-        if query.passage:
-            found = await kb.graph.relations_of(reader, query.passage)
-            return RelationPage(
-                relations=[relation_schema(each) for each in found], next_after=None
-            )
-        held = [each async for each in kb.graph.relations(reader, after=behind, limit=limit + 1)]
-    return relation_page(held[:limit], str(held[limit - 1].key) if len(held) > limit else None)
+    Questions find nothing in the graph, and say so, until it is complete.
+    """
+    from lightwell.wiring import rebuild_graph
+
+    chunks = await rebuild_graph(settings_of_store())
+    return Report(document={"chunks": chunks}, text=Text(f"The copy holds {chunks} chunks."))
 
 
-def _entity_page(page: "EntityPage") -> RenderableType:
-    if not page.entities:
-        return Text("There are no entities that you may see.")
-    more = [dim(f"There are more: --after {clean(page.next_after)}")] if page.next_after else []
-    return Group(entities_table(page.entities), *more)
-
-
-def entities_table(entities: "Sequence[EntitySchema]") -> RenderableType:
+def _entities_table(entities: Sequence[Entity]) -> Table:
     table = new_table("entity", "kind", "passages", "reference")
-    for each in entities:
-        names = clean(each.entity_name), clean(each.entity_type)
-        table.add_row(*names, str(each.chunk_count), clean(each.entity_ref))
+    for entity in entities:
+        names = clean(entity.entity_name), clean(entity.entity_type)
+        table.add_row(*names, str(entity.chunk_count), clean(entity.entity_ref))
     return table
 
 
-def _relation_page(page: "RelationPage") -> RenderableType:
-    from lightwell.entrypoints.schemas.graph import ListedRelationSchema
-
-    if not page.relations:
-        return Text("There are no relations that you may see.")
+def _keys_table(relations: Sequence[Relation]) -> Table:
     table = new_table("relation", "weight", "passages", "description")
-    for each in page.relations:
-        key = each.relation if isinstance(each, ListedRelationSchema) else ""
-        said = clean(each.description or each.keywords)
-        table.add_row(clean(key), f"{each.weight:g}", str(each.chunk_count), said)
-    more = [dim(f"There are more: --after '{clean(page.next_after)}'")] if page.next_after else []
-    return Group(table, *more)
+    for relation in relations:
+        key = relation.relation if isinstance(relation, ListedRelation) else ""
+        description = clean(relation.description or relation.keywords)
+        table.add_row(clean(key), f"{relation.weight:g}", str(relation.chunk_count), description)
+    return table
 
 
-def _entity_details(details: "EntityDetailsSchema") -> RenderableType:
-    related = [Text(), relations_table(details.relations)] if details.relations else []
-    return Group(entity_fields(details), *related)
-
-
-def entity_fields(entity: "EntitySchema") -> RenderableType:
+def entity_fields(entity: Entity) -> RenderableType:
+    """Return what is known of an entity, field by field."""
     return fields(
         [
             ("name", entity.entity_name),
             ("also called", ", ".join(entity.aliases)),
             ("kind", entity.entity_type),
             ("reference", entity.entity_ref),
-            ("id", entity.entity_id),
+            ("id", str(entity.entity_id)),
             ("description", entity.description),
             ("category", entity.category),
             ("difficulty", entity.difficulty),
             ("tags", ", ".join(entity.tags)),
-            ("first stated", (entity.created_at or "")[:10]),
-            ("last stated", (entity.updated_at or "")[:10]),
+            ("first stated", minute(entity.created_at)[:10]),
+            ("last stated", minute(entity.updated_at)[:10]),
             ("passages", str(entity.chunk_count)),
             ("documents", "\n".join(entity.source_file_paths)),
         ]
     )
 
 
-def relations_table(relations: "Sequence[RelationSchema]") -> RenderableType:
+def relations_table(relations: Sequence[Relation]) -> Table:
+    """Return relations with what is said of each."""
     table = new_table("from", "relation", "to", "weight", "description")
-    for each in relations:
+    for relation in relations:
+        texts = (
+            relation.description or relation.keywords,
+            f"compared: {relation.comparison}" if relation.comparison else "",
+            f"use: {relation.use_case}" if relation.use_case else "",
+        )
         table.add_row(
-            clean(each.source),
-            each.predicate,
-            clean(each.target),
-            f"{each.weight:g}",
-            clean(_relation_text(each)),
+            clean(relation.source),
+            relation.predicate,
+            clean(relation.target),
+            f"{relation.weight:g}",
+            clean("; ".join(filter(None, texts))),
         )
     return table
-
-
-def _relation_text(relation: "RelationSchema") -> str:
-    parts = (
-        relation.description or relation.keywords,
-        f"compared: {relation.comparison}" if relation.comparison else "",
-        f"use: {relation.use_case}" if relation.use_case else "",
-    )
-    return "; ".join(part for part in parts if part)

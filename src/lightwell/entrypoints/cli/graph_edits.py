@@ -1,17 +1,17 @@
 """`graph create`, `rename`, `describe`, `relate` and `hide`: edits that people make to entities and relations."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.console import Group, RenderableType
+from rich.console import Group
 from rich.text import Text
 
-from lightwell.domain.concepts import Concept
-from lightwell.domain.graph import ManualEdit, Predicate, RelationMention
-from lightwell.domain.relation_keys import parse_relation_key
+import lightwell.entrypoints.operations.corrections as operations
+from lightwell.domain.errors import Invalid
+from lightwell.domain.graph import Predicate, parse_predicate
+from lightwell.entrypoints.cli.asking import Asker
 from lightwell.entrypoints.cli.console import clean
-from lightwell.entrypoints.cli.costs import budgeted_meter, report_with_costs
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.graph import (
     EntityName,
@@ -21,47 +21,79 @@ from lightwell.entrypoints.cli.graph import (
     graph,
     relations_table,
 )
-from lightwell.entrypoints.cli.graph_edit_options import (
-    Aliases,
-    Category,
-    Description,
-    Difficulty,
-    For,
-    Kind,
-    Related,
-    Sources,
-    Words,
-)
-from lightwell.entrypoints.cli.options import As, Server, Yes
+from lightwell.entrypoints.cli.options import Yes
 from lightwell.entrypoints.cli.registration import Work, command, confirm
-from lightwell.entrypoints.cli.remote import choose_server, dump, send
-from lightwell.entrypoints.cli.store import open_as, parse_document_tags
-
-if TYPE_CHECKING:
-    from lightwell.entrypoints.schemas.corrections import EntityList, RelationList
-    from lightwell.entrypoints.schemas.graph import EntitySchema
-
-# Who asks the store here (`--as`), and the server to ask instead (`--server`).
-_Asked = tuple[Sequence[str] | None, str | None]
+from lightwell.entrypoints.cli.remote import dump
+from lightwell.entrypoints.cli.store import parse_document_tags
+from lightwell.entrypoints.operations.corrections import EntityEdit, NewEntity, StatedRelation
+from lightwell.entrypoints.operations.graph import Relation, get_entity
 
 
+def _predicate(word: str) -> Predicate:
+    try:
+        return parse_predicate(word)
+    except Invalid as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+For = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--acl",
+        metavar="TAG",
+        help="Who may see your change: team:sales. Several by commas, or by repeating the option. "
+        "By default those of your groups whose documents mention the entity.",
+    ),
+]
+Kind = Annotated[
+    str, typer.Option("--kind", metavar="KIND", help="One word: person, organization, term.")
+]
+Description = Annotated[str, typer.Option("--description", metavar="TEXT", help="The description.")]
+Sources = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source",
+        metavar="PASSAGE",
+        help="A passage that supports it, by reference or id (`lightwell documents passages`). Repeat it for several.",
+    ),
+]
+Aliases = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--alias",
+        metavar="NAME",
+        help="Another name that finds it. Repeat it for several; they replace those that documents state.",
+    ),
+]
+Category = Annotated[
+    str, typer.Option("--category", metavar="TEXT", help="Its category: algorithm, theorem.")
+]
+Difficulty = Annotated[
+    str, typer.Option("--difficulty", metavar="TEXT", help="Its difficulty: beginner, advanced.")
+]
+Words = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tag",
+        metavar="WORD",
+        help="A word for what it is about, not an access tag. Repeat it for several; they replace those that documents state.",
+    ),
+]
+Related = Annotated[
+    Predicate,
+    typer.Option(
+        "--predicate",
+        metavar="PREDICATE",
+        help=f"How the first is related to the second: {', '.join(Predicate)}.",
+        parser=_predicate,
+    ),
+]
 Keys = Annotated[
     list[str],
     typer.Argument(
         metavar="RELATION...", help="Each as `graph relations` lists it: 'SOURCE PREDICATE TARGET'."
     ),
 ]
-
-
-def _concept(
-    aliases: Sequence[str] | None, category: str, difficulty: str, tags: Sequence[str] | None
-) -> Concept:
-    return Concept(
-        aliases=tuple(aliases or ()),
-        category=category,
-        difficulty=difficulty,
-        tags=tuple(tags or ()),
-    )
 
 
 @command(graph, "create", 'lightwell graph create "Osprey Plant" --kind site --as team:us')
@@ -74,37 +106,35 @@ async def create_entity(  # noqa: PLR0913 - the options of a command are its arg
     category: Category = "",
     difficulty: Difficulty = "",
     tag: Words = None,
-    who: As = None,
-    server: Server = None,
     acl: For = None,
+    asker: Asker,
 ) -> Report:
     """Create an entity; mentions of its name in documents are linked to it."""
-    from lightwell.entrypoints.client import edit_calls
-    from lightwell.entrypoints.schemas.graph import entity_schema
-
-    concept = _concept(alias, category, difficulty, tag)
-    manual_edit = ManualEdit(name=name, kind=kind, description=description, concept=concept)
-    tags = parse_document_tags(acl)
-    if login := choose_server(server, who):
-        there = await send(edit_calls.create_entity(manual_edit, tags=tags), login)
-        return Report(document=dump(there), text=entity_fields(there))
-    meter = budgeted_meter()
-    async with open_as(who, meter) as (kb, reader):
-        here = entity_schema(await kb.graph.create(reader, manual_edit, tags=tags))
-    return report_with_costs(meter, dump(here), entity_fields(here))
+    new_entity = NewEntity(
+        name=name,
+        kind=kind,
+        description=description,
+        aliases=tuple(alias or ()),
+        category=category,
+        difficulty=difficulty,
+        tags=tuple(tag or ()),
+        acl_tags=tuple(parse_document_tags(acl)),
+    )
+    entity = await asker(operations.create_entity, new_entity)
+    return Report(document=entity, text=entity_fields(entity))
 
 
 @command(graph, "rename", 'lightwell graph rename "Acme Corp" "Acme International" --as team:us')
-def rename_entity(
+async def rename_entity(
     name: EntityName,
     new_name: Annotated[str, typer.Argument(metavar="NAME", help="Its new name.")],
     *,
-    who: As = None,
-    server: Server = None,
     acl: For = None,
-) -> Work:
+    asker: Asker,
+) -> Report:
     """Rename an entity; names that documents use stay as aliases."""
-    return _edit(name, ManualEdit(name=new_name), (who, server), acl)
+    edit = EntityEdit(name=new_name, acl_tags=tuple(parse_document_tags(acl)))
+    return await _edit(asker, name, edit)
 
 
 @command(
@@ -115,7 +145,7 @@ def rename_entity(
     'lightwell graph describe "Acme Corp" --alias ACME --alias "Acme Inc" --tag supplier --as team:us',
     'lightwell graph describe "Acme Corp" --description "Makes pumps." --source REF --as team:us',
 )
-def describe_entity(  # noqa: PLR0913 - the options of a command are its arguments
+async def describe_entity(  # noqa: PLR0913 - the options of a command are its arguments
     name: EntityName,
     *,
     kind: Kind = "",
@@ -125,51 +155,35 @@ def describe_entity(  # noqa: PLR0913 - the options of a command are its argumen
     difficulty: Difficulty = "",
     tag: Words = None,
     source: Sources = None,
-    who: As = None,
-    server: Server = None,
     acl: For = None,
-) -> Work:
+    asker: Asker,
+) -> Report:
     """Set an entity's kind, description, aliases, category, difficulty or tags; it overrides what documents say, also after they are ingested again."""
-    manual_edit = ManualEdit(
+    edit = EntityEdit(
         kind=kind,
         description=description,
         sources=tuple(source or ()),
-        concept=_concept(alias, category, difficulty, tag),
+        aliases=tuple(alias or ()),
+        category=category,
+        difficulty=difficulty,
+        tags=tuple(tag or ()),
+        acl_tags=tuple(parse_document_tags(acl)),
     )
-    return _edit(name, manual_edit, (who, server), acl)
+    return await _edit(asker, name, edit)
 
 
 @command(graph, "hide", 'lightwell graph hide "Lorem Ipsum" --as team:us --yes')
-def hide_entity(
-    name: EntityName,
-    *,
-    who: As = None,
-    server: Server = None,
-    yes: Yes = False,
-) -> Work:
+def hide_entity(name: EntityName, *, yes: Yes = False, asker: Asker) -> Work:
     """Hide an entity, now and in future, in documents of which you have all access tags, and delete what people wrote of it; documents are unchanged."""
     confirm(f"Hide the entity {name}?", yes=yes)
-    return _hide(name, (who, server))
+    return _hide(asker, name)
 
 
 @command(graph, "unhide", 'lightwell graph unhide "Lorem Ipsum" --as team:us')
-async def unhide_entity(
-    name: EntityName,
-    *,
-    who: As = None,
-    server: Server = None,
-) -> Report:
+async def unhide_entity(name: EntityName, *, asker: Asker) -> Report:
     """Show a hidden entity again, as documents describe it."""
-    from lightwell.entrypoints.client import edit_calls
-    from lightwell.entrypoints.schemas.graph import entity_schema
-
-    if login := choose_server(server, who):
-        there = await send(edit_calls.restore_entity(name), login)
-        return Report(document=dump(there), text=entity_fields(there))
-    meter = budgeted_meter()
-    async with open_as(who, meter) as (kb, reader):
-        here = entity_schema(await kb.graph.restore(reader, name))
-    return report_with_costs(meter, dump(here), entity_fields(here))
+    entity = await asker(operations.restore_entity, name)
+    return Report(document=entity, text=entity_fields(entity))
 
 
 @command(
@@ -193,31 +207,22 @@ async def relate_entities(  # noqa: PLR0913 - the options of a command are its a
         str,
         typer.Option("--use-case", help="The use case of the comparison; only with COMPARED_TO."),
     ] = "",
-    who: As = None,
-    server: Server = None,
     acl: For = None,
+    asker: Asker,
 ) -> Report:
     """Add or update a relation between two entities."""
-    from lightwell.entrypoints.client import edit_calls
-    from lightwell.entrypoints.schemas.graph import relation_schema
-
-    relation_mention = RelationMention(
-        subject=source,
-        object=target,
+    stated = StatedRelation(
+        source=source,
+        target=target,
         predicate=predicate,
         description=description,
         weight=weight,
         comparison=comparison,
         use_case=use_case,
+        acl_tags=tuple(parse_document_tags(acl)),
     )
-    tags = parse_document_tags(acl)
-    if login := choose_server(server, who):
-        there = await send(edit_calls.relate_entities(relation_mention, tags=tags), login)
-        return Report(document=dump(there), text=relations_table([there]))
-    meter = budgeted_meter()
-    async with open_as(who, meter) as (kb, reader):
-        here = relation_schema(await kb.graph.relate(reader, relation_mention, tags=tags))
-    return report_with_costs(meter, dump(here), relations_table([here]))
+    relation = await asker(operations.relate_entities, stated)
+    return Report(document=relation, text=relations_table([relation]))
 
 
 @command(
@@ -230,23 +235,12 @@ async def unrelate_entities(
     target: TargetName,
     *,
     predicate: Related = Predicate.RELATED_TO,
-    who: As = None,
-    server: Server = None,
+    asker: Asker,
 ) -> Report:
     """Hide a relation, now and in future, in documents of which you have all access tags."""
-    from lightwell.entrypoints.client import edit_calls
-    from lightwell.entrypoints.schemas.corrections import RelationList
-    from lightwell.entrypoints.schemas.graph import relation_schema
-
-    if login := choose_server(server, who):
-        key = f"{source} {predicate.value} {target}"
-        were = await send(edit_calls.delete_relations([key]), login)
-        return Report(document={"hidden": dump(were.relations[0])}, text=_hidden_relations(were))
-    meter = budgeted_meter()
-    async with open_as(who, meter) as (kb, reader):
-        was = relation_schema(await kb.graph.unrelate(reader, source, target, predicate))
-    text = _hidden_relations(RelationList(relations=[was]))
-    return report_with_costs(meter, {"hidden": dump(was)}, text)
+    hidden = await asker(operations.delete_relations, [f"{source} {predicate.value} {target}"])
+    (relation,) = hidden.relations
+    return Report(document={"hidden": dump(relation)}, text=_hidden_relations([relation]))
 
 
 @command(
@@ -254,16 +248,10 @@ async def unrelate_entities(
     "hide-relations",
     "lightwell graph hide-relations 'Pump 7 PART_OF Osprey Plant' --as team:us --yes",
 )
-def hide_relations(
-    keys: Keys,
-    *,
-    who: As = None,
-    server: Server = None,
-    yes: Yes = False,
-) -> Work:
+def hide_relations(keys: Keys, *, yes: Yes = False, asker: Asker) -> Work:
     """Hide several relations at once; if one of them does not exist, none is hidden."""
     confirm(f"Hide {len(keys)} relations?", yes=yes)
-    return _hide_relations(keys, (who, server))
+    return _hide_relations(asker, keys)
 
 
 @command(graph, "hide-entities", 'lightwell graph hide-entities "Lorem" "Ipsum" --as team:us --yes')
@@ -272,108 +260,51 @@ def hide_entities(
         list[str], typer.Argument(metavar="ENTITY...", help="Names, references or ids.")
     ],
     *,
-    who: As = None,
-    server: Server = None,
     yes: Yes = False,
+    asker: Asker,
 ) -> Work:
     """Hide several entities at once; if one of them does not exist, none is hidden."""
     confirm(f"Hide {len(names)} entities?", yes=yes)
-    return _hide_entities(names, (who, server))
+    return _hide_entities(asker, names)
 
 
-async def _edit(
-    name: str,
-    manual_edit: ManualEdit,
-    asked: _Asked,
-    acl: Sequence[str] | None,
-) -> Report:
+async def _edit(asker: Asker, name: str, edit: EntityEdit) -> Report:
     """Store an edit of an entity, and report the entity as it is now."""
-    from lightwell.entrypoints.client import edit_calls, graph_calls
-    from lightwell.entrypoints.schemas.graph import entity_schema
-
-    who, server = asked
-    tags = parse_document_tags(acl)
-    if login := choose_server(server, who):
-        was = (await send(graph_calls.get_entity(name), login)).entity_ref
-        there = await send(edit_calls.edit_entity(name, manual_edit, tags=tags), login)
-        document = {**dump(there), "previousEntityRef": was}
-        return Report(document=document, text=_edited(there, was))
-    meter = budgeted_meter()
-    async with open_as(who, meter) as (kb, reader):
-        old = (await kb.graph.entity(reader, name)).entity.ref
-        here = entity_schema(await kb.graph.edit(reader, name, manual_edit, tags=tags))
-    return report_with_costs(meter, {**dump(here), "previousEntityRef": old}, _edited(here, old))
+    before = (await asker(get_entity, name)).entity_ref
+    now = await asker(operations.edit_entity, name, edit)
+    document = {**dump(now), "previousEntityRef": before}
+    if before == now.entity_ref:
+        return Report(document=document, text=entity_fields(now))
+    moved = f"The reference is now {now.entity_ref}; {before} still names the same entity."
+    return Report(document=document, text=Group(entity_fields(now), Text(clean(moved))))
 
 
-async def _hide(name: str, asked: _Asked) -> Report:
+async def _hide(asker: Asker, name: str) -> Report:
     """Hide an entity, and report what it was."""
-    from lightwell.entrypoints.client import edit_calls
-    from lightwell.entrypoints.schemas.graph import entity_schema
-
-    who, server = asked
-    if login := choose_server(server, who):
-        (there,) = (await send(edit_calls.delete_entities([name]), login)).entities
-        return Report(document={"hidden": dump(there)}, text=_hidden_entity(there))
-    meter = budgeted_meter()
-    async with open_as(who, meter) as (kb, reader):
-        here = entity_schema(await kb.graph.delete(reader, name))
-    return report_with_costs(meter, {"hidden": dump(here)}, _hidden_entity(here))
-
-
-async def _hide_relations(keys: Sequence[str], asked: _Asked) -> Report:
-    """Hide relations, and report what they were."""
-    from lightwell.entrypoints.client import edit_calls
-    from lightwell.entrypoints.schemas.corrections import RelationList
-    from lightwell.entrypoints.schemas.graph import relation_schema
-
-    who, server = asked
-    wanted = [parse_relation_key(key) for key in keys]
-    if login := choose_server(server, who):
-        were = await send(edit_calls.delete_relations(keys), login)
-    else:
-        async with open_as(who) as (kb, reader):
-            found = await kb.graph.delete_relations(reader, wanted)
-        were = RelationList(relations=[relation_schema(each) for each in found])
-    document = {"hidden": [dump(each) for each in were.relations]}
-    return Report(document=document, text=_hidden_relations(were))
-
-
-async def _hide_entities(names: Sequence[str], asked: _Asked) -> Report:
-    """Hide entities, and report what they were."""
-    from lightwell.entrypoints.client import edit_calls
-    from lightwell.entrypoints.schemas.corrections import EntityList
-    from lightwell.entrypoints.schemas.graph import entity_schema
-
-    who, server = asked
-    if login := choose_server(server, who):
-        were = await send(edit_calls.delete_entities(names), login)
-    else:
-        async with open_as(who) as (kb, reader):
-            found = await kb.graph.delete_entities(reader, names)
-        were = EntityList(entities=[entity_schema(each) for each in found])
-    document = {"hidden": [dump(each) for each in were.entities]}
-    return Report(document=document, text=_hidden_entities(were))
-
-
-def _edited(now: "EntitySchema", old: str) -> RenderableType:
-    if old == now.entity_ref:
-        return entity_fields(now)
-    moved = f"The reference is now {now.entity_ref}; {old} still names the same entity."
-    return Group(entity_fields(now), Text(clean(moved)))
-
-
-def _hidden_entity(was: "EntitySchema") -> Text:
+    entity = await asker(operations.delete_entity, name)
     again = "`lightwell graph unhide` shows it again, as documents describe it."
-    return Text(clean(f"{was.entity_name} ({was.entity_ref}) is hidden now; {again}"))
+    text = f"{entity.entity_name} ({entity.entity_ref}) is hidden now; {again}"
+    return Report(document={"hidden": dump(entity)}, text=Text(clean(text)))
 
 
-def _hidden_entities(were: "EntityList") -> Text:
-    lines = [f"{each.entity_name} ({each.entity_ref}) is hidden now." for each in were.entities]
-    return Text(clean("\n".join(lines)))
+async def _hide_relations(asker: Asker, keys: list[str]) -> Report:
+    """Hide relations, and report what they were."""
+    relations = (await asker(operations.delete_relations, keys)).relations
+    document = {"hidden": [dump(relation) for relation in relations]}
+    return Report(document=document, text=_hidden_relations(relations))
 
 
-def _hidden_relations(were: "RelationList") -> Text:
+async def _hide_entities(asker: Asker, names: list[str]) -> Report:
+    """Hide entities, and report what they were."""
+    entities = (await asker(operations.delete_entities, names)).entities
+    lines = [f"{entity.entity_name} ({entity.entity_ref}) is hidden now." for entity in entities]
+    document = {"hidden": [dump(entity) for entity in entities]}
+    return Report(document=document, text=Text(clean("\n".join(lines))))
+
+
+def _hidden_relations(relations: Sequence[Relation]) -> Text:
     lines = [
-        f"Hidden now: {each.source} {each.predicate} {each.target}." for each in were.relations
+        f"Hidden now: {relation.source} {relation.predicate} {relation.target}."
+        for relation in relations
     ]
     return Text(clean("\n".join(lines)))

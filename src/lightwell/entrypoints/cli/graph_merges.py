@@ -1,30 +1,21 @@
-"""`graph merge`, `unmerge`, `merges`, `proposals` and `reject`: several entities that people make one."""
+"""`graph merge`, `unmerge`, `merges`, `proposals`, `reject`, `split`, `unsplit` and `splits`: which mentions mean one entity."""
 
-from typing import TYPE_CHECKING, Annotated
-from uuid import UUID
+from typing import Annotated
 
 import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from lightwell.domain.errors import Invalid
+import lightwell.entrypoints.operations.corrections as operations
 from lightwell.domain.graph import MergeStrategy
-from lightwell.domain.ids import MergeId
-from lightwell.entrypoints.cli.console import clean, count_of, dim, minute, new_table
-from lightwell.entrypoints.cli.costs import budgeted_meter, report_with_costs
+from lightwell.entrypoints.cli.asking import Asker
+from lightwell.entrypoints.cli.console import clean, count_of, dim, minute, new_table, page_text
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.graph import SourceName, TargetName, graph
-from lightwell.entrypoints.cli.options import As, PageSize, Server
+from lightwell.entrypoints.cli.graph import EntityName, SourceName, TargetName, graph
+from lightwell.entrypoints.cli.options import PageSize
 from lightwell.entrypoints.cli.registration import command
-from lightwell.entrypoints.cli.remote import choose_server, dump, send
-from lightwell.entrypoints.cli.store import open_as
-
-if TYPE_CHECKING:
-    from lightwell.entrypoints.schemas.corrections import (
-        EntityList,
-        MergeResponse,
-        ProposalSchema,
-    )
+from lightwell.entrypoints.cli.remote import dump
+from lightwell.entrypoints.operations.corrections import Merge, Proposal
 
 
 @command(
@@ -49,25 +40,14 @@ async def merge_entities(
         MergeStrategy,
         typer.Option("--strategy", help="How the descriptions are combined.", case_sensitive=False),
     ] = MergeStrategy.CONCATENATE,
-    who: As = None,
-    server: Server = None,
+    asker: Asker,
 ) -> Report:
     """Merge several entities into one; their names become aliases.
 
     The merge also holds for documents that are ingested later. `graph unmerge` undoes it completely.
     """
-    from lightwell.entrypoints.client import graph_calls
-    from lightwell.entrypoints.schemas.corrections import merge_response
-
-    if login := choose_server(server, who):
-        call = graph_calls.merge_entities(sources, into, strategy=strategy)
-        merged = await send(call, login)
-        return Report(document=dump(merged), text=_merged(merged))
-    meter = budgeted_meter()
-    async with open_as(who, meter) as (kb, reader):
-        done = await kb.graph.merge(reader, sources, into, strategy=strategy)
-    merged = merge_response(done)
-    return report_with_costs(meter, dump(merged), _merged(merged))
+    merge = await asker(operations.merge_entities, sources, into, strategy)
+    return Report(document=merge, text=_merge_text(merge))
 
 
 @command(graph, "unmerge", 'lightwell graph unmerge "ACME Inc" --as team:us')
@@ -76,22 +56,12 @@ async def unmerge_entity(
         str, typer.Argument(metavar="ENTITY", help="The merged entity, or the id of the merge.")
     ],
     *,
-    who: As = None,
-    server: Server = None,
+    asker: Asker,
 ) -> Report:
-    """Undo a merge completely; a server knows it by its id."""
-    from lightwell.entrypoints.client import graph_calls
-    from lightwell.entrypoints.schemas.corrections import EntityList
-    from lightwell.entrypoints.schemas.graph import entity_schema
-
-    if login := choose_server(server, who):
-        there = await send(graph_calls.undo_merge(_merge_id(name)), login)
-        return Report(document=dump(there), text=_apart(there))
-    meter = budgeted_meter()
-    async with open_as(who, meter) as (kb, reader):
-        apart = await kb.graph.unmerge(reader, name)
-    here = EntityList(entities=[entity_schema(each) for each in apart])
-    return report_with_costs(meter, dump(here), _apart(here))
+    """Undo a merge completely."""
+    apart = await asker(operations.undo_merge, name)
+    names = ", ".join(entity.entity_name for entity in apart.entities)
+    return Report(document=apart, text=Text(clean(f"Separate entities again: {names}.")))
 
 
 @command(
@@ -102,8 +72,7 @@ async def unmerge_entity(
 )
 async def list_merges(
     *,
-    who: As = None,
-    server: Server = None,
+    asker: Asker,
     limit: PageSize = 100,
     after: Annotated[
         str,
@@ -113,26 +82,18 @@ async def list_merges(
     ] = "",
 ) -> Report:
     """List active merges of which you see both sides, the latest first."""
-    from lightwell.entrypoints.client import graph_calls
-    from lightwell.entrypoints.operations.replies import PageQuery
-    from lightwell.entrypoints.schemas.corrections import merge_page
-
-    behind = _merge_id(after) if after else None
-    if login := choose_server(server, who):
-        page = await send(graph_calls.list_merges(PageQuery(limit=limit, after=after)), login)
-    else:
-        async with open_as(who) as (kb, reader):
-            held = await kb.graph.merges(reader, after=behind, limit=limit + 1)
-        following = str(held[limit - 1].merge_id) if len(held) > limit else None
-        page = merge_page(held[:limit], following)
+    page = await asker(operations.list_merges, limit, after)
     table = new_table("merged", "into", "strategy", "when", "merge")
-    for each in page.merges:
-        names = clean(", ".join(each.sources))
-        when = minute(each.merged_at)
-        table.add_row(names, clean(each.target), each.strategy.value, when, each.merge_id)
-    more = [dim(f"There are more: --after {page.next_after}")] if page.next_after else []
-    text = Group(table, *more) if page.merges else Text("There are no merges that you may see.")
-    return Report(document=dump(page), text=text)
+    for merge in page.merges:
+        table.add_row(
+            clean(", ".join(merge.sources)),
+            clean(merge.target),
+            merge.strategy.value,
+            minute(merge.merged_at),
+            str(merge.merge_id),
+        )
+    text = page_text(table, page.next_after, nothing="There are no merges that you may see.")
+    return Report(document=page, text=text)
 
 
 @command(
@@ -143,8 +104,7 @@ async def list_merges(
 )
 async def list_merge_proposals(
     *,
-    who: As = None,
-    server: Server = None,
+    asker: Asker,
     about: Annotated[
         str,
         typer.Option("--about", metavar="ENTITY", help="Only possible duplicates of this entity."),
@@ -155,79 +115,141 @@ async def list_merge_proposals(
 
     Compares the 500 entities that were mentioned last, or only the one given by --about.
     """
-    from lightwell.entrypoints.client import graph_calls
-    from lightwell.entrypoints.schemas.corrections import proposal_list
-
-    if login := choose_server(server, who):
-        found = await send(graph_calls.list_merge_proposals(about=about, limit=limit), login)
-    else:
-        async with open_as(who) as (kb, reader):
-            found = proposal_list(await kb.graph.proposals(reader, about=about, limit=limit))
+    listed = await asker(operations.list_merge_proposals, about, limit)
     table = new_table("confidence", "entity", "possibly the same as", "evidence")
-    for each in found.proposals:
-        one, other = (clean(entity.entity_name) for entity in each.entities)
-        table.add_row(f"{each.confidence:.2f}", one, other, _evidence_text(each))
-    nothing = Text("There are no possible duplicates that you may see.")
-    return Report(document=dump(found), text=table if found.proposals else nothing)
+    for proposal in listed.proposals:
+        one, other = (clean(entity.entity_name) for entity in proposal.entities)
+        table.add_row(f"{proposal.confidence:.2f}", one, other, _evidence_text(proposal))
+    nothing = "There are no possible duplicates that you may see."
+    return Report(document=listed, text=page_text(table, None, nothing=nothing))
 
 
 @command(graph, "reject", 'lightwell graph reject "Jane Smith" "Jane Smith Jr" --as team:us')
-async def reject_merge(
-    one: SourceName,
-    other: TargetName,
-    *,
-    who: As = None,
-    server: Server = None,
-) -> Report:
+async def reject_merge(one: SourceName, other: TargetName, *, asker: Asker) -> Report:
     """Reject a proposed merge; it is not proposed again."""
-    from lightwell.entrypoints.client import graph_calls
-    from lightwell.entrypoints.schemas.graph import entity_schema
-
-    if login := choose_server(server, who):
-        pair = (await send(graph_calls.reject_merge_proposal(one, other), login)).entities
-    else:
-        async with open_as(who) as (kb, reader):
-            apart = await kb.graph.reject(reader, one, other)
-        pair = [entity_schema(each) for each in apart]
-    first, second = (each.entity_name for each in pair)
-    text = f"{first} and {second} stay separate; this merge is not proposed again."
-    return Report(document={"rejected": [dump(each) for each in pair]}, text=Text(clean(text)))
+    pair = (await asker(operations.reject_merge_proposal, one, other)).entities
+    names = " and ".join(entity.entity_name for entity in pair)
+    text = Text(clean(f"{names} stay separate; this merge is not proposed again."))
+    return Report(document={"rejected": [dump(entity) for entity in pair]}, text=text)
 
 
-def _merge_id(text: str) -> MergeId:
-    try:
-        return MergeId(UUID(text.strip()))
-    except ValueError as error:
-        raise Invalid(
-            f"{text!r} is not a merge id; `lightwell graph merges` lists the ids"
-        ) from error
+@command(
+    graph,
+    "split",
+    'lightwell graph split "Anna Schmidt" --into "Anna Schmidt (Kiel)" --document file:///notes/kiel.md --as team:us',
+    'lightwell graph split "Nordwind" --into "Nordwind Oslo" --passage file:document:42#0 --as team:us',
+)
+async def split_entity(
+    name: EntityName,
+    *,
+    into: Annotated[
+        str,
+        typer.Option(
+            "--into",
+            metavar="NAME",
+            help="The name of the other entity, which is created if it does not exist.",
+        ),
+    ],
+    document: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--document",
+            metavar="DOCUMENT",
+            help="A document that mentions the other entity, by URL, reference or id. Repeat it for several.",
+        ),
+    ] = None,
+    passage: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--passage",
+            metavar="PASSAGE",
+            help="A passage that mentions it, by reference or id (`lightwell documents passages`). Repeat it for several.",
+        ),
+    ] = None,
+    asker: Asker,
+) -> Report:
+    """Split an entity whose name means two things: move its mentions in some documents or passages to the other one.
+
+    Ingesting the documents again keeps the split. `graph unsplit` undoes it.
+    """
+    split = await asker(
+        operations.split_entity, name, into, tuple(document or ()), tuple(passage or ())
+    )
+    moved, part = count_of(split.passages, "passage"), split.part
+    text = Group(
+        Text(clean(f"{moved} moved to {part.entity_name} ({part.entity_ref}).")),
+        dim(f"`lightwell graph unsplit {split.split_id}` undoes it."),
+    )
+    return Report(document=split, text=text)
 
 
-def _apart(apart: "EntityList") -> Text:
-    names = ", ".join(each.entity_name for each in apart.entities)
-    return Text(clean(f"Separate entities again: {names}."))
+@command(graph, "unsplit", 'lightwell graph unsplit "Anna Schmidt (Kiel)" --as team:us')
+async def unsplit_entity(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="ENTITY", help="The entity that a split made, or the id of the split."
+        ),
+    ],
+    *,
+    asker: Asker,
+) -> Report:
+    """Undo a split in the documents that you may see."""
+    whole = await asker(operations.undo_split, name)
+    names = ", ".join(entity.entity_name for entity in whole.entities)
+    again = f" These entities have the mentions again: {names}." if names else ""
+    return Report(document=whole, text=Text(clean(f"The split is undone.{again}")))
 
 
-def _merged(result: "MergeResponse") -> RenderableType:
-    redirected = count_of(result.relations_redirected, "relation")
-    joined = f", {result.relations_deduped} of them joined with an existing one"
+@command(
+    graph,
+    "splits",
+    "lightwell graph splits --as team:us",
+    "lightwell graph splits --as team:us --limit 20 --json",
+)
+async def list_splits(
+    *,
+    asker: Asker,
+    limit: PageSize = 100,
+    after: Annotated[
+        str,
+        typer.Option(
+            "--after", metavar="SPLIT", help="Only splits older than this one, by its id."
+        ),
+    ] = "",
+) -> Report:
+    """List active splits in documents that you may see, the latest first."""
+    page = await asker(operations.list_splits, limit, after)
+    table = new_table("name", "split off as", "documents", "when", "split")
+    for split in page.splits:
+        table.add_row(
+            clean(", ".join(split.names)),
+            clean(split.part),
+            clean("\n".join(split.documents)),
+            minute(split.made_at),
+            str(split.split_id),
+        )
+    text = page_text(table, page.next_after, nothing="There are no splits that you may see.")
+    return Report(document=page, text=text)
+
+
+def _merge_text(merge: Merge) -> RenderableType:
+    redirected = count_of(merge.relations_redirected, "relation")
+    joined = f", {merge.relations_deduped} of them joined with an existing one"
     related = (
-        f"{redirected} redirected{joined if result.relations_deduped else ''}."
-        if result.relations_redirected or not result.note
-        else result.note
+        f"{redirected} redirected{joined if merge.relations_deduped else ''}."
+        if merge.relations_redirected or not merge.note
+        else merge.note
     )
-    merged = (
-        "1 entity"
-        if result.source_entities_deleted == 1
-        else f"{result.source_entities_deleted} entities"
-    )
+    count = merge.source_entities_deleted
+    merged = "1 entity" if count == 1 else f"{count} entities"
     return Group(
-        Text(clean(f"Merged {merged} into {result.target_entity.entity_name}. {related}")),
-        dim(f"`lightwell graph unmerge {result.merge_id}` undoes it."),
+        Text(clean(f"Merged {merged} into {merge.target_entity.entity_name}. {related}")),
+        dim(f"`lightwell graph unmerge {merge.merge_id}` undoes it."),
     )
 
 
-def _evidence_text(proposal: "ProposalSchema") -> str:
+def _evidence_text(proposal: Proposal) -> str:
     words = {
         "email": "same address",
         "domain": "same domain",

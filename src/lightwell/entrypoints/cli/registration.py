@@ -14,6 +14,7 @@ from lightwell.entrypoints.cli.options import As, Json, Server, Verbose
 if TYPE_CHECKING:
     from typer._click import Context  # Typer does not export it
 
+    from lightwell.entrypoints.cli.asking import Asker
     from lightwell.entrypoints.cli.execution import Report
 
 Work = Coroutine[None, None, "Report"]
@@ -135,14 +136,20 @@ def _callback(function: Callable[..., Work], audited: str) -> Callable[..., None
     return callback
 
 
-async def _ask(function: Callable[..., Work], arguments: dict[str, object]) -> "Report":
-    """Run a command with an asker, and report what it cost where it called models here."""
+def _ask(function: Callable[..., Work], arguments: dict[str, object]) -> Work:
+    """Return the work of a command that takes an asker; it reports what models cost that were called here."""
     from lightwell.entrypoints.cli.asking import Asker
-    from lightwell.entrypoints.cli.costs import with_costs
 
     who = cast("list[str] | None", arguments.pop("who"))
-    async with Asker(who, cast("str | None", arguments.pop("server"))) as asker:
-        report = await function(**arguments, asker=asker)
+    asker = Asker(who, cast("str | None", arguments.pop("server")))
+    return _with_costs(function(**arguments, asker=asker), asker)
+
+
+async def _with_costs(work: Work, asker: "Asker") -> "Report":
+    from lightwell.entrypoints.cli.costs import with_costs
+
+    async with asker:
+        report = await work
     return with_costs(report, asker.meter)
 
 
@@ -161,4 +168,4 @@ def _first_paragraph(function: Callable[..., object]) -> str:
 
 
 def _epilog(examples: tuple[str, ...]) -> str:
-    return "\n".join(["\b", "Examples:", *(f"  {each}" for each in examples)])
+    return "\n".join(["\b", "Examples:", *(f"  {example}" for example in examples)])

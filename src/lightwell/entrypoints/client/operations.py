@@ -4,12 +4,12 @@ from collections.abc import Awaitable, Callable
 from typing import Generic, ParamSpec, Protocol, Self, TypeVar, overload
 
 import lightwell.entrypoints.client.document_calls as document_calls
-import lightwell.entrypoints.client.edit_calls as edit_calls
 import lightwell.entrypoints.client.feedback_calls as feedback_calls
-import lightwell.entrypoints.client.graph_calls as graph_calls
 import lightwell.entrypoints.client.job_calls as job_calls
 import lightwell.entrypoints.client.question_calls as question_calls
 import lightwell.entrypoints.client.source_calls as source_calls
+import lightwell.entrypoints.operations.corrections as corrections
+import lightwell.entrypoints.operations.graph as graph
 import lightwell.entrypoints.operations.links as links
 from lightwell.entrypoints.operations.calls import Call
 
@@ -83,26 +83,27 @@ class Operations:
     cancel_job = Method(job_calls.cancel_job)
     retry_job = Method(job_calls.retry_job)
 
-    list_entities = Method(graph_calls.list_entities)
-    get_entity = Method(graph_calls.get_entity)
-    list_relations = Method(graph_calls.list_relations)
-    explore_neighbourhood = Method(graph_calls.explore_neighbourhood)
-    merge_entities = Method(graph_calls.merge_entities)
-    list_merges = Method(graph_calls.list_merges)
-    undo_merge = Method(graph_calls.undo_merge)
-    list_merge_proposals = Method(graph_calls.list_merge_proposals)
-    confirm_merge_proposal = Method(graph_calls.confirm_merge_proposal)
-    reject_merge_proposal = Method(graph_calls.reject_merge_proposal)
-    split_entity = Method(graph_calls.split_entity)
-    list_splits = Method(graph_calls.list_splits)
-    undo_split = Method(graph_calls.undo_split)
+    list_entities = graph.list_entities
+    get_entity = graph.get_entity
+    list_relations = graph.list_relations
+    explore_neighbourhood = graph.explore_neighbourhood
+    merge_entities = corrections.merge_entities
+    list_merges = corrections.list_merges
+    undo_merge = corrections.undo_merge
+    list_merge_proposals = corrections.list_merge_proposals
+    confirm_merge_proposal = corrections.confirm_merge_proposal
+    reject_merge_proposal = corrections.reject_merge_proposal
+    split_entity = corrections.split_entity
+    list_splits = corrections.list_splits
+    undo_split = corrections.undo_split
 
-    create_entity = Method(edit_calls.create_entity)
-    edit_entity = Method(edit_calls.edit_entity)
-    delete_entities = Method(edit_calls.delete_entities)
-    restore_entity = Method(edit_calls.restore_entity)
-    relate_entities = Method(edit_calls.relate_entities)
-    delete_relations = Method(edit_calls.delete_relations)
+    create_entity = corrections.create_entity
+    edit_entity = corrections.edit_entity
+    delete_entity = corrections.delete_entity
+    delete_entities = corrections.delete_entities
+    restore_entity = corrections.restore_entity
+    relate_entities = corrections.relate_entities
+    delete_relations = corrections.delete_relations
 
     list_links = links.list_links
     get_link = links.get_link

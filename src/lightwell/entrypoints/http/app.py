@@ -10,13 +10,11 @@ from lightwell.entrypoints.audit_log import AuditLog
 from lightwell.entrypoints.http import (
     administration,
     conversations,
-    corrections,
     directory,
     documents,
     embeddings,
     exports,
     feedback,
-    graph,
     health,
     jobs,
     mcp,
@@ -43,7 +41,7 @@ from lightwell.entrypoints.http.projects import projects_on
 from lightwell.entrypoints.http.request_spans import open_span_sender
 from lightwell.entrypoints.http.routes import router_of
 from lightwell.entrypoints.http.stream_slots import StreamSlots
-from lightwell.entrypoints.operations import links
+from lightwell.entrypoints.operations import corrections, graph, links
 from lightwell.models.meter import Meter
 from lightwell.settings import Settings
 from lightwell.wiring import make_intake, open_resources
@@ -55,8 +53,6 @@ _ROUTES = (
     query_streams,
     conversations,
     feedback,
-    graph,
-    corrections,
     exports,
     openai_api,
     openai_responses,
@@ -72,7 +68,7 @@ _ROUTES = (
 )
 """The modules with routes, in the order of the interface's description."""
 
-_SUBJECTS = (links.links,)
+_SUBJECTS = (graph.graph, corrections.corrections, links.links)
 """The operations that are declared, each of which is a route."""
 
 

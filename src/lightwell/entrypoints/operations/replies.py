@@ -53,6 +53,16 @@ def read_from(key: str, attribute: str) -> Any:
     )
 
 
+class Locator(Reply):
+    """Where in the document a quotation stands; `start` and `end` are characters of its text."""
+
+    page: int | None
+    last_page: int | None
+    section: list[str]
+    start: int
+    end: int
+
+
 class PageQuery(Schema):
     """The query parameters of a list; its filters are fields of a subclass."""
 
