@@ -1,8 +1,10 @@
-"""Ends tasks of the event loop, also those that missed their cancellation."""
+"""Runs coroutines together, and ends tasks of the event loop, also those that missed their cancellation."""
 
 import asyncio
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Coroutine, Iterable
+from typing import Any, TypeVar, cast
+
+T = TypeVar("T")
 
 _AGAIN_SECONDS = 5.0
 """Long enough for what a task does at its end, such as rolling a transaction back."""
@@ -19,3 +21,22 @@ async def cancel_and_wait(*tasks: asyncio.Task[Any], again_seconds: float = _AGA
         for task in running:
             task.cancel()
         _, running = await asyncio.wait(running, timeout=again_seconds)
+
+
+async def gather_or_cancel(calls: Iterable[Coroutine[object, object, T]]) -> list[T]:
+    """Return the results in order. If a call fails, cancel the others and raise its error, not an exception group."""
+    tasks: list[asyncio.Task[T]] = []
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks.extend(group.create_task(call) for call in calls)
+    except BaseExceptionGroup as several:
+        error = _first_error(several)
+    else:
+        return [task.result() for task in tasks]
+    raise error
+
+
+def _first_error(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    return error

@@ -24,7 +24,6 @@ from lightwell.ingest.chunk_embedding import embed_chunks, embed_for_next_space
 from lightwell.ingest.chunk_encoding import encode_chunks
 from lightwell.ingest.chunk_terms import list_terms
 from lightwell.ingest.chunking import chunk_hash
-from lightwell.ingest.concurrency import gather_or_cancel
 from lightwell.ingest.context import IngestContext
 from lightwell.ingest.derived_data import refresh, sync_index
 from lightwell.ingest.isolation import document_failure
@@ -41,6 +40,7 @@ from lightwell.records.documents.publishing import PublishedText
 from lightwell.records.jobs import queue
 from lightwell.records.jobs.queue import Claim
 from lightwell.records.locks import lock_project
+from lightwell.tasks import gather_or_cancel
 from lightwell.text.dates import find_first_day, find_header_date
 from lightwell.tracing import span
 

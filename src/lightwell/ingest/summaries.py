@@ -16,7 +16,6 @@ from lightwell.domain.graph import DESCRIPTION_SEPARATOR
 from lightwell.domain.ids import ClassId, ProjectId
 from lightwell.domain.prompt_fencing import fence
 from lightwell.domain.summaries import DescriptionSummary, Summary
-from lightwell.ingest.concurrency import gather_or_cancel
 from lightwell.logs import logger
 from lightwell.ports import Message
 from lightwell.records.graph import summaries
@@ -24,6 +23,7 @@ from lightwell.records.graph.due_profiles import ALL_DUE, DueProfiles
 from lightwell.records.graph.summaries import LongProfile
 from lightwell.records.llm_cache.cache import CachedReply, CacheType, content_hash
 from lightwell.records.llm_cache.cached_model import CachedModel, ModelRequest
+from lightwell.tasks import gather_or_cancel
 from lightwell.text.markup import strip_active_markup
 from lightwell.text.tokens import token_count
 

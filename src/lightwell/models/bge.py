@@ -11,21 +11,18 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
-from typing import cast
 
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
 from lightwell.models.local import (
-    BEGIN,
-    END,
     QUESTION_PIECES,
-    load_tokenizer,
+    compute_all,
+    embed_windows,
     open_session,
+    run_network,
     unit_vector,
-    windows,
 )
 from lightwell.ports import Vectors
 
@@ -59,18 +56,10 @@ class BgeSmall:
     def __init__(self, *, threads: int | None = None) -> None:
         # One thread and one run per text: see `models.local`.
         self._threads = ThreadPoolExecutor(threads or os.cpu_count() or 1, "bge")
-        self._loading = Lock()
-        self._session: onnxruntime.InferenceSession | None = None
 
     async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, in order; raise `ModelFailed`."""
-        loop = asyncio.get_running_loop()
-        tasks = [loop.run_in_executor(self._threads, self._vector, text) for text in texts]
-        try:
-            vectors = await asyncio.gather(*tasks)
-        finally:
-            for one in tasks:
-                one.cancel()
+        vectors = await compute_all(self._threads, _embed, texts)
         return np.stack(vectors) if vectors else np.empty((0, self.dimension), np.float32)
 
     async def embed_query(self, text: str) -> Vectors:
@@ -79,38 +68,24 @@ class BgeSmall:
 
     def encode_question(self, text: str) -> NDArray[np.float32]:
         """Return the unit vector of the question's first `QUESTION_PIECES`, (384,), on the calling thread; raise `ModelFailed`."""
-        return self._vector(_ASKED + text, QUESTION_PIECES)
+        return _embed(_ASKED + text, QUESTION_PIECES)
 
     def encode(self, pieces: Sequence[int]) -> EncodedText:
         """Return the vectors of at most 510 word pieces, on the calling thread; raise `ModelFailed`."""
-        whole, tokens = self._run(pieces, ["last_hidden_state", _INNER_STATES])
+        whole, tokens = run_network(_open(), pieces, ["last_hidden_state", _INNER_STATES])
         inner = tokens[1:-1]
         lengths = np.linalg.norm(inner, axis=1, keepdims=True)
         return EncodedText(whole=unit_vector(whole[0]), tokens=inner / lengths)
 
-    def _vector(self, text: str, most: int | None = None) -> NDArray[np.float32]:
-        pieces = load_tokenizer().encode(text, add_special_tokens=False).ids[:most]
-        vectors = [self._encode(window) for window in windows(pieces)]
-        return vectors[0] if len(vectors) == 1 else unit_vector(np.mean(vectors, axis=0))
 
-    def _encode(self, pieces: Sequence[int]) -> NDArray[np.float32]:
-        [states] = self._run(pieces, ["last_hidden_state"])
-        return unit_vector(states[0])
+def _embed(text: str, most: int | None = None) -> NDArray[np.float32]:
+    return embed_windows(text, most, _encode)
 
-    def _run(self, pieces: Sequence[int], outputs: list[str]) -> list[NDArray[np.float32]]:
-        """Return these outputs, each (tokens, 384), with the two special tokens."""
-        ids = np.array([[BEGIN, *pieces, END]], np.int64)
-        inputs = {
-            "input_ids": ids,
-            "attention_mask": np.ones_like(ids),
-            "token_type_ids": np.zeros_like(ids),
-        }
-        found = cast("list[NDArray[np.float32]]", self._loaded().run(outputs, inputs))
-        return [each[0] for each in found]
 
-    def _loaded(self) -> onnxruntime.InferenceSession:
-        with self._loading:
-            self._session = self._session or open_session(
-                WEIGHTS, WEIGHTS_SHA256, outputs=(_INNER_STATES,)
-            )
-        return self._session
+def _encode(pieces: Sequence[int]) -> NDArray[np.float32]:
+    [states] = run_network(_open(), pieces, ["last_hidden_state"])
+    return unit_vector(states[0])
+
+
+def _open() -> onnxruntime.InferenceSession:
+    return open_session(WEIGHTS, WEIGHTS_SHA256, outputs=(_INNER_STATES,))

@@ -44,16 +44,16 @@ class CachedEmbedder:
         """Return one vector per text, in order; raise `ModelFailed`."""
         if not texts:
             return await self.inner.embed_documents(texts)
-        keys = [_key(text) for text in texts]
+        keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
         text_of = dict(zip(keys, texts, strict=True))
-        found = {key: self._vectors[key] for key in text_of if key in self._vectors}
-        missing = [key for key in text_of if key not in found]
+        vectors = {key: self._vectors[key] for key in text_of if key in self._vectors}
+        missing = [key for key in text_of if key not in vectors]
         if missing:
             computed = await self.inner.embed_documents([text_of[key] for key in missing])
             # Copies, or one kept row would keep the vectors of its whole batch in memory.
-            found.update((key, row.copy()) for key, row in zip(missing, computed, strict=True))
-        self._keep(found)
-        return np.stack([found[key] for key in keys])
+            vectors.update((key, row.copy()) for key, row in zip(missing, computed, strict=True))
+        self._keep(vectors)
+        return np.stack([vectors[key] for key in keys])
 
     async def embed_query(self, text: str) -> Vectors:
         """Return the question's vector, shape (1, dimension); raise `ModelFailed`."""
@@ -65,7 +65,3 @@ class CachedEmbedder:
             self._vectors[key] = vector
         for key in list(self._vectors)[: max(0, len(self._vectors) - self.max_cached)]:
             del self._vectors[key]
-
-
-def _key(text: str) -> bytes:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

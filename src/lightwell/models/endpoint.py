@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from json import JSONDecodeError
@@ -237,22 +237,3 @@ async def connect(
             endpoint.address.url, endpoint.limits, clock=time_source
         )
         yield Connection(endpoint, client, shared_limiter, time_source)
-
-
-async def gather_or_cancel(calls: Iterable[Coroutine[object, object, T]]) -> list[T]:
-    """Return the results of the calls, in order; the first failure cancels the others and is raised as its `ModelFailed`."""
-    tasks: list[asyncio.Task[T]] = []
-    failed: ModelFailed | None = None
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks += [group.create_task(call) for call in calls]
-    except* ModelFailed as several:
-        failed = _first(several)
-    if failed is not None:
-        raise failed from None
-    return [task.result() for task in tasks]
-
-
-def _first(group: BaseExceptionGroup[ModelFailed]) -> ModelFailed:
-    first = group.exceptions[0]
-    return _first(first) if isinstance(first, BaseExceptionGroup) else first

@@ -100,7 +100,13 @@ def requested_wait(headers: Mapping[str, str], today: datetime) -> float | None:
         seconds = _number(after)
         wait = _until(after, headers.get("date"), today) if seconds is None else seconds
     else:
-        wait = _reset(headers)
+        waits = [
+            sum(float(number) * _SECONDS[unit] for number, unit in _DURATION.findall(reset))
+            for kind in ("requests", "tokens")
+            if headers.get(f"x-ratelimit-remaining-{kind}") == "0"
+            and (reset := headers.get(f"x-ratelimit-reset-{kind}"))
+        ]
+        wait = max(waits, default=0) or None
     return None if wait is None else min(wait, _MAX_WAIT)
 
 
@@ -120,7 +126,13 @@ def _advice(address: Address, status: int, code: str) -> str:
                 f" and {address.setting}_MODEL"
             )
         case 400 | 413 | 422:
-            return _advice_on_request(address, is_too_long=status == 413 or code == _TOO_LONG)
+            shorter = _advice_on_length(address)
+            if status == 413 or code == _TOO_LONG:
+                return f"the request is too long for {address.model!r}: {shorter}"
+            return (
+                f"it rejects this request: check that {address.model!r} can do what the settings {address.setting}_*"
+                f" ask of it. If only some requests fail, their text is too long: {shorter}"
+            )
         case 429:
             return (
                 "too many requests: set LIGHTWELL_ENDPOINT_REQUESTS_PER_MINUTE or LIGHTWELL_ENDPOINT_TOKENS_PER_MINUTE"
@@ -130,16 +142,6 @@ def _advice(address: Address, status: int, code: str) -> str:
             return "the server has an internal error; try again later, or check its log"
         case _:
             return "it rejects this request"
-
-
-def _advice_on_request(address: Address, *, is_too_long: bool) -> str:
-    shorter = _advice_on_length(address)
-    if is_too_long:
-        return f"the request is too long for {address.model!r}: {shorter}"
-    return (
-        f"it rejects this request: check that {address.model!r} can do what the settings {address.setting}_*"
-        f" ask of it. If only some requests fail, their text is too long: {shorter}"
-    )
 
 
 def _advice_on_length(address: Address) -> str:
@@ -167,14 +169,3 @@ def _until(date: str, sent: str | None, today: datetime) -> float | None:
         return max(0.0, (moment - base).total_seconds())
     except (TypeError, ValueError):
         return None
-
-
-def _reset(headers: Mapping[str, str]) -> float | None:
-    """Return the wait from `x-ratelimit-reset-requests: 1m6.5s`, of whichever limit is used up."""
-    waits = [
-        sum(float(number) * _SECONDS[unit] for number, unit in _DURATION.findall(reset))
-        for kind in ("requests", "tokens")
-        if headers.get(f"x-ratelimit-remaining-{kind}") == "0"
-        and (reset := headers.get(f"x-ratelimit-reset-{kind}"))
-    ]
-    return max(waits, default=0) or None

@@ -18,8 +18,8 @@ from lightwell.domain.multi_vectors import MultiVector
 from lightwell.domain.reranking import HeadedPassage, TextMatch, WindowMatch
 from lightwell.domain.similarity import cosine_scale
 from lightwell.models.bge import BgeSmall, EncodedText
-from lightwell.models.local import load_tokenizer
-from lightwell.models.text_comparison import TextComparer, weigh_matches
+from lightwell.models.local import compute_all, load_tokenizer
+from lightwell.models.text_comparison import TextComparer, bounded, weigh_matches
 from lightwell.models.text_windows import (
     blank_markup,
     cut_into_windows,
@@ -54,13 +54,7 @@ class LocalLateInteraction:
 
     async def encode(self, passages: Sequence[HeadedPassage]) -> list[MultiVector]:
         """Return the vectors of each passage, in order; one without words has no windows. Raises `ModelFailed`."""
-        loop = asyncio.get_running_loop()
-        tasks = [loop.run_in_executor(self._threads, self._encode, each) for each in passages]
-        try:
-            return await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
+        return await compute_all(self._threads, self._encode, passages)
 
     async def compare(self, question: str, texts: Sequence[str]) -> list[TextMatch]:
         """Return how each text, without its markup, compares with the question; raise `ModelFailed`."""
@@ -82,16 +76,16 @@ class LocalLateInteraction:
         cuts = cut_into_windows(passage.text, spans, WINDOW_TOKENS)[:MAX_WINDOWS]
         encoded = [self._network.encode([*head, *ids[first:last]]) for first, last in cuts]
         signs = [
-            _signs(each.tokens[len(head) :], ids[first:last])
-            for each, (first, last) in zip(encoded, cuts, strict=True)
+            _signs(window.tokens[len(head) :], ids[first:last])
+            for window, (first, last) in zip(encoded, cuts, strict=True)
         ]
-        above_all = [_signs(each.tokens[: len(head)], head) for each in encoded[:1]]
+        above_all = [_signs(window.tokens[: len(head)], head) for window in encoded[:1]]
         width = self._network.dimension
         return MultiVector(
             starts=np.array([spans[first, 0] for first, _ in cuts], np.int32),
             ends=np.array([spans[last - 1, 1] for _, last in cuts], np.int32),
-            tokens=np.array([len(each) for each in signs], np.int32),
-            wholes=np.array([_as_bytes(each.whole) for each in encoded], np.int8).reshape(
+            tokens=np.array([len(window_signs) for window_signs in signs], np.int32),
+            wholes=np.array([_as_bytes(window.whole) for window in encoded], np.int8).reshape(
                 -1, width
             ),
             signs=np.concatenate([np.empty((0, width // 8), np.uint8), *above_all, *signs]),
@@ -100,13 +94,13 @@ class LocalLateInteraction:
     def _match(
         self, question: str, vectors: Sequence[MultiVector]
     ) -> list[tuple[WindowMatch, ...]]:
-        asked = self._comparer.encode_question(question)
-        return [_match_windows(asked, each) for each in vectors]
+        encoded = self._comparer.encode_question(question)
+        return [_match_windows(encoded, chunk) for chunk in vectors]
 
 
 def _signs(tokens: NDArray[np.floating], ids: Sequence[int]) -> NDArray[np.uint8]:
     """Return the signs of the tokens that are words, eight to a byte; of all tokens where none is a word."""
-    is_word = np.array([_is_word_piece(each) for each in ids], np.bool_)
+    is_word = np.array([_is_word_piece(id_) for id_ in ids], np.bool_)
     kept = tokens[is_word] if is_word.any() else tokens
     return np.packbits(kept > 0, axis=1)
 
@@ -122,37 +116,33 @@ def _as_bytes(vector: NDArray[np.float32]) -> NDArray[np.int8]:
     return np.rint(vector * np.float32(_BYTE / largest)).astype(np.int8)
 
 
-def _match_windows(asked: EncodedText, chunk: MultiVector) -> tuple[WindowMatch, ...]:
-    if not (len(chunk.tokens) and len(asked.tokens)):
+def _match_windows(question: EncodedText, chunk: MultiVector) -> tuple[WindowMatch, ...]:
+    if not (len(chunk.tokens) and len(question.tokens)):
         return ()
-    likeness = _compare_signs(np.asarray(asked.tokens, np.float32), chunk.signs)
+    likeness = _compare_signs(np.asarray(question.tokens, np.float32), chunk.signs)
     starts = chunk.head_tokens + np.cumsum(chunk.tokens) - chunk.tokens
     best = np.maximum.reduceat(likeness, starts, axis=0)
     if chunk.head_tokens:
         best = np.maximum(best, likeness[: chunk.head_tokens].max(axis=0))
     wholes = chunk.wholes.astype(np.float32)
-    cosines = (wholes @ asked.whole) / np.linalg.norm(wholes, axis=1)
+    cosines = (wholes @ question.whole) / np.linalg.norm(wholes, axis=1)
     scale = cosine_scale(BgeSmall.model)
     return tuple(
         WindowMatch(
-            start=int(chunk.starts[at]),
-            end=int(chunk.ends[at]),
-            similarity=_bounded(scale.similarity(float(cosines[at]))),
-            token_match=_bounded(weigh_matches(best[at])),
+            start=int(chunk.starts[index]),
+            end=int(chunk.ends[index]),
+            similarity=bounded(scale.similarity(float(cosines[index]))),
+            token_match=bounded(weigh_matches(best[index])),
         )
-        for at in range(len(best))
+        for index in range(len(best))
     )
 
 
-def _compare_signs(asked: NDArray[np.float32], signs: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """Return the cosine of each token's signs with each token of the question, (tokens, asked)."""
-    width = asked.shape[1]
-    rows = max(1, _LEAST_MULTIPLIED // asked.size)
+def _compare_signs(question: NDArray[np.float32], signs: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """Return the cosine of each token's signs with each token of the question, (tokens, tokens of the question)."""
+    width = question.shape[1]
+    rows = max(1, _LEAST_MULTIPLIED // question.size)
     # The signs are 0 and 1 here, where they mean -1 and 1: twice the product, without that of all ones, is the same.
     bits: NDArray[np.float32] = np.unpackbits(signs, axis=1).astype(np.float32)
-    products = [bits[at : at + rows] @ asked.T for at in range(0, len(bits), rows)]
-    return (2 * np.concatenate(products) - asked.sum(axis=1)) / np.sqrt(np.float32(width))
-
-
-def _bounded(number: float) -> float:
-    return round(min(1.0, max(0.0, number)), 6)
+    products = [bits[start : start + rows] @ question.T for start in range(0, len(bits), rows)]
+    return (2 * np.concatenate(products) - question.sum(axis=1)) / np.sqrt(np.float32(width))

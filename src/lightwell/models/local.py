@@ -4,13 +4,12 @@ import asyncio
 import hashlib
 import itertools
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import Protocol, cast
+from typing import Protocol, TypeVar, cast
 
 import numpy as np
 import onnxruntime
@@ -31,11 +30,15 @@ QUESTION_PIECES = 2 * WINDOW
 _VOCABULARY = Path(__file__).parent / "data" / "bert-base-uncased-vocab.txt"
 _WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 _VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
-BEGIN, END = 101, 102
+_BEGIN, _END = 101, 102
 """The word pieces before and after what a network of this vocabulary reads."""
 
+_OPENING = Lock()
 _SLOW_FUSION = "SkipLayerNormFusion"
 """An optimization of graphs that slows these networks on a CPU: with it bge-small takes 15 % longer."""
+
+A = TypeVar("A")
+R = TypeVar("R")
 
 
 class MiniLM:
@@ -52,54 +55,62 @@ class MiniLM:
         # processor time for the same texts. One text per run: longer batches are not faster, need
         # padding, and would make a text's vector a matter of its company on some processors.
         self._threads = ThreadPoolExecutor(threads or os.cpu_count() or 1, "minilm")
-        self._loading = Lock()
-        self._network: _Network | None = None
 
     async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, in order; raise `ModelFailed`."""
-        loop = asyncio.get_running_loop()
-        tasks = [loop.run_in_executor(self._threads, self._vector, text) for text in texts]
-        try:
-            vectors = await asyncio.gather(*tasks)
-        finally:
-            for one in tasks:
-                one.cancel()
+        vectors = await compute_all(self._threads, _embed, texts)
         return np.stack(vectors) if vectors else np.empty((0, DIMENSION), np.float32)
 
     async def embed_query(self, text: str) -> Vectors:
         """Return the unit vector of the question's first `QUESTION_PIECES`, shape (1, 384); raise `ModelFailed`."""
-        return (await asyncio.to_thread(self._vector, text, QUESTION_PIECES))[np.newaxis]
-
-    def _vector(self, text: str, most: int | None = None) -> NDArray[np.float32]:
-        with self._loading:
-            self._network = self._network or _load()
-        return self._network.vector(text, most)
+        return (await asyncio.to_thread(_embed, text, QUESTION_PIECES))[np.newaxis]
 
 
-class _Options(Protocol):
-    intra_op_num_threads: int
+def _embed(text: str, most: int | None = None) -> NDArray[np.float32]:
+    return embed_windows(text, most, _encode)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Network:
-    tokenizer: BertWordPieceTokenizer
-    session: onnxruntime.InferenceSession
+def _encode(pieces: Sequence[int]) -> NDArray[np.float32]:
+    session = open_session(model_path(), _WEIGHTS_SHA256)
+    [states] = run_network(session, pieces, ["last_hidden_state"])
+    # Without padding, the mean over the mask is the plain mean.
+    return unit_vector(states.mean(axis=0))
 
-    def vector(self, text: str, most: int | None) -> NDArray[np.float32]:
-        pieces = self.tokenizer.encode(text, add_special_tokens=False).ids[:most]
-        vectors = [self._encode(window) for window in windows(pieces)]
-        return vectors[0] if len(vectors) == 1 else unit_vector(np.mean(vectors, axis=0))
 
-    def _encode(self, pieces: list[int]) -> NDArray[np.float32]:
-        ids = np.array([[BEGIN, *pieces, END]], np.int64)
-        inputs = {
-            "input_ids": ids,
-            "attention_mask": np.ones_like(ids),
-            "token_type_ids": np.zeros_like(ids),
-        }
-        states = cast("list[NDArray[np.float32]]", self.session.run(["last_hidden_state"], inputs))
-        # Without padding, the mean over the mask is the plain mean.
-        return unit_vector(states[0][0].mean(axis=0))
+async def compute_all(
+    threads: ThreadPoolExecutor, compute: Callable[[A], R], arguments: Sequence[A]
+) -> list[R]:
+    """Return the results in order, computed by these threads; if one fails, those that have not begun are cancelled."""
+    loop = asyncio.get_running_loop()
+    tasks = [loop.run_in_executor(threads, compute, argument) for argument in arguments]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+def embed_windows(
+    text: str, most: int | None, encode: Callable[[Sequence[int]], NDArray[np.float32]]
+) -> NDArray[np.float32]:
+    """Return the unit vector of a text's first word pieces, at most so many: the mean of its windows' vectors."""
+    pieces = load_tokenizer().encode(text, add_special_tokens=False).ids[:most]
+    vectors = [encode(window) for window in windows(pieces)]
+    return vectors[0] if len(vectors) == 1 else unit_vector(np.mean(vectors, axis=0))
+
+
+def run_network(
+    session: onnxruntime.InferenceSession, pieces: Sequence[int], outputs: list[str]
+) -> list[NDArray[np.float32]]:
+    """Return these outputs for the word pieces, each (tokens, 384), with the two special tokens."""
+    ids = np.array([[_BEGIN, *pieces, _END]], np.int64)
+    inputs = {
+        "input_ids": ids,
+        "attention_mask": np.ones_like(ids),
+        "token_type_ids": np.zeros_like(ids),
+    }
+    batches = cast("list[NDArray[np.float32]]", session.run(outputs, inputs))
+    return [batch[0] for batch in batches]
 
 
 def windows(pieces: list[int]) -> list[list[int]]:
@@ -107,11 +118,6 @@ def windows(pieces: list[int]) -> list[list[int]]:
     count = max(1, -(-len(pieces) // WINDOW))
     edges = [len(pieces) * edge // count for edge in range(count + 1)]
     return [pieces[start:end] for start, end in itertools.pairwise(edges)]
-
-
-def _load() -> _Network:
-    session = open_session(model_path(), _WEIGHTS_SHA256)
-    return _Network(tokenizer=load_tokenizer(), session=session)
 
 
 @cache
@@ -126,7 +132,10 @@ def is_word(word: str) -> bool:
     return load_tokenizer().token_to_id(word) is not None
 
 
-@cache
+class _Options(Protocol):
+    intra_op_num_threads: int
+
+
 def open_session(
     weights: Path, sha256: str, *, outputs: tuple[str, ...] = ()
 ) -> onnxruntime.InferenceSession:
@@ -135,6 +144,14 @@ def open_session(
     It is the same for each caller in a process: to open one takes a quarter of a second, and it may run in several
     threads at once. `outputs` are values within the network that it returns besides its own output.
     """
+    with _OPENING:
+        return _open_session(weights, sha256, outputs)
+
+
+@cache
+def _open_session(
+    weights: Path, sha256: str, outputs: tuple[str, ...]
+) -> onnxruntime.InferenceSession:
     content = read_verified(weights, sha256) + b"".join(_graph_output(name) for name in outputs)
     options = cast("_Options", onnxruntime.SessionOptions())
     options.intra_op_num_threads = 1

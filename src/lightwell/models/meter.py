@@ -69,8 +69,8 @@ class Meter:
     def include(self, usages: Iterable[TokenUsage], spent: int) -> None:
         """Add the calls of another process; `spent` of their tokens count for the budget."""
         self._spent += spent
-        for each in usages:
-            self._add(each)
+        for usage in usages:
+            self._add(usage)
 
     def _write(
         self, operation: OperationType, model: str, input_tokens: int, output_tokens: int
@@ -85,11 +85,11 @@ class Meter:
         self._add(usage)
 
     def _add(self, usage: TokenUsage) -> None:
-        one = ModelCalls(
+        call = ModelCalls(
             calls=1, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens
         )
         operation = usage.operation_type
-        self.totals[operation] = self.totals.get(operation, ModelCalls()) + one
+        self.totals[operation] = self.totals.get(operation, ModelCalls()) + call
         if len(self.usages) < self._max_listed:
             self.usages.append(usage)
         note_usage(usage)

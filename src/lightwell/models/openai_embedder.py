@@ -15,10 +15,11 @@ from pydantic import BaseModel, Field
 
 from lightwell.domain.errors import ModelFailed
 from lightwell.models import failures
-from lightwell.models.endpoint import Connection, gather_or_cancel
+from lightwell.models.endpoint import Connection
 from lightwell.models.limiter import Priority
 from lightwell.models.meter import Meter
 from lightwell.ports import Vectors
+from lightwell.tasks import gather_or_cancel
 from lightwell.text.tokens import token_count
 
 

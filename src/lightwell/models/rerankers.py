@@ -20,10 +20,11 @@ from lightwell.domain.reranking import RerankedPassage
 from lightwell.domain.usage import OperationType
 from lightwell.models import failures
 from lightwell.models.clock import Clock
-from lightwell.models.endpoint import gather_or_cancel, without_secrets
+from lightwell.models.endpoint import without_secrets
 from lightwell.models.failures import Address, Failure
-from lightwell.models.limiter import Limiter, Limits, Priority, Slot
+from lightwell.models.limiter import Limiter, Limits, Priority
 from lightwell.models.meter import Meter
+from lightwell.tasks import gather_or_cancel
 from lightwell.text.tokens import token_count
 
 
@@ -141,11 +142,11 @@ class RemoteReranker:
         batch_scores = await gather_or_cancel(
             self._scores(question, batch, deadline) for batch in batches
         )
-        found = [
+        reranked = [
             RerankedPassage(index=place, relevance=self._calibration.relevance(score))
             for place, score in enumerate(score for scores in batch_scores for score in scores)
         ]
-        return sorted(found, key=lambda one: (-one.relevance, one.index))
+        return sorted(reranked, key=lambda passage: (-passage.relevance, passage.index))
 
     async def _scores(self, question: str, passages: Sequence[str], deadline: float) -> list[float]:
         async with AsyncExitStack() as slot_scope:
@@ -160,7 +161,12 @@ class RemoteReranker:
                 raise self._too_slow().error
             outcome = await self._outcome(question, passages, deadline)
             if isinstance(outcome, Failure):
-                _record_failure(slot, outcome)
+                if outcome.wait is not None:
+                    slot.record_pause(outcome.wait)
+                elif outcome.is_alive:
+                    slot.record_success()
+                else:
+                    slot.record_failure(outcome.reason)
                 raise outcome.error
             slot.record_success()
             return outcome
@@ -185,14 +191,17 @@ class RemoteReranker:
         except ValidationError:
             return failures.malformed_reply_failure(address, "not the expected JSON")
         scored = _Results(results=answer) if isinstance(answer, list) else answer
-        cost = scored.cost or _token_count(question, passages)
+        # A reranker reads the question once per passage.
+        cost = scored.cost or (
+            token_count(question) * len(passages) + sum(map(token_count, passages))
+        )
         self._meter.record(OperationType.RERANK, self._endpoint.model_name, cost, 0)
         return self._parse_scores(scored.results, len(passages))
 
     def _parse_scores(self, scored: Sequence["_Scored"], passages: int) -> list[float] | Failure:
         """Return the scores, at most 1, in the order of the passages."""
         address = self._endpoint.address
-        scores = {one.index: one.score for one in scored}
+        scores = {result.index: result.score for result in scored}
         if sorted(scores) != list(range(passages)):
             return failures.malformed_reply_failure(address, "not one score for each passage")
         ordered = [scores[place] for place in range(passages)]
@@ -241,20 +250,6 @@ async def open_reranker(
         yield RemoteReranker(
             endpoint, client, limiter, calibration or Calibration(), meter or Meter()
         )
-
-
-def _record_failure(slot: Slot, failure: Failure) -> None:
-    if failure.wait is not None:
-        slot.record_pause(failure.wait)
-    elif failure.is_alive:
-        slot.record_success()
-    else:
-        slot.record_failure(failure.reason)
-
-
-def _token_count(question: str, passages: Sequence[str]) -> int:
-    """Return how many tokens a reranker reads: the question once per passage, and the passages."""
-    return token_count(question) * len(passages) + sum(map(token_count, passages))
 
 
 class _Scored(BaseModel):

@@ -57,12 +57,12 @@ class TextComparer:
         asking = loop.run_in_executor(self._threads, self.encode_question, question)
         encoding = [loop.run_in_executor(self._threads, self._encode, text) for text in texts]
         try:
-            asked = await asking
+            question_vectors = await asking
             encoded = await asyncio.gather(*encoding)
         finally:
             for task in (asking, *encoding):
                 task.cancel()
-        return [_match(asked, each) for each in encoded]
+        return [_match(question_vectors, text) for text in encoded]
 
     def encode_question(self, question: str) -> EncodedText:
         """Return the question's vectors on the calling thread, which the last questions' are kept for; raise `ModelFailed`."""
@@ -81,19 +81,19 @@ def _tokens(text: str) -> list[int]:
     return load_tokenizer().encode(text, add_special_tokens=False).ids
 
 
-def _match(asked: EncodedText, text: EncodedText) -> TextMatch:
+def _match(question: EncodedText, text: EncodedText) -> TextMatch:
     scale = cosine_scale(BgeSmall.model)
-    similarity = scale.similarity(float(text.whole @ asked.whole))
-    return TextMatch(similarity=_bounded(similarity), token_match=_token_match(asked, text))
+    similarity = scale.similarity(float(text.whole @ question.whole))
+    return TextMatch(similarity=bounded(similarity), token_match=_token_match(question, text))
 
 
-def _token_match(asked: EncodedText, text: EncodedText) -> float:
-    if not (len(asked.tokens) and len(text.tokens)):
+def _token_match(question: EncodedText, text: EncodedText) -> float:
+    if not (len(question.tokens) and len(text.tokens)):
         return 0.0
     starts = range(0, len(text.tokens), _ROWS)
     blocks = [text.tokens[start : start + _ROWS].astype(np.float32) for start in starts]
-    best = np.max([(asked.tokens @ block.T).max(axis=1) for block in blocks], axis=0)
-    return _bounded(weigh_matches(best))
+    best = np.max([(question.tokens @ block.T).max(axis=1) for block in blocks], axis=0)
+    return bounded(weigh_matches(best))
 
 
 def weigh_matches(matches: NDArray[np.float32]) -> float:
@@ -106,5 +106,6 @@ def weigh_matches(matches: NDArray[np.float32]) -> float:
     return float(matches.mean() + least.mean()) / 2
 
 
-def _bounded(number: float) -> float:
+def bounded(number: float) -> float:
+    """Return a share between 0 and 1, with six decimals."""
     return round(min(1.0, max(0.0, number)), 6)

@@ -21,7 +21,7 @@ _MARKUP = re.compile(
 
 def blank_markup(text: str) -> str:
     """Return the text with blanks where markup and link targets stand, so that every character keeps its place."""
-    return _MARKUP.sub(lambda found: " " * len(found[0]), text)
+    return _MARKUP.sub(lambda markup: " " * len(markup[0]), text)
 
 
 def without_markup(text: str) -> str:

@@ -19,7 +19,6 @@ from lightwell.domain.graph import (
     join_descriptions,
     normalize_name,
 )
-from lightwell.ingest.concurrency import gather_or_cancel
 from lightwell.ingest.extract import rule_extractor
 from lightwell.ingest.extract.extraction_prompt import (
     ExtractionSpec,
@@ -38,7 +37,7 @@ from lightwell.ports import ExtractionInput, Message
 from lightwell.records.llm_cache import cache as replies
 from lightwell.records.llm_cache.cache import CachedReply, CacheKey, CacheType
 from lightwell.records.llm_cache.cached_model import CachedModel, ModelRequest
-from lightwell.tasks import cancel_and_wait
+from lightwell.tasks import cancel_and_wait, gather_or_cancel
 
 _UNUSABLE = frozenset({Problem.EMPTY, Problem.REFUSED, Problem.MALFORMED, Problem.TRUNCATED})
 
