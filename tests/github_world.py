@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 import httpx
 
 from lightwell.connectors.github.source import GithubSource, open_github
-from lightwell.testing.github.server import make_github_app
-from lightwell.testing.github.state import API, SECRET, TOKEN, FakeGithub
+from tests.github_stand_in.server import make_github_app
+from tests.github_stand_in.state import API, SECRET, TOKEN, FakeGithub
 
 
 class Forge:

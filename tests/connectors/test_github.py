@@ -20,9 +20,9 @@ from lightwell.domain.errors import Invalid, Refused, SourceFailed
 from lightwell.domain.ids import GlobalRef
 from lightwell.domain.item_structure import LinkType
 from lightwell.testing.connector_contract import Genuine, check_connector
-from lightwell.testing.github.server import make_github_app
-from lightwell.testing.github.state import API, SECRET, TOKEN, WEB
 from tests.connectors.pulling import Shelf, in_parts
+from tests.github_stand_in.server import make_github_app
+from tests.github_stand_in.state import API, SECRET, TOKEN, WEB
 from tests.github_world import Forge, opened
 
 

@@ -191,7 +191,7 @@ async def test_a_webhook_secret_serves_one_project(
 ) -> None:
     body = {"name": "my-tracker", "system": "memory"}
     added = (await site.request("POST", "/v1/sources", scopes=ADMIN, json=body)).json()
-    headers, content = system.webhook("d1", ["issue/1"], at=datetime.now(UTC))
+    headers, content = system.webhook("d1", ["issue/1"], moment=datetime.now(UTC))
 
     async def send() -> int:
         path = added["webhookPath"]

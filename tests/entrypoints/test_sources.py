@@ -159,7 +159,7 @@ async def test_a_server_syncs_by_itself_and_takes_each_genuine_webhook_once(
     pulls = system.calls.count("pull issue")
 
     system.put("issue/3", "The pump is mended.", title="Mended")
-    headers, content = system.webhook("d1", ["issue/3"], at=datetime.now(UTC))
+    headers, content = system.webhook("d1", ["issue/3"], moment=datetime.now(UTC))
     for _ in range(2):
         reply = await site.client.post(added["webhookPath"], headers=headers, content=content)
         assert (reply.status_code, reply.content) == (202, b"")
@@ -168,7 +168,7 @@ async def test_a_server_syncs_by_itself_and_takes_each_genuine_webhook_once(
     assert system.calls.count("pull issue") == pulls
 
     system.delete("issue/3")
-    headers, content = system.webhook("d2", ["issue/3"], at=datetime.now(UTC))
+    headers, content = system.webhook("d2", ["issue/3"], moment=datetime.now(UTC))
     await site.client.post(added["webhookPath"], headers=headers, content=content)
     await wait_for(site, "issue/1", "issue/2")
 
@@ -189,10 +189,10 @@ async def test_an_unknown_source_and_a_forged_webhook_get_the_same_reply(
 ) -> None:
     body = {"name": "my-tracker", "system": "memory"}
     added = (await site.request("POST", "/v1/sources", scopes=ADMIN, json=body)).json()
-    headers, content = system.webhook("d1", ["issue/1"], at=datetime.now(UTC))
+    headers, content = system.webhook("d1", ["issue/1"], moment=datetime.now(UTC))
     forged = await site.client.post(added["webhookPath"], headers=headers, content=content + b" ")
     unknown = await site.client.post(f"/v1/webhooks/{uuid4()}", headers=headers, content=content)
-    late, old = system.webhook("d2", ["issue/1"], at=datetime(2020, 1, 1, tzinfo=UTC))
+    late, old = system.webhook("d2", ["issue/1"], moment=datetime(2020, 1, 1, tzinfo=UTC))
     replayed = await site.client.post(added["webhookPath"], headers=late, content=old)
     replies = [
         {**each.json(), "requestId": "", "status": each.status_code}

@@ -157,9 +157,9 @@ async def test_duplicated_and_reordered_webhooks_end_as_a_clean_sync(project: Pr
     deliveries: list[tuple[dict[str, str], bytes]] = []
     for number in range(12):
         change_something(system, chance)
-        deliveries.append(system.webhook(f"d{number}", sorted(system.records)[:4], at=NOW))
-    deliveries.append(system.webhook("last", [f"issue/{n}" for n in range(60)], at=NOW))
-    deliveries.append(system.webhook("notes", [f"note/{n}" for n in range(60)], at=NOW))
+        deliveries.append(system.webhook(f"d{number}", sorted(system.records)[:4], moment=NOW))
+    deliveries.append(system.webhook("last", [f"issue/{n}" for n in range(60)], moment=NOW))
+    deliveries.append(system.webhook("notes", [f"note/{n}" for n in range(60)], moment=NOW))
     deliveries += deliveries[:5]
     chance.shuffle(deliveries)
     for headers, body in deliveries:
@@ -179,7 +179,7 @@ async def test_a_webhook_of_another_time_is_refused_and_the_poll_finds_the_chang
     source = await new_source(project)
     await sync(project, source, system)
     system.put("issue/1", "Changed.", title="Issue 1")
-    headers, body = system.webhook("d1", ["issue/1"], at=NOW + skew)
+    headers, body = system.webhook("d1", ["issue/1"], moment=NOW + skew)
     webhook = Webhook(headers=headers, body=body, received_at=NOW)
     with pytest.raises(Refused):
         await take_webhook(project.database, open_memory(system), source.id, webhook)
@@ -226,7 +226,7 @@ async def test_a_request_that_comes_while_its_item_is_fetched_is_not_lost(projec
     await sync(project, source, system)
 
     async def hint(delivery: str) -> None:
-        headers, body = system.webhook(delivery, ["issue/1"], at=NOW)
+        headers, body = system.webhook(delivery, ["issue/1"], moment=NOW)
         webhook = Webhook(headers=headers, body=body, received_at=NOW)
         await take_webhook(project.database, open_memory(system), source.id, webhook)
 

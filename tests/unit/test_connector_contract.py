@@ -22,7 +22,7 @@ def full() -> MemorySystem:
 
 
 def genuine(system: MemorySystem) -> Genuine:
-    headers, body = system.webhook("d1", ["issue/1"], at=NOW)
+    headers, body = system.webhook("d1", ["issue/1"], moment=NOW)
     return Genuine(headers=headers, body=body, received_at=NOW)
 
 

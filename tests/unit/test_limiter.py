@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lightwell.domain.errors import ModelBusy
 from lightwell.models.breaker import Breaker, BreakerLimits
 from lightwell.models.limiter import Limiter, Limits, Priority, Slot
-from lightwell.testing.clock import ManualClock, settle
+from tests.clocks import ManualClock, settle
 from tests.generation import examples
 
 QUESTION, INGESTION = Priority.QUESTION, Priority.INGESTION

@@ -12,8 +12,8 @@ from lightwell.models.endpoint import Connection, Endpoint, RetryPolicy, connect
 from lightwell.models.limiter import Priority
 from lightwell.models.openai_chat import OpenAIChat
 from lightwell.ports import Message
-from lightwell.testing.clock import InstantClock
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
+from tests.clocks import InstantClock
 
 KEY = "sk-very-secret-1234"
 TEXT = "The merger with Borealis is confidential."

@@ -11,10 +11,10 @@ from pydantic import SecretStr
 from lightwell.domain.errors import ModelFailed
 from lightwell.models.endpoint import Endpoint, connect
 from lightwell.models.openai_embedder import EmbeddingOptions, OpenAIEmbedder, truncate_to_tokens
-from lightwell.testing.clock import InstantClock
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from lightwell.testing.models import HashEmbedder
 from lightwell.text.tokens import token_count
+from tests.clocks import InstantClock
 
 TEXTS = [f"note {number} about the budget" for number in range(10)]
 SMALL = EmbeddingOptions(dimension=64, batch=4)

@@ -17,8 +17,8 @@ from lightwell.models.rerankers import (
     Scores,
     open_reranker,
 )
-from lightwell.testing.clock import InstantClock
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
+from tests.clocks import InstantClock
 from tests.patience import PATIENCE
 
 QUESTION = "budget of the Atlas project"

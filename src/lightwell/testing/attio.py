@@ -72,7 +72,9 @@ class FakeAttio:
             "plural_noun": f"{noun}s",
             "created_at": self.tick(),
         }
-        self.attributes[slug] = [self._attribute(object_id, *each) for each in attributes.items()]
+        self.attributes[slug] = [
+            self._attribute(object_id, *attribute) for attribute in attributes.items()
+        ]
         return object_id
 
     def add_member(self, name: str, email: str, *, access: str = "member") -> str:
@@ -118,8 +120,8 @@ class FakeAttio:
             if slug in _UNITED or not values.get(slug):
                 values[slug] = [*values.get(slug, []), *added]
         for record in self.records.values():
-            for given in cast("dict[str, list[Row]]", record["values"]).values():
-                for value in given:
+            for stored in cast("dict[str, list[Row]]", record["values"]).values():
+                for value in stored:
                     if value.get("target_record_id") == former:
                         value["target_record_id"] = kept
         return self.webhook(
@@ -148,7 +150,9 @@ class FakeAttio:
             "created_by_actor": {"type": "system", "id": None},
             "created_at": self.tick(),
         }
-        self.attributes[list_id] = [self._attribute(list_id, *each) for each in attributes.items()]
+        self.attributes[list_id] = [
+            self._attribute(list_id, *attribute) for attribute in attributes.items()
+        ]
         return list_id
 
     def make_list_private(self, list_id: str, members: Iterable[str]) -> None:
@@ -238,8 +242,13 @@ class FakeAttio:
             "start": {"datetime": created_at, "timezone": "UTC"},
             "end": {"datetime": created_at, "timezone": "UTC"},
             "participants": [
-                {"status": "accepted", "is_organizer": False, "email_address": each, "name": None}
-                for each in participants
+                {
+                    "status": "accepted",
+                    "is_organizer": False,
+                    "email_address": participant,
+                    "name": None,
+                }
+                for participant in participants
             ],
             "linked_records": [
                 {"object_slug": self.slug_of(self.records[record_id]), "record_id": record_id}
@@ -257,7 +266,7 @@ class FakeAttio:
             "created_by_actor": {"type": "system", "id": None},
             "created_at": created_at,
         }
-        self.transcripts[call_id] = [_segment(*each) for each in enumerate(speeches)]
+        self.transcripts[call_id] = [_segment(*speech) for speech in enumerate(speeches)]
         return meeting_id
 
     def event(self, event_type: str, row: Row) -> Row:
@@ -278,8 +287,8 @@ class FakeAttio:
         object_id = cast("Row", record["id"])["object_id"]
         return next(
             slug
-            for slug, each in self.objects.items()
-            if cast("Row", each["id"])["object_id"] == object_id
+            for slug, record_object in self.objects.items()
+            if cast("Row", record_object["id"])["object_id"] == object_id
         )
 
     def _ids_of(self, slug: str) -> dict[str, object]:
@@ -289,10 +298,13 @@ class FakeAttio:
         ids = {"workspace_id": self.workspace_id, "object_id": owner_id}
         return make_attribute({**ids, "attribute_id": self.new_id()}, slug, type_)
 
-    def _values(self, owner: str, values: Mapping[str, object], at: str) -> Row:
-        types = {str(each["api_slug"]): str(each["type"]) for each in self.attributes[owner]}
+    def _values(self, owner: str, values: Mapping[str, object], moment: str) -> Row:
+        types = {
+            str(attribute["api_slug"]): str(attribute["type"])
+            for attribute in self.attributes[owner]
+        }
         return {
-            slug: make_values(types[slug], value, at, self.records, self.slug_of)
+            slug: make_values(types[slug], value, moment, self.records, self.slug_of)
             for slug, value in values.items()
         }
 
@@ -303,4 +315,4 @@ def _segment(place: int, speech: tuple[str, str]) -> Row:
 
 
 def _member_access(members: Iterable[str]) -> list[Row]:
-    return [{"workspace_member_id": each, "level": "full-access"} for each in members]
+    return [{"workspace_member_id": member, "level": "full-access"} for member in members]

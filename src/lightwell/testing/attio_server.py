@@ -56,7 +56,7 @@ def _query_records(attio: FakeAttio, request: Request, body: Row) -> Response:
     slug = request.path_params["slug"]
     if slug not in attio.objects:
         return refuse(404)
-    rows = [each for each in attio.records.values() if attio.slug_of(each) == slug]
+    rows = [record for record in attio.records.values() if attio.slug_of(record) == slug]
     return _query(rows, body)
 
 
@@ -65,26 +65,26 @@ def _query_entries(attio: FakeAttio, request: Request, body: Row) -> Response:
     if list_id not in attio.lists:
         return refuse(404)
     return _query(
-        [each for each in attio.entries.values() if _id(each, "list_id") == list_id], body
+        [entry for entry in attio.entries.values() if _id(entry, "list_id") == list_id], body
     )
 
 
 def _query(rows: Iterable[Row], body: Row) -> Response:
     """Answer with the rows that match; only the filters that connectors use are understood."""
-    found = sorted(rows, key=lambda row: str(row["created_at"]))
+    ordered = sorted(rows, key=lambda row: str(row["created_at"]))
     for attribute, condition in cast(
         "Mapping[str, Mapping[str, object]]", body.get("filter", {})
     ).items():
         if attribute == "created_at" and "$gte" in condition:
             since = _comparable(str(condition["$gte"]))
-            found = [row for row in found if _comparable(str(row["created_at"])) >= since]
+            ordered = [row for row in ordered if _comparable(str(row["created_at"])) >= since]
         elif attribute == "record_id" and "$in" in condition:
             wanted = cast("Sequence[str]", condition["$in"])
-            found = [row for row in found if _id(row, "record_id") in wanted]
+            ordered = [row for row in ordered if _id(row, "record_id") in wanted]
         else:
             return refuse(400, "filter_error")
     start, limit = cast("int", body.get("offset", 0)), cast("int", body.get("limit", 500))
-    return _data(found[start : start + min(limit, 500)])
+    return _data(ordered[start : start + min(limit, 500)])
 
 
 def _comparable(time: str) -> str:
@@ -121,46 +121,52 @@ def _tasks(attio: FakeAttio, request: Request, body: Row) -> Response:
 def _threads(attio: FakeAttio, request: Request, body: Row) -> Response:
     query = request.query_params
     if {"object", "record_id"} <= query.keys():
-        found = [
-            each
-            for each in attio.comments.values()
-            if each["entry"] is None and _id(each, "record_id", "record") == query["record_id"]
+        comments = [
+            comment
+            for comment in attio.comments.values()
+            if comment["entry"] is None
+            and _id(comment, "record_id", "record") == query["record_id"]
         ]
     elif {"list", "entry_id"} <= query.keys():
-        found = [
-            each
-            for each in attio.comments.values()
-            if each["entry"] and _id(each, "entry_id", "entry") == query["entry_id"]
+        comments = [
+            comment
+            for comment in attio.comments.values()
+            if comment["entry"] and _id(comment, "entry_id", "entry") == query["entry_id"]
         ]
     else:
         return refuse(400, "validation_type")
     threads: list[Row] = [
         {
-            "id": {"workspace_id": attio.workspace_id, "thread_id": each["thread_id"]},
-            "comments": [each],
-            "created_at": each["created_at"],
+            "id": {"workspace_id": attio.workspace_id, "thread_id": comment["thread_id"]},
+            "comments": [comment],
+            "created_at": comment["created_at"],
         }
-        for each in found
+        for comment in comments
     ]
     return _data(_slice(threads, query, (10, 50)))
 
 
 def _meetings(attio: FakeAttio, request: Request, body: Row) -> Response:
     since = _comparable(request.query_params.get("ends_from", ""))
-    found = [
-        each
-        for each in attio.meetings.values()
-        if not since.strip("0") or _comparable(str(cast("Row", each["end"])["datetime"])) >= since
+    meetings = [
+        meeting
+        for meeting in attio.meetings.values()
+        if not since.strip("0")
+        or _comparable(str(cast("Row", meeting["end"])["datetime"])) >= since
     ]
-    return _paged(found, request, 50)
+    return _paged(meetings, request, 50)
 
 
 def _recordings(attio: FakeAttio, request: Request, body: Row) -> Response:
     meeting_id = request.path_params["meeting"]
     if meeting_id not in attio.meetings:
         return refuse(404)
-    found = [each for each in attio.recordings.values() if _id(each, "meeting_id") == meeting_id]
-    return _paged(found, request, 50)
+    recordings = [
+        recording
+        for recording in attio.recordings.values()
+        if _id(recording, "meeting_id") == meeting_id
+    ]
+    return _paged(recordings, request, 50)
 
 
 def _transcript(attio: FakeAttio, request: Request, body: Row) -> Response:
@@ -173,7 +179,7 @@ def _transcript(attio: FakeAttio, request: Request, body: Row) -> Response:
     data = {
         "id": call["id"],
         "transcript": segments[start : start + 2],
-        "raw_transcript": " ".join(str(each["speech"]) for each in segments),
+        "raw_transcript": " ".join(str(segment["speech"]) for segment in segments),
         "web_url": f"{call['web_url']}/transcript",
     }
     return JSONResponse(

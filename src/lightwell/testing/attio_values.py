@@ -65,24 +65,24 @@ def make_attribute(ids: Mapping[str, str], slug: str, type_: str) -> Row:
 def make_values(
     type_: str,
     value: object,
-    at: str,
+    moment: str,
     records: Mapping[str, Row],
     slug_of: Callable[[Row], str],
 ) -> list[Row]:
     """Return a plain value, or each of a list of such, as Attio's values that hold since `at`."""
     plain = cast("list[object]", value) if isinstance(value, list) else [value]
     head: Row = {
-        "active_from": at,
+        "active_from": moment,
         "active_until": None,
         "created_by_actor": {"type": "system", "id": None},
         "attribute_type": type_,
     }
     if type_ == "record-reference":
         return [
-            {**head, "target_object": slug_of(records[str(each)]), "target_record_id": each}
-            for each in plain
+            {**head, "target_object": slug_of(records[str(value)]), "target_record_id": value}
+            for value in plain
         ]
-    return [{**head, **_fields(type_, each)} for each in plain if each is not None]
+    return [{**head, **_fields(type_, value)} for value in plain if value is not None]
 
 
 def _fields(type_: str, value: object) -> Row:

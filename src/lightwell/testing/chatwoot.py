@@ -295,12 +295,12 @@ class FakeChatwoot:
             payload["id"] = id_
         return self.sign(json.dumps(payload).encode())
 
-    def sign(self, body: bytes, *, at: int | None = None) -> tuple[dict[str, str], bytes]:
+    def sign(self, body: bytes, *, seconds: int | None = None) -> tuple[dict[str, str], bytes]:
         """Return the headers with which this server would send a body."""
         delivery = {"x-chatwoot-delivery": str(UUID(int=self.new_id(), version=4))}
         if not self.is_signing:
             return {}, body
-        timestamp = str(self.clock if at is None else at)
+        timestamp = str(self.clock if seconds is None else seconds)
         signed = f"{timestamp}.".encode() + body
         digest = hmac.new(self.webhook_secret.encode(), signed, hashlib.sha256).hexdigest()
         signature = {"x-chatwoot-signature": f"sha256={digest}"}

@@ -24,16 +24,18 @@ _CONVERSATIONS_PER_PAGE, _CONTACTS_PER_PAGE = 25, 15
 def _conversations(chatwoot: FakeChatwoot, request: Request) -> Response:
     query = request.query_params
     status = query.get("status", "open")
-    found = [row for row in chatwoot.conversations.values() if status in ("all", row["status"])]
+    conversations = [
+        row for row in chatwoot.conversations.values() if status in ("all", row["status"])
+    ]
     if "updated_within" in query:  # all rows in one answer
         since = chatwoot.clock - int(query["updated_within"])
-        shown = [row for row in found if cast("float", row["updated_at"]) > since]
+        shown = [row for row in conversations if cast("float", row["updated_at"]) > since]
     else:
         ascending = query.get("sort_by") == "created_at_asc"
         key = "created_at" if ascending else "last_activity_at"
-        found.sort(key=lambda row: cast("float", row[key]), reverse=not ascending)
-        shown = _page(found, query, _CONVERSATIONS_PER_PAGE)
-    count = len(found)
+        conversations.sort(key=lambda row: cast("float", row[key]), reverse=not ascending)
+        shown = _page(conversations, query, _CONVERSATIONS_PER_PAGE)
+    count = len(conversations)
     meta = {"mine_count": 0, "unassigned_count": 0, "assigned_count": count, "all_count": count}
     data = {"meta": meta, "payload": [chatwoot.show(row) for row in shown]}
     return JSONResponse({"data": data})
@@ -74,7 +76,7 @@ def _inbox_members(chatwoot: FakeChatwoot, request: Request) -> Response:
     if inbox not in chatwoot.inboxes:
         return refuse(404)
     members = chatwoot.inbox_members[inbox] & chatwoot.agents.keys()
-    return JSONResponse({"payload": [chatwoot.agents[each] for each in sorted(members)]})
+    return JSONResponse({"payload": [chatwoot.agents[member] for member in sorted(members)]})
 
 
 def _agents(chatwoot: FakeChatwoot, request: Request) -> Response:
@@ -83,13 +85,13 @@ def _agents(chatwoot: FakeChatwoot, request: Request) -> Response:
 
 def _contacts(chatwoot: FakeChatwoot, request: Request) -> Response:
     query = request.query_params
-    found = list(chatwoot.contacts.values())
+    contacts = list(chatwoot.contacts.values())
     if query.get("sort") == "-last_activity_at":
-        found.sort(key=lambda row: cast("int", row["last_activity_at"] or 0), reverse=True)
+        contacts.sort(key=lambda row: cast("int", row["last_activity_at"] or 0), reverse=True)
     else:
-        found.sort(key=lambda row: str(row["name"]))
-    meta = {"count": len(found), "current_page": query.get("page", "1")}
-    return JSONResponse({"meta": meta, "payload": _page(found, query, _CONTACTS_PER_PAGE)})
+        contacts.sort(key=lambda row: str(row["name"]))
+    meta = {"count": len(contacts), "current_page": query.get("page", "1")}
+    return JSONResponse({"meta": meta, "payload": _page(contacts, query, _CONTACTS_PER_PAGE)})
 
 
 def _contact(chatwoot: FakeChatwoot, request: Request) -> Response:
@@ -104,9 +106,9 @@ def _contact_notes(chatwoot: FakeChatwoot, request: Request) -> Response:
 def _companies(chatwoot: FakeChatwoot, request: Request) -> Response:
     if chatwoot.companies is None:
         return refuse(404)
-    found = list(chatwoot.companies.values())
-    shown = _page(found, request.query_params, _CONVERSATIONS_PER_PAGE)
-    return JSONResponse({"meta": {"total_count": len(found)}, "payload": shown})
+    companies = list(chatwoot.companies.values())
+    shown = _page(companies, request.query_params, _CONVERSATIONS_PER_PAGE)
+    return JSONResponse({"meta": {"total_count": len(companies)}, "payload": shown})
 
 
 def _company(chatwoot: FakeChatwoot, request: Request) -> Response:
@@ -126,12 +128,12 @@ def _articles(chatwoot: FakeChatwoot, request: Request) -> Response:
     slug = request.path_params["slug"]
     if slug not in chatwoot.portals:
         return refuse(404)
-    found = [row for row in chatwoot.articles.values() if row["portal"] == slug]
+    articles = [row for row in chatwoot.articles.values() if row["portal"] == slug]
     shown = [
         {name: value for name, value in row.items() if name != "portal"}
-        for row in _page(found, request.query_params, _CONVERSATIONS_PER_PAGE)
+        for row in _page(articles, request.query_params, _CONVERSATIONS_PER_PAGE)
     ]
-    meta = {"articles_count": len(found), "current_page": request.query_params.get("page", "1")}
+    meta = {"articles_count": len(articles), "current_page": request.query_params.get("page", "1")}
     return JSONResponse({"meta": meta, "payload": shown})
 
 

@@ -32,10 +32,10 @@ async def check_connector(
     connector: ItemSource, *, unknown: GlobalRef, webhook: Genuine | None = None
 ) -> None:
     """Check everything; `unknown` is a well-formed reference of an item that the system does not have."""
-    found = await check_pull(connector)
+    pulled = await check_pull(connector)
     await check_resume(connector)
-    await check_listing(connector, found)
-    await check_fetch(connector, found, unknown)
+    await check_listing(connector, pulled)
+    await check_fetch(connector, pulled, unknown)
     await check_directory(connector)
     if webhook is not None:
         check_webhook(connector, webhook)
@@ -43,21 +43,21 @@ async def check_connector(
 
 async def check_pull(connector: ItemSource) -> dict[GlobalRef, SourceItem]:
     """Check each item of a complete pull, and that a second pull gives the same; return the items."""
-    found = await _pull_all(connector)
-    assert found, "a complete pull finds no item: put some into the system for this test"
-    for item in found.values():
+    pulled = await _pull_all(connector)
+    assert pulled, "a complete pull finds no item: put some into the system for this test"
+    for item in pulled.values():
         check_item(connector.system, item)
         await check_files(item)
-    assert await _pull_all(connector) == found, "two complete pulls of the same items differ"
-    urls = [document.url for item in found.values() for document in _documents_of(item)]
+    assert await _pull_all(connector) == pulled, "two complete pulls of the same items differ"
+    urls = [document.url for item in pulled.values() for document in _documents_of(item)]
     assert len(set(urls)) == len(urls), "two documents have one URL"
-    return found
+    return pulled
 
 
 def check_item(system: str, item: SourceItem) -> None:
     """Check that an item names itself, its documents, tags and links as it must."""
-    own = f"{system}:"
-    is_sound = item.ref.startswith(own) and item.ref.count(":") > 1
+    prefix = f"{system}:"
+    is_sound = item.ref.startswith(prefix) and item.ref.count(":") > 1
     assert is_sound, f"{item.ref} is not {system}:<kind>:<id>"
     for file in item.files:
         described = file.document
@@ -70,8 +70,8 @@ def check_item(system: str, item: SourceItem) -> None:
         assert len(document.content_hash) == 64, f"{item.ref}: the hash is not SHA-256"
         assert document.title.strip(), f"{item.ref}: a document has no title"
         assert document.acl_tags, f"{item.ref}: a document without tags is visible to nobody"
-        foreign = {tag for tag in parse_tags(document.acl_tags) if not tag.startswith(own)}
-        assert not foreign, f"{item.ref}: {foreign} do not begin with {own}"
+        foreign = {tag for tag in parse_tags(document.acl_tags) if not tag.startswith(prefix)}
+        assert not foreign, f"{item.ref}: {foreign} do not begin with {prefix}"
         entities = [entity.ref for entity in document.structure.entities]
         assert not entities or entities[0] == item.ref, (
             f"{item.ref}: its own entity is not the first"
@@ -94,39 +94,39 @@ async def check_resume(connector: ItemSource) -> None:
         pages = [page async for page in connector.pull(stream, "")]
         for page in pages:
             assert len(page.items) <= _MAX_ITEMS, f"{stream}: a page has too many items"
-            size = sum(len(each.content) for item in page.items for each in item.documents)
+            size = sum(len(document.content) for item in page.items for document in item.documents)
             assert size <= _MAX_BYTES, f"{stream}: a page is too large"
         for number, page in enumerate(pages):
-            after = _state([one async for one in connector.pull(stream, page.cursor)])
+            after = _state([again async for again in connector.pull(stream, page.cursor)])
             missing = _state(pages[number + 1 :]).keys() - _state(pages[: number + 1]).keys()
             lost = missing - after.keys()
             assert not lost, f"{stream}: after page {number + 1}, {sorted(lost)} are never pulled"
 
 
-async def check_listing(connector: ItemSource, found: Mapping[GlobalRef, SourceItem]) -> None:
+async def check_listing(connector: ItemSource, items: Mapping[GlobalRef, SourceItem]) -> None:
     """Check that a listing names exactly the items that a complete pull finds, those that cannot be read included."""
     listed: set[GlobalRef] = set()
-    pulled = set(found)
+    pulled = set(items)
     for stream in connector.streams:
         async for refs in connector.list_present(stream):
             listed.update(refs)
         async for page in connector.pull(stream, ""):
-            pulled.update(each.ref for each in page.unreadable)
+            pulled.update(item.ref for item in page.unreadable)
     assert listed >= pulled, f"{sorted(pulled - listed)} are pulled, and not listed"
     assert pulled >= listed, f"{sorted(listed - pulled)} are listed, and never pulled"
 
 
 async def check_fetch(
-    connector: ItemSource, found: Mapping[GlobalRef, SourceItem], unknown: GlobalRef
+    connector: ItemSource, pulled: Mapping[GlobalRef, SourceItem], unknown: GlobalRef
 ) -> None:
     """Check that fetching gives what pulling gave, and that what is unknown is removed."""
-    refs = list(found)[:20]
+    refs = list(pulled)[:20]
     page = await connector.fetch([*refs, unknown])
     assert page.cursor == "", "a fetched page has a cursor"
     assert unknown in page.removed, f"{unknown} does not exist, and is not removed"
     fetched = {item.ref: item for item in page.items}
     for ref in refs:
-        assert fetched.get(ref) == found[ref], f"{ref} is not fetched as it was pulled"
+        assert fetched.get(ref) == pulled[ref], f"{ref} is not fetched as it was pulled"
 
 
 async def check_directory(connector: ItemSource) -> None:
@@ -150,8 +150,10 @@ def check_webhook(connector: ItemSource, webhook: Genuine) -> None:
     again = connector.read_webhook(webhook.headers, webhook.body, webhook.received_at)
     assert hint.delivery, "a delivery has no name, so that a repetition is not recognised"
     assert hint == again, "a repeated delivery is not read the same"
-    own = f"{connector.system}:"
-    assert all(ref.startswith(own) for ref in hint.refs), "a webhook names items of another system"
+    prefix = f"{connector.system}:"
+    assert all(ref.startswith(prefix) for ref in hint.refs), (
+        "a webhook names items of another system"
+    )
     _must_refuse(connector, replace(webhook, body=webhook.body + b" "), "a changed body")
     _must_refuse(connector, replace(webhook, body=b"no json"), "a body that is no JSON")
     _must_refuse(connector, replace(webhook, headers={}), "a webhook without a signature")
@@ -177,10 +179,10 @@ def _documents_of(item: SourceItem) -> tuple[NewDocument, ...]:
 
 
 async def _pull_all(connector: ItemSource) -> dict[GlobalRef, SourceItem]:
-    found: dict[GlobalRef, SourceItem] = {}
+    items: dict[GlobalRef, SourceItem] = {}
     for stream in connector.streams:
-        found |= _state([page async for page in connector.pull(stream, "")])
-    return found
+        items |= _state([page async for page in connector.pull(stream, "")])
+    return items
 
 
 def _state(pages: Sequence[ItemPage]) -> dict[GlobalRef, SourceItem]:

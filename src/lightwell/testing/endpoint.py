@@ -141,7 +141,7 @@ class FakeEndpoint:
         scores = self._scores(cast("str", body["query"]), body)
         if "texts" in body:
             return scores
-        results = [{"index": one["index"], "relevance_score": one["score"]} for one in scores]
+        results = [{"index": score["index"], "relevance_score": score["score"]} for score in scores]
         return {"results": results}
 
     def reply_text(self, body: Body) -> str:
@@ -192,7 +192,7 @@ class FakeEndpoint:
         scores = [
             {"index": index, "score": self._score_of(share)} for index, share in enumerate(shares)
         ]
-        return sorted(scores, key=lambda one: -one["score"])
+        return sorted(scores, key=lambda request: -request["score"])
 
 
 def _decline(option: str) -> Behaviour:

@@ -74,7 +74,7 @@ class MemorySystem:
         self.before(name)
 
     def webhook(
-        self, delivery: str, names: Iterable[str], *, directory: bool = False, at: datetime
+        self, delivery: str, names: Iterable[str], *, directory: bool = False, moment: datetime
     ) -> tuple[dict[str, str], bytes]:
         """Return the headers and the body of a genuine webhook."""
         body = json.dumps(
@@ -82,7 +82,7 @@ class MemorySystem:
                 "delivery": delivery,
                 "refs": [ref_of(name) for name in names],
                 "directory": directory,
-                "at": at.isoformat(),
+                "at": moment.isoformat(),
             }
         ).encode()
         return {"x-memory-signature": _sign(self.secret, body)}, body
@@ -156,7 +156,7 @@ class MemorySource:
             raise Refused("The webhook is too old")
         return WebhookHint(delivery=read["delivery"], refs=refs, directory=read["directory"])
 
-    def _page(self, names: Sequence[str], cursor: str, asked: Sequence[str] = ()) -> ItemPage:
+    def _page(self, names: Sequence[str], cursor: str, requested: Sequence[str] = ()) -> ItemPage:
         records = self.inner.records
         broken = [name for name in names if records[name].is_broken]
         return ItemPage(
@@ -164,7 +164,7 @@ class MemorySource:
                 self._item(name, records[name]) for name in names if not records[name].is_broken
             ),
             cursor=cursor,
-            removed=tuple(ref_of(name) for name in asked if name not in records),
+            removed=tuple(ref_of(name) for name in requested if name not in records),
             unreadable=tuple(
                 UnreadableItem(ref=ref_of(name), reason="broken", message="it cannot be read")
                 for name in broken
@@ -193,7 +193,7 @@ class MemorySource:
         return SourceItem(ref=ref, documents=(document,))
 
     def _structure(self, ref: GlobalRef, name: str, record: MemoryRecord) -> ItemStructure:
-        own = StatedEntity(
+        entity = StatedEntity(
             ref=ref,
             kind=record.kind,
             name=record.title,
@@ -201,12 +201,12 @@ class MemorySource:
             aliases=(name.upper().replace("/", "-"),),
         )
         if not record.about:
-            return ItemStructure(entities=(own,))
+            return ItemStructure(entities=(entity,))
         about = StatedEntity(
             ref=ref_of(record.about), kind=record.about.partition("/")[0], name=record.about
         )
         link = StatedLink(source=ref, target=about.ref, type=LinkType.BELONGS_TO, relation="about")
-        return ItemStructure(entities=(own, about), links=(link,))
+        return ItemStructure(entities=(entity, about), links=(link,))
 
 
 def open_memory(

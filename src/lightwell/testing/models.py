@@ -75,24 +75,25 @@ class ScriptedLateInteraction:
 
     async def encode(self, passages: Sequence[HeadedPassage]) -> list[MultiVector]:
         """Return one window for each passage."""
-        self.texts.extend(f"{each.head}\n{each.text}" for each in passages)
-        return [_in_one_window(each.text) for each in passages]
+        self.texts.extend(f"{passage.head}\n{passage.text}" for passage in passages)
+        return [_in_one_window(passage.text) for passage in passages]
 
     async def match(
         self, question: str, vectors: Sequence[MultiVector]
     ) -> list[tuple[WindowMatch, ...]]:
         """Return the scripted match of each passage, as both measures."""
-        return [(self._match(each),) for each in vectors]
+        return [(self._match(vector),) for vector in vectors]
 
     async def compare(self, question: str, texts: Sequence[str]) -> list[TextMatch]:
         """Return the cosine similarities of the words, 0 to 1, as both measures."""
         self.compared.extend(texts)
         embedder = HashEmbedder()
-        asked = await embedder.embed_query(question)
+        question_vector = await embedder.embed_query(question)
         cosines = [
-            max(0.0, float(vector @ asked[0])) for vector in await embedder.embed_documents(texts)
+            max(0.0, float(vector @ question_vector[0]))
+            for vector in await embedder.embed_documents(texts)
         ]
-        return [TextMatch(similarity=each, token_match=each) for each in cosines]
+        return [TextMatch(similarity=cosine, token_match=cosine) for cosine in cosines]
 
     def _match(self, vectors: MultiVector) -> WindowMatch:
         match = self.match_of(vectors.signs.tobytes().decode())

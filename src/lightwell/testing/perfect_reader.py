@@ -49,8 +49,8 @@ class PerfectReader(ScriptedModel):
     def say(self, messages: Sequence[Message]) -> str:
         """Return the reply to these messages."""
         sent = messages[-1].content
-        asked = _QUESTION.search(sent)
-        groups = self._expected.get(normalize(asked[1]), ()) if asked else ()
+        match = _QUESTION.search(sent)
+        groups = self._expected.get(normalize(match[1]), ()) if match else ()
         chosen = _cover(groups, list(_sentences(sent)))
         sentences = [{"text": text, "citations": [number]} for text, number in chosen]
         reply = {"answerable": True, "sentences": sentences}
@@ -60,7 +60,7 @@ class PerfectReader(ScriptedModel):
     def from_questions(cls, path: Path) -> "PerfectReader":
         """Return the reader that knows the answers of a collection's `questions.jsonl`; raise `Invalid`."""
         lines = (parse_line(_Question, where, line) for where, line in read_lines(path))
-        return cls({each.question: [tuple(group) for group in each.answer_any] for each in lines})
+        return cls({line.question: [tuple(group) for group in line.answer_any] for line in lines})
 
 
 class _Question(BaseModel):
@@ -75,7 +75,7 @@ def _cover(groups: Sequence[AnswerGroup], sentences: Sequence[Cited]) -> list[Ci
     while left:
         best = min(
             sentences,
-            key=lambda each: (len(missing_groups(left, each[0])), len(each[0])),
+            key=lambda line: (len(missing_groups(left, line[0])), len(line[0])),
             default=None,
         )
         rest = missing_groups(left, best[0]) if best else left
@@ -93,8 +93,8 @@ def _sentences(sent: str) -> Iterator[Cited]:
         parts = split_into_units(text)
         for part in parts:
             yield _plain(text[part.start : part.end]), number
-        for one, following in pairwise(parts):
-            yield _plain(text[one.start : following.end]), number
+        for part, following in pairwise(parts):
+            yield _plain(text[part.start : following.end]), number
 
 
 def _plain(text: str) -> str:
@@ -108,11 +108,14 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("questions", type=Path, help="the collection's questions.jsonl")
     parser.add_argument("command", nargs="+", help="after --: the command")
-    given = parser.parse_args(arguments)
-    reader = PerfectReader.from_questions(given.questions)
+    parsed = parser.parse_args(arguments)
+    reader = PerfectReader.from_questions(parsed.questions)
     with serving(reader).running() as endpoint:
-        own = [f"LIGHTWELL_CHAT_URL={endpoint.base_url}", f"LIGHTWELL_CHAT_MODEL={reader.model}"]
-        command = ["/usr/bin/env", *own, *given.command]
+        variables = [
+            f"LIGHTWELL_CHAT_URL={endpoint.base_url}",
+            f"LIGHTWELL_CHAT_MODEL={reader.model}",
+        ]
+        command = ["/usr/bin/env", *variables, *parsed.command]
         return subprocess.run(command, check=False).returncode  # noqa: S603  the caller's own command
 
 
@@ -121,7 +124,9 @@ def serving(reader: PerfectReader) -> FakeEndpoint:
 
     def reply(body: Mapping[str, object]) -> str:
         sent = cast("Sequence[Mapping[str, str]]", body["messages"])
-        return reader.say([Message(role=each["role"], content=each["content"]) for each in sent])
+        return reader.say(
+            [Message(role=request["role"], content=request["content"]) for request in sent]
+        )
 
     return FakeEndpoint(reply)
 

@@ -28,16 +28,16 @@ def _meets(value: object, name: str, wanted: object, resolve: Resolve) -> bool:
     if name == "hasSharedUsers":
         sharing = cast("Mapping[str, object]", resolve(value, "sharedAccess", {}))
         return sharing["isShared"] == inner.get("eq")
-    found = resolve(value, _FIELDS.get(name, name), {})
+    reached = resolve(value, _FIELDS.get(name, name), {})
     if name == "ancestors":
         return _has_ancestor(value, cast("Mapping[str, object]", inner["some"]), resolve)
     if "some" in inner:
-        nodes = cast("Mapping[str, list[object]]", found)["nodes"]
+        nodes = cast("Mapping[str, list[object]]", reached)["nodes"]
         condition = cast("Mapping[str, object]", inner["some"])
-        return any(matches(each, condition, resolve) for each in nodes)
+        return any(matches(node, condition, resolve) for node in nodes)
     if _COMPARATORS.issuperset(inner):
-        return all(_holds(_plain(found), how, other) for how, other in inner.items())
-    return matches(found, inner, resolve)
+        return all(_holds(_plain(reached), how, other) for how, other in inner.items())
+    return matches(reached, inner, resolve)
 
 
 def _has_ancestor(value: object, condition: Mapping[str, object], resolve: Resolve) -> bool:
@@ -54,9 +54,9 @@ def _holds(value: object, name: str, other: object) -> bool:
         case "neq":
             return value != _plain(other)
         case "in":
-            return value in [_plain(each) for each in cast("list[object]", other)]
+            return value in [_plain(element) for element in cast("list[object]", other)]
         case "nin":
-            return value not in [_plain(each) for each in cast("list[object]", other)]
+            return value not in [_plain(element) for element in cast("list[object]", other)]
         case "null":
             return (value is None) == other
         case _:

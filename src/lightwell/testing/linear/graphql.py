@@ -47,11 +47,11 @@ class Operation:
 
     def fields(self, selections: tuple[Selection | Spread, ...]) -> Iterator[Selection]:
         """Yield the fields, with those of fragments in their places."""
-        for each in selections:
-            if isinstance(each, Spread):
-                yield from self.fields(self.fragments[each.fragment])
+        for selection in selections:
+            if isinstance(selection, Spread):
+                yield from self.fields(self.fragments[selection.fragment])
             else:
-                yield each
+                yield selection
 
 
 def parse(text: str) -> Operation:
@@ -69,15 +69,19 @@ def execute(
 def measure_complexity(operation: Operation, variables: Mapping[str, object]) -> float:
     """Return the points that Linear counts: by property and object, times the size of each page."""
     return sum(
-        _measure(operation, each, variables) for each in operation.fields(operation.selections)
+        _measure(operation, field, variables) for field in operation.fields(operation.selections)
     )
 
 
 def _measure(operation: Operation, field: Selection, variables: Mapping[str, object]) -> float:
     if not field.inner:
         return _POINTS_OF_PROPERTY
-    inner = sum(_measure(operation, each, variables) for each in operation.fields(field.inner))
-    is_connection = any(each.name == "nodes" for each in operation.fields(field.inner))
+    inner = sum(
+        _measure(operation, inner_field, variables) for inner_field in operation.fields(field.inner)
+    )
+    is_connection = any(
+        inner_field.name == "nodes" for inner_field in operation.fields(field.inner)
+    )
     if not is_connection:
         return _POINTS_OF_OBJECT + inner
     first = _arguments(field, variables).get("first", _DEFAULT_FIRST)
@@ -91,29 +95,32 @@ def _select(
     context: tuple[Mapping[str, object], Resolve],
 ) -> Row:
     variables, resolve = context
-    found: Row = {}
+    selected_fields: Row = {}
     for field in operation.fields(selections):
         inner = resolve(value, field.name, _arguments(field, variables))
         if field.inner and isinstance(inner, list):
-            found[field.name] = [
-                _select(operation, field.inner, each, context)
-                for each in cast("list[object]", inner)
+            selected_fields[field.name] = [
+                _select(operation, field.inner, element, context)
+                for element in cast("list[object]", inner)
             ]
         elif field.inner and inner is not None:
             selected = _select(operation, field.inner, inner, context)
-            found[field.name] = {**cast("Row", found.get(field.name, {})), **selected}
+            selected_fields[field.name] = {
+                **cast("Row", selected_fields.get(field.name, {})),
+                **selected,
+            }
         else:
-            found[field.name] = inner
-    return found
+            selected_fields[field.name] = inner
+    return selected_fields
 
 
 def _arguments(field: Selection, variables: Mapping[str, object]) -> dict[str, object]:
     """Return the field's arguments with the values of variables; one without a value is left out."""
-    given = {
+    arguments = {
         name: variables.get(value.name) if isinstance(value, Variable) else value
         for name, value in field.arguments.items()
     }
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in arguments.items() if value is not None}
 
 
 class _Reader:
@@ -146,29 +153,29 @@ class _Reader:
 
     def _selections(self) -> tuple[Selection | Spread, ...]:
         self._expect("{")
-        found: list[Selection | Spread] = []
+        selections: list[Selection | Spread] = []
         while self._peek() != "}":
             name = self._next()
             if name == "...":
-                found.append(Spread(self._next()))
+                selections.append(Spread(self._next()))
                 continue
             arguments = self._read_arguments() if self._peek() == "(" else {}
             inner = self._selections() if self._peek() == "{" else ()
-            found.append(Selection(name, arguments, inner))
+            selections.append(Selection(name, arguments, inner))
         self._expect("}")
-        return tuple(found)
+        return tuple(selections)
 
     def _read_arguments(self) -> dict[str, object]:
         self._expect("(")
-        found: dict[str, object] = {}
+        values: dict[str, object] = {}
         while self._peek() != ")":
             name = self._next()
             self._expect(":")
-            found[name] = self._value()
+            values[name] = self._value()
             if self._peek() == ",":
                 self._next()
         self._expect(")")
-        return found
+        return values
 
     def _value(self) -> object:
         word = self._next()

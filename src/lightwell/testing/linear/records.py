@@ -9,9 +9,9 @@ from lightwell.testing.linear.workspace import LinearWorkspace
 def add_user(workspace: LinearWorkspace, name: str, email: str, **fields: object) -> str:
     """Add an active member; `guest`, `app` and `active` may be given."""
     first = name.split(" ", 1)[0].lower()
-    known = {"active": True, "guest": False, "app": False, "displayName": first}
+    defaults = {"active": True, "guest": False, "app": False, "displayName": first}
     url = f"{_base(workspace)}/profiles/{first}"
-    return workspace.add("User", name=name, email=email, url=url, **{**known, **fields})
+    return workspace.add("User", name=name, email=email, url=url, **{**defaults, **fields})
 
 
 def add_team(
@@ -36,7 +36,7 @@ def add_issue(
     workspace: LinearWorkspace, team: str, title: str, description: str = "", **fields: object
 ) -> str:
     """Add an issue with the next number of the team."""
-    known: dict[str, object] = {
+    defaults: dict[str, object] = {
         "description": description or None,
         "priorityLabel": "No priority",
         "previousIdentifiers": [],
@@ -46,7 +46,7 @@ def add_issue(
         "state": fields.pop("state", None) or add_state(workspace, "Todo", "unstarted"),
     }
     named = _name_issue(workspace, team, title)
-    return workspace.add("Issue", title=title, team=team, **{**known, **named, **fields})
+    return workspace.add("Issue", title=title, team=team, **{**defaults, **named, **fields})
 
 
 def move_issue(workspace: LinearWorkspace, issue: str, team: str) -> None:
@@ -82,7 +82,7 @@ def add_project(
     workspace: LinearWorkspace, name: str, teams: Sequence[str], **fields: object
 ) -> str:
     """Add a project of these teams."""
-    known: dict[str, object] = {
+    defaults: dict[str, object] = {
         "description": "",
         "content": None,
         "priorityLabel": "No priority",
@@ -92,7 +92,7 @@ def add_project(
         "status": fields.pop("status", None)
         or workspace.add("ProjectStatus", name="In Progress", type="started"),
     }
-    project = workspace.add("Project", name=name, teams=list(teams), **{**known, **fields})
+    project = workspace.add("Project", name=name, teams=list(teams), **{**defaults, **fields})
     workspace.edit_silently("Project", project, url=f"{_base(workspace)}/project/{project[:12]}")
     return project
 
@@ -106,8 +106,8 @@ def add_update(workspace: LinearWorkspace, body: str, user: str, **fields: objec
 
 
 def add_initiative(workspace: LinearWorkspace, name: str, **fields: object) -> str:
-    known = {"status": "Active", "visibility": "public", "trashed": None}
-    initiative = workspace.add("Initiative", name=name, **{**known, **fields})
+    defaults = {"status": "Active", "visibility": "public", "trashed": None}
+    initiative = workspace.add("Initiative", name=name, **{**defaults, **fields})
     url = f"{_base(workspace)}/initiative/{initiative[:12]}"
     workspace.edit_silently("Initiative", initiative, url=url)
     return initiative
@@ -126,11 +126,11 @@ def add_document(
 def add_customer(
     workspace: LinearWorkspace, name: str, domains: Sequence[str], **fields: object
 ) -> str:
-    known: dict[str, object] = {
+    defaults: dict[str, object] = {
         "externalIds": [],
         "status": fields.pop("status", None) or workspace.add("CustomerStatus", name="Active"),
     }
-    customer = workspace.add("Customer", name=name, domains=list(domains), **{**known, **fields})
+    customer = workspace.add("Customer", name=name, domains=list(domains), **{**defaults, **fields})
     url = f"{_base(workspace)}/customer/{customer[:12]}"
     workspace.edit_silently("Customer", customer, url=url)
     return customer

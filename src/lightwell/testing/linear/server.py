@@ -94,8 +94,8 @@ class LinearServer:
         self.before(name)
         if self.responses:
             return self.responses.pop(0)
-        given = request.headers.get("authorization", "")
-        if given not in (self.token, f"Bearer {self.token}"):
+        credentials = request.headers.get("authorization", "")
+        if credentials not in (self.token, f"Bearer {self.token}"):
             return _refuse(401, "authentication error", "AUTHENTICATION_ERROR", "Not authenticated")
         if refusal := self._count():
             return refusal

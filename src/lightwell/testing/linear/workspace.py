@@ -104,14 +104,14 @@ class LinearWorkspace:
         number = self._count(type)
         id = str(uuid5(NAMESPACE_URL, f"{self.url_key}/{type}/{number}"))
         moment = self.tick()
-        known: Row = {
+        defaults: Row = {
             "__typename": type,
             "id": id,
             "createdAt": moment,
             "updatedAt": moment,
             "archivedAt": None,
         }
-        self.rows.setdefault(type, {})[id] = {**known, **fields}
+        self.rows.setdefault(type, {})[id] = {**defaults, **fields}
         return id
 
     def edit(self, type: str, id: str, /, **fields: object) -> None:
@@ -158,8 +158,10 @@ class LinearWorkspace:
             ids = cast("Iterable[str]", row.get(name) or ())
             return self._connection([self.rows[target][id] for id in ids], arguments)
         if inverse := _INVERSE.get((type, name)):
-            found = [each for each in self._all(inverse[0]) if each.get(inverse[1]) == row["id"]]
-            return self._connection(found, arguments)
+            others = [
+                other for other in self._all(inverse[0]) if other.get(inverse[1]) == row["id"]
+            ]
+            return self._connection(others, arguments)
         return row.get(name)
 
     def _root(self, name: str, arguments: Mapping[str, object]) -> object:
@@ -169,10 +171,10 @@ class LinearWorkspace:
                 rows = [row for row in rows if row["active"]]
             return self._connection(rows, arguments)
         if name in _OBJECTS:
-            found = self._object(_OBJECTS[name], arguments.get("id"))
-            if found is None:
+            owner = self._object(_OBJECTS[name], arguments.get("id"))
+            if owner is None:
                 raise BadInput(f"Entity not found: {name}")
-            return found
+            return owner
         if name == "viewer":
             return self._object("User", self.viewer or next(iter(self.rows["User"])))
         if name == "organization":
@@ -223,23 +225,23 @@ class LinearWorkspace:
         key = "updatedAt" if arguments.get("orderBy") == "updatedAt" else "createdAt"
         wanted = cast("Mapping[str, object]", arguments.get("filter", {}))
         archived = bool(arguments.get("includeArchived"))
-        found = [
+        listed = [
             row
             for row in rows
             if (archived or not row.get("archivedAt")) and matches(row, wanted, self.resolve)
         ]
-        found.sort(key=lambda row: (str(row[key]), str(row["id"])), reverse=True)
+        listed.sort(key=lambda row: (str(row[key]), str(row["id"])), reverse=True)
         if after := arguments.get("after"):
             last = _read_cursor(str(after))
-            found = [row for row in found if (str(row[key]), str(row["id"])) < last]
+            listed = [row for row in listed if (str(row[key]), str(row["id"])) < last]
         first = cast("int", arguments.get("first", 50))
-        page = found[:first]
+        page = listed[:first]
         return {
             "__typename": "Connection",
             "nodes": page,
             "pageInfo": {
                 "__typename": "PageInfo",
-                "hasNextPage": len(found) > first,
+                "hasNextPage": len(listed) > first,
                 "hasPreviousPage": bool(after),
                 "endCursor": _write_cursor(page[-1], key) if page else None,
                 "startCursor": _write_cursor(page[0], key) if page else None,

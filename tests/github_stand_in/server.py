@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from lightwell.testing.github.state import (
+from tests.github_stand_in.state import (
     API,
     TOKEN,
     FakeGithub,
@@ -32,7 +32,7 @@ def _repository(github: FakeGithub, repository: FakeRepository, request: Request
 
 def _issues(github: FakeGithub, repository: FakeRepository, request: Request) -> Response:
     state = request.query_params.get("state", "open")
-    rows = [each for each in repository.issues.values() if state in ("all", each["state"])]
+    rows = [issue for issue in repository.issues.values() if state in ("all", issue["state"])]
     return _listing(rows, request)
 
 
@@ -63,8 +63,8 @@ def _reviews_of(github: FakeGithub, repository: FakeRepository, request: Request
 
 
 def _collaborators(github: FakeGithub, repository: FakeRepository, request: Request) -> Response:
-    rows = [github.shown(each) for each in sorted(repository.collaborators)]
-    return JSONResponse(_page([each for each in rows if each], request))
+    rows = [github.shown(user) for user in sorted(repository.collaborators)]
+    return JSONResponse(_page([row for row in rows if row], request))
 
 
 def _branch(github: FakeGithub, repository: FakeRepository, request: Request) -> Response:
@@ -88,9 +88,9 @@ def _tree(github: FakeGithub, repository: FakeRepository, request: Request) -> R
         folder, slash, _ = path.partition("/")
         if slash:
             inner = {
-                each.removeprefix(f"{folder}/"): text
-                for each, text in files.items()
-                if each.startswith(f"{folder}/")
+                path.removeprefix(f"{folder}/"): text
+                for path, text in files.items()
+                if path.startswith(f"{folder}/")
             }
             rows[folder] = {"path": folder, "mode": "040000", "type": "tree"}
             rows[folder] |= {"sha": tree_sha(inner)}
@@ -106,17 +106,17 @@ def _tree(github: FakeGithub, repository: FakeRepository, request: Request) -> R
 
 def _subtrees(repository: FakeRepository) -> dict[str, Mapping[str, bytes]]:
     """Return all folders by their SHA, those of former commits included."""
-    found: dict[str, Mapping[str, bytes]] = {}
+    trees: dict[str, Mapping[str, bytes]] = {}
     left: list[Mapping[str, bytes]] = list(repository.trees.values())
     while left:
         files = left.pop()
-        found[tree_sha(files)] = files
+        trees[tree_sha(files)] = files
         folders = {path.partition("/")[0] for path in files if "/" in path}
         for folder in folders:
             start = f"{folder}/"
             inner = {p.removeprefix(start): t for p, t in files.items() if p.startswith(start)}
             left.append(inner)
-    return found
+    return trees
 
 
 def _blob(github: FakeGithub, repository: FakeRepository, request: Request) -> Response:
@@ -132,12 +132,12 @@ def _below(repository: FakeRepository, rows: Iterable[Row], request: Request) ->
     if number not in repository.issues:
         return refuse(404)
     addresses = ("issue_url", "pull_request_url")
-    own = [
+    posts = [
         row
         for row in rows
-        if any(str(row.get(each, "")).endswith(f"/{number}") for each in addresses)
+        if any(str(row.get(field, "")).endswith(f"/{number}") for field in addresses)
     ]
-    return JSONResponse(_page(own, request))
+    return JSONResponse(_page(posts, request))
 
 
 def _listing(rows: Iterable[Row], request: Request) -> Response:
@@ -208,8 +208,8 @@ def make_github_app(github: FakeGithub, prefix: str = "") -> Starlette:
 
 
 def _by_id(github: FakeGithub, request: Request) -> Response:
-    found = github.repositories.get(request.path_params["id"])
-    return refuse(404) if found is None else _repository(github, found, request)
+    repository = github.repositories.get(request.path_params["id"])
+    return refuse(404) if repository is None else _repository(github, repository, request)
 
 
 def _user(github: FakeGithub, request: Request) -> Response:
@@ -220,21 +220,21 @@ def _user(github: FakeGithub, request: Request) -> Response:
 
 def _members(github: FakeGithub, request: Request) -> Response:
     ids = github.organizations.get(request.path_params["login"])
-    rows = [github.shown(each) for each in sorted(ids or ())]
-    shown = _page([each for each in rows if each], request)
+    rows = [github.shown(id_) for id_ in sorted(ids or ())]
+    shown = _page([row for row in rows if row], request)
     return refuse(404) if ids is None else JSONResponse(shown)
 
 
 def _in_repository(github: FakeGithub, answer: Answer, request: Request) -> Response:
     """Answer about a repository, or lead to it where it was renamed."""
     name = f"{request.path_params['owner']}/{request.path_params['repo']}"
-    found = find_repository(github, name)
-    if isinstance(found, FakeRepository):
-        return answer(github, found, request)
-    if found is None:
+    repository = find_repository(github, name)
+    if isinstance(repository, FakeRepository):
+        return answer(github, repository, request)
+    if repository is None:
         return refuse(404)
     before, _, rest = str(request.url).partition(f"/repos/{name}")
-    return RedirectResponse(f"{before}/repositories/{found}{rest}", 301)
+    return RedirectResponse(f"{before}/repositories/{repository}{rest}", 301)
 
 
 def find_repository(github: FakeGithub, name: str) -> FakeRepository | int | None:

@@ -168,10 +168,10 @@ class FakeGithub:
         repository.issues[number] |= {**changes, "updated_at": self.tick()}
 
     def assign(self, repository: FakeRepository, number: int, *users: int) -> None:
-        self.change_issue(repository, number, assignees=[self.shown(each) for each in users])
+        self.change_issue(repository, number, assignees=[self.shown(user) for user in users])
 
     def label(self, repository: FakeRepository, number: int, *names: str) -> None:
-        labels = [self._label(repository, each) for each in names]
+        labels = [self._label(repository, name) for name in names]
         self.change_issue(repository, number, labels=labels)
 
     def merge(self, repository: FakeRepository, number: int) -> None:
