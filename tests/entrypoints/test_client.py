@@ -19,8 +19,8 @@ from lightwell.domain.api_keys import Scope
 from lightwell.domain.links import LinkStatus
 from lightwell.entrypoints.client import clients
 from lightwell.entrypoints.client.event_parser import EventParser, read_answer_event
+from lightwell.entrypoints.operations.documents import DocumentQuery
 from lightwell.entrypoints.operations.graph import EntityQuery
-from lightwell.entrypoints.schemas.documents import DocumentQuery
 from lightwell.entrypoints.schemas.jobs import JobQuery, JobSchema
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.conftest import Databases
@@ -100,17 +100,21 @@ async def test_s3_7_a_file_is_handed_in_followed_read_and_deleted(
         with Client(url, api_key=key) as client:
             given = client.upload([file], tags=["team:sales"], title="Osprey", topic="plants")
             job = given.documents[0].job_id
-            return given.documents[0].document_id, [*client.follow_job(job)], client.get_job(job)
+            return (
+                str(given.documents[0].document_id),
+                [*client.follow_job(job)],
+                client.get_job(job),
+            )
 
     document, progress, job = await asyncio.to_thread(hand_in)
     assert (job.job_state, job.progress, progress[-1]) == ("complete", 100, job)
     async with AsyncClient(url, api_key=key) as client:
         assert await client.wait_for_job(job.job_id) == job
         page = await client.list_documents(DocumentQuery(title="OSPREY", limit=1))
-        assert [each.document_id for each in page.documents] == [document]
+        assert [str(each.document_id) for each in page.documents] == [document]
         assert (await client.get_document(document)).topic == "plants"
         assert "24 pumps" in (await client.get_text(document)).text
-        changed = await client.change_tags(document, tags)
+        changed = await client.change_access(document, list(tags))
         assert changed.acl_tags == sorted(tags)
         jobs = await client.list_jobs(JobQuery(document=document))
         assert [each.job_id for each in jobs.jobs] == [job.job_id]
@@ -118,7 +122,7 @@ async def test_s3_7_a_file_is_handed_in_followed_read_and_deleted(
             with pytest.raises(ServerError):
                 await refused
         deleted = await client.delete_documents([document])
-        assert (deleted.document_ids, deleted.errors) == ([document], [])
+        assert (deleted.document_ids, deleted.errors) == ([UUID(document)], [])
         with pytest.raises(ServerError) as gone:
             await client.get_document(document)
         with pytest.raises(ServerError) as unknown:
@@ -158,14 +162,19 @@ async def test_the_graph_links_and_feedback_are_reached(site: Site, url: str) ->
 
 
 async def test_what_is_handed_in_is_sent_again_with_its_idempotency_key(tmp_path: Path) -> None:
-    job = {"jobId": "j", "documentId": "d", "status": "queued", "estimatedChunks": None}
+    job = {
+        "jobId": str(UUID(int=1)),
+        "documentId": str(UUID(int=2)),
+        "status": "queued",
+        "estimatedChunks": None,
+    }
     busy = httpx.Response(503, json=UNAVAILABLE, headers={"Retry-After": "0"})
     taken = httpx.Response(202, json={"documents": [{**job, "fileName": "a.txt"}]})
     client, sent = answering(busy, taken, busy, httpx.Response(202, json=job))
     file = tmp_path / "a.txt"
     file.write_text("One.")
-    assert (await client.upload([file], tags=["a", "b"])).documents[0].job_id == "j"
-    assert (await client.ingest("https://example.org/a")).document_id == "d"
+    assert (await client.upload([file], tags=["a", "b"])).documents[0].job_id == UUID(int=1)
+    assert (await client.ingest("https://example.org/a")).document_id == UUID(int=2)
     keys = [each.headers["Idempotency-Key"] for each in sent]
     assert (keys[0], keys[2]) == (keys[1], keys[3])
     assert keys[0] != keys[2]

@@ -27,14 +27,14 @@ async def test_the_report_says_what_went_and_what_was_rebuilt(project: Project) 
     )
     reader = await project.kb.reader(SALES)
     report = await project.kb.documents.delete(reader, ["file:///shelf/a.md", "file:///shelf/b.md"])
-    assert len(report.documents) == report.chunks == report.vectors == 2
+    assert len(report.documents) == report.removed.chunks == report.removed.vectors == 2
     gone = {ref.rpartition(":")[2] for ref in report.entities_deleted}
     rebuilt = {ref.rpartition(":")[2] for ref in report.entities_rebuilt}
     assert "jane-smith" in gone
     assert "acme-corp" in rebuilt
     assert not gone & rebuilt
     assert report.relations_deleted > 0
-    assert report.mentions >= len(gone) + len(rebuilt)
+    assert report.removed.mentions >= len(gone) + len(rebuilt)
     assert report.errors == ()
     assert await residue(project, "zyxwvut") == []
     stale = await project.database.rows("SELECT count(*) FROM stale_profiles", {})

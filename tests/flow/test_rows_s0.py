@@ -16,6 +16,7 @@ from lightwell.domain.errors import NotFound
 from lightwell.domain.exports import ExportConfig, ExportFormat
 from lightwell.domain.graph import ManualEdit, Predicate, RelationMention
 from lightwell.domain.source_retention import SourceIdStrategy
+from lightwell.entrypoints.operations.documents import DocumentChunk
 from lightwell.records.database import Database, list_migrations
 from lightwell.testing.endpoint import Body, FakeEndpoint
 from lightwell.testing.models import ScriptedModel
@@ -96,7 +97,7 @@ async def test_s0_2_a_passage_says_which_kept_replies_it_was_read_from(database:
             )
             (found,) = (await project.kb.questions.search(QUESTION, reader)).evidence
             assert found.chunk.llm_cache_ids == chunk.llm_cache_ids
-            (shown,) = json_output.chunks([chunk])
+            shown = DocumentChunk.model_validate(chunk).model_dump(by_alias=True)
             assert "llmCacheIds" in str(shown)
 
 

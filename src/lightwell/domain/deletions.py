@@ -7,12 +7,21 @@ from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RemovedRows:
+    """Numbers of removed rows."""
+
+    chunks: int
+    vectors: int
+    mentions: int
+    relation_mentions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Deletion:
     """What a deletion removed, of what the deleting reader sees.
 
     An entity or relation counts as deleted when nothing that the reader sees mentions it any more, as rebuilt
-    when something still does. Entities are given by reference, in order. `chunks`, `vectors`, `mentions` and
-    `relation_mentions` count removed rows. `usage` is what models cost for what this reader sees: other access classes
+    when something still does. Entities are given by reference, in order. `usage` is what models cost for what this reader sees: other access classes
     are described anew, too, and nobody is told at what cost.
     """
 
@@ -21,9 +30,6 @@ class Deletion:
     entities_rebuilt: tuple[str, ...]
     relations_deleted: int
     relations_rebuilt: int
-    chunks: int
-    vectors: int
-    mentions: int
-    relation_mentions: int
+    removed: RemovedRows
     errors: tuple[str, ...] = ()
     usage: TokenSummary = NO_USAGE

@@ -3,7 +3,7 @@
 Docstrings name the types of the specification, such as `QueryResponse`, whose keys the JSON has.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from lightwell.domain.answers import (
@@ -14,13 +14,12 @@ from lightwell.domain.answers import (
     response_metadata,
 )
 from lightwell.domain.candidates import Candidates
-from lightwell.domain.documents import Chunk, Document, Locator
+from lightwell.domain.documents import Chunk, Locator
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Evidence, Retrieval, rrf_score
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.jobs import Job, JobState
 from lightwell.domain.keywords import Keywords
 from lightwell.domain.questions import GRAPH_CHANNELS, PASSAGE_CHANNELS, Channel
-from lightwell.domain.requests import IngestResponse
 from lightwell.domain.usage import TokenSummary
 
 Json = Mapping[str, object]
@@ -150,40 +149,6 @@ def keywords(keywords: Keywords) -> Json:
     }
 
 
-def document(document: Document) -> Json:
-    """Return a document's metadata."""
-    return {
-        "documentId": str(document.id),
-        "documentRef": document.ref,
-        "documentUrl": document.url,
-        "sourceSystem": document.system,
-        "sourceType": document.kind,
-        "title": document.title,
-        "format": document.format,
-        "author": document.author,
-        "authorRef": document.author_ref,
-        "metadata": dict(document.metadata),
-        "rawPayload": dict(document.raw_payload),
-        "topic": document.topic,
-        "language": document.language,
-        "aclTags": sorted(document.acl_tags),
-        "status": document.state.value,
-        "errorMessage": document.error,
-        "contentHash": document.content_hash,
-        "fileSize": document.file_size,
-        "chunkCount": document.chunk_count,
-        "omittedChunkCount": document.omitted_chunks,
-        "createdAt": time_text(document.created_at),
-        "updatedAt": time_text(document.updated_at),
-        "ingestedAt": time_text(document.ingested_at),
-    }
-
-
-def documents(documents: Iterable[Document], *, following: str | None) -> Json:
-    """Return a page of documents; `nextAfter` is what `--after` takes for the next page, null on the last."""
-    return {"documents": [document(each) for each in documents], "nextAfter": following}
-
-
 def job(job: Job) -> Json:
     """Return a job with the keys of `IngestStatusResponse`, and more.
 
@@ -208,16 +173,6 @@ def job(job: Job) -> Json:
         "createdAt": time_text(job.created_at),
         "startedAt": time_text(job.started_at),
         "completedAt": time_text(job.completed_at),
-    }
-
-
-def ingest_response(response: IngestResponse) -> Json:
-    """Return the keys of `IngestResponse`."""
-    return {
-        "jobId": str(response.job_id),
-        "documentId": str(response.document_id),
-        "status": response.status.value,
-        "estimatedChunks": response.estimated_chunks,
     }
 
 
@@ -367,20 +322,6 @@ def _chunk(chunk: Chunk, members: Sequence[Chunk]) -> Json:
         "documentUpdatedAt": time_text(chunk.updated_at),
         "ingestedAt": time_text(chunk.ingested_at),
     }
-
-
-def chunks(chunks: Sequence[Chunk]) -> list[Json]:
-    """Return a document's passages, each with its text, its place and its metadata."""
-    return [
-        {
-            "chunkId": str(each.id),
-            "chunkRef": each.ref,
-            "content": each.text,
-            "locator": locator(each.locator),
-            "metadata": _chunk(each, (each,)),
-        }
-        for each in chunks
-    ]
 
 
 def locator(place: Locator) -> Json:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from lightwell.domain.access import Reader
-from lightwell.domain.deletions import Deletion
+from lightwell.domain.deletions import Deletion, RemovedRows
 from lightwell.domain.errors import LightwellError
 from lightwell.domain.ids import DocumentId, ProjectId
 from lightwell.domain.withdrawals import Act, Withdrawal
@@ -93,9 +93,11 @@ async def _report(
         entities_rebuilt=tuple(sorted(ref for entity, ref in names if entity in visible)),
         relations_deleted=sum(relation not in visible for relation in affected.relations),
         relations_rebuilt=sum(relation in visible for relation in affected.relations),
-        chunks=len(affected.chunks),
-        vectors=vectors,
-        mentions=affected.mentions,
-        relation_mentions=affected.relation_mentions,
+        removed=RemovedRows(
+            chunks=len(affected.chunks),
+            vectors=vectors,
+            mentions=affected.mentions,
+            relation_mentions=affected.relation_mentions,
+        ),
         errors=errors,
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from lightwell.domain.access import Reader, TagAuthority, Tags
 from lightwell.domain.deletions import Deletion
-from lightwell.domain.documents import Chunk, Document, DocumentFilter
+from lightwell.domain.documents import Chunk, Document, DocumentFilter, Locator
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.exports import ExportConfig, Exported, ExportProgress
 from lightwell.domain.folder_tags import FolderTags
@@ -29,13 +29,23 @@ _EVERY = DocumentFilter()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TextPassage:
+    """What stands from `start` to `end` in a document's text; the other two are given where it is a chunk."""
+
+    start: int
+    end: int
+    text: str
+    chunk_id: ChunkId | None = None
+    locator: Locator | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentText:
-    """A document's published text; `text[start:end]` of `passage` is what was asked for, `chunk` the chunk if it is one."""
+    """A document's published text, and the passage of it that was asked for."""
 
     document: Document
     text: str
-    passage: tuple[int, int] | None = None
-    chunk: Chunk | None = None
+    passage: TextPassage | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,11 +102,22 @@ class Documents:
             cited = (await search.get_chunks(database, reader, [chunk])).get(chunk)
             if cited is None or cited.document_id != document.id:
                 raise NotFound(f"There is no passage {chunk} in this document")
-            span = (cited.locator.start, cited.locator.end)
-            return DocumentText(document=document, text=text, passage=span, chunk=cited)
-        if span is not None and not 0 <= span[0] <= span[1] <= len(text):
+            place = cited.locator
+            passage = TextPassage(
+                start=place.start,
+                end=place.end,
+                text=text[place.start : place.end],
+                chunk_id=chunk,
+                locator=place,
+            )
+            return DocumentText(document=document, text=text, passage=passage)
+        if span is None:
+            return DocumentText(document=document, text=text)
+        start, end = span
+        if not 0 <= start <= end <= len(text):
             raise Invalid(f"The text has {len(text):,} characters: start and end must lie within")
-        return DocumentText(document=document, text=text, passage=span)
+        passage = TextPassage(start=start, end=end, text=text[start:end])
+        return DocumentText(document=document, text=text, passage=passage)
 
     async def chunks(
         self, reader: Reader, name: str, *, after: int = 0, limit: int = 100

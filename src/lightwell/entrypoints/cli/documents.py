@@ -1,27 +1,25 @@
-"""`documents`: lists and shows documents; `documents_add`, `documents_reread` and `documents_delete` hold the other commands."""
+"""`documents`: lists, shows and deletes documents; `documents_add` and `documents_reread` hold the other commands."""
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
+from urllib.parse import unquote
 
 import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-import lightwell.entrypoints.cli.text_output as text_output
+import lightwell.entrypoints.operations.documents as operations
 from lightwell.domain.documents import DocumentState, omission_warning
 from lightwell.domain.errors import Invalid
 from lightwell.domain.texts import split_at_commas
-from lightwell.entrypoints.cli.console import clean, fields, minute
+from lightwell.entrypoints.cli.asking import Asker
+from lightwell.entrypoints.cli.console import clean, fields, minute, new_table, page_text
+from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.options import As, PageSize, Server
-from lightwell.entrypoints.cli.registration import command, new_group
-from lightwell.entrypoints.cli.remote import choose_server, dump, require_server, send
-from lightwell.entrypoints.cli.store import open_as
-
-if TYPE_CHECKING:
-    from lightwell.entrypoints.schemas.documents import DocumentSchema
-
+from lightwell.entrypoints.cli.options import PageSize, Yes
+from lightwell.entrypoints.cli.registration import Work, command, confirm, new_group
+from lightwell.entrypoints.operations.documents import Document, DocumentQuery
 
 documents = new_group(
     "List, show, add, re-extract and delete documents.",
@@ -37,6 +35,10 @@ Name = Annotated[
     str,
     typer.Argument(metavar="DOCUMENT", help="The path of its file, or its URL, reference or id."),
 ]
+Names = Annotated[
+    list[str],
+    typer.Argument(metavar="DOCUMENT...", help="Paths of files, or URLs, references or ids."),
+]
 
 
 @command(
@@ -49,8 +51,7 @@ Name = Annotated[
 )
 async def list_documents(  # noqa: PLR0913 - the options of a command are its arguments
     *,
-    who: As = None,
-    server: Server = None,
+    asker: Asker,
     limit: PageSize = 100,
     after: Annotated[
         str, typer.Option("--after", metavar="URL", help="Only documents after this URL.")
@@ -72,19 +73,22 @@ async def list_documents(  # noqa: PLR0913 - the options of a command are its ar
     ] = "",
 ) -> Report:
     """List the documents that the reader may see, by URL."""
-    from lightwell.entrypoints.client import document_calls
-    from lightwell.entrypoints.schemas.documents import DocumentQuery, document_page
-
     query = DocumentQuery(
         status=status, system=system, type=kind, tag=tag, title=title, limit=limit, after=after
     )
-    if login := choose_server(server, who):
-        page = await send(document_calls.list_documents(query), login)
-    else:
-        async with open_as(who) as (kb, reader):
-            held = await kb.documents.list(reader, query.to_filter(), after=after, limit=limit + 1)
-        page = document_page(held, query)
-    return Report(document=dump(page), text=text_output.documents(page))
+    page = await asker(operations.list_documents, query)
+    table = new_table("state", "passages", "title", "url")
+    table.columns[1].justify = "right"
+    for document in page.documents:
+        name = document.title or unquote(document.document_url.rsplit("/", 1)[-1])
+        table.add_row(
+            document.status.value,
+            str(document.chunk_count),
+            clean(f"{name}: {document.error_message}" if document.error_message else name),
+            clean(document.document_url),
+        )
+    text = page_text(table, page.next_after, nothing="There are no documents that you may see.")
+    return Report(document=page, text=text)
 
 
 @command(
@@ -97,27 +101,18 @@ async def list_documents(  # noqa: PLR0913 - the options of a command are its ar
 async def show_document(
     name: Name,
     *,
-    who: As = None,
-    server: Server = None,
+    asker: Asker,
     with_text: Annotated[bool, typer.Option("--text", help="Also show its text.")] = False,
 ) -> Report:
     """Show the metadata of one document."""
-    from lightwell.entrypoints.client import document_calls
-    from lightwell.entrypoints.schemas.documents import document_schema
-
-    if login := choose_server(server, who):
-        known = server_name(name)
-        shown = await send(document_calls.get_document(known), login)
-        text = (await send(document_calls.get_text(known), login)).text if with_text else None
-    else:
-        async with open_as(who) as (kb, reader):
-            shown = document_schema(await kb.documents.get(reader, document_name(name)))
-            text = await kb.documents.text(reader, document_name(name)) if with_text else None
-    if text is None:
-        return Report(document=dump(shown), text=_document_fields(shown))
+    name = name_for(asker, name)
+    document = await asker(operations.get_document, name)
+    if not with_text:
+        return Report(document=document, text=_document_fields(document))
+    text = (await asker(operations.get_text, name)).text
     return Report(
-        document={**dump(shown), "text": text},
-        text=Group(_document_fields(shown), Text(), Text(clean(text))),
+        document={**document.model_dump(mode="json", by_alias=True), "text": text},
+        text=Group(_document_fields(document), Text(), Text(clean(text))),
     )
 
 
@@ -132,18 +127,15 @@ async def change_tags(
         list[str], typer.Argument(metavar="TAG...", help="All access tags that it has then.")
     ],
     *,
-    server: Server = None,
+    asker: Asker,
 ) -> Report:
-    """Give a document of a server other access tags; every read follows at once.
+    """Give a document other access tags; every read follows at once.
 
-    You add and remove only tags that your key has. The next sync of the document's source gives it the tags that the source says.
+    At a server, you add and remove only tags that your key has. The next sync of the document's source gives it the tags that the source says.
     """
-    from lightwell.entrypoints.client import document_calls
-
     words = [part for word in tags for part in split_at_commas(word)]
-    call = document_calls.change_tags(server_name(name), words)
-    changed = await send(call, require_server(server))
-    return Report(document=dump(changed), text=_document_fields(changed))
+    changed = await asker(operations.change_access, name_for(asker, name), words)
+    return Report(document=changed, text=_document_fields(changed))
 
 
 @command(
@@ -155,44 +147,68 @@ async def change_tags(
 async def list_passages(
     name: Name,
     *,
-    who: As = None,
+    asker: Asker,
     limit: Annotated[int, typer.Option("--limit", min=1, max=500, help="How many, at most.")] = 100,
     after: Annotated[int, typer.Option("--after", metavar="N", min=0, help="Skip this many.")] = 0,
-    server: Server = None,
 ) -> Report:
     """List the passages of one document, with the cached model replies that their entities come from."""
-    from lightwell.entrypoints.client import document_calls
-    from lightwell.entrypoints.schemas.passages import PassageQuery, passage_page
-
-    query = PassageQuery(after=after, limit=limit)
-    if at := choose_server(server, who):
-        page = await send(document_calls.list_passages(server_name(name), query), at)
-    else:
-        async with open_as(who) as (kb, reader):
-            held = await kb.documents.chunks(
-                reader, document_name(name), after=after, limit=limit + 1
-            )
-        page = passage_page(held, query)
-    parts = [
-        Group(
-            Text.assemble(
-                (f"passage {each.metadata.chunk_index + 1}", "bold"), f"  {clean(each.chunk_ref)}"
-            ),
-            Text(clean(each.content)),
-            *(
-                Text(f"extracted from {clean(one)}", style="dim")
-                for one in each.metadata.llm_cache_ids
-            ),
+    page = await asker(operations.list_passages, name_for(asker, name), limit=limit, after=after)
+    parts: list[RenderableType] = []
+    for chunk in page.passages:
+        number = (f"passage {chunk.metadata.chunk_index + 1}", "bold")
+        replies = (f"extracted from {clean(reply)}" for reply in chunk.metadata.llm_cache_ids)
+        parts += [
+            Text.assemble(number, f"  {clean(chunk.chunk_ref)}"),
+            Text(clean(chunk.content)),
+            *(Text(reply, style="dim") for reply in replies),
             Text(),
-        )
-        for each in page.passages
+        ]
+    return Report(document=page, text=Group(*parts))
+
+
+@command(
+    documents,
+    "delete",
+    "lightwell documents delete handbook/leave.md --as team:us",
+    "lightwell documents delete handbook/leave.md --as team:us --yes",
+    "lightwell documents delete upload:document:42 --server http://127.0.0.1:8000",
+)
+def delete_documents(
+    names: Names,
+    *,
+    asker: Asker,
+    hard: Annotated[
+        bool, typer.Option("--hard", help="Leave no tombstone: delete the document's name, too.")
+    ] = False,
+    yes: Yes = False,
+) -> Work:
+    """Delete documents and everything extracted from them; the files stay.
+
+    While a file exists, the next `ingest` of its folder adds the document again.
+    """
+    confirm(f"Delete {', '.join(names)} and everything extracted from it?", yes=yes)
+    return _delete([name_for(asker, name) for name in names], asker, hard=hard)
+
+
+async def _delete(names: list[str], asker: Asker, *, hard: bool) -> Report:
+    deleted = await asker(operations.delete_documents, names, hard=hard)
+    removed = deleted.removed
+    lines = [
+        f"{len(deleted.document_ids)} deleted: {removed.chunks} passages, {removed.vectors} vectors, {removed.mentions} mentions",
+        f"entities: {len(deleted.entities_deleted)} deleted, {len(deleted.entities_rebuilt)} rebuilt;"
+        f" relations: {deleted.relations_deleted} deleted, {deleted.relations_rebuilt} rebuilt",
+        *(f"not finished: {error}" for error in deleted.errors),
     ]
-    return Report(document={"passages": dump(page)["passages"]}, text=Group(*parts))
+    return Report(
+        document=deleted,
+        text=Text(clean("\n".join(lines))),
+        code=Exit.INCOMPLETE if deleted.errors else Exit.FINE,
+    )
 
 
-def document_name(name: str) -> str:
-    """Return the name of a document in the store: the URL for a path; a URL, reference or id unchanged."""
-    return name if ":" in name or _ID.fullmatch(name) else Path(name).resolve().as_uri()
+def name_for(asker: Asker, name: str) -> str:
+    """Return the name of a document where this asker looks for it."""
+    return server_name(name) if asker.login else document_name(name)
 
 
 def server_name(name: str) -> str:
@@ -202,19 +218,20 @@ def server_name(name: str) -> str:
     return name
 
 
-def _document_fields(document: "DocumentSchema") -> RenderableType:
+def document_name(name: str) -> str:
+    """Return the name of a document in the store: the URL for a path; a URL, reference or id unchanged."""
+    return name if ":" in name or _ID.fullmatch(name) else Path(name).resolve().as_uri()
+
+
+def _document_fields(document: Document) -> RenderableType:
+    state = document.status.value
     return fields(
         [
             ("title", document.title),
             ("url", document.document_url),
             ("reference", document.document_ref),
-            ("id", document.document_id),
-            (
-                "state",
-                f"{document.status}: {document.error_message}"
-                if document.error_message
-                else document.status,
-            ),
+            ("id", str(document.document_id)),
+            ("state", f"{state}: {document.error_message}" if document.error_message else state),
             ("format", document.format),
             ("author", document.author),
             *((name, value) for name, value in document.metadata.items() if name != "author"),

@@ -1,85 +1,46 @@
 """`documents add` and `documents replace`: ingest one file with given metadata, or given chunks."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-from uuid import UUID
 
 import typer
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 from rich.text import Text
 
-import lightwell.entrypoints.json_output as json_output
+import lightwell.entrypoints.operations.documents as operations
 from lightwell.domain.documents import Format
 from lightwell.domain.errors import Invalid
+from lightwell.domain.ids import DocumentId
 from lightwell.domain.jobs import JobState
-from lightwell.domain.requests import EmbeddedChunk, IngestRequest, IngestResponse
+from lightwell.domain.requests import IngestRequest
+from lightwell.entrypoints.cli.asking import Asker
 from lightwell.entrypoints.cli.console import clean, count_of
 from lightwell.entrypoints.cli.document_tags import file_url, remember_tags, tags_of_owner
-from lightwell.entrypoints.cli.documents import Name, document_name, documents, server_name
+from lightwell.entrypoints.cli.documents import Name, documents, name_for
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.jobs import follow_to_end
 from lightwell.entrypoints.cli.logins import Login
-from lightwell.entrypoints.cli.options import As, NoWait, Server
+from lightwell.entrypoints.cli.options import NoWait, Server
 from lightwell.entrypoints.cli.registration import Work, command
-from lightwell.entrypoints.cli.remote import choose_server, dump, require_server, send
+from lightwell.entrypoints.cli.remote import require_server, send
 from lightwell.entrypoints.cli.store import (
-    open_as,
     open_store_project,
     parse_document_tags,
     settings_that_may_create_a_store,
 )
+from lightwell.entrypoints.operations.documents import IngestJob, SuppliedChunk
 
 if TYPE_CHECKING:
-    from lightwell.entrypoints.schemas.documents import IngestResponseSchema
-    from lightwell.ingest.progress import DocumentOutcome
     from lightwell.knowledge_base import KnowledgeBase
-    from lightwell.settings import Settings
 
 
 Title = Annotated[str, typer.Option("--title", help="The title; overrides the document's own.")]
 Topic = Annotated[
     str, typer.Option("--topic", metavar="TOPIC", help="The topic tag of the document.")
 ]
-
-
-class _GivenChunk(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    content: str
-    embedding: tuple[float, ...] | None = None
-    section_path: tuple[str, ...] = Field(default=(), alias="sectionPath")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestOptions:
-    """The arguments and options of `documents add`, as typed."""
-
-    path: Path
-    acl: Sequence[str]
-    title: str
-    format: Format | None
-    metadata: Sequence[str]
-    topic: str
-
-    def request(self) -> IngestRequest:
-        """Return the request; raise `Invalid` for metadata that is not `KEY=VALUE`."""
-        pairs = [each.partition("=") for each in self.metadata]
-        for given, (key, sign, _) in zip(self.metadata, pairs, strict=True):
-            if not sign or not key.strip():
-                raise Invalid(
-                    f"{given!r} is not valid metadata; write KEY=VALUE, for example customer=Nordwind"
-                )
-        return IngestRequest(
-            document_url=str(self.path),
-            acl_tags=parse_document_tags(self.acl),
-            title=self.title,
-            format=self.format,
-            metadata={key.strip(): value.strip() for key, _, value in pairs},
-            topic=self.topic,
-        )
 
 
 @command(
@@ -109,17 +70,17 @@ def add_document(  # noqa: PLR0913 - the options of a command are its arguments
     server: Server = None,
 ) -> Work:
     """Ingest one file with a title, a format and metadata that you give, and report its job."""
-    options = RequestOptions(
-        path=path,
-        acl=acl or [],
+    request = IngestRequest(
+        document_url=str(path),
+        acl_tags=parse_document_tags(acl),
         title=title,
         format=file_format,
-        metadata=metadata or [],
+        metadata=_parse_metadata(metadata or []),
         topic=topic,
     )
     if server:
-        return _upload(options, require_server(server), waits=not no_wait)
-    return _enqueue(options) if no_wait else _add(options)
+        return _upload(request, require_server(server), waits=not no_wait)
+    return _add(request, waits=not no_wait)
 
 
 @command(
@@ -164,7 +125,7 @@ async def fetch_document(  # noqa: PLR0913 - the options of a command are its ar
 @command(
     documents, "replace", "lightwell documents replace handbook/leave.md chunks.json --as team:us"
 )
-def replace_chunks(
+async def replace_chunks(
     name: Name,
     chunks: Annotated[
         Path,
@@ -176,140 +137,94 @@ def replace_chunks(
         ),
     ],
     *,
-    who: As = None,
-    server: Server = None,
+    asker: Asker,
     no_wait: NoWait = False,
-) -> Work:
+) -> Report:
     """Replace the passages of a document with your own, of 100 to 2000 tokens each.
 
     An embedding is optional and has the dimension of the project's embedding model. Your passages are used until
     the document's source is ingested again. --no-wait is for a server.
     """
-    supplied = _read_chunks(chunks)
-    if login := choose_server(server, who):
-        return _replace_at_server(name, supplied, login, waits=not no_wait)
-    return _replace(name, supplied, who)
+    try:
+        supplied = TypeAdapter(list[SuppliedChunk]).validate_json(chunks.read_bytes())
+    except (ValidationError, OSError) as error:
+        raise Invalid(f"{chunks} is not a JSON list of passages: {error}") from error
+    job = await asker(operations.replace_passages, name_for(asker, name), supplied)
+    if asker.login:
+        return await _server_report(job, asker.login, waits=not no_wait)
+    return await _finish(job, (await asker.open_store()).knowledge_base)
 
 
-async def _replace(
-    name: str, supplied: Sequence[EmbeddedChunk], who: Sequence[str] | None
-) -> Report:
-    """Replace the passages of a document of the store here, and report the job."""
-    async with open_as(who) as (kb, reader):
-        answer = await kb.ingestion.enqueue_chunks(reader, document_name(name), supplied)
-        done = await kb.ingestion.finish_jobs([answer.document_id])
-    return _job_report(answer, done)
-
-
-async def _replace_at_server(
-    name: str, supplied: Sequence[EmbeddedChunk], login: Login, *, waits: bool
-) -> Report:
-    """Replace the passages of a document of a server, and report the job."""
-    from lightwell.entrypoints.client import document_calls
-    from lightwell.entrypoints.schemas.passages import GivenPassage
-
-    given = [
-        GivenPassage(
-            content=each.content,
-            embedding=None if each.embedding is None else list(each.embedding),
-            section_path=list(each.section_path),
-        )
-        for each in supplied
-    ]
-    call = document_calls.replace_passages(server_name(name), given)
-    return await _server_report(await send(call, login), login, waits=waits)
-
-
-async def _upload(options: RequestOptions, login: Login, *, waits: bool) -> Report:
+async def _upload(request: IngestRequest, login: Login, *, waits: bool) -> Report:
     """Upload the file to a server, and report its job."""
     from lightwell.entrypoints.client import document_calls
-    from lightwell.entrypoints.schemas.documents import IngestResponseSchema
 
-    asked = options.request()
     call = document_calls.upload(
-        [options.path],
-        tags=sorted(asked.acl_tags),
-        title=asked.title,
-        format=asked.format,
-        topic=asked.topic,
-        metadata=asked.metadata,
+        [request.document_url],
+        tags=sorted(request.acl_tags),
+        title=request.title,
+        format=request.format,
+        topic=request.topic,
+        metadata=request.metadata,
     )
-    (given,) = (await send(call, login)).documents
-    answer = IngestResponseSchema.model_validate(given.model_dump(exclude={"file_name"}))
-    return await _server_report(answer, login, waits=waits)
+    (uploaded,) = (await send(call, login)).documents
+    job = IngestJob.model_validate(uploaded.model_dump(exclude={"file_name"}))
+    return await _server_report(job, login, waits=waits)
 
 
-async def _server_report(answer: "IngestResponseSchema", login: Login, *, waits: bool) -> Report:
+async def _server_report(job: IngestJob, login: Login, *, waits: bool) -> Report:
     """Report the job of a server, at its end where `waits`."""
     if not waits:
-        text = f"The server ingests the document as job {answer.job_id}."
-        return Report(document=dump(answer), text=Text(text))
-    ended = await follow_to_end(UUID(answer.job_id), login)
-    failed = ended.job_state is not JobState.COMPLETE
-    chunks = count_of(0 if failed else ended.total_chunks or 0, "passage")
-    lines = [f"{chunks} ingested; job {answer.job_id}."]
-    lines += [f"failed  {ended.document_url}: {ended.error_message}"] if failed else []
+        text = f"The server ingests the document as job {job.job_id}."
+        return Report(document=job, text=Text(text))
+    ended = await follow_to_end(job.job_id, login)
+    if ended.job_state is JobState.COMPLETE:
+        return _report(job, ended.total_chunks or 0, [])
+    return _report(job, 0, [f"failed  {ended.document_url}: {ended.error_message}"])
+
+
+async def _add(request: IngestRequest, *, waits: bool) -> Report:
+    """Ingest the document, or only enqueue it, with the tags that are remembered of its file, or the owner's, where it names none."""
+    from lightwell.wiring import requested
+
+    chosen, path = settings_that_may_create_a_store(), Path(request.document_url)
+    async with open_store_project(chosen) as kb:
+        acl = request.acl_tags or None
+        owner = await tags_of_owner(kb, chosen) if acl is None else frozenset[str]()
+        remembered = await remember_tags(kb, path, acl, owner)
+        request = replace(request, acl_tags=remembered.find(file_url(path)) or frozenset())
+        enqueued = await kb.ingestion.enqueue_document(requested(request, chosen))
+        job = IngestJob.model_validate(enqueued)
+        if waits:
+            return await _finish(job, kb)
+    text = f"The document waits for `lightwell worker` as job {job.job_id}."
+    return Report(document=job, text=Text(text))
+
+
+async def _finish(job: IngestJob, kb: "KnowledgeBase") -> Report:
+    """Do the work of a job of the store here, and report it."""
+    outcomes = await kb.ingestion.finish_jobs([DocumentId(job.document_id)])
+    failed = [f"failed  {outcome.url}: {outcome.error}" for outcome in outcomes if outcome.error]
+    return _report(job, sum(outcome.chunks for outcome in outcomes), failed)
+
+
+def _report(job: IngestJob, chunks: int, failed: Sequence[str]) -> Report:
+    lines = [f"{count_of(chunks, 'passage')} ingested; job {job.job_id}.", *failed]
     return Report(
-        document=dump(answer),
+        document=job,
         text=Text(clean("\n".join(lines))),
         code=Exit.INCOMPLETE if failed else Exit.FINE,
     )
 
 
-async def _enqueue(options: RequestOptions) -> Report:
-    """Enqueue the document and report its job."""
-    from lightwell.wiring import requested
-
-    chosen, request = settings_that_may_create_a_store(), options.request()
-    async with open_store_project(chosen) as kb:
-        request = await _with_tags(kb, request, chosen)
-        answer = await kb.ingestion.enqueue_document(requested(request, chosen))
-    text = f"The document waits for `lightwell worker` as job {answer.job_id}."
-    return Report(document=json_output.ingest_response(answer), text=Text(text))
-
-
-async def _add(options: RequestOptions) -> Report:
-    """Ingest the document and report its job."""
-    from lightwell.wiring import requested
-
-    chosen, request = settings_that_may_create_a_store(), options.request()
-    async with open_store_project(chosen) as kb:
-        request = await _with_tags(kb, request, chosen)
-        answer = await kb.ingestion.enqueue_document(requested(request, chosen))
-        done = await kb.ingestion.finish_jobs([answer.document_id])
-    return _job_report(answer, done)
-
-
-async def _with_tags(
-    kb: "KnowledgeBase", request: IngestRequest, chosen: "Settings"
-) -> IngestRequest:
-    """Return the request with the access tags that are remembered of its file, or the owner's, where it names none."""
-    path, acl = Path(request.document_url), request.acl_tags or None
-    owner = await tags_of_owner(kb, chosen) if acl is None else frozenset[str]()
-    remembered = await remember_tags(kb, path, acl, owner)
-    return replace(request, acl_tags=remembered.find(file_url(path)) or frozenset())
-
-
-def _read_chunks(path: Path) -> list[EmbeddedChunk]:
-    try:
-        given = TypeAdapter(list[_GivenChunk]).validate_json(path.read_bytes())
-    except (ValidationError, OSError) as error:
-        raise Invalid(f"{path} is not a JSON list of passages: {error}") from error
-    return [
-        EmbeddedChunk(
-            content=each.content, embedding=each.embedding, section_path=each.section_path
-        )
-        for each in given
-    ]
-
-
-def _job_report(answer: IngestResponse, outcomes: "Sequence[DocumentOutcome]") -> Report:
-    failed = [each for each in outcomes if each.error]
-    chunks = count_of(sum(each.chunks for each in outcomes), "passage")
-    lines = [f"{chunks} ingested; job {answer.job_id}."]
-    lines += [f"failed  {each.url}: {each.error}" for each in failed]
-    return Report(
-        document=json_output.ingest_response(answer),
-        text=Text(clean("\n".join(lines))),
-        code=Exit.INCOMPLETE if failed else Exit.FINE,
-    )
+def _parse_metadata(words: Sequence[str]) -> dict[str, str]:
+    """Return the metadata that `KEY=VALUE` say; raise `Invalid`."""
+    metadata: dict[str, str] = {}
+    for word in words:
+        key, sign, value = word.partition("=")
+        if not sign or not key.strip():
+            raise Invalid(
+                f"{word!r} is not valid metadata; write KEY=VALUE, for example customer=Nordwind"
+            )
+        metadata[key.strip()] = value.strip()
+    return metadata

@@ -1,9 +1,7 @@
-"""Answers, passages, documents and candidates as text for people."""
+"""Answers, passages and candidates as text for people."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -17,9 +15,6 @@ from lightwell.domain.documents import Locator
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.health import Check
 from lightwell.entrypoints.cli.console import clean, dim, new_table, unwrapped_line
-
-if TYPE_CHECKING:
-    from lightwell.entrypoints.schemas.documents import DocumentPage
 
 _MAX_SHOWN = 3
 """Entities that are shown of an ambiguous name below an answer: enough to see that another one may be meant."""
@@ -106,25 +101,6 @@ def retrieval(retrieval: Retrieval) -> RenderableType:
     doubt = "None of these passages reaches the threshold of 0.60 for an answer."
     lines = [*retrieval.notes, *(() if retrieval.is_sufficient else (doubt,))]
     return Group(table, *map(dim, lines), *ambiguous_names(retrieval.ambiguous_names))
-
-
-def documents(page: "DocumentPage") -> RenderableType:
-    """Return a page of documents as a table."""
-    if not page.documents:
-        return Text("There are no documents that you may see.")
-    table = new_table("state", "passages", "title", "url")
-    table.columns[1].justify = "right"
-    for each in page.documents:
-        title = each.title or unquote(each.document_url.rsplit("/", 1)[-1])
-        table.add_row(
-            each.status,
-            str(each.chunk_count),
-            clean(f"{title}: {each.error_message}" if each.error_message else title),
-            clean(each.document_url),
-        )
-    if page.next_after is None:
-        return table
-    return Group(table, dim(f"There are more: --after {clean(page.next_after)}"))
 
 
 def checks(checks: Sequence[Check]) -> RenderableType:

@@ -9,6 +9,7 @@ import lightwell.entrypoints.client.job_calls as job_calls
 import lightwell.entrypoints.client.question_calls as question_calls
 import lightwell.entrypoints.client.source_calls as source_calls
 import lightwell.entrypoints.operations.corrections as corrections
+import lightwell.entrypoints.operations.documents as documents
 import lightwell.entrypoints.operations.graph as graph
 import lightwell.entrypoints.operations.links as links
 from lightwell.entrypoints.operations.calls import Call
@@ -70,13 +71,14 @@ class Operations:
 
     upload = Method(document_calls.upload)
     ingest = Method(document_calls.ingest)
-    list_documents = Method(document_calls.list_documents)
-    get_document = Method(document_calls.get_document)
-    get_text = Method(document_calls.get_text)
-    list_passages = Method(document_calls.list_passages)
-    replace_passages = Method(document_calls.replace_passages)
-    change_tags = Method(document_calls.change_tags)
-    delete_documents = Method(document_calls.delete_documents)
+    list_documents = documents.list_documents
+    get_document = documents.get_document
+    get_text = documents.get_text
+    list_passages = documents.list_passages
+    replace_passages = documents.replace_passages
+    change_access = documents.change_access
+    delete_document = documents.delete_document
+    delete_documents = documents.delete_documents
 
     list_jobs = Method(job_calls.list_jobs)
     get_job = Method(job_calls.get_job)

@@ -11,7 +11,6 @@ from lightwell.entrypoints.http import (
     administration,
     conversations,
     directory,
-    documents,
     embeddings,
     exports,
     feedback,
@@ -41,7 +40,7 @@ from lightwell.entrypoints.http.projects import projects_on
 from lightwell.entrypoints.http.request_spans import open_span_sender
 from lightwell.entrypoints.http.routes import router_of
 from lightwell.entrypoints.http.stream_slots import StreamSlots
-from lightwell.entrypoints.operations import corrections, graph, links
+from lightwell.entrypoints.operations import corrections, documents, graph, links
 from lightwell.models.meter import Meter
 from lightwell.settings import Settings
 from lightwell.wiring import make_intake, open_resources
@@ -60,7 +59,6 @@ _ROUTES = (
     administration,
     embeddings,
     oauth_metadata,
-    documents,
     uploads,
     jobs,
     sources,
@@ -68,7 +66,7 @@ _ROUTES = (
 )
 """The modules with routes, in the order of the interface's description."""
 
-_SUBJECTS = (graph.graph, corrections.corrections, links.links)
+_SUBJECTS = (documents.documents, graph.graph, corrections.corrections, links.links)
 """The operations that are declared, each of which is a route."""
 
 

@@ -12,28 +12,24 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 
 from lightwell.connectors.intake import Intake, Origin, is_web_url, upload_origin
+from lightwell.domain.access import parse_tags
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.documents import Format, NewDocument
 from lightwell.domain.errors import Invalid, LightwellError, Unreadable
 from lightwell.domain.requests import IdempotencyKey, IngestRequest
+from lightwell.domain.texts import require_text
 from lightwell.entrypoints.http.authentication import Caller, Ingesting, projects_of, recheck_caller
 from lightwell.entrypoints.http.intake_slots import IntakeSlots
 from lightwell.entrypoints.http.multipart import UploadLimits, read_form
 from lightwell.entrypoints.http.problems import CONTENT_TYPE
 from lightwell.entrypoints.http.projects import Projects
-from lightwell.entrypoints.schemas.documents import (
-    IngestBody,
-    IngestResponseSchema,
-    UploadResponse,
-    ingest_response,
-    metadata_texts,
-    parse_given_tags,
-    upload_response,
-)
+from lightwell.entrypoints.operations.documents import MAX_TAGS, IngestJob
+from lightwell.entrypoints.operations.uploads import IngestBody, UploadJob, UploadJobs
 from lightwell.ingest.submission import Submission
 
 router = APIRouter(prefix="/v1/documents", tags=["documents"])
 
+_MAX_METADATA_LENGTH = 2000
 _FIELDS = frozenset(("files", "aclTags", "title", "format", "topic", "metadata"))
 _TOO_LARGE: dict[int | str, dict[str, Any]] = {
     413: {
@@ -150,28 +146,38 @@ async def upload_documents(  # noqa: PLR0913 - what a request brings along
     limits: Annotated[UploadLimits, Depends(upload_limits_of)],
     projects: Annotated[Projects, Depends(projects_of)],
     key: Key = None,
-) -> UploadResponse:
+) -> UploadJobs:
     """Take files as new documents, all of them or none, with a job for each."""
     async with read_form(request, limits) as form:
         caller = await recheck_caller(
             request, Scope.INGEST
         )  # the form may have taken long to arrive
         files = _files_of(form)
-        asked = _to_request(form, caller, len(files))
+        described = _to_request(form, caller, len(files))
         origins = [upload_origin(file.filename or "") for file in files]
-        uploads = _Uploads(intake, asked, files, origins)
+        uploads = _Uploads(intake, described, files, origins)
         digest = await run_in_threadpool(uploads.check)
         submission = Submission(
             documents=uploads,
             reader=caller.reader,
             authority=caller.authority,
-            key=_idempotency_key(caller, key, asked, digest),
+            key=_idempotency_key(caller, key, described, digest),
         )
         responses = await caller.knowledge_base.documents.submit(submission)
     projects.has_work.set()
     if len(responses) == 1:
         response.headers["Location"] = f"/v1/jobs/{responses[0].job_id}"
-    return upload_response([each.name for each in origins], responses)
+    jobs = [
+        UploadJob(
+            file_name=origin.name,
+            job_id=queued.job_id,
+            document_id=queued.document_id,
+            status=queued.status,
+            estimated_chunks=queued.estimated_chunks,
+        )
+        for origin, queued in zip(origins, responses, strict=True)
+    ]
+    return UploadJobs(documents=jobs)
 
 
 @router.post("/ingest", status_code=202, responses=_TOO_LARGE, dependencies=[Depends(hold_slot)])
@@ -182,40 +188,50 @@ async def ingest_document(
     intake: Annotated[Intake, Depends(intake_of)],
     projects: Annotated[Projects, Depends(projects_of)],
     key: Key = None,
-) -> IngestResponseSchema:
+) -> IngestJob:
     """Fetch a document from a URL or a path that is open for ingestion, with a job that ingests it.
 
     Only a URL takes `aclTags`: who sees a file is said where the file is.
     """
-    given, is_page = parse_given_tags(body.acl_tags), is_web_url(body.document_url)
-    asked = body.to_request(caller.authority.choose(given) if is_page else given)
+    tags, is_page = parse_tags(body.acl_tags), is_web_url(body.document_url)
     if is_page:
-        caller.authority.require_new(asked.acl_tags)
-    known_as = _idempotency_key(caller, key, asked, b"")
-    catalog = caller.knowledge_base.documents
-    responses = await catalog.find_earlier(caller.reader, known_as) if known_as else None
+        tags = caller.authority.choose(tags)
+        caller.authority.require_new(tags)
+    fetched = IngestRequest(
+        document_url=body.document_url,
+        acl_tags=tags,
+        title=body.title,
+        format=body.format,
+        metadata=_metadata_texts(body.metadata),
+        topic=body.topic,
+    )
+    idempotency_key = _idempotency_key(caller, key, fetched, b"")
+    documents = caller.knowledge_base.documents
+    responses = (
+        await documents.find_earlier(caller.reader, idempotency_key) if idempotency_key else None
+    )
     if responses is None:
         reading = (
-            intake.read_page(asked)
+            intake.read_page(fetched)
             if is_page
-            else intake.read_file(asked, catalog.folder_tags, caller.authority)
+            else intake.read_file(fetched, documents.folder_tags, caller.authority)
         )
         submission = Submission(
             documents=[await reading],
             reader=caller.reader,
             authority=caller.authority,
-            key=known_as,
+            key=idempotency_key,
         )
-        responses = await catalog.submit(submission)
+        responses = await documents.submit(submission)
         projects.has_work.set()
     response.headers["Location"] = f"/v1/jobs/{responses[0].job_id}"
-    return ingest_response(responses[0])
+    return IngestJob.model_validate(responses[0])
 
 
 def _files_of(form: FormData) -> list[UploadFile]:
     if unknown := sorted(form.keys() - _FIELDS):
         raise Invalid(f"Unknown field {unknown[0]!r}; the fields are {', '.join(sorted(_FIELDS))}")
-    files = [each for each in form.getlist("files") if isinstance(each, UploadFile)]
+    files = [file for file in form.getlist("files") if isinstance(file, UploadFile)]
     if not files or len(files) != len(form.getlist("files")):
         raise Invalid("Send at least one file, each in a field `files` with a file name")
     return files
@@ -224,24 +240,26 @@ def _files_of(form: FormData) -> list[UploadFile]:
 def _to_request(form: FormData, caller: Caller, files: int) -> IngestRequest:
     """Return what the form says of its files; raise `Invalid`."""
     texts = {
-        name: [each for each in form.getlist(name) if isinstance(each, str)]
+        name: [value for value in form.getlist(name) if isinstance(value, str)]
         for name in _FIELDS - {"files"}
     }
     if any(len(values) > 1 for name, values in texts.items() if name != "aclTags"):
         raise Invalid("Only `files` and `aclTags` may come more than once")
-    one = {name: values[0] if values else "" for name, values in texts.items()}
-    if one["title"] and files > 1:
+    text = {name: values[0] if values else "" for name, values in texts.items()}
+    if text["title"] and files > 1:
         raise Invalid("A title is for a single file")
-    words = [word for each in texts["aclTags"] for word in each.split(",")]
-    tags = caller.authority.choose(parse_given_tags(words))
+    tags = parse_tags([word for words in texts["aclTags"] for word in words.split(",")])
+    if len(tags) > MAX_TAGS:
+        raise Invalid(f"A document has at most {MAX_TAGS} access tags")
+    tags = caller.authority.choose(tags)
     caller.authority.require_new(tags)
     return IngestRequest(
         document_url="",
         acl_tags=tags,
-        title=one["title"],
-        format=_format(one["format"]),
-        metadata=metadata_texts(_json_object(one["metadata"])),
-        topic=one["topic"],
+        title=text["title"],
+        format=_format(text["format"]),
+        metadata=_metadata_texts(_json_object(text["metadata"])),
+        topic=text["topic"],
     )
 
 
@@ -259,13 +277,28 @@ def _json_object(text: str) -> dict[str, JsonValue]:
         raise Invalid("The metadata is not a JSON object") from error
 
 
+def _metadata_texts(metadata: dict[str, JsonValue]) -> dict[str, str]:
+    """Return metadata with texts as values: what is no text becomes JSON. Raises `Invalid`."""
+    texts = {
+        key.strip(): value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for key, value in metadata.items()
+    }
+    for key, value in texts.items():
+        if not key or max(len(key), len(value)) > _MAX_METADATA_LENGTH:
+            raise Invalid(
+                f"Keys and values of metadata have 1 to {_MAX_METADATA_LENGTH:,} characters"
+            )
+        require_text(key + value, "The metadata")
+    return texts
+
+
 def _idempotency_key(
     caller: Caller, text: str | None, request: IngestRequest, content: bytes
 ) -> IdempotencyKey | None:
     """Return the key with the fingerprint of the request and of the content that came along; equal in every process."""
     if text is None:
         return None
-    asked = [
+    asking = [
         request.document_url,
         sorted(request.acl_tags),
         request.title,
@@ -274,6 +307,6 @@ def _idempotency_key(
         request.topic,
         content.hex(),
     ]
-    fingerprint = hashlib.sha256(json.dumps(asked).encode()).digest()
+    fingerprint = hashlib.sha256(json.dumps(asking).encode()).digest()
     owner = f"{caller.principal.credential} {caller.principal.acting_for or ''}"
     return IdempotencyKey(owner=owner, text=text, fingerprint=fingerprint)

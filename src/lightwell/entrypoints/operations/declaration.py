@@ -133,7 +133,7 @@ class Operation(Generic[P, R_co]):
         request = None
         if self.request is not None:
             request = (
-                next(iter(values.values()))
+                next(iter(values.values()), None)
                 if self.is_request_whole
                 else self.request.model_validate(values)
             )

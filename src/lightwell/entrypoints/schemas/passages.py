@@ -1,18 +1,13 @@
 """Passages that a search found, with their scores."""
 
-from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
 
 import lightwell.entrypoints.json_output as json_output
-from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Retrieval
-from lightwell.domain.requests import EmbeddedChunk
-from lightwell.entrypoints.operations.replies import NextAfter, Schema
+from lightwell.entrypoints.operations.replies import Schema
 from lightwell.entrypoints.schemas.questions import AmbiguousName, LocatorSchema, UsageSchema
-
-MAX_PASSAGES = 500
 
 
 class ChunkMetadataSchema(Schema):
@@ -146,76 +141,4 @@ def search_response(found: Retrieval, *, milliseconds: int) -> SearchResponse:
     document = json_output.retrieval(found, milliseconds=milliseconds)
     return SearchResponse.model_validate(
         {**document, "usage": json_output.usage(found.usage)}, by_alias=True
-    )
-
-
-class PassageQuery(Schema):
-    """Which passages of a document to list."""
-
-    limit: Annotated[int, Field(ge=1, le=MAX_PASSAGES, description="How many items, at most.")] = (
-        100
-    )
-    after: Annotated[
-        int,
-        Field(ge=0, le=1_000_000_000, description="Skip so many: `nextAfter` of the page before."),
-    ] = 0
-
-
-class DocumentPassageSchema(Schema):
-    """A passage of a document."""
-
-    chunk_id: str
-    chunk_ref: str
-    content: str
-    locator: LocatorSchema
-    metadata: ChunkMetadataSchema
-
-
-class PassagePage(Schema):
-    """A document's passages in order; `nextAfter` is empty on the last page."""
-
-    passages: list[DocumentPassageSchema]
-    next_after: NextAfter
-
-
-class GivenPassage(Schema):
-    """A passage of 100 to 2000 tokens. An embedding has the dimension of the project's model; without one, it is computed."""
-
-    content: Annotated[str, Field(examples=["Nordwind Energie receives a discount of 18 percent."])]
-    embedding: Annotated[list[float] | None, Field(max_length=16_000)] = None
-    section_path: Annotated[list[str], Field(max_length=100, default_factory=list)]
-
-
-class PassagesBody(Schema):
-    """The whole content of a document, passage by passage."""
-
-    passages: Annotated[
-        list[GivenPassage],
-        Field(
-            min_length=1,
-            max_length=10_000,
-            examples=[[{"content": "Nordwind Energie receives a discount of 18 percent."}]],
-        ),
-    ]
-
-    def to_chunks(self) -> list[EmbeddedChunk]:
-        return [
-            EmbeddedChunk(
-                content=each.content,
-                embedding=None if each.embedding is None else tuple(each.embedding),
-                section_path=tuple(each.section_path),
-            )
-            for each in self.passages
-        ]
-
-
-def passage_page(found: Sequence[Chunk], query: PassageQuery) -> PassagePage:
-    """Return the page; `found` is one longer where another page follows."""
-    page = found[: query.limit]
-    return PassagePage.model_validate(
-        {
-            "passages": json_output.chunks(page),
-            "nextAfter": str(query.after + len(page)) if len(found) > len(page) else "",
-        },
-        by_alias=True,
     )
