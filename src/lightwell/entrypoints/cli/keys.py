@@ -8,7 +8,7 @@ import typer
 from rich.console import Group
 from rich.text import Text
 
-from lightwell.domain.api_keys import LONGEST_GRACE, ApiKey, Scope, Token
+from lightwell.domain.api_keys import LONGEST_GRACE, Scope
 from lightwell.domain.errors import Invalid
 from lightwell.entrypoints.cli.console import clean, new_table
 from lightwell.entrypoints.cli.execution import Report
@@ -18,7 +18,7 @@ from lightwell.entrypoints.cli.store import (
     parse_document_tags,
     settings_that_may_create_a_store,
 )
-from lightwell.entrypoints.json_directory import api_key
+from lightwell.entrypoints.operations.administration import ApiKey, ApiKeys, NewApiKey, with_secret
 
 keys = new_group(
     "Create, list, rotate and revoke API keys.",
@@ -80,8 +80,8 @@ async def create_key(
             "Name what the key may read: --acl team:sales (an access tag), or --person ada@halden.example"
         )
     expires_at = None if days is None else datetime.now(UTC) + timedelta(days=days)
-    async with open_keys(settings_that_may_create_a_store()) as (held, project):
-        key, token = await held.create(
+    async with open_keys(settings_that_may_create_a_store()) as (api_keys, project):
+        created = await api_keys.create(
             project,
             name,
             scopes=scope or [Scope.READ],
@@ -89,23 +89,22 @@ async def create_key(
             person=person,
             expires_at=expires_at,
         )
-    return _once(key, token)
+    return _once(with_secret(*created))
 
 
 @command(keys, "list", "lightwell keys list", "lightwell keys list --json")
 async def list_keys() -> Report:
     """List the project's API keys, the oldest first, without their secrets."""
-    async with open_keys() as (held, project):
-        found = await held.list(project)
-        people = await held.name_people(project, found)
+    async with open_keys() as (api_keys, project):
+        listed = await api_keys.list(project)
+        people = await api_keys.name_people(project, listed)
     table = new_table("id", "name", "scopes", "access tags", "person", "state")
-    for each in found:
-        scopes, tags = ", ".join(sorted(each.scopes)), ", ".join(sorted(each.acl_tags))
-        person = people[each.person] if each.person else ""
-        table.add_row(
-            str(each.id), clean(each.name), scopes, clean(tags), clean(person), _state(each)
-        )
-    return Report(document={"keys": [api_key(each) for each in found]}, text=table)
+    for key in listed:
+        scopes, tags = ", ".join(sorted(key.scopes)), ", ".join(sorted(key.acl_tags))
+        person = people[key.person] if key.person else ""
+        state = _state(ApiKey.model_validate(key))
+        table.add_row(str(key.id), clean(key.name), scopes, clean(tags), clean(person), state)
+    return Report(document=ApiKeys(keys=[ApiKey.model_validate(key) for key in listed]), text=table)
 
 
 @command(
@@ -130,9 +129,9 @@ async def rotate_key(
     ] = 0,
 ) -> Report:
     """Give an API key a new secret, and show it once; id, scopes and tags stay."""
-    async with open_keys() as (held, project):
-        rotated, token = await held.rotate(project, key, grace=timedelta(hours=grace_hours))
-    return _once(rotated, token)
+    async with open_keys() as (api_keys, project):
+        rotated = await api_keys.rotate(project, key, grace=timedelta(hours=grace_hours))
+    return _once(with_secret(*rotated))
 
 
 @command(
@@ -145,16 +144,13 @@ async def revoke_key(
     key: Annotated[UUID, typer.Argument(metavar="ID", help="Its id, as `keys list` shows it.")],
 ) -> Report:
     """Revoke an API key; the next request with it is refused."""
-    async with open_keys() as (held, project):
-        await held.revoke(project, key)
+    async with open_keys() as (api_keys, project):
+        await api_keys.revoke(project, key)
     return Report(document={"revoked": str(key)}, text=Text(clean(f"Revoked {key}.")))
 
 
-def _once(key: ApiKey, token: Token) -> Report:
-    return Report(
-        document={**api_key(key), "key": token.text},
-        text=Group(Text(token.text), Text(_ONCE, style="dim")),
-    )
+def _once(key: NewApiKey) -> Report:
+    return Report(document=key, text=Group(Text(key.key), Text(_ONCE, style="dim")))
 
 
 def _state(key: ApiKey) -> str:

@@ -7,10 +7,10 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+import lightwell.domain.directory as domain
 from lightwell.domain.directory import (
-    Group,
-    Person,
     PersonChange,
+    PersonId,
     parse_display_name,
     parse_email,
     split_external_ids,
@@ -20,8 +20,7 @@ from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.options import Yes
 from lightwell.entrypoints.cli.registration import Work, command, confirm, new_group
 from lightwell.entrypoints.cli.store import open_directory, parse_document_tags
-from lightwell.entrypoints.json_directory import group as group_document
-from lightwell.entrypoints.json_directory import person as person_document
+from lightwell.entrypoints.operations.directory import Group, Groups, People, Person
 
 people = new_group(
     "Add, list, change and delete the people who have access tags.",
@@ -40,7 +39,7 @@ PersonArgument = Annotated[
         metavar="PERSON", help="An id, an e-mail address or an external id (telegram:123)."
     ),
 ]
-People = Annotated[
+Persons = Annotated[
     list[str],
     typer.Argument(metavar="PERSON...", help="Ids, e-mail addresses or external ids."),
 ]
@@ -105,15 +104,13 @@ async def list_people(
     ] = "",
 ) -> Report:
     """List the people of the project, the oldest entry first, with their current access tags."""
-    found: list[Person] = []
+    listed: list[Person] = []
     async with open_directory() as directory:
-        while page := await directory.list_people(
-            group=group, after=found[-1].id if found else None, limit=1000
-        ):
-            found += page
-    return Report(
-        document={"people": [person_document(each) for each in found]}, text=_table(found)
-    )
+        after: PersonId | None = None
+        while page := await directory.list_people(group=group, after=after, limit=1000):
+            listed += map(Person.model_validate, page)
+            after = page[-1].id
+    return Report(document=People(people=listed), text=_table(listed))
 
 
 @command(people, "show", "lightwell people show ada@halden.example")
@@ -179,10 +176,8 @@ async def save_group(group: GroupArgument, *, acl: GroupAcl = None) -> Report:
 async def list_groups() -> Report:
     """List the groups of the project by name."""
     async with open_directory() as directory:
-        found = await directory.list_groups()
-    return Report(
-        document={"groups": [group_document(each) for each in found]}, text=_group_table(found)
-    )
+        listed = [Group.model_validate(group) for group in await directory.list_groups()]
+    return Report(document=Groups(groups=listed), text=_group_table(listed))
 
 
 @command(
@@ -191,14 +186,14 @@ async def list_groups() -> Report:
     "lightwell groups join sales ada@halden.example telegram:123",
     audited="groups join",
 )
-async def join_group(group: GroupArgument, person: People) -> Report:
+async def join_group(group: GroupArgument, person: Persons) -> Report:
     """Add people to a group."""
     async with open_directory() as directory:
         return _group_report(await directory.add_members(group, person))
 
 
 @command(groups, "leave", "lightwell groups leave sales ada@halden.example", audited="groups leave")
-async def leave_group(group: GroupArgument, person: People) -> Report:
+async def leave_group(group: GroupArgument, person: Persons) -> Report:
     """Remove people from a group; they lose its access tags at once."""
     async with open_directory() as directory:
         return _group_report(await directory.remove_members(group, person))
@@ -223,31 +218,33 @@ async def _delete_group(group: str) -> Report:
     return Report(document={"deleted": group}, text=Text(clean(f"Deleted the group {group}.")))
 
 
-def _report(person: Person) -> Report:
-    return Report(document=person_document(person), text=_table([person]))
+def _report(person: domain.Person) -> Report:
+    reply = Person.model_validate(person)
+    return Report(document=reply, text=_table([reply]))
 
 
-def _group_report(group: Group) -> Report:
-    return Report(document=group_document(group), text=_group_table([group]))
+def _group_report(group: domain.Group) -> Report:
+    reply = Group.model_validate(group)
+    return Report(document=reply, text=_group_table([reply]))
 
 
 def _table(people: Sequence[Person]) -> Table:
     table = new_table("id", "e-mail", "name", "external ids", "groups", "access tags", "state")
-    for each in people:
+    for person in people:
         texts = (
-            each.email,
-            each.display_name,
-            ", ".join(f"{system}:{named}" for system, named in sorted(each.external_ids.items())),
-            ", ".join(each.groups),
-            ", ".join(sorted(each.tags)),
+            person.email or "",
+            person.display_name,
+            ", ".join(f"{system}:{id_}" for system, id_ in person.external_ids.items()),
+            ", ".join(person.groups),
+            ", ".join(person.current_tags),
         )
-        state = "active" if each.active else "not active"
-        table.add_row(str(each.id), *map(clean, texts), state)
+        state = "active" if person.active else "not active"
+        table.add_row(str(person.person_id), *map(clean, texts), state)
     return table
 
 
 def _group_table(groups: Sequence[Group]) -> Table:
     table = new_table("name", "access tags", "members")
-    for each in groups:
-        table.add_row(clean(each.name), clean(", ".join(sorted(each.acl_tags))), str(each.members))
+    for group in groups:
+        table.add_row(clean(group.name), clean(", ".join(group.acl_tags)), str(group.members))
     return table

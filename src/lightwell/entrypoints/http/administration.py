@@ -9,23 +9,22 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Response
 
+import lightwell.entrypoints.operations.administration as administration
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.errors import Forbidden, Invalid
 from lightwell.entrypoints.http.authentication import Administering, projects_of
 from lightwell.entrypoints.http.projects import Projects
-from lightwell.entrypoints.schemas.administration import (
-    ExplanationSchema,
+from lightwell.entrypoints.operations.administration import (
+    AccessExplanation,
+    ApiKey,
+    ApiKeys,
     KeyBody,
-    KeyList,
-    NewKeySchema,
-    NewProjectSchema,
+    NewApiKey,
+    NewProject,
+    Project,
     ProjectBody,
-    ProjectList,
-    ProjectSchema,
     RotationBody,
-    explanation_schema,
-    key_schema,
-    new_key_schema,
+    with_secret,
 )
 from lightwell.knowledge_base.access_explanations import AccessExplainer
 
@@ -40,23 +39,23 @@ async def _require_home(principal: Administering, projects: Opened) -> None:
 
 
 @router.get("/projects", dependencies=[Depends(_require_home)])
-async def list_projects(projects: Opened) -> ProjectList:
+async def list_projects(projects: Opened) -> administration.Projects:
     """List the projects of the server."""
-    found = await projects.keys.list_projects()
-    return ProjectList(
-        projects=[ProjectSchema(name=name, created_at=made.isoformat()) for name, made in found]
+    named = await projects.keys.list_projects()
+    return administration.Projects(
+        projects=[Project(name=name, created_at=created_at) for name, created_at in named]
     )
 
 
 @router.post("/projects", status_code=201, dependencies=[Depends(_require_home)])
-async def create_project(body: ProjectBody, projects: Opened) -> NewProjectSchema:
+async def create_project(body: ProjectBody, projects: Opened) -> NewProject:
     """Make a project, and its first key, which administers it."""
     if body.name in [name for name, _ in await projects.keys.list_projects()]:
         raise Invalid(f"There is a project {body.name!r} already")
     key, token = await projects.keys.create(
         body.name, "first administrator", scopes=[Scope.ADMIN], tags=[]
     )
-    return NewProjectSchema(name=body.name, admin_key=new_key_schema(key, token))
+    return NewProject(name=body.name, admin_key=with_secret(key, token))
 
 
 @router.delete("/projects/{project}", status_code=204, dependencies=[Depends(_require_home)])
@@ -75,14 +74,14 @@ async def delete_project(
 
 
 @router.get("/keys")
-async def list_keys(principal: Administering, projects: Opened) -> KeyList:
+async def list_keys(principal: Administering, projects: Opened) -> ApiKeys:
     """List the project's keys, the oldest first, without their secrets."""
-    found = await projects.keys.list(principal.project)
-    return KeyList(keys=[key_schema(each) for each in found])
+    keys = await projects.keys.list(principal.project)
+    return ApiKeys(keys=[ApiKey.model_validate(key) for key in keys])
 
 
 @router.post("/keys", status_code=201)
-async def create_key(body: KeyBody, principal: Administering, projects: Opened) -> NewKeySchema:
+async def create_key(body: KeyBody, principal: Administering, projects: Opened) -> NewApiKey:
     """Make a key of the project, and show its secret once."""
     expires_at = None if body.days is None else datetime.now(UTC) + timedelta(days=body.days)
     key, token = await projects.keys.create(
@@ -93,16 +92,16 @@ async def create_key(body: KeyBody, principal: Administering, projects: Opened) 
         person=body.person,
         expires_at=expires_at,
     )
-    return new_key_schema(key, token)
+    return with_secret(key, token)
 
 
 @router.post("/keys/{key}/rotate")
 async def rotate_key(
     key: UUID, body: RotationBody, principal: Administering, projects: Opened
-) -> NewKeySchema:
+) -> NewApiKey:
     """Give a key a new secret, and show it once; id, scopes and tags stay."""
     grace = timedelta(hours=body.grace_hours)
-    return new_key_schema(*await projects.keys.rotate(principal.project, key, grace=grace))
+    return with_secret(*await projects.keys.rotate(principal.project, key, grace=grace))
 
 
 @router.delete("/keys/{key}", status_code=204)
@@ -119,7 +118,9 @@ async def explain_access(
     document: Annotated[str, Query(description="Its id, reference or URL.")],
     person: Annotated[str, Query(description="A person's id, e-mail address or external id.")] = "",
     key: UUID | None = None,
-) -> ExplanationSchema:
+) -> AccessExplanation:
     """Say through which tags of a person, group or key somebody sees a document, or why not."""
     explainer = AccessExplainer(database=projects.keys.database, project_id=principal.project_id)
-    return explanation_schema(await explainer.explain(document, person=person, key=key))
+    return AccessExplanation.model_validate(
+        await explainer.explain(document, person=person, key=key)
+    )

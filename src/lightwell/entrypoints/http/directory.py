@@ -8,18 +8,16 @@ from lightwell.domain.access import parse_tags
 from lightwell.domain.directory import parse_person_id
 from lightwell.entrypoints.http.authentication import Administering, projects_of
 from lightwell.entrypoints.http.projects import Projects
-from lightwell.entrypoints.operations.replies import cut_page
-from lightwell.entrypoints.schemas.directory import (
+from lightwell.entrypoints.operations.directory import (
+    Group,
     GroupBody,
-    GroupList,
-    GroupSchema,
+    Groups,
     PeoplePage,
     PeopleQuery,
+    Person,
     PersonBody,
-    PersonSchema,
-    group_schema,
-    person_schema,
 )
+from lightwell.entrypoints.operations.replies import cut_page
 from lightwell.knowledge_base.directory import Directory
 
 router = APIRouter(prefix="/v1/admin", tags=["directory"])
@@ -31,69 +29,71 @@ def _directory(
     return Directory(database=projects.keys.database, project_id=principal.project_id)
 
 
-Held = Annotated[Directory, Depends(_directory)]
+Opened = Annotated[Directory, Depends(_directory)]
 
 
 @router.get("/people")
-async def list_people(query: Annotated[PeopleQuery, Query()], held: Held) -> PeoplePage:
+async def list_people(query: Annotated[PeopleQuery, Query()], directory: Opened) -> PeoplePage:
     """List the people of the project, or the members of a group."""
     start = parse_person_id(query.after) if query.after else None
-    found = await held.list_people(group=query.group, after=start, limit=query.limit + 1)
-    page, following = cut_page(found, query, lambda person: str(person.id))
-    return PeoplePage(people=[person_schema(each) for each in page], next_after=following)
+    following = await directory.list_people(group=query.group, after=start, limit=query.limit + 1)
+    page, next_after = cut_page(following, query, lambda person: str(person.id))
+    return PeoplePage(
+        people=[Person.model_validate(person) for person in page], next_after=next_after
+    )
 
 
 @router.post("/people", status_code=201)
-async def create_person(body: PersonBody, held: Held) -> PersonSchema:
+async def create_person(body: PersonBody, directory: Opened) -> Person:
     """Add a person; nobody else of the project may have the e-mail address or one of the external ids."""
-    return person_schema(await held.create_person(body.to_change()))
+    return Person.model_validate(await directory.create_person(body.to_change()))
 
 
 @router.get("/people/{person}")
-async def get_person(person: str, held: Held) -> PersonSchema:
+async def get_person(person: str, directory: Opened) -> Person:
     """Show the person of this id, e-mail address or external id (`telegram:123`)."""
-    return person_schema(await held.get_person(person))
+    return Person.model_validate(await directory.get_person(person))
 
 
 @router.patch("/people/{person}")
-async def change_person(person: str, body: PersonBody, held: Held) -> PersonSchema:
+async def change_person(person: str, body: PersonBody, directory: Opened) -> Person:
     """Change a person; changed tags hold at the next request."""
-    return person_schema(await held.change_person(person, body.to_change()))
+    return Person.model_validate(await directory.change_person(person, body.to_change()))
 
 
 @router.delete("/people/{person}", status_code=204)
-async def delete_person(person: str, held: Held) -> Response:
+async def delete_person(person: str, directory: Opened) -> Response:
     """Delete a person with the person's API keys."""
-    await held.delete_person(person)
+    await directory.delete_person(person)
     return Response(status_code=204)
 
 
 @router.get("/groups")
-async def list_groups(held: Held) -> GroupList:
+async def list_groups(directory: Opened) -> Groups:
     """List the groups of the project by name."""
-    return GroupList(groups=[group_schema(each) for each in await held.list_groups()])
+    return Groups(groups=[Group.model_validate(group) for group in await directory.list_groups()])
 
 
 @router.put("/groups/{group}")
-async def save_group(group: str, body: GroupBody, held: Held) -> GroupSchema:
+async def save_group(group: str, body: GroupBody, directory: Opened) -> Group:
     """Make a group, or change the tags of the existing one."""
-    return group_schema(await held.save_group(group, parse_tags(body.acl_tags)))
+    return Group.model_validate(await directory.save_group(group, parse_tags(body.acl_tags)))
 
 
 @router.delete("/groups/{group}", status_code=204)
-async def delete_group(group: str, held: Held) -> Response:
+async def delete_group(group: str, directory: Opened) -> Response:
     """Delete a group; its members lose its tags at once."""
-    await held.delete_group(group)
+    await directory.delete_group(group)
     return Response(status_code=204)
 
 
 @router.put("/groups/{group}/members/{person}")
-async def add_member(group: str, person: str, held: Held) -> GroupSchema:
+async def add_member(group: str, person: str, directory: Opened) -> Group:
     """Add a person to a group."""
-    return group_schema(await held.add_members(group, [person]))
+    return Group.model_validate(await directory.add_members(group, [person]))
 
 
 @router.delete("/groups/{group}/members/{person}")
-async def remove_member(group: str, person: str, held: Held) -> GroupSchema:
+async def remove_member(group: str, person: str, directory: Opened) -> Group:
     """Remove a person from a group; the group's tags are gone from that person at once."""
-    return group_schema(await held.remove_members(group, [person]))
+    return Group.model_validate(await directory.remove_members(group, [person]))

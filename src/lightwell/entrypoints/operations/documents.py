@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import AfterValidator, Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 import lightwell.domain.documents as domain
 from lightwell.domain.access import parse_tags
@@ -22,6 +22,7 @@ from lightwell.entrypoints.operations.replies import (
     PageQuery,
     Reply,
     Schema,
+    Sorted,
     cut_page,
     read_from,
 )
@@ -46,8 +47,6 @@ AclTags = Annotated[
     list[Annotated[str, Field(max_length=200)]],
     Field(max_length=MAX_TAGS, examples=[["team:sales"]]),
 ]
-Sorted = Annotated[list[str], AfterValidator(sorted)]
-"""Texts of a set, in order."""
 
 
 class DocumentQuery(PageQuery):

@@ -5,7 +5,15 @@ from datetime import datetime
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
-from pydantic import AliasChoices, AliasPath, BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    AliasPath,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+)
 from pydantic.alias_generators import to_camel
 
 from lightwell.domain.errors import Invalid
@@ -26,6 +34,9 @@ EntityName = Annotated[
 ]
 Moment = Annotated[datetime, PlainSerializer(datetime.isoformat, when_used="json")]
 """A point in time in ISO 8601 with its offset, such as 2026-11-24T09:30:00+00:00."""
+
+Sorted = Annotated[list[str], AfterValidator(sorted)]
+"""The texts of a set, in order."""
 
 
 class Schema(BaseModel):

@@ -1,23 +1,30 @@
-"""People and groups."""
+"""People and groups, as administrators see them: `http/directory.py` has the routes, `cli/people.py` the commands."""
 
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from lightwell.domain.access import parse_tags
 from lightwell.domain.directory import (
-    Group,
-    Person,
     PersonChange,
     parse_display_name,
     parse_email,
     parse_external_ids,
 )
-from lightwell.entrypoints import json_directory
-from lightwell.entrypoints.operations.replies import NextAfter, PageQuery, Schema
+from lightwell.entrypoints.operations.replies import (
+    Moment,
+    NextAfter,
+    PageQuery,
+    Reply,
+    Schema,
+    Sorted,
+    read_from,
+)
 
 AclTags = Annotated[tuple[str, ...], Field(max_length=500, examples=[["team:sales", "user:ada"]])]
+TextOrNull = Annotated[str | None, BeforeValidator(lambda text: text or None)]
+"""A text, null where it is empty."""
 
 
 class PersonBody(Schema):
@@ -32,6 +39,7 @@ class PersonBody(Schema):
     active: Annotated[bool | None, Field(description="Whoever is not active has no access.")] = None
 
     def to_change(self) -> PersonChange:
+        """Return the change; raise `Invalid`."""
         return PersonChange(
             email=None if self.email is None else parse_email(self.email),
             display_name=self.display_name and parse_display_name(self.display_name),
@@ -43,18 +51,30 @@ class PersonBody(Schema):
         )
 
 
-class PersonSchema(Schema):
+class Person(Reply):
     """A person. `aclTags` are the person's own tags, `currentTags` those with the groups' tags."""
 
-    person_id: UUID
-    email: str | None
+    person_id: Annotated[UUID, read_from("personId", "id")]
+    email: TextOrNull
     display_name: str
-    external_ids: dict[str, str]
-    acl_tags: list[str]
+    external_ids: Annotated[dict[str, str], AfterValidator(lambda ids: dict(sorted(ids.items())))]
+    acl_tags: Sorted
     groups: list[str]
-    current_tags: list[str]
+    current_tags: Annotated[Sorted, read_from("currentTags", "tags")]
     active: bool
-    created_at: str
+    created_at: Moment
+
+
+class People(Reply):
+    """People, the oldest entry first."""
+
+    people: list[Person]
+
+
+class PeoplePage(People):
+    """A page of people, the oldest entry first."""
+
+    next_after: NextAfter
 
 
 class PeopleQuery(PageQuery):
@@ -63,37 +83,22 @@ class PeopleQuery(PageQuery):
     group: Annotated[str, Field(description="Only members of this group.")] = ""
 
 
-class PeoplePage(Schema):
-    """People, the oldest entry first."""
-
-    people: list[PersonSchema]
-    next_after: NextAfter
-
-
 class GroupBody(Schema):
     """The tags that each member of the group has."""
 
     acl_tags: AclTags
 
 
-class GroupSchema(Schema):
+class Group(Reply):
     """A group and how many members it has."""
 
-    group_id: UUID
+    group_id: Annotated[UUID, read_from("groupId", "id")]
     name: str
-    acl_tags: list[str]
+    acl_tags: Sorted
     members: int
 
 
-class GroupList(Schema):
-    groups: list[GroupSchema]
+class Groups(Reply):
+    """Groups by name."""
 
-
-def person_schema(person: Person) -> PersonSchema:
-    """Return the person as the server sends it."""
-    return PersonSchema.model_validate(json_directory.person(person))
-
-
-def group_schema(group: Group) -> GroupSchema:
-    """Return the group as the server sends it."""
-    return GroupSchema.model_validate(json_directory.group(group))
+    groups: list[Group]
