@@ -10,7 +10,7 @@ endif
 # Container images set it; every process would then compile all that it imports, three times the work of starting.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo serve test test-slow test-long fuzz quick test-model check sbom audit format bench clean
+.PHONY: help demo serve test test-slow test-long fuzz quick test-model check docs sbom audit format bench clean
 
 help:
 	@echo "make demo    set everything up, read the example documents and systems, answer four questions"
@@ -22,6 +22,7 @@ help:
 	@echo "make quick   the tests that need no database"
 	@echo "make test-model  the tests with a real small model (LIGHTWELL_TEST_GGUF names another)"
 	@echo "make check   format, lint, types, floors"
+	@echo "make docs    write docs/cli.md, the reference of the commands"
 	@echo "make sbom    write lightwell.cdx.json: what an installation contains, with licences (CycloneDX)"
 	@echo "make audit   look up known vulnerabilities of the dependencies, at osv.dev"
 	@echo "make bench   print the benchmark tables"
@@ -81,6 +82,10 @@ check: .venv/.ready
 	$(RUN) ruff check
 	$(RUN) basedpyright
 	$(RUN) lint-imports
+
+docs: .venv/.ready
+	$(RUN) python -m tests.cli_reference > docs/.cli.md
+	mv docs/.cli.md docs/cli.md
 
 # What an installation with all extras but Ray contains, with licences and hashes of versions; no tool of development.
 SBOM ?= lightwell.cdx.json
