@@ -1,4 +1,4 @@
-"""The commands in docs/quickstart.md and docs/access.md run in order and print what the pages say."""
+"""The commands in docs/first-hour.md and docs/access.md run in order and print what the pages say."""
 
 import re
 import shlex
@@ -13,7 +13,7 @@ from tests.entrypoints.program import run
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize(("page", "files"), [("quickstart.md", 2), ("access.md", 4)])
+@pytest.mark.parametrize(("page", "files"), [("first-hour.md", 2), ("access.md", 4)])
 def test_the_commands_of_a_page_print_what_it_says(page: str, files: int) -> None:
     with temporary_folder() as folder, run_server(folder / "data"):
         check_page((DOCS / page).read_text("utf-8"), folder, files)

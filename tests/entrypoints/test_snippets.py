@@ -1,6 +1,6 @@
 """Every console and Python snippet of README.md and docs/ runs, on one store and one server, or says why it does not.
 
-A snippet that cannot run has a line `<!-- not run: REASON -->` above it. docs/access.md and docs/quickstart.md have a test of their own, which compares what they print.
+A snippet that cannot run has a line `<!-- not run: REASON -->` above it. docs/access.md and docs/first-hour.md have a test of their own, which compares what they print.
 """
 
 import os
@@ -27,7 +27,7 @@ PAGES = [
     *(
         page
         for page in sorted((ROOT / "docs").rglob("*.md"))
-        if page.name not in ("access.md", "quickstart.md")
+        if page.name not in ("access.md", "first-hour.md")
     ),
 ]
 SNIPPET = re.compile(

@@ -267,7 +267,7 @@ def refuse_before_release(applied: Collection[str]) -> None:
         raise StoreFailed(
             "This store was made before Lightwell's first release, and this version cannot read it. Keep it with `lightwell backup FILE`"
             " of the version that made it, then set LIGHTWELL_DATA to a new folder or LIGHTWELL_DATABASE_URL to an empty database,"
-            " and ingest the documents again: docs/upgrade-and-backup.md says how"
+            " and ingest the documents again: docs/operations.md says how"
         )
 
 
