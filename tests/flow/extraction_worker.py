@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from lightwell.ingest import worker as work
 from lightwell.records.database import connect
-from lightwell.records.leases import LeaseHolder
+from lightwell.records.locks import LeaseHolder
 from tests.flow.extraction_model import read_by_model
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from lightwell.ingest import worker as work
 from lightwell.records.database import connect
-from lightwell.records.leases import LeaseHolder
+from lightwell.records.locks import LeaseHolder
 from tests.flow.conftest import project_on
 
 LEASE_SECONDS = 20.0

@@ -9,7 +9,7 @@ from pathlib import Path
 from lightwell.ingest import worker
 from lightwell.ports import Vectors
 from lightwell.records.database import connect
-from lightwell.records.leases import LeaseHolder
+from lightwell.records.locks import LeaseHolder
 from lightwell.testing.models import HashEmbedder
 from tests.flow.conftest import project_on
 

@@ -19,7 +19,7 @@ from lightwell.ingest.progress import DocumentOutcome
 from lightwell.ingest.worker import new_lease_holder, run_claimable
 from lightwell.models.meter import Meter
 from lightwell.records.database import Database, connect
-from lightwell.records.graph.due_profiles import ALL_DUE
+from lightwell.records.graph.profile_queue import ALL_DUE
 from lightwell.records.jobs import queue
 from lightwell.settings import settings_from_environment
 from lightwell.testing.sources import InMemorySource, make_document

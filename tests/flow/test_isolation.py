@@ -21,7 +21,7 @@ from lightwell.ingest.progress import DocumentOutcome, Progress, Step
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import ExtractionInput, Vectors
 from lightwell.records.jobs import queue
-from lightwell.records.leases import LeaseHolder
+from lightwell.records.locks import LeaseHolder
 from lightwell.testing.models import HashEmbedder
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import make_retriever

@@ -11,7 +11,7 @@ from lightwell.domain.requests import EmbeddedChunk
 from lightwell.ingest.item_sync import SyncReport, SyncRequest, sync_source
 from lightwell.knowledge_base.directory import Directory
 from lightwell.records import source_runs, sources
-from lightwell.records.leases import LeaseHolder
+from lightwell.records.locks import LeaseHolder
 from lightwell.testing.item_source import MemorySystem, open_memory, ref_of
 
 from .conftest import Project

@@ -20,8 +20,7 @@ from lightwell.records.documents import chunks as staging
 from lightwell.records.documents import documents, publishing, registration
 from lightwell.records.graph import mentions, profiles
 from lightwell.records.jobs import queue
-from lightwell.records.leases import LeaseHolder
-from lightwell.records.locks import lock_project
+from lightwell.records.locks import LeaseHolder, lock_project
 from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.testing.models import HashEmbedder
 from lightwell.testing.sources import InMemorySource, make_document

@@ -20,7 +20,7 @@ from lightwell.ingest.progress import DocumentOutcome
 from lightwell.ports import ExtractionInput
 from lightwell.records.database import Database, connect
 from lightwell.records.jobs import queue
-from lightwell.records.leases import LeaseHolder
+from lightwell.records.locks import LeaseHolder
 from lightwell.stores.embedded.server import run_server
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.patience import PATIENCE

@@ -47,6 +47,11 @@ class Reader:
     user: str = ""
 
     @property
+    def parameters(self) -> dict[str, object]:
+        """What a query about this reader filters by, as its parameters `project_id` and `classes`."""
+        return {"project_id": self.project_id, "classes": list(self.classes)}
+
+    @property
     def cache_name(self) -> str:
         """A hash of who asks, for what is kept for this reader alone: what others asked shows in no cost."""
         asker = "\0".join((*sorted(self.tags), self.user))

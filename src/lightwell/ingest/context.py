@@ -20,7 +20,7 @@ from lightwell.ports import Embedder, Extractor, ProfileIndex, VectorIndex
 from lightwell.records import embedding_spaces
 from lightwell.records.database import Database
 from lightwell.records.embedding_spaces import Space, SpaceModel
-from lightwell.records.leases import LeaseHolder
+from lightwell.records.locks import LeaseHolder
 from lightwell.source_ports import ItemSource
 
 OpenConnector = Callable[[Source], AbstractAsyncContextManager[ItemSource]]

@@ -16,7 +16,7 @@ from lightwell.records import conversations, embedding_spaces
 from lightwell.records.documents import chunks as staging
 from lightwell.records.documents import erasure, index_descriptions
 from lightwell.records.embedding_spaces import SpaceStatus
-from lightwell.records.graph.due_profiles import DueProfiles
+from lightwell.records.graph.profile_queue import DueProfiles
 from lightwell.records.llm_cache import cache
 
 _INDEX_CHANGES_PER_BATCH = 500

@@ -14,7 +14,7 @@ from lightwell.ingest.pipeline import choose_title, extraction_input, file_name_
 from lightwell.ports import ChangedDocument, Connector, ExtractionInput
 from lightwell.records import access_classes
 from lightwell.records.documents import chunks as staging
-from lightwell.records.documents import known as known_documents
+from lightwell.records.documents import registered
 from lightwell.records.llm_cache import cache
 from lightwell.records.llm_cache.cache import CacheKey, ExtractionStatistics
 from lightwell.text.tokens import token_count
@@ -123,7 +123,7 @@ async def estimate_reextraction(
 async def _changed_documents(
     context: IngestContext, connector: Connector, system: str
 ) -> AsyncIterator[NewDocument]:
-    up_to_date = await known_documents.list_up_to_date(
+    up_to_date = await registered.list_up_to_date(
         context.database,
         context.project_id,
         system,

@@ -23,8 +23,7 @@ from lightwell.records.documents.items import KnownDocument
 from lightwell.records.documents.registered import check_url, document_ref
 from lightwell.records.documents.registration import ItemOrigin
 from lightwell.records.jobs import runs
-from lightwell.records.leases import LeaseHolder
-from lightwell.records.locks import lock_project
+from lightwell.records.locks import LeaseHolder, lock_project
 
 _BREAKS_LINKS = re.compile(r"[\s<>\"`\\\x00-\x1f\x7f]")
 _YEARS = range(1970, 2101)

@@ -22,7 +22,7 @@ from lightwell.logs import logger
 from lightwell.records import item_fetches, source_directory, source_runs, sources
 from lightwell.records.database import Database, repeatable
 from lightwell.records.item_fetches import KindCount
-from lightwell.records.leases import LeaseHolder
+from lightwell.records.locks import LeaseHolder
 from lightwell.source_ports import ItemSource
 from lightwell.tasks import cancel_and_wait
 

@@ -7,7 +7,7 @@ from lightwell.domain.ids import ChunkId, DocumentId, JobId
 from lightwell.domain.usage import TokenSummary, add_usage
 from lightwell.records.database import Connection, Database
 from lightwell.records.documents.chunks import StagedChunk
-from lightwell.records.jobs import costs
+from lightwell.records.jobs import queue
 from lightwell.records.jobs.queue import Claim
 
 
@@ -26,7 +26,7 @@ async def add_costs(
         for claim in batch
         if claim.document_id in spent
     }
-    await costs.add_usage(database, by_job)
+    await queue.add_usage(database, by_job)
 
 
 async def record_unknown_predicates(
@@ -39,5 +39,5 @@ async def record_unknown_predicates(
         job: sum(extractions[chunk.id].unknown_predicates for chunk in chunks)
         for job, chunks in chunks_by_job.items()
     }
-    await costs.record_unknown_predicates(connection, counts)
+    await queue.record_unknown_predicates(connection, counts)
     return counts

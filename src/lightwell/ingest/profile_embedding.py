@@ -16,8 +16,7 @@ from lightwell.logs import logger
 from lightwell.ports import Embedder, ProfileIndex, ProfileVector
 from lightwell.records.database import Database
 from lightwell.records.graph import profile_queue
-from lightwell.records.graph.due_profiles import ALL_DUE, DueProfiles
-from lightwell.records.graph.profile_queue import ChangedProfile, Key
+from lightwell.records.graph.profile_queue import ALL_DUE, ChangedProfile, DueProfiles, Key
 
 MAX_CHARACTERS = 2000
 """Characters of a description that are embedded: about as many as a summary may have."""

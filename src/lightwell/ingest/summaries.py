@@ -19,7 +19,7 @@ from lightwell.domain.summaries import DescriptionSummary, Summary
 from lightwell.logs import logger
 from lightwell.ports import Message
 from lightwell.records.graph import summaries
-from lightwell.records.graph.due_profiles import ALL_DUE, DueProfiles
+from lightwell.records.graph.profile_queue import ALL_DUE, DueProfiles
 from lightwell.records.graph.summaries import LongProfile
 from lightwell.records.llm_cache.cache import CachedReply, CacheType, content_hash
 from lightwell.records.llm_cache.cached_model import CachedModel, ModelRequest

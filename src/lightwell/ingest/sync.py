@@ -20,9 +20,8 @@ from lightwell.ports import (
     UnreadableDocument,
 )
 from lightwell.records.database import Database, repeatable
-from lightwell.records.documents import documents, registration, renames
-from lightwell.records.documents import known as known_documents
-from lightwell.records.documents.known import UpToDateDocument
+from lightwell.records.documents import documents, registered, registration, renames
+from lightwell.records.documents.registered import UpToDateDocument
 from lightwell.records.jobs import runs
 
 _DOCUMENTS_PER_BATCH = 50
@@ -127,7 +126,7 @@ async def sync(
     next sync finds the rest.
     """
     run, started_at = await runs.begin(database, project_id, system, connector.scope)
-    up_to_date = await known_documents.list_up_to_date(
+    up_to_date = await registered.list_up_to_date(
         database, project_id, system, connector.scope, max_chunks=max_chunks
     )
     result = SyncResult()

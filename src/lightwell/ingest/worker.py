@@ -32,7 +32,7 @@ from lightwell.ingest.progress import DocumentOutcome
 from lightwell.logs import logger
 from lightwell.records.jobs import queue
 from lightwell.records.jobs.queue import Claim
-from lightwell.records.leases import LeaseHolder
+from lightwell.records.locks import LeaseHolder
 from lightwell.tasks import cancel_and_wait
 from lightwell.tracing import span
 

@@ -11,7 +11,7 @@ from lightwell.domain.ids import ProjectId
 from lightwell.domain.texts import require_text
 from lightwell.records import api_keys, directory
 from lightwell.records.database import Database
-from lightwell.records.documents.access import find_document_access
+from lightwell.records.documents import documents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class AccessExplainer:
         """
         if bool(person) == (key is not None):
             raise Invalid("Name who is meant: either `person` or `key`")
-        found = await find_document_access(
+        found = await documents.find_access(
             self.database, self.project_id, require_text(document, "The document")
         )
         if found is None:

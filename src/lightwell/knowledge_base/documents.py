@@ -21,7 +21,7 @@ from lightwell.ingest.submission import Submission
 from lightwell.metering import record_usage
 from lightwell.records import folder_tags, projects, search
 from lightwell.records.database import Database
-from lightwell.records.documents import counts, documents, published_chunks
+from lightwell.records.documents import documents, published_chunks
 from lightwell.records.jobs import queue
 
 LARGEST_PAGE = 1000
@@ -134,9 +134,9 @@ class Documents:
     async def status(self, reader: Reader) -> Status:
         """Return counts of what the reader may see."""
         database = self.context.database
-        visible = await counts.count_visible(database, reader)
+        visible = await documents.count_visible(database, reader)
         return Status(
-            documents=await counts.count_by_state(database, reader),
+            documents=await documents.count_by_state(database, reader),
             chunks=visible.chunks,
             entities=visible.entities,
             relations=visible.relations,

@@ -24,7 +24,7 @@ from lightwell.knowledge_base.source_schedule import SourceSchedule, run_in_back
 from lightwell.knowledge_base.sources import Sources
 from lightwell.metering import record_usage
 from lightwell.ports import Connector
-from lightwell.records.documents import documents, known
+from lightwell.records.documents import documents, registered
 from lightwell.records.graph import source_limits
 from lightwell.records.jobs import queue
 
@@ -98,7 +98,9 @@ class Ingestion:
         with record_usage(OperationType.INGESTION) as log:
             result = await self.enqueue(connector, system)
             database, project_id = self.context.database, self.context.project_id
-            of_source = await known.list_up_to_date(database, project_id, system, connector.scope)
+            of_source = await registered.list_up_to_date(
+                database, project_id, system, connector.scope
+            )
             open_urls = await queue.list_open_urls(database, project_id)
             if on_start:
                 on_start(result, len(of_source.keys() & open_urls))

@@ -98,8 +98,7 @@ async def resolve_reader(
 def page_parameters(reader: Reader, *, after: object, limit: int) -> dict[str, object]:
     """Return the parameters of a query for a page of what applies to a reader, beyond the entry `after`."""
     return {
-        "project_id": reader.project_id,
-        "classes": list(reader.classes),
+        **reader.parameters,
         "after": after,
         "limit": limit,
     }

@@ -6,7 +6,7 @@ user was answered.
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import cast
+from typing import Any
 
 from lightwell.domain.access import Reader
 from lightwell.domain.analytics import (
@@ -21,12 +21,13 @@ from lightwell.domain.errors import NotFound
 from lightwell.domain.evidence import ChannelMetrics
 from lightwell.domain.ids import DocumentId, FeedbackId, ProjectId, QueryId, SessionId, new_id
 from lightwell.domain.questions import Channel, Strategy
-from lightwell.records.database import Connection, Database, Row
+from lightwell.records.database import Connection, Database
 from lightwell.records.query_log import user_hash
+from lightwell.records.rows import make
 
 _BEGIN = """
 INSERT INTO analytics_sessions (id, project_id, user_hash) VALUES (%(session)s, %(project_id)s, keyed_hash(%(project_id)s, %(user)s))
-RETURNING id, started_at, ended_at, 0
+RETURNING id, started_at, ended_at, 0 AS queries
 """
 
 _END = """
@@ -41,7 +42,7 @@ WHERE id = %(session)s AND project_id = %(project_id)s AND user_hash = keyed_has
 
 _SESSIONS = """
 SELECT session.id, session.started_at, session.ended_at,
-       (SELECT count(*) FROM rag_queries AS query WHERE query.session_id = session.id)
+       (SELECT count(*) FROM rag_queries AS query WHERE query.session_id = session.id) AS queries
 FROM analytics_sessions AS session
 WHERE session.project_id = %(project_id)s AND session.user_hash = keyed_hash(%(project_id)s, %(user)s)
   AND (%(session)s::uuid IS NULL OR session.id = %(session)s)
@@ -50,20 +51,21 @@ ORDER BY session.id DESC LIMIT %(limit)s
 """
 
 _PROJECT_SESSIONS = """
-SELECT session.id, session.started_at, session.ended_at,
-       (SELECT count(*) FROM rag_queries AS query WHERE query.session_id = session.id), session.user_hash
+SELECT session.id AS "session.id", session.started_at AS "session.started_at", session.ended_at AS "session.ended_at",
+       (SELECT count(*) FROM rag_queries AS query WHERE query.session_id = session.id) AS "session.queries",
+       session.user_hash
 FROM analytics_sessions AS session
 WHERE session.project_id = %(project_id)s AND (%(before)s::uuid IS NULL OR session.id < %(before)s)
 ORDER BY session.id DESC LIMIT %(limit)s
 """
 
 _QUERIES = """
-SELECT query.id, query.session_id, query.timestamp, query.query_hash, query.strategy_used, query.execution_time_ms,
+SELECT query.id, query.session_id, query.timestamp, query.query_hash, query.strategy_used AS strategy, query.execution_time_ms,
        metrics.vector_search_ms, metrics.vector_result_count, metrics.vector_top_score, metrics.vector_avg_score,
        metrics.graph_traversal_ms, metrics.graph_result_count, metrics.graph_max_depth, metrics.concepts_found,
        metrics.fusion_ms, metrics.overlap_count, metrics.rrf_top_score, metrics.rerank_ms, metrics.rerank_top_score,
        metrics.confidence_threshold_met, metrics.final_context_tokens, metrics.citation_count, metrics.channels,
-       (SELECT avg(rating)::float8 FROM feedback_events AS event WHERE event.query_id = query.id)
+       (SELECT avg(rating)::float8 FROM feedback_events AS event WHERE event.query_id = query.id) AS rating
 FROM rag_queries AS query
 JOIN analytics_sessions AS session ON session.id = query.session_id
 JOIN retrieval_metrics AS metrics ON metrics.query_id = query.id
@@ -74,35 +76,32 @@ WHERE session.project_id = %(project_id)s AND session.user_hash = keyed_hash(%(p
 ORDER BY query.id DESC LIMIT %(limit)s
 """
 
-_SUMMARY_OF = """
-WITH own AS (
+# Of all users, or of the one whose `user` is given.
+_SUMMARY = """
+WITH counted AS (
     SELECT query.id, query.strategy_used, query.execution_time_ms, metrics.confidence_threshold_met,
            metrics.citation_count, metrics.final_context_tokens
     FROM rag_queries AS query
     JOIN analytics_sessions AS session ON session.id = query.session_id
     JOIN retrieval_metrics AS metrics ON metrics.query_id = query.id
-    WHERE session.project_id = %(project_id)s AND {which}
+    WHERE session.project_id = %(project_id)s
+      AND (%(user)s::text IS NULL OR session.user_hash = keyed_hash(%(project_id)s, %(user)s))
+      AND (%(session)s::uuid IS NULL OR query.session_id = %(session)s)
+      AND (%(since)s::timestamptz IS NULL OR query.timestamp >= %(since)s)
 ), rated AS (
-    SELECT count(*) AS ratings, avg(rating)::float8 AS mean FROM feedback_events JOIN own ON own.id = query_id
+    SELECT count(*) AS ratings, avg(rating)::float8 AS mean FROM feedback_events JOIN counted ON counted.id = query_id
 )
-SELECT count(*),
-       count(*) FILTER (WHERE strategy_used = 'vector_only'),
-       count(*) FILTER (WHERE strategy_used = 'graph_only'),
-       count(*) FILTER (WHERE strategy_used = 'hybrid'),
-       avg(execution_time_ms)::float8,
-       percentile_cont(0.95) WITHIN GROUP (ORDER BY execution_time_ms),
-       avg(confidence_threshold_met::integer)::float8, avg(citation_count)::float8,
-       avg(final_context_tokens)::float8, (SELECT ratings FROM rated), (SELECT mean FROM rated)
-FROM own
+SELECT count(*) AS queries,
+       count(*) FILTER (WHERE strategy_used = 'vector_only') AS vector_only,
+       count(*) FILTER (WHERE strategy_used = 'graph_only') AS graph_only,
+       count(*) FILTER (WHERE strategy_used = 'hybrid') AS hybrid,
+       avg(execution_time_ms)::float8 AS mean_ms,
+       percentile_cont(0.95) WITHIN GROUP (ORDER BY execution_time_ms) AS p95_ms,
+       avg(confidence_threshold_met::integer)::float8 AS threshold_met, avg(citation_count)::float8 AS mean_citations,
+       avg(final_context_tokens)::float8 AS mean_context_tokens, (SELECT ratings FROM rated) AS ratings,
+       (SELECT mean FROM rated) AS mean_rating
+FROM counted
 """
-_SUMMARY = _SUMMARY_OF.replace(
-    "{which}",
-    """session.user_hash = keyed_hash(%(project_id)s, %(user)s)
-      AND (%(session)s::uuid IS NULL OR query.session_id = %(session)s)""",
-)
-_PROJECT_SUMMARY = _SUMMARY_OF.replace(
-    "{which}", "(%(since)s::timestamptz IS NULL OR query.timestamp >= %(since)s)"
-)
 
 _GIVE_FEEDBACK = """
 INSERT INTO feedback_events (id, query_id, rating, comment)
@@ -132,8 +131,8 @@ WHERE query.id = feedback_events.query_id AND query.document_ids && %(documents)
 
 async def begin_session(database: Database, reader: Reader) -> Session:
     """Open a session of the user, which questions may be logged in."""
-    rows = await database.rows(_BEGIN, {**_own(reader), "session": new_id()})
-    return _session(rows[0])
+    parameters = {**_own(reader), "session": new_id()}
+    return (await database.rows(_BEGIN, parameters, into=Session))[0]
 
 
 async def end_session(database: Database, reader: Reader, session: SessionId) -> None:
@@ -158,7 +157,7 @@ async def list_sessions(
 ) -> list[Session]:
     """Return up to `limit` sessions of the user, the latest first, those before `before`."""
     parameters = {**_own(reader), "session": session, "before": before, "limit": limit}
-    return [_session(row) for row in await database.rows(_SESSIONS, parameters)]
+    return await database.rows(_SESSIONS, parameters, into=Session)
 
 
 async def list_queries(
@@ -172,15 +171,15 @@ async def list_queries(
 ) -> list[LoggedQuery]:
     """Return up to `limit` questions of the user with their metrics, the latest first, those before `before`."""
     keys = {"query": query, "session": session, "before": before, "limit": limit}
-    return [_query(row) for row in await database.rows(_QUERIES, {**_own(reader), **keys})]
+    return await database.rows(_QUERIES, {**_own(reader), **keys}, into=_query)
 
 
 async def summarize(
     database: Database, reader: Reader, *, session: SessionId | None
 ) -> MetricsSummary:
     """Return totals and means over the user's questions, or over those of one session."""
-    rows = await database.rows(_SUMMARY, {**_own(reader), "session": session})
-    return _summary(rows[0])
+    parameters = {**_own(reader), "session": session, "since": None}
+    return (await database.rows(_SUMMARY, parameters, into=_summary))[0]
 
 
 async def list_project_sessions(
@@ -188,33 +187,21 @@ async def list_project_sessions(
 ) -> list[ProjectSession]:
     """Return up to `limit` sessions of all users, the latest first, those before `before`; for administrators."""
     parameters = {"project_id": project_id, "before": before, "limit": limit}
-    rows = await database.rows(_PROJECT_SESSIONS, parameters)
-    return [ProjectSession(session=_session(row), user_hash=row[4]) for row in rows]
+    return await database.rows(_PROJECT_SESSIONS, parameters, into=ProjectSession)
 
 
 async def summarize_project(
     database: Database, project_id: ProjectId, *, since: datetime | None
 ) -> MetricsSummary:
     """Return totals and means over the questions of all users, those from `since` on; for administrators."""
-    rows = await database.rows(_PROJECT_SUMMARY, {"project_id": project_id, "since": since})
-    return _summary(rows[0])
+    parameters = {"project_id": project_id, "user": None, "session": None, "since": since}
+    return (await database.rows(_SUMMARY, parameters, into=_summary))[0]
 
 
-def _summary(row: Row) -> MetricsSummary:
-    by_strategy = zip(
-        (Strategy.VECTOR_ONLY, Strategy.GRAPH_ONLY, Strategy.HYBRID), row[1:4], strict=True
-    )
-    return MetricsSummary(
-        queries=row[0],
-        by_strategy={strategy: count for strategy, count in by_strategy if count},
-        mean_ms=row[4],
-        p95_ms=row[5],
-        threshold_met=row[6],
-        mean_citations=row[7],
-        mean_context_tokens=row[8],
-        ratings=row[9],
-        mean_rating=row[10],
-    )
+def _summary(**columns: Any) -> MetricsSummary:
+    counts = {strategy: columns.pop(strategy.value) for strategy in Strategy}
+    by_strategy = {strategy: count for strategy, count in counts.items() if count}
+    return MetricsSummary(by_strategy=by_strategy, **columns)
 
 
 async def give_feedback(database: Database, reader: Reader, request: FeedbackRequest) -> Feedback:
@@ -225,10 +212,10 @@ async def give_feedback(database: Database, reader: Reader, request: FeedbackReq
         "rating": request.rating,
         "comment": request.comment,
     }
-    rows = await database.rows(_GIVE_FEEDBACK, {**_own(reader), **fields})
-    if not rows:
+    feedback = await database.row(_GIVE_FEEDBACK, {**_own(reader), **fields}, into=Feedback)
+    if feedback is None:
         raise NotFound(f"You have no query {request.query_id}")
-    return _feedback(rows[0])
+    return feedback
 
 
 async def list_feedback(
@@ -241,8 +228,7 @@ async def list_feedback(
 ) -> list[Feedback]:
     """Return up to `limit` items of the user's feedback, the latest first, those before `before`."""
     keys = {"query": query, "before": before, "limit": limit}
-    rows = await database.rows(_FEEDBACK, {**_own(reader), **keys})
-    return [_feedback(row) for row in rows]
+    return await database.rows(_FEEDBACK, {**_own(reader), **keys}, into=Feedback)
 
 
 async def delete_comments_citing(connection: Connection, documents: Sequence[DocumentId]) -> None:
@@ -258,48 +244,6 @@ def _no_open_session(session: SessionId) -> NotFound:
     return NotFound(f"You have no open session {session}")
 
 
-def _session(row: Row) -> Session:
-    return Session(id=SessionId(row[0]), started_at=row[1], ended_at=row[2], queries=row[3])
-
-
-def _feedback(row: Row) -> Feedback:
-    return Feedback(
-        id=FeedbackId(row[0]),
-        query_id=QueryId(row[1]),
-        rating=row[2],
-        comment=row[3],
-        created_at=row[4],
-    )
-
-
-def _query(row: Row) -> LoggedQuery:
-    channels = cast("Mapping[str, Mapping[str, int]]", row[22])
-    return LoggedQuery(
-        id=QueryId(row[0]),
-        session_id=SessionId(row[1]),
-        timestamp=row[2],
-        query_hash=row[3],
-        strategy=Strategy(row[4]),
-        execution_time_ms=row[5],
-        vector_search_ms=row[6],
-        vector_result_count=row[7],
-        vector_top_score=row[8],
-        vector_avg_score=row[9],
-        graph_traversal_ms=row[10],
-        graph_result_count=row[11],
-        graph_max_depth=row[12],
-        concepts_found=row[13],
-        fusion_ms=row[14],
-        overlap_count=row[15],
-        rrf_top_score=row[16],
-        rerank_ms=row[17],
-        rerank_top_score=row[18],
-        confidence_threshold_met=row[19],
-        final_context_tokens=row[20],
-        citation_count=row[21],
-        channels={
-            Channel(name): ChannelMetrics(ms=each["ms"], hits=each["hits"])
-            for name, each in channels.items()
-        },
-        rating=row[23],
-    )
+def _query(*, channels: Mapping[str, Mapping[str, int]], **columns: Any) -> LoggedQuery:
+    figures = {Channel(name): ChannelMetrics(**channel) for name, channel in channels.items()}
+    return make(LoggedQuery, channels=figures, **columns)

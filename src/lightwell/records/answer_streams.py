@@ -87,7 +87,7 @@ async def open_stream(database: Database, reader: Reader, owner: str) -> UUID:
         "id": stream,
         "project_id": reader.project_id,
         "owner": owner,
-        "classes": list(reader.classes),
+        **reader.parameters,
     }
     await database.execute(_OPEN, row)
     return stream
@@ -117,7 +117,7 @@ async def find(
         "id": stream,
         "project_id": reader.project_id,
         "owner": owner,
-        "classes": list(reader.classes),
+        **reader.parameters,
         "after": after,
         "kept": KEPT_SECONDS,
         "silent": SILENT_SECONDS,

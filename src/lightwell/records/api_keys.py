@@ -1,6 +1,5 @@
 """API keys in the database. Only an authenticated administrator lists or changes them; no reader does."""
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, LiteralString
 
@@ -11,9 +10,10 @@ from lightwell.domain.ids import ProjectId
 from lightwell.domain.principals import Principal, tags_of_key
 from lightwell.records.database import Database
 from lightwell.records.directory import CURRENT_TAGS
+from lightwell.records.rows import make
 
 _COLUMNS: LiteralString = """
-key.key_id, key.name, key.scopes, key.acl_tags, key.person_id, key.created_at, key.expires_at, key.last_used_at,
+key.key_id AS id, key.name, key.scopes, key.acl_tags, key.person_id AS person, key.created_at, key.expires_at, key.last_used_at,
 key.revoked_at
 """
 
@@ -39,8 +39,8 @@ WITH used AS (
       AND (secret_hash = %(secret_hash)s OR previous_hash = %(secret_hash)s AND previous_until > now())
       AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')
 )
-SELECT key.secret_hash, CASE WHEN key.previous_until > now() THEN key.previous_hash END, projects.project_id,
-       projects.name, CASE WHEN key.person_id IS NOT NULL THEN {CURRENT_TAGS} END, {_COLUMNS}
+SELECT key.secret_hash, CASE WHEN key.previous_until > now() THEN key.previous_hash END AS previous_hash, projects.project_id,
+       projects.name AS project, CASE WHEN key.person_id IS NOT NULL THEN {CURRENT_TAGS} END AS person_tags, {_COLUMNS}
 FROM api_keys AS key JOIN projects USING (project_id) JOIN tenants USING (tenant_id)
 LEFT JOIN people AS person USING (person_id)
 WHERE key.key_id = %(key_id)s AND key.revoked_at IS NULL AND (key.expires_at IS NULL OR key.expires_at > now())
@@ -85,7 +85,7 @@ async def insert(  # noqa: PLR0913 - the columns of one row
         "person": person,
         "expires_at": expires_at,
     }
-    return _key((await database.rows(_INSERT, row))[0])
+    return (await database.rows(_INSERT, row, into=ApiKey))[0]
 
 
 async def find_principal(database: Database, tenant: str, token: Token) -> Principal | None:
@@ -95,15 +95,20 @@ async def find_principal(database: Database, tenant: str, token: Token) -> Princ
     the person whom it names is not active.
     """
     shown = {"key_id": token.key_id, "secret_hash": token.secret_hash, "tenant": tenant}
-    found = await database.rows(_USE, shown)
-    if not found:
+    row = await database.row(_USE, shown, into=dict[str, Any])
+    if row is None:
         return None
-    current, previous, project_id, project, person_tags, *columns = found[0]
-    if not any(token.matches(bytes(each)) for each in (current, previous) if each is not None):
+    hashes = (row.pop("secret_hash"), row.pop("previous_hash"))
+    if not any(token.matches(secret_hash) for secret_hash in hashes if secret_hash is not None):
         return None
-    key = _key(columns)
+    project_id, project, person_tags = (
+        row.pop("project_id"),
+        row.pop("project"),
+        row.pop("person_tags"),
+    )
+    key = make(ApiKey, **row)
     return Principal(
-        project_id=ProjectId(project_id),
+        project_id=project_id,
         project=project,
         credential=f"key:{key.id}",
         scopes=key.scopes,
@@ -115,8 +120,7 @@ async def find_principal(database: Database, tenant: str, token: Token) -> Princ
 
 async def find(database: Database, project_id: ProjectId, key_id: KeyId) -> ApiKey | None:
     """Return a key of the project, None where it has none with this id."""
-    rows = await database.rows(_GET, {"project_id": project_id, "key_id": key_id})
-    return _key(rows[0]) if rows else None
+    return await database.row(_GET, {"project_id": project_id, "key_id": key_id}, into=ApiKey)
 
 
 async def rotate(
@@ -132,13 +136,12 @@ async def rotate(
         "secret_hash": token.secret_hash,
         "grace": grace,
     }
-    rows = await database.rows(_ROTATE, fields)
-    return _key(rows[0]) if rows else None
+    return await database.row(_ROTATE, fields, into=ApiKey)
 
 
 async def list_keys(database: Database, project_id: ProjectId) -> list[ApiKey]:
     """Return all keys of a project, the oldest first, expired and revoked ones included."""
-    return [_key(row) for row in await database.rows(_LIST, {"project_id": project_id})]
+    return await database.rows(_LIST, {"project_id": project_id}, into=ApiKey)
 
 
 async def revoke_all(database: Database) -> int:
@@ -149,17 +152,3 @@ async def revoke_all(database: Database) -> int:
 async def revoke(database: Database, project_id: ProjectId, key_id: KeyId) -> bool:
     """Revoke a key at once; return whether the project has it."""
     return await database.execute(_REVOKE, {"key_id": key_id, "project_id": project_id}) > 0
-
-
-def _key(row: Sequence[Any]) -> ApiKey:
-    return ApiKey(
-        id=KeyId(row[0]),
-        name=row[1],
-        scopes=frozenset(Scope(word) for word in row[2]),
-        acl_tags=frozenset(row[3]),
-        person=PersonId(row[4]) if row[4] else None,
-        created_at=row[5],
-        expires_at=row[6],
-        last_used_at=row[7],
-        revoked_at=row[8],
-    )

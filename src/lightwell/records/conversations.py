@@ -6,6 +6,7 @@ credential to exactly the tags that began it.
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from lightwell.domain.access import Reader
@@ -14,13 +15,13 @@ from lightwell.domain.chat import (
     Conversation,
     ConversationId,
     GraphClaim,
-    Role,
     parse_conversation_cursor,
 )
 from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import DocumentId, ProjectId, new_id
 from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.locks import PUBLISHING_LOCK
+from lightwell.records.rows import fetch
 
 MAX_MESSAGES = 20
 _MAX_TITLE_LENGTH = 80
@@ -79,7 +80,7 @@ SELECT role, content FROM (
 """  # noqa: S608 - only our own words
 
 _LIST = f"""
-SELECT conversation.conversation_id, coalesce(readable.title, ''), readable.messages, conversation.created_at,
+SELECT conversation.conversation_id AS id, coalesce(readable.title, '') AS title, readable.messages, conversation.created_at,
        conversation.updated_at
 FROM conversations AS conversation
 CROSS JOIN LATERAL (
@@ -154,11 +155,8 @@ async def list_messages(
     keys = _keys(reader, conversation)
     async with database.transaction() as connection:
         await _find(connection, keys)
-        cursor = await connection.execute(
-            _TURNS, {**keys, "classes": list(reader.classes), "most": MAX_MESSAGES}
-        )
-        rows = await cursor.fetchall()
-    return tuple(ChatMessage(role=Role(role), content=content) for role, content in rows)
+        parameters = {**keys, **reader.parameters, "most": MAX_MESSAGES}
+        return tuple(await fetch(connection, _TURNS, parameters, into=ChatMessage))
 
 
 @repeatable
@@ -176,13 +174,13 @@ async def append_exchange(
     None creates a conversation. If the reader may no longer see one of the sources, the exchange is not stored.
     Raises `NotFound`.
     """
-    own = conversation or ConversationId(new_id())
-    keys = _keys(reader, own)
-    sources = {
+    stored = conversation or ConversationId(new_id())
+    keys = _keys(reader, stored)
+    sources: dict[str, Any] = {
         "documents": list(dict.fromkeys(cited)),
-        "subjects": [each.subject for each in graph_claims],
-        "sayings": [each.text for each in graph_claims],
-        "classes": list(reader.classes),
+        "subjects": [claim.subject for claim in graph_claims],
+        "sayings": [claim.text for claim in graph_claims],
+        **reader.parameters,
     }
     async with database.transaction() as connection:
         if graph_claims:
@@ -192,11 +190,11 @@ async def append_exchange(
         else:
             await _find(connection, keys, lock=True)
         if await _is_still_visible(connection, sources):
-            for each in exchange:
-                turn = {"role": each.role.value, "content": each.content}
+            for message in exchange:
+                turn = {"role": message.role.value, "content": message.content}
                 await connection.execute(_APPEND_TURN, {**keys, **sources, **turn})
             await connection.execute(_TOUCH, keys)
-    return own
+    return stored
 
 
 async def list_own(
@@ -206,22 +204,12 @@ async def list_own(
     time, last = parse_conversation_cursor(after) if after else (None, None)
     keys = {
         **_keys(reader, None),
-        "classes": list(reader.classes),
+        **reader.parameters,
         "after_time": time,
         "after_id": last,
         "most": limit,
     }
-    rows = await database.rows(_LIST, keys)
-    return [
-        Conversation(
-            id=ConversationId(row[0]),
-            title=_title(row[1]),
-            messages=row[2],
-            created_at=row[3],
-            updated_at=row[4],
-        )
-        for row in rows
-    ]
+    return await database.rows(_LIST, keys, into=_conversation)
 
 
 async def delete(database: Database, reader: Reader, conversation: ConversationId) -> None:
@@ -252,13 +240,12 @@ async def delete_unsupported_exchanges(database: Database, project_id: ProjectId
     await database.execute(_DELETE_UNSUPPORTED, {"project_id": project_id})
 
 
-async def _is_still_visible(
-    connection: Connection, sources: Mapping[str, Sequence[object]]
-) -> bool:
+async def _is_still_visible(connection: Connection, sources: Mapping[str, Any]) -> bool:
     """Return whether the reader still sees all sources. Their documents cannot be deleted before the transaction ends."""
-    visible = await (await connection.execute(_LOCK_VISIBLE_DOCUMENTS, sources)).fetchall()
-    supported = await (await connection.execute(_SUPPORTED_CLAIMS, sources)).fetchall()
-    return len(visible) == len(sources["documents"]) and len(supported) == len(sources["sayings"])
+    visible = await connection.execute(_LOCK_VISIBLE_DOCUMENTS, sources)
+    supported = await connection.execute(_SUPPORTED_CLAIMS, sources)
+    counts = (visible.rowcount, supported.rowcount)
+    return counts == (len(sources["documents"]), len(sources["sayings"]))
 
 
 async def _find(connection: Connection, keys: dict[str, object], *, lock: bool = False) -> None:
@@ -272,21 +259,19 @@ def _not_found(conversation: object) -> NotFound:
 
 
 def _keys(reader: Reader, conversation: UUID | None) -> dict[str, object]:
+    # Of readers without tags no two share a conversation.
+    owner = reader.named_user or " ".join(sorted(reader.tags)) or str(new_id())
     return {
         "conversation": conversation,
         "project_id": reader.project_id,
-        "owner": _owner(reader),
+        "owner": hashlib.sha256(
+            f"conversations of {reader.project_id}\n{owner}".encode()
+        ).hexdigest(),
     }
 
 
-def _owner(reader: Reader) -> str:
-    """Return the reader's identity as an owner. A reader without tags gets a new one each time, so that no two share one."""
-    identity = reader.named_user or " ".join(sorted(reader.tags)) or str(new_id())
-    return hashlib.sha256(f"conversations of {reader.project_id}\n{identity}".encode()).hexdigest()
-
-
-def _title(content: str) -> str:
-    line = " ".join(content.split())
-    if len(line) <= _MAX_TITLE_LENGTH:
-        return line
-    return line[:_MAX_TITLE_LENGTH].rsplit(" ", 1)[0] + "…"
+def _conversation(*, title: str, **columns: Any) -> Conversation:
+    line = " ".join(title.split())
+    if len(line) > _MAX_TITLE_LENGTH:
+        line = line[:_MAX_TITLE_LENGTH].rsplit(" ", 1)[0] + "…"
+    return Conversation(title=line, **columns)

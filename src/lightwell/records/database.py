@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import wraps
 from importlib import resources
-from typing import Any, LiteralString, ParamSpec, TypeVar, cast
+from typing import Any, LiteralString, ParamSpec, TypeVar, cast, overload
 from uuid import UUID
 
 import psycopg
@@ -34,11 +34,9 @@ from lightwell.domain.operations import PoolFigures
 from lightwell.logs import logger
 from lightwell.records.connections import limit_silence, open_connection, with_keepalives
 from lightwell.records.errors import translate_errors
+from lightwell.records.rows import Row, row_factory
 
 Connection = AsyncConnection[TupleRow]
-Row = tuple[Any, ...]
-"""A row as psycopg returns it; the module that queries it turns it into a value."""
-
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -157,41 +155,81 @@ class Database:
 
     async def now(self) -> datetime:
         """Return the server's time: no transaction that begins later has an earlier `now()`."""
-        return (await self.rows("SELECT now()", {}))[0][0]
+        (moment,) = await self.values("SELECT now()", {})
+        return moment
 
+    @overload
     async def rows(
         self,
         query: LiteralString | sql.Composed,
         parameters: Mapping[str, object],
+        into: None = None,
         *,
         prepare: bool | None = None,
         binary: bool = False,
-    ) -> list[Row]:
-        """Run one query in a transaction of its own and return its rows.
+    ) -> list[Row]: ...
+
+    @overload
+    async def rows(
+        self,
+        query: LiteralString | sql.Composed,
+        parameters: Mapping[str, object],
+        into: Callable[..., T],
+        *,
+        prepare: bool | None = None,
+        binary: bool = False,
+    ) -> list[T]: ...
+
+    @repeatable
+    async def rows(
+        self,
+        query: LiteralString | sql.Composed,
+        parameters: Mapping[str, object],
+        into: Callable[..., Any] | None = None,
+        *,
+        prepare: bool | None = None,
+        binary: bool = False,
+    ) -> list[Any]:
+        """Run one query in a transaction of its own and return its rows, each made `into` a value as `fetch` does.
 
         With `prepare=False` the server plans it anew each time; `binary` rows are cheaper for columns of bytes.
         """
+        async with self._lent() as connection:
+            cursor = connection.cursor(row_factory=row_factory(into))
+            await cursor.execute(query, parameters, prepare=prepare, binary=binary)
+            return await cursor.fetchall()
 
-        @repeatable
-        async def once() -> list[Row]:
-            async with self._lent() as connection:
-                cursor = await connection.execute(query, parameters, prepare=prepare, binary=binary)
-                return await cursor.fetchall()
+    async def values(
+        self, query: LiteralString | sql.Composed, parameters: Mapping[str, object]
+    ) -> list[Any]:
+        """Run one query in a transaction of its own and return its first column."""
+        return [value for value, *_ in await self.rows(query, parameters)]
 
-        return await once()
+    async def row(
+        self,
+        query: LiteralString | sql.Composed,
+        parameters: Mapping[str, object],
+        into: Callable[..., T],
+    ) -> T | None:
+        """Run one query in a transaction of its own and return its first row made `into` a value, None without one."""
+        rows = await self.rows(query, parameters, into)
+        return rows[0] if rows else None
 
+    async def value(
+        self, query: LiteralString | sql.Composed, parameters: Mapping[str, object]
+    ) -> Any:
+        """Run one query in a transaction of its own and return the first column of its first row, None without one."""
+        values = await self.values(query, parameters)
+        return values[0] if values else None
+
+    @repeatable
     async def execute(
         self, query: LiteralString | sql.Composed, parameters: Mapping[str, object]
     ) -> int:
         """Run one statement in a transaction of its own and return the number of affected rows."""
-
-        @repeatable
-        async def once() -> int:
-            async with self._lent() as connection:
-                cursor = await connection.execute(query, parameters)
-                return cursor.rowcount
-
-        return await once()
+        async with self._lent() as connection:
+            cursor = await connection.execute(query, parameters)
+            return cursor.rowcount
 
 
 def validate_conninfo(conninfo: str) -> str:

@@ -11,6 +11,7 @@ calls an index or a model. `tests/flow/test_load.py` runs all writers concurrent
 deadlocks.
 """
 
+from dataclasses import dataclass
 from typing import LiteralString
 
 from lightwell.domain.ids import ProjectId
@@ -25,3 +26,13 @@ SELECT pg_advisory_xact_lock(hashtextextended('publish ' || %(project_id)s::text
 async def lock_project(connection: Connection, project_id: ProjectId) -> None:
     """Take the project's publishing lock, as the first statement of a transaction, until its end."""
     await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseHolder:
+    """A worker as the holder of leases, on jobs or on a source: after `seconds` without a heartbeat, other workers may take
+    over what it holds.
+    """
+
+    name: str
+    seconds: float

@@ -64,7 +64,7 @@ async def get_multi_vectors(
     """Return the vectors that this model made of those of the chunks that the reader sees."""
     if not chunks:
         return {}
-    keys = {"chunks": list(chunks), "model": model, "classes": list(reader.classes)}
+    keys = {"chunks": list(chunks), "model": model, **reader.parameters}
     rows = await database.rows(_OF_READER, keys, binary=True)
     return {ChunkId(row[0]): _multi_vector(row) for row in rows}
 

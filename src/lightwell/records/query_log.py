@@ -119,7 +119,7 @@ async def _record(database: Database, context: QuestionContext, log: QueryLog) -
         "metrics": new_id(),
         "query": log.id,
         "project_id": project_id,
-        "classes": list(reader.classes),
+        **reader.parameters,
         "refs": sorted(log.documents),
         "user": user_hash(reader),
         "conversation": conversation and _digest(project_id, f"conversation {conversation}"),

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import LiteralString
+from typing import Any, LiteralString
 
 from lightwell.domain.access import Reader
-from lightwell.domain.documents import Chunk, Locator, parse_work_state
-from lightwell.domain.ids import ChunkId, DocumentId, EntityId, GlobalRef
+from lightwell.domain.documents import Chunk, parse_work_state
+from lightwell.domain.ids import ChunkId, EntityId
 from lightwell.records import chunk_layout
-from lightwell.records.database import Database, Row, format_uuid_array
+from lightwell.records.database import Database, format_uuid_array
+from lightwell.records.rows import make
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +62,7 @@ _BY_WORDS = """
 SELECT best.chunk_id, best.length, ARRAY(
     SELECT CASE WHEN best.terms @@ term THEN term_frequency(best.terms, term) ELSE 0 END
     FROM unnest(%(terms)s::tsquery[]) WITH ORDINALITY AS asked (term, place) ORDER BY place
-), title, source_url, chunk_index
+) AS frequencies, title, source_url AS url, chunk_index AS index
 FROM (
     SELECT chunk_id, length, terms, (
         SELECT sum(weight * frequency * 2.2 / (frequency + 1.2 * (0.25 + 0.75 * (length / %(mean_length)s))))
@@ -87,7 +88,7 @@ _WORDS_OF = """
 SELECT chunk_id, length, ARRAY(
     SELECT CASE WHEN terms @@ term THEN term_frequency(terms, term) ELSE 0 END
     FROM unnest(%(terms)s::tsquery[]) WITH ORDINALITY AS asked (term, place) ORDER BY place
-), title, source_url, chunk_index
+) AS frequencies, title, source_url AS url, chunk_index AS index
 FROM chunk_terms JOIN document_chunks AS chunk USING (chunk_id) JOIN source_documents AS document USING (document_id)
 WHERE chunk_id = ANY(%(chunks)s::uuid[]) AND chunk_terms.class_id = ANY(%(classes)s)
   AND chunk.class_id = ANY(%(classes)s) AND NOT is_deleted
@@ -100,11 +101,11 @@ SELECT profile.subject_id AS entity_id, alias.name, profile.display_name, entity
 FROM profiles AS profile JOIN entities AS entity ON entity.entity_id = profile.subject_id
 CROSS JOIN LATERAL unnest(profile.alias_names) AS alias (name)
 WHERE entity.project_id = %(project_id)s AND profile.class_id = ANY(%(classes)s)
-  AND profile.alias_names IS NOT NULL AND profile.alias_names && {names} AND alias.name = ANY({names})
+  AND profile.alias_names IS NOT NULL AND profile.alias_names && %(names)s::text[] AND alias.name = ANY(%(names)s::text[])
 """
-"""The entities to which the reader's documents, or people for the reader, give one of these names as an alias; `{names}` are normalised."""
+"""The entities to which the reader's documents, or people for the reader, give one of these names as an alias; `names` are normalised."""
 
-_NAMED = """
+_NAMED = f"""
 WITH merged AS MATERIALIZED (
     SELECT entity_id, root_id FROM merged_entities_of(%(classes)s)
 ), said AS (
@@ -128,13 +129,13 @@ WITH merged AS MATERIALIZED (
 ), called AS (
     SELECT * FROM said
     UNION
-    SELECT aliased.entity_id, aliased.name FROM ({aliased}) AS aliased
+    SELECT aliased.entity_id, aliased.name FROM ({ALIASED}) AS aliased
     WHERE NOT EXISTS (SELECT FROM said WHERE said.normalized_name = aliased.name)
 ), named AS (
     SELECT DISTINCT coalesce(merged.root_id, said.entity_id) AS entity_id, said.normalized_name
     FROM called AS said LEFT JOIN merged USING (entity_id)
 )
-SELECT named.entity_id, named.normalized_name, sum(profile.mention_count)
+SELECT named.entity_id AS id, named.normalized_name AS name, sum(profile.mention_count)::integer AS chunks
 FROM named
 CROSS JOIN LATERAL (
     SELECT named.entity_id UNION ALL SELECT merged.entity_id FROM merged WHERE merged.root_id = named.entity_id
@@ -143,18 +144,19 @@ JOIN profiles AS profile ON profile.subject_id = member.entity_id
 WHERE profile.class_id = ANY(%(classes)s)
 GROUP BY named.entity_id, named.normalized_name
 ORDER BY named.normalized_name, named.entity_id
-""".replace("{aliased}", ALIASED.replace("{names}", "%(names)s::text[]"))
+"""  # noqa: S608 - only our own words
 
 _CHUNKS = """
-SELECT chunk_id, document_id, global_ref, chunk_index, chunk_text, token_count, title, source_url, source_system,
-       source_type, topic_tag, chunk.language, page_number, last_page, section_path, start_offset, end_offset,
-       layout, document.created_at, document.updated_at, ingested_at, has_code, has_formula, has_table,
-       CASE WHEN llm_cache_ids <> '{}' THEN ARRAY(
+SELECT chunk_id AS id, document_id, global_ref AS document_ref, chunk_index AS index, chunk_text AS text,
+       token_count AS tokens, title, source_url AS url, source_system AS system, source_type AS kind, topic_tag AS topic,
+       chunk.language, page_number AS "locator.page", last_page AS "locator.last_page", section_path AS "locator.section",
+       start_offset AS "locator.start", end_offset AS "locator.end", layout, document.created_at, document.updated_at, ingested_at, has_code, has_formula, has_table,
+       CASE WHEN llm_cache_ids = '{}' THEN '{}' ELSE ARRAY(
            SELECT cache_type || ':' || content_hash
            FROM unnest(llm_cache_ids) WITH ORDINALITY AS noted (id, place) JOIN extraction_cache USING (id)
-           ORDER BY place) END,
-       document.metadata ->> 'work_state', chunk.is_supplied,
-       CASE WHEN document.is_dated THEN document.updated_at END
+           ORDER BY place) END AS llm_cache_ids,
+       document.metadata ->> 'work_state' AS work_state, chunk.is_supplied,
+       CASE WHEN document.is_dated THEN document.updated_at END AS dated_at
 FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
 WHERE chunk_id = ANY(%(chunks)s) AND chunk.class_id = ANY(%(classes)s) AND NOT is_deleted
 """
@@ -164,9 +166,9 @@ async def get_term_statistics(
     database: Database, reader: Reader, terms: Sequence[str]
 ) -> TermStatistics:
     """Return the statistics of the reader's chunks for these terms."""
-    parameters = {"classes": list(reader.classes), "terms": list(terms)}
+    parameters = {**reader.parameters, "terms": list(terms)}
     rows = await database.rows(_STATISTICS, parameters)
-    chunks, length = next((row[1], row[2]) for row in rows if row[0] is None)
+    chunks, length = next((chunks, length) for term, chunks, length in rows if term is None)
     return TermStatistics(
         chunks=chunks,
         mean_length=length / chunks if chunks else 1.0,
@@ -188,10 +190,10 @@ async def search_lexical(
     database: Database, reader: Reader, query: LexicalQuery, *, limit: int
 ) -> list[LexicalHit]:
     """Return the reader's chunks that match the query, best first by BM25 with its term weights."""
-    rows = await database.rows(
+    return await database.rows(
         _BY_WORDS,
         {
-            "classes": list(reader.classes),
+            **reader.parameters,
             "terms": [tsquery(term) for term in query.weights],
             "weights": list(query.weights.values()),
             "mean_length": query.mean_length,
@@ -199,8 +201,8 @@ async def search_lexical(
             "topic": query.topic,
             "limit": limit,
         },
+        into=LexicalHit,
     )
-    return [_word_hit(row) for row in rows]
 
 
 async def get_term_frequencies(
@@ -212,27 +214,25 @@ async def get_term_frequencies(
     topic: str,
 ) -> list[LexicalHit]:
     """Return the term frequencies of those of the chunks that the reader sees and that are on the topic."""
-    rows = await database.rows(
+    return await database.rows(
         _WORDS_OF,
         {
-            "classes": list(reader.classes),
+            **reader.parameters,
             "chunks": format_uuid_array(chunks),
             "terms": [tsquery(term) for term in terms],
             "topic": topic,
         },
+        into=LexicalHit,
     )
-    return [_word_hit(row) for row in rows]
 
 
 async def find_named_entities(
     database: Database, reader: Reader, names: Sequence[str]
 ) -> list[NamedEntity]:
     """Return the reader's entities with one of these normalised names."""
-    rows = await database.rows(
-        _NAMED,
-        {"project_id": reader.project_id, "classes": list(reader.classes), "names": list(names)},
+    return await database.rows(
+        _NAMED, {**reader.parameters, "names": list(names)}, into=NamedEntity
     )
-    return [NamedEntity(id=EntityId(row[0]), name=row[1], chunks=int(row[2])) for row in rows]
 
 
 async def get_chunks(
@@ -241,8 +241,8 @@ async def get_chunks(
     """Return those of the chunks that the reader sees."""
     if not ids:
         return {}
-    rows = await database.rows(_CHUNKS, {"chunks": list(ids), "classes": list(reader.classes)})
-    return {ChunkId(row[0]): _chunk(row) for row in rows}
+    parameters = {"chunks": list(ids), **reader.parameters}
+    return {chunk.id: chunk for chunk in await database.rows(_CHUNKS, parameters, into=_chunk)}
 
 
 def tsquery(term: str) -> str:
@@ -251,43 +251,10 @@ def tsquery(term: str) -> str:
     return f"'{quoted}'"
 
 
-def _word_hit(row: Row) -> LexicalHit:
-    return LexicalHit(
-        chunk_id=ChunkId(row[0]),
-        length=row[1],
-        frequencies=tuple(row[2]),
-        title=row[3],
-        url=row[4],
-        index=row[5],
-    )
-
-
-def _chunk(row: Row) -> Chunk:
-    return Chunk(
-        id=ChunkId(row[0]),
-        document_id=DocumentId(row[1]),
-        document_ref=GlobalRef(row[2]),
-        index=row[3],
-        text=row[4],
-        tokens=row[5],
-        title=row[6],
-        url=row[7],
-        system=row[8],
-        kind=row[9],
-        topic=row[10],
-        language=row[11],
-        locator=Locator(
-            page=row[12], last_page=row[13], section=tuple(row[14]), start=row[15], end=row[16]
-        ),
-        layout=chunk_layout.from_json(row[17]),
-        created_at=row[18],
-        updated_at=row[19],
-        ingested_at=row[20],
-        has_code=row[21],
-        has_formula=row[22],
-        has_table=row[23],
-        llm_cache_ids=tuple(row[24] or ()),
-        work_state=parse_work_state(row[25]),
-        is_supplied=row[26],
-        dated_at=row[27],
+def _chunk(*, layout: object, work_state: str | None, **columns: Any) -> Chunk:
+    return make(
+        Chunk,
+        layout=chunk_layout.from_json(layout),
+        work_state=parse_work_state(work_state),
+        **columns,
     )

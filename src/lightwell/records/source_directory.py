@@ -13,7 +13,7 @@ from lightwell.domain.source_items import SourceDirectory, SourceGroup, SourcePe
 from lightwell.records import sources
 from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.directory import DIRECTORY_LOCK
-from lightwell.records.leases import LeaseHolder
+from lightwell.records.locks import LeaseHolder
 
 _MAX_NAME_LENGTH = 200
 

@@ -1,9 +1,10 @@
 """Runs of a source: one row per sync, whose counts grow with each page that is stored."""
 
+from dataclasses import asdict
+
 from lightwell.domain.business_systems import Source, SourceCounts, SourceId, SourceRun
 from lightwell.domain.ids import RunId, new_id
-from lightwell.domain.runs import RunState
-from lightwell.records.database import Connection, Database, Row, repeatable
+from lightwell.records.database import Connection, Database, repeatable
 
 # Whoever holds the lease is the only one that syncs: what still runs was interrupted.
 _INTERRUPTED = """
@@ -30,7 +31,9 @@ WHERE run_id = %(run)s
 """
 
 _LIST = """
-SELECT run_id, status, started_at, finished_at, inserted, updated, deleted, unchanged, unreadable, error_summary
+SELECT run_id AS id, status AS state, started_at, finished_at, error_summary AS error, inserted AS "counts.inserted",
+       updated AS "counts.updated", deleted AS "counts.deleted", unchanged AS "counts.unchanged",
+       unreadable AS "counts.unreadable"
 FROM ingestion_runs WHERE source_key = %(source)s ORDER BY run_id DESC LIMIT %(limit)s
 """
 
@@ -54,17 +57,7 @@ async def begin(database: Database, source: Source) -> RunId:
 
 async def add_counts(connection: Connection, run: RunId, counts: SourceCounts) -> None:
     """Add what a page did to the run, in the page's transaction."""
-    await connection.execute(
-        _ADD,
-        {
-            "run": run,
-            "inserted": counts.inserted,
-            "updated": counts.updated,
-            "deleted": counts.deleted,
-            "unchanged": counts.unchanged,
-            "unreadable": counts.unreadable,
-        },
-    )
+    await connection.execute(_ADD, {"run": run, **asdict(counts)})
 
 
 async def end(database: Database, run: RunId, error: str) -> None:
@@ -74,17 +67,4 @@ async def end(database: Database, run: RunId, error: str) -> None:
 
 async def list_latest(database: Database, source: SourceId, *, limit: int) -> list[SourceRun]:
     """Return the latest runs, the last one first. It is for administrators: the counts are of all documents."""
-    return [_run(row) for row in await database.rows(_LIST, {"source": source, "limit": limit})]
-
-
-def _run(row: Row) -> SourceRun:
-    return SourceRun(
-        id=RunId(row[0]),
-        state=RunState(row[1]),
-        started_at=row[2],
-        finished_at=row[3],
-        counts=SourceCounts(
-            inserted=row[4], updated=row[5], deleted=row[6], unchanged=row[7], unreadable=row[8]
-        ),
-        error=row[9],
-    )
+    return await database.rows(_LIST, {"source": source, "limit": limit}, into=SourceRun)

@@ -13,13 +13,14 @@ from lightwell.domain.business_systems import (
 )
 from lightwell.domain.errors import Invalid, LeaseLost, NotFound
 from lightwell.domain.ids import ProjectId, new_id
-from lightwell.records.database import Connection, Database, Row
-from lightwell.records.leases import LeaseHolder
+from lightwell.records.database import Connection, Database
+from lightwell.records.locks import LeaseHolder
 
 _COLUMNS: LiteralString = """
-source_id, project_id, name, system, options, every_seconds, sweep_seconds, adds_people, next_sync_at, next_sweep_at,
-next_sync_at <= now(), next_sweep_at <= now(), directory_due, is_paused, coalesce(leased_until > now(), false), last_error, sweep_warning, failures_in_row, created_at,
-allows_mass_deletion, tag_scope, asked_at
+source_id AS id, project_id, name, system, options, every_seconds, sweep_seconds, adds_people, next_sync_at, next_sweep_at,
+next_sync_at <= now() AS is_sync_due, next_sweep_at <= now() AS is_sweep_due, directory_due AS is_directory_due, is_paused,
+coalesce(leased_until > now(), false) AS is_running, last_error AS error, sweep_warning AS warning,
+failures_in_row AS failures, created_at, allows_mass_deletion, tag_scope, asked_at
 """
 
 _INSERT = f"""
@@ -156,34 +157,33 @@ async def create(database: Database, project_id: ProjectId, source: NewSource) -
         "sweep": source.sweep_seconds,
         "adds_people": source.adds_people,
     }
-    rows = await database.rows(_INSERT, fields)
-    if not rows:
+    stored = await database.row(_INSERT, fields, into=Source)
+    if stored is None:
         raise Invalid(f"This project has a source {source.name!r} already; choose another name")
-    return _source(rows[0])
+    return stored
 
 
 async def list_all(database: Database, project_id: ProjectId) -> list[Source]:
     """Return the project's sources by name."""
-    return [_source(row) for row in await database.rows(_LIST, {"project_id": project_id})]
+    return await database.rows(_LIST, {"project_id": project_id}, into=Source)
 
 
 async def get(database: Database, project_id: ProjectId, name: str) -> Source:
     """Return the project's source of this name or id; raise `NotFound`."""
-    rows = await database.rows(_FIND, {"project_id": project_id, "name": name})
-    if not rows:
+    source = await database.row(_FIND, {"project_id": project_id, "name": name}, into=Source)
+    if source is None:
         raise NotFound(f"There is no source {name!r}")
-    return _source(rows[0])
+    return source
 
 
 async def find_by_id(database: Database, source: SourceId) -> Source | None:
     """Return the source of any project, None where there is none."""
-    rows = await database.rows(_BY_ID, {"source": source})
-    return _source(rows[0]) if rows else None
+    return await database.row(_BY_ID, {"source": source}, into=Source)
 
 
 async def list_due(database: Database, project_id: ProjectId) -> list[Source]:
     """Return the project's sources that should be synced now and that no process syncs, the longest due first."""
-    return [_source(row) for row in await database.rows(_DUE, {"project_id": project_id})]
+    return await database.rows(_DUE, {"project_id": project_id}, into=Source)
 
 
 async def list_due_projects(database: Database, tenant: str) -> list[tuple[str, ProjectId]]:
@@ -245,8 +245,7 @@ async def delete(database: Database, source: SourceId) -> None:
 
 async def acquire(database: Database, source: SourceId, worker: LeaseHolder) -> Source | None:
     """Take the lease on a source and return it as it is now; None while another process has the lease."""
-    rows = await database.rows(_ACQUIRE, _lease(source, worker))
-    return _source(rows[0]) if rows else None
+    return await database.row(_ACQUIRE, _lease(source, worker), into=Source)
 
 
 async def renew(database: Database, source: SourceId, worker: LeaseHolder) -> None:
@@ -297,8 +296,7 @@ async def note_directory_read(database: Database, source: SourceId) -> None:
 
 async def list_cursors(database: Database, source: SourceId) -> list[StreamPosition]:
     """Return where each stream goes on."""
-    rows = await database.rows(_CURSORS, {"source": source})
-    return [StreamPosition(stream=row[0], cursor=row[1], updated_at=row[2]) for row in rows]
+    return await database.rows(_CURSORS, {"source": source}, into=StreamPosition)
 
 
 async def store_cursor(connection: Connection, source: SourceId, stream: str, cursor: str) -> None:
@@ -314,30 +312,3 @@ async def forget_cursors(database: Database, source: SourceId) -> None:
 
 def _lease(source: SourceId, worker: LeaseHolder) -> dict[str, object]:
     return {"source": source, "worker": worker.name, "seconds": worker.seconds}
-
-
-def _source(row: Row) -> Source:
-    return Source(
-        id=SourceId(row[0]),
-        project_id=ProjectId(row[1]),
-        name=row[2],
-        system=row[3],
-        options=row[4],
-        every_seconds=row[5],
-        sweep_seconds=row[6],
-        adds_people=row[7],
-        next_sync_at=row[8],
-        next_sweep_at=row[9],
-        is_sync_due=row[10],
-        is_sweep_due=row[11],
-        is_directory_due=row[12],
-        is_paused=row[13],
-        is_running=row[14],
-        error=row[15],
-        warning=row[16],
-        failures=row[17],
-        created_at=row[18],
-        allows_mass_deletion=row[19],
-        tag_scope=row[20],
-        asked_at=row[21],
-    )

@@ -28,7 +28,7 @@ from lightwell.ingest.worker import run_claimable
 from lightwell.models.meter import Meter
 from lightwell.records import projects
 from lightwell.records.database import Database, has_schema
-from lightwell.records.graph.due_profiles import ALL_DUE
+from lightwell.records.graph.profile_queue import ALL_DUE
 from lightwell.settings import Settings, settings_from_environment
 from lightwell.wiring.database import database_server
 from lightwell.wiring.projects import open_ingestion

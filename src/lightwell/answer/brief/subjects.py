@@ -17,6 +17,7 @@ from lightwell.domain.candidates import MAX_CANDIDATES, Candidate, Candidates
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, UNKNOWN_KIND, Entity, normalize_name
 from lightwell.domain.ids import ChunkId
+from lightwell.domain.longer_names import count_for_itself, may_be_called_by_a_part
 from lightwell.domain.question_analysis import QuestionAnalysis
 from lightwell.records import search
 from lightwell.records.database import Database
@@ -277,13 +278,13 @@ async def _is_mostly_said_alone(
     """
     own = terms(name)
     may_be_more = len(longer) >= MAX_CANDIDATES
-    if len(own) > 1 or may_be_more or entity_lookup.may_be_called_by_a_part(longer):
+    if len(own) > 1 or may_be_more or may_be_called_by_a_part(longer):
         return False
     if not own:
         return not name.isupper()
     statistics = await search.get_term_statistics(database, reader, own)
     alone_count = statistics.chunks_with.get(own[0], 0) - sum(each.chunk_count for each in longer)
-    return alone_count >= entity_lookup.count_for_itself(longer)
+    return alone_count >= count_for_itself(longer)
 
 
 async def _may_be_several_people(database: Database, reader: Reader, entity: Entity) -> bool:

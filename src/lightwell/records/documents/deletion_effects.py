@@ -8,6 +8,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.entity_refs import display_ref
 from lightwell.domain.ids import ChunkId, DocumentId
 from lightwell.records.database import Connection, Database
+from lightwell.records.rows import fetch, fetch_values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,16 +67,16 @@ async def find_affected(
     connection: Connection, reader: Reader, documents: Sequence[DocumentId]
 ) -> AffectedGraph:
     """Return what depends on these documents, before they are deleted."""
-    keys = {"documents": list(documents), "classes": list(reader.classes)}
-    chunks = await (await connection.execute(_CHUNKS, keys)).fetchall()
-    entities = await (await connection.execute(_ENTITIES, keys)).fetchall()
-    relations = await (await connection.execute(_RELATIONS, keys)).fetchall()
+    keys = {"documents": list(documents), **reader.parameters}
+    chunks = await fetch_values(connection, _CHUNKS, keys)
+    entities = await fetch(connection, _ENTITIES, keys)
+    relations = await fetch(connection, _RELATIONS, keys)
     return AffectedGraph(
-        chunks=tuple(ChunkId(row[0]) for row in chunks),
-        entities={row[0]: display_ref(row[1], row[2]) for row in entities},
-        relations=tuple(row[0] for row in relations),
-        mentions=sum(row[3] for row in entities),
-        relation_mentions=sum(row[1] for row in relations),
+        chunks=tuple(chunks),
+        entities={entity: display_ref(ref, kind) for entity, ref, kind, _ in entities},
+        relations=tuple(relation for relation, _ in relations),
+        mentions=sum(count for *_, count in entities),
+        relation_mentions=sum(count for _, count in relations),
     )
 
 
@@ -83,23 +84,21 @@ async def find_still_visible(
     database: Database, reader: Reader, subjects: Sequence[UUID]
 ) -> set[UUID]:
     """Return those of the entities or relations that still have a profile which the reader sees."""
-    rows = await database.rows(
-        _STILL_VISIBLE, {"subjects": list(subjects), "classes": list(reader.classes)}
-    )
-    return {row[0] for row in rows}
+    keys = {"subjects": list(subjects), **reader.parameters}
+    return set(await database.values(_STILL_VISIBLE, keys))
 
 
 async def list_chunks(
     database: Database, reader: Reader, documents: Sequence[DocumentId]
 ) -> list[ChunkId]:
     """Return the documents' chunks that the reader sees."""
-    keys = {"documents": list(documents), "classes": list(reader.classes)}
-    return [ChunkId(row[0]) for row in await database.rows(_CHUNKS, keys)]
+    keys = {"documents": list(documents), **reader.parameters}
+    return await database.values(_CHUNKS, keys)
 
 
 async def list_urls(
     database: Database, reader: Reader, documents: Sequence[DocumentId]
 ) -> list[str]:
     """Return the URLs of those of the documents that the reader sees."""
-    keys = {"documents": list(documents), "classes": list(reader.classes)}
-    return [row[0] for row in await database.rows(_URLS, keys)]
+    keys = {"documents": list(documents), **reader.parameters}
+    return await database.values(_URLS, keys)

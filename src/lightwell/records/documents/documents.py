@@ -1,27 +1,20 @@
 """Documents: registration, listing, change of access, deletion to a tombstone."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from lightwell.domain.access import Reader, Tags
-from lightwell.domain.documents import (
-    Document,
-    DocumentFilter,
-    DocumentState,
-    parse_cursor,
-)
+from lightwell.domain.access_explanations import DocumentAccess
+from lightwell.domain.documents import Document, DocumentFilter, DocumentState, parse_cursor
 from lightwell.domain.errors import NotFound
-from lightwell.domain.ids import (
-    ClassId,
-    DocumentId,
-    GlobalRef,
-    ProjectId,
-)
+from lightwell.domain.ids import ClassId, DocumentId, ProjectId
 from lightwell.records import access_classes, analytics, conversations
-from lightwell.records.database import Connection, Database, Row
+from lightwell.records.database import Connection, Database
 from lightwell.records.documents.publishing import reclassify, unpublish
 from lightwell.records.graph.profiles import refresh_subjects
 from lightwell.records.locks import lock_project
+from lightwell.records.rows import fetch
 
 _CANCEL = """
 WITH open AS (
@@ -61,9 +54,10 @@ WHERE source_documents.document_id = gone.document_id
 """
 
 _COLUMNS = """
-document_id, global_ref, source_url, title, format, author, topic_tag, language, acl_tags, class_id, status,
-error_message, content_hash, file_size, chunk_count, created_at, updated_at, ingested_at,
-coalesce(author_ref, ''), metadata, coalesce(raw_payload, '{}'), omitted_chunks, source_system, source_type
+document_id AS id, global_ref AS ref, source_url AS url, title, format, author, topic_tag AS topic, language, acl_tags,
+class_id, status AS state, error_message AS error, content_hash, file_size, chunk_count, created_at, updated_at,
+ingested_at, coalesce(author_ref, '') AS author_ref, metadata, coalesce(raw_payload, '{}') AS raw_payload,
+omitted_chunks, source_system AS system, source_type AS kind
 """
 
 _LIST = f"""
@@ -94,6 +88,33 @@ WHERE document_id = %(id)s AND class_id = ANY(%(classes)s) AND NOT is_deleted
 """
 
 
+_ACCESS = """
+SELECT document_id AS id, source_url AS url, acl_tags, status AS state, is_deleted AS deleted FROM source_documents
+WHERE project_id = %(project_id)s
+  AND (document_id::text = %(name)s OR global_ref = %(name)s OR source_url = %(name)s)
+"""
+
+_COUNTS = """
+SELECT status, count(*) FROM source_documents
+WHERE class_id = ANY(%(classes)s) AND NOT is_deleted GROUP BY status ORDER BY status
+"""
+
+_VISIBLE = """
+SELECT (SELECT coalesce(sum(chunks), 0)::integer FROM class_totals WHERE class_id = ANY(%(classes)s)) AS chunks,
+       entities, relations
+FROM graph_size(%(classes)s)
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreCounts:
+    """How many chunks, entities and relations a reader sees."""
+
+    chunks: int
+    entities: int
+    relations: int
+
+
 async def cancel_jobs(connection: Connection, documents: Sequence[DocumentId]) -> None:
     """Cancel these documents' open jobs and delete the bytes that their jobs keep."""
     keys = {"documents": list(documents)}
@@ -107,8 +128,8 @@ async def change_access(
     """Give these documents other access tags; every query follows when the transaction commits."""
     await lock_project(connection, project_id)
     classes = {
-        each: await access_classes.get_or_create_class(connection, project_id, each)
-        for each in dict.fromkeys(tags.values())
+        acl_tags: await access_classes.get_or_create_class(connection, project_id, acl_tags)
+        for acl_tags in dict.fromkeys(tags.values())
     }
     rows = [
         {
@@ -130,9 +151,8 @@ async def move(
     """
     moved: dict[ClassId, list[DocumentId]] = {}
     for row in rows:
-        changed = await (await connection.execute(_RETAG, row)).fetchone()
-        if changed is not None:
-            moved.setdefault(ClassId(changed[1]), []).append(DocumentId(changed[0]))
+        for document_id, class_id in await fetch(connection, _RETAG, row):
+            moved.setdefault(class_id, []).append(document_id)
     stale: set[UUID] = set()
     for class_id, documents in moved.items():
         stale |= await reclassify(connection, project_id, documents, class_id)
@@ -169,7 +189,7 @@ async def list_page(
     """Return the reader's documents by URL, those after the URL or cursor `after`."""
     url, document_id = parse_cursor(after)
     parameters = {
-        "classes": list(reader.classes),
+        **reader.parameters,
         "after": url,
         "after_id": document_id,
         "limit": limit,
@@ -179,55 +199,47 @@ async def list_page(
         "tag": wanted.tag,
         "title": wanted.title,
     }
-    return [_document(row) for row in await database.rows(_LIST, parameters)]
+    return await database.rows(_LIST, parameters, into=Document)
 
 
 async def get(database: Database, reader: Reader, name: str) -> Document:
     """Return the reader's document with this id, reference or URL; raise `NotFound`."""
-    rows = await database.rows(_SHOW, {"classes": list(reader.classes), "name": name})
-    if not rows:
+    document = await database.row(_SHOW, {**reader.parameters, "name": name}, into=Document)
+    if document is None:
         raise NotFound(f"There is no document {name!r} that you may see")
-    return _document(rows[0])
+    return document
 
 
 async def list_published(database: Database, reader: Reader) -> list[DocumentId]:
     """Return the reader's documents whose ingestion is complete, by URL."""
-    parameters = {"project_id": reader.project_id, "classes": list(reader.classes)}
-    return [DocumentId(row[0]) for row in await database.rows(_PUBLISHED, parameters)]
+    return await database.values(_PUBLISHED, reader.parameters)
 
 
 async def get_text(database: Database, reader: Reader, document_id: DocumentId) -> str:
     """Return the document's published text; raise `NotFound`."""
-    rows = await database.rows(_TEXT, {"classes": list(reader.classes), "id": document_id})
-    if not rows:
+    text = await database.value(_TEXT, {**reader.parameters, "id": document_id})
+    if text is None:
         raise NotFound(f"There is no document {document_id} that you may see")
-    return str(rows[0][0])
+    return text
 
 
-def _document(row: Row) -> Document:
-    return Document(
-        id=DocumentId(row[0]),
-        ref=GlobalRef(row[1]),
-        url=row[2],
-        title=row[3],
-        format=row[4],
-        author=row[5],
-        topic=row[6],
-        language=row[7],
-        acl_tags=frozenset(row[8]),
-        class_id=ClassId(row[9]),
-        state=DocumentState(row[10]),
-        error=row[11],
-        content_hash=row[12],
-        file_size=row[13],
-        chunk_count=row[14],
-        created_at=row[15],
-        updated_at=row[16],
-        ingested_at=row[17],
-        author_ref=row[18],
-        metadata=row[19],
-        raw_payload=row[20],
-        omitted_chunks=row[21],
-        system=row[22],
-        kind=row[23],
-    )
+async def find_access(
+    database: Database, project_id: ProjectId, name: str
+) -> DocumentAccess | None:
+    """Return what decides who sees the document with this id, reference or URL, None for no document.
+
+    It takes no reader: it is for administrators.
+    """
+    parameters = {"project_id": project_id, "name": name}
+    return await database.row(_ACCESS, parameters, into=DocumentAccess)
+
+
+async def count_by_state(database: Database, reader: Reader) -> dict[DocumentState, int]:
+    """Return how many of the reader's documents are in each state."""
+    rows = await database.rows(_COUNTS, reader.parameters)
+    return {DocumentState(state): count for state, count in rows}
+
+
+async def count_visible(database: Database, reader: Reader) -> StoreCounts:
+    """Return how many chunks, entities and relations the reader sees."""
+    return (await database.rows(_VISIBLE, reader.parameters, into=StoreCounts))[0]

@@ -14,6 +14,7 @@ from lightwell.records.documents.publishing import unpublish
 from lightwell.records.graph.profiles import refresh_all
 from lightwell.records.llm_cache import cache
 from lightwell.records.locks import lock_project
+from lightwell.records.rows import fetch_values
 
 _REQUEST = (
     "UPDATE source_documents SET erase_requested = true WHERE document_id = ANY(%(documents)s)"
@@ -49,7 +50,7 @@ async def request(
 
 async def finish_requested(database: Database, project_id: ProjectId) -> None:
     """Remove the tombstones with a requested erasure and all that only they had: references, URLs, jobs, names."""
-    if (await database.rows(_REQUESTED, {"project_id": project_id}))[0][0]:
+    if await database.value(_REQUESTED, {"project_id": project_id}):
         await _erase(database, project_id)
         await planner_statistics.clear(database)
 
@@ -58,8 +59,9 @@ async def finish_requested(database: Database, project_id: ProjectId) -> None:
 async def _erase(database: Database, project_id: ProjectId) -> None:
     async with database.transaction() as connection:
         await lock_project(connection, project_id)
-        rows = await (await connection.execute(_TOMBSTONES, {"project_id": project_id})).fetchall()
-        tombstones = [DocumentId(row[0]) for row in rows]
+        tombstones: list[DocumentId] = await fetch_values(
+            connection, _TOMBSTONES, {"project_id": project_id}
+        )
         await conversations.delete_uncited_exchanges(connection, project_id, tombstones)
         await cache.delete_keyword_replies(connection, project_id)
         await unpublish(connection, project_id, tombstones, staged=True)

@@ -13,7 +13,7 @@ ON CONFLICT (document_id) DO UPDATE SET change_id = DEFAULT
 """
 
 _LIST = """
-SELECT document_id, change_id FROM index_descriptions WHERE project_id = %(project_id)s ORDER BY change_id LIMIT %(limit)s
+SELECT document_id, change_id AS change FROM index_descriptions WHERE project_id = %(project_id)s ORDER BY change_id LIMIT %(limit)s
 """
 
 _DELETE = """
@@ -45,14 +45,14 @@ async def list_open(
     database: Database, project_id: ProjectId, *, limit: int
 ) -> list[ChangedDescription]:
     """Return up to `limit` changes that the index has not followed, the earliest first."""
-    rows = await database.rows(_LIST, {"project_id": project_id, "limit": limit})
-    return [ChangedDescription(document_id=DocumentId(row[0]), change=row[1]) for row in rows]
+    parameters = {"project_id": project_id, "limit": limit}
+    return await database.rows(_LIST, parameters, into=ChangedDescription)
 
 
 async def forget(database: Database, changes: Sequence[ChangedDescription]) -> None:
     """Delete changes that the index has followed; documents that changed again since stay open."""
     facts = {
-        "documents": [each.document_id for each in changes],
-        "changes": [each.change for each in changes],
+        "documents": [change.document_id for change in changes],
+        "changes": [change.change for change in changes],
     }
     await database.execute(_DELETE, facts)

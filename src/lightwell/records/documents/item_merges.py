@@ -1,5 +1,6 @@
 """Items that a business system merged into others: their names, decisions and mentions pass to the survivor, for good."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from lightwell.domain.links import SYMMETRIC
 from lightwell.records import item_fetches
 from lightwell.records.database import Connection
 from lightwell.records.graph import merged_corrections
+from lightwell.records.rows import fetch, fetch_values
 
 # A survivor that was itself merged before stands for what it was merged into.
 _SURVIVORS = """
@@ -154,15 +156,14 @@ async def store(
     pairs = follow_chains({former: final.get(new, new) for former, new in merged.items()})
     if not pairs:
         return []
-    stored = await connection.execute(_STORE, {**_pairs(project_id, pairs), "source": source})
-    rows = await stored.fetchall()
-    new = {GlobalRef(row[0]): GlobalRef(row[1]) for row in rows}
+    stored = await fetch(connection, _STORE, {**_pairs(project_id, pairs), "source": source})
+    new = {former: survivor for former, survivor in stored}
     if not new:
         return []
     await connection.execute(_FLATTEN, _pairs(project_id, new))
     await connection.execute(
         _MOVE_DECISIONS,
-        {**_pairs(project_id, new), "symmetric": [each.value for each in SYMMETRIC]},
+        {**_pairs(project_id, new), "symmetric": [link_type.value for link_type in SYMMETRIC]},
     )
     await merged_corrections.move(connection, project_id, new)
     return await _list_naming(connection, project_id, [*new, *new.values()])
@@ -186,8 +187,7 @@ async def separate(
 ) -> list[DocumentId]:
     """Forget the merges of items that the system delivers again as themselves, and return the documents to publish anew."""
     keys = {"project_id": project_id, "refs": list(delivered)}
-    rows = await (await connection.execute(_SEPARATE, keys)).fetchall()
-    refs = [GlobalRef(ref) for row in rows for ref in row]
+    refs = [ref for pair in await fetch(connection, _SEPARATE, keys) for ref in pair]
     return await _list_naming(connection, project_id, refs) if refs else []
 
 
@@ -196,8 +196,7 @@ async def find_survivors(
 ) -> dict[GlobalRef, GlobalRef]:
     """Return the survivors of those of the items that were merged into others."""
     keys = {"project_id": project_id, "refs": sorted(set(refs))}
-    rows = await (await connection.execute(_SURVIVORS, keys)).fetchall()
-    return {GlobalRef(row[0]): GlobalRef(row[1]) for row in rows}
+    return {former: survivor for former, survivor in await fetch(connection, _SURVIVORS, keys)}
 
 
 async def list_tags(
@@ -205,8 +204,7 @@ async def list_tags(
 ) -> dict[GlobalRef, Tags]:
     """Return the access tags by which each of these items is known; an item that is not stored has none."""
     keys = {"project_id": project_id, "refs": sorted(set(refs))}
-    rows = await (await connection.execute(_SEEN_BY, keys)).fetchall()
-    return {GlobalRef(row[0]): frozenset(row[1]) for row in rows}
+    return {ref: frozenset(tags) for ref, tags in await fetch(connection, _SEEN_BY, keys)}
 
 
 async def list_affected(
@@ -217,11 +215,9 @@ async def list_affected(
 ) -> list[DocumentId]:
     """Return what may name merged items otherwise, now that these items are stored, and others see these documents."""
     keys = {"project_id": project_id, "refs": sorted(set(items)), "documents": list(documents)}
-    merged = await (await connection.execute(_OF_SURVIVORS, keys)).fetchall()
-    refs = sorted({GlobalRef(ref) for row in merged for ref in row})
+    refs = sorted({ref for pair in await fetch(connection, _OF_SURVIVORS, keys) for ref in pair})
     naming = await _list_naming(connection, project_id, refs) if refs else []
-    own = await (await connection.execute(_NAMING_FORMER, keys)).fetchall()
-    return sorted({*naming, *(DocumentId(row[0]) for row in own)})
+    return sorted({*naming, *await fetch_values(connection, _NAMING_FORMER, keys)})
 
 
 async def list_former(
@@ -229,31 +225,31 @@ async def list_former(
 ) -> dict[GlobalRef, list[FormerItem]]:
     """Return what was merged into each of these items, by reference."""
     keys = {"project_id": project_id, "refs": list(survivors)}
-    found: dict[GlobalRef, list[FormerItem]] = {}
-    for survivor, former, names, tags in await (await connection.execute(_FORMER, keys)).fetchall():
-        item = FormerItem(ref=GlobalRef(former), names=tuple(names), tags=frozenset(tags))
-        found.setdefault(GlobalRef(survivor), []).append(item)
-    return found
+    items: dict[GlobalRef, list[FormerItem]] = {}
+    for survivor, former, names, tags in await fetch(connection, _FORMER, keys):
+        item = FormerItem(ref=former, names=tuple(names), tags=frozenset(tags))
+        items.setdefault(survivor, []).append(item)
+    return items
 
 
 async def forget_names(
     connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId]
 ) -> None:
     """Forget the merges of items whose documents are erased; the survivors are fetched again, and lose the names."""
-    rows = await (await connection.execute(_FORGET, {"documents": list(documents)})).fetchall()
-    refs = sorted({GlobalRef(row[1]) for row in rows})
+    survivors: defaultdict[SourceId, set[GlobalRef]] = defaultdict(set)
+    for source, survivor in await fetch(connection, _FORGET, {"documents": list(documents)}):
+        survivors[source].add(survivor)
+    refs = sorted({ref for source_refs in survivors.values() for ref in source_refs})
     await connection.execute(_UNKNOWN_VERSION, {"project_id": project_id, "refs": refs})
-    for source in {SourceId(row[0]) for row in rows}:
-        own = sorted({GlobalRef(row[1]) for row in rows if row[0] == source})
-        await item_fetches.request(connection, source, own)
+    for source, source_refs in survivors.items():
+        await item_fetches.request(connection, source, sorted(source_refs))
 
 
 async def _list_naming(
     connection: Connection, project_id: ProjectId, refs: Sequence[GlobalRef]
 ) -> list[DocumentId]:
     keys = {"project_id": project_id, "refs": list(refs)}
-    rows = await (await connection.execute(_NAMING, keys)).fetchall()
-    return [DocumentId(row[0]) for row in rows]
+    return await fetch_values(connection, _NAMING, keys)
 
 
 def _pairs(project_id: ProjectId, merged: Mapping[GlobalRef, GlobalRef]) -> dict[str, object]:

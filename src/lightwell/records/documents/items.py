@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from lightwell.domain.access import Tags
 from lightwell.domain.business_systems import SourceId
 from lightwell.domain.ids import DocumentId, GlobalRef, ProjectId
-from lightwell.records.database import Connection, Database, Row
+from lightwell.records.database import Connection, Database
+from lightwell.records.rows import fetch, fetch_values
 
 _COLUMNS = """
-global_ref, document_id, source_key, item_ref, content_hash, acl_tags, is_deleted,
-status <> 'failed' OR error_code = 'unreadable_document', body_hash, status = 'active'
+global_ref AS ref, document_id AS id, source_key AS source, item_ref, content_hash, acl_tags, is_deleted,
+status <> 'failed' OR error_code = 'unreadable_document' AS is_complete,
+CASE status WHEN 'active' THEN body_hash ELSE '' END AS body_hash
 """
 
 _STORED = f"""
@@ -84,8 +86,8 @@ async def list_known(
         "items": list(items),
         "refs": list(refs),
     }
-    rows = await (await connection.execute(_KNOWN, fields)).fetchall()
-    return {GlobalRef(row[0]): _known(row) for row in rows}
+    documents = await fetch(connection, _KNOWN, fields, into=KnownDocument)
+    return {document.ref: document for document in documents}
 
 
 async def list_stored(
@@ -93,8 +95,8 @@ async def list_stored(
 ) -> dict[GlobalRef, KnownDocument]:
     """Return by reference the documents with these references."""
     fields = {"project_id": project_id, "refs": list(refs)}
-    rows = await database.rows(_STORED, fields)
-    return {GlobalRef(row[0]): _known(row) for row in rows}
+    documents = await database.rows(_STORED, fields, into=KnownDocument)
+    return {document.ref: document for document in documents}
 
 
 async def list_taken_urls(
@@ -102,7 +104,7 @@ async def list_taken_urls(
 ) -> set[str]:
     """Return those of the URLs that documents other than these have."""
     fields = {"project_id": project_id, "urls": list(urls), "refs": list(refs)}
-    return {row[0] for row in await (await connection.execute(_TAKEN, fields)).fetchall()}
+    return set(await fetch_values(connection, _TAKEN, fields))
 
 
 async def release_urls(
@@ -117,24 +119,9 @@ async def list_documents_of(
     database: Database, source: SourceId, *, limit: int
 ) -> list[DocumentId]:
     """Return up to `limit` documents of the source that are not deleted."""
-    rows = await database.rows(_OF_SOURCE, {"source": source, "limit": limit})
-    return [DocumentId(row[0]) for row in rows]
+    return await database.values(_OF_SOURCE, {"source": source, "limit": limit})
 
 
 async def count_by_kind(database: Database, source: SourceId) -> dict[str, int]:
     """Return how many documents of each kind the source has. It is for administrators."""
     return {kind: count for kind, count in await database.rows(_COUNT, {"source": source})}
-
-
-def _known(row: Row) -> KnownDocument:
-    return KnownDocument(
-        ref=GlobalRef(row[0]),
-        id=DocumentId(row[1]),
-        source=None if row[2] is None else SourceId(row[2]),
-        item_ref=row[3],
-        content_hash=row[4],
-        acl_tags=frozenset(row[5]),
-        is_deleted=row[6],
-        is_complete=row[7],
-        body_hash=row[8] if row[9] else "",
-    )

@@ -36,12 +36,12 @@ async def resolve_ids(database: Database, reader: Reader, names: Sequence[str]) 
     first unknown one.
     """
     distinct_names = list(dict.fromkeys(name.strip() for name in names))
-    found = await find_ids(database, reader, distinct_names)
-    known = {str(chunk) for chunk in found} | set(found.values())
+    refs = await find_ids(database, reader, distinct_names)
+    visible = {str(chunk) for chunk in refs} | set(refs.values())
     for name in distinct_names:
-        if name not in known:
+        if name not in visible:
             raise NotFound(f"There is no passage {name!r} that you may see")
-    return list(found)
+    return list(refs)
 
 
 async def find_ids(database: Database, reader: Reader, names: Sequence[str]) -> dict[ChunkId, str]:
@@ -49,34 +49,25 @@ async def find_ids(database: Database, reader: Reader, names: Sequence[str]) -> 
     rows = await database.rows(
         _NAMED,
         {
-            "project_id": reader.project_id,
-            "classes": list(reader.classes),
+            **reader.parameters,
             "names": list(names),
             "documents": [name.rpartition("#")[0] for name in names],
         },
     )
-    return {ChunkId(row[0]): row[1] for row in rows}
+    return {chunk_id: ref for chunk_id, ref in rows}
 
 
 async def list_access_tags(
     database: Database, reader: Reader, chunks: Sequence[ChunkId]
 ) -> list[tuple[str, Tags]]:
     """Return the reference of each of these chunks that the reader sees, with the access tags of its document."""
-    rows = await database.rows(_ACCESS, {"chunks": list(chunks), "classes": list(reader.classes)})
-    return [(row[0], frozenset(row[1])) for row in rows]
+    rows = await database.rows(_ACCESS, {"chunks": list(chunks), **reader.parameters})
+    return [(ref, frozenset(tags)) for ref, tags in rows]
 
 
 async def list_by_document(
     database: Database, reader: Reader, document_id: DocumentId, *, after: int, limit: int
 ) -> list[ChunkId]:
     """Return up to `limit` of the document's chunks by index, after skipping the first `after`."""
-    rows = await database.rows(
-        _OF_DOCUMENT,
-        {
-            "document": document_id,
-            "classes": list(reader.classes),
-            "after": after,
-            "limit": limit,
-        },
-    )
-    return [ChunkId(row[0]) for row in rows]
+    parameters = {"document": document_id, **reader.parameters, "after": after, "limit": limit}
+    return await database.values(_OF_DOCUMENT, parameters)

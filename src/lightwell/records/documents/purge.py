@@ -14,19 +14,20 @@ from lightwell.records.database import Connection
 from lightwell.records.graph import resolution
 from lightwell.records.graph.profiles import refresh_all
 from lightwell.records.locks import PUBLISHING_LOCK
+from lightwell.records.rows import fetch
 
+# Both speak of `entity`.
 _MENTIONED: LiteralString = """
 (EXISTS (SELECT FROM document_entity_mentions AS mention
-         WHERE mention.entity_id = {entity}.entity_id)
+         WHERE mention.entity_id = entity.entity_id)
  OR EXISTS (SELECT FROM document_entity_mentions AS mention
-            WHERE mention.named_as = {entity}.entity_id AND mention.entity_id IS DISTINCT FROM mention.named_as))
+            WHERE mention.named_as = entity.entity_id AND mention.entity_id IS DISTINCT FROM mention.named_as))
 """
-
-_IN_USE: LiteralString = """
-({mentioned}
- OR NOT {entity}.entity_ref LIKE 'kg:entity:%%'
- OR EXISTS (SELECT FROM entity_edits AS edit WHERE edit.named_as = {entity}.entity_id))
-""".replace("{mentioned}", _MENTIONED)
+_IN_USE: LiteralString = f"""
+({_MENTIONED}
+ OR NOT entity.entity_ref LIKE 'kg:entity:%%'
+ OR EXISTS (SELECT FROM entity_edits AS edit WHERE edit.named_as = entity.entity_id))
+"""
 
 _UNHIDE_RELATIONS: LiteralString = """
 UPDATE relations SET hidden_in = NULL
@@ -39,30 +40,30 @@ WHERE project_id = %(project_id)s AND hidden_in IS NOT NULL
 RETURNING source_id, target_id
 """
 
-_UNHIDE_ENTITIES: LiteralString = """
-UPDATE entities SET hidden_in = NULL
-WHERE project_id = %(project_id)s AND hidden_in IS NOT NULL AND NOT {held}
+_UNHIDE_ENTITIES: LiteralString = f"""
+UPDATE entities AS entity SET hidden_in = NULL
+WHERE project_id = %(project_id)s AND hidden_in IS NOT NULL AND NOT {_IN_USE}
 RETURNING entity_id
-""".replace("{held}", _IN_USE.replace("{entity}", "entities"))
+"""  # noqa: S608 - only our own words
 
 # An edit without content marks an end of a manually created relation; it goes with that relation.
-_DELETE_EMPTY_EDITS: LiteralString = """
+_DELETE_EMPTY_EDITS: LiteralString = f"""
 DELETE FROM entity_edits AS edit USING entities AS entity
 WHERE entity.entity_id = edit.named_as AND entity.project_id = %(project_id)s
   AND edit.name IS NULL AND edit.entity_kind IS NULL AND edit.description IS NULL
   AND edit.source_ids IS NULL
-  AND NOT {mentioned}
+  AND NOT {_MENTIONED}
   AND NOT EXISTS (SELECT FROM relations AS relation JOIN relation_edits AS said ON said.stated_as = relation.relation_id
                   WHERE said.class_id = edit.class_id AND edit.named_as IN (relation.source_id, relation.target_id))
 RETURNING edit.named_as
-""".replace("{mentioned}", _MENTIONED.replace("{entity}", "entity"))
+"""  # noqa: S608 - only our own words
 
 # A split is useless if no document has its name any more, or if all its documents were erased.
-_DROP_SPLIT_PASSAGES: LiteralString = """
+_DROP_SPLIT_PASSAGES: LiteralString = f"""
 DELETE FROM split_passages AS passage USING entities AS entity
-WHERE entity.entity_id = passage.source_id AND entity.project_id = %(project_id)s AND NOT {held}
+WHERE entity.entity_id = passage.source_id AND entity.project_id = %(project_id)s AND NOT {_IN_USE}
 RETURNING passage.source_id
-""".replace("{held}", _IN_USE.replace("{entity}", "entity"))
+"""  # noqa: S608 - only our own words
 
 _DROP_SPLITS: LiteralString = """
 DELETE FROM entity_splits AS split
@@ -72,27 +73,27 @@ RETURNING split.part_id
 """
 
 # A merge is useless if one of its sides has no name any more.
-_DROP_MERGES: LiteralString = """
+_DROP_MERGES: LiteralString = f"""
 WITH gone AS (
     DELETE FROM merged_entities AS source USING entities AS entity, entity_merges AS merge
     WHERE entity.entity_id = source.source_id AND merge.merge_id = source.merge_id
-      AND entity.project_id = %(project_id)s AND NOT {held}
+      AND entity.project_id = %(project_id)s AND NOT {_IN_USE}
     RETURNING source.source_id, merge.target_id
 )
 SELECT source_id, target_id FROM gone
-""".replace("{held}", _IN_USE.replace("{entity}", "entity"))
+"""  # noqa: S608 - only our own words
 
-_DROP_TARGETS: LiteralString = """
+_DROP_TARGETS: LiteralString = f"""
 WITH gone AS (
     DELETE FROM entity_merges AS merge USING entities AS entity
     WHERE entity.entity_id = merge.target_id AND entity.project_id = %(project_id)s
-      AND (NOT {held}
+      AND (NOT {_IN_USE}
            OR NOT EXISTS (SELECT FROM merged_entities AS source WHERE source.merge_id = merge.merge_id))
     RETURNING merge.merge_id, merge.target_id
 )
 SELECT gone.target_id, coalesce(source.source_id, gone.target_id)
 FROM gone LEFT JOIN merged_entities AS source USING (merge_id)
-""".replace("{held}", _IN_USE.replace("{entity}", "entity"))
+"""  # noqa: S608 - only our own words
 
 # Refresh checks again whether anything still uses these entities.
 _FORGET_SPLITS = """
@@ -134,8 +135,8 @@ async def delete_unused_names(connection: Connection, project_id: ProjectId) -> 
     await connection.execute(PUBLISHING_LOCK, facts)
     touched: set[UUID] = set()
     for statement in _STATEMENTS:
-        cursor = await connection.execute(statement, facts)
-        touched.update(each for row in await cursor.fetchall() for each in row)
+        for row in await fetch(connection, statement, facts):
+            touched.update(row)
     if touched:
-        await resolution.resolve(connection, project_id, [EntityId(each) for each in touched])
+        await resolution.resolve(connection, project_id, [EntityId(entity) for entity in touched])
         await refresh_all(connection, project_id)

@@ -1,21 +1,51 @@
-"""Lookup of registered documents, and the check which source system owns a URL."""
+"""Registered documents, to compare a source with, and the check which source system owns a URL."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from lightwell.domain.documents import WEB, NewDocument
+from lightwell.domain.access import Tags
+from lightwell.domain.documents import WEB, NewDocument, omission_warning
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import DocumentId, GlobalRef, ProjectId, global_ref
-from lightwell.records.database import Connection
+from lightwell.records.database import Connection, Database
+from lightwell.records.rows import fetch, make
 
 MAX_URL_BYTES = 2000
 """PostgreSQL's B-tree indexes take 2,704 bytes for a whole entry."""
 
 _FIND = """
-SELECT document_id, source_url, global_ref, source_system, is_deleted, body_hash, status = 'active' FROM source_documents
+SELECT source_url, global_ref, document_id AS id, source_system AS system, is_deleted, body_hash,
+       status = 'active' AS is_published
+FROM source_documents
 WHERE project_id = %(project_id)s
   AND ((source_url = ANY(%(urls)s) AND source_system <> 'web') OR global_ref = ANY(%(refs)s))
 """
+
+
+_UP_TO_DATE = """
+SELECT source_url, document_id AS id, content_hash, acl_tags, error_message AS error, metadata, chunk_count, omitted_chunks
+FROM source_documents
+WHERE project_id = %(project_id)s AND source_system = %(system)s AND NOT is_deleted
+  AND starts_with(source_url, %(scope)s) AND source_url >= %(scope)s AND source_url < %(beyond)s
+  AND (status <> 'failed' OR error_code = 'unreadable_document')
+  AND (omitted_chunks = 0 OR %(max_chunks)s::integer IS NULL OR chunk_count >= %(max_chunks)s)
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpToDateDocument:
+    """What a source delivered before; `error` says why it could not be read, "" if it could.
+
+    `warning` says what of it was left out, "" if nothing.
+    """
+
+    id: DocumentId
+    content_hash: str
+    acl_tags: Tags
+    error: str
+    metadata: Mapping[str, str]
+    warning: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,18 +70,11 @@ async def find_registered(
         "urls": [document.url for document in documents if document.system != WEB],
         "refs": [document_ref(document) for document in documents],
     }
-    rows = await (await connection.execute(_FIND, names)).fetchall()
-    return {
-        name: RegisteredDocument(
-            id=DocumentId(id_),
-            system=system,
-            is_deleted=is_deleted,
-            body_hash=body_hash,
-            is_published=is_published,
-        )
-        for id_, url, ref, system, is_deleted, body_hash, is_published in rows
-        for name in (url, ref)
-    }
+    by_name: dict[str, RegisteredDocument] = {}
+    for columns in await fetch(connection, _FIND, names, into=dict[str, Any]):
+        url, ref = columns.pop("source_url"), columns.pop("global_ref")
+        by_name[url] = by_name[ref] = RegisteredDocument(**columns)
+    return by_name
 
 
 def check_url(document: NewDocument) -> None:
@@ -81,5 +104,33 @@ def check_url_owner(document: NewDocument, known: Mapping[str, RegisteredDocumen
 
 def document_ref(document: NewDocument, document_id: DocumentId | None = None) -> GlobalRef:
     """Return the document's reference. For a file it contains the document's id, so that two folders may hold one name."""
-    own = document.source_id if document.system != "file" else str(document_id)
-    return global_ref(document.system, document.kind, own)
+    source_id = document.source_id if document.system != "file" else str(document_id)
+    return global_ref(document.system, document.kind, source_id)
+
+
+async def list_up_to_date(
+    database: Database,
+    project_id: ProjectId,
+    system: str,
+    scope: str,
+    *,
+    max_chunks: int | None = None,
+) -> dict[str, UpToDateDocument]:
+    """Return by URL the documents under `scope` that need no new ingestion while their hash is the same.
+
+    A document that failed for a reason other than its content is left out, so that it is tried again; so is one that
+    lacks chunks although `max_chunks` allows more.
+    """
+    parameters = {
+        "project_id": project_id,
+        "system": system,
+        "scope": scope,
+        "beyond": scope + chr(0x10FFFF),
+        "max_chunks": max_chunks,
+    }
+    by_url: dict[str, UpToDateDocument] = {}
+    for columns in await database.rows(_UP_TO_DATE, parameters, into=dict[str, Any]):
+        warning = omission_warning(columns.pop("chunk_count"), columns.pop("omitted_chunks"))
+        url = columns.pop("source_url")
+        by_url[url] = make(UpToDateDocument, warning=warning, **columns)
+    return by_url

@@ -8,6 +8,7 @@ from lightwell.records.database import Connection
 from lightwell.records.documents import index_descriptions
 from lightwell.records.documents.publishing import mark_profiles_stale
 from lightwell.records.locks import lock_project
+from lightwell.records.rows import fetch_values
 
 # Tags must be equal: nobody may get a document that they could not see before, or learn from its id that it existed.
 _RENAME = """
@@ -43,9 +44,9 @@ async def rename(
         "format": document.format.value,
         "tags": sorted(document.acl_tags),
     }
-    row = await (await connection.execute(_RENAME, fields)).fetchone()
-    if row is None:
+    titles = await fetch_values(connection, _RENAME, fields)
+    if not titles:
         return None
     await mark_profiles_stale(connection, project_id, [document_id])
     await index_descriptions.note(connection, project_id, [document_id])
-    return str(row[0])
+    return titles[0]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -13,12 +14,13 @@ from lightwell.records.database import Connection
 from lightwell.records.documents import item_merges
 from lightwell.records.documents.item_merges import FormerItem
 from lightwell.records.graph.stated_links import DocumentLink
+from lightwell.records.rows import fetch, make
 
 _STRUCTURE = TypeAdapter(ItemStructure)
 
 _STATED = """
-SELECT document.document_id, document.global_ref, document.structure,
-       array_agg(chunk.chunk_id ORDER BY chunk.chunk_index), document.acl_tags
+SELECT document.document_id AS id, document.global_ref AS ref, document.structure,
+       array_agg(chunk.chunk_id ORDER BY chunk.chunk_index) AS chunk_ids, document.acl_tags AS tags
 FROM source_documents AS document JOIN document_chunks AS chunk USING (document_id)
 WHERE document_id = ANY(%(documents)s) AND document.structure IS NOT NULL AND chunk.class_id <> 0
 GROUP BY document.document_id ORDER BY document.document_id
@@ -50,24 +52,18 @@ async def list_stated(
 
     What they state of an item that was merged into another is said of that other one, if all who see the document know it.
     """
-    rows = await (await connection.execute(_STATED, {"documents": list(documents)})).fetchall()
-    found = [
-        StatedDocument(
-            id=DocumentId(row[0]),
-            ref=GlobalRef(row[1]),
-            structure=_STRUCTURE.validate_python(row[2]),
-            tags=frozenset(row[4]),
-            chunk_ids=tuple(map(ChunkId, row[3])),
-        )
-        for row in rows
-    ]
-    if not found:
+    stated = await fetch(connection, _STATED, {"documents": list(documents)}, into=_stated)
+    if not stated:
         return []
-    refs = [entity.ref for each in found for entity in each.structure.entities]
+    refs = [entity.ref for document in stated for entity in document.structure.entities]
     survivors = await item_merges.find_survivors(connection, project_id, refs)
     former = await item_merges.list_former(connection, project_id, refs)
     known_to = await item_merges.list_tags(connection, project_id, survivors.values())
-    return [_with_merges(each, survivors, known_to, former) for each in found]
+    return [_with_merges(document, survivors, known_to, former) for document in stated]
+
+
+def _stated(*, structure: object, **columns: Any) -> StatedDocument:
+    return make(StatedDocument, structure=_STRUCTURE.validate_python(structure), **columns)
 
 
 def _with_merges(
@@ -76,22 +72,24 @@ def _with_merges(
     known_to: Mapping[GlobalRef, Tags],
     former: Mapping[GlobalRef, Sequence[FormerItem]],
 ) -> StatedDocument:
-    known = {
-        old: new
-        for old, new in survivors.items()
-        if document.tags <= known_to.get(new, frozenset())
-    }
-    structure = replace_merged(document.structure, known)
+    structure = replace_merged(
+        document.structure,
+        {
+            old: new
+            for old, new in survivors.items()
+            if document.tags <= known_to.get(new, frozenset())
+        },
+    )
     if structure.entities:
-        own = structure.entities[0]
+        entity, *others = structure.entities
         names = [
             name
-            for each in former.get(own.ref, ())
-            if each.tags == document.tags  # others may not have known it
-            for name in (each.ref, *each.names)
+            for item in former.get(entity.ref, ())
+            if item.tags == document.tags  # others may not have known it
+            for name in (item.ref, *item.names)
         ]
-        own = replace(own, aliases=tuple(dict.fromkeys((*own.aliases, *names))))
-        structure = replace(structure, entities=(own, *structure.entities[1:]))
+        entity = replace(entity, aliases=tuple(dict.fromkeys((*entity.aliases, *names))))
+        structure = replace(structure, entities=(entity, *others))
     return replace(document, structure=structure)
 
 
@@ -113,22 +111,23 @@ def add_mentions(
             extraction = combined.get(chunk_id, _NOTHING)
             named = [_identify(mention, by_name) for mention in extraction.mentions]
             if chunk_id == document.chunk_ids[0]:
-                known = {mention.ref for mention in named}
+                refs = {mention.ref for mention in named}
                 named = [
-                    replace(each, type=MentionType.METADATA) if each.ref else each for each in named
+                    replace(mention, type=MentionType.METADATA) if mention.ref else mention
+                    for mention in named
                 ]
-                named += [mention for mention in mentions if mention.ref not in known]
+                named += [mention for mention in mentions if mention.ref not in refs]
             combined[chunk_id] = replace(extraction, mentions=tuple(named))
     return combined
 
 
-def _unique_names(mentions: Iterable[Mention]) -> dict[str, Mention]:
+def _unique_names(stated: Iterable[Mention]) -> dict[str, Mention]:
     """Return the mentions by those of their names that no other has."""
     bearers: dict[str, list[Mention]] = {}
-    for mention in mentions:
+    for mention in stated:
         for name in mention.searched_names:
             bearers.setdefault(name, []).append(mention)
-    return {name: held[0] for name, held in bearers.items() if len(held) == 1}
+    return {name: mentions[0] for name, mentions in bearers.items() if len(mentions) == 1}
 
 
 def _identify(mention: Mention, by_name: Mapping[str, Mention]) -> Mention:

@@ -8,6 +8,7 @@ from lightwell.domain.folder_tags import NO_FILE
 from lightwell.domain.ids import DocumentId, ProjectId
 from lightwell.records import access_classes
 from lightwell.records.database import Connection
+from lightwell.records.rows import fetch, fetch_values
 
 # Deleted ones, too: a page that is handed in again with the same access tags is the same document.
 _PAGE = """
@@ -38,29 +39,24 @@ async def find_page(
     """Return the source id of the page of the web with this URL and exactly these tags, None where there is none."""
     class_id = await access_classes.get_or_create_class(connection, project_id, tags)
     names = {"project_id": project_id, "url": url, "classes": [class_id]}
-    row = await (await connection.execute(_PAGE, names)).fetchone()
-    return None if row is None else str(row[0])
+    source_ids = await fetch_values(connection, _PAGE, names)
+    return source_ids[0] if source_ids else None
 
 
 async def find_file_tags(connection: Connection, reader: Reader, url: str) -> Tags | None:
     """Return the tags of the file's document, None where there is none or it is deleted; raise `NotFound` where the reader may not see it."""
-    names = {"project_id": reader.project_id, "url": url, "classes": list(reader.classes)}
-    row = await (await connection.execute(_FILE, names)).fetchone()
-    if row is None:
+    rows = await fetch(connection, _FILE, {"url": url, **reader.parameters})
+    if not rows:
         return None
-    if not row[0]:
+    is_visible, tags, is_deleted = rows[0]
+    if not is_visible:
         raise NotFound(NO_FILE)
-    return None if row[2] else frozenset(row[1])
+    return None if is_deleted else frozenset(tags)
 
 
 async def lock_tags(
     connection: Connection, reader: Reader, documents: Sequence[DocumentId]
 ) -> dict[DocumentId, Tags]:
     """Lock those of the documents that the reader sees, and return their tags."""
-    names = {
-        "project_id": reader.project_id,
-        "documents": list(documents),
-        "classes": list(reader.classes),
-    }
-    rows = await (await connection.execute(_TAGS, names)).fetchall()
-    return {DocumentId(row[0]): frozenset(row[1]) for row in rows}
+    names = {"documents": list(documents), **reader.parameters}
+    return {document: frozenset(tags) for document, tags in await fetch(connection, _TAGS, names)}

@@ -27,11 +27,12 @@ async def withdraw_again(database: Database, withdrawals: Sequence[Withdrawal]) 
     No document gets an access tag that it does not have. What is derived from the documents is rebuilt by the next worker or
     ingestion; no read shows it before.
     """
-    latest = {each.document: each for each in sorted(withdrawals, key=lambda each: each.at)}
+    in_order = sorted(withdrawals, key=lambda withdrawal: withdrawal.at)
+    latest = {withdrawal.document: withdrawal for withdrawal in in_order}
     names = {
         "documents": list(latest),
-        "acts": [each.act for each in latest.values()],
-        "times": [each.at for each in latest.values()],
+        "acts": [withdrawal.act for withdrawal in latest.values()],
+        "times": [withdrawal.at for withdrawal in latest.values()],
     }
     standing: dict[ProjectId, dict[DocumentId, Tags]] = {}
     for project_id, document_id, tags in await database.rows(_STANDING, names):
@@ -52,8 +53,10 @@ async def _withdraw(
     tags: Mapping[DocumentId, Tags],
     latest: Mapping[DocumentId, Withdrawal],
 ) -> None:
-    by_act = {act: [each for each in tags if latest[each].act is act] for act in Act}
-    narrowed = {each: latest[each].narrow(tags[each]) for each in by_act[Act.RETAGGED]}
+    by_act = {act: [document for document in tags if latest[document].act is act] for act in Act}
+    narrowed = {
+        document: latest[document].narrow(tags[document]) for document in by_act[Act.RETAGGED]
+    }
     async with database.transaction() as connection:
         await lock_project(connection, project_id)
         await documents.tombstone(connection, project_id, by_act[Act.DELETED])

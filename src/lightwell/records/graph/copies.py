@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import LiteralString
+from typing import Any, LiteralString
 from uuid import UUID
 
 from lightwell.domain.access import Reader
@@ -15,13 +15,14 @@ from lightwell.domain.ids import (
     RelationId,
     new_id,
 )
-from lightwell.records.database import Connection, Database, Row, repeatable
+from lightwell.records.database import Connection, Database, repeatable
+from lightwell.records.rows import fetch, fetch_values, make
 
 _VERSION = 2
 """Of what a copy holds; one of another version is written anew, and not read until then."""
 
 _FIND = """
-SELECT graph_id, is_filled, version = %(version)s FROM graph_copies WHERE project_id = %(project_id)s AND store = %(store)s
+SELECT graph_id AS graph, is_filled, version = %(version)s AS is_current FROM graph_copies WHERE project_id = %(project_id)s AND store = %(store)s
 """
 
 # Waits for the transactions that write these now: none of them knows yet that it has to record its changes.
@@ -62,37 +63,35 @@ WHERE project_id = %(project_id)s AND graph_id = %(graph)s AND NOT is_filled
 _DROPPED = "SELECT graph_id FROM dropped_graphs WHERE store = %(store)s ORDER BY graph_id"
 
 _LAG = """
-SELECT tenants.name, projects.name, copy.store, copy.is_filled, count(change.changed_at),
-       coalesce(extract(epoch FROM clock_timestamp() - min(change.changed_at)), 0)
+SELECT tenants.name AS tenant, projects.name AS project, copy.store, copy.is_filled, count(change.changed_at) AS changes,
+       coalesce(extract(epoch FROM clock_timestamp() - min(change.changed_at)), 0)::float8 AS seconds
 FROM graph_copies AS copy JOIN projects USING (project_id) JOIN tenants USING (tenant_id)
 LEFT JOIN (SELECT project_id, changed_at FROM graph_changes WHERE applied_at IS NULL
            UNION ALL SELECT project_id, changed_at FROM graph_description_changes) AS change USING (project_id)
 GROUP BY tenants.name, projects.name, copy.store, copy.is_filled ORDER BY tenants.name, projects.name
 """
 
-# Whether a chunk is as the copy has it: nothing of it waits, and nothing was applied since `began`.
+# Whether a chunk is as the copy has it: nothing of it waits, and nothing was applied since `began`, where that is given.
 _HOLDS: LiteralString = """
 SELECT chunk.chunk_id FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
 WHERE chunk.chunk_id = ANY(%(chunks)s::uuid[]) AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
   AND NOT EXISTS (SELECT FROM graph_changes AS change WHERE change.chunk_id = chunk.chunk_id
-                  AND (change.applied_at IS NULL OR change.applied_at >= {began}))
+                  AND (change.applied_at IS NULL OR change.applied_at >= coalesce(%(began)s::timestamptz, 'infinity')))
 """
 
-_VIEW = """
-SELECT copy.graph_id, copy.is_filled AND copy.version = %(version)s, clock_timestamp(),
+_VIEW = f"""
+SELECT copy.graph_id AS graph, copy.is_filled AND copy.version = %(version)s AS is_filled, clock_timestamp() AS began,
        EXISTS (SELECT FROM graph_changes AS change
                WHERE change.project_id = copy.project_id AND change.applied_at IS NULL
-                 AND change.changed_at < clock_timestamp() - make_interval(secs => %(max_lag)s)),
-       ARRAY(SELECT ARRAY[entity_id, root_id] FROM merged_entities_of(%(classes)s)),
-       with_merged(%(entities)s::uuid[], %(classes)s),
-       with_merged_relations(%(relations)s::uuid[], %(classes)s),
-       ARRAY({holds})
+                 AND change.changed_at < clock_timestamp() - make_interval(secs => %(max_lag)s)) AS is_late,
+       ARRAY(SELECT ARRAY[entity_id, root_id] FROM merged_entities_of(%(classes)s)) AS roots,
+       with_merged(%(entities)s::uuid[], %(classes)s) AS entities,
+       with_merged_relations(%(relations)s::uuid[], %(classes)s) AS relations,
+       ARRAY({_HOLDS}) AS chunks
 FROM graph_copies AS copy WHERE project_id = %(project_id)s AND store = %(store)s
-""".replace("{holds}", _HOLDS.replace("{began}", "'infinity'"))
+"""  # noqa: S608 - only our own words
 
-_STILL_HOLDS = _HOLDS.replace("{began}", "%(began)s") + (
-    " AND EXISTS (SELECT FROM graph_copies WHERE graph_id = %(graph)s)"
-)
+_STILL_HOLDS = f"{_HOLDS} AND EXISTS (SELECT FROM graph_copies WHERE graph_id = %(graph)s)"
 
 # An entity that only one of the reader's chunks mentions leads nowhere, and a common one everywhere.
 _RARE = """
@@ -112,7 +111,7 @@ WITH merged AS MATERIALIZED (
     GROUP BY member.root_id
     HAVING sum(profile.mention_count) BETWEEN 2 AND %(rarest)s
 )
-SELECT entity_id, root_id, mentions FROM member JOIN rare USING (root_id)
+SELECT entity_id, root_id, mentions::integer FROM member JOIN rare USING (root_id)
 """
 
 MAX_LAG_SECONDS = 60.0
@@ -158,10 +157,7 @@ class CopyView:
 async def find(database: Database, project_id: ProjectId, store: str) -> FoundCopy | None:
     """Return the project's copy in this store."""
     facts = {"project_id": project_id, "store": store, "version": _VERSION}
-    rows = await database.rows(_FIND, facts)
-    return (
-        FoundCopy(graph=rows[0][0], is_filled=rows[0][1], is_current=rows[0][2]) if rows else None
-    )
+    return await database.row(_FIND, facts, into=FoundCopy)
 
 
 @repeatable
@@ -182,7 +178,7 @@ async def mark_filled(database: Database, project_id: ProjectId, graph: UUID) ->
 
 async def list_dropped(database: Database, store: str) -> list[UUID]:
     """Return the copies that this store must still delete."""
-    return [row[0] for row in await database.rows(_DROPPED, {"store": store})]
+    return await database.values(_DROPPED, {"store": store})
 
 
 async def forget_dropped(database: Database, graph: UUID) -> None:
@@ -193,44 +189,31 @@ async def forget_dropped(database: Database, graph: UUID) -> None:
 
 async def list_lags(database: Database) -> list[CopyLag]:
     """Return how far each copy is behind, by tenant and project."""
-    return [_lag(row) for row in await database.rows(_LAG, {})]
+    return await database.rows(_LAG, {}, into=CopyLag)
 
 
 async def list_lags_on(connection: Connection) -> list[CopyLag]:
     """Return the same on a database whose migrations may not be applied yet."""
-    cursor = await connection.execute("SELECT to_regclass('graph_description_changes') IS NOT NULL")
-    if not (await cursor.fetchall())[0][0]:
-        return []
-    return [_lag(row) for row in await (await connection.execute(_LAG)).fetchall()]
+    query = "SELECT to_regclass('graph_description_changes') IS NOT NULL"
+    has_table = await fetch_values(connection, query, {})
+    return await fetch(connection, _LAG, {}, into=CopyLag) if has_table == [True] else []
 
 
 async def view(database: Database, reader: Reader, store: str, starts: Starts) -> CopyView | None:
     """Return what must be known before the copy is read; None where the project has none in this store."""
-    rows = await database.rows(
+    return await database.row(
         _VIEW,
         {
-            "project_id": reader.project_id,
+            **reader.parameters,
             "store": store,
-            "classes": list(reader.classes),
+            "began": None,
             "entities": list(starts.entities),
             "relations": list(starts.relations),
             "chunks": list(starts.chunks),
             "max_lag": MAX_LAG_SECONDS,
             "version": _VERSION,
         },
-    )
-    if not rows:
-        return None
-    graph, is_filled, began, is_late, roots, entities, relations, chunks = rows[0]
-    return CopyView(
-        graph=graph,
-        is_filled=is_filled,
-        is_late=is_late,
-        began=began,
-        roots={EntityId(one): EntityId(root) for one, root in roots},
-        entities=tuple(entities),
-        relations=tuple(relations),
-        chunks=tuple(chunks),
+        into=_view,
     )
 
 
@@ -240,12 +223,11 @@ async def still_hold(
     """Return those of the chunks that the reader sees and that the copy had right when it was read."""
     facts = {
         "chunks": list(chunks),
-        "classes": list(reader.classes),
+        **reader.parameters,
         "began": seen.began,
         "graph": seen.graph,
     }
-    rows = await database.rows(_STILL_HOLDS, facts)
-    return {ChunkId(row[0]) for row in rows}
+    return set(await database.values(_STILL_HOLDS, facts))
 
 
 async def list_rare(
@@ -255,17 +237,10 @@ async def list_rare(
 
     Each comes with its root and the number of those chunks.
     """
-    facts = {"entities": list(entities), "classes": list(reader.classes), "rarest": rarest}
+    facts = {"entities": list(entities), **reader.parameters, "rarest": rarest}
     rows = await database.rows(_RARE, facts)
-    return [(EntityId(row[0]), EntityId(row[1]), int(row[2])) for row in rows]
+    return [(entity, root, mentions) for entity, root, mentions in rows]
 
 
-def _lag(row: Row) -> CopyLag:
-    return CopyLag(
-        tenant=row[0],
-        project=row[1],
-        store=row[2],
-        is_filled=row[3],
-        changes=row[4],
-        seconds=float(row[5]),
-    )
+def _view(*, roots: Sequence[tuple[EntityId, EntityId]], **columns: Any) -> CopyView:
+    return make(CopyView, roots=dict(roots), **columns)

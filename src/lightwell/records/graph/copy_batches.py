@@ -5,12 +5,12 @@ recorded in `graph_description_changes`: they are for people who look at the cop
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import LiteralString, cast
+from typing import Any, LiteralString, TypeVar
 from uuid import UUID
 
-from lightwell.domain.graph import ProfileSubject, normalize_name
+from lightwell.domain.graph import normalize_name
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, EntityId, ProjectId, RelationId
 from lightwell.graph_ports import (
     CopiedChunk,
@@ -23,7 +23,8 @@ from lightwell.graph_ports import (
     GoneSubjects,
     GraphBatch,
 )
-from lightwell.records.database import Connection, Database, Row, repeatable
+from lightwell.records.database import Connection, Database, repeatable
+from lightwell.records.rows import Row, fetch, make
 
 _PREVIEW = 200
 
@@ -45,9 +46,10 @@ WHERE project_id = %(project_id)s ORDER BY change_id LIMIT %(limit)s
 """
 
 _CHUNKS = """
-SELECT chunk.chunk_id, chunk.document_id, chunk.class_id, coalesce(term.topic_tag, ''), left(chunk.chunk_text, %(preview)s),
-       encode(chunk.chunk_hash, 'hex'), chunk.token_count, chunk.has_code, chunk.has_formula, chunk.has_table,
-       before.chunk_id, after.chunk_id, chunk.section_path
+SELECT chunk.chunk_id AS id, chunk.document_id, chunk.class_id, coalesce(term.topic_tag, '') AS topic,
+       left(chunk.chunk_text, %(preview)s) AS preview, encode(chunk.chunk_hash, 'hex') AS hash, chunk.token_count AS tokens,
+       chunk.has_code, chunk.has_formula, chunk.has_table, before.chunk_id AS before, after.chunk_id AS after,
+       chunk.section_path
 FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
 LEFT JOIN chunk_terms AS term USING (chunk_id)
 LEFT JOIN document_chunks AS before
@@ -58,28 +60,29 @@ WHERE chunk.chunk_id = ANY(%(chunks)s) AND chunk.class_id <> 0 AND NOT document.
 """
 
 _MENTIONS = """
-SELECT chunk_id, entity_id, normalized_name, sum(frequency), max(confidence)
+SELECT chunk_id, entity_id, normalized_name, sum(frequency)::integer, max(confidence)
 FROM document_entity_mentions AS mention JOIN entities USING (entity_id)
 WHERE chunk_id = ANY(%(chunks)s)
 GROUP BY chunk_id, entity_id, normalized_name
 """
 
 _STATEMENTS = """
-SELECT chunk_id, relation_id, source_id, source.normalized_name, target_id, target.normalized_name, predicate, weight, confidence
+SELECT chunk_id, relation_id AS relation, source_id AS source, source.normalized_name AS source_name, target_id AS target,
+       target.normalized_name AS target_name, predicate, weight, confidence
 FROM relation_mentions AS mention JOIN relations USING (relation_id)
 JOIN entities AS source ON source.entity_id = source_id JOIN entities AS target ON target.entity_id = target_id
 WHERE chunk_id = ANY(%(chunks)s)
 """
 
 _DOCUMENTS = """
-SELECT document_id, class_id, source_url, title, format, author, ingested_at, chunk_count, status
+SELECT document_id AS id, class_id, source_url AS url, title, format, author, ingested_at, chunk_count, status
 FROM source_documents AS document
 WHERE document_id = ANY(%(documents)s) AND NOT is_deleted
   AND EXISTS (SELECT FROM document_chunks AS chunk WHERE chunk.document_id = document.document_id AND chunk.class_id <> 0)
 """
 
 _DOCUMENT_MENTIONS = """
-SELECT document_id, entity_id, normalized_name, sum(frequency) AS frequency,
+SELECT document_id, entity_id AS entity, normalized_name AS name, sum(frequency)::integer AS frequency,
        sum(frequency)::float8 / max(sum(frequency)) OVER (PARTITION BY document_id) AS relevance
 FROM document_chunks AS chunk JOIN document_entity_mentions AS mention USING (chunk_id) JOIN entities USING (entity_id)
 WHERE document_id = ANY(%(documents)s) AND chunk.class_id <> 0
@@ -87,15 +90,18 @@ GROUP BY document_id, entity_id, normalized_name
 """
 
 _ENTITIES = """
-SELECT subject_id, profile.class_id, normalized_name, display_name, entity_kind, coalesce(nullif(description, ''), quote), attributes, profile.created_at,
-       profile.updated_at, source_ids, source_paths
+SELECT subject_id AS id, profile.class_id, normalized_name AS name, display_name, entity_kind AS kind,
+       coalesce(nullif(description, ''), quote) AS description, coalesce(attributes, '{}') AS attributes,
+       profile.created_at, profile.updated_at, source_ids AS source_chunks, source_paths
 FROM unnest(%(subjects)s::uuid[], %(of)s::integer[]) AS given (subject_id, class_id)
 JOIN profiles AS profile USING (subject_id, class_id) JOIN entities ON entity_id = subject_id
 """
 
 _RELATIONS = """
-SELECT subject_id, profile.class_id, source_id, source.normalized_name, target_id, target.normalized_name, relation.predicate,
-       profile.display_name, coalesce(nullif(profile.description, ''), quote), weight, source_ids, source_paths, comparison, use_case
+SELECT subject_id AS id, profile.class_id, source_id AS source, source.normalized_name AS source_name, target_id AS target,
+       target.normalized_name AS target_name, relation.predicate, profile.display_name AS keywords,
+       coalesce(nullif(profile.description, ''), quote) AS description, weight, source_ids AS source_chunks, source_paths,
+       comparison, use_case
 FROM unnest(%(subjects)s::uuid[], %(of)s::integer[]) AS given (subject_id, class_id)
 JOIN profiles AS profile USING (subject_id, class_id) JOIN relations AS relation ON relation_id = subject_id
 JOIN entities AS source ON source.entity_id = source_id JOIN entities AS target ON target.entity_id = target_id
@@ -125,6 +131,7 @@ DELETE FROM graph_changes WHERE chunk_id IN (
     ORDER BY chunk_id FOR UPDATE SKIP LOCKED)
 """
 
+T = TypeVar("T")
 Key = tuple[UUID, int]
 """An entity or relation, and an access class."""
 
@@ -147,26 +154,23 @@ async def read_changes(
     Returns None where nothing is open, or the project has no copy in this store.
     """
     facts = {"project_id": project_id, "store": store, "limit": limit}
-    fences = await database.rows(_NEXT_FENCE, facts)
-    if not fences:
+    versions = await database.rows(_NEXT_FENCE, facts)
+    if not versions:
         return None
     async with database.transaction() as connection:
         await connection.execute(_ONE_SNAPSHOT)
-        chunks = await (await connection.execute(_OPEN_CHUNKS, facts)).fetchall()
-        described = await (await connection.execute(_OPEN_DESCRIPTIONS, facts)).fetchall()
-        if not chunks and not described:
+        chunks = {chunk: change for chunk, change in await fetch(connection, _OPEN_CHUNKS, facts)}
+        descriptions: dict[Key, int] = {}
+        subjects: dict[str, list[Key]] = {"document": [], "entity": [], "relation": []}
+        for subject_id, class_id, subject, change in await fetch(
+            connection, _OPEN_DESCRIPTIONS, facts
+        ):
+            descriptions[subject_id, class_id] = change
+            subjects[subject].append((subject_id, class_id))
+        if not chunks and not descriptions:
             return None
-        batch = await _read_batch(
-            connection,
-            (fences[0][0], fences[0][1]),
-            [row[0] for row in chunks],
-            described,
-        )
-    return OpenChanges(
-        batch=batch,
-        chunks={row[0]: row[1] for row in chunks},
-        descriptions={(row[0], row[1]): row[3] for row in described},
-    )
+        batch = await _read_batch(connection, versions[0], list(chunks), subjects)
+    return OpenChanges(batch=batch, chunks=chunks, descriptions=descriptions)
 
 
 @repeatable
@@ -187,34 +191,30 @@ async def mark_applied(database: Database, project_id: ProjectId, applied: OpenC
 
 async def _read_batch(
     connection: Connection,
-    version: tuple[UUID, int],
+    version: Row,
     changed: Sequence[UUID],
-    described: Sequence[Row],
+    subjects: Mapping[str, Sequence[Key]],
 ) -> GraphBatch:
     graph, fence = version
-    document_ids = [row[0] for row in described if row[2] == "document"]
-    entity_keys = [(row[0], row[1]) for row in described if row[2] == ProfileSubject.ENTITY]
-    relation_keys = [(row[0], row[1]) for row in described if row[2] == ProfileSubject.RELATION]
+    document_ids = [document_id for document_id, _ in subjects["document"]]
     chunks = await _read_chunks(connection, changed)
     documents = await _read_documents(connection, document_ids)
-    entities = [_entity(row) for row in await _profiles(connection, _ENTITIES, entity_keys)]
-    relations = [_relation(row) for row in await _profiles(connection, _RELATIONS, relation_keys)]
+    entities = await _profiles(connection, _ENTITIES, subjects["entity"], _entity)
+    relations = await _profiles(connection, _RELATIONS, subjects["relation"], CopiedRelation)
+    gone_chunks = sorted({*changed} - {chunk.id for chunk in chunks})
+    gone_documents = sorted({*document_ids} - {document.id for document in documents})
+    gone_entities = sorted(
+        {*subjects["entity"]} - {(entity.id, entity.class_id) for entity in entities}
+    )
+    gone_relations = sorted(
+        {*subjects["relation"]} - {(relation.id, relation.class_id) for relation in relations}
+    )
     gone = GoneSubjects(
-        chunks=tuple(ChunkId(each) for each in sorted({*changed} - {chunk.id for chunk in chunks})),
-        documents=tuple(
-            DocumentId(each) for each in sorted({*document_ids} - {each.id for each in documents})
-        ),
-        entities=tuple(
-            (EntityId(each), ClassId(class_id))
-            for each, class_id in sorted(
-                {*entity_keys} - {(each.id, each.class_id) for each in entities}
-            )
-        ),
+        chunks=tuple(ChunkId(chunk) for chunk in gone_chunks),
+        documents=tuple(DocumentId(document) for document in gone_documents),
+        entities=tuple((EntityId(entity), ClassId(class_id)) for entity, class_id in gone_entities),
         relations=tuple(
-            (RelationId(each), ClassId(class_id))
-            for each, class_id in sorted(
-                {*relation_keys} - {(each.id, each.class_id) for each in relations}
-            )
+            (RelationId(relation), ClassId(class_id)) for relation, class_id in gone_relations
         ),
     )
     return GraphBatch(
@@ -230,95 +230,57 @@ async def _read_batch(
 
 async def _read_chunks(connection: Connection, ids: Sequence[UUID]) -> list[CopiedChunk]:
     facts = {"chunks": list(ids), "preview": _PREVIEW}
-    mentioned = _by_first(await (await connection.execute(_MENTIONS, facts)).fetchall())
-    stated = _by_first(await (await connection.execute(_STATEMENTS, facts)).fetchall())
-    rows = await (await connection.execute(_CHUNKS, facts)).fetchall()
-    return [_chunk(row, mentioned[row[0]], stated[row[0]]) for row in rows]
+    mentions: defaultdict[UUID, list[Row]] = defaultdict(list)
+    for chunk_id, *mention in await fetch(connection, _MENTIONS, facts):
+        mentions[chunk_id].append(tuple(mention))
+    statements: defaultdict[UUID, list[CopiedStatement]] = defaultdict(list)
+    for columns in await fetch(connection, _STATEMENTS, facts, into=dict[str, Any]):
+        statements[columns.pop("chunk_id")].append(CopiedStatement(**columns))
+    return [
+        make(
+            CopiedChunk,
+            mentions=_mentions(mentions[columns["id"]], columns.pop("section_path")),
+            statements=tuple(statements[columns["id"]]),
+            **columns,
+        )
+        for columns in await fetch(connection, _CHUNKS, facts, into=dict[str, Any])
+    ]
 
 
 async def _read_documents(connection: Connection, ids: Sequence[UUID]) -> list[CopiedDocument]:
     facts = {"documents": list(ids)}
-    mentioned = _by_first(await (await connection.execute(_DOCUMENT_MENTIONS, facts)).fetchall())
+    mentions: defaultdict[UUID, list[DocumentMention]] = defaultdict(list)
+    for columns in await fetch(connection, _DOCUMENT_MENTIONS, facts, into=dict[str, Any]):
+        mentions[columns.pop("document_id")].append(DocumentMention(**columns))
     return [
-        CopiedDocument(
-            id=DocumentId(row[0]),
-            class_id=ClassId(row[1]),
-            url=row[2],
-            title=row[3],
-            format=row[4],
-            author=row[5],
-            ingested_at=row[6],
-            chunk_count=row[7],
-            status=row[8],
-            mentions=tuple(
-                DocumentMention(
-                    entity=EntityId(each[1]),
-                    name=each[2],
-                    frequency=int(each[3]),
-                    relevance=float(each[4]),
-                )
-                for each in mentioned[row[0]]
-            ),
-        )
-        for row in await (await connection.execute(_DOCUMENTS, facts)).fetchall()
+        CopiedDocument(mentions=tuple(mentions[columns["id"]]), **columns)
+        for columns in await fetch(connection, _DOCUMENTS, facts, into=dict[str, Any])
     ]
 
 
-async def _profiles(connection: Connection, query: LiteralString, keys: Sequence[Key]) -> list[Row]:
+async def _profiles(
+    connection: Connection, query: LiteralString, keys: Sequence[Key], into: Callable[..., T]
+) -> list[T]:
     if not keys:
         return []
     facts = {
         "subjects": [subject for subject, _ in keys],
         "of": [class_id for _, class_id in keys],
     }
-    return await (await connection.execute(query, facts)).fetchall()
+    return await fetch(connection, query, facts, into=into)
 
 
-def _by_first(rows: Sequence[Row]) -> defaultdict[UUID, list[Row]]:
-    grouped: defaultdict[UUID, list[Row]] = defaultdict(list)
-    for row in rows:
-        grouped[row[0]].append(row)
-    return grouped
-
-
-def _chunk(row: Row, mentioned: Sequence[Row], stated: Sequence[Row]) -> CopiedChunk:
-    topics = topics_of({each[1]: (each[2], int(each[3])) for each in mentioned}, row[12])
-    return CopiedChunk(
-        id=ChunkId(row[0]),
-        document_id=DocumentId(row[1]),
-        class_id=ClassId(row[2]),
-        topic=row[3],
-        preview=row[4],
-        hash=row[5],
-        tokens=row[6],
-        has_code=row[7],
-        has_formula=row[8],
-        has_table=row[9],
-        before=row[10],
-        after=row[11],
-        mentions=tuple(
-            CopiedMention(
-                entity=EntityId(each[1]),
-                name=each[2],
-                frequency=int(each[3]),
-                confidence=each[4],
-                is_topic=each[1] in topics,
-            )
-            for each in mentioned
-        ),
-        statements=tuple(
-            CopiedStatement(
-                relation=RelationId(each[1]),
-                source=EntityId(each[2]),
-                source_name=each[3],
-                target=EntityId(each[4]),
-                target_name=each[5],
-                predicate=each[6],
-                weight=each[7],
-                confidence=each[8],
-            )
-            for each in stated
-        ),
+def _mentions(mentions: Sequence[Row], headings: Sequence[str]) -> tuple[CopiedMention, ...]:
+    topics = topics_of({entity: (name, count) for entity, name, count, _ in mentions}, headings)
+    return tuple(
+        CopiedMention(
+            entity=entity,
+            name=name,
+            frequency=frequency,
+            confidence=confidence,
+            is_topic=entity in topics,
+        )
+        for entity, name, frequency, confidence in mentions
     )
 
 
@@ -336,37 +298,6 @@ def topics_of(mentioned: Mapping[UUID, tuple[str, int]], headings: Sequence[str]
     return {entity for entity, (_, count) in mentioned.items() if count == most}
 
 
-def _entity(row: Row) -> CopiedEntity:
-    attributes = cast("Mapping[str, object]", row[6] or {})
-    return CopiedEntity(
-        id=EntityId(row[0]),
-        class_id=ClassId(row[1]),
-        name=row[2],
-        display_name=row[3],
-        kind=row[4],
-        description=row[5],
-        attributes={key: str(value) for key, value in attributes.items()},
-        created_at=row[7],
-        updated_at=row[8],
-        source_chunks=tuple(row[9]),
-        source_paths=tuple(row[10]),
-    )
-
-
-def _relation(row: Row) -> CopiedRelation:
-    return CopiedRelation(
-        id=RelationId(row[0]),
-        class_id=ClassId(row[1]),
-        source=EntityId(row[2]),
-        source_name=row[3],
-        target=EntityId(row[4]),
-        target_name=row[5],
-        predicate=row[6],
-        keywords=row[7],
-        description=row[8],
-        weight=row[9],
-        comparison=row[12],
-        use_case=row[13],
-        source_chunks=tuple(row[10]),
-        source_paths=tuple(row[11]),
-    )
+def _entity(*, attributes: Mapping[str, object], **columns: Any) -> CopiedEntity:
+    words = {key: str(value) for key, value in attributes.items()}
+    return make(CopiedEntity, attributes=words, **columns)

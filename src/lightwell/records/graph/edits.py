@@ -340,7 +340,6 @@ async def _update_derived(
 
 def _parameters(reader: Reader) -> dict[str, object]:
     return {
-        "project_id": reader.project_id,
-        "classes": list(reader.classes),
+        **reader.parameters,
         "own": list(reader.own_classes),
     }

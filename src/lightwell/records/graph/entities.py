@@ -7,6 +7,7 @@ depends on an id.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, LiteralString
 from uuid import UUID
 
 from lightwell.domain.access import Reader
@@ -20,17 +21,18 @@ from lightwell.domain.graph import (
     normalize_name,
 )
 from lightwell.domain.ids import EntityId, RelationId
-from lightwell.records.database import Database, Row
+from lightwell.records.database import Connection, Database
 from lightwell.records.graph import merge_trees
 from lightwell.records.graph.concepts import (
     CONCEPT_COLUMNS,
     DESCRIPTIONS,
     FIND_BY_ALIAS,
+    NAME_COLUMNS,
+    ORDER,
+    SEEN_ENTITIES,
     read_concept,
 )
 from lightwell.records.graph.source_limits import KEPT_FIRST, LIMIT_OF_PROJECT
-
-_KEPT_FIRST = KEPT_FIRST.replace("{chunk_id}", "chunk.chunk_id")
 
 MAX_RELATIONS = 200
 
@@ -72,64 +74,62 @@ FROM called LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity
 ORDER BY entity_id, called.named_as = coalesce(merged.root_id, called.named_as) DESC, called.named_as
 """
 
-_SEEN_TEXT = """
-WITH seen AS (
-    SELECT entity.entity_id,
-           (array_agg(coalesce(profile.entity_ref, entity.entity_ref) ORDER BY {order}))[1] AS entity_ref,
-           (array_agg(profile.display_name ORDER BY {order}))[1] AS name,
-           (array_agg(profile.entity_kind
-                      ORDER BY profile.subject_id = entity.entity_id DESC, 'kind' = ANY(profile.by_hand) DESC,
-                               {order}))[1] AS kind,
-           {descriptions} AS descriptions,
-           sum(profile.mention_count) AS mentions,
-           (array_agg(profile.primary_url ORDER BY profile.attributes ->> 'url' IS NULL, {order}))[1] AS primary_url,
-           array_agg(DISTINCT profile.subject_id) AS members,
-           bool_or('description' = ANY(profile.by_hand)) AS described_by_hand,
-           bool_or(profile.subject_id = entity.entity_id AND 'sources' = ANY(profile.by_hand)) AS sourced,
-           {concept}
-    FROM profiles AS profile
-    LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = profile.subject_id
-    JOIN entities AS entity ON entity.entity_id = coalesce(merged.root_id, profile.subject_id)
-    WHERE entity.project_id = %(project_id)s AND profile.subject = 'entity' AND profile.class_id = ANY(%(classes)s)
-      AND {where}
-    GROUP BY entity.entity_id
-)
-SELECT seen.entity_id, seen.entity_ref, seen.name, seen.kind, seen.descriptions,
-       CASE WHEN cardinality(seen.members) = 1 THEN seen.mentions ELSE (
-           SELECT count(DISTINCT chunk_id) FROM document_entity_mentions AS mention
-           WHERE mention.entity_id = ANY(seen.members) AND mention.class_id = ANY(%(classes)s)) END,
-       source.refs, source.urls, seen.members, seen.primary_url, seen.described_by_hand,
-       seen.aliases, seen.category, seen.difficulty, seen.tags, seen.created_at, seen.stated_at
-FROM (SELECT * FROM seen WHERE entity_ref COLLATE "C" > %(after)s
-      ORDER BY entity_ref COLLATE "C", name COLLATE "C" LIMIT %(limit)s) AS seen
-CROSS JOIN LATERAL (
-    SELECT array_agg(latest.chunk_ref ORDER BY latest.chunk_id) AS refs,
-           array_agg(latest.source_url ORDER BY latest.chunk_id) AS urls
+
+def _sources_of(subject: LiteralString, chosen: LiteralString = "true") -> LiteralString:
+    """Return SQL for the kept sources of a `subject` with `members`, over all profiles that the reader sees, in order of arrival."""
+    return f"""
+    SELECT coalesce(array_agg(latest.chunk_ref ORDER BY latest.chunk_id), '{{}}') AS refs,
+           coalesce(array_agg(latest.source_url ORDER BY latest.chunk_id), '{{}}') AS urls
     FROM (
         SELECT chunk.chunk_id, chunk.chunk_ref, document.source_url
         FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
         WHERE chunk.chunk_id = ANY (SELECT unnest(profile.source_ids) FROM profiles AS profile
-                                    WHERE profile.subject_id = ANY(seen.members)
-                                      AND profile.class_id = ANY(%(classes)s)
-                                      AND (NOT seen.sourced OR profile.subject_id = seen.entity_id
-                                           AND 'sources' = ANY(profile.by_hand)))
+                                    WHERE profile.subject_id = ANY({subject}.members)
+                                      AND profile.class_id = ANY(%(classes)s) AND ({chosen}))
           AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
-        ORDER BY {kept_first} LIMIT {max_sources}
+        ORDER BY {KEPT_FIRST} LIMIT {LIMIT_OF_PROJECT}
     ) AS latest
-) AS source
+"""  # noqa: S608 - only our own words
+
+
+_ENTITY_SOURCES = _sources_of(
+    "seen",
+    "NOT seen.sourced OR profile.subject_id = seen.entity_id AND 'sources' = ANY(profile.by_hand)",
+)
+
+
+def _entities_where(condition: LiteralString) -> LiteralString:
+    return f"""
+WITH seen AS (
+    SELECT entity.entity_id, {NAME_COLUMNS},
+           {DESCRIPTIONS} AS descriptions,
+           sum(profile.mention_count) AS mentions,
+           (array_agg(profile.primary_url ORDER BY profile.attributes ->> 'url' IS NULL, {ORDER}))[1] AS primary_url,
+           array_agg(DISTINCT profile.subject_id) AS members,
+           bool_or('description' = ANY(profile.by_hand)) AS described_by_hand,
+           bool_or(profile.subject_id = entity.entity_id AND 'sources' = ANY(profile.by_hand)) AS sourced,
+           {CONCEPT_COLUMNS}
+    {SEEN_ENTITIES} AND {condition}
+    GROUP BY entity.entity_id
+)
+SELECT seen.entity_id AS id, seen.entity_ref, seen.name, seen.kind, seen.descriptions,
+       (CASE WHEN cardinality(seen.members) = 1 THEN seen.mentions ELSE (
+           SELECT count(DISTINCT chunk_id) FROM document_entity_mentions AS mention
+           WHERE mention.entity_id = ANY(seen.members) AND mention.class_id = ANY(%(classes)s)) END)::integer AS chunk_count,
+       source.refs, source.urls, seen.members, seen.primary_url, seen.described_by_hand,
+       seen.aliases, seen.category, seen.difficulty, seen.tags, seen.created_at, seen.updated_at
+FROM (SELECT * FROM seen WHERE entity_ref COLLATE "C" > %(after)s
+      ORDER BY entity_ref COLLATE "C", name COLLATE "C" LIMIT %(limit)s) AS seen
+CROSS JOIN LATERAL ({_ENTITY_SOURCES}) AS source
 ORDER BY seen.entity_ref COLLATE "C", seen.name COLLATE "C"
-""".replace("{concept}", CONCEPT_COLUMNS)
-_SEEN = _SEEN_TEXT.replace("{kept_first}", _KEPT_FIRST).replace("{max_sources}", LIMIT_OF_PROJECT)
+"""  # noqa: S608 - only our own words
 
-ORDER = """profile.subject_id = entity.entity_id DESC, 'name' = ANY(profile.by_hand) DESC,
-    profile.entity_ref IS NULL DESC, profile.mention_count DESC, profile.display_name COLLATE "C",
-    profile.entity_kind COLLATE "C", profile.entity_ref COLLATE "C", profile.primary_url COLLATE "C\""""
-"""Which class's word counts first. Its last keys are what is chosen: where rows lie depends on what a reader cannot see."""
 
-_ORDERED = _SEEN.replace("{descriptions}", DESCRIPTIONS).replace("{order}", ORDER)
-_LIST = _ORDERED.replace("{where}", "true")
-_BY_ID = _ORDERED.replace(
-    "{where}", "profile.subject_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])"
+LIST = _entities_where("true")
+"""Up to `limit` entities by reference, those after the reference `after`; each becomes a `SeenEntity`."""
+
+_BY_ID = _entities_where(
+    "profile.subject_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])"
 )
 
 _ALIASES = """
@@ -151,7 +151,10 @@ SELECT DISTINCT ON (normalized_name) name FROM (
 ORDER BY normalized_name, name COLLATE "C"
 """
 
-_RELATED_BY = """
+
+def relations_where(condition: LiteralString) -> LiteralString:
+    """Return SQL for the relations of a reader that meet a condition, with the ids of their ends after merges."""
+    return f"""
 WITH merged AS MATERIALIZED (
     SELECT entity_id, root_id FROM merged_entities_of(%(classes)s)
 ), stated AS (
@@ -162,14 +165,14 @@ WITH merged AS MATERIALIZED (
     FROM relations AS relation
     LEFT JOIN merged AS source ON source.entity_id = relation.source_id
     LEFT JOIN merged AS target ON target.entity_id = relation.target_id
-    WHERE {where}
+    WHERE {condition}
 ), mine AS (
     SELECT stated.source_id, stated.target_id, stated.predicate,
            (array_agg(stated.relation_id ORDER BY stated.of_roots DESC, stated.relation_id))[1] AS relation_id,
            array_agg(DISTINCT stated.relation_id) AS members,
            sum(profile.weight::numeric)::float8 AS weight, sum(profile.mention_count) AS mentions,
            array_agg(profile.display_name ORDER BY profile.display_name COLLATE "C") AS keywords,
-           {descriptions} AS descriptions,
+           {DESCRIPTIONS} AS descriptions,
            array_agg(profile.comparison ORDER BY profile.source_ids[1] NULLS FIRST, profile.comparison COLLATE "C")
                AS comparisons,
            array_agg(profile.use_case ORDER BY profile.source_ids[1] NULLS FIRST, profile.use_case COLLATE "C") AS use_cases
@@ -178,46 +181,34 @@ WITH merged AS MATERIALIZED (
     GROUP BY stated.source_id, stated.target_id, stated.predicate
 )
 SELECT mine.source_id, mine.target_id, mine.predicate, mine.keywords, mine.descriptions, mine.weight,
-       CASE WHEN cardinality(mine.members) = 1 THEN mine.mentions ELSE (
+       (CASE WHEN cardinality(mine.members) = 1 THEN mine.mentions ELSE (
            SELECT count(DISTINCT chunk_id) FROM relation_mentions AS mention
-           WHERE mention.relation_id = ANY(mine.members) AND mention.class_id = ANY(%(classes)s)) END,
+           WHERE mention.relation_id = ANY(mine.members) AND mention.class_id = ANY(%(classes)s)) END)::integer AS chunk_count,
        source.refs, source.urls, mine.comparisons, mine.use_cases, mine.relation_id
-FROM mine
-CROSS JOIN LATERAL (
-    SELECT array_agg(latest.chunk_ref ORDER BY latest.chunk_id) AS refs,
-           array_agg(latest.source_url ORDER BY latest.chunk_id) AS urls
-    FROM (
-        SELECT chunk.chunk_id, chunk.chunk_ref, document.source_url
-        FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
-        WHERE chunk.chunk_id = ANY (SELECT unnest(profile.source_ids) FROM profiles AS profile
-                                    WHERE profile.subject_id = ANY(mine.members)
-                                      AND profile.class_id = ANY(%(classes)s))
-          AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
-        ORDER BY {kept_first} LIMIT {max_sources}
-    ) AS latest
-) AS source
-"""
-_DESCRIBED = _RELATED_BY.replace("{descriptions}", DESCRIPTIONS)
-_RELATED = _DESCRIBED.replace("{kept_first}", _KEPT_FIRST).replace(
-    "{max_sources}", LIMIT_OF_PROJECT
-)
+FROM mine CROSS JOIN LATERAL ({_sources_of("mine")}) AS source
+"""  # noqa: S608 - only our own words
 
-_RELATIONS = _RELATED.replace(
-    "{where}",
-    """(relation.source_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
-     OR relation.target_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]))""",
-)
-_RELATION = _RELATED.replace(
-    "{where}",
-    """relation.source_id = ANY((SELECT with_merged(%(sources)s, %(classes)s))::uuid[])
+
+_RELATIONS = relations_where("""
+    (relation.source_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
+     OR relation.target_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]))
+""")
+_RELATION = relations_where("""
+    relation.source_id = ANY((SELECT with_merged(%(sources)s, %(classes)s))::uuid[])
     AND relation.target_id = ANY((SELECT with_merged(%(targets)s, %(classes)s))::uuid[])
-    AND relation.predicate = %(predicate)s""",
+    AND relation.predicate = %(predicate)s
+""")
+_RELATIONS_BY_ID = relations_where(
+    "relation.relation_id = ANY((SELECT with_merged_relations(%(relations)s, %(classes)s))::uuid[])"
 )
 
-_RELATIONS_BY_ID = _RELATED.replace(
-    "{where}",
-    "relation.relation_id = ANY((SELECT with_merged_relations(%(relations)s, %(classes)s))::uuid[])",
-)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenEntity:
+    """A row of `LIST`; `members` are the entity and those that are merged into it."""
+
+    entity: Entity
+    members: tuple[EntityId, ...]
 
 
 async def resolve_name(database: Database, reader: Reader, name: str) -> ResolvedName:
@@ -229,30 +220,29 @@ async def resolve_name(database: Database, reader: Reader, name: str) -> Resolve
     bare_name = rest.partition(":")[2] if system == "kg" else name
     is_of_bearer = system == "kg" and bare_name.endswith(">")
     parameters = {
-        "project_id": reader.project_id,
-        "classes": list(reader.classes),
+        **reader.parameters,
         "name": normalize_name(bare_name),
+        "names": [normalize_name(bare_name)],
         "ref": stored_ref(name.strip()) if is_of_bearer or system != "kg" else "",
         "id": _uuid(name),
     }
-    rows = await database.rows(_FIND_BY_NAME, parameters)
-    if not rows:
-        rows = await database.rows(FIND_BY_ALIAS, parameters)
-    if not rows:
+    resolved = await database.rows(_FIND_BY_NAME, parameters, into=ResolvedName)
+    if not resolved:
+        resolved = await database.rows(FIND_BY_ALIAS, parameters, into=ResolvedName)
+    if not resolved:
         raise NotFound(f"There is no entity {name!r} that you may see")
-    if len({row[1] for row in rows}) > 1:
-        found = await get_many(database, reader, [EntityId(row[1]) for row in rows])
-        which = ", ".join(f"{each.ref} ({each.id})" for each in found.values())
+    if len({entity.entity_id for entity in resolved}) > 1:
+        bearers = await get_many(database, reader, [entity.entity_id for entity in resolved])
+        which = ", ".join(f"{bearer.ref} ({bearer.id})" for bearer in bearers.values())
         raise Invalid(f"Several entities are called {name!r}; use the id of one of them: {which}")
-    return ResolvedName(named_as=EntityId(rows[0][0]), entity_id=EntityId(rows[0][1]))
+    return resolved[0]
 
 
 async def list_page(database: Database, reader: Reader, *, after: str, limit: int) -> list[Entity]:
     """Return the reader's entities by reference, those after the reference `after`."""
-    rows = await database.rows(
-        _LIST, {**_parameters(reader), "after": stored_ref(after) if after else "", "limit": limit}
-    )
-    return list((await _entities(database, reader, rows)).values())
+    page = {"after": stored_ref(after) if after else "", "limit": limit}
+    rows = await database.rows(LIST, {**reader.parameters, **page}, into=seen_entity)
+    return await _entities(database, reader, rows)
 
 
 async def get_many(
@@ -260,30 +250,29 @@ async def get_many(
 ) -> dict[EntityId, Entity]:
     """Return those of the entities that the reader sees, each as the entity that it was merged into."""
     wanted = set(entities)
-    rows = await database.rows(
-        _BY_ID, {**_parameters(reader), "after": "", "limit": None, "entities": list(wanted)}
-    )
-    found = await _entities(database, reader, rows)
+    parameters = {**reader.parameters, "after": "", "limit": None, "entities": list(wanted)}
+    rows = await database.rows(_BY_ID, parameters, into=seen_entity)
+    shown = await _entities(database, reader, rows)
     return {
-        EntityId(member): found[EntityId(row[0])]
-        for row in rows
-        for member in row[8]
+        member: entity
+        for row, entity in zip(rows, shown, strict=True)
+        for member in row.members
         if member in wanted
     }
 
 
 async def get(database: Database, reader: Reader, entity_id: EntityId) -> Entity:
     """Return the entity as the reader sees it, or raise `NotFound`."""
-    found = await get_many(database, reader, [entity_id])
-    if entity_id not in found:
+    entities = await get_many(database, reader, [entity_id])
+    if entity_id not in entities:
         raise NotFound(f"There is no entity {entity_id} that you may see")
-    return found[entity_id]
+    return entities[entity_id]
 
 
 async def list_aliases(database: Database, reader: Reader, entity: Entity) -> tuple[str, ...]:
     """Return the other names that the reader's documents and manual edits use for the entity, then those that they state."""
-    rows = await database.rows(_ALIASES, {"entities": [entity.id], "classes": list(reader.classes)})
-    names = {normalize_name(row[0]): row[0] for row in rows}
+    aliases = await database.values(_ALIASES, {"entities": [entity.id], **reader.parameters})
+    names = {normalize_name(alias): alias for alias in aliases}
     for alias in entity.concept.aliases:
         names.setdefault(normalize_name(alias), alias)
     names.pop(normalize_name(entity.name), None)
@@ -301,8 +290,7 @@ async def list_relations_of(
     database: Database, reader: Reader, entity_ids: Sequence[EntityId]
 ) -> list[Relation]:
     """Return all relations of these entities with ends that the reader sees, by descending weight."""
-    rows = await database.rows(_RELATIONS, {**_parameters(reader), "entities": list(entity_ids)})
-    return await _related(database, reader, rows)
+    return await _related(database, reader, _RELATIONS, {"entities": list(entity_ids)})
 
 
 async def get_relation(
@@ -313,83 +301,100 @@ async def get_relation(
 ) -> Relation | None:
     """Return the relation from the first end to the second as the reader sees it, None if there is none."""
     key = {"sources": [ends[0]], "targets": [ends[1]], "predicate": predicate.value}
-    rows = await database.rows(_RELATION, {**_parameters(reader), **key})
-    return next(iter(await _related(database, reader, rows)), None)
+    return next(iter(await _related(database, reader, _RELATION, key)), None)
 
 
 async def get_relations(
     database: Database, reader: Reader, relation_ids: Sequence[RelationId]
 ) -> list[Relation]:
     """Return those of the relations whose ends the reader sees, by descending weight."""
-    rows = await database.rows(
-        _RELATIONS_BY_ID, {**_parameters(reader), "relations": list(relation_ids)}
-    )
-    return await _related(database, reader, rows)
+    return await _related(database, reader, _RELATIONS_BY_ID, {"relations": list(relation_ids)})
 
 
-async def _entities(
-    database: Database, reader: Reader, rows: Sequence[Row]
-) -> dict[EntityId, Entity]:
+async def combine_merged(
+    connection: Connection, reader: Reader, rows: Sequence[SeenEntity]
+) -> list[Entity]:
     """Return the entities of these rows; the descriptions of merged ones are combined merge by merge."""
-    found = {EntityId(row[0]): _entity(row) for row in rows}
-    merged = [EntityId(row[0]) for row in rows if len(row[8]) > 1]
-    if merged:
-        async with database.transaction() as connection:
-            combined = await merge_trees.get_descriptions(connection, reader, merged)
-        found |= {each: replace(found[each], description=text) for each, text in combined.items()}
-    return found
+    merged = [row.entity.id for row in rows if len(row.members) > 1]
+    texts = await merge_trees.get_descriptions(connection, reader, merged)
+    return [
+        replace(row.entity, description=texts.get(row.entity.id, row.entity.description))
+        for row in rows
+    ]
 
 
-async def _related(database: Database, reader: Reader, rows: Sequence[Row]) -> list[Relation]:
-    wanted = [EntityId(end) for row in rows for end in (row[0], row[1])]
-    ends = await get_many(database, reader, wanted)
-    found = [_relation(row, ends) for row in rows if row[0] in ends and row[1] in ends]
-    found.sort(key=lambda each: (-each.weight, each.source, each.target, each.predicate))
-    return found
+async def _entities(database: Database, reader: Reader, rows: Sequence[SeenEntity]) -> list[Entity]:
+    if all(len(row.members) == 1 for row in rows):
+        return [row.entity for row in rows]
+    async with database.transaction() as connection:
+        return await combine_merged(connection, reader, rows)
 
 
-def _parameters(reader: Reader) -> dict[str, object]:
-    return {
-        "project_id": reader.project_id,
-        "classes": list(reader.classes),
-    }
-
-
-def _entity(row: Row) -> Entity:
-    return Entity(
-        id=EntityId(row[0]),
-        ref=display_ref(row[1], row[3]),
-        name=row[2],
-        kind=row[3],
-        description=join_class_descriptions(row[4]),
-        chunk_count=int(row[5]),
-        sources=tuple(row[6] or ()),
-        paths=tuple(dict.fromkeys(row[7] or ())),
-        primary_url=row[9],
-        described_by_hand=row[10],
-        concept=read_concept(row[11:]),
-        created_at=row[15],
-        updated_at=row[16],
+async def _related(
+    database: Database, reader: Reader, query: LiteralString, key: Mapping[str, object]
+) -> list[Relation]:
+    rows = await database.rows(query, {**reader.parameters, **key}, into=dict[str, Any])
+    ids = [end for row in rows for end in (row["source_id"], row["target_id"])]
+    ends = await get_many(database, reader, ids)
+    relations = [
+        _relation(ends, **row)
+        for row in rows
+        if row["source_id"] in ends and row["target_id"] in ends
+    ]
+    relations.sort(
+        key=lambda relation: (
+            -relation.weight,
+            relation.source,
+            relation.target,
+            relation.predicate,
+        )
     )
+    return relations
 
 
-def _relation(row: Row, ends: Mapping[EntityId, Entity]) -> Relation:
+def seen_entity(  # noqa: PLR0913 - the columns of one row
+    *,
+    members: Sequence[EntityId],
+    entity_ref: str,
+    kind: str,
+    descriptions: Sequence[str],
+    refs: Sequence[str],
+    urls: Sequence[str],
+    aliases: str | None,
+    category: str | None,
+    difficulty: str | None,
+    tags: str | None,
+    **columns: Any,
+) -> SeenEntity:
+    """Return a row of `LIST` as a value."""
+    entity = Entity(
+        ref=display_ref(entity_ref, kind),
+        kind=kind,
+        description=join_class_descriptions(descriptions),
+        sources=tuple(refs),
+        paths=tuple(dict.fromkeys(urls)),
+        concept=read_concept(aliases, category, difficulty, tags),
+        **columns,
+    )
+    return SeenEntity(entity=entity, members=tuple(members))
+
+
+def _relation(ends: Mapping[EntityId, Entity], **row: Any) -> Relation:
+    words = [word for keywords in row["keywords"] for word in keywords.split(", ") if word]
     return Relation(
-        id=RelationId(row[11]),
-        ends=(EntityId(row[0]), EntityId(row[1])),
-        source=ends[row[0]].name,
-        target=ends[row[1]].name,
-        predicate=Predicate(row[2]),
-        keywords=", ".join(
-            dict.fromkeys(word for each in row[3] for word in each.split(", ") if word)
-        ),
-        description=join_class_descriptions(row[4]),
-        weight=row[5],
-        chunk_count=int(row[6]),
-        sources=tuple(row[7] or ()),
-        paths=tuple(dict.fromkeys(row[8] or ())),
-        comparison=join_class_descriptions(row[9]),
-        use_case=join_class_descriptions(row[10]),
+        id=row["relation_id"],
+        ends=(row["source_id"], row["target_id"]),
+        source=ends[row["source_id"]].name,
+        target=ends[row["target_id"]].name,
+        predicate=Predicate(row["predicate"]),
+        keywords=", ".join(dict.fromkeys(words)),
+        description=join_class_descriptions(row["descriptions"]),
+        weight=row["weight"],
+        chunk_count=row["chunk_count"],
+        sources=tuple(row["refs"]),
+        paths=tuple(dict.fromkeys(row["urls"])),
+        comparison=join_class_descriptions(row["comparisons"]),
+        use_case=join_class_descriptions(row["use_cases"]),
     )
 
 

@@ -3,15 +3,17 @@
 Every query is filtered by the reader's classes, and no order depends on an id.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import LiteralString
 from uuid import UUID
 
 from lightwell.domain.access import Reader
 from lightwell.domain.candidates import MAX_CANDIDATES
 from lightwell.domain.entity_refs import stored_ref
-from lightwell.domain.graph import UNKNOWN_KIND, Entity, normalize_name
+from lightwell.domain.graph import Entity, normalize_name
 from lightwell.domain.ids import EntityId
+from lightwell.domain.longer_names import are_compatible_kinds, stands_for_itself
 from lightwell.records.database import Database
 from lightwell.records.graph import entities
 from lightwell.records.search import ALIASED
@@ -20,19 +22,20 @@ MIN_SIMILARITY = 0.45
 """The trigram similarity from which a name counts as similar."""
 
 _MAX_LONGER = 40
-_CALLED_BY_A_PART = frozenset({"person", "company", "organization", "deal", "project"})
-"""Kinds that are called by a part of their names: `Anna`, `Nordwind`. For products and technologies it is the other way round: `GitHub Actions` is a part of `GitHub`."""
-_CLEAR_MARGIN = 2
-"""How many times as many passages must use a name alone as use its most frequent longer name. By rules a person has no kind, too."""
-_MANY_LONGER = 5
-"""Longer names from which a name is rather a thing that has parts than a first name: then as many passages are enough."""
-
 TITLE_KINDS = ["document", "work", "domain", "address"]
 """Kinds that rank after the others for similar names: titles and addresses rather than persons and things."""
 
+
 # A name counts only if one of the reader's chunks, or a manual edit that the reader sees, uses it. `fit` is 2 for a
 # reference, 1 for the exact name, and below 1 the similarity of the name.
-_MATCHING = """
+def _matching(
+    where: LiteralString,
+    by_hand: LiteralString,
+    stated: LiteralString,
+    fit: LiteralString,
+    having: LiteralString = "true",
+) -> LiteralString:
+    return f"""
 WITH merged AS MATERIALIZED (
     SELECT entity_id, root_id FROM merged_entities_of(%(classes)s)
 ), asked AS (
@@ -46,11 +49,11 @@ WITH merged AS MATERIALIZED (
     SELECT edit.entity_id, entity.entity_ref, edit.normalized_name
     FROM entity_edits AS edit JOIN entities AS entity ON entity.entity_id = edit.named_as
     WHERE entity.project_id = %(project_id)s AND edit.entity_id IS NOT NULL
-      AND edit.class_id = ANY(%(classes)s) AND {where_by_hand}
+      AND edit.class_id = ANY(%(classes)s) AND {by_hand}
     UNION ALL
     SELECT stated.entity_id, entity.entity_ref, stated.normalized_name
     FROM entity_names AS stated JOIN entities AS entity USING (entity_id)
-    WHERE entity.project_id = %(project_id)s AND {where_stated}
+    WHERE entity.project_id = %(project_id)s AND {stated}
       AND EXISTS (SELECT FROM document_entity_mentions AS mention
                   WHERE mention.entity_id = stated.entity_id AND mention.class_id = ANY(%(classes)s)
                     AND stated.normalized_name = ANY(mention.names))
@@ -73,60 +76,52 @@ ORDER BY ranked.fit >= 1 DESC, bool_and(profile.entity_kind = ANY(%(titles)s)), 
          min(coalesce(profile.entity_ref, entity.entity_ref) COLLATE "C")
              FILTER (WHERE profile.subject_id = ranked.entity_id)
 LIMIT %(most)s
-"""
+"""  # noqa: S608 - only our own words
 
-_EXACT = (
-    _MATCHING.replace("{where}", "(normalized_name = %(name)s OR entity_ref = %(ref)s)")
-    .replace("{where_by_hand}", "(edit.normalized_name = %(name)s OR entity.entity_ref = %(ref)s)")
-    .replace("{where_stated}", "stated.normalized_name = %(name)s")
-    .replace("{fit}", "CASE WHEN entity_ref = %(ref)s THEN 2.0 ELSE 1.0 END")
-    .replace("{having}", "true")
+
+_EXACT = _matching(
+    "(normalized_name = %(name)s OR entity_ref = %(ref)s)",
+    "(edit.normalized_name = %(name)s OR entity.entity_ref = %(ref)s)",
+    "stated.normalized_name = %(name)s",
+    "CASE WHEN entity_ref = %(ref)s THEN 2.0 ELSE 1.0 END",
 )
 
 # An alias that texts state finds its entity where no entity has it as a name.
-_ALIASED = """
-SELECT entity_id FROM ({aliased}) AS called
+_ALIASED = f"""
+SELECT entity_id FROM ({ALIASED}) AS called
 GROUP BY entity_id ORDER BY min(display_name COLLATE "C"), min(entity_ref COLLATE "C") LIMIT %(most)s
-""".replace("{aliased}", ALIASED.replace("{names}", "ARRAY[%(name)s]"))
+"""  # noqa: S608 - only our own words
 
-_HOLDS = "string_to_array(normalized_name, ' ') @> %(words)s::text[]"
 
-_CONTAINS_NAME = """({name} LIKE %(longest)s AND {name} <> %(name)s
-    AND string_to_array({name}, ' ') @> %(words)s::text[]
+def _holds(name: LiteralString) -> LiteralString:
+    return f"string_to_array({name}, ' ') @> %(words)s::text[]"
+
+
+def _is_near(name: LiteralString) -> LiteralString:
+    return f"({_holds(name)} OR similarity({name}, %(name)s) >= %(least)s)"
+
+
+def _is_longer(name: LiteralString) -> LiteralString:
+    return f"""({name} LIKE %(longest)s AND {name} <> %(name)s AND {_holds(name)}
     AND NOT EXISTS (SELECT FROM unnest(string_to_array({name}, ' ')) AS word
                     WHERE word <> ALL(%(words)s) AND word ~ '[0-9@]'))"""
 
-_SIMILAR = (
-    _MATCHING.replace(
-        "{where}",
-        f"(normalized_name LIKE %(longest)s OR normalized_name %% %(name)s)"
-        f" AND ({_HOLDS} OR similarity(normalized_name, %(name)s) >= %(least)s)",
-    )
-    .replace(
-        "{where_by_hand}",
-        f"({_HOLDS.replace('normalized_name', 'edit.normalized_name')}"
-        " OR similarity(edit.normalized_name, %(name)s) >= %(least)s)",
-    )
-    .replace(
-        "{where_stated}",
-        "(stated.normalized_name LIKE %(longest)s OR stated.normalized_name %% %(name)s)"
-        f" AND ({_HOLDS.replace('normalized_name', 'stated.normalized_name')}"
-        " OR similarity(stated.normalized_name, %(name)s) >= %(least)s)",
-    )
-    .replace(
-        "{fit}",
-        f"CASE WHEN {_HOLDS} THEN 0.99 ELSE similarity(normalized_name, %(name)s) END",
-    )
-    .replace("{having}", "true")
+
+_SIMILAR = _matching(
+    f"(normalized_name LIKE %(longest)s OR normalized_name %% %(name)s) AND {_is_near('normalized_name')}",
+    _is_near("edit.normalized_name"),
+    "(stated.normalized_name LIKE %(longest)s OR stated.normalized_name %% %(name)s)"
+    f" AND {_is_near('stated.normalized_name')}",
+    f"CASE WHEN {_holds('normalized_name')} THEN 0.99 ELSE similarity(normalized_name, %(name)s) END",
 )
 
 # A longer name contains the name as whole words and no further number: "Tarn 4" is a kind of "Tarn", not a longer name.
-_LONGER = (
-    _MATCHING.replace("{where}", _CONTAINS_NAME.replace("{name}", "normalized_name"))
-    .replace("{where_by_hand}", _CONTAINS_NAME.replace("{name}", "edit.normalized_name"))
-    .replace("{where_stated}", _CONTAINS_NAME.replace("{name}", "stated.normalized_name"))
-    .replace("{fit}", "0.99")
-    .replace("{having}", "NOT bool_and(profile.entity_kind = ANY(%(titles)s))")
+_LONGER = _matching(
+    _is_longer("normalized_name"),
+    _is_longer("edit.normalized_name"),
+    _is_longer("stated.normalized_name"),
+    "0.99",
+    "NOT bool_and(profile.entity_kind = ANY(%(titles)s))",
 )
 
 _COUNTS = """
@@ -194,20 +189,20 @@ async def match_entities(database: Database, reader: Reader, name: str) -> Entit
     entity is the match. Similar names are searched only if no name matches.
     """
     keys = _parameters(reader, name)
-    if keys["id"] and (rows := await database.rows(_VISIBLE, keys)):
-        return await _load_matches(database, reader, [EntityId(rows[0][0])], exactly=True)
+    if keys["id"] and (visible := await database.values(_VISIBLE, keys)):
+        return await _load_matches(database, reader, visible, exactly=True)
     rows = await database.rows(_EXACT, keys)
-    found = [EntityId(row[0]) for row in rows if row[1] == rows[0][1]]
-    if found:
-        exact = await _load_matches(database, reader, found, exactly=True)
-        by_reference = rows[0][1] > 1
+    if rows:
+        _, best_fit = rows[0]
+        matching = [entity for entity, fit in rows if fit == best_fit]
+        exact = await _load_matches(database, reader, matching, exactly=True)
+        by_reference = best_fit > 1
         return exact if by_reference else await _plain_or_longer(database, reader, exact)
     if not keys["name"]:
         return EntityMatches(entities=(), is_exact=False)
-    aliased = [EntityId(row[0]) for row in await database.rows(_ALIASED, keys)]
-    if aliased:
+    if aliased := await database.values(_ALIASED, keys):
         return await _load_matches(database, reader, aliased, exactly=True)
-    near = [EntityId(row[0]) for row in await database.rows(_SIMILAR, keys)]
+    near = await database.values(_SIMILAR, keys)
     return await _load_matches(database, reader, near, exactly=False)
 
 
@@ -221,33 +216,24 @@ async def find_longer_names(database: Database, reader: Reader, entity: Entity) 
     """
     no_names = LongerNames(longer=(), alone_count=0)
     keys = {**_parameters(reader, entity.name), "most": _MAX_LONGER}
-    ids = [EntityId(row[0]) for row in await database.rows(_LONGER, keys)] if keys["name"] else []
+    ids = await database.values(_LONGER, keys) if keys["name"] else []
     visible = await entities.get_many(database, reader, ids)
-    compatible = [visible[each] for each in ids if each in visible and each != entity.id]
-    compatible = [each for each in compatible if _are_compatible_kinds(each.kind, entity.kind)]
+    compatible = [
+        visible[longer]
+        for longer in ids
+        if longer in visible
+        and longer != entity.id
+        and are_compatible_kinds(visible[longer].kind, entity.kind)
+    ]
     if not compatible:
         return no_names
-    counted = {"entities": [entity.id], "longer": [each.id for each in compatible]}
-    rows = await database.rows(_COUNTS, {**keys, **counted})
-    alone, beside = rows[0]
-    if not may_be_called_by_a_part(compatible):
-        beside = min(beside, count_for_itself(compatible))
-    if alone >= beside:
+    counted = {"entities": [entity.id], "longer": [longer.id for longer in compatible]}
+    ((alone, beside),) = await database.rows(_COUNTS, {**keys, **counted})
+    if stands_for_itself(alone, beside, compatible):
         return no_names
     return LongerNames(
         longer=await _without_variants(database, reader, compatible), alone_count=alone
     )
-
-
-def may_be_called_by_a_part(entities: Iterable[Entity]) -> bool:
-    """Return whether one of them is of a kind of which a part of the name stands for the whole: a person, a company, a project."""
-    return any(each.kind in _CALLED_BY_A_PART for each in entities)
-
-
-def count_for_itself(longer: Collection[Entity]) -> int:
-    """Return how many passages must use a name alone, so that it stands for itself beside longer names of no such kind."""
-    margin = 1 if len(longer) >= _MANY_LONGER else _CLEAR_MARGIN
-    return margin * max(each.chunk_count for each in longer)
 
 
 async def _plain_or_longer(
@@ -272,27 +258,26 @@ async def _without_variants(
     Variants are names that begin with another name and only occur in chunks that have it, and rarer names that
     end in another name: `CALL NOTES Castell Water`.
     """
-    named = [f" {normalize_name(each.name)} " for each in entities]
+    named = [f" {normalize_name(entity.name)} " for entity in entities]
     pairs = [
         (longer.id, shorter.id)
         for longer, name in zip(entities, named, strict=True)
         for shorter, part in zip(entities, named, strict=True)
         if name != part and name.startswith(part)
     ]
-    rows = await database.rows(
+    variants = await database.values(
         _VARIANTS,
         {
             "longer": [longer for longer, _ in pairs],
             "shorter": [shorter for _, shorter in pairs],
-            "classes": list(reader.classes),
+            **reader.parameters,
         },
     )
-    variants = {row[0] for row in rows}
     return tuple(
-        each
-        for place, each in enumerate(entities)
-        if each.id not in variants
-        and not any(named[place] != own and named[place].endswith(own) for own in named[:place])
+        entity
+        for place, entity in enumerate(entities)
+        if entity.id not in variants
+        and not any(named[place] != part and named[place].endswith(part) for part in named[:place])
     )
 
 
@@ -301,12 +286,9 @@ async def _load_matches(
 ) -> EntityMatches:
     visible = await entities.get_many(database, reader, entity_ids)
     return EntityMatches(
-        entities=tuple(visible[each] for each in entity_ids if each in visible), is_exact=exactly
+        entities=tuple(visible[entity] for entity in entity_ids if entity in visible),
+        is_exact=exactly,
     )
-
-
-def _are_compatible_kinds(one: str, other: str) -> bool:
-    return one == other or UNKNOWN_KIND in (one, other)
 
 
 def _parameters(reader: Reader, name: str) -> dict[str, object]:
@@ -316,9 +298,9 @@ def _parameters(reader: Reader, name: str) -> dict[str, object]:
     longest = max(words, key=len, default="")
     escaped = longest.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     return {
-        "project_id": reader.project_id,
-        "classes": list(reader.classes),
+        **reader.parameters,
         "name": bare,
+        "names": [bare],
         "ref": stored_ref(name.strip()),
         "id": _uuid(name),
         "words": words,

@@ -5,7 +5,7 @@ Every query is filtered by the reader's classes, and no order depends on an id.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, LiteralString, cast
 
 from lightwell.domain.access import Reader
 from lightwell.domain.briefs import EntityPassage
@@ -45,7 +45,7 @@ WITH spoken AS (
     WHERE placed.newest <= %(looked_through)s AND chunk_terms.terms @@ %(cues)s::tsquery
       AND chunk_terms.class_id = ANY(%(classes)s)
 )
-SELECT placed.chunk_id, placed.often
+SELECT placed.chunk_id, placed.often::integer
 FROM placed LEFT JOIN open USING (chunk_id)
 WHERE placed.newest <= %(newest)s OR placed.oftenest <= %(oftenest)s OR open.place <= %(open)s
    OR placed.chunk_id = ANY(%(also)s)
@@ -105,13 +105,13 @@ LIMIT %(most)s
 """
 
 _LINKS = """
-SELECT coalesce(merged.root_id, link.far_id), link.link_type, '{}'::text[], max(link.confidence)::float8, '{}'::text[],
-       '{}'::text[]
-FROM confirmed_links({members}, %(classes)s) AS link
+SELECT coalesce(merged.root_id, link.far_id) AS entity, link.link_type AS type, max(link.confidence)::float8 AS weight,
+       '{}'::text[] AS descriptions, '{}'::text[] AS comparisons, '{}'::text[] AS use_cases
+FROM confirmed_links((SELECT with_same(%(entities)s, %(classes)s))::uuid[], %(classes)s) AS link
 LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = link.far_id
-WHERE link.far_id <> ALL({members})
+WHERE link.far_id <> ALL((SELECT with_same(%(entities)s, %(classes)s))::uuid[])
 GROUP BY 1, link.link_type
-""".replace("{members}", "(SELECT with_same(%(entities)s, %(classes)s))::uuid[]")
+"""
 
 _PARTS = """
 SELECT DISTINCT link.far_id FROM confirmed_links((SELECT with_same(%(entities)s, %(classes)s))::uuid[], %(classes)s) AS link
@@ -124,9 +124,10 @@ WHERE link.link_type IN ('belongs_to', 'mapped_to')
 _SAME = "SELECT unnest(with_same(%(entities)s, %(classes)s))"
 
 _RELATIONS = """
-SELECT relation.other, relation.predicate, array_agg(profile.description ORDER BY profile.description COLLATE "C"),
-       sum(profile.weight::numeric)::float8, array_agg(profile.comparison ORDER BY profile.comparison COLLATE "C"),
-       array_agg(profile.use_case ORDER BY profile.use_case COLLATE "C")
+SELECT relation.other AS entity, relation.predicate AS type, sum(profile.weight::numeric)::float8 AS weight,
+       array_agg(profile.description ORDER BY profile.description COLLATE "C") AS descriptions,
+       array_agg(profile.comparison ORDER BY profile.comparison COLLATE "C") AS comparisons,
+       array_agg(profile.use_case ORDER BY profile.use_case COLLATE "C") AS use_cases
 FROM (
     SELECT stated.relation_id, stated.predicate, coalesce(merged.root_id, stated.other) AS other
     FROM (
@@ -187,7 +188,7 @@ async def list_passages(
         _PASSAGES,
         {
             "entities": list(entities_meant),
-            "classes": list(reader.classes),
+            **reader.parameters,
             "cues": " | ".join(search.tsquery(term) for term in cues),
             "newest": _NEWEST,
             "oftenest": _MOST_FREQUENT,
@@ -196,11 +197,11 @@ async def list_passages(
             "also": list(extra_chunks),
         },
     )
-    chunks = await search.get_chunks(database, reader, [ChunkId(row[0]) for row in rows])
+    chunks = await search.get_chunks(database, reader, [chunk_id for chunk_id, _ in rows])
     return tuple(
-        EntityPassage(chunk=chunks[row[0]], mention_count=int(row[1]))
-        for row in rows
-        if row[0] in chunks
+        EntityPassage(chunk=chunks[chunk_id], mention_count=count)
+        for chunk_id, count in rows
+        if chunk_id in chunks
     )
 
 
@@ -208,29 +209,34 @@ async def list_parts(database: Database, reader: Reader, entity: EntityId) -> li
     """Return what confirmed links join with an entity as its whole or its parts, in either direction, by reference: of a deal, its company, its
     people, and the projects and issues that carry it out.
     """
-    rows = await database.rows(_PARTS, {"entities": [entity], "classes": list(reader.classes)})
-    found = await entities.get_many(database, reader, [EntityId(row[0]) for row in rows])
-    distinct = {each.id: each for each in found.values() if each.id != entity}
-    return sorted(distinct.values(), key=lambda each: each.ref)
+    return await _list_others(database, reader, entity, _PARTS)
 
 
 async def list_same(database: Database, reader: Reader, entity: EntityId) -> list[Entity]:
     """Return the other entities that confirmed links of the type `same_as` make one with this one, by reference."""
-    rows = await database.rows(_SAME, {"entities": [entity], "classes": list(reader.classes)})
-    found = await entities.get_many(database, reader, [EntityId(row[0]) for row in rows])
-    distinct = {each.id: each for each in found.values() if each.id != entity}
-    return sorted(distinct.values(), key=lambda each: each.ref)
+    return await _list_others(database, reader, entity, _SAME)
 
 
-async def drop_same(database: Database, reader: Reader, found: Sequence[Entity]) -> list[Entity]:
+async def _list_others(
+    database: Database, reader: Reader, entity_id: EntityId, query: LiteralString
+) -> list[Entity]:
+    ids = await database.values(query, {"entities": [entity_id], **reader.parameters})
+    seen = (await entities.get_many(database, reader, ids)).values()
+    distinct = {entity.id: entity for entity in seen if entity.id != entity_id}
+    return sorted(distinct.values(), key=lambda entity: entity.ref)
+
+
+async def drop_same(
+    database: Database, reader: Reader, candidates: Sequence[Entity]
+) -> list[Entity]:
     """Return the entities without those that are one with an earlier one by confirmed links."""
     kept: list[Entity] = []
     taken: set[EntityId] = set()
-    for each in found:
-        if each.id not in taken:
-            kept.append(each)
-            if len(found) > 1:
-                taken |= {same.id for same in await list_same(database, reader, each.id)}
+    for entity in candidates:
+        if entity.id not in taken:
+            kept.append(entity)
+            if len(candidates) > 1:
+                taken |= {same.id for same in await list_same(database, reader, entity.id)}
     return kept
 
 
@@ -238,46 +244,35 @@ async def list_passages_with_address(
     database: Database, reader: Reader, entity: EntityId, parts: Sequence[str]
 ) -> list[ChunkId]:
     """Return up to forty of the reader's passages with the entity and an e-mail address that contains one of these parts."""
-    rows = await database.rows(
+    return await database.values(
         _ADDRESSED,
         {
-            "project_id": reader.project_id,
             "entities": [entity],
-            "classes": list(reader.classes),
+            **reader.parameters,
             "like": [f"%{part}%@%" for part in parts],
             "most": _MAX_WITH_ADDRESS,
         },
     )
-    return [ChunkId(row[0]) for row in rows]
 
 
 async def find_addresses(database: Database, reader: Reader, begin: Sequence[str]) -> list[str]:
     """Return the e-mail addresses in the reader's passages whose part before the @ is one of these."""
-    rows = await database.rows(
-        _WITH_ADDRESS,
-        {
-            "project_id": reader.project_id,
-            "classes": list(reader.classes),
-            "like": [f"{each.replace('_', chr(92) + '_')}@%" for each in begin],
-        },
-    )
-    return [row[0] for row in rows]
+    patterns = [f"{name.replace('_', chr(92) + '_')}@%" for name in begin]
+    return await database.values(_WITH_ADDRESS, {**reader.parameters, "like": patterns})
 
 
 async def get_attributes(
     database: Database, reader: Reader, entity_ids: Sequence[EntityId]
 ) -> dict[EntityId, dict[str, str]]:
     """Return the attributes of each entity in the reader's profiles."""
-    rows = await database.rows(
-        _ATTRIBUTES, {"entities": list(entity_ids), "classes": list(reader.classes)}
-    )
-    found: dict[EntityId, dict[str, str]] = {}
+    rows = await database.rows(_ATTRIBUTES, {"entities": list(entity_ids), **reader.parameters})
+    by_entity: dict[EntityId, dict[str, str]] = {}
     for entity, attributes in rows:
         values = {
             key: str(value) for key, value in cast("Mapping[str, object]", attributes).items()
         }
-        found[EntityId(entity)] = values | found.get(EntityId(entity), {})
-    return found
+        by_entity[entity] = values | by_entity.get(entity, {})
+    return by_entity
 
 
 async def count_co_mentions(
@@ -295,32 +290,38 @@ async def count_co_mentions(
             "chunks": list(chunks),
             "kinds": list(entity_filter.kinds),
             "also": list(entity_filter.extra_entities),
-            "classes": list(reader.classes),
+            **reader.parameters,
             "most": _MAX_RELATED,
         },
     )
-    return {EntityId(row[0]): row[1] for row in rows}
+    return {other: count for other, count in rows}
 
 
 async def list_related(
     database: Database, reader: Reader, entity: EntityId
 ) -> list[EntityRelation]:
     """Return the entity's links and relations that the reader sees: links first, then relations by weight."""
-    keys = {"entities": [entity], "classes": list(reader.classes), "most": _MAX_RELATED}
-    links = await database.rows(_LINKS, keys)
-    relations = await database.rows(_RELATIONS, keys)
-    rows = [*((row, 0) for row in links), *((row, 1) for row in relations)]
-    ends = await entities.get_many(database, reader, [EntityId(row[0]) for row, _ in rows])
-    rows = [each for each in rows if each[0][0] in ends]
-    rows.sort(key=lambda each: (each[1], -each[0][3], ends[each[0][0]].name, each[0][1]))
-    return [
+    keys = {"entities": [entity], **reader.parameters, "most": _MAX_RELATED}
+    links = await database.rows(_LINKS, keys, into=dict[str, Any])
+    relations = await database.rows(_RELATIONS, keys, into=dict[str, Any])
+    ids = [row["entity"] for row in (*links, *relations)]
+    ends = await entities.get_many(database, reader, ids)
+    return [*_relations(links, ends), *_relations(relations, ends)]
+
+
+def _relations(
+    rows: Sequence[Mapping[str, Any]], ends: Mapping[EntityId, Entity]
+) -> list[EntityRelation]:
+    relations = [
         EntityRelation(
-            entity=ends[row[0]],
-            type=row[1],
-            description=join_class_descriptions(row[2]),
-            comparison=join_class_descriptions(row[4]),
-            use_case=join_class_descriptions(row[5]),
-            weight=row[3],
+            entity=ends[row["entity"]],
+            type=row["type"],
+            description=join_class_descriptions(row["descriptions"]),
+            comparison=join_class_descriptions(row["comparisons"]),
+            use_case=join_class_descriptions(row["use_cases"]),
+            weight=row["weight"],
         )
-        for row, _ in rows
+        for row in rows
+        if row["entity"] in ends
     ]
+    return sorted(relations, key=lambda end: (-end.weight, end.entity.name, end.type))

@@ -6,16 +6,17 @@ readers of its two classes do not see.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, LiteralString
 
 from psycopg.types.json import Jsonb
 
-from lightwell.domain.ids import ClassId, EntityId, GlobalRef, ProjectId
+from lightwell.domain.ids import ClassId, EntityId, ProjectId
 from lightwell.domain.link_keys import MAX_BLOCK, LinkKey, matching_keys
 from lightwell.domain.link_scoring import ScoredLink
 from lightwell.domain.link_subjects import COMPANY_KINDS, PROJECT_KINDS, LinkSubject
 from lightwell.domain.links import CERTAIN, SYMMETRIC, WEAK_DAYS, evidence_pattern
-from lightwell.records.database import Connection, Database, Row
+from lightwell.records.database import Connection, Database
+from lightwell.records.rows import fetch, make
 from lightwell.text.identifiers import find_identifiers, find_urls
 
 _MAX_CHUNKS, _MAX_COMPANIES = 50, 20
@@ -60,17 +61,18 @@ ON CONFLICT (entity_id, class_id) DO NOTHING
 # Of the companies that a class links to an entity, only those count that it belongs to: an account manager is no employee of
 # the customer. A project belongs to none, so any company that it is linked to is one that it is for.
 _SUBJECTS = """
-SELECT profile.subject_id, profile.class_id, entity.entity_ref, profile.entity_kind, profile.display_name,
-       profile.attributes, company.names, company.domains,
+SELECT profile.subject_id AS id, profile.class_id, entity.entity_ref AS ref, profile.entity_kind AS kind,
+       profile.display_name AS name, coalesce(profile.attributes, '{}') AS attributes, company.names AS company_names,
+       company.domains AS company_domains,
        ARRAY(SELECT chunk.chunk_text
              FROM source_documents AS document JOIN document_chunks AS chunk USING (document_id)
              WHERE document.project_id = %(project_id)s AND document.item_ref = entity.entity_ref
                AND NOT document.is_deleted AND chunk.class_id = profile.class_id
-             ORDER BY document.updated_at DESC, chunk.chunk_id LIMIT %(most)s),
+             ORDER BY document.updated_at DESC, chunk.chunk_id LIMIT %(most)s) AS texts,
        ARRAY(SELECT name FROM (SELECT names FROM document_entity_mentions
                                WHERE entity_id = profile.subject_id AND class_id = profile.class_id AND is_own
                                ORDER BY chunk_id DESC LIMIT 1) AS own
-             CROSS JOIN LATERAL unnest(own.names) AS name)
+             CROSS JOIN LATERAL unnest(own.names) AS name) AS aliases
 FROM unnest(%(entities)s::uuid[], %(classes)s::integer[]) AS wanted (entity_id, class_id)
 JOIN profiles AS profile ON profile.subject_id = wanted.entity_id AND profile.class_id = wanted.class_id
 JOIN entities AS entity ON entity.entity_id = profile.subject_id
@@ -150,9 +152,11 @@ SET confidence = excluded.confidence, evidence = excluded.evidence, rule = exclu
 WHERE link.status = 'proposed' AND link.rule <> excluded.rule
 """
 
-_WITHDRAW = """
+
+def _withdraw(end: LiteralString, end_class: LiteralString) -> LiteralString:
+    return f"""
 DELETE FROM entity_links AS link USING unnest(%(entities)s::uuid[], %(classes)s::integer[]) AS taken (entity_id, class_id)
-WHERE link.{end} = taken.entity_id AND link.{class} = taken.class_id AND link.status = 'proposed'
+WHERE link.{end} = taken.entity_id AND link.{end_class} = taken.class_id AND link.status = 'proposed'
   AND link.pair_id IS NOT NULL
   AND NOT EXISTS (
       SELECT FROM unnest(%(sources)s::uuid[], %(targets)s::uuid[], %(types)s::text[], %(source_classes)s::integer[],
@@ -160,10 +164,11 @@ WHERE link.{end} = taken.entity_id AND link.{class} = taken.class_id AND link.st
           AS kept (source, target, link_type, source_class, target_class)
       WHERE kept.source = link.from_ref AND kept.target = link.to_ref AND kept.link_type = link.link_type
         AND kept.source_class = link.class_id AND kept.target_class = link.to_class_id)
-"""
+"""  # noqa: S608 - only our own words
 
-_WITHDRAW_SOURCES = _WITHDRAW.replace("{end}", "from_ref").replace("{class}", "class_id")
-_WITHDRAW_TARGETS = _WITHDRAW.replace("{end}", "to_ref").replace("{class}", "to_class_id")
+
+_WITHDRAW_SOURCES = _withdraw("from_ref", "class_id")
+_WITHDRAW_TARGETS = _withdraw("to_ref", "to_class_id")
 
 
 async def mark_changed(
@@ -182,23 +187,24 @@ async def take_changed(
     connection: Connection, project_id: ProjectId, *, limit: int
 ) -> list[SubjectKey]:
     """Remove up to `limit` changed subjects from the queue and return them."""
-    rows = await connection.execute(_TAKE, {"project_id": project_id, "limit": limit})
-    return [SubjectKey(EntityId(row[0]), ClassId(row[1])) for row in await rows.fetchall()]
+    parameters = {"project_id": project_id, "limit": limit}
+    return await fetch(connection, _TAKE, parameters, into=SubjectKey)
 
 
 async def load_subjects(
     connection: Connection, project_id: ProjectId, keys: Iterable[SubjectKey]
 ) -> dict[SubjectKey, LinkSubject]:
     """Return what each class says of each entity; those that a class no longer mentions are missing."""
-    rows = await connection.execute(_SUBJECTS, _subject_parameters(project_id, keys))
-    return _subjects(await rows.fetchall())
+    parameters = _subject_parameters(project_id, keys)
+    return dict(await fetch(connection, _SUBJECTS, parameters, into=_subject))
 
 
 async def read_subjects(
     database: Database, project_id: ProjectId, keys: Iterable[SubjectKey]
 ) -> dict[SubjectKey, LinkSubject]:
     """Return what each class says of each entity, outside a transaction; the keys are what a reader may see."""
-    return _subjects(await database.rows(_SUBJECTS, _subject_parameters(project_id, keys)))
+    parameters = _subject_parameters(project_id, keys)
+    return dict(await database.rows(_SUBJECTS, parameters, into=_subject))
 
 
 async def store_keys(
@@ -209,7 +215,9 @@ async def store_keys(
 ) -> None:
     """Replace the keys of these subjects."""
     await connection.execute(_DELETE_KEYS, _arrays(taken))
-    rows = [(subject, key) for subject, own in keys.items() for key in sorted(own)]
+    rows = [
+        (subject, key) for subject, subject_keys in keys.items() for key in sorted(subject_keys)
+    ]
     await connection.execute(
         _STORE_KEYS,
         {
@@ -228,27 +236,21 @@ async def find_candidates(
     """Return each subject with the others that share one of its keys."""
     rows = [
         (subject, key, wanted)
-        for subject, own in keys.items()
-        for key, wanted in matching_keys(own)
+        for subject, subject_keys in keys.items()
+        for key, wanted in matching_keys(subject_keys)
     ]
-    found = await connection.execute(
-        _CANDIDATES,
-        {
-            "project_id": project_id,
-            "max_block": MAX_BLOCK,
-            "key_entities": [subject.entity_id for subject, _, _ in rows],
-            "key_classes": [subject.class_id for subject, _, _ in rows],
-            "kinds": [key.kind for _, key, _ in rows],
-            "values": [key.value for _, key, _ in rows],
-            "wanted": [wanted for _, _, wanted in rows],
-        },
-    )
+    parameters: dict[str, object] = {
+        "project_id": project_id,
+        "max_block": MAX_BLOCK,
+        "key_entities": [subject.entity_id for subject, _, _ in rows],
+        "key_classes": [subject.class_id for subject, _, _ in rows],
+        "kinds": [key.kind for _, key, _ in rows],
+        "values": [key.value for _, key, _ in rows],
+        "wanted": [wanted for _, _, wanted in rows],
+    }
     return [
-        (
-            SubjectKey(EntityId(row[0]), ClassId(row[1])),
-            SubjectKey(EntityId(row[2]), ClassId(row[3])),
-        )
-        for row in await found.fetchall()
+        (SubjectKey(entity, class_id), SubjectKey(other, other_class))
+        for entity, class_id, other, other_class in await fetch(connection, _CANDIDATES, parameters)
     ]
 
 
@@ -259,7 +261,7 @@ async def replace_proposals(
     links: Sequence[ClassPairLink],
 ) -> None:
     """Store these proposals, and withdraw those of the taken subjects that are not among them; decisions stay."""
-    scored = [each.link for each in links]
+    scored = [pair.link for pair in links]
     facts: dict[str, object] = {
         "project_id": project_id,
         "certain": CERTAIN,
@@ -267,8 +269,8 @@ async def replace_proposals(
         "sources": [link.source.id for link in scored],
         "targets": [link.target.id for link in scored],
         "types": [link.type.value for link in scored],
-        "source_classes": [each.source_class for each in links],
-        "target_classes": [each.target_class for each in links],
+        "source_classes": [pair.source_class for pair in links],
+        "target_classes": [pair.target_class for pair in links],
         "directional": [link.type not in SYMMETRIC for link in scored],
         "confidences": [link.confidence for link in scored],
         "evidence": [Jsonb(_stored_points(link)) for link in scored],
@@ -283,14 +285,14 @@ def _stored_points(link: ScoredLink) -> dict[str, object]:
     """Return what a proposal stores: points by the name of the evidence, and no word of what is compared."""
     return {
         "prior": link.prior,
-        "points": {each.name: each.points for each in link.evidence},
+        "points": {evidence.name: evidence.points for evidence in link.evidence},
     }
 
 
 def _arrays(subjects: Sequence[SubjectKey]) -> dict[str, object]:
     return {
-        "entities": [each.entity_id for each in subjects],
-        "classes": [each.class_id for each in subjects],
+        "entities": [subject.entity_id for subject in subjects],
+        "classes": [subject.class_id for subject in subjects],
     }
 
 
@@ -305,24 +307,20 @@ def _subject_parameters(project_id: ProjectId, keys: Iterable[SubjectKey]) -> di
     }
 
 
-def _subjects(rows: Sequence[Row]) -> dict[SubjectKey, LinkSubject]:
-    return {
-        SubjectKey(EntityId(row[0]), ClassId(row[1])): LinkSubject(
-            id=EntityId(row[0]),
-            ref=GlobalRef(row[2]),
-            kind=row[3],
-            name=row[4],
-            attributes=_attributes(row[5]),
-            aliases=tuple(row[9]),
-            company_names=tuple(row[6]),
-            company_domains=tuple(row[7]),
-            said_identifiers=frozenset(each for text in row[8] for each in find_identifiers(text)),
-            said_urls=frozenset(each for text in row[8] for each in find_urls(text)),
-        )
-        for row in rows
-    }
-
-
-def _attributes(stored: object) -> dict[str, str]:
-    values = cast("Mapping[str, object]", stored or {})
-    return {field: str(value) for field, value in values.items()}
+def _subject(
+    *,
+    id: EntityId,
+    class_id: ClassId,
+    attributes: Mapping[str, object],
+    texts: Sequence[str],
+    **columns: Any,
+) -> tuple[SubjectKey, LinkSubject]:
+    subject = make(
+        LinkSubject,
+        id=id,
+        attributes={field: str(value) for field, value in attributes.items()},
+        said_identifiers=frozenset(word for text in texts for word in find_identifiers(text)),
+        said_urls=frozenset(url for text in texts for url in find_urls(text)),
+        **columns,
+    )
+    return SubjectKey(id, class_id), subject

@@ -7,17 +7,17 @@ combined from the rows whose two classes that reader sees: evidence, status, and
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import cast
 from uuid import UUID
 
 from lightwell.domain.access import Reader
 from lightwell.domain.ids import EntityId
 from lightwell.domain.item_structure import LinkType
 from lightwell.domain.links import CERTAIN, MAX_LEARNED, SYMMETRIC, LinkCursor, LinkId, LinkStatus
-from lightwell.records.database import Database, Row, repeatable
+from lightwell.records.database import Database, repeatable
 from lightwell.records.graph import link_proposals
 from lightwell.records.graph.link_proposals import SubjectKey
 from lightwell.records.locks import lock_project
+from lightwell.records.rows import fetch, fetch_values
 
 # `about` limits the result, but not the decisions that are learned from. Links that documents state are many: they are
 # listed only for an entity. A proposal is left out where links that are stated or confirmed say it already, directly or of entities
@@ -122,9 +122,10 @@ WITH RECURSIVE merged AS MATERIALIZED (
           <> coalesce((SELECT root_id FROM merged WHERE entity_id = judged.to_ref), judged.to_ref)
       AND (%(only)s::uuid IS NOT NULL OR judged.pair_id NOT IN (SELECT pair_id FROM known))
 )
-SELECT ranked.pair_id, from_ref, to_ref, link_type, state, confidence, usefulness,
-       coalesce(evidence, (SELECT said.evidence -> 'points' FROM entity_links AS said WHERE said.link_id = ranked.link_id)), prior, learned, decided_by,
-       decided_at, ranked.expires_at, relation,
+SELECT ranked.pair_id AS id, from_ref AS source, to_ref AS target, link_type AS type, state AS status, confidence, usefulness,
+       coalesce(evidence, (SELECT said.evidence -> 'points' FROM entity_links AS said WHERE said.link_id = ranked.link_id), '{}')
+           AS points,
+       learned, decided_by, decided_at, ranked.expires_at, coalesce(relation, '') AS relation,
        (SELECT document.source_url FROM source_documents AS document
         WHERE document.document_id = ranked.document_id AND document.class_id = ANY(%(classes)s)) AS stated_by
 FROM ranked
@@ -134,7 +135,7 @@ ORDER BY usefulness DESC, ranked.pair_id LIMIT %(limit)s
 """
 
 _CLASSES = """
-SELECT subject_id, class_id FROM profiles
+SELECT subject_id AS entity_id, class_id FROM profiles
 WHERE subject_id = ANY(%(entities)s) AND class_id = ANY(%(classes)s) ORDER BY 1, 2
 """
 
@@ -174,7 +175,7 @@ WHERE entity.project_id = %(project_id)s AND profile.subject = 'entity' AND prof
 """
 
 _QUOTE = """
-SELECT chunk.chunk_text, document.source_url, document.title
+SELECT chunk.chunk_text AS text, document.source_url AS url, document.title
 FROM document_entity_mentions AS mention
 JOIN document_chunks AS chunk USING (chunk_id) JOIN source_documents AS document USING (document_id)
 WHERE mention.entity_id = %(entity)s AND mention.class_id = ANY(%(classes)s) AND chunk.class_id = ANY(%(classes)s)
@@ -241,11 +242,10 @@ class Passage:
 
 async def list_links(database: Database, reader: Reader, query: LinkQuery) -> list[StoredLink]:
     """Return the reader's links that the query selects, by descending usefulness, then by id."""
-    rows = await database.rows(
+    return await database.rows(
         _LIST,
         {
-            "project_id": reader.project_id,
-            "classes": list(reader.classes),
+            **reader.parameters,
             "max_learned": MAX_LEARNED,
             "certain": CERTAIN,
             "status": query.status.value if query.status else None,
@@ -256,31 +256,29 @@ async def list_links(database: Database, reader: Reader, query: LinkQuery) -> li
             "after_id": query.after.id if query.after else None,
             "limit": query.limit,
         },
+        into=StoredLink,
     )
-    return [_stored_link(row) for row in rows]
 
 
 async def list_members(database: Database, reader: Reader, entity: EntityId) -> list[EntityId]:
     """Return the entity with those that are merged with it for the reader."""
-    parameters = {"entities": [entity], "classes": list(reader.classes)}
-    return [EntityId(row[0]) for row in await database.rows(_MEMBERS, parameters)]
+    return await database.values(_MEMBERS, {"entities": [entity], **reader.parameters})
 
 
 async def list_subject_keys(
     database: Database, reader: Reader, entities: Sequence[EntityId]
 ) -> list[SubjectKey]:
     """Return each entity with each of the reader's classes that knows it."""
-    parameters = {"entities": list(entities), "classes": list(reader.classes)}
-    return [SubjectKey(row[0], row[1]) for row in await database.rows(_CLASSES, parameters)]
+    parameters = {"entities": list(entities), **reader.parameters}
+    return await database.rows(_CLASSES, parameters, into=SubjectKey)
 
 
 async def find_passage(
     database: Database, reader: Reader, entity: EntityId, value: str
 ) -> Passage | None:
     """Return the reader's latest passage that mentions the entity and contains the value, in any case."""
-    parameters = {"entity": entity, "value": value, "classes": list(reader.classes)}
-    rows = await database.rows(_QUOTE, parameters)
-    return Passage(text=rows[0][0], url=rows[0][1], title=rows[0][2]) if rows else None
+    parameters = {"entity": entity, "value": value, **reader.parameters}
+    return await database.row(_QUOTE, parameters, into=Passage)
 
 
 @repeatable
@@ -302,8 +300,8 @@ async def decide(
     }
     async with database.transaction() as connection:
         await lock_project(connection, reader.project_id)
-        made = await (await connection.execute(_DECIDE, facts)).fetchone()
-    return None if made is None else LinkId(made[0])
+        links = await fetch_values(connection, _DECIDE, facts)
+    return links[0] if links else None
 
 
 @repeatable
@@ -316,8 +314,10 @@ async def remove_decision(database: Database, reader: Reader, link: LinkId) -> b
     }
     async with database.transaction() as connection:
         await lock_project(connection, reader.project_id)
-        rows = await (await connection.execute(_REMOVE, facts)).fetchall()
-        changed = {end for row in rows for end in ((row[0], row[1]), (row[2], row[3]))}
+        rows = await fetch(connection, _REMOVE, facts)
+        changed = {
+            end for *source, target, to_class in rows for end in (tuple(source), (target, to_class))
+        }
         await link_proposals.mark_changed(connection, reader.project_id, sorted(changed))
     return bool(rows)
 
@@ -328,31 +328,11 @@ async def request_proposals(
 ) -> None:
     """Have links proposed anew for these entities, None for all that the reader sees, in the classes that the reader sees."""
     facts = {
-        "project_id": reader.project_id,
-        "classes": list(reader.classes),
+        **reader.parameters,
         "about": None if about is None else list(about),
     }
     async with database.transaction() as connection:
         await lock_project(connection, reader.project_id)
-        rows = await (await connection.execute(_VISIBLE_SUBJECTS, facts)).fetchall()
-        changed = [(row[0], row[1]) for row in rows]
+        subjects = await fetch(connection, _VISIBLE_SUBJECTS, facts)
+        changed = [(entity, class_id) for entity, class_id in subjects]
         await link_proposals.mark_changed(connection, reader.project_id, changed)
-
-
-def _stored_link(row: Row) -> StoredLink:
-    return StoredLink(
-        id=LinkId(row[0]),
-        source=EntityId(row[1]),
-        target=EntityId(row[2]),
-        type=LinkType(row[3]),
-        status=LinkStatus(row[4]),
-        confidence=row[5],
-        usefulness=row[6],
-        points=cast("Mapping[str, float]", row[7] or {}),
-        learned=row[9],
-        decided_by=row[10],
-        decided_at=row[11],
-        expires_at=row[12],
-        relation=row[13] or "",
-        stated_by=row[14],
-    )

@@ -290,7 +290,7 @@ async def _names(
     database: Database, reader: Reader, entities: Iterable[EntityId]
 ) -> dict[EntityId, list[_Name]]:
     found: dict[EntityId, list[_Name]] = {}
-    parameters = {"ids": list(entities), "classes": list(reader.classes)}
+    parameters = {"ids": list(entities), **reader.parameters}
     for entity_id, hashed, classes in await database.rows(_NAMES, parameters):
         known = _Name(hash=hashed, classes=tuple(classes))
         found.setdefault(EntityId(entity_id), []).append(known)
@@ -319,4 +319,4 @@ def _evidence(rows: Sequence[tuple[EntityId, EntityId, str, str]]) -> list[Merge
 
 
 def _parameters(reader: Reader) -> dict[str, object]:
-    return {"project_id": reader.project_id, "classes": list(reader.classes)}
+    return reader.parameters

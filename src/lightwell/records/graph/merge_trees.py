@@ -150,7 +150,7 @@ async def list_members(
     connection: Connection, reader: Reader, roots: Sequence[EntityId]
 ) -> dict[EntityId, list[EntityId]]:
     """Return, for those of the entities that are merge targets for the reader, themselves and the merged entities."""
-    parameters = {"roots": list(roots), "classes": list(reader.classes)}
+    parameters = {"roots": list(roots), **reader.parameters}
     rows = await (await connection.execute(_MEMBERS, parameters)).fetchall()
     return {EntityId(root): [EntityId(root), *map(EntityId, others)] for root, others in rows}
 
@@ -162,7 +162,7 @@ async def load_merge_trees(
     entities = [each for group in groups for each in group]
     if not entities:
         return []
-    keys = {"entities": entities, "classes": list(reader.classes)}
+    keys = {"entities": entities, **reader.parameters}
     merges = await (await connection.execute(_MERGES, keys)).fetchall()
     profiles = await (await connection.execute(_PROFILES, keys)).fetchall()
     summaries = await (await connection.execute(_SUMMARIES, keys)).fetchall()

@@ -158,7 +158,7 @@ async def list_relation_ends(
     database: Database, reader: Reader, entities: Sequence[EntityId]
 ) -> list[RelationEnds]:
     """Return the relations of these entities that the reader sees."""
-    parameters = {"entities": list(entities), "classes": list(reader.classes)}
+    parameters = {"entities": list(entities), **reader.parameters}
     rows = await database.rows(_ENDS, parameters)
     return [
         RelationEnds(source=EntityId(row[0]), target=EntityId(row[1]), predicate=row[2])
@@ -195,7 +195,7 @@ async def merge(database: Database, reader: Reader, new: NewMerge) -> None:
         "sources": list(new.sources),
         "strategy": new.strategy.value,
         "by": sorted(reader.tags),
-        "classes": list(reader.classes),
+        **reader.parameters,
         "own": list(reader.own_classes),
         "summarised": list(summaries),
         "hashes": [made.inputs_hash for made in summaries.values()],
@@ -229,7 +229,7 @@ async def unmerge(database: Database, reader: Reader, name: str, chosen: UUID) -
     Raises `NotFound` if no such merge applies to the reader; `name` is the reader's word for it, for the
     message.
     """
-    rows = await database.rows(_ACTIVE, {"classes": list(reader.classes), "id": chosen})
+    rows = await database.rows(_ACTIVE, {**reader.parameters, "id": chosen})
     if not rows:
         raise NotFound(f"There is no merge of {name!r} that you may see")
     facts: dict[str, object] = {
@@ -239,7 +239,7 @@ async def unmerge(database: Database, reader: Reader, name: str, chosen: UUID) -
         "by": sorted(reader.tags),
         "own": list(reader.own_classes),
     }
-    told: dict[str, object] = {"classes": list(reader.classes), "id": chosen}
+    told: dict[str, object] = {**reader.parameters, "id": chosen}
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, facts)
         for statement in (_UNDO, _DELETE_SUMMARIES, _STALE):

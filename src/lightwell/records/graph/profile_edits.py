@@ -2,14 +2,11 @@
 
 from collections.abc import Sequence
 from typing import LiteralString
-from uuid import UUID
 
 from lightwell.domain.ids import ProjectId
 from lightwell.records.database import Connection
+from lightwell.records.graph.profile_queue import Key, key_columns
 from lightwell.records.graph.source_limits import KEPT_FIRST, LIMIT_OF_PROJECT
-
-Key = tuple[UUID, int]
-"""An entity or relation, and an access class."""
 
 # A profile that only manual edits support has no sources, and repeats nothing of what documents stated.
 _CLEAR_SOURCES: LiteralString = """
@@ -29,7 +26,7 @@ WHERE profiles.subject_id = key.subject_id AND profiles.class_id = key.class_id
 
 # If no document names the entity, its reference follows from the name in the edit. Of the sources in the edit, only
 # those count that every reader of the edit sees.
-_WRITE_ENTITIES: LiteralString = """
+_WRITE_ENTITIES: LiteralString = f"""
 INSERT INTO profiles AS profile (
     subject_id, class_id, subject, display_name, entity_kind, description, attributes, alias_names, created_at, stated_at, entity_ref,
     by_hand, mention_count, source_ids, source_paths)
@@ -40,14 +37,14 @@ SELECT edit.entity_id, edit.class_id, 'entity', coalesce(edit.name, edit.known_n
        array_remove(ARRAY[CASE WHEN edit.name IS NOT NULL THEN 'name' END,
                           CASE WHEN edit.entity_kind IS NOT NULL THEN 'kind' END,
                           CASE WHEN edit.description IS NOT NULL THEN 'description' END,
-                          CASE WHEN named.sources <> '{}' THEN 'sources' END], NULL)
+                          CASE WHEN named.sources <> '{{}}' THEN 'sources' END], NULL)
            || ARRAY(SELECT jsonb_object_keys(edit.attributes) ORDER BY 1),
        0, named.sources, named.paths
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS key (subject_id, class_id)
 JOIN entity_edits AS edit ON edit.entity_id = key.subject_id AND edit.class_id = key.class_id
 JOIN access_classes AS class ON class.class_id = edit.class_id
 CROSS JOIN LATERAL (
-    SELECT coalesce(array_agg(kept.chunk_id ORDER BY kept.chunk_id), '{}') AS sources,
+    SELECT coalesce(array_agg(kept.chunk_id ORDER BY kept.chunk_id), '{{}}') AS sources,
            ARRAY(SELECT source_url FROM (
                      SELECT source_url, min(place) AS first
                      FROM unnest(array_agg(kept.source_url ORDER BY kept.chunk_id))
@@ -58,27 +55,25 @@ CROSS JOIN LATERAL (
         FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
         JOIN access_classes AS seen_by ON seen_by.class_id = chunk.class_id
         WHERE chunk.chunk_id = ANY(edit.source_ids) AND NOT document.is_deleted AND class.tags <@ seen_by.tags
-        ORDER BY {kept_first} LIMIT {max_sources}
+        ORDER BY {KEPT_FIRST} LIMIT {LIMIT_OF_PROJECT}
     ) AS kept
 ) AS named
 ON CONFLICT (subject_id, class_id) DO UPDATE
-SET display_name = CASE WHEN profile.source_ids = '{}' OR 'name' = ANY(excluded.by_hand)
+SET display_name = CASE WHEN profile.source_ids = '{{}}' OR 'name' = ANY(excluded.by_hand)
                         THEN excluded.display_name ELSE profile.display_name END,
-    entity_kind = CASE WHEN profile.source_ids = '{}' OR 'kind' = ANY(excluded.by_hand)
+    entity_kind = CASE WHEN profile.source_ids = '{{}}' OR 'kind' = ANY(excluded.by_hand)
                        THEN excluded.entity_kind ELSE profile.entity_kind END,
-    description = CASE WHEN profile.source_ids = '{}' OR 'description' = ANY(excluded.by_hand)
+    description = CASE WHEN profile.source_ids = '{{}}' OR 'description' = ANY(excluded.by_hand)
                        THEN excluded.description ELSE profile.description END,
-    attributes = nullif(coalesce(profile.attributes, '{}') || coalesce(excluded.attributes, '{}'), '{}'),
+    attributes = nullif(coalesce(profile.attributes, '{{}}') || coalesce(excluded.attributes, '{{}}'), '{{}}'),
     alias_names = coalesce(excluded.alias_names, profile.alias_names),
-    stated_at = CASE WHEN profile.source_ids = '{}' THEN excluded.stated_at
+    stated_at = CASE WHEN profile.source_ids = '{{}}' THEN excluded.stated_at
                      ELSE greatest(excluded.stated_at, profile.stated_at) END,
-    entity_ref = CASE WHEN profile.source_ids = '{}' THEN excluded.entity_ref END,
-    source_ids = CASE WHEN excluded.source_ids = '{}' THEN profile.source_ids ELSE excluded.source_ids END,
-    source_paths = CASE WHEN excluded.source_ids = '{}' THEN profile.source_paths ELSE excluded.source_paths END,
+    entity_ref = CASE WHEN profile.source_ids = '{{}}' THEN excluded.entity_ref END,
+    source_ids = CASE WHEN excluded.source_ids = '{{}}' THEN profile.source_ids ELSE excluded.source_ids END,
+    source_paths = CASE WHEN excluded.source_ids = '{{}}' THEN profile.source_paths ELSE excluded.source_paths END,
     by_hand = excluded.by_hand, updated_at = now()
-""".replace("{kept_first}", KEPT_FIRST.replace("{chunk_id}", "chunk.chunk_id")).replace(
-    "{max_sources}", LIMIT_OF_PROJECT
-)
+"""  # noqa: S608 - only our own words
 
 _WRITE_RELATIONS = """
 INSERT INTO profiles AS profile (
@@ -115,15 +110,11 @@ WHERE kept.class_id = key.class_id AND key.subject_id = ANY(kept.members)
 
 async def refresh(connection: Connection, project_id: ProjectId, keys: Sequence[Key]) -> None:
     """Apply manual edits to those of the recomputed profiles that have one."""
-    columns = {**_columns(keys), "project_id": project_id}
+    columns = {**key_columns(keys), "project_id": project_id}
     for statement in (_CLEAR_SOURCES, _WRITE_ENTITIES, _WRITE_RELATIONS):
         await connection.execute(statement, columns)
 
 
 async def drop_outdated_summaries(connection: Connection, keys: Sequence[Key]) -> None:
     """Delete the summaries of merges that include one of these profiles, if its description has changed."""
-    await connection.execute(_DROP_SUMMARIES, _columns(keys))
-
-
-def _columns(keys: Sequence[Key]) -> dict[str, object]:
-    return {"subjects": [key[0] for key in keys], "classes": [key[1] for key in keys]}
+    await connection.execute(_DROP_SUMMARIES, key_columns(keys))

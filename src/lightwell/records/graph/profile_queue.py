@@ -7,14 +7,15 @@ result depends on a text that was deleted.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import LiteralString
+from datetime import datetime
+from typing import Any, LiteralString
 from uuid import UUID
 
 from lightwell.domain.graph import ProfileSubject
 from lightwell.domain.ids import ClassId, ProjectId
 from lightwell.ports import ProfileClaim
 from lightwell.records.database import Connection, Database, repeatable
-from lightwell.records.graph.due_profiles import ALL_DUE, DueProfiles
+from lightwell.records.rows import fetch, make
 
 Key = tuple[UUID, ClassId]
 """An entity or relation, and an access class: identifies a profile."""
@@ -61,6 +62,24 @@ class EmbeddedProfile:
         return self.subject_id, self.class_id
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueProfiles:
+    """Which profiles a run of derivation takes up, of all that wait for a summary or a vector.
+
+    With `since`, only profiles that were recomputed then or later; with `classes`, only those of these access classes.
+    """
+
+    since: datetime | None = None
+    classes: Sequence[ClassId] | None = None
+
+    @property
+    def parameters(self) -> Mapping[str, object]:
+        """The parameters of the statements that claim profiles."""
+        return {"since": self.since, "of": None if self.classes is None else list(self.classes)}
+
+
+ALL_DUE = DueProfiles()
+
 _DESCRIBED: LiteralString = "profile.description || profile.comparison || profile.use_case <> ''"
 
 _EMBEDDED = """
@@ -71,7 +90,7 @@ ORDER BY subject_id, class_id LIMIT %(limit)s
 """
 
 # All statements of this module lock rows in the order of their keys, so that transactions do not deadlock.
-_MARK = """
+_MARK = f"""
 INSERT INTO described_profiles (subject_id, class_id, project_id)
 SELECT touched.subject_id, touched.class_id, coalesce(
            known.project_id,
@@ -80,10 +99,10 @@ SELECT touched.subject_id, touched.class_id, coalesce(
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS touched (subject_id, class_id)
 LEFT JOIN profiles AS profile USING (subject_id, class_id)
 LEFT JOIN described_profiles AS known USING (subject_id, class_id)
-WHERE {described} OR known.subject_id IS NOT NULL
+WHERE {_DESCRIBED} OR known.subject_id IS NOT NULL
 ORDER BY touched.subject_id, touched.class_id
 ON CONFLICT (subject_id, class_id) DO UPDATE SET changed = true, taken_until = NULL
-""".replace("{described}", _DESCRIBED)
+"""  # noqa: S608 - only our own words
 
 # The vectors in spaces that are not active become outdated, too. The space of questions has `changed`.
 NOTE_GAPS: LiteralString = """
@@ -102,14 +121,14 @@ _ANY = (
 )
 
 # A claim clears the hash: if its holder dies, it is unknown which vector was stored.
-_CLAIM = """
+_CLAIM = f"""
 WITH next AS (
     SELECT described.subject_id, described.class_id, described.text_hash FROM described_profiles AS described
     WHERE project_id = %(project_id)s AND changed AND lease_is_over(taken_until)
       AND (%(of)s::integer[] IS NULL OR described.class_id = ANY(%(of)s))
       AND EXISTS (SELECT FROM profiles AS profile
                   WHERE profile.subject_id = described.subject_id AND profile.class_id = described.class_id
-                    AND {described}
+                    AND {_DESCRIBED}
                     AND (%(since)s::timestamptz IS NULL OR profile.updated_at >= %(since)s))
     ORDER BY described.subject_id, described.class_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 )
@@ -117,14 +136,15 @@ UPDATE described_profiles AS described
 SET taken_until = now() + make_interval(secs => %(seconds)s), text_hash = NULL
 FROM next WHERE described.subject_id = next.subject_id AND described.class_id = next.class_id
 RETURNING described.subject_id, described.class_id, coalesce(next.text_hash, ''), described.taken_until
-""".replace("{described}", _DESCRIBED)
+"""  # noqa: S608 - only our own words
 
 # The ends have the names of the latest chunk that states the relation, so that the embedded text changes only when the
 # relation is marked; a relation that no chunk states uses the names of its ends' profiles.
-_SAID = """
-SELECT profile.subject_id, profile.class_id, profile.subject, profile.display_name, profile.entity_kind,
-       coalesce(stated.source, source.display_name, ''), coalesce(stated.target, target.display_name, ''),
-       left(profile.description, %(most)s), left(profile.comparison, %(most)s), left(profile.use_case, %(most)s)
+_SAID = f"""
+SELECT profile.subject_id, profile.class_id, profile.subject, profile.display_name AS name, profile.entity_kind AS kind,
+       coalesce(stated.source, source.display_name, '') AS source, coalesce(stated.target, target.display_name, '') AS target,
+       left(profile.description, %(most)s) AS description, left(profile.comparison, %(most)s) AS comparison,
+       left(profile.use_case, %(most)s) AS use_case
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS taken (subject_id, class_id)
 JOIN profiles AS profile USING (subject_id, class_id)
 LEFT JOIN relations AS relation ON relation.relation_id = profile.subject_id
@@ -146,9 +166,9 @@ LEFT JOIN LATERAL (
     WHERE mention.class_id = profile.class_id
     ORDER BY subject.name COLLATE "C", object.name COLLATE "C" LIMIT 1
 ) AS stated ON true
-WHERE {described}
+WHERE {_DESCRIBED}
 ORDER BY profile.subject_id, profile.class_id
-""".replace("{described}", _DESCRIBED)
+"""  # noqa: S608 - only our own words
 
 _OWN = """
 WITH own AS (
@@ -180,38 +200,37 @@ DELETE FROM described_profiles AS described USING own
 WHERE described.subject_id = own.subject_id AND described.class_id = own.class_id
 """  # noqa: S608 - only our own words
 
-_CLAIM_EMPTY = """
+_CLAIM_EMPTY = f"""
 WITH next AS (
     SELECT subject_id, class_id FROM described_profiles AS described
     WHERE project_id = %(project_id)s AND changed AND lease_is_over(taken_until)
       AND NOT EXISTS (SELECT FROM profiles AS profile
                       WHERE profile.subject_id = described.subject_id AND profile.class_id = described.class_id
-                        AND {described})
+                        AND {_DESCRIBED})
     ORDER BY subject_id, class_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 )
 UPDATE described_profiles AS described SET taken_until = now() + make_interval(secs => %(seconds)s)
 FROM next WHERE described.subject_id = next.subject_id AND described.class_id = next.class_id
-RETURNING described.subject_id, described.class_id, described.taken_until
-""".replace("{described}", _DESCRIBED)
+RETURNING described.subject_id, described.class_id, described.taken_until AS until
+"""  # noqa: S608 - only our own words
 
 # A profile may have got a description again between the query and the lock.
-_STILL_SILENT = """
+_STILL_SILENT = f"""
 SELECT subject_id, class_id
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS held (subject_id, class_id)
 WHERE NOT EXISTS (SELECT FROM profiles AS profile
                   WHERE profile.subject_id = held.subject_id AND profile.class_id = held.class_id
-                    AND {described})
+                    AND {_DESCRIBED})
 ORDER BY subject_id, class_id
-""".replace("{described}", _DESCRIBED)
+"""  # noqa: S608 - only our own words
 
 
-async def mark_changed(connection: Connection, touched: Sequence[tuple[UUID, int]]) -> None:
+async def mark_changed(connection: Connection, touched: Sequence[Key]) -> None:
     """Mark those of the recomputed profiles that have, or had, a description or a comparison."""
     if not touched:
         return
-    keys = [(subject_id, ClassId(class_id)) for subject_id, class_id in touched]
-    await connection.execute(_MARK, _keys(keys))
-    await connection.execute(NOTE_GAPS, _keys(keys))
+    await connection.execute(_MARK, key_columns(touched))
+    await connection.execute(NOTE_GAPS, key_columns(touched))
 
 
 @repeatable
@@ -223,7 +242,7 @@ async def mark_lost(database: Database, keys: Sequence[Key]) -> None:
 
 async def has_changed(database: Database, project_id: ProjectId) -> bool:
     """Return whether a profile's vector does not match its description."""
-    return bool((await database.rows(_ANY, {"project_id": project_id}))[0][0])
+    return await database.value(_ANY, {"project_id": project_id})
 
 
 async def list_embedded(
@@ -234,16 +253,7 @@ async def list_embedded(
     It takes no reader: it is for copying all vectors to another store.
     """
     parameters = {"project_id": project_id, "after": after[0], "after_class": after[1]}
-    rows = await database.rows(_EMBEDDED, {**parameters, "limit": limit})
-    return [
-        EmbeddedProfile(
-            subject=ProfileSubject(row[0]),
-            subject_id=row[1],
-            class_id=ClassId(row[2]),
-            text_hash=bytes(row[3]),
-        )
-        for row in rows
-    ]
+    return await database.rows(_EMBEDDED, {**parameters, "limit": limit}, into=EmbeddedProfile)
 
 
 async def claim_changed(
@@ -265,12 +275,13 @@ async def claim_changed(
     )
     if not claimed:
         return []
-    hashes = {(row[0], ClassId(row[1])): bytes(row[2]) for row in claimed}
+    hashes = {(subject_id, class_id): text_hash for subject_id, class_id, text_hash, _ in claimed}
     claims = [
-        ProfileClaim(subject_id=row[0], class_id=ClassId(row[1]), until=row[3]) for row in claimed
+        ProfileClaim(subject_id=subject_id, class_id=class_id, until=until)
+        for subject_id, class_id, _, until in claimed
     ]
-    described = await describe(database, claims, max_characters=max_characters)
-    return [replace(each, text_hash=hashes[each.key]) for each in described]
+    profiles = await describe(database, claims, max_characters=max_characters)
+    return [replace(profile, text_hash=hashes[profile.key]) for profile in profiles]
 
 
 async def describe(
@@ -278,22 +289,12 @@ async def describe(
 ) -> list[ChangedProfile]:
     """Return those of the claimed profiles that have a description, with `max_characters` of it and no hash."""
     by_key = {(claim.subject_id, claim.class_id): claim for claim in claims}
-    rows = await database.rows(_SAID, {**_keys(list(by_key)), "most": max_characters})
-    return [
-        ChangedProfile(
-            subject=ProfileSubject(row[2]),
-            name=row[3],
-            kind=row[4],
-            source=row[5],
-            target=row[6],
-            description=row[7],
-            comparison=row[8],
-            use_case=row[9],
-            text_hash=b"",
-            claim=by_key[row[0], ClassId(row[1])],
-        )
-        for row in rows
-    ]
+
+    def changed(*, subject_id: UUID, class_id: ClassId, **columns: Any) -> ChangedProfile:
+        return make(ChangedProfile, text_hash=b"", claim=by_key[subject_id, class_id], **columns)
+
+    parameters = {**key_columns(list(by_key)), "most": max_characters}
+    return await database.rows(_SAID, parameters, into=changed)
 
 
 async def mark_embedded(
@@ -302,7 +303,7 @@ async def mark_embedded(
     """Record the hashes of the embedded texts; profiles that were marked after their claim stay marked."""
     columns = _columns([profile.claim for profile in profiles])
     await database.execute(
-        _MARK_EMBEDDED, {**columns, "hashes": [hashes[each.key] for each in profiles]}
+        _MARK_EMBEDDED, {**columns, "hashes": [hashes[profile.key] for profile in profiles]}
     )
 
 
@@ -322,18 +323,12 @@ async def claim_empty(
     """
     parameters = {"project_id": project_id, "limit": limit, "seconds": _CLAIM_SECONDS}
     async with database.transaction() as connection:
-        claimed = await (await connection.execute(_CLAIM_EMPTY, parameters)).fetchall()
-        claims = {
-            (row[0], row[1]): ProfileClaim(
-                subject_id=row[0], class_id=ClassId(row[1]), until=row[2]
-            )
-            for row in claimed
-        }
-        empty = await connection.execute(_STILL_SILENT, _columns(list(claims.values())))
-        keys = [(row[0], row[1]) for row in await empty.fetchall()]
-        others = [claim for key, claim in claims.items() if key not in keys]
+        claimed = await fetch(connection, _CLAIM_EMPTY, parameters, into=ProfileClaim)
+        claims = {(claim.subject_id, claim.class_id): claim for claim in claimed}
+        silent = await fetch(connection, _STILL_SILENT, _columns(claimed))
+        others = [claim for key, claim in claims.items() if key not in silent]
         await connection.execute(_RELEASE, _columns(others))
-    return [claims[key] for key in keys]
+    return [claims[subject_id, class_id] for subject_id, class_id in silent]
 
 
 async def delete_vector_records(database: Database, claims: Sequence[ProfileClaim]) -> None:
@@ -349,5 +344,9 @@ def _columns(claims: Sequence[ProfileClaim]) -> dict[str, object]:
     }
 
 
-def _keys(keys: Sequence[Key]) -> dict[str, object]:
-    return {"subjects": [key[0] for key in keys], "classes": [key[1] for key in keys]}
+def key_columns(keys: Sequence[Key]) -> dict[str, object]:
+    """Return the keys as the parameters `subjects` and `classes` of a statement."""
+    return {
+        "subjects": [subject_id for subject_id, _ in keys],
+        "classes": [class_id for _, class_id in keys],
+    }

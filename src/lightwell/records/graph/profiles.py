@@ -20,7 +20,9 @@ from lightwell.records.graph import (
     source_limits,
     summaries,
 )
+from lightwell.records.graph.profile_queue import Key, key_columns
 from lightwell.records.locks import PUBLISHING_LOCK
+from lightwell.records.rows import fetch
 
 _BATCH_SIZE = 500
 
@@ -36,12 +38,15 @@ WHERE stale.subject_id = next.subject_id AND stale.class_id = next.class_id
 RETURNING stale.subject_id, stale.class_id, stale.subject, stale.delta
 """
 
+
 # What the latest mentions state, each text and each path once, in the order of arrival.
-_JOINED: LiteralString = """CASE WHEN max(mention.{column}) = '' THEN '' ELSE (
+def _joined(column: LiteralString) -> LiteralString:
+    return f"""CASE WHEN max(mention.{column}) = '' THEN '' ELSE (
                SELECT string_agg(said.text, ' | ' ORDER BY said.first)
                FROM (SELECT text, min(place) AS first FROM unnest(array_agg(mention.{column}
                         ORDER BY mention.chunk_id, mention.{column})) WITH ORDINALITY AS each (text, place)
-                     WHERE text <> '' GROUP BY text) AS said) END"""
+                     WHERE text <> '' GROUP BY text) AS said) END"""  # noqa: S608 - only our own words
+
 
 # The best quotation of the latest mentions, by its words alone.
 _QUOTE: LiteralString = """coalesce((array_agg(mention.quote ORDER BY mention.quote_rank, abs(length(mention.quote) - 100),
@@ -69,13 +74,15 @@ _ALIAS_NAMES: LiteralString = """CASE WHEN count(mention.alias_names) > 0 THEN (
                SELECT array_agg(DISTINCT name ORDER BY name) FROM unnest(string_to_array(string_agg(
                    array_to_string(mention.alias_names, E'\\n'), E'\\n'), E'\\n')) AS name) END"""
 
-_REFRESH_ENTITIES = """
+
+def _refresh_entities(order: LiteralString) -> LiteralString:
+    return f"""
 INSERT INTO profiles AS profile (
     subject_id, class_id, subject, display_name, entity_kind, description, attributes, alias_names, created_at, stated_at,
     mention_count, source_ids, source_paths, quote, quote_rank)
 SELECT stale.subject_id, stale.class_id, 'entity', coalesce(own.name, latest.stated_name, latest.name),
        coalesce(own.entity_kind, latest.kind), latest.description,
-       nullif(coalesce(own.attributes, latest.attributes, '{}') || coalesce(latest.concept, '{}'), '{}'),
+       nullif(coalesce(own.attributes, latest.attributes, '{{}}') || coalesce(latest.concept, '{{}}'), '{{}}'),
        latest.alias_names, latest.created_at, latest.stated_at,
        stale.delta, latest.sources, latest.paths, latest.quote, latest.quote_rank
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(deltas)s::integer[])
@@ -86,13 +93,13 @@ CROSS JOIN LATERAL (
                 FILTER (WHERE mention.names IS NOT NULL))[1] AS stated_name,
            CASE WHEN count(*) FILTER (WHERE mention.entity_kind <> 'term') * 12 >= count(*)
                 THEN mode() WITHIN GROUP (ORDER BY nullif(mention.entity_kind, 'term')) ELSE 'term' END AS kind,
-           {description} AS description,
-           {quote},
+           {_joined("description")} AS description,
+           {_QUOTE},
            (array_agg(mention.attributes ORDER BY mention.chunk_id DESC, mention.name)
                 FILTER (WHERE mention.attributes IS NOT NULL))[1] AS attributes,
-           {concept} AS concept, {alias_names} AS alias_names, min(mention.created_at) AS created_at,
+           {_CONCEPT} AS concept, {_ALIAS_NAMES} AS alias_names, min(mention.created_at) AS created_at,
            max(mention.created_at) AS stated_at,
-           {sources}
+           {_SOURCES}
     FROM (
         SELECT * FROM document_entity_mentions
         WHERE entity_id = stale.subject_id AND class_id = stale.class_id
@@ -109,13 +116,15 @@ LEFT JOIN LATERAL (
 WHERE latest.name IS NOT NULL
 ON CONFLICT (subject_id, class_id) DO UPDATE
 SET display_name = excluded.display_name, entity_kind = excluded.entity_kind, description = excluded.description,
-    attributes = excluded.attributes, alias_names = excluded.alias_names, stated_at = excluded.stated_at, entity_ref = NULL, by_hand = '{}', summary_ids = '{}',
+    attributes = excluded.attributes, alias_names = excluded.alias_names, stated_at = excluded.stated_at, entity_ref = NULL, by_hand = '{{}}', summary_ids = '{{}}',
     mention_count = profile.mention_count + excluded.mention_count,
     source_ids = excluded.source_ids, source_paths = excluded.source_paths, quote = excluded.quote,
     quote_rank = excluded.quote_rank, updated_at = now()
-"""
+"""  # noqa: S608 - only our own words
 
-_REFRESH_RELATIONS = """
+
+def _refresh_relations(order: LiteralString) -> LiteralString:
+    return f"""
 INSERT INTO profiles AS profile (
     subject_id, class_id, subject, display_name, entity_kind, description, comparison, use_case, weight, mention_count,
     source_ids, source_paths, quote, quote_rank)
@@ -128,12 +137,12 @@ FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(deltas)s::integer[])
 JOIN relations AS relation ON relation.relation_id = stale.subject_id
 CROSS JOIN LATERAL (
     SELECT coalesce(string_agg(DISTINCT mention.keywords, ', ') FILTER (WHERE mention.keywords <> ''), '') AS keywords,
-           {description} AS description,
-           {comparison} AS comparison,
-           {use_case} AS use_case,
-           {quote},
+           {_joined("description")} AS description,
+           {_joined("comparison")} AS comparison,
+           {_joined("use_case")} AS use_case,
+           {_QUOTE},
            sum(mention.weight) AS weight,
-           {sources}
+           {_SOURCES}
     FROM (
         SELECT * FROM relation_mentions
         WHERE relation_id = stale.subject_id AND class_id = stale.class_id
@@ -145,11 +154,23 @@ CROSS JOIN LATERAL (
 WHERE latest.sources IS NOT NULL
 ON CONFLICT (subject_id, class_id) DO UPDATE
 SET display_name = excluded.display_name, entity_kind = excluded.entity_kind, description = excluded.description,
-    comparison = excluded.comparison, use_case = excluded.use_case, weight = excluded.weight, by_hand = '{}', summary_ids = '{}',
+    comparison = excluded.comparison, use_case = excluded.use_case, weight = excluded.weight, by_hand = '{{}}', summary_ids = '{{}}',
     mention_count = profile.mention_count + excluded.mention_count,
     source_ids = excluded.source_ids, source_paths = excluded.source_paths, quote = excluded.quote,
     quote_rank = excluded.quote_rank, updated_at = now()
-"""
+"""  # noqa: S608 - only our own words
+
+
+_REFRESH: Mapping[SourceIdStrategy, Mapping[str, LiteralString]] = {
+    SourceIdStrategy.FIFO: {
+        "entity": _refresh_entities("DESC"),
+        "relation": _refresh_relations("DESC"),
+    },
+    SourceIdStrategy.KEEP: {
+        "entity": _refresh_entities("ASC"),
+        "relation": _refresh_relations("ASC"),
+    },
+}
 
 _DROP_EMPTY = """
 DELETE FROM profiles USING unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS stale (subject_id, class_id)
@@ -201,24 +222,6 @@ DELETE FROM entity_names WHERE entity_id = ANY(%(subjects)s)
 """
 
 
-def _with_derived(statement: LiteralString) -> LiteralString:
-    for column in ("description", "comparison", "use_case"):
-        statement = statement.replace(f"{{{column}}}", _JOINED.replace("{column}", column))
-    statement = statement.replace("{concept}", _CONCEPT).replace("{alias_names}", _ALIAS_NAMES)
-    return statement.replace("{quote}", _QUOTE).replace("{sources}", _SOURCES)
-
-
-_REFRESH: Mapping[str, LiteralString] = {
-    "entity": _with_derived(_REFRESH_ENTITIES),
-    "relation": _with_derived(_REFRESH_RELATIONS),
-}
-
-_ORDER: Mapping[SourceIdStrategy, LiteralString] = {
-    SourceIdStrategy.FIFO: "DESC",
-    SourceIdStrategy.KEEP: "ASC",
-}
-
-
 async def refresh(
     connection: Connection,
     project_id: ProjectId,
@@ -231,43 +234,37 @@ async def refresh(
     `only` limits it to these entities and relations. Those that nothing mentions any more are deleted. The
     publishing lock prevents that a new document uses one of them meanwhile.
     """
+    parameters = {
+        "project_id": project_id,
+        "limit": limit,
+        "only": None if only is None else list(only),
+    }
     async with connection.pipeline():
         await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
-        rows = await (
-            await connection.execute(
-                _TAKE,
-                {
-                    "project_id": project_id,
-                    "limit": limit,
-                    "only": None if only is None else list(only),
-                },
-            )
-        ).fetchall()
+        rows = await fetch(connection, _TAKE, parameters)
         retention = await source_limits.get(connection, project_id)
-        for subject, statement in _REFRESH.items():
-            stale = sorted(row for row in rows if row[2] == subject)
+        for subject, statement in _REFRESH[retention.strategy].items():
+            stale = sorted(row for row in rows if subject in row)
             if stale:
-                keys = {
-                    "subjects": [row[0] for row in stale],
-                    "classes": [row[1] for row in stale],
-                    "deltas": [row[3] for row in stale],
+                columns: dict[str, object] = {
+                    "subjects": [subject_id for subject_id, *_ in stale],
+                    "classes": [class_id for _, class_id, *_ in stale],
+                    "deltas": [delta for *_, delta in stale],
                     "max_sources": retention.limit,
                 }
-                query = statement.replace("{order}", _ORDER[retention.strategy])
-                await connection.execute(query, keys)
-        subjects = {"subjects": [row[0] for row in rows], "classes": [row[1] for row in rows]}
-        await profile_edits.refresh(connection, project_id, [(row[0], row[1]) for row in rows])
-        without_new_mentions = {"subjects": [row[0] for row in rows if row[3] <= 0]}
-        await connection.execute(_DROP_EMPTY, subjects)
-        await profile_edits.drop_outdated_summaries(connection, [(row[0], row[1]) for row in rows])
-        if without_new_mentions["subjects"]:
-            await connection.execute(_DROP_RELATIONS, without_new_mentions)
-            await connection.execute(_DROP_ENTITIES, without_new_mentions)
-            await connection.execute(_DROP_NAMES, without_new_mentions)
-        await summaries.mark_long(connection, [(row[0], row[1]) for row in rows])
-        await profile_queue.mark_changed(connection, [(row[0], row[1]) for row in rows])
-        named = [(row[0], row[1]) for row in rows if row[2] == "entity"]
-        await link_proposals.mark_changed(connection, project_id, named)
+                await connection.execute(statement, columns)
+        keys: list[Key] = [(subject_id, class_id) for subject_id, class_id, *_ in rows]
+        await profile_edits.refresh(connection, project_id, keys)
+        await connection.execute(_DROP_EMPTY, key_columns(keys))
+        await profile_edits.drop_outdated_summaries(connection, keys)
+        shrunk = {"subjects": [subject_id for subject_id, *_, delta in rows if delta <= 0]}
+        if shrunk["subjects"]:
+            for statement in (_DROP_RELATIONS, _DROP_ENTITIES, _DROP_NAMES):
+                await connection.execute(statement, shrunk)
+        await summaries.mark_long(connection, keys)
+        await profile_queue.mark_changed(connection, keys)
+        entities = [(entity, class_id) for entity, class_id, kind, _ in rows if kind == "entity"]
+        await link_proposals.mark_changed(connection, project_id, entities)
     return len(rows)
 
 

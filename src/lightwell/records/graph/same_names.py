@@ -10,6 +10,7 @@ from uuid import UUID
 
 from lightwell.domain.ids import DocumentId, ProjectId
 from lightwell.records.database import Connection
+from lightwell.records.rows import fetch, fetch_values
 
 _FIELDS: tuple[LiteralString, ...] = ("email", "domain", "owner", "location")
 
@@ -69,8 +70,7 @@ async def list_names_with_attributes(
     connection: Connection, documents: Sequence[DocumentId]
 ) -> set[UUID]:
     """Return the names for which these documents state a distinguishing attribute."""
-    cursor = await connection.execute(_NAMES, {"documents": list(documents)})
-    return {row[0] for row in await cursor.fetchall()}
+    return set(await fetch_values(connection, _NAMES, {"documents": list(documents)}))
 
 
 async def determine_bearers(
@@ -78,11 +78,11 @@ async def determine_bearers(
 ) -> tuple[set[UUID], set[UUID]]:
     """Determine the bearers of these names again; return the names whose bearers changed, and the bearers that are gone."""
     parameters: dict[str, object] = {"names": sorted(names), "project_id": project_id}
-    before = set(await (await connection.execute(_BEARERS, parameters)).fetchall())
+    before = set(await fetch(connection, _BEARERS, parameters))
     await connection.execute(_DELETE, parameters)
     await connection.execute(_CREATE_BEARERS, parameters)
     await connection.execute(_STORE, parameters)
-    after = set(await (await connection.execute(_BEARERS, parameters)).fetchall())
-    removed = {row[4] for row in before} - {row[4] for row in after}
+    after = set(await fetch(connection, _BEARERS, parameters))
+    removed = {bearer for *_, bearer in before} - {bearer for *_, bearer in after}
     await connection.execute(_MARK_STALE, {**parameters, "bearers": sorted(removed)})
-    return {row[0] for row in before ^ after}, removed
+    return {name for name, *_ in before ^ after}, removed

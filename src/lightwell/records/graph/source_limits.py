@@ -3,11 +3,14 @@
 from typing import LiteralString
 
 from lightwell.domain.ids import ProjectId
-from lightwell.domain.source_retention import SourceIdStrategy, SourceRetention
+from lightwell.domain.source_retention import SourceRetention
 from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.locks import PUBLISHING_LOCK
+from lightwell.records.rows import fetch
 
-_READ = "SELECT max_source_ids, source_id_strategy FROM projects WHERE project_id = %(project_id)s"
+_READ = """
+SELECT max_source_ids AS limit, source_id_strategy AS strategy FROM projects WHERE project_id = %(project_id)s
+"""
 
 _WRITE = """
 UPDATE projects SET max_source_ids = %(limit)s, source_id_strategy = %(strategy)s
@@ -31,17 +34,15 @@ LIMIT_OF_PROJECT: LiteralString = (
 
 KEPT_FIRST: LiteralString = """
     CASE WHEN (SELECT source_id_strategy = 'KEEP' FROM projects WHERE project_id = %(project_id)s)
-         THEN {chunk_id} END NULLS FIRST, {chunk_id} DESC
+         THEN chunk.chunk_id END NULLS FIRST, chunk.chunk_id DESC
 """
-"""The project's order of sources, those to keep first, as SQL for an ORDER BY; `{chunk_id}` is the column."""
+"""The project's order of the sources `chunk`, those to keep first, as SQL for an ORDER BY."""
 
 
 async def get(connection: Connection, project_id: ProjectId) -> SourceRetention:
     """Return the project's rule."""
-    row = await (await connection.execute(_READ, {"project_id": project_id})).fetchone()
-    if row is None:
-        return SourceRetention()
-    return SourceRetention(limit=row[0], strategy=SourceIdStrategy(row[1]))
+    rows = await fetch(connection, _READ, {"project_id": project_id}, into=SourceRetention)
+    return rows[0] if rows else SourceRetention()
 
 
 @repeatable
@@ -56,6 +57,5 @@ async def store(database: Database, project_id: ProjectId, retention: SourceRete
         if await get(connection, project_id) == retention:
             return
         await connection.execute(PUBLISHING_LOCK, facts)
-        changed = await (await connection.execute(_WRITE, facts)).fetchone()
-        if changed is not None:
+        if (await connection.execute(_WRITE, facts)).rowcount:
             await connection.execute(_STALE, facts)

@@ -14,13 +14,14 @@ from lightwell.domain.access import Reader
 from lightwell.domain.entity_refs import text_ref
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import normalize_name
-from lightwell.domain.ids import ChunkId, DocumentId, EntityId, SplitId
+from lightwell.domain.ids import ChunkId, ClassId, DocumentId, EntityId, SplitId
 from lightwell.domain.splits import ActiveSplit
 from lightwell.records.access_classes import page_parameters
-from lightwell.records.database import Connection, Database, Row, repeatable
+from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.graph import merge_trees, resolution
 from lightwell.records.graph.profiles import refresh_all
 from lightwell.records.locks import PUBLISHING_LOCK
+from lightwell.records.rows import fetch, fetch_values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,15 @@ class StoredSplit:
 
     part: EntityId
     passages: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mention:
+    named_as: EntityId
+    document_id: DocumentId
+    class_id: ClassId
+    chunk_id: ChunkId
+    chunk_hash: bytes
 
 
 _MENTIONS = """
@@ -89,8 +99,9 @@ WHERE split_id = ANY(%(splits)s) AND class_id = ANY(%(classes)s) AND undone_at I
 """
 
 _LIST: LiteralString = """
-SELECT split.split_id, split.name, array_agg(DISTINCT mention.name COLLATE "C"),
-       array_agg(DISTINCT document.source_url COLLATE "C"), count(DISTINCT chunk.chunk_id), split.made_at
+SELECT split.split_id, split.name AS part, array_agg(DISTINCT mention.name COLLATE "C") AS names,
+       array_agg(DISTINCT document.source_url COLLATE "C") AS urls, count(DISTINCT chunk.chunk_id) AS passages,
+       split.made_at AS split_at
 FROM entity_splits AS split
 JOIN split_passages AS passage USING (split_id)
 JOIN document_chunks AS chunk
@@ -114,17 +125,23 @@ async def split(database: Database, reader: Reader, new: NewSplit) -> StoredSpli
         await connection.execute(PUBLISHING_LOCK, {"project_id": reader.project_id})
         merged = await merge_trees.list_members(connection, reader, [new.entity])
         members = merged.get(new.entity, [new.entity])
-        rows = await _mentions(connection, reader, new, members)
-        part = await _make_part(connection, reader, new.name)
+        mentions = await _mentions(connection, reader, new, members)
+        made = {
+            "project_id": reader.project_id,
+            "ref": text_ref(new.name),
+            "normalized": normalize_name(new.name),
+            "classes": list(reader.own_classes),
+        }
+        (part,) = await fetch_values(connection, _MAKE_PART, made)
         if part in members:
             raise Invalid(
                 f"{new.name!r} is a name of this entity itself; give the other entity another name"
             )
-        await _write(connection, reader, new, part, rows)
-        sources = {EntityId(row[0]) for row in rows}
+        await _write(connection, reader, new, part, mentions)
+        sources = {mention.named_as for mention in mentions}
         await resolution.resolve(connection, reader.project_id, [*sources, part])
         await refresh_all(connection, reader.project_id)
-    return StoredSplit(part=part, passages=len({row[3] for row in rows}))
+    return StoredSplit(part=part, passages=len({mention.chunk_id for mention in mentions}))
 
 
 @repeatable
@@ -147,77 +164,62 @@ async def unsplit(
         await connection.execute(PUBLISHING_LOCK, facts)
         merged = await merge_trees.list_members(connection, reader, [EntityId(chosen)])
         facts["members"] = merged.get(EntityId(chosen), [chosen])
-        rows = await (await connection.execute(_ACTIVE, facts)).fetchall()
+        rows = await fetch(connection, _ACTIVE, facts)
         if not rows:
             raise NotFound(f"There is no split {name!r} that you may see")
-        facts["splits"] = [row[0] for row in rows]
+        facts["splits"] = [split_id for split_id, _, _ in rows]
         await connection.execute(_UNDO, facts)
-        touched = {EntityId(each) for row in rows for each in row[1:]}
+        touched = {entity for _, *ends in rows for entity in ends}
         await resolution.resolve(connection, reader.project_id, list(touched))
         await refresh_all(connection, reader.project_id)
-    return tuple(dict.fromkeys(EntityId(row[2]) for row in rows))
+    return tuple(dict.fromkeys(source for _, _, source in rows))
 
 
 async def list_active(
     database: Database, reader: Reader, *, after: SplitId | None, limit: int
 ) -> list[ActiveSplit]:
     """Return the splits that move mentions which the reader sees, the latest first, those before `after`."""
-    rows = await database.rows(_LIST, page_parameters(reader, after=after, limit=limit))
-    return [
-        ActiveSplit(
-            split_id=SplitId(row[0]),
-            part=row[1],
-            names=tuple(row[2]),
-            urls=tuple(row[3]),
-            passages=row[4],
-            split_at=row[5],
-        )
-        for row in rows
-    ]
+    parameters = page_parameters(reader, after=after, limit=limit)
+    return await database.rows(_LIST, parameters, into=ActiveSplit)
 
 
 async def _mentions(
     connection: Connection, reader: Reader, new: NewSplit, members: Sequence[EntityId]
-) -> list[Row]:
+) -> list[_Mention]:
     """Return the mentions to move; raise `Invalid` if one of the documents or passages has none."""
-    cursor = await connection.execute(
-        _MENTIONS,
-        {
-            "members": list(members),
-            "classes": list(reader.own_classes),
-            "documents": list(new.documents),
-            "chunks": list(new.chunks),
-        },
-    )
-    rows = await cursor.fetchall()
-    if {*new.documents} - {row[1] for row in rows} or {*new.chunks} - {row[3] for row in rows}:
+    facts = {
+        "members": list(members),
+        "classes": list(reader.own_classes),
+        "documents": list(new.documents),
+        "chunks": list(new.chunks),
+    }
+    mentions = await fetch(connection, _MENTIONS, facts, into=_Mention)
+    documents = {mention.document_id for mention in mentions}
+    if {*new.documents} - documents or {*new.chunks} - {mention.chunk_id for mention in mentions}:
         raise Invalid(
             "A document or passage given does not mention this entity, or people without your access tags read it, too;"
             " `lightwell graph show` lists the documents that mention it"
         )
-    return rows
-
-
-async def _make_part(connection: Connection, reader: Reader, name: str) -> EntityId:
-    facts: dict[str, object] = {
-        "project_id": reader.project_id,
-        "ref": text_ref(name),
-        "normalized": normalize_name(name),
-        "classes": list(reader.own_classes),
-    }
-    row = await (await connection.execute(_MAKE_PART, facts)).fetchone()
-    assert row is not None  # noqa: S101 - the statement returns the row it makes or finds
-    return EntityId(row[0])
+    return mentions
 
 
 async def _write(
-    connection: Connection, reader: Reader, new: NewSplit, part: EntityId, rows: Sequence[Row]
+    connection: Connection,
+    reader: Reader,
+    new: NewSplit,
+    part: EntityId,
+    mentions: Sequence[_Mention],
 ) -> None:
     whole = {*new.documents}
     moved = sorted(
         {
-            (source, document, class_id, b"" if document in whole else bytes(chunk_hash))
-            for source, document, class_id, _, chunk_hash in rows
+            (
+                mention.named_as,
+                mention.document_id,
+                mention.class_id,
+                b"" if mention.document_id in whole else mention.chunk_hash,
+            )
+            for mention in mentions
         }
     )
     facts: dict[str, object] = {
@@ -226,10 +228,10 @@ async def _write(
         "part": part,
         "name": new.name,
         "by": sorted(reader.tags),
-        "sources": [row[0] for row in moved],
-        "documents": [row[1] for row in moved],
-        "classes": [row[2] for row in moved],
-        "hashes": [row[3] or None for row in moved],
+        "sources": [source for source, *_ in moved],
+        "documents": [document for _, document, *_ in moved],
+        "classes": [class_id for *_, class_id, _ in moved],
+        "hashes": [chunk_hash or None for *_, chunk_hash in moved],
     }
     await connection.execute(_SPLIT, facts)
     await connection.execute(_SPLIT_PASSAGES, facts)

@@ -47,20 +47,20 @@ async def store(
     """Store the links, confirmed; each keeps its id as long as its document states it. Mentions of both ends are stored."""
     if not links:
         return
-    stated = [each.link for each in links]
+    stated = [document_link.link for document_link in links]
     await connection.execute(
         _STORE,
         {
             "project_id": project_id,
-            "ids": [_link_id(each) for each in links],
-            "documents": [each.document_id for each in links],
+            "ids": [_link_id(document_link) for document_link in links],
+            "documents": [document_link.document_id for document_link in links],
             "sources": [link.source for link in stated],
             "targets": [link.target for link in stated],
             "types": [link.type.value for link in stated],
             "directional": [link.type not in _SYMMETRIC for link in stated],
             "evidence": [
-                Jsonb({"statedBy": each.document_ref, "relation": each.link.relation})
-                for each in links
+                Jsonb({"statedBy": stated.document_ref, "relation": stated.link.relation})
+                for stated in links
             ],
         },
     )

@@ -6,8 +6,13 @@ from uuid import UUID
 
 from lightwell.domain.ids import ClassId, ProjectId
 from lightwell.records.database import Connection, Database, repeatable
-from lightwell.records.graph.due_profiles import ALL_DUE, DueProfiles
-from lightwell.records.graph.profile_queue import NOTE_GAPS
+from lightwell.records.graph.profile_queue import (
+    ALL_DUE,
+    NOTE_GAPS,
+    DueProfiles,
+    Key,
+    key_columns,
+)
 from lightwell.records.locks import PUBLISHING_LOCK
 
 LONG_BYTES = 500
@@ -59,7 +64,7 @@ WITH next AS (
     FROM next WHERE long_profiles.subject_id = next.subject_id AND long_profiles.class_id = next.class_id
     RETURNING long_profiles.subject_id, long_profiles.class_id
 )
-SELECT subject_id, class_id, display_name, description FROM taken JOIN profiles USING (subject_id, class_id)
+SELECT subject_id, class_id, display_name AS name, description FROM taken JOIN profiles USING (subject_id, class_id)
 ORDER BY subject_id, class_id
 """
 
@@ -90,13 +95,9 @@ WHERE long_profiles.subject_id = given.subject_id AND long_profiles.class_id = g
 """
 
 
-async def mark_long(connection: Connection, touched: Sequence[tuple[UUID, int]]) -> None:
+async def mark_long(connection: Connection, touched: Sequence[Key]) -> None:
     """Mark those of the recomputed profiles whose descriptions are long, and unmark the others."""
-    parameters = {
-        "subjects": [subject for subject, _ in touched],
-        "classes": [class_id for _, class_id in touched],
-        "bytes": LONG_BYTES,
-    }
+    parameters = {**key_columns(touched), "bytes": LONG_BYTES}
     for statement in (_MARK, _UNMARK):
         await connection.execute(statement, parameters)
 
@@ -105,14 +106,8 @@ async def claim(
     database: Database, project_id: ProjectId, *, limit: int, due: DueProfiles = ALL_DUE
 ) -> list[LongProfile]:
     """Claim up to `limit` long profiles that nobody else has claimed; a claim ends by itself after five minutes."""
-    rows = await database.rows(
-        _CLAIM,
-        {"project_id": project_id, "limit": limit, "seconds": _CLAIM_SECONDS, **due.parameters},
-    )
-    return [
-        LongProfile(subject_id=row[0], class_id=ClassId(row[1]), name=row[2], description=row[3])
-        for row in rows
-    ]
+    taken = {"project_id": project_id, "limit": limit, "seconds": _CLAIM_SECONDS}
+    return await database.rows(_CLAIM, {**taken, **due.parameters}, into=LongProfile)
 
 
 @repeatable
@@ -125,11 +120,10 @@ async def write(
 ) -> None:
     """Replace the descriptions by their summary; do nothing if the profile has changed."""
     written = {**_key(profile), "summary": summary, "replies": list(replies)}
-    key = {"subjects": [profile.subject_id], "classes": [profile.class_id]}
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
         await connection.execute(_WRITE, written)
-        await connection.execute(NOTE_GAPS, key)
+        await connection.execute(NOTE_GAPS, key_columns([(profile.subject_id, profile.class_id)]))
 
 
 async def keep_unsummarised(database: Database, profile: LongProfile) -> None:
@@ -139,11 +133,8 @@ async def keep_unsummarised(database: Database, profile: LongProfile) -> None:
 
 async def release(database: Database, profiles: Sequence[LongProfile]) -> None:
     """Release these claims, so that others can claim the profiles."""
-    parameters = {
-        "subjects": [profile.subject_id for profile in profiles],
-        "classes": [profile.class_id for profile in profiles],
-    }
-    await database.execute(_RELEASE, parameters)
+    keys = [(profile.subject_id, profile.class_id) for profile in profiles]
+    await database.execute(_RELEASE, key_columns(keys))
 
 
 def _key(profile: LongProfile) -> dict[str, object]:

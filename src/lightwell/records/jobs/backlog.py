@@ -17,8 +17,8 @@ LIMIT %(limit)s
 """
 
 _ENDED = """
-SELECT count(*) FILTER (WHERE status = 'complete'), count(*) FILTER (WHERE status = 'failed'),
-       coalesce(sum(total_chunks) FILTER (WHERE status = 'complete'), 0)
+SELECT count(*) FILTER (WHERE status = 'complete') AS done, count(*) FILTER (WHERE status = 'failed') AS failed,
+       coalesce(sum(total_chunks) FILTER (WHERE status = 'complete'), 0) AS chunks
 FROM ingestion_jobs
 WHERE project_id = %(project_id)s AND completed_at >= %(since)s
 """
@@ -53,8 +53,9 @@ async def list_claimable(
     rows = await database.rows(_PAGE, parameters)
     if not rows:
         return None
-    documents = tuple(DocumentId(row[0]) for row in rows)
-    return Page(documents=documents, last=Place(created_at=rows[-1][1], id=rows[-1][2]))
+    _, created_at, job_id = rows[-1]
+    documents = tuple(document_id for document_id, _, _ in rows)
+    return Page(documents=documents, last=Place(created_at=created_at, id=job_id))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +69,4 @@ class Ended:
 
 async def count_ended(database: Database, project_id: ProjectId, since: datetime) -> Ended:
     """Count the jobs that have ended since then, whoever did them."""
-    rows = await database.rows(_ENDED, {"project_id": project_id, "since": since})
-    done, failed, chunks = rows[0]
-    return Ended(done=int(done), failed=int(failed), chunks=int(chunks))
+    return (await database.rows(_ENDED, {"project_id": project_id, "since": since}, into=Ended))[0]

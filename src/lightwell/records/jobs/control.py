@@ -4,17 +4,20 @@ A failed or cancelled job keeps what a retry needs, the document's bytes or its 
 document has a newer job or is deleted.
 """
 
+from typing import Any
+
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid, NotFound
-from lightwell.domain.ids import DocumentId, JobId, ProjectId
+from lightwell.domain.ids import DocumentId, JobId
 from lightwell.domain.jobs import Job, JobState
 from lightwell.domain.usage import OperationType, TokenSummary
-from lightwell.records.database import Connection, Database, Row, repeatable
+from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.locks import lock_project
+from lightwell.records.rows import fetch, fetch_values, make
 
 _COLUMNS = """
-job.id, job.project_id, job.document_id, document.source_url, job.status, job.current_step, job.progress,
-job.total_chunks, job.processed_chunks, job.error_code, job.error_message, job.attempts, job.created_at,
+job.id, job.project_id, job.document_id, document.source_url AS url, job.status AS state, job.current_step AS step,
+job.progress, job.total_chunks, job.processed_chunks, job.error_code, job.error_message AS error, job.attempts, job.created_at,
 job.started_at, job.completed_at, job.model_calls, job.input_tokens, job.output_tokens, job.unknown_predicates
 """
 
@@ -76,12 +79,15 @@ WHERE document_id = %(document)s
 _STILL_ACTIVE = "UPDATE source_documents SET status = 'active' WHERE document_id = %(document)s"
 
 _READ_AGAIN, _PUBLISHED = "read again", "index"
+_UNKNOWN = "There is no job {} that you may see"
 
 
 async def get(database: Database, reader: Reader, job_id: JobId) -> Job:
     """Return a job of a document that the reader sees; raise `NotFound`."""
-    rows = await database.rows(_JOB, {**_parameters(reader), "job": job_id})
-    return _single(rows, job_id)
+    job = await database.row(_JOB, {**reader.parameters, "job": job_id}, into=_job)
+    if job is None:
+        raise NotFound(_UNKNOWN.format(job_id))
+    return job
 
 
 async def list_page(
@@ -95,13 +101,13 @@ async def list_page(
 ) -> list[Job]:
     """Return up to `limit` jobs of documents that the reader sees, the latest first, those before `before`."""
     parameters = {
-        **_parameters(reader),
+        **reader.parameters,
         "state": state and state.value,
         "document": document,
         "before": before,
         "limit": limit,
     }
-    return [_job(row) for row in await database.rows(_JOBS, parameters)]
+    return await database.rows(_JOBS, parameters, into=_job)
 
 
 @repeatable
@@ -114,10 +120,10 @@ async def retry(database: Database, reader: Reader, job_id: JobId) -> Job:
             raise Invalid(
                 f"The job is {job.state.value}: only failed and cancelled jobs can be retried"
             )
-        keys = {"job": job_id, "document": job.document_id, "classes": list(reader.classes)}
-        (latest,) = await (await connection.execute(_LATEST, keys)).fetchall()
-        if latest[0] != job_id:
-            raise Invalid(f"The document has a newer job, {latest[0]}: retry that one")
+        keys = {"job": job_id, "document": job.document_id, **reader.parameters}
+        (latest,) = await fetch_values(connection, _LATEST, keys)
+        if latest != job_id:
+            raise Invalid(f"The document has a newer job, {latest}: retry that one")
         retried = await connection.execute(_RETRY, keys)
         if not retried.rowcount:
             raise Invalid(
@@ -147,42 +153,18 @@ async def cancel(database: Database, reader: Reader, job_id: JobId) -> Job:
 
 
 async def _lock_for_update(connection: Connection, reader: Reader, job_id: JobId) -> Job:
-    found = await connection.execute(_JOB_TO_CHANGE, {**_parameters(reader), "job": job_id})
-    return _single(await found.fetchall(), job_id)
+    parameters = {**reader.parameters, "job": job_id}
+    for job in await fetch(connection, _JOB_TO_CHANGE, parameters, into=_job):
+        return job
+    raise NotFound(_UNKNOWN.format(job_id))
 
 
-def _parameters(reader: Reader) -> dict[str, object]:
-    return {"project_id": reader.project_id, "classes": list(reader.classes)}
-
-
-def _single(rows: list[Row], job_id: JobId) -> Job:
-    if not rows:
-        raise NotFound(f"There is no job {job_id} that you may see")
-    return _job(rows[0])
-
-
-def _job(row: Row) -> Job:
-    return Job(
-        id=JobId(row[0]),
-        project_id=ProjectId(row[1]),
-        document_id=DocumentId(row[2]),
-        url=row[3],
-        state=JobState(row[4]),
-        step=row[5],
-        progress=row[6],
-        total_chunks=row[7],
-        processed_chunks=row[8],
-        error_code=row[9],
-        error=row[10],
-        attempts=row[11],
-        created_at=row[12],
-        started_at=row[13],
-        completed_at=row[14],
-        usage=TokenSummary(
-            calls=row[15],
-            total_input_tokens=row[16],
-            total_output_tokens=row[17],
-            by_operation_type={OperationType.INGESTION: row[16] + row[17]} if row[15] else {},
-        ),
-        unknown_predicates=row[18],
+def _job(*, model_calls: int, input_tokens: int, output_tokens: int, **columns: Any) -> Job:
+    tokens = {OperationType.INGESTION: input_tokens + output_tokens}
+    usage = TokenSummary(
+        calls=model_calls,
+        total_input_tokens=input_tokens,
+        total_output_tokens=output_tokens,
+        by_operation_type=tokens if model_calls else {},
     )
+    return make(Job, usage=usage, **columns)

@@ -5,10 +5,9 @@ raise `LeaseLost` once another worker has taken the job over. So a worker that w
 no harm. `renew_all_leases` is the heartbeat.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID
 
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import Format
@@ -16,9 +15,10 @@ from lightwell.domain.entity_refs import author_ref
 from lightwell.domain.errors import LeaseLost
 from lightwell.domain.ids import ClassId, DocumentId, GlobalRef, JobId, ProjectId, new_id
 from lightwell.domain.jobs import JobState
-from lightwell.records.database import Connection, Database, Row, repeatable
-from lightwell.records.leases import LeaseHolder
-from lightwell.records.locks import lock_project
+from lightwell.domain.usage import TokenSummary
+from lightwell.records.database import Connection, Database, repeatable
+from lightwell.records.locks import LeaseHolder, lock_project
+from lightwell.records.rows import fetch_values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +73,9 @@ WITH next AS (
     UPDATE source_documents SET status = 'chunking'
     FROM document WHERE source_documents.document_id = document.document_id
 )
-SELECT claimed.id, claimed.project_id, document_id, global_ref, source_url, title, format, topic_tag, class_id,
-       claimed.current_step, claimed.attempts, coalesce(claimed.upload, ''::bytea), source_key IS NOT NULL
+SELECT claimed.id AS job_id, claimed.project_id, document_id, global_ref AS ref, source_url AS url, title, format,
+       topic_tag AS topic, class_id, claimed.current_step AS step, claimed.attempts,
+       coalesce(claimed.upload, ''::bytea) AS upload, source_key IS NOT NULL AS is_item
 FROM claimed JOIN source_documents USING (document_id)
 ORDER BY claimed.created_at, claimed.id
 """
@@ -148,6 +149,21 @@ SET title = job.title, omitted_chunks = job.omitted, author = coalesce(nullif(so
     updated_at = CASE WHEN NOT is_dated AND job.is_plausible THEN job.dated ELSE updated_at END,
     is_dated = is_dated OR job.is_plausible
 FROM job WHERE source_documents.document_id = job.document_id
+"""
+
+_ADD_USAGE = """
+UPDATE ingestion_jobs
+SET model_calls = model_calls + spent.calls, input_tokens = input_tokens + spent.input,
+    output_tokens = output_tokens + spent.output
+FROM unnest(%(jobs)s::uuid[], %(calls)s::integer[], %(inputs)s::bigint[], %(outputs)s::bigint[])
+    AS spent (id, calls, input, output)
+WHERE ingestion_jobs.id = spent.id
+"""
+
+_RECORD_UNKNOWN = """
+UPDATE ingestion_jobs SET unknown_predicates = given.relations
+FROM unnest(%(jobs)s::uuid[], %(relations)s::integer[]) AS given (id, relations)
+WHERE ingestion_jobs.id = given.id
 """
 
 _COMPLETE = f"""
@@ -225,8 +241,7 @@ async def enqueue_reextraction(
     parameters = {
         "ids": [new_id() for _ in documents],
         "documents": list(documents),
-        "project_id": reader.project_id,
-        "classes": list(reader.classes),
+        **reader.parameters,
         "step": step,
     }
     async with database.transaction() as connection:
@@ -246,7 +261,7 @@ async def claim(
     documents = None if only is None else list(only)
     lease = {"worker": worker.name, "seconds": worker.seconds}
     parameters = {"project_id": project_id, "limit": limit, "only": documents, **lease}
-    return [_claim(row) for row in await database.rows(_CLAIM, parameters)]
+    return await database.rows(_CLAIM, parameters, into=Claim)
 
 
 async def advance(
@@ -267,10 +282,9 @@ async def advance(
         "step": step,
         "progress": progress,
     }
-    rows = await (await connection.execute(_ADVANCE, parameters)).fetchall()
-    if len(rows) != len(jobs):
+    documents = await fetch_values(connection, _ADVANCE, parameters)
+    if len(documents) != len(jobs):
         raise LeaseLost("Another worker has taken these jobs over")
-    documents: list[UUID] = [row[0] for row in rows]
     await connection.execute(_DOCUMENT_STATE, {"documents": documents, "status": state.value})
 
 
@@ -319,13 +333,34 @@ async def add_processed(connection: Connection, chunks: dict[JobId, int]) -> Non
     )
 
 
+async def add_usage(database: Database, usage_by_job: Mapping[JobId, TokenSummary]) -> None:
+    """Add these calls of models, for the extraction of the jobs' documents, to what each job has cost."""
+    spent = {job: usage for job, usage in sorted(usage_by_job.items()) if usage.calls}
+    if spent:
+        await database.execute(
+            _ADD_USAGE,
+            {
+                "jobs": list(spent),
+                "calls": [usage.calls for usage in spent.values()],
+                "inputs": [usage.total_input_tokens for usage in spent.values()],
+                "outputs": [usage.total_output_tokens for usage in spent.values()],
+            },
+        )
+
+
+async def record_unknown_predicates(connection: Connection, counts: Mapping[JobId, int]) -> None:
+    """Record for each job how many relations became RELATED_TO because their predicate is not in the list."""
+    await connection.execute(
+        _RECORD_UNKNOWN, {"jobs": list(counts), "relations": list(counts.values())}
+    )
+
+
 async def complete(connection: Connection, jobs: Sequence[JobId], worker: LeaseHolder) -> None:
     """Complete these jobs; raise `LeaseLost` if another worker has taken one of them over."""
-    done = await connection.execute(_COMPLETE, {"jobs": list(jobs), "worker": worker.name})
-    rows = await done.fetchall()
-    if len(rows) != len(jobs):
+    parameters = {"jobs": list(jobs), "worker": worker.name}
+    documents = await fetch_values(connection, _COMPLETE, parameters)
+    if len(documents) != len(jobs):
         raise LeaseLost("Another worker has taken these jobs over")
-    documents: list[UUID] = [row[0] for row in rows]
     await connection.execute(_DOCUMENT_STATE, {"documents": documents, "status": "active"})
 
 
@@ -365,34 +400,14 @@ async def count_open(
 ) -> int:
     """Return the number of open jobs of the project, or of these documents."""
     documents = None if only is None else list(only)
-    rows = await database.rows(_OPEN, {"project_id": project_id, "only": documents})
-    return int(rows[0][0])
+    return await database.value(_OPEN, {"project_id": project_id, "only": documents})
 
 
 async def list_open_urls(database: Database, project_id: ProjectId) -> set[str]:
     """Return the URLs of the project's documents with open jobs."""
-    return {row[0] for row in await database.rows(_OPEN_URLS, {"project_id": project_id})}
+    return set(await database.values(_OPEN_URLS, {"project_id": project_id}))
 
 
 async def count_open_for(database: Database, reader: Reader) -> int:
     """Return the number of open jobs of documents that the reader sees."""
-    rows = await database.rows(_OPEN_OF_READER, {"classes": list(reader.classes)})
-    return int(rows[0][0])
-
-
-def _claim(row: Row) -> Claim:
-    return Claim(
-        job_id=JobId(row[0]),
-        project_id=ProjectId(row[1]),
-        document_id=DocumentId(row[2]),
-        ref=GlobalRef(row[3]),
-        url=row[4],
-        title=row[5],
-        format=Format(row[6]),
-        topic=row[7],
-        class_id=ClassId(row[8]),
-        step=row[9],
-        attempts=row[10],
-        upload=bytes(row[11]),
-        is_item=row[12],
-    )
+    return await database.value(_OPEN_OF_READER, reader.parameters)

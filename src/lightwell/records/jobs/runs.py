@@ -7,7 +7,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import DocumentId, ProjectId, RunId, new_id
 from lightwell.domain.runs import Cursor, Run, RunChange, RunState
-from lightwell.records.database import Connection, Database, Row
+from lightwell.records.database import Connection, Database
 
 _BEGIN = """
 INSERT INTO ingestion_runs (run_id, project_id, source_system, scope, status)
@@ -36,11 +36,11 @@ DO UPDATE SET cursor_value = excluded.cursor_value, updated_at = now()
 """
 
 _RUNS = """
-SELECT run.run_id, run.source_system, run.scope, run.status, run.started_at, run.finished_at,
-       count(*) FILTER (WHERE noted.change = 'inserted' AND document.status <> 'failed'),
-       count(*) FILTER (WHERE noted.change = 'updated' AND document.status <> 'failed'),
-       count(*) FILTER (WHERE noted.change = 'deleted'), run.error_summary,
-       count(*) FILTER (WHERE noted.change <> 'deleted' AND document.status = 'failed')
+SELECT run.run_id AS id, run.source_system AS system, run.scope, run.status AS state, run.started_at, run.finished_at,
+       count(*) FILTER (WHERE noted.change = 'inserted' AND document.status <> 'failed') AS inserted,
+       count(*) FILTER (WHERE noted.change = 'updated' AND document.status <> 'failed') AS updated,
+       count(*) FILTER (WHERE noted.change = 'deleted') AS deleted, run.error_summary AS error,
+       count(*) FILTER (WHERE noted.change <> 'deleted' AND document.status = 'failed') AS failed
 FROM ingestion_runs AS run
 JOIN ingestion_run_documents AS noted USING (run_id)
 JOIN source_documents AS document USING (document_id)
@@ -53,7 +53,7 @@ ORDER BY run.run_id DESC LIMIT %(limit)s
 # Where the streams of a business system stand tells of items that the reader does not see, so a source of one stands where the
 # reader's own documents do.
 _CURSORS = """
-SELECT cursor.source_system, cursor.cursor_key, cursor.cursor_value, cursor.updated_at
+SELECT cursor.source_system AS system, cursor.cursor_key AS key, cursor.cursor_value AS value, cursor.updated_at
 FROM ingestion_cursors AS cursor
 WHERE cursor.project_id = %(project_id)s
   AND EXISTS (SELECT FROM source_documents AS document
@@ -77,8 +77,7 @@ async def begin(
     """Store the start of a sync; return the run's id and start time."""
     run = RunId(new_id())
     fields = {"run": run, "project_id": project_id, "system": system, "scope": scope}
-    rows = await database.rows(_BEGIN, fields)
-    return run, rows[0][0]
+    return run, await database.value(_BEGIN, fields)
 
 
 async def record_changes(
@@ -119,40 +118,19 @@ async def list_page(
     database: Database, reader: Reader, *, before: RunId | None, limit: int
 ) -> list[Run]:
     """Return up to `limit` runs that changed documents which the reader sees, the latest first, those before `before`."""
-    parameters = {**_parameters(reader), "run": None, "before": before, "limit": limit}
-    return [_run(row) for row in await database.rows(_RUNS, parameters)]
+    parameters = {**reader.parameters, "run": None, "before": before, "limit": limit}
+    return await database.rows(_RUNS, parameters, into=Run)
 
 
 async def get(database: Database, reader: Reader, run: RunId) -> Run:
     """Return a run that changed documents which the reader sees; raise `NotFound`."""
-    parameters = {**_parameters(reader), "run": run, "before": None, "limit": 1}
-    rows = await database.rows(_RUNS, parameters)
-    if not rows:
+    parameters = {**reader.parameters, "run": run, "before": None, "limit": 1}
+    stored = await database.row(_RUNS, parameters, into=Run)
+    if stored is None:
         raise NotFound(f"There is no run {run} that you may see")
-    return _run(rows[0])
+    return stored
 
 
 async def list_cursors(database: Database, reader: Reader) -> list[Cursor]:
     """Return the cursors of sources of which the reader sees a document, by system and key."""
-    rows = await database.rows(_CURSORS, _parameters(reader))
-    return [Cursor(system=row[0], key=row[1], value=row[2], updated_at=row[3]) for row in rows]
-
-
-def _parameters(reader: Reader) -> dict[str, object]:
-    return {"project_id": reader.project_id, "classes": list(reader.classes)}
-
-
-def _run(row: Row) -> Run:
-    return Run(
-        id=RunId(row[0]),
-        system=row[1],
-        scope=row[2],
-        state=RunState(row[3]),
-        started_at=row[4],
-        finished_at=row[5],
-        inserted=row[6],
-        updated=row[7],
-        deleted=row[8],
-        error=row[9],
-        failed=row[10],
-    )
+    return await database.rows(_CURSORS, reader.parameters, into=Cursor)

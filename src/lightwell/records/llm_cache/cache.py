@@ -302,8 +302,7 @@ async def find_extracted(
 ) -> frozenset[CacheKey]:
     """Return those of the keys with a cached reply that a document which the reader sees was extracted from."""
     parameters = {
-        "project_id": reader.project_id,
-        "classes": list(reader.classes),
+        **reader.parameters,
         "types": [each.kind.value for each in keys],
         "hashes": [each.content_hash for each in keys],
         "ages": [each.max_age for each in keys],
@@ -317,7 +316,7 @@ async def get_extraction_statistics(
     database: Database, reader: Reader, *, min_replies: int
 ) -> ExtractionStatistics | None:
     """Return the statistics of the reader's documents, None for fewer than `min_replies` replies."""
-    parameters = {"project_id": reader.project_id, "classes": list(reader.classes)}
+    parameters = reader.parameters
     first, second, written, request = (await database.rows(_EXTRACTION_STATISTICS, parameters))[0]
     if first < min_replies or not request:
         return None

@@ -237,7 +237,7 @@ class MilvusProfiles:
             "of": [hit.fields["class_id"] for hit in found],
             "hashes": [bytes.fromhex(hit.fields["text_hash"]) for hit in found],
             "similarities": [hit.similarity for hit in found],
-            "classes": list(reader.classes),
+            **reader.parameters,
             "limit": limit,
         }
         rows = await self.database.rows(_COUNTING, parameters)

@@ -248,7 +248,7 @@ class MilvusVectors:
         return {ChunkId(row[0]): _passage(row) for row in rows}
 
     async def _visible(self, reader: Reader, chunks: Sequence[ChunkId]) -> set[ChunkId]:
-        asked = {"chunks": list(chunks), "classes": list(reader.classes)}
+        asked = {"chunks": list(chunks), **reader.parameters}
         return {ChunkId(row[0]) for row in await self.database.rows(_VISIBLE, asked)}
 
     async def _published(self) -> int:

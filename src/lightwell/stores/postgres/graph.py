@@ -188,7 +188,7 @@ class PostgresGraph:
     ) -> list[EntityId]:
         rows = await self._database.rows(
             _LINKED,
-            {"entities": list(entities), "classes": list(reader.classes), "limit": limit},
+            {"entities": list(entities), **reader.parameters, "limit": limit},
         )
         return [EntityId(row[0]) for row in rows]
 
@@ -204,7 +204,7 @@ class PostgresGraph:
     ) -> Neighbourhood:
         parameters = {
             "chunks": format_uuid_array(chunks),
-            "classes": list(reader.classes),
+            **reader.parameters,
             "side_by_side": MIN_CONFIDENCE,
         }
         mentions = await self._database.rows(_MENTIONS, parameters, binary=True)
@@ -218,7 +218,7 @@ class PostgresGraph:
     async def count_mentions(self, reader: Reader, entities: str) -> list[Row]:
         """Return these entities (text of a `uuid[]`) as bytes, each with the number of the reader's chunks that mention it."""
         return await self._database.rows(
-            _COUNTS, {"entities": entities, "classes": list(reader.classes)}, binary=True
+            _COUNTS, {"entities": entities, **reader.parameters}, binary=True
         )
 
     async def _with_source_chunks(
@@ -230,13 +230,13 @@ class PostgresGraph:
     ) -> list[Row]:
         return await self._database.rows(
             query,
-            {"chunks": list(chunks), "classes": list(reader.classes), "subject": subject.value},
+            {"chunks": list(chunks), **reader.parameters, "subject": subject.value},
         )
 
     async def _query_chunks(
         self, query: LiteralString, reader: Reader, limit: int, topic: str, **parameters: object
     ) -> list[ChunkId]:
-        filters = {"classes": list(reader.classes), "limit": limit, "topic": topic}
+        filters = {**reader.parameters, "limit": limit, "topic": topic}
         return [
             ChunkId(row[0]) for row in await self._database.rows(query, {**filters, **parameters})
         ]

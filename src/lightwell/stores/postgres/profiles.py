@@ -178,7 +178,7 @@ class PostgresProfiles:
         max_profiles = limit * _PROFILES_PER_SUBJECT
         parameters = {
             "vector": HalfVector(vector),
-            "classes": list(reader.classes),
+            **reader.parameters,
             "limit": limit,
             "looked_at": max_profiles,
             "max_exact": self._max_exact,

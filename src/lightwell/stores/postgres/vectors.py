@@ -257,7 +257,7 @@ class PostgresVectors:
     ) -> list[Hit]:
         parameters = {
             "vector": HalfVector(vector),
-            "classes": list(reader.classes),
+            **reader.parameters,
             "limit": limit,
             "topic": topic,
             "max_exact": self._limits.exact,
@@ -289,7 +289,7 @@ class PostgresVectors:
             _of(_SIMILARITIES, space),
             {
                 "vector": HalfVector(vector),
-                "classes": list(reader.classes),
+                **reader.parameters,
                 "chunks": format_uuid_array(chunks),
             },
         )
