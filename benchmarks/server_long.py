@@ -26,7 +26,6 @@ from benchmarks.server_load import Served, prepare, serving
 from lightwell.client import AsyncClient, ServerError
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.jobs import JobState
-from lightwell.entrypoints.schemas.jobs import JobQuery
 from lightwell.knowledge_base.api_keys import ApiKeys
 from lightwell.settings import Settings
 from lightwell.wiring.database import open_database
@@ -128,7 +127,7 @@ async def _hand_in(client: AsyncClient, given: argparse.Namespace, folder: Path)
 
 async def _count_waiting(client: AsyncClient) -> int:
     """Return how many jobs wait, at most a page of them."""
-    return len((await client.list_jobs(JobQuery(state=JobState.QUEUED, limit=100))).jobs)
+    return len((await client.list_jobs(state=JobState.QUEUED, limit=100)).jobs)
 
 
 def _processor_seconds(process: psutil.Process) -> float:

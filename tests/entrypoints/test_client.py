@@ -21,7 +21,7 @@ from lightwell.entrypoints.client import clients
 from lightwell.entrypoints.client.event_parser import EventParser, read_answer_event
 from lightwell.entrypoints.operations.documents import DocumentQuery
 from lightwell.entrypoints.operations.graph import EntityQuery
-from lightwell.entrypoints.schemas.jobs import JobQuery, JobSchema
+from lightwell.entrypoints.operations.jobs import Job
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.conftest import Databases
 from tests.entrypoints.http_site import ALL_BUT_ADMIN, Site, open_site
@@ -96,7 +96,7 @@ async def test_s3_7_a_file_is_handed_in_followed_read_and_deleted(
     file = tmp_path / "osprey.txt"
     file.write_text("Osprey Plant receives 24 pumps from Hebden Works.")
 
-    def hand_in() -> tuple[str, list[JobSchema], JobSchema]:
+    def hand_in() -> tuple[str, list[Job], Job]:
         with Client(url, api_key=key) as client:
             given = client.upload([file], tags=["team:sales"], title="Osprey", topic="plants")
             job = given.documents[0].job_id
@@ -116,7 +116,7 @@ async def test_s3_7_a_file_is_handed_in_followed_read_and_deleted(
         assert "24 pumps" in (await client.get_text(document)).text
         changed = await client.change_access(document, list(tags))
         assert changed.acl_tags == sorted(tags)
-        jobs = await client.list_jobs(JobQuery(document=document))
+        jobs = await client.list_jobs(document=document)
         assert [each.job_id for each in jobs.jobs] == [job.job_id]
         for refused in (client.cancel_job(job.job_id), client.retry_job(job.job_id)):
             with pytest.raises(ServerError):

@@ -17,11 +17,11 @@ from fastapi import FastAPI
 from lightwell.domain.api_keys import Scope, parse_token
 from lightwell.domain.errors import NotFound
 from lightwell.entrypoints.audit_log import AuditLog
-from lightwell.entrypoints.http import jobs
+from lightwell.entrypoints.http import job_events
 from lightwell.entrypoints.http.app import create_app
 from lightwell.entrypoints.http.authentication import Caller
 from lightwell.entrypoints.http.intake_slots import IntakeSlots
-from lightwell.entrypoints.http.jobs import follow_job, render_error
+from lightwell.entrypoints.http.job_events import follow_job, render_error
 from lightwell.entrypoints.http.problems import CONTENT_TYPE
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.knowledge_base.api_keys import ApiKeys
@@ -768,7 +768,7 @@ async def test_a_job_that_disappears_ends_its_events(site: Site, tag: str) -> No
 async def test_a_key_that_is_revoked_ends_the_events_of_a_job(
     site: Site, tag: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs, "_POLL_SECONDS", 0)
+    monkeypatch.setattr(job_events, "_POLL_SECONDS", 0)
     client = await site.client(tag)
     document = (await client.ingested("a.txt", b"One."))["documentId"]
     async with connect(site.database_url) as database:

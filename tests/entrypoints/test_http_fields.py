@@ -56,7 +56,7 @@ def field(schema: str, name: str) -> dict[str, Any]:
             set[str](),
         ),
         (
-            "JobSchema",
+            "Job",
             {"jobId", "documentId", "status", "progress", "totalChunks", "processedChunks"}
             | {"errorMessage"},
             set[str](),
@@ -85,8 +85,8 @@ def test_s3_6_defaults_and_ranges_are_those_of_the_specification() -> None:
 
 def test_s3_8_a_job_has_the_states_and_the_progress_of_the_specification() -> None:
     states = ["queued", "chunking", "embedding", "extracting", "complete", "failed"]
-    assert field("JobSchema", "status")["enum"] == states
-    progress = field("JobSchema", "progress")
+    assert field("Job", "status")["enum"] == states
+    progress = field("Job", "progress")
     assert (progress["minimum"], progress["maximum"]) == (0, 100)
 
 

@@ -10,7 +10,7 @@ from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import Predicate, RelationMention, parse_predicate
 from lightwell.domain.usage import OperationType
 from lightwell.entrypoints.operations.corrections import StatedRelation
-from lightwell.entrypoints.schemas.jobs import job_schema
+from lightwell.entrypoints.operations.jobs import Job
 from lightwell.records.database import Database
 from lightwell.testing.endpoint import Body, FakeEndpoint
 from lightwell.testing.sources import InMemorySource, make_document
@@ -51,7 +51,7 @@ async def test_s1_1_a_job_keeps_what_its_document_cost_and_what_fitted_no_predic
     assert one.usage.by_operation_type == {
         OperationType.INGESTION: one.usage.total_input_tokens + one.usage.total_output_tokens
     }
-    shown = job_schema(one)
+    shown = Job.model_validate(one)
     assert (shown.usage.calls, shown.unknown_predicates) == (1, 1)
     (line,) = [each for each in logs if "unknown predicates" in str(each["event"])]
     assert line["relations"] == 1

@@ -64,3 +64,12 @@ class Job:
     completed_at: datetime | None
     usage: TokenSummary = NO_USAGE
     unknown_predicates: int = 0
+
+    @property
+    def status(self) -> JobState:
+        """The state in the words of the specification, which has none for a cancelled job."""
+        return JobState.FAILED if self.state is JobState.CANCELLED else self.state
+
+    @property
+    def error_message(self) -> str:
+        return "The job was cancelled" if self.state is JobState.CANCELLED else self.error

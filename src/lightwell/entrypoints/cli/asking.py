@@ -1,17 +1,20 @@
 """Runs an operation on the store here, or sends it to a server: `--as` and `--server` say which, for every command alike."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
 from lightwell.domain.access import TagAuthority
+from lightwell.entrypoints.cli.logins import Login
 from lightwell.entrypoints.cli.remote import choose_server, send
-from lightwell.entrypoints.cli.store import open_as
+from lightwell.entrypoints.cli.store import open_as, open_store_project, settings_of_store
 from lightwell.entrypoints.operations.declaration import Caller, Operation
 
 if TYPE_CHECKING:
     from lightwell.models.meter import Meter
+    from lightwell.settings import Settings
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -60,3 +63,23 @@ class Asker:
             authority = TagAuthority(tags=reader.tags, is_unlimited=True)
             self._caller = Caller(knowledge_base=kb, reader=reader, authority=authority)
         return self._caller
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Administrator:
+    """Whoever may open the store here, or has an admin key of a server; called as an `Asker` is.
+
+    `login` is that server, None for the store that `choose_settings` names.
+    """
+
+    login: Login | None
+    choose_settings: "Callable[[], Settings]" = settings_of_store
+
+    async def __call__(self, operation: Operation[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Return the reply to an operation."""
+        if self.login:
+            return await send(operation.call(*args, **kwargs), self.login)
+        async with open_store_project(self.choose_settings()) as kb:
+            authority = TagAuthority(tags=frozenset(), is_unlimited=True)
+            caller = Caller(knowledge_base=kb, reader=await kb.reader(()), authority=authority)
+            return await operation.run(caller, *args, **kwargs)

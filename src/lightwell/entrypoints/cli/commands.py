@@ -100,7 +100,6 @@ COMMANDS: Mapping[str, Entry] = {
     "sources": Entry(
         "sources:sources",
         "Add, sync, show and remove business systems, such as Linear, Attio, Chatwoot and GitHub.",
-        ("sources_sync",),
     ),
     "jobs": Entry("jobs:jobs", "List, show, retry and cancel ingestion jobs."),
     "runs": Entry("jobs:runs", "List and show ingestion runs, and the cursor of each source."),

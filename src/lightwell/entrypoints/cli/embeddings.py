@@ -1,21 +1,18 @@
 """`embeddings`: the project's embedding model, and the change to another."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Group
 from rich.text import Text
 
 from lightwell.entrypoints.cli.console import count_of, errors_console, fields
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.options import Yes
-from lightwell.entrypoints.cli.registration import command, new_group
+from lightwell.entrypoints.cli.registration import command, confirm, new_group
 from lightwell.entrypoints.cli.store import open_store_project, settings_of_store
-from lightwell.entrypoints.json_embeddings import change_estimate, embedding_space
+from lightwell.entrypoints.operations.embeddings import ChangeEstimate, Space, SpaceList, spaces_of
 
 if TYPE_CHECKING:
-    from lightwell.ingest.embedding_change import ChangeEstimate
     from lightwell.records.embedding_space_progress import SpaceProgress
 
 embeddings = new_group(
@@ -37,7 +34,7 @@ Model = Annotated[
 async def show_status() -> Report:
     """Show the model of the project's vectors, and how far a change to another one is."""
     async with open_store_project(settings_of_store()) as kb:
-        return _status_report(await kb.embeddings.list())
+        return _status_report(await spaces_of(kb.embeddings))
 
 
 @command(
@@ -66,14 +63,15 @@ async def change_model(
     console = errors_console()
     async with open_store_project(settings_of_store()) as kb:
         if estimate:
-            return _estimate_report(await kb.embeddings.estimate(model))
+            measured = ChangeEstimate.model_validate(await kb.embeddings.estimate(model))
+            return Report(document=measured, text=_estimate_text(measured))
         if not await kb.embeddings.is_changing():
             begun = await kb.embeddings.start(model)
-            console.print(_estimate_text(begun))
+            console.print(_estimate_text(ChangeEstimate.model_validate(begun)))
         if not background:
             with console.status("Embedding") as shown:
                 await kb.embeddings.finish(lambda progress: shown.update(_progress(progress)))
-        return _status_report(await kb.embeddings.list())
+        return _status_report(await spaces_of(kb.embeddings))
 
 
 @command(embeddings, "cancel", "lightwell embeddings cancel")
@@ -81,14 +79,12 @@ async def cancel_change() -> Report:
     """End the change that is under way, and drop what was embedded for it; the project keeps its model."""
     async with open_store_project(settings_of_store()) as kb:
         await kb.embeddings.cancel()
-        return _status_report(await kb.embeddings.list())
+        return _status_report(await spaces_of(kb.embeddings))
 
 
 @command(embeddings, "drop", "lightwell embeddings drop --yes", audited="embeddings drop")
 async def drop_old(*, yes: Yes = False) -> Report:
     """Drop the vectors of the earlier models now, instead of after the grace period; a change back embeds everything again."""
-    from lightwell.entrypoints.cli.registration import confirm
-
     confirm("Drop the vectors of the earlier models?", yes=yes)
     async with open_store_project(settings_of_store()) as kb:
         dropped = await kb.embeddings.drop_retired()
@@ -106,26 +102,19 @@ def _progress(progress: "SpaceProgress") -> str:
     )
 
 
-def _status_report(spaces: "Sequence[SpaceProgress]") -> Report:
-    rows = [(f"{each.space.status.value}", _space_text(each)) for each in spaces]
-    document = {"spaces": [embedding_space(each) for each in spaces]}
-    text = fields(rows) if rows else Text("Nothing is embedded yet.")
-    return Report(document=document, text=text)
+def _status_report(listed: SpaceList) -> Report:
+    rows = [(space.status, _space_text(space)) for space in listed.spaces]
+    return Report(document=listed, text=fields(rows) if rows else Text("Nothing is embedded yet."))
 
 
-def _space_text(progress: "SpaceProgress") -> str:
-    space = progress.space
+def _space_text(space: Space) -> str:
     text = f"{space.model}, {space.dimension} dimensions"
-    if progress.missing_chunks or progress.missing_profiles:
-        text += f"; to do: {progress.missing_chunks:,} of {progress.chunks:,} passages, {progress.missing_profiles:,} descriptions"
+    if space.missing_chunks or space.missing_profiles:
+        text += f"; to do: {space.missing_chunks:,} of {space.chunks:,} passages, {space.missing_profiles:,} descriptions"
     return text
 
 
-def _estimate_report(estimate: "ChangeEstimate") -> Report:
-    return Report(document=change_estimate(estimate), text=Group(_estimate_text(estimate)))
-
-
-def _estimate_text(estimate: "ChangeEstimate") -> Text:
+def _estimate_text(estimate: ChangeEstimate) -> Text:
     price = "an unknown price" if estimate.price is None else f"a price of {estimate.price:.4f}"
     return Text(
         f"{estimate.model}, {estimate.dimension} dimensions: {estimate.chunks:,} different passages and {estimate.profiles:,} descriptions,"

@@ -22,7 +22,11 @@ Work = Coroutine[None, None, "Report"]
 
 F = TypeVar("F", bound=Callable[..., Work])
 
-_ASKING = (("who", None, As), ("server", None, Server))
+_ASKING = {
+    "asker": (("who", None, As), ("server", None, Server)),
+    "administrator": (("server", None, Server),),
+}
+"""The options that are added for a parameter of this name."""
 _AT_THE_END = (("as_json", False, Json), ("verbose", False, Verbose))
 
 
@@ -67,7 +71,7 @@ def command(
     """Return a decorator that makes a function the command `name` of the group.
 
     The function returns a coroutine that returns the report. Its docstring is the help text. `--json` and `--verbose`
-    are added to its options; it takes `as_json` where it needs to know. Where it takes an `asker`, `--as` and `--server` are added, too.
+    are added to its options; it takes `as_json` where it needs to know. Where it takes an `asker`, `--as` and `--server` are added, too, for an `administrator` only `--server`.
     `audited` is its name in the audit log, "" where it is not audited.
     """
 
@@ -95,7 +99,8 @@ def confirm(question: str, *, yes: bool) -> None:
 def _callback(function: Callable[..., Work], audited: str) -> Callable[..., None]:
     """Return what Typer calls: it runs the function with the parsed arguments, and prints its report."""
     declared = inspect.signature(function)
-    asks, takes_json = "asker" in declared.parameters, "as_json" in declared.parameters
+    asking = next((name for name in _ASKING if name in declared.parameters), "")
+    takes_json = "as_json" in declared.parameters
 
     def callback(*, as_json: bool, verbose: bool, **arguments: object) -> None:
         from lightwell.entrypoints.cli.execution import run
@@ -103,31 +108,21 @@ def _callback(function: Callable[..., Work], audited: str) -> Callable[..., None
         if takes_json:
             arguments["as_json"] = as_json
         try:
-            work = _ask(function, arguments) if asks else function(**arguments)
+            work = _ask(function, asking, arguments) if asking else function(**arguments)
         except LightwellError as error:
             work = _fail(error)
         run(work, as_json=as_json, verbose=verbose, audited=audited)
 
     added = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=option)
-        for name, default, option in ((*_ASKING, *_AT_THE_END) if asks else _AT_THE_END)
+        for name, default, option in (*_ASKING.get(asking, ()), *_AT_THE_END)
     ]
     parameters = [
         parameter
         for name, parameter in declared.parameters.items()
-        if name not in ("as_json", "asker")
+        if name not in ("as_json", *_ASKING)
     ]
-    by_position = [
-        parameter
-        for parameter in parameters
-        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY
-    ]
-    by_keyword = [
-        parameter for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-    ]
-    signature = declared.replace(
-        parameters=[*by_position, *by_keyword, *added], return_annotation=None
-    )
+    signature = declared.replace(parameters=[*parameters, *added], return_annotation=None)
     vars(callback)["__signature__"] = signature
     callback.__annotations__ = {
         parameter.name: parameter.annotation for parameter in signature.parameters.values()
@@ -136,12 +131,16 @@ def _callback(function: Callable[..., Work], audited: str) -> Callable[..., None
     return callback
 
 
-def _ask(function: Callable[..., Work], arguments: dict[str, object]) -> Work:
-    """Return the work of a command that takes an asker; it reports what models cost that were called here."""
-    from lightwell.entrypoints.cli.asking import Asker
+def _ask(function: Callable[..., Work], asking: str, arguments: dict[str, object]) -> Work:
+    """Return the work of a command that takes an asker or an administrator; an asker's reports what models cost that were called here."""
+    from lightwell.entrypoints.cli.asking import Administrator, Asker
+    from lightwell.entrypoints.cli.remote import require_server
 
-    who = cast("list[str] | None", arguments.pop("who"))
-    asker = Asker(who, cast("str | None", arguments.pop("server")))
+    server = cast("str | None", arguments.pop("server"))
+    if asking == "administrator":
+        login = require_server(server) if server else None  # a saved login is not used
+        return function(**arguments, administrator=Administrator(login=login))
+    asker = Asker(cast("list[str] | None", arguments.pop("who")), server)
     return _with_costs(function(**arguments, asker=asker), asker)
 
 

@@ -28,10 +28,9 @@ from lightwell.entrypoints.client.failures import (
     read_reply,
     unreachable,
 )
-from lightwell.entrypoints.client.job_calls import get_job
 from lightwell.entrypoints.client.operations import Operations
 from lightwell.entrypoints.operations.calls import Call
-from lightwell.entrypoints.schemas.jobs import JobSchema
+from lightwell.entrypoints.operations.jobs import Job
 
 ATTEMPTS = 4
 """How often a call that may be repeated is sent, and how often a stream is connected without a new event."""
@@ -86,11 +85,11 @@ class Client(Operations):
         """Yield an answer as events, each sentence when it is checked; a lost connection is resumed. Raise `ServerError`."""
         yield from self._follow(_answer_stream(question, top_k=top_k, mode=mode, topic=topic))
 
-    def follow_job(self, job: UUID | str) -> Generator[JobSchema, None, None]:
+    def follow_job(self, job: UUID | str) -> Generator[Job, None, None]:
         """Yield a job whenever it has changed, until it has ended. Raise `ServerError`."""
         yield from self._follow(_job_stream(job))
 
-    def wait_for_job(self, job: UUID | str) -> JobSchema:
+    def wait_for_job(self, job: UUID | str) -> Job:
         """Return a job when it has ended, well or not. Raise `ServerError`."""
         *_, last = self.follow_job(job)
         return last
@@ -166,13 +165,13 @@ class AsyncClient(Operations):
             async for event in events:
                 yield event
 
-    async def follow_job(self, job: UUID | str) -> AsyncGenerator[JobSchema, None]:
+    async def follow_job(self, job: UUID | str) -> AsyncGenerator[Job, None]:
         """Yield a job whenever it has changed, until it has ended. Raise `ServerError`."""
         async with aclosing(self._follow(_job_stream(job))) as events:
             async for event in events:
                 yield event
 
-    async def wait_for_job(self, job: UUID | str) -> JobSchema:
+    async def wait_for_job(self, job: UUID | str) -> Job:
         """Return a job when it has ended, well or not. Raise `ServerError`."""
         return [each async for each in self.follow_job(job)][-1]
 
@@ -222,8 +221,8 @@ def _answer_stream(question: str, *, top_k: int, mode: Mode, topic: str) -> _Str
     return _Stream(method="POST", path=path, content=call.content, read=read_answer_event)
 
 
-def _job_stream(job: UUID | str) -> _Stream[JobSchema]:
-    path = f"{get_job(job).path}/events"
+def _job_stream(job: UUID | str) -> _Stream[Job]:
+    path = f"/v1/jobs/{UUID(str(job))}/events"
     return _Stream(method="GET", path=path, content=None, read=read_job_event)
 
 

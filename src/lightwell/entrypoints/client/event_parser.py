@@ -10,8 +10,8 @@ from pydantic.alias_generators import to_camel
 
 from lightwell.domain.answers import StreamType
 from lightwell.entrypoints.client.failures import ServerError
+from lightwell.entrypoints.operations.jobs import Job
 from lightwell.entrypoints.operations.replies import Schema
-from lightwell.entrypoints.schemas.jobs import JobSchema
 from lightwell.entrypoints.schemas.questions import (
     AmbiguousName,
     AnswerMetadata,
@@ -62,12 +62,12 @@ def read_answer_event(_: str, data: str) -> Received[StreamEvent]:
     return Received(event, event.type in (StreamType.DONE, StreamType.ERROR))
 
 
-def read_job_event(kind: str, data: str) -> Received[JobSchema]:
+def read_job_event(kind: str, data: str) -> Received[Job]:
     """Return a job as it is now; raise `ServerError` where it is gone."""
     if kind == "error":
         gone = _JobError.model_validate_json(data)
         raise ServerError(gone.error, status=HTTPStatus.NOT_FOUND, code=gone.code)
-    return Received(JobSchema.model_validate_json(data, extra="ignore"), kind == "done")
+    return Received(Job.model_validate_json(data, extra="ignore"), kind == "done")
 
 
 @dataclass(slots=True)

@@ -5,13 +5,13 @@ from typing import Generic, ParamSpec, Protocol, Self, TypeVar, overload
 
 import lightwell.entrypoints.client.document_calls as document_calls
 import lightwell.entrypoints.client.feedback_calls as feedback_calls
-import lightwell.entrypoints.client.job_calls as job_calls
 import lightwell.entrypoints.client.question_calls as question_calls
-import lightwell.entrypoints.client.source_calls as source_calls
 import lightwell.entrypoints.operations.corrections as corrections
 import lightwell.entrypoints.operations.documents as documents
 import lightwell.entrypoints.operations.graph as graph
+import lightwell.entrypoints.operations.jobs as jobs
 import lightwell.entrypoints.operations.links as links
+import lightwell.entrypoints.operations.sources as sources
 from lightwell.entrypoints.operations.calls import Call
 
 P = ParamSpec("P")
@@ -80,10 +80,10 @@ class Operations:
     delete_document = documents.delete_document
     delete_documents = documents.delete_documents
 
-    list_jobs = Method(job_calls.list_jobs)
-    get_job = Method(job_calls.get_job)
-    cancel_job = Method(job_calls.cancel_job)
-    retry_job = Method(job_calls.retry_job)
+    list_jobs = jobs.list_jobs
+    get_job = jobs.get_job
+    cancel_job = jobs.cancel_job
+    retry_job = jobs.retry_job
 
     list_entities = graph.list_entities
     get_entity = graph.get_entity
@@ -115,15 +115,15 @@ class Operations:
     reject_link = links.reject_link
     remove_link = links.remove_link
 
-    list_sources = Method(source_calls.list_sources)
-    get_source = Method(source_calls.get_source)
-    add_source = Method(source_calls.add_source)
-    change_source = Method(source_calls.change_source)
-    sync_source = Method(source_calls.sync_source)
-    pause_source = Method(source_calls.pause_source)
-    resume_source = Method(source_calls.resume_source)
-    retry_source = Method(source_calls.retry_source)
-    remove_source = Method(source_calls.remove_source)
+    list_sources = sources.list_sources
+    get_source = sources.get_source
+    add_source = sources.add_source
+    change_source = sources.change_source
+    sync_source = sources.sync_source
+    pause_source = sources.pause_source
+    resume_source = sources.resume_source
+    retry_source = sources.retry_source
+    remove_source = sources.remove_source
 
     give_feedback = Method(feedback_calls.give_feedback)
     list_feedback = Method(feedback_calls.list_feedback)

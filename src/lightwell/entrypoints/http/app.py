@@ -11,11 +11,10 @@ from lightwell.entrypoints.http import (
     administration,
     conversations,
     directory,
-    embeddings,
     exports,
     feedback,
     health,
-    jobs,
+    job_events,
     mcp,
     metrics,
     oauth_metadata,
@@ -23,7 +22,6 @@ from lightwell.entrypoints.http import (
     openai_responses,
     query_streams,
     questions,
-    sources,
     uploads,
     webhooks,
 )
@@ -40,7 +38,15 @@ from lightwell.entrypoints.http.projects import projects_on
 from lightwell.entrypoints.http.request_spans import open_span_sender
 from lightwell.entrypoints.http.routes import router_of
 from lightwell.entrypoints.http.stream_slots import StreamSlots
-from lightwell.entrypoints.operations import corrections, documents, graph, links
+from lightwell.entrypoints.operations import (
+    corrections,
+    documents,
+    embeddings,
+    graph,
+    jobs,
+    links,
+    sources,
+)
 from lightwell.models.meter import Meter
 from lightwell.settings import Settings
 from lightwell.wiring import make_intake, open_resources
@@ -57,16 +63,22 @@ _ROUTES = (
     openai_responses,
     directory,
     administration,
-    embeddings,
     oauth_metadata,
     uploads,
-    jobs,
-    sources,
+    job_events,
     webhooks,
 )
 """The modules with routes, in the order of the interface's description."""
 
-_SUBJECTS = (documents.documents, graph.graph, corrections.corrections, links.links)
+_SUBJECTS = (
+    documents.documents,
+    graph.graph,
+    corrections.corrections,
+    links.links,
+    embeddings.embeddings,
+    jobs.jobs,
+    sources.sources,
+)
 """The operations that are declared, each of which is a route."""
 
 

@@ -23,7 +23,7 @@ def router_of(subject: Subject) -> APIRouter:
             operation.path,
             _endpoint(operation),
             methods=[operation.method],
-            response_model=operation.hints["return"],
+            response_model=operation.hints["return"] if operation.has_reply else None,
             status_code=operation.status,
             name=operation.run.__name__,
             description=inspect.getdoc(operation.run),

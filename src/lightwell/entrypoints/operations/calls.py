@@ -73,10 +73,6 @@ def reader_of(model: type[M]) -> "Callable[[httpx.Response], M]":
     return reader(TypeAdapter(model))
 
 
-def read_nothing(reply: "httpx.Response") -> None:
-    """Read a reply without a body."""
-
-
 def segment(name: str) -> str:
     """Return a name as one part of a path."""
     return quote(name, safe="")

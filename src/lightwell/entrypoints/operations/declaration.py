@@ -23,10 +23,12 @@ from pydantic.alias_generators import to_pascal
 
 from lightwell.domain.access import Reader, TagAuthority
 from lightwell.domain.api_keys import Scope
-from lightwell.entrypoints.operations.calls import Call, reader, segment
+from lightwell.entrypoints.operations.calls import Call, segment
 from lightwell.entrypoints.operations.replies import Schema
 
 if TYPE_CHECKING:
+    import httpx
+
     from lightwell.knowledge_base import KnowledgeBase
 
 P = ParamSpec("P")
@@ -121,6 +123,16 @@ class Operation(Generic[P, R_co]):
         }
         return create_model(f"{to_pascal(self.run.__name__)}Body", __base__=Schema, **fields)
 
+    @property
+    def has_reply(self) -> bool:
+        return self.hints["return"] is not type(None)
+
+    def read(self, response: "httpx.Response") -> R_co:
+        """Return the reply that a server sent; keys that a newer one has in addition are left out."""
+        if not self.has_reply:
+            return self._reply.validate_python(None)
+        return self._reply.validate_json(response.content, extra="ignore")
+
     @cached_property
     def _reply(self) -> TypeAdapter[R_co]:
         return TypeAdapter(self.hints["return"])
@@ -140,7 +152,7 @@ class Operation(Generic[P, R_co]):
         return Call(
             method=self.method,
             path=_IN_PATH.sub(lambda match: parts[match[1]], self.path),
-            read=reader(self._reply),
+            read=self.read,
             query=request if self.has_query else None,
             body=None if self.has_query else request,
             is_repeatable=self.is_repeatable,

@@ -1,11 +1,10 @@
 """Entities, relations, and what is around an entity."""
 
-from typing import Annotated, Self
+from typing import Annotated
 from uuid import UUID
 
 from pydantic import AliasChoices, AliasPath, Field
 
-import lightwell.domain.graph as values
 from lightwell.domain.exports import ExportedRelation
 from lightwell.domain.graph_views import MAX_DEPTH, MAX_NEIGHBOURS, EntityFilter, EntityOrder
 from lightwell.domain.relation_keys import parse_relation_key
@@ -67,12 +66,6 @@ class Entity(Reply):
     chunk_count: int
     source_chunk_ids: Annotated[list[str], read_from("sourceChunkIds", "sources")]
     source_file_paths: Annotated[list[str], read_from("sourceFilePaths", "paths")]
-
-    @classmethod
-    def of(cls, entity: values.Entity, **more: object) -> Self:
-        """Return an entity with what a kind of reply has beside its fields, or in their place."""
-        shared = Entity.model_validate(entity).model_dump(by_alias=True)
-        return cls.model_validate({**shared, **more})
 
 
 class EntityPage(Reply):
@@ -227,7 +220,8 @@ async def explore_neighbourhood(
     )
     return Neighbourhood(
         entities=[
-            Neighbour.of(neighbour.entity, depth=neighbour.depth) for neighbour in around.neighbours
+            Neighbour.of(Entity.model_validate(neighbour.entity), depth=neighbour.depth)
+            for neighbour in around.neighbours
         ],
         relations=[Edge.model_validate(relation) for relation in around.relations],
         is_cut=around.is_cut,
@@ -240,7 +234,7 @@ async def get_entity(caller: Caller, name: EntityName) -> EntityDetails:
     graph = caller.knowledge_base.graph
     details = await graph.entity(caller.reader, name)
     return EntityDetails.of(
-        details.entity,
+        Entity.model_validate(details.entity),
         aliases=details.aliases,
         relations=details.relations,
         sources=await graph.sources(caller.reader, details),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 from uuid import UUID
 
 from pydantic import (
@@ -51,6 +51,11 @@ class Reply(Schema):
     """What an operation returns: read from the attributes of a domain value, or from the JSON of a server."""
 
     model_config = ConfigDict(from_attributes=True)
+
+    @classmethod
+    def of(cls, shared: "Reply", **more: object) -> Self:
+        """Return a reply with the fields of another one, and with more beside them or in their place."""
+        return cls.model_validate({**shared.model_dump(by_alias=True), **more})
 
 
 def read_from(key: str, attribute: str) -> Any:

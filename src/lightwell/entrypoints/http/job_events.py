@@ -1,4 +1,4 @@
-"""Jobs: list, status, cancel, retry, and their progress as events."""
+"""The progress of a job as events."""
 
 import asyncio
 import json
@@ -7,23 +7,16 @@ from itertools import count
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Path, Request
 
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.errors import Forbidden, LightwellError, NotFound
 from lightwell.domain.ids import JobId
 from lightwell.domain.jobs import Job
-from lightwell.entrypoints.http.authentication import Caller, Ingesting, projects_of, recheck_caller
+from lightwell.entrypoints.http.authentication import Caller, Ingesting, recheck_caller
 from lightwell.entrypoints.http.event_streams import EventStream, format_event
 from lightwell.entrypoints.http.problems import Unauthenticated
-from lightwell.entrypoints.http.projects import Projects
-from lightwell.entrypoints.schemas.jobs import (
-    JobPage,
-    JobQuery,
-    JobSchema,
-    job_page,
-    job_schema,
-)
+from lightwell.entrypoints.operations.jobs import Job as JobReply
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
@@ -34,41 +27,6 @@ JobName = Annotated[
 
 _POLL_SECONDS = 0.5
 _POLLS_PER_RECHECK = 20
-
-
-@router.get("")
-async def list_jobs(query: Annotated[JobQuery, Query()], caller: Ingesting) -> JobPage:
-    """List the jobs of documents that the caller sees, the latest first."""
-    found = await caller.knowledge_base.jobs.list(
-        caller.reader,
-        before=query.before(),
-        state=query.state,
-        document=query.document,
-        limit=query.limit + 1,
-    )
-    return job_page(found, query)
-
-
-@router.get("/{job_id}")
-async def get_job(job_id: JobName, caller: Ingesting) -> JobSchema:
-    """Return a job: how far its document is, or why it failed."""
-    return job_schema(await caller.knowledge_base.jobs.get(caller.reader, JobId(job_id)))
-
-
-@router.post("/{job_id}/cancel")
-async def cancel_job(job_id: JobName, caller: Ingesting) -> JobSchema:
-    """Cancel a job that has not ended; what its document showed before stays."""
-    return job_schema(await caller.knowledge_base.jobs.cancel(caller.reader, JobId(job_id)))
-
-
-@router.post("/{job_id}/retry")
-async def retry_job(
-    job_id: JobName, caller: Ingesting, projects: Annotated[Projects, Depends(projects_of)]
-) -> JobSchema:
-    """Enqueue a failed or cancelled job again, at the step where it stopped."""
-    retried = await caller.knowledge_base.jobs.retry(caller.reader, JobId(job_id))
-    projects.has_work.set()
-    return job_schema(retried)
 
 
 @router.get("/{job_id}/events", response_class=EventStream, status_code=200)
@@ -100,7 +58,9 @@ async def follow_job(
             job = await caller.knowledge_base.jobs.get(caller.reader, job_id)
         if job != sent:
             kind = "progress" if job.state.is_open else "done"
-            yield format_event(kind=kind, data=job_schema(job).model_dump_json(by_alias=True))
+            yield format_event(
+                kind=kind, data=JobReply.model_validate(job).model_dump_json(by_alias=True)
+            )
             sent = job
         if not job.state.is_open:
             return
