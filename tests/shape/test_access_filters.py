@@ -39,10 +39,9 @@ WRITES = re.compile(r"\b(?:INSERT INTO|UPDATE\s+[\w{}]+\s+(?:AS\s+\w+\s+)?SET|DE
 FILTER = "ANY(%(classes)s)"
 
 UNFILTERED = {
-    "records/embedding_space_gaps.py:_GAPS": "the server's monitoring and an operator see how far a change of the embedding model is; it reads no word",
-    "records/embedding_space_changes.py:_PROGRESS": "an administrator sees how far a change of the embedding model is; it reads no word",
+    "records/embedding_space_progress.py:_GAPS": "the server's monitoring and an operator see how far a change of the embedding model is; it reads no word",
+    "records/embedding_space_progress.py:_PROGRESS": "an administrator sees how far a change of the embedding model is; it reads no word",
     "records/embedding_space_changes.py:_TEXT": "an administrator sees what a change of the embedding model takes; it counts, and reads no word",
-    "records/embedding_space_changes.py:module": "a change of the embedding model queues what to embed; it reads no word",
     "records/documents/chunks.py:_PUBLISHED_BY_ID": "a worker embeds published chunks with another model",
     "records/documents/withdrawing.py:_STANDING": "whoever restores a backup takes back what was taken back since; it reads no word",
     "records/graph/copy_batches.py:_CHUNKS": "a worker copies chunks to the graph store, with their classes",
@@ -54,8 +53,8 @@ UNFILTERED = {
     "records/graph/copy_batches.py:_RELATIONS": "a worker copies profiles to the graph store, each with its class",
     "records/documents/documents.py:_ACCESS": "an administrator asks why somebody sees a document; it reads no word of it",
     "records/graph/same_names.py:_NAMES": "a change of documents finds the names whose bearers it has to settle",
-    "records/graph/same_names.py:_VALUES": "a change of documents settles who bears a name, each class by itself",
-    "records/documents/chunks.py:_STAGED": "ingestion reads its own job's chunks back",
+    "records/graph/same_names.py:_values": "a change of documents settles who bears a name, each class by itself",
+    "records/documents/chunks.py:_OF_DOCUMENTS": "ingestion reads its own job's chunks back",
     "records/documents/chunks.py:_TITLES": "ingestion titles the documents it publishes",
     "records/documents/chunks.py:_EMBEDDED": "ingestion asks which of its chunks have a vector",
     "records/multi_vectors.py:_LACKING": "ingestion asks which of its chunks have no vectors",
@@ -94,6 +93,7 @@ UNFILTERED = {
     "records/documents/item_merges.py:_OF_SURVIVORS": "a source's page finds what it merged into the items it stores",
     "records/documents/item_merges.py:_SEEN_BY": "publishing compares who sees a document with who sees what it names",
     "records/documents/structures.py:_STATED": "publishing reads what its documents' items state",
+    "records/graph/edits.py:_HIDDEN": "a correction finds what is hidden in the person's own classes, which it names",
     "records/graph/edits.py:_HERE": "an edit compares with what its one class says",
     "records/jobs/queue.py:_OPEN_URLS": "of these, an ingestion reports the documents of its own source alone",
     "records/documents/erasure.py:_REQUESTED": "asks whether an erasure is left to be carried out",
@@ -110,7 +110,6 @@ UNFILTERED = {
     "records/llm_cache/cache.py:_HOLD_CHUNKS": "ingestion locks the chunks whose replies it keeps",
     "records/graph/link_proposals.py:_SUBJECTS": "proposing compares what single classes say; a proposal has the classes of its ends",
     "records/graph/link_proposals.py:_CANDIDATES": "proposing compares what single classes say; a proposal has the classes of its ends",
-    "stores/postgres/profiles.py:_CLAIMED": "a worker writes the vectors of profiles that it has claimed",
 }
 """Reads by ingestion and upkeep, none of whose rows goes to a person: `module:CONSTANT` and the reason."""
 
@@ -119,8 +118,14 @@ def constants(module: ast.Module) -> dict[str, str]:
     """Return the module's own texts by name, so that a query made of parts is read whole."""
     found: dict[str, str] = {}
     for node in module.body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            found[node.targets[0].id] = joined(node.value, found)
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name(id=name), *_], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ):
+                found[name] = joined(value, found)
+            case _:
+                pass
     return found
 
 

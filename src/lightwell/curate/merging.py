@@ -7,13 +7,12 @@ within each access class, never across classes.
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from uuid import UUID
 
 from lightwell.curate.context import CurationContext, Summarize
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.domain.graph import Entity, MergeStrategy
-from lightwell.domain.ids import ClassId, EntityId, MergeId, new_id
+from lightwell.domain.ids import ClassId, EntityId, MergeId, new_id, parse_uuid
 from lightwell.domain.merges import MergeResult
 from lightwell.metering import record_usage
 from lightwell.records.database import Database
@@ -74,7 +73,7 @@ async def unmerge(context: CurationContext, reader: Reader, name: str) -> tuple[
     Afterwards everything is as without the merge, also for documents ingested or deleted since. Raises `NotFound`.
     """
     database = context.database
-    chosen = _merge_id(name) or (await entities.resolve_name(database, reader, name)).named_as
+    chosen = parse_uuid(name) or (await entities.resolve_name(database, reader, name)).named_as
     async with context.finish_derived_after(reader):
         separated = await merges.unmerge(database, reader, name, chosen)
     found = await entities.get_many(database, reader, separated)
@@ -175,10 +174,3 @@ def _target_name(trees: Mapping[EntityId, MergeTree], target: EntityId) -> str:
     tree = trees.get(target) or next(iter(trees.values()))
     root = tree.own_descriptions.get(tree.root) or next(iter(tree.own_descriptions.values()))
     return root.name
-
-
-def _merge_id(name: str) -> UUID | None:
-    try:
-        return UUID(name.strip())
-    except ValueError:
-        return None

@@ -5,13 +5,12 @@ text. It applies within the access classes that the documents had when it was ma
 """
 
 from collections.abc import Sequence
-from uuid import UUID
 
 from lightwell.curate.context import CurationContext
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import Entity, normalize_name
-from lightwell.domain.ids import SplitId, new_id
+from lightwell.domain.ids import SplitId, new_id, parse_uuid
 from lightwell.domain.splits import SplitResult
 from lightwell.domain.texts import require_text
 from lightwell.records.documents import documents as stored_documents
@@ -67,7 +66,7 @@ async def unsplit(context: CurationContext, reader: Reader, name: str) -> tuple[
     Everything the reader sees is as if it had never been split, whatever was ingested or deleted since. Raises `NotFound`.
     """
     database = context.database
-    chosen = _uuid(name) or (await entities.resolve_name(database, reader, name)).entity_id
+    chosen = parse_uuid(name) or (await entities.resolve_name(database, reader, name)).entity_id
     async with context.finish_derived_after(reader):
         entity_ids = await splits.unsplit(database, reader, name, chosen)
     found = await entities.get_many(database, reader, entity_ids)
@@ -83,10 +82,3 @@ def _part_name(into: str) -> str:
             f"The name of the other entity is longer than {_MAX_NAME} characters; shorten it"
         )
     return name
-
-
-def _uuid(name: str) -> UUID | None:
-    try:
-        return UUID(name.strip())
-    except ValueError:
-        return None

@@ -37,6 +37,14 @@ def new_id() -> UUID:
     return uuid7()
 
 
+def parse_uuid(text: str) -> UUID | None:
+    """Return the UUID that the text is, with space around it or not, None for another text."""
+    try:
+        return UUID(text.strip())
+    except ValueError:
+        return None
+
+
 def new_query_id() -> QueryId:
     """Return an id for a new question."""
     return QueryId(new_id())

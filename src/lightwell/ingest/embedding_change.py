@@ -18,7 +18,7 @@ from lightwell.ingest.context import IngestContext
 from lightwell.ingest.derived_data import gap_filler
 from lightwell.ingest.profile_embedding import MAX_CHARACTERS
 from lightwell.logs import logger
-from lightwell.records import embedding_space_changes, embedding_spaces
+from lightwell.records import embedding_space_changes, embedding_space_progress, embedding_spaces
 from lightwell.records.documents import chunks as published
 from lightwell.records.embedding_space_progress import SpaceProgress
 from lightwell.records.embedding_spaces import SpaceModel, SpaceStatus
@@ -110,7 +110,9 @@ async def start(context: IngestContext, model: SpaceModel, tokens: int) -> Space
 
 
 async def _require_none_under_way(context: IngestContext) -> None:
-    for change in await embedding_space_changes.list_progress(context.database, context.project_id):
+    for change in await embedding_space_progress.list_progress(
+        context.database, context.project_id
+    ):
         if change.space.status in (SpaceStatus.PREPARING, SpaceStatus.BUILDING):
             raise Invalid(
                 f"A change to {change.space.model} ({change.space.dimension}) is under way: wait for it"
@@ -120,7 +122,7 @@ async def _require_none_under_way(context: IngestContext) -> None:
 
 async def find_building(context: IngestContext) -> SpaceProgress | None:
     """Return the space that is being filled, None where no change is under way."""
-    changes = await embedding_space_changes.list_progress(context.database, context.project_id)
+    changes = await embedding_space_progress.list_progress(context.database, context.project_id)
     return next((change for change in changes if change.space.status is SpaceStatus.BUILDING), None)
 
 

@@ -7,7 +7,7 @@ from lightwell.domain.errors import Invalid, NotFound
 from lightwell.ingest import embedding_change
 from lightwell.ingest.context import IngestContext, follow_space
 from lightwell.ingest.embedding_change import ChangeEstimate
-from lightwell.records import embedding_space_changes
+from lightwell.records import embedding_space_progress
 from lightwell.records.embedding_space_progress import SpaceProgress
 from lightwell.records.embedding_spaces import SpaceModel, SpaceStatus
 
@@ -22,7 +22,7 @@ class Embeddings:
 
     async def list(self) -> list[SpaceProgress]:
         """Return the project's spaces, the oldest first, with what each lacks."""
-        return await embedding_space_changes.list_progress(
+        return await embedding_space_progress.list_progress(
             self.context.database, self.context.project_id
         )
 

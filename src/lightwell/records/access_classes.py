@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from lightwell.domain.access import Reader, Tags, user_from_tags
 from lightwell.domain.ids import ClassId, EntityId, ProjectId, new_id
 from lightwell.records.database import Connection, Database, repeatable
+from lightwell.records.rows import fetch_values
 
 _TENANT = """
 INSERT INTO tenants (tenant_id, name) VALUES (%(id)s, %(tenant)s) ON CONFLICT (name) DO NOTHING
@@ -53,24 +54,22 @@ async def get_or_create_project(database: Database, tenant: str, name: str) -> P
     """Return the project's id; create the tenant and the project if they do not exist."""
     names = {"tenant": tenant, "project": name}
     async with database.transaction() as connection:
-        found = await (await connection.execute(_FIND_PROJECT, names)).fetchone()
-        if found is None:
+        projects = await fetch_values(connection, _FIND_PROJECT, names)
+        if not projects:
             await connection.execute(_TENANT, {"id": new_id(), **names})
             await connection.execute(_PROJECT, {"id": new_id(), **names})
-            found = await (await connection.execute(_FIND_PROJECT, names)).fetchone()
-    assert found is not None  # noqa: S101 - one of the two statements has just made it
-    return ProjectId(found[0])
+            projects = await fetch_values(connection, _FIND_PROJECT, names)
+    return projects[0]
 
 
 async def get_or_create_class(connection: Connection, project_id: ProjectId, tags: Tags) -> ClassId:
     """Return the access class of exactly these tags; create it if it does not exist."""
     key = {"project_id": project_id, "tags": sorted(tags)}
-    found = await (await connection.execute(_FIND_CLASS, key)).fetchone()
-    if found is None:
+    classes = await fetch_values(connection, _FIND_CLASS, key)
+    if not classes:
         await connection.execute(_INSERT_CLASS, key)
-        found = await (await connection.execute(_FIND_CLASS, key)).fetchone()
-    assert found is not None  # noqa: S101 - the statement above has just inserted it
-    return ClassId(found[0])
+        classes = await fetch_values(connection, _FIND_CLASS, key)
+    return classes[0]
 
 
 async def list_class_tags(
@@ -78,7 +77,7 @@ async def list_class_tags(
 ) -> list[Tags]:
     """Return the tags of those of the reader's own classes that have a profile of each of these entities."""
     parameters = {"classes": list(reader.own_classes), "subjects": list(subjects)}
-    return [frozenset(row[0]) for row in await database.rows(_CLASSES_WITH_PROFILES, parameters)]
+    return [frozenset(tags) for tags in await database.values(_CLASSES_WITH_PROFILES, parameters)]
 
 
 async def resolve_reader(
@@ -89,16 +88,12 @@ async def resolve_reader(
     return Reader(
         project_id=project_id,
         tags=tags,
-        classes=tuple(ClassId(row[0]) for row in rows),
-        own_classes=tuple(ClassId(row[0]) for row in rows if row[1]),
+        classes=tuple(class_id for class_id, _ in rows),
+        own_classes=tuple(class_id for class_id, is_own in rows if is_own),
         user=user or user_from_tags(tags),
     )
 
 
 def page_parameters(reader: Reader, *, after: object, limit: int) -> dict[str, object]:
     """Return the parameters of a query for a page of what applies to a reader, beyond the entry `after`."""
-    return {
-        **reader.parameters,
-        "after": after,
-        "limit": limit,
-    }
+    return {**reader.parameters, "after": after, "limit": limit}

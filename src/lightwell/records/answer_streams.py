@@ -83,13 +83,7 @@ async def open_stream(database: Database, reader: Reader, owner: str) -> UUID:
     """Begin to keep a stream of the reader, and return its id; delete streams that are too old."""
     stream = new_id()
     await database.execute(_EXPIRE, {"kept": KEPT_SECONDS})
-    row = {
-        "id": stream,
-        "project_id": reader.project_id,
-        "owner": owner,
-        **reader.parameters,
-    }
-    await database.execute(_OPEN, row)
+    await database.execute(_OPEN, {**reader.parameters, "id": stream, "owner": owner})
     return stream
 
 
@@ -114,10 +108,9 @@ async def find(
 ) -> KeptStream | None:
     """Return what follows event `after` of the reader's own stream; None where nothing of it may be read."""
     parameters = {
-        "id": stream,
-        "project_id": reader.project_id,
-        "owner": owner,
         **reader.parameters,
+        "id": stream,
+        "owner": owner,
         "after": after,
         "kept": KEPT_SECONDS,
         "silent": SILENT_SECONDS,
@@ -130,4 +123,5 @@ async def find(
         for _, number, kind, data in rows
         if number is not None
     ]
-    return KeptStream(state=StreamState(rows[0][0]), events=events)
+    state, *_ = rows[0]
+    return KeptStream(state=StreamState(state), events=events)

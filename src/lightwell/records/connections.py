@@ -43,11 +43,11 @@ WHERE source = 'default'
 
 def with_keepalives(conninfo: str) -> str:
     """Return the connection string with limits on how long a silent server is waited for, save those that it sets itself."""
-    given = conninfo_to_dict(conninfo)
-    if "service" in given:  # its file may set them, and what is written here would count more
+    settings = conninfo_to_dict(conninfo)
+    if "service" in settings:  # its file may set them, and what is written here would count more
         return conninfo
     return make_conninfo(
-        conninfo, **{name: value for name, value in _CLIENT.items() if name not in given}
+        conninfo, **{name: value for name, value in _CLIENT.items() if name not in settings}
     )
 
 
@@ -72,5 +72,5 @@ async def open_connection(conninfo: str) -> AsyncConnection[TupleRow]:
 
 
 async def _limit(connection: AsyncConnection[TupleRow], limits: Mapping[str, str]) -> None:
-    given = {"names": list(limits), "values": list(limits.values())}
-    await connection.execute(_LIMIT, given, prepare=False)
+    settings = {"names": list(limits), "values": list(limits.values())}
+    await connection.execute(_LIMIT, settings, prepare=False)

@@ -34,7 +34,7 @@ from lightwell.domain.operations import PoolFigures
 from lightwell.logs import logger
 from lightwell.records.connections import limit_silence, open_connection, with_keepalives
 from lightwell.records.errors import translate_errors
-from lightwell.records.rows import Row, row_factory
+from lightwell.records.rows import Row, fetch_values, row_factory
 
 Connection = AsyncConnection[TupleRow]
 P = ParamSpec("P")
@@ -277,7 +277,7 @@ async def connect(
 
 def format_uuid_array(identifiers: Iterable[UUID]) -> str:
     """Return the ids as the text of a `uuid[]`. Adapting a long list of objects would cost more than the search itself."""
-    return f"{{{','.join([each.hex for each in identifiers])}}}"
+    return f"{{{','.join([identifier.hex for identifier in identifiers])}}}"
 
 
 async def copy_rows(
@@ -321,8 +321,7 @@ async def has_schema(conninfo: str) -> bool:
     """Return whether this database holds a store, of any version; raise `StoreFailed`."""
     with translate_errors():
         async with await open_connection(validate_conninfo(conninfo)) as connection:
-            cursor = await connection.execute("SELECT to_regclass('migrations') IS NOT NULL")
-            return bool(await cursor.fetchone() == (True,))
+            return await _has_migrations(connection)
 
 
 async def try_migrations(conninfo: str) -> None:
@@ -341,7 +340,7 @@ async def try_migrations(conninfo: str) -> None:
 
 async def count_migration_differences(database: Database) -> tuple[int, int]:
     """Return how many migrations an open database lacks (restored meanwhile), and how many only newer versions know (upgraded meanwhile)."""
-    applied = {name for (name,) in await database.rows("SELECT name FROM migrations", {})}
+    applied = set(await database.values("SELECT name FROM migrations", {}))
     ours = {name for name, _ in list_migrations()}
     return len(ours - applied), len(applied - ours)
 
@@ -411,17 +410,19 @@ async def _apply(connection: Connection) -> None:
 
 async def find_unfinished_restoration(connection: Connection) -> str:
     """Return the backup that is being restored into this database, "" for none."""
-    cursor = await connection.execute("SELECT to_regclass('unfinished_restoration') IS NOT NULL")
-    if await cursor.fetchone() != (True,):
+    query = "SELECT to_regclass('unfinished_restoration') IS NOT NULL"
+    if await fetch_values(connection, query, {}) != [True]:
         return ""
-    row = await (await connection.execute("SELECT backup FROM unfinished_restoration")).fetchone()
-    return str(row[0]) if row else ""
+    backups = await fetch_values(connection, "SELECT backup FROM unfinished_restoration", {})
+    return backups[0] if backups else ""
 
 
 async def _applied_migrations(connection: Connection) -> set[str]:
-    cursor = await connection.execute("SELECT to_regclass('migrations') IS NOT NULL")
-    row = await cursor.fetchone()
-    if row is None or not row[0]:
+    if not await _has_migrations(connection):
         return set()
-    cursor = await connection.execute("SELECT name FROM migrations")
-    return {name for (name,) in await cursor.fetchall()}
+    return set(await fetch_values(connection, "SELECT name FROM migrations", {}))
+
+
+async def _has_migrations(connection: Connection) -> bool:
+    query = "SELECT to_regclass('migrations') IS NOT NULL"
+    return await fetch_values(connection, query, {}) == [True]

@@ -16,7 +16,8 @@ from lightwell.domain.directory import (
 )
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.ids import ProjectId, new_id
-from lightwell.records.database import Database, Row, repeatable
+from lightwell.records.database import Database, repeatable
+from lightwell.records.rows import fetch
 
 CURRENT_TAGS: LiteralString = """
 ARRAY(SELECT unnest(person.acl_tags)
@@ -27,13 +28,13 @@ ARRAY(SELECT unnest(person.acl_tags)
 """The tags that `person` has now: its own, and those of its groups."""
 
 _COLUMNS: LiteralString = f"""
-person.person_id, person.email, person.display_name,
+person.person_id AS id, person.email, person.display_name,
 coalesce((SELECT jsonb_object_agg(system, external_id) FROM person_external_ids
-          WHERE person_external_ids.person_id = person.person_id), '{{}}'),
+          WHERE person_external_ids.person_id = person.person_id), '{{}}') AS external_ids,
 person.acl_tags,
 ARRAY(SELECT of_group.name FROM group_members AS member JOIN directory_groups AS of_group USING (group_id)
-      WHERE member.person_id = person.person_id ORDER BY of_group.name),
-{CURRENT_TAGS}, person.is_active, person.created_at
+      WHERE member.person_id = person.person_id ORDER BY of_group.name) AS groups,
+{CURRENT_TAGS} AS tags, person.is_active AS active, person.created_at
 """  # noqa: S608 - only our own words
 
 _LIST = f"""
@@ -86,14 +87,15 @@ SELECT %(project_id)s, key, value, %(person_id)s FROM jsonb_each_text(%(external
 _DELETE = "DELETE FROM people WHERE person_id = %(person_id)s AND project_id = %(project_id)s"
 
 _GROUPS = """
-SELECT group_id, name, acl_tags, (SELECT count(*) FROM group_members AS member WHERE member.group_id = of_group.group_id)
+SELECT group_id AS id, name, acl_tags,
+       (SELECT count(*) FROM group_members AS member WHERE member.group_id = of_group.group_id) AS members
 FROM directory_groups AS of_group
 WHERE project_id = %(project_id)s AND (%(name)s::text IS NULL OR name = %(name)s) ORDER BY name
 """
 
 _GROUPS_OF = """
-SELECT of_group.group_id, of_group.name, of_group.acl_tags,
-       (SELECT count(*) FROM group_members AS member WHERE member.group_id = of_group.group_id)
+SELECT of_group.group_id AS id, of_group.name, of_group.acl_tags,
+       (SELECT count(*) FROM group_members AS member WHERE member.group_id = of_group.group_id) AS members
 FROM directory_groups AS of_group JOIN group_members AS belongs USING (group_id)
 WHERE belongs.person_id = %(person_id)s ORDER BY of_group.name
 """
@@ -127,22 +129,21 @@ async def list_people(
     database: Database, project_id: ProjectId, *, after: PersonId | None, limit: int
 ) -> list[Person]:
     """Return up to `limit` people by id, those after the id `after`."""
-    asked = {"project_id": project_id, "after": after, "limit": limit}
-    return [_person(row) for row in await database.rows(_LIST, asked)]
+    page = {"project_id": project_id, "after": after, "limit": limit}
+    return await database.rows(_LIST, page, into=Person)
 
 
 async def list_members(
     database: Database, project_id: ProjectId, group: str, *, after: PersonId | None, limit: int
 ) -> list[Person]:
     """Return up to `limit` members of the group by id, those after the id `after`."""
-    asked = {"project_id": project_id, "name": group, "after": after, "limit": limit}
-    return [_person(row) for row in await database.rows(_MEMBERS, asked)]
+    page = {"project_id": project_id, "name": group, "after": after, "limit": limit}
+    return await database.rows(_MEMBERS, page, into=Person)
 
 
 async def find_person(database: Database, project_id: ProjectId, name: PersonName) -> Person | None:
     """Return the person whom this names, None for nobody."""
-    rows = await database.rows(_GET, _by_name(project_id, name))
-    return _person(rows[0]) if rows else None
+    return await database.row(_GET, _by_name(project_id, name), into=Person)
 
 
 @repeatable
@@ -153,10 +154,10 @@ async def save_person(
 
     Raises `NotFound`, and `Invalid` where another person of the project has the e-mail address or an external id.
     """
-    named = PersonId(new_id()) if person_id is None else person_id
+    stored_id = PersonId(new_id()) if person_id is None else person_id
     fields: dict[str, object] = {
         "project_id": project_id,
-        "person_id": named,
+        "person_id": stored_id,
         "email": change.email,
         "display_name": change.display_name,
         "acl_tags": None if change.acl_tags is None else sorted(change.acl_tags),
@@ -174,10 +175,9 @@ async def save_person(
         if change.external_ids is not None:
             await connection.execute(_FORGET_IDS, fields)
             await connection.execute(_INSERT_IDS, fields)
-        by_id = _by_name(project_id, PersonName(named))
-        row = await (await connection.execute(_GET, by_id)).fetchone()
-    assert row is not None  # noqa: S101 - the statements above have just written it
-    return _person(row)
+        by_id = _by_name(project_id, PersonName(stored_id))
+        (person,) = await fetch(connection, _GET, by_id, into=Person)
+    return person
 
 
 async def delete_person(database: Database, project_id: ProjectId, person_id: PersonId) -> None:
@@ -189,13 +189,12 @@ async def list_groups(
     database: Database, project_id: ProjectId, name: str | None = None
 ) -> list[Group]:
     """Return the project's groups by name; only the one of this name, if one is given."""
-    rows = await database.rows(_GROUPS, {"project_id": project_id, "name": name})
-    return [_group(row) for row in rows]
+    return await database.rows(_GROUPS, {"project_id": project_id, "name": name}, into=Group)
 
 
 async def list_groups_of(database: Database, person_id: PersonId) -> list[Group]:
     """Return the groups of a person by name."""
-    return [_group(row) for row in await database.rows(_GROUPS_OF, {"person_id": person_id})]
+    return await database.rows(_GROUPS_OF, {"person_id": person_id}, into=Group)
 
 
 async def save_group(database: Database, project_id: ProjectId, name: str, tags: Tags) -> None:
@@ -231,21 +230,3 @@ def _by_name(project_id: ProjectId, name: PersonName) -> dict[str, object]:
         "system": name.system,
         "external_id": name.external_id,
     }
-
-
-def _group(row: Row) -> Group:
-    return Group(id=GroupId(row[0]), name=row[1], acl_tags=frozenset(row[2]), members=row[3])
-
-
-def _person(row: Row) -> Person:
-    return Person(
-        id=PersonId(row[0]),
-        email=row[1],
-        display_name=row[2],
-        external_ids=row[3],
-        acl_tags=frozenset(row[4]),
-        groups=tuple(row[5]),
-        tags=frozenset(row[6]),
-        active=row[7],
-        created_at=row[8],
-    )

@@ -22,7 +22,7 @@ def full_disk_message(directory: Path, logged: int) -> str:
     `logged` bytes: a server that stopped may have freed space again.
     """
     folder = (directory.expanduser() / "postgres").resolve()
-    existing = next(each for each in (folder, *folder.parents) if each.exists())
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
     free = shutil.disk_usage(existing).free
     if free >= _MIN_FREE and _NO_SPACE not in _logged_since(directory, logged):
         return ""

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import LiteralString
 
 from lightwell.domain.errors import Invalid
-from lightwell.domain.ids import ChunkId, ClassId, ProjectId, SpaceId
+from lightwell.domain.ids import ChunkId, ProjectId, SpaceId
 from lightwell.ports import ProfileClaim
-from lightwell.records.database import Connection, Database, repeatable
-from lightwell.records.embedding_space_progress import SpaceProgress
-from lightwell.records.embedding_spaces import Space, SpaceStatus
+from lightwell.records.database import Database, repeatable
+from lightwell.records.embedding_spaces import SpaceStatus
 from lightwell.records.locks import PUBLISHING_LOCK
+from lightwell.records.rows import fetch_values
 
 CLAIM_SECONDS = 60.0
 """After this time without an end, another process embeds what a process that died had claimed."""
@@ -31,29 +31,13 @@ class EmbeddedText:
     profile_characters: int
 
 
-_TOTALS: LiteralString = """
-SELECT (SELECT coalesce(sum(totals.chunks), 0)::bigint FROM class_totals AS totals
-        JOIN access_classes USING (class_id) WHERE project_id = %(project_id)s),
-       (SELECT count(*) FROM described_profiles WHERE project_id = %(project_id)s)
-"""
-
-_PROGRESS = """
-SELECT space_id, model, dimension, status, is_queued, tokens, started_at, ended_at,
-       (SELECT count(*) FROM chunk_gaps AS gap WHERE gap.space_id = space.space_id),
-       CASE WHEN status = 'active' THEN
-           (SELECT count(*) FROM described_profiles WHERE project_id = %(project_id)s AND changed)
-       ELSE (SELECT count(*) FROM profile_gaps AS gap WHERE gap.space_id = space.space_id) END,
-       coalesce(extract(epoch FROM now() - started_at), 0)::float
-FROM embedding_spaces AS space WHERE project_id = %(project_id)s ORDER BY space_id
-"""
-
 _TEXT = """
-SELECT count(*), coalesce(sum(token_count), 0)::bigint,
+SELECT count(*) AS chunks, coalesce(sum(token_count), 0)::bigint AS chunk_tokens,
        (SELECT count(*) FROM profiles JOIN described_profiles USING (subject_id, class_id)
-        WHERE project_id = %(project_id)s AND description || comparison || use_case <> ''),
+        WHERE project_id = %(project_id)s AND description || comparison || use_case <> '') AS profiles,
        (SELECT coalesce(sum(least(length(description || comparison || use_case), %(most)s)), 0)::bigint
         FROM profiles JOIN described_profiles USING (subject_id, class_id)
-        WHERE project_id = %(project_id)s AND description || comparison || use_case <> '')
+        WHERE project_id = %(project_id)s AND description || comparison || use_case <> '') AS profile_characters
 FROM (
     SELECT DISTINCT ON (chunk_hash) token_count
     FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
@@ -135,7 +119,7 @@ WITH next AS (
 )
 UPDATE described_profiles AS described SET taken_until = now() + make_interval(secs => %(seconds)s)
 FROM next WHERE described.subject_id = next.subject_id AND described.class_id = next.class_id
-RETURNING described.subject_id, described.class_id, described.taken_until
+RETURNING described.subject_id, described.class_id, described.taken_until AS until
 """
 
 _CLOSE_PROFILES = """
@@ -191,39 +175,12 @@ SELECT space_id FROM embedding_spaces WHERE project_id = %(project_id)s AND stat
 _FORGET = "DELETE FROM embedding_spaces WHERE space_id = %(space)s AND status = 'dropping'"
 
 
-async def list_progress(database: Database, project_id: ProjectId) -> list[SpaceProgress]:
-    """Return all spaces of the project, the oldest first."""
-    key = {"project_id": project_id}
-    ((chunks, profiles),) = await database.rows(_TOTALS, key)
-    return [
-        SpaceProgress(
-            space=Space(
-                id=SpaceId(row[0]), model=row[1], dimension=row[2], status=SpaceStatus(row[3])
-            ),
-            chunks=chunks,
-            missing_chunks=row[8] if row[4] else chunks,
-            profiles=profiles,
-            missing_profiles=row[9] if row[4] else profiles,
-            is_queued=row[4],
-            tokens=row[5],
-            started_at=row[6],
-            ended_at=row[7],
-            seconds=row[10],
-        )
-        for row in await database.rows(_PROGRESS, key)
-    ]
-
-
 async def measure_text(
     database: Database, project_id: ProjectId, max_characters: int
 ) -> EmbeddedText:
     """Return how much text a new space would embed, with `max_characters` of each profile."""
-    ((chunks, tokens, profiles, characters),) = await database.rows(
-        _TEXT, {"project_id": project_id, "most": max_characters}
-    )
-    return EmbeddedText(
-        chunks=chunks, chunk_tokens=tokens, profiles=profiles, profile_characters=characters
-    )
+    parameters = {"project_id": project_id, "most": max_characters}
+    return (await database.rows(_TEXT, parameters, into=EmbeddedText))[0]
 
 
 async def prepare(
@@ -231,8 +188,7 @@ async def prepare(
 ) -> SpaceId | None:
     """Record a space whose tables are still to be made; None where the project has one that is being built."""
     key = {"project_id": project_id, "model": model, "dimension": dimension}
-    rows = await database.rows(_PREPARE, key)
-    return SpaceId(rows[0][0]) if rows else None
+    return await database.value(_PREPARE, key)
 
 
 @repeatable
@@ -243,8 +199,8 @@ async def reuse_retired(
     key = {"project_id": project_id, "model": model, "dimension": dimension}
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, key)
-        row = await (await connection.execute(_REUSE, key)).fetchone()
-        return SpaceId(row[0]) if row else None
+        spaces = await fetch_values(connection, _REUSE, key)
+    return spaces[0] if spaces else None
 
 
 async def start(database: Database, project_id: ProjectId, space: SpaceId) -> None:
@@ -276,7 +232,7 @@ async def queue(database: Database, project_id: ProjectId, space: SpaceId) -> No
 async def claim_chunks(database: Database, space: SpaceId, limit: int) -> list[ChunkId]:
     """Claim up to `limit` chunks without a vector in this space that nobody else has claimed."""
     claim = {"space": space, "limit": limit, "seconds": CLAIM_SECONDS}
-    return [ChunkId(row[0]) for row in await database.rows(_CLAIM_CHUNKS, claim)]
+    return await database.values(_CLAIM_CHUNKS, claim)
 
 
 async def close_chunks(
@@ -300,10 +256,7 @@ async def add_tokens(database: Database, space: SpaceId, tokens: int) -> None:
 async def claim_profiles(database: Database, space: SpaceId, limit: int) -> list[ProfileClaim]:
     """Claim up to `limit` profiles without a vector in this space, which is not active, that nobody else has claimed."""
     claim = {"space": space, "limit": limit, "seconds": CLAIM_SECONDS}
-    return [
-        ProfileClaim(subject_id=row[0], class_id=ClassId(row[1]), until=row[2])
-        for row in await database.rows(_CLAIM_PROFILES, claim)
-    ]
+    return await database.rows(_CLAIM_PROFILES, claim, into=ProfileClaim)
 
 
 async def close_profiles(
@@ -325,16 +278,11 @@ async def swap(database: Database, project_id: ProjectId, space: SpaceId) -> boo
     key = {"project_id": project_id, "space": space}
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, key)
-        if not await _is_complete(connection, space):
+        if await fetch_values(connection, _IS_COMPLETE, key) != [True]:
             return False
         for statement in _SWAP:
             await connection.execute(statement, key)
     return True
-
-
-async def _is_complete(connection: Connection, space: SpaceId) -> bool:
-    row = await (await connection.execute(_IS_COMPLETE, {"space": space})).fetchone()
-    return row is not None and bool(row[0])
 
 
 @repeatable
@@ -350,14 +298,13 @@ async def mark_for_dropping(
         raise Invalid("The active space cannot be dropped")
     key = {
         "project_id": project_id,
-        "statuses": [each.value for each in statuses],
+        "statuses": [status.value for status in statuses],
         "seconds": seconds,
     }
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, key)
         await connection.execute(_TO_DROP, key)
-        rows = await (await connection.execute(_DROPPING, key)).fetchall()
-    return [SpaceId(row[0]) for row in rows]
+        return await fetch_values(connection, _DROPPING, key)
 
 
 async def forget(database: Database, space: SpaceId) -> None:

@@ -57,7 +57,7 @@ class SpaceModel:
 
 
 _SPACES = """
-SELECT space_id, model, dimension, status FROM embedding_spaces
+SELECT space_id AS id, model, dimension, status FROM embedding_spaces
 WHERE project_id = %(project_id)s AND status IN ('building', 'active', 'retired')
 ORDER BY space_id
 """
@@ -73,45 +73,40 @@ async def get_or_create_active(
     database: Database, project_id: ProjectId, model: str, dimension: int
 ) -> Space:
     """Return the project's active space; a project without one gets one with this model and dimension."""
-    found = await find_active(database, project_id)
-    if found is None:
+    space = await find_active(database, project_id)
+    if space is None:
         key = {"project_id": project_id, "model": model, "dimension": dimension}
         await database.execute(_FIRST, key)
-        found = await find_active(database, project_id)
-    assert found is not None  # noqa: S101 - the statement above has just written it, or another process has
-    return found
+        space = await find_active(database, project_id)
+    assert space is not None  # noqa: S101 - the statement above has just written it, or another process has
+    return space
 
 
 async def find_active(database: Database, project_id: ProjectId) -> Space | None:
     """Return the project's active space, None where nothing was embedded yet."""
-    return next(
-        (each for each in await list_live(database, project_id) if each.status == "active"), None
-    )
+    spaces = await list_live(database, project_id)
+    return next((space for space in spaces if space.status is SpaceStatus.ACTIVE), None)
 
 
 async def list_live(database: Database, project_id: ProjectId) -> list[Space]:
     """Return the project's spaces that must follow deletions and changes of access, by id."""
-    rows = await database.rows(_SPACES, {"project_id": project_id})
-    return [
-        Space(id=SpaceId(row[0]), model=row[1], dimension=row[2], status=SpaceStatus(row[3]))
-        for row in rows
-    ]
+    return await database.rows(_SPACES, {"project_id": project_id}, into=Space)
 
 
 def find_model(models: Sequence[SpaceModel], space: Space) -> SpaceModel | None:
     """Return the model whose vectors this space holds, None where this process cannot call it."""
-    return next((each for each in models if each.fits(space)), None)
+    return next((model for model in models if model.fits(space)), None)
 
 
 def require_model(models: Sequence[SpaceModel], space: Space) -> SpaceModel:
     """Return the model whose vectors this space holds; raise `Invalid`, which says what to set."""
-    found = find_model(models, space)
-    if found is None:
-        known = ", ".join(each.name for each in models)
+    model = find_model(models, space)
+    if model is None:
+        names = ", ".join(model.name for model in models)
         raise Invalid(
             f"This project's vectors were made by {space.model} with {space.dimension} dimensions, and the settings name"
-            f" {known}: vectors of two models cannot be compared. Name {space.model} in LIGHTWELL_EMBEDDING_URL,"
+            f" {names}: vectors of two models cannot be compared. Name {space.model} in LIGHTWELL_EMBEDDING_URL,"
             " LIGHTWELL_EMBEDDING_MODEL and LIGHTWELL_EMBEDDING_DIMENSION again. To change the model, name the new one in"
             " LIGHTWELL_NEXT_EMBEDDING_URL, _MODEL and _DIMENSION, then run `lightwell embeddings change`"
         )
-    return found
+    return model

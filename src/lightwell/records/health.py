@@ -8,9 +8,10 @@ from lightwell.records.database import (
     list_pending_migrations,
     validate_conninfo,
 )
-from lightwell.records.embedding_space_gaps import SpaceGaps, list_gaps_on
+from lightwell.records.embedding_space_progress import SpaceGaps, list_gaps_on
 from lightwell.records.errors import translate_errors
 from lightwell.records.graph import copies
+from lightwell.records.rows import fetch_values
 
 _CTYPE = "SELECT datctype FROM pg_database WHERE datname = current_database()"
 _EXTENSION = "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'"
@@ -23,11 +24,10 @@ async def examine_database(conninfo: str) -> list[Check]:
     with translate_errors():
         async with await open_connection(validate_conninfo(conninfo)) as connection:
             version = connection.info.server_version
-            vector = await (await connection.execute(_EXTENSION)).fetchone()
-            ctype_row = await (await connection.execute(_CTYPE)).fetchone()
+            vectors = await fetch_values(connection, _EXTENSION, {})
+            (ctype,) = await fetch_values(connection, _CTYPE, {})
             lags = await copies.list_lags_on(connection)
     pending = await list_pending_migrations(conninfo)
-    ctype = "" if ctype_row is None else str(ctype_row[0])
     return [
         _check(
             "PostgreSQL",
@@ -37,8 +37,8 @@ async def examine_database(conninfo: str) -> list[Check]:
         ),
         _check(
             "pgvector",
-            vector is not None,
-            "missing" if vector is None else f"version {vector[0]}",
+            bool(vectors),
+            f"version {vectors[0]}" if vectors else "missing",
             "Install the pgvector package of this PostgreSQL",
         ),
         _check(

@@ -9,7 +9,8 @@ from lightwell.domain.errors import KeyReused
 from lightwell.domain.ids import DocumentId, JobId, ProjectId
 from lightwell.domain.jobs import JobState
 from lightwell.domain.requests import IdempotencyKey, IngestResponse
-from lightwell.records.database import Connection, Row
+from lightwell.records.database import Connection
+from lightwell.records.rows import fetch
 
 _FORGET = """
 DELETE FROM idempotency_keys WHERE project_id = %(project_id)s AND created_at < now() - interval '1 day'
@@ -36,8 +37,21 @@ async def find(
     connection: Connection, project_id: ProjectId, key: IdempotencyKey
 ) -> tuple[IngestResponse, ...] | None:
     """Return what the key's request got, None where it is new; raise `KeyReused` where it came with another request."""
-    row = await (await connection.execute(_FIND, _fields(project_id, key))).fetchone()
-    return None if row is None else _responses(row, key)
+    for fingerprint, jobs in await fetch(connection, _FIND, _fields(project_id, key)):
+        if fingerprint != key.fingerprint:
+            raise KeyReused(
+                "This Idempotency-Key came with another request before: send a new key with a new request"
+            )
+        return tuple(
+            IngestResponse(
+                job_id=JobId(UUID(job)),
+                document_id=DocumentId(UUID(document)),
+                status=JobState.QUEUED,
+                estimated_chunks=chunks,
+            )
+            for job, document, chunks in jobs
+        )
+    return None
 
 
 async def claim(
@@ -60,7 +74,10 @@ async def store(
     responses: Sequence[IngestResponse],
 ) -> None:
     """Store what the request got, in the transaction that carries it out."""
-    jobs = [[str(each.job_id), str(each.document_id), each.estimated_chunks] for each in responses]
+    jobs = [
+        [str(response.job_id), str(response.document_id), response.estimated_chunks]
+        for response in responses
+    ]
     await connection.execute(_STORE, {**_fields(project_id, key), "jobs": Jsonb(jobs)})
 
 
@@ -71,20 +88,3 @@ def _fields(project_id: ProjectId, key: IdempotencyKey) -> dict[str, object]:
         "key": key.text,
         "fingerprint": key.fingerprint,
     }
-
-
-def _responses(row: Row, key: IdempotencyKey) -> tuple[IngestResponse, ...]:
-    fingerprint, jobs = row
-    if bytes(fingerprint) != key.fingerprint:
-        raise KeyReused(
-            "This Idempotency-Key came with another request before: send a new key with a new request"
-        )
-    return tuple(
-        IngestResponse(
-            job_id=JobId(UUID(job)),
-            document_id=DocumentId(UUID(document)),
-            status=JobState.QUEUED,
-            estimated_chunks=chunks,
-        )
-        for job, document, chunks in jobs
-    )

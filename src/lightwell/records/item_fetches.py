@@ -8,6 +8,7 @@ from lightwell.domain.business_systems import ItemFailure, SourceId
 from lightwell.domain.ids import GlobalRef
 from lightwell.domain.source_items import UnreadableItem
 from lightwell.records.database import Connection, Database
+from lightwell.records.rows import fetch
 
 # Rows are written in the order of their keys, so that two transactions do not deadlock.
 _REQUEST = """
@@ -38,7 +39,7 @@ ORDER BY item_ref LIMIT %(limit)s
 """
 
 _FAILURES = """
-SELECT item_ref, reason, message, attempts, due_at FROM item_fetches
+SELECT item_ref AS ref, reason, message, attempts, due_at FROM item_fetches
 WHERE source_id = %(source)s AND reason <> '' ORDER BY due_at, item_ref LIMIT %(limit)s
 """
 
@@ -64,9 +65,9 @@ SELECT %(source)s, ref FROM unnest(%(refs)s::text[]) AS ref GROUP BY ref ORDER B
 """
 
 _COUNT_MISSING = """
-SELECT split_part(stored.item_ref, ':', 2), count(*),
+SELECT split_part(stored.item_ref, ':', 2) AS kind, count(*) AS stored,
        count(*) FILTER (WHERE NOT EXISTS (SELECT FROM swept_items AS swept
-                                          WHERE swept.source_id = %(source)s AND swept.item_ref = stored.item_ref))
+                                          WHERE swept.source_id = %(source)s AND swept.item_ref = stored.item_ref)) AS missing
 FROM (SELECT DISTINCT item_ref FROM source_documents WHERE source_key = %(source)s AND NOT is_deleted) AS stored
 GROUP BY 1 ORDER BY 1
 """
@@ -104,9 +105,9 @@ async def record_failures(
         _FAIL,
         {
             "source": source,
-            "refs": [each.ref for each in failed],
-            "reasons": [each.reason for each in failed],
-            "messages": [each.message for each in failed],
+            "refs": [item.ref for item in failed],
+            "reasons": [item.reason for item in failed],
+            "messages": [item.message for item in failed],
         },
     )
 
@@ -124,23 +125,17 @@ async def list_due(
 ) -> list[GlobalRef]:
     """Return up to `limit` items that are due at `now`, those after the reference `after`."""
     fields = {"source": source, "now": now, "after": after, "limit": limit}
-    return [GlobalRef(row[0]) for row in await database.rows(_DUE, fields)]
+    return await database.values(_DUE, fields)
 
 
 async def list_failures(database: Database, source: SourceId, *, limit: int) -> list[ItemFailure]:
     """Return items that could not be read, those that are fetched again first."""
-    rows = await database.rows(_FAILURES, {"source": source, "limit": limit})
-    return [
-        ItemFailure(
-            ref=GlobalRef(row[0]), reason=row[1], message=row[2], attempts=row[3], due_at=row[4]
-        )
-        for row in rows
-    ]
+    return await database.rows(_FAILURES, {"source": source, "limit": limit}, into=ItemFailure)
 
 
 async def count_failures(database: Database, source: SourceId) -> int:
     """Return how many items could not be read."""
-    return int((await database.rows(_COUNT_FAILURES, {"source": source}))[0][0])
+    return await database.value(_COUNT_FAILURES, {"source": source})
 
 
 async def retry_failures(database: Database, source: SourceId) -> int:
@@ -167,8 +162,7 @@ async def add_swept(connection: Connection, source: SourceId, refs: Sequence[Glo
 
 async def count_missing(connection: Connection, source: SourceId) -> list[KindCount]:
     """Return by kind how many stored items a complete listing does not name."""
-    rows = await (await connection.execute(_COUNT_MISSING, {"source": source})).fetchall()
-    return [KindCount(kind=row[0], stored=row[1], missing=row[2]) for row in rows]
+    return await fetch(connection, _COUNT_MISSING, {"source": source}, into=KindCount)
 
 
 async def request_missing(connection: Connection, source: SourceId) -> None:

@@ -8,7 +8,8 @@ from lightwell.domain.access import Reader
 from lightwell.domain.ids import ChunkId, ProjectId
 from lightwell.domain.multi_vectors import MultiVector
 from lightwell.domain.reranking import ENCODED_LANGUAGE
-from lightwell.records.database import Connection, Database, Row
+from lightwell.records.database import Connection, Database
+from lightwell.records.rows import fetch_values
 
 _OF_READER = """
 SELECT chunk_id, starts, ends, tokens, wholes, signs
@@ -65,8 +66,7 @@ async def get_multi_vectors(
     if not chunks:
         return {}
     keys = {"chunks": list(chunks), "model": model, **reader.parameters}
-    rows = await database.rows(_OF_READER, keys, binary=True)
-    return {ChunkId(row[0]): _multi_vector(row) for row in rows}
+    return dict(await database.rows(_OF_READER, keys, into=_multi_vector, binary=True))
 
 
 async def copy_equal(
@@ -77,8 +77,7 @@ async def copy_equal(
     Chunks that are deleted meanwhile are left out.
     """
     keys = {"chunks": list(hashes), "hashes": list(hashes.values()), "model": model}
-    copied = await connection.execute(_COPY, keys)
-    return frozenset(ChunkId(row[0]) for row in await copied.fetchall())
+    return frozenset(await fetch_values(connection, _COPY, keys))
 
 
 async def list_lacking(
@@ -86,7 +85,7 @@ async def list_lacking(
 ) -> frozenset[ChunkId]:
     """Return those of the chunks that should have vectors of this model, by their language, and have none."""
     keys = {"chunks": list(chunks), "model": model, "language": ENCODED_LANGUAGE}
-    return frozenset(ChunkId(row[0]) for row in await database.rows(_LACKING, keys))
+    return frozenset(await database.values(_LACKING, keys))
 
 
 async def put(
@@ -101,13 +100,13 @@ async def put(
             "chunk": chunk,
             "model": model,
             "hash": hashes[chunk],
-            "starts": each.starts.tolist(),
-            "ends": each.ends.tolist(),
-            "tokens": each.tokens.tolist(),
-            "wholes": each.wholes.tobytes(),
-            "signs": each.signs.tobytes(),
+            "starts": vector.starts.tolist(),
+            "ends": vector.ends.tolist(),
+            "tokens": vector.tokens.tolist(),
+            "wholes": vector.wholes.tobytes(),
+            "signs": vector.signs.tobytes(),
         }
-        for chunk, each in vectors.items()
+        for chunk, vector in vectors.items()
     ]
     if rows:
         await connection.cursor().executemany(_PUT, rows)
@@ -115,8 +114,7 @@ async def put(
 
 async def list_gaps(database: Database, project_id: ProjectId, *, limit: int) -> list[ChunkId]:
     """Return up to `limit` published chunks that are still to be encoded, by id."""
-    keys = {"project_id": project_id, "limit": limit}
-    return [ChunkId(row[0]) for row in await database.rows(_GAPS, keys)]
+    return await database.values(_GAPS, {"project_id": project_id, "limit": limit})
 
 
 async def close_gaps(connection: Connection, chunks: Sequence[ChunkId]) -> None:
@@ -124,17 +122,22 @@ async def close_gaps(connection: Connection, chunks: Sequence[ChunkId]) -> None:
     await connection.execute(_CLOSE_GAPS, {"chunks": list(chunks)})
 
 
-def _multi_vector(row: Row) -> MultiVector:
-    windows, signs = len(row[1]), bytes(row[5])
-    wholes = (
-        np.frombuffer(row[4], np.int8).reshape(windows, -1)
-        if windows
+def _multi_vector(
+    *,
+    chunk_id: ChunkId,
+    starts: Sequence[int],
+    wholes: bytes,
+    signs: bytes,
+    **columns: Sequence[int],
+) -> tuple[ChunkId, MultiVector]:
+    windows = (
+        np.frombuffer(wholes, np.int8).reshape(len(starts), -1)
+        if starts
         else np.empty((0, 8), np.int8)
     )
-    return MultiVector(
-        starts=np.array(row[1], np.int32),
-        ends=np.array(row[2], np.int32),
-        tokens=np.array(row[3], np.int32),
-        wholes=wholes,
-        signs=np.frombuffer(signs, np.uint8).reshape(-1, wholes.shape[1] // 8),
+    return chunk_id, MultiVector(
+        starts=np.array(starts, np.int32),
+        wholes=windows,
+        signs=np.frombuffer(signs, np.uint8).reshape(-1, windows.shape[1] // 8),
+        **{name: np.array(numbers, np.int32) for name, numbers in columns.items()},
     )

@@ -1,6 +1,5 @@
 """Figures about all projects and all processes of a database. Only an administrator of the server, or its monitoring, reads them."""
 
-from collections.abc import Mapping
 from datetime import timedelta
 from uuid import UUID
 
@@ -100,8 +99,8 @@ async def write_process(database: Database, process: UUID, figures: ProcessFigur
     """Store what a process has counted so far."""
     document = {
         "calls": {
-            operation: [each.calls, each.input_tokens, each.output_tokens]
-            for operation, each in figures.model_calls.items()
+            operation: [calls.calls, calls.input_tokens, calls.output_tokens]
+            for operation, calls in figures.model_calls.items()
         },
         "pool": [figures.pool.size, figures.pool.idle, figures.pool.waiting],
     }
@@ -114,21 +113,15 @@ async def sum_processes(database: Database) -> ProcessFigures:
     calls: dict[str, ModelCalls] = {}
     pools: list[tuple[int, int, int]] = []
     for document, alive in await database.rows(_READ, {"alive": _ALIVE_SECONDS}):
-        for operation, (count, sent, received) in _counts(document).items():
-            one = ModelCalls(calls=count, input_tokens=sent, output_tokens=received)
-            calls[operation] = calls.get(operation, ModelCalls()) + one
+        for operation, (count, sent, received) in document["calls"].items():
+            of_process = ModelCalls(calls=count, input_tokens=sent, output_tokens=received)
+            calls[operation] = calls.get(operation, ModelCalls()) + of_process
         if alive:
             pools.append(document["pool"])
     size, idle, waiting = (sum(column) for column in zip(*pools, (0, 0, 0), strict=True))
     return ProcessFigures(
         model_calls=calls, pool=PoolFigures(size=size, idle=idle, waiting=waiting)
     )
-
-
-def _counts(
-    document: Mapping[str, Mapping[str, tuple[int, int, int]]],
-) -> Mapping[str, tuple[int, int, int]]:
-    return document["calls"]
 
 
 async def _id_before(database: Database, age: timedelta) -> UUID:

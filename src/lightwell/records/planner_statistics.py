@@ -3,6 +3,7 @@
 from psycopg import sql
 
 from lightwell.records.database import Database, repeatable
+from lightwell.records.rows import fetch
 
 _CLEAR_STATISTICS = """
 SELECT pg_clear_attribute_stats(schemaname, tablename, attname, inherited)
@@ -66,7 +67,7 @@ async def clear(database: Database) -> None:
     async with database.transaction() as connection:
         if connection.info.server_version >= _MIN_VERSION_TO_CLEAR:
             tables = {"tables": list(_TABLES_WITH_NAMES)}
-            rows = await (await connection.execute(_OUR_RELATIONS, tables)).fetchall()
+            rows = await fetch(connection, _OUR_RELATIONS, tables)
             names = {name for row in rows for name in row if name}
             await connection.execute(_CLEAR_STATISTICS, {"relations": list(names)})
     tables = sql.SQL(", ").join(map(sql.Identifier, _TABLES_WITH_NAMES))

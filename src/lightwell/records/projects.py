@@ -5,10 +5,13 @@ The caller of a deletion then drops the vector tables.
 
 from datetime import datetime
 
+from psycopg import sql
+
 from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import ProjectId, SpaceId
 from lightwell.records.database import Database, repeatable
 from lightwell.records.locks import PUBLISHING_LOCK
+from lightwell.records.rows import fetch_values
 
 _FIND = """
 SELECT project_id FROM projects JOIN tenants USING (tenant_id)
@@ -62,16 +65,13 @@ _SPACES = (
 _JOBS = "SELECT FROM ingestion_jobs WHERE project_id = %(project_id)s ORDER BY id FOR UPDATE"
 
 # These tables refer to an access class, not to the project. All others are deleted by cascade.
-_OF_ITS_CLASSES = """
-DELETE FROM {table}
-WHERE class_id IN (SELECT class_id FROM access_classes WHERE project_id = %(project_id)s)
-"""
-_BY_CLASS = (
-    _OF_ITS_CLASSES.replace("{table}", "stale_profiles"),
-    _OF_ITS_CLASSES.replace("{table}", "profiles"),
-    _OF_ITS_CLASSES.replace("{table}", "term_counts"),
-    _OF_ITS_CLASSES.replace("{table}", "class_totals"),
-)
+_OF_ITS_CLASSES = sql.SQL("""
+DELETE FROM {} WHERE class_id IN (SELECT class_id FROM access_classes WHERE project_id = %(project_id)s)
+""")
+_BY_CLASS = [
+    _OF_ITS_CLASSES.format(sql.Identifier(table))
+    for table in ("stale_profiles", "profiles", "term_counts", "class_totals")
+]
 
 _PROJECT = "DELETE FROM projects WHERE project_id = %(project_id)s"
 
@@ -83,15 +83,15 @@ DELETE FROM tenants WHERE name = %(tenant)s
 
 async def find(database: Database, tenant: str, name: str) -> ProjectId:
     """Return the id of an existing project; raise `NotFound`."""
-    rows = await database.rows(_FIND, {"tenant": tenant, "name": name})
-    if not rows:
+    project_id = await database.value(_FIND, {"tenant": tenant, "name": name})
+    if project_id is None:
         raise NotFound(f"There is no project {name!r} of the tenant {tenant!r}")
-    return ProjectId(rows[0][0])
+    return project_id
 
 
 async def identify_database(database: Database) -> str:
     """Return what tells this database from all others, also from its copies on other servers."""
-    return str((await database.rows(_DATABASE, {}))[0][0])
+    return await database.value(_DATABASE, {})
 
 
 async def list_names(database: Database, tenant: str) -> list[tuple[str, datetime]]:
@@ -113,7 +113,7 @@ async def list_changing(database: Database, tenant: str) -> list[tuple[str, Proj
 
 async def get_owner_tag(database: Database, project_id: ProjectId) -> str:
     """Return the access tag of the project's owner, "" where it has none."""
-    return str((await database.rows(_OWNER, {"project_id": project_id}))[0][0])
+    return await database.value(_OWNER, {"project_id": project_id})
 
 
 async def claim(database: Database, project_id: ProjectId, tag: str) -> bool:
@@ -129,7 +129,7 @@ async def delete(database: Database, tenant: str, name: str) -> list[SpaceId]:
     facts = {"tenant": tenant, "name": name, "project_id": await find(database, tenant, name)}
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, facts)
-        spaces = await (await connection.execute(_SPACES, facts)).fetchall()
+        spaces = await fetch_values(connection, _SPACES, facts)
         for statement in (_JOBS, *_BY_CLASS, _PROJECT, _TENANT):
             await connection.execute(statement, facts)
-    return [SpaceId(row[0]) for row in spaces]
+    return spaces

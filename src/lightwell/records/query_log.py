@@ -3,7 +3,7 @@
 import hashlib
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import psycopg
 from psycopg.types.json import Jsonb
@@ -17,6 +17,7 @@ from lightwell.domain.ids import ProjectId, QueryId, SessionId, new_id
 from lightwell.domain.questions import Strategy
 from lightwell.logs import logger
 from lightwell.records.database import Database, repeatable
+from lightwell.records.rows import fetch_values
 from lightwell.text.tokens import token_count
 
 _log = logger(__name__)
@@ -86,13 +87,13 @@ def make_query_log(strategy: Strategy, answer: Answer) -> QueryLog:
         metrics=answer.metrics,
         context_tokens=answer.context_tokens or count_quoted_tokens(answer.citations),
         citations=len(answer.citations),
-        documents=frozenset(each.document_ref for each in (*answer.citations, *answer.nearest)),
+        documents=frozenset(shown.document_ref for shown in (*answer.citations, *answer.nearest)),
     )
 
 
 def count_quoted_tokens(citations: Iterable[Citation]) -> int:
     """Return the tokens of the passages' parts that are quoted."""
-    return sum(token_count(each.snippet) for each in citations)
+    return sum(token_count(citation.snippet) for citation in citations)
 
 
 async def record(database: Database, context: QuestionContext, log: QueryLog) -> None:
@@ -114,11 +115,11 @@ async def _record(database: Database, context: QuestionContext, log: QueryLog) -
     project_id = reader.project_id
     conversation = context.conversation
     fields: dict[str, object] = {
+        **asdict(log.metrics),
         "new_session": new_id(),
         "session": context.session,
         "metrics": new_id(),
         "query": log.id,
-        "project_id": project_id,
         **reader.parameters,
         "refs": sorted(log.documents),
         "user": user_hash(reader),
@@ -128,13 +129,14 @@ async def _record(database: Database, context: QuestionContext, log: QueryLog) -
         "total_ms": round((time.perf_counter() - context.started_at) * 1000),
         "tokens": log.context_tokens,
         "citations": log.citations,
-        **_metric_parameters(log.metrics),
+        "met": log.metrics.rerank_top >= SUFFICIENT_RELEVANCE,
+        "channels": Jsonb(
+            {channel.value: asdict(figures) for channel, figures in log.metrics.channels.items()}
+        ),
     }
     async with database.relaxed_transaction() as connection:
         if context.session is None:
-            session = await (await connection.execute(_SESSION, fields)).fetchone()
-            assert session is not None  # noqa: S101 - the statement returns the row it makes or finds
-            fields["session"] = session[0]
+            (fields["session"],) = await fetch_values(connection, _SESSION, fields)
         for statement in (_QUERY, _METRICS):
             await connection.execute(statement, fields)
 
@@ -146,31 +148,6 @@ def user_hash(reader: Reader) -> str:
     """
     identity = f"user {reader.user}" if reader.user else " ".join(sorted(reader.tags))
     return _digest(reader.project_id, identity)
-
-
-def _metric_parameters(metrics: Metrics) -> dict[str, object]:
-    return {
-        "met": metrics.rerank_top >= SUFFICIENT_RELEVANCE,
-        "vector_ms": metrics.vector_ms,
-        "vector_hits": metrics.vector_hits,
-        "vector_top": metrics.vector_top,
-        "vector_mean": metrics.vector_mean,
-        "graph_ms": metrics.graph_ms,
-        "graph_hits": metrics.graph_hits,
-        "graph_depth": metrics.graph_depth,
-        "concepts": metrics.concepts,
-        "fusion_ms": metrics.fusion_ms,
-        "overlap": metrics.overlap,
-        "rrf_top": metrics.rrf_top,
-        "rerank_ms": metrics.rerank_ms,
-        "rerank_top": metrics.rerank_top,
-        "channels": Jsonb(
-            {
-                channel.value: {"ms": each.ms, "hits": each.hits}
-                for channel, each in metrics.channels.items()
-            }
-        ),
-    }
 
 
 def _digest(project_id: ProjectId, text: str) -> str:

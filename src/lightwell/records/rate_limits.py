@@ -32,15 +32,16 @@ async def take(database: Database, quotas: Sequence[Quota]) -> list[Allowance]:
 
     A quota that allows it counts the request even where another one refuses it.
     """
-    asked = {
-        "names": [each.bucket for each in quotas],
-        "quotas": [float(each.requests) for each in quotas],
+    wanted = {
+        "names": [quota.bucket for quota in quotas],
+        "quotas": [float(quota.requests) for quota in quotas],
     }
-    rows = await database.rows(_TAKE, asked)
-    left = {name: (allowed, full_in) for name, allowed, full_in in rows}
-    return [
-        make_allowance(each, left[each.bucket][1], allowed=left[each.bucket][0]) for each in quotas
-    ]
+    by_name = {quota.bucket: quota for quota in quotas}
+    left = {
+        name: make_allowance(by_name[name], full_in, allowed=allowed)
+        for name, allowed, full_in in await database.rows(_TAKE, wanted)
+    }
+    return [left[quota.bucket] for quota in quotas]
 
 
 async def delete_full(database: Database) -> None:

@@ -14,6 +14,7 @@ from lightwell.records import sources
 from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.directory import DIRECTORY_LOCK
 from lightwell.records.locks import LeaseHolder
+from lightwell.records.rows import fetch, fetch_values
 
 _MAX_NAME_LENGTH = 200
 
@@ -96,13 +97,13 @@ async def apply(
     Raises `LeaseLost`, and `Invalid` for a tag that is not the system's own.
     """
     _check_tags(source, directory.groups)
-    active = {each.external_id: each for each in directory.people if each.is_active}
+    active = [person for person in directory.people if person.is_active]
     async with database.transaction() as connection:
         await connection.execute(DIRECTORY_LOCK, {"project_id": source.project_id})
         await sources.renew_or_raise(connection, source.id, worker)
         if source.adds_people:
-            await _add_people(connection, source, list(active.values()))
-        people = await _match(connection, source, list(active.values()))
+            await _add_people(connection, source, active)
+        people = await _match(connection, source, active)
         remembered = {"source": source.id, "ids": list(people), "people": list(people.values())}
         await connection.execute(_REMEMBER, remembered)
         names = await _group_names(connection, source, directory.groups)
@@ -122,15 +123,19 @@ def _check_tags(source: Source, groups: Sequence[SourceGroup]) -> None:
 async def _add_people(
     connection: Connection, source: Source, people: Sequence[SourcePerson]
 ) -> None:
-    known = await _match(connection, source, people)
-    new = {_email(each): each for each in people if each.external_id not in known and _email(each)}
+    matched = await _match(connection, source, people)
+    new = {
+        _email(person): person
+        for person in people
+        if person.external_id not in matched and _email(person)
+    }
     await connection.execute(
         _ADD_PEOPLE,
         {
             "project_id": source.project_id,
             "people": [new_id() for _ in new],
             "emails": list(new),
-            "names": [each.name[:_MAX_NAME_LENGTH] for each in new.values()],
+            "names": [person.name[:_MAX_NAME_LENGTH] for person in new.values()],
         },
     )
 
@@ -142,10 +147,10 @@ async def _match(
         "project_id": source.project_id,
         "source": source.id,
         "system": source.system,
-        "ids": [each.external_id for each in people],
-        "emails": [_email(each) for each in people],
+        "ids": [person.external_id for person in people],
+        "emails": [_email(person) for person in people],
     }
-    rows = await (await connection.execute(_MATCH, fields)).fetchall()
+    rows = await fetch(connection, _MATCH, fields)
     return {external_id: person_id for external_id, person_id in rows}
 
 
@@ -161,26 +166,22 @@ async def _group_names(
     connection: Connection, source: Source, groups: Sequence[SourceGroup]
 ) -> dict[str, str]:
     """Return the names in the directory; a name that somebody else's group has gets a number."""
-    wanted = {each.name: f"{source.name}: {each.name}"[: _MAX_NAME_LENGTH - 5] for each in groups}
+    choices: dict[str, list[str]] = {}
+    for group in groups:
+        name = f"{source.name}: {group.name}"[: _MAX_NAME_LENGTH - 5]
+        choices[group.name] = [name, *(f"{name} ({number})" for number in range(2, 9))]
     fields = {
         "project_id": source.project_id,
         "source": source.id,
-        "names": [
-            name
-            for each in wanted.values()
-            for name in (each, *(f"{each} ({n})" for n in range(2, 9)))
-        ],
+        "names": [name for names in choices.values() for name in names],
     }
-    rows = await (await connection.execute(_FOREIGN_NAMES, fields)).fetchall()
-    taken = {row[0] for row in rows}
-    names: dict[str, str] = {}
-    for own, name in wanted.items():
-        free = (
-            each for each in (name, *(f"{name} ({n})" for n in range(2, 9))) if each not in taken
-        )
-        names[own] = next(free, f"{name[:150]} {new_id()}")
-        taken.add(names[own])
-    return names
+    taken = set(await fetch_values(connection, _FOREIGN_NAMES, fields))
+    chosen: dict[str, str] = {}
+    for group_name, names in choices.items():
+        free = (name for name in names if name not in taken)
+        chosen[group_name] = next(free, f"{names[0][:150]} {new_id()}")
+        taken.add(chosen[group_name])
+    return chosen
 
 
 async def _write(
@@ -202,8 +203,8 @@ async def _write(
         "project_id": source.project_id,
         "source": source.id,
         "ids": [new_id() for _ in groups],
-        "names": [names[each.name] for each in groups],
-        "tags": [Jsonb(sorted(map(source.scope_tag, each.tags))) for each in groups],
+        "names": [names[group.name] for group in groups],
+        "tags": [Jsonb(sorted(map(source.scope_tag, group.tags))) for group in groups],
         "groups": [group for group, _ in members],
         "members": [person for _, person in members],
     }

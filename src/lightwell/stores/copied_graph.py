@@ -95,18 +95,18 @@ class CopiedGraph:
         self, reader: Reader, chunks: Sequence[ChunkId], named: Sequence[EntityId]
     ) -> Neighbourhood:
         seen = await self._view(reader, Starts(chunks=chunks))
-        found = await self._store.subgraph(_scope(reader, seen), seen.chunks, MIN_CONFIDENCE)
+        subgraph = await self._store.subgraph(_scope(reader, seen), seen.chunks, MIN_CONFIDENCE)
         right = {
             chunk.bytes
             for chunk in await copies.still_hold(self._database, reader, seen, seen.chunks)
         }
-        mentions = {chunk: ids for chunk, ids in found.mentions.items() if chunk in right}
+        mentions = {chunk: ids for chunk, ids in subgraph.mentions.items() if chunk in right}
         mentioned = postgres.entity_chunks(chunks, mentions)
         counted = await self._records.count_mentions(
             reader, postgres.linking(mentioned, [entity.bytes for entity in named])
         )
         # Which chunk states a relation is not told: where one of them changed meanwhile, none counts.
-        relations = found.relations if len(right) == len(seen.chunks) else ()
+        relations = subgraph.relations if len(right) == len(seen.chunks) else ()
         return postgres.make_neighbourhood(chunks, mentioned, counted, relations)
 
     async def _view(self, reader: Reader, starts: Starts) -> CopyView:
@@ -130,10 +130,10 @@ class CopiedGraph:
         scope = _scope(reader, seen, topic)
         most = limit
         while True:
-            found = await find(scope, most)
-            right = await copies.still_hold(self._database, reader, seen, found)
-            kept = [chunk for chunk in found if chunk in right]
-            if len(kept) >= limit or len(found) < most:
+            chunks = await find(scope, most)
+            right = await copies.still_hold(self._database, reader, seen, chunks)
+            kept = [chunk for chunk in chunks if chunk in right]
+            if len(kept) >= limit or len(chunks) < most:
                 return kept[:limit]
             most *= 2
 

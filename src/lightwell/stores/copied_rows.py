@@ -80,12 +80,14 @@ def name_concepts(batch: GraphBatch) -> dict[ConceptKey, str]:
     """Return what the edges of a batch lead to, in order, with their names in normal form."""
     names: dict[ConceptKey, str] = {}
     for chunk in batch.chunks:
-        names |= {(str(each.entity), chunk.class_id): each.name for each in chunk.mentions}
-        for each in chunk.statements:
-            names[str(each.source), chunk.class_id] = each.source_name
-            names[str(each.target), chunk.class_id] = each.target_name
+        names |= {(str(mention.entity), chunk.class_id): mention.name for mention in chunk.mentions}
+        for statement in chunk.statements:
+            names[str(statement.source), chunk.class_id] = statement.source_name
+            names[str(statement.target), chunk.class_id] = statement.target_name
     for document in batch.documents:
-        names |= {(str(each.entity), document.class_id): each.name for each in document.mentions}
+        names |= {
+            (str(mention.entity), document.class_id): mention.name for mention in document.mentions
+        }
     for relation in batch.relations:
         names[str(relation.source), relation.class_id] = relation.source_name
         names[str(relation.target), relation.class_id] = relation.target_name
@@ -100,8 +102,8 @@ def split_words(attribute: str) -> list[str]:
 def make_shared_rows(entities: Sequence[SharedEntity]) -> list[Row]:
     """Return a row for each shared entity."""
     return [
-        {"entity": str(each.entity), "root": str(each.root), "share": each.share}
-        for each in entities
+        {"entity": str(shared.entity), "root": str(shared.root), "share": shared.share}
+        for shared in entities
     ]
 
 
@@ -114,7 +116,7 @@ def make_subgraph(
     roots = {str(one): root.bytes for one, root in scope.roots.items()}
     return Subgraph(
         mentions={
-            id_bytes(chunk): b"".join(roots.get(each) or id_bytes(each) for each in entities)
+            id_bytes(chunk): b"".join(roots.get(entity) or id_bytes(entity) for entity in entities)
             for chunk, entities in mentions
         },
         relations=[
@@ -125,7 +127,7 @@ def make_subgraph(
 
 def id_texts(ids: Sequence[UUID]) -> list[str]:
     """Return ids as the stores keep them."""
-    return [str(each) for each in ids]
+    return [str(identifier) for identifier in ids]
 
 
 def id_bytes(text: str) -> bytes:

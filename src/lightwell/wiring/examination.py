@@ -8,7 +8,7 @@ from lightwell.domain.errors import Invalid, LightwellError
 from lightwell.domain.health import Check
 from lightwell.models.meter import Meter
 from lightwell.ports import Message
-from lightwell.records.embedding_space_gaps import SpaceGaps
+from lightwell.records.embedding_space_progress import SpaceGaps
 from lightwell.records.embedding_spaces import SpaceModel, SpaceStatus
 from lightwell.records.health import examine_database, list_spaces
 from lightwell.settings import Settings

@@ -34,7 +34,7 @@ from lightwell.entrypoints.http.authentication import (
 )
 from lightwell.logs import logger
 from lightwell.records import operations
-from lightwell.records.embedding_space_gaps import SpaceGaps, list_gaps
+from lightwell.records.embedding_space_progress import SpaceGaps, list_gaps
 from lightwell.records.embedding_spaces import SpaceStatus
 from lightwell.records.graph import copies
 from lightwell.tasks import cancel_and_wait

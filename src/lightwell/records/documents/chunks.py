@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, LiteralString
 from uuid import UUID
 
 import numpy as np
@@ -12,7 +13,8 @@ from lightwell.domain.documents import ChunkDraft, Layout
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, GlobalRef, ProjectId, SpaceId
 from lightwell.ports import ChunkVector
 from lightwell.records import chunk_layout
-from lightwell.records.database import Connection, Database, Row, copy_rows
+from lightwell.records.database import Connection, Database, copy_rows
+from lightwell.records.rows import make
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +45,7 @@ class IndexChange:
     class_id: ClassId | None
 
 
-_COLUMNS = """document_chunks (
+_COPIED = """document_chunks (
     chunk_id, chunk_ref, document_id, chunk_index, chunk_text, chunk_hash, token_count, start_offset, end_offset,
     page_number, last_page, section_path, layout, has_code, has_formula, has_table, language)"""
 
@@ -51,24 +53,24 @@ _DELETE_STAGED = (
     "DELETE FROM document_chunks WHERE document_id = ANY(%(documents)s) AND class_id = 0"
 )
 
-_STAGED = """
-SELECT chunk_id, document_id, chunk_hash, chunk_index, chunk_text, token_count, start_offset, end_offset,
-       section_path, layout, has_code, has_formula, has_table, language
-FROM document_chunks
-WHERE document_id = ANY(%(documents)s) AND class_id = 0
-ORDER BY document_id, chunk_index
+_COLUMNS: LiteralString = """
+chunk.chunk_id AS id, chunk.document_id, chunk.chunk_hash AS hash, chunk.chunk_index AS index, chunk.chunk_text AS text,
+chunk.token_count AS tokens, chunk.start_offset AS start, chunk.end_offset AS "end", chunk.section_path, chunk.layout,
+chunk.has_code, chunk.has_formula, chunk.has_table, chunk.language
 """
 
-_PUBLISHED = _STAGED.replace("class_id = 0", "class_id <> 0")
+_OF_DOCUMENTS = f"""
+SELECT {_COLUMNS} FROM document_chunks AS chunk
+WHERE document_id = ANY(%(documents)s) AND (class_id <> 0) = %(is_published)s
+ORDER BY document_id, chunk_index
+"""  # noqa: S608 - only our own words
 
-_PUBLISHED_BY_ID = """
-SELECT chunk.chunk_id, chunk.document_id, chunk.chunk_hash, chunk.chunk_index, chunk.chunk_text, chunk.token_count,
-       chunk.start_offset, chunk.end_offset, chunk.section_path, chunk.layout, chunk.has_code, chunk.has_formula,
-       chunk.has_table, chunk.language, chunk.class_id, document.title
+_PUBLISHED_BY_ID = f"""
+SELECT {_COLUMNS}, chunk.class_id, document.title
 FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
 WHERE chunk.chunk_id = ANY(%(chunks)s) AND chunk.class_id <> 0
 ORDER BY chunk.chunk_id
-"""
+"""  # noqa: S608 - only our own words
 
 _TITLES = "SELECT document_id, title FROM source_documents WHERE document_id = ANY(%(documents)s)"
 
@@ -111,7 +113,7 @@ WHERE staged_vectors.chunk_id = chunk.chunk_id AND chunk.document_id = ANY(%(doc
 """
 
 _CHANGES = """
-SELECT change.chunk_id, change.change_id, chunk.class_id
+SELECT change.chunk_id, change.change_id AS id, chunk.class_id
 FROM index_changes AS change LEFT JOIN document_chunks AS chunk USING (chunk_id)
 WHERE change.project_id = %(project_id)s
 ORDER BY change.chunk_id LIMIT %(limit)s
@@ -133,9 +135,7 @@ async def stage(
 ) -> None:
     """Store these documents' chunks as staged, in place of chunks that were staged for them before."""
     await connection.execute(_DELETE_STAGED, {"documents": list(refs)})
-    await copy_rows(
-        connection, _COLUMNS, (_row(chunk, refs[chunk.document_id]) for chunk in chunks)
-    )
+    await copy_rows(connection, _COPIED, (_row(chunk, refs[chunk.document_id]) for chunk in chunks))
 
 
 _PUBLISHED_IDS = """
@@ -149,28 +149,32 @@ ORDER BY chunk.chunk_id LIMIT %(limit)s
 
 async def list_staged(database: Database, documents: Sequence[DocumentId]) -> list[StagedChunk]:
     """Return the staged chunks of these documents, by document and index."""
-    return [_staged(row) for row in await database.rows(_STAGED, {"documents": list(documents)})]
+    return await _list_of(database, documents, is_published=False)
 
 
 async def list_published(database: Database, documents: Sequence[DocumentId]) -> list[StagedChunk]:
     """Return the published chunks of these documents, by document and index."""
-    return [_staged(row) for row in await database.rows(_PUBLISHED, {"documents": list(documents)})]
+    return await _list_of(database, documents, is_published=True)
+
+
+async def _list_of(
+    database: Database, documents: Sequence[DocumentId], *, is_published: bool
+) -> list[StagedChunk]:
+    parameters = {"documents": list(documents), "is_published": is_published}
+    return await database.rows(_OF_DOCUMENTS, parameters, into=_staged)
 
 
 async def list_published_by_id(
     database: Database, chunks: Sequence[ChunkId]
 ) -> list[PublishedChunk]:
     """Return those of these chunks that are published, by id."""
-    return [
-        PublishedChunk(chunk=_staged(row), class_id=ClassId(row[14]), title=row[15])
-        for row in await database.rows(_PUBLISHED_BY_ID, {"chunks": list(chunks)})
-    ]
+    return await database.rows(_PUBLISHED_BY_ID, {"chunks": list(chunks)}, into=_published)
 
 
 async def get_titles(database: Database, documents: Sequence[DocumentId]) -> dict[DocumentId, str]:
     """Return the titles of these documents."""
     rows = await database.rows(_TITLES, {"documents": list(documents)})
-    return {DocumentId(row[0]): row[1] for row in rows}
+    return {document: title for document, title in rows}
 
 
 async def count_omitted(
@@ -178,15 +182,14 @@ async def count_omitted(
 ) -> dict[DocumentId, int]:
     """Return how many chunks of each of these documents were left out."""
     rows = await database.rows(_OMITTED, {"documents": list(documents)})
-    return {DocumentId(row[0]): row[1] for row in rows}
+    return {document: count for document, count in rows}
 
 
 async def list_embedded(
     database: Database, space: SpaceId, chunks: Sequence[ChunkId]
 ) -> set[ChunkId]:
     """Return those of the chunks that have a staged vector."""
-    rows = await database.rows(_EMBEDDED, {"space": space, "chunks": list(chunks)})
-    return {ChunkId(row[0]) for row in rows}
+    return set(await database.values(_EMBEDDED, {"space": space, "chunks": list(chunks)}))
 
 
 async def find_published_by_hash(
@@ -202,7 +205,7 @@ async def find_published_by_hash(
         "hashes": [hash_ for _, hash_ in wanted],
     }
     rows = await database.rows(_SAME_HASH, parameters)
-    return {(ClassId(row[0]), bytes(row[1])): ChunkId(row[2]) for row in rows}
+    return {(class_id, chunk_hash): chunk_id for class_id, chunk_hash, chunk_id in rows}
 
 
 async def stage_vectors(
@@ -220,7 +223,8 @@ async def list_published_ids(
 ) -> list[tuple[ChunkId, ClassId]]:
     """Return up to `limit` published chunks of the project with their classes, by id, those after the id `after`."""
     keys = {"project_id": project_id, "after": after, "limit": limit}
-    return [(ChunkId(row[0]), ClassId(row[1])) for row in await database.rows(_PUBLISHED_IDS, keys)]
+    rows = await database.rows(_PUBLISHED_IDS, keys)
+    return [(chunk_id, class_id) for chunk_id, class_id in rows]
 
 
 async def list_published_vectors(
@@ -230,11 +234,11 @@ async def list_published_vectors(
     rows = await database.rows(_PUBLISHED_VECTORS, {"space": space, "documents": list(documents)})
     return [
         ChunkVector(
-            chunk_id=ChunkId(row[0]),
-            class_id=ClassId(row[1]),
-            vector=row[2].to_numpy().astype(np.float32),
+            chunk_id=chunk_id,
+            class_id=class_id,
+            vector=embedding.to_numpy().astype(np.float32),
         )
-        for row in rows
+        for chunk_id, class_id, embedding in rows
     ]
 
 
@@ -247,8 +251,8 @@ async def list_index_changes(
     database: Database, project_id: ProjectId, *, limit: int
 ) -> list[IndexChange]:
     """Return up to `limit` changes that the indexes have not applied yet."""
-    rows = await database.rows(_CHANGES, {"project_id": project_id, "limit": limit})
-    return [IndexChange(chunk_id=ChunkId(row[0]), id=row[1], class_id=row[2]) for row in rows]
+    parameters = {"project_id": project_id, "limit": limit}
+    return await database.rows(_CHANGES, parameters, into=IndexChange)
 
 
 async def delete_index_changes(database: Database, changes: Sequence[IndexChange]) -> None:
@@ -284,24 +288,13 @@ def _row(chunk: StagedChunk, ref: GlobalRef) -> tuple[object, ...]:
     )
 
 
-def _staged(row: Row) -> StagedChunk:
-    layout = chunk_layout.from_json(row[9])
-    return StagedChunk(
-        id=ChunkId(row[0]),
-        document_id=DocumentId(row[1]),
-        hash=bytes(row[2]),
-        draft=ChunkDraft(
-            index=row[3],
-            text=row[4],
-            tokens=row[5],
-            start=row[6],
-            end=row[7],
-            section_path=tuple(row[8]),
-            sections=layout.sections,
-            pages=layout.pages,
-            has_code=row[10],
-            has_formula=row[11],
-            has_table=row[12],
-            language=row[13],
-        ),
-    )
+def _staged(
+    *, id: ChunkId, document_id: DocumentId, hash: bytes, layout: object, **columns: Any
+) -> StagedChunk:
+    parts = chunk_layout.from_json(layout)
+    draft = make(ChunkDraft, sections=parts.sections, pages=parts.pages, **columns)
+    return StagedChunk(id=id, document_id=document_id, hash=hash, draft=draft)
+
+
+def _published(*, class_id: ClassId, title: str, **columns: Any) -> PublishedChunk:
+    return PublishedChunk(chunk=_staged(**columns), class_id=class_id, title=title)

@@ -16,6 +16,7 @@ from lightwell.records.database import Connection
 from lightwell.records.documents import structures
 from lightwell.records.graph import mentions, resolution, same_names, stated_links
 from lightwell.records.locks import PUBLISHING_LOCK
+from lightwell.records.rows import fetch_values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -322,8 +323,7 @@ async def _count(
     parameters = {"documents": list(documents), "project_id": project_id, "sign": sign}
     for statement in (_COUNT_TERMS, _COUNT_TOTALS):
         await connection.execute(statement, parameters)
-    stale = await connection.execute(_STALE, parameters)
-    return {row[0] for row in await stale.fetchall()}
+    return set(await fetch_values(connection, _STALE, parameters))
 
 
 def _tsvector(frequencies: Mapping[str, int]) -> str:

@@ -86,16 +86,16 @@ def check_url(document: NewDocument) -> None:
         )
 
 
-def check_url_owner(document: NewDocument, known: Mapping[str, RegisteredDocument]) -> None:
+def check_url_owner(document: NewDocument, registered: Mapping[str, RegisteredDocument]) -> None:
     """Raise `Invalid` if another system has a document with this URL.
 
     The URL of another system's deleted document may be reused, unless the new document has a row of its own
     already.
     """
-    owner = known.get(document.url)
+    owner = registered.get(document.url)
     if owner is None or owner.system == document.system:
         return
-    if not owner.is_deleted or document_ref(document) in known:
+    if not owner.is_deleted or document_ref(document) in registered:
         raise Invalid(
             f"the source system {owner.system!r} already has a document with this URL, which stays as it is:"
             " delete that one, or give this one another URL"

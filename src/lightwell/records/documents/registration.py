@@ -17,7 +17,6 @@ from lightwell.records import access_classes
 from lightwell.records.database import Connection
 from lightwell.records.documents import documents, index_descriptions
 from lightwell.records.documents.registered import (
-    RegisteredDocument,
     check_url,
     check_url_owner,
     document_ref,
@@ -108,7 +107,7 @@ class ItemOrigin:
 async def register(
     connection: Connection,
     project_id: ProjectId,
-    given: Sequence[NewDocument],
+    new_documents: Sequence[NewDocument],
     origin: ItemOrigin | None = None,
 ) -> list[QueuedJob]:
     """Store the documents with a job each, in order; changed access tags take effect with the commit.
@@ -117,15 +116,17 @@ async def register(
     reference alone counts. Unfinished jobs of older versions are cancelled. The project's publishing lock makes other
     registrations wait. Raises `Invalid` for a URL that another source system uses.
     """
-    for document in given:
+    for document in new_documents:
         check_url(document)
     await lock_project(connection, project_id)
-    latest = _latest(given)
-    known = await find_registered(connection, project_id, latest)
+    latest = _latest(new_documents)
+    registered = await find_registered(connection, project_id, latest)
     if origin is None:
         for document in latest:
-            check_url_owner(document, known)
-    await documents.cancel_jobs(connection, sorted({each.id for each in known.values()}))
+            check_url_owner(document, registered)
+    await documents.cancel_jobs(
+        connection, sorted({document.id for document in registered.values()})
+    )
     classes = {
         tags: await access_classes.get_or_create_class(connection, project_id, tags)
         for tags in dict.fromkeys(document.acl_tags for document in latest)
@@ -133,9 +134,15 @@ async def register(
     queued: list[QueuedJob] = []
     rows: list[dict[str, object]] = []
     for document in latest:
-        old = known.get(document_ref(document))
-        old = (known.get(document.url) or old) if origin is None else old
-        job = _job(document, old)
+        old = registered.get(document_ref(document))
+        old = (registered.get(document.url) or old) if origin is None else old
+        job = QueuedJob(
+            id=JobId(new_id()),
+            document_id=DocumentId(new_id()) if old is None else old.id,
+            url=document.url,
+            is_new=old is None,
+            estimated_chunks=estimate_chunks(document),
+        )
         queued.append(job)
         fields = _fields(project_id, job.document_id, document, origin)
         keeps_chunks = origin is not None and old is not None and old.has_body(body_hash(document))
@@ -158,16 +165,6 @@ async def restate(connection: Connection, documents: Sequence[DocumentId], step:
     await connection.execute(_ENQUEUE_AGAIN, keys)
 
 
-def _job(document: NewDocument, old: RegisteredDocument | None) -> QueuedJob:
-    return QueuedJob(
-        id=JobId(new_id()),
-        document_id=DocumentId(new_id()) if old is None else old.id,
-        url=document.url,
-        is_new=old is None,
-        estimated_chunks=estimate_chunks(document),
-    )
-
-
 async def _write(
     connection: Connection, project_id: ProjectId, rows: Sequence[Mapping[str, object]]
 ) -> None:
@@ -188,11 +185,11 @@ async def _write(
         await cursor.executemany(_ENQUEUE_RESTATED, [row for row in rows if row["keeps_chunks"]])
 
 
-def _latest(given: Sequence[NewDocument]) -> list[NewDocument]:
+def _latest(documents: Sequence[NewDocument]) -> list[NewDocument]:
     """Return the last version of each document, in input order."""
     seen: set[str] = set()
     latest: list[NewDocument] = []
-    for document in reversed(given):
+    for document in reversed(documents):
         names = {document.url, document_ref(document)}
         if document.system == FILE:
             names = {document.url}

@@ -21,6 +21,7 @@ from lightwell.records.graph import merge_trees, resolution
 from lightwell.records.graph.entities import ResolvedName
 from lightwell.records.graph.profiles import refresh_all
 from lightwell.records.locks import PUBLISHING_LOCK
+from lightwell.records.rows import fetch, fetch_values
 
 _CREATE_ENTITY = """
 INSERT INTO entities (entity_id, project_id, entity_ref, normalized_name)
@@ -68,28 +69,8 @@ WHERE entity_id = ANY(%(entities)s)
               WHERE mention.entity_id = entities.entity_id AND mention.class_id = ANY(%(own)s))
 """
 
-# A deletion includes the entities that were merged with it, by merges that apply to the reader.
-_HIDDEN = """
-WITH RECURSIVE told AS MATERIALIZED (
-    SELECT source.source_id, merge.target_id
-    FROM merged_entities AS source JOIN entity_merges AS merge USING (merge_id)
-    WHERE merge.project_id = %(project_id)s AND source.undone_at IS NULL
-      AND source.source_classes && %(classes)s::integer[] AND merge.target_classes && %(classes)s::integer[]
-), hidden AS (
-    SELECT named.entity_id FROM entities AS named
-    WHERE named.project_id = %(project_id)s AND named.normalized_name = %(name)s AND {is_hidden}
-    UNION
-    SELECT named.entity_id
-    FROM hidden JOIN told ON hidden.entity_id IN (told.source_id, told.target_id)
-    JOIN entities AS named
-      ON named.entity_id IN (told.source_id, told.target_id) AND named.entity_id <> hidden.entity_id
-    WHERE {is_hidden}
-)
-SELECT hidden.entity_id FROM hidden JOIN entities AS named USING (entity_id)
-ORDER BY named.normalized_name = %(name)s DESC, named.entity_ref COLLATE "C"
-""".replace(
-    "{is_hidden}",
-    """named.hidden_in && %(own)s::integer[]
+_IS_HIDDEN: LiteralString = """
+      named.hidden_in && %(own)s::integer[]
       AND (EXISTS (SELECT FROM document_entity_mentions AS mention
                    WHERE mention.named_as = named.entity_id AND mention.entity_id IS NULL
                      AND mention.class_id = ANY(%(own)s))
@@ -97,8 +78,29 @@ ORDER BY named.normalized_name = %(name)s DESC, named.entity_ref COLLATE "C"
                       JOIN document_entity_mentions AS mention
                         ON mention.named_as = passage.source_id AND mention.class_id = passage.class_id
                       WHERE split.part_id = named.entity_id AND passage.undone_at IS NULL
-                        AND mention.entity_id IS NULL AND mention.class_id = ANY(%(own)s)))""",
+                        AND mention.entity_id IS NULL AND mention.class_id = ANY(%(own)s)))
+"""
+
+# A deletion includes the entities that were merged with it, by merges that apply to the reader.
+_HIDDEN = f"""
+WITH RECURSIVE told AS MATERIALIZED (
+    SELECT source.source_id, merge.target_id
+    FROM merged_entities AS source JOIN entity_merges AS merge USING (merge_id)
+    WHERE merge.project_id = %(project_id)s AND source.undone_at IS NULL
+      AND source.source_classes && %(classes)s::integer[] AND merge.target_classes && %(classes)s::integer[]
+), hidden AS (
+    SELECT named.entity_id FROM entities AS named
+    WHERE named.project_id = %(project_id)s AND named.normalized_name = %(name)s AND {_IS_HIDDEN}
+    UNION
+    SELECT named.entity_id
+    FROM hidden JOIN told ON hidden.entity_id IN (told.source_id, told.target_id)
+    JOIN entities AS named
+      ON named.entity_id IN (told.source_id, told.target_id) AND named.entity_id <> hidden.entity_id
+    WHERE {_IS_HIDDEN}
 )
+SELECT hidden.entity_id FROM hidden JOIN entities AS named USING (entity_id)
+ORDER BY named.normalized_name = %(name)s DESC, named.entity_ref COLLATE "C"
+"""  # noqa: S608 - only our own words
 
 _UNHIDE = """
 UPDATE entities SET hidden_in = (SELECT nullif(array_agg(class_id ORDER BY class_id), '{}')
@@ -157,9 +159,7 @@ async def create(
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, facts)
         facts["shown"] = await _shown_classes(connection, reader, [tags])
-        row = await (await connection.execute(_CREATE_ENTITY, facts)).fetchone()
-        assert row is not None  # noqa: S101 - the statement returns the row it makes or finds
-        named_as = EntityId(row[0])
+        (named_as,) = await fetch_values(connection, _CREATE_ENTITY, facts)
         await _write_edit(connection, reader, named_as, (manual_edit, manual_edit), tags)
         await _update_derived(connection, reader, [named_as])
     return named_as
@@ -195,7 +195,7 @@ async def delete(database: Database, reader: Reader, entity_id: EntityId) -> Non
         await connection.execute(PUBLISHING_LOCK, {"project_id": reader.project_id})
         grouped = await merge_trees.list_members(connection, reader, [entity_id])
         members = grouped.get(entity_id, [entity_id])
-        facts = {**_parameters(reader), "entities": members}
+        facts = {**_own(reader), "entities": members}
         await _execute_all(connection, (_HIDE, _DELETE_RELATION_EDITS, _DELETE_EDITS), facts)
         await _update_derived(connection, reader, members)
 
@@ -203,16 +203,15 @@ async def delete(database: Database, reader: Reader, entity_id: EntityId) -> Non
 @repeatable
 async def restore(database: Database, reader: Reader, name: str) -> EntityId:
     """Unhide an entity that was hidden by hand; raise `NotFound` if no hidden entity has this name."""
-    facts = {**_parameters(reader), "name": normalize_name(name)}
+    facts = {**_own(reader), "name": normalize_name(name)}
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, facts)
-        hidden = await (await connection.execute(_HIDDEN, facts)).fetchall()
+        hidden = await fetch_values(connection, _HIDDEN, facts)
         if not hidden:
             raise NotFound(f"There is no hidden entity {name!r} that you may see")
-        ids = [EntityId(row[0]) for row in hidden]
-        await connection.execute(_UNHIDE, {**facts, "entities": ids})
-        await _update_derived(connection, reader, ids)
-    return ids[0]
+        await connection.execute(_UNHIDE, {**facts, "entities": hidden})
+        await _update_derived(connection, reader, hidden)
+    return hidden[0]
 
 
 @repeatable
@@ -240,12 +239,10 @@ async def create_relation(
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, facts)
         facts["shown"] = await _shown_classes(connection, reader, audiences)
-        row = await (await connection.execute(_CREATE_RELATION, facts)).fetchone()
-        assert row is not None  # noqa: S101 - the statement returns the row it makes or finds
-        facts["relation"] = row[0]
+        (facts["relation"],) = await fetch_values(connection, _CREATE_RELATION, facts)
         for tags in audiences:
-            for end, known in ends.items():
-                await _write_edit(connection, reader, end, (ManualEdit(), known), tags)
+            for end, seen in ends.items():
+                await _write_edit(connection, reader, end, (ManualEdit(), seen), tags)
             facts["class_id"] = await access_classes.get_or_create_class(
                 connection, reader.project_id, tags
             )
@@ -262,26 +259,27 @@ async def hide_relation(
     Raises `NotFound` if the reader sees no such relation, `Invalid` where no own class has any.
     """
     facts: dict[str, object] = {
-        **_parameters(reader),
+        **_own(reader),
         "sources": [source.entity_id],
         "targets": [target.entity_id],
         "predicate": predicate,
     }
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, facts)
-        found = await (await connection.execute(_RELATED, facts)).fetchall()
-        if not found:
+        related = await fetch(connection, _RELATED, facts)
+        if not related:
             raise NotFound(f"There is no relation {predicate} between these two that you may see")
-        facts["relations"] = [row[0] for row in found]
+        facts["relations"] = [relation for relation, _ in related]
         await _execute_all(connection, (_HIDE_RELATION, _DELETE_EDITS_OF_RELATION), facts)
-        await _update_derived(connection, reader, [EntityId(row[1]) for row in found])
+        await _update_derived(connection, reader, [source_id for _, source_id in related])
 
 
 async def _execute_all(
     connection: Connection, statements: Sequence[LiteralString], facts: Mapping[str, object]
 ) -> None:
     """Execute statements that hide something; raise `Invalid` where none changed a row."""
-    if not sum([(await connection.execute(each, facts)).rowcount for each in statements]):
+    counts = [(await connection.execute(statement, facts)).rowcount for statement in statements]
+    if not any(counts):
         raise not_own()
 
 
@@ -306,13 +304,15 @@ async def _write_edit(
     """Store an edit with the name and kind that its class knows, or, if the class does not know the entity,
     those that the person sees.
     """
-    edit, known = words
+    edit, seen = words
     class_id = await access_classes.get_or_create_class(connection, reader.project_id, tags)
     key: dict[str, object] = {"named_as": named_as, "class_id": class_id}
-    known_in_class = await (await connection.execute(_HERE, key)).fetchone()
-    if known_in_class and edit == ManualEdit():
+    of_class = await fetch(connection, _HERE, key)
+    if of_class and edit == ManualEdit():
         return
-    known_name, known_kind = known_in_class or (edit.name or known.name, edit.kind or known.kind)
+    known_name, known_kind = (
+        of_class[0] if of_class else (edit.name or seen.name, edit.kind or seen.kind)
+    )
     await connection.execute(
         _STORE_EDIT,
         {
@@ -338,7 +338,7 @@ async def _update_derived(
     await refresh_all(connection, reader.project_id)
 
 
-def _parameters(reader: Reader) -> dict[str, object]:
+def _own(reader: Reader) -> dict[str, object]:
     return {
         **reader.parameters,
         "own": list(reader.own_classes),

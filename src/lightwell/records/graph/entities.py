@@ -8,7 +8,6 @@ depends on an id.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, LiteralString
-from uuid import UUID
 
 from lightwell.domain.access import Reader
 from lightwell.domain.entity_refs import display_ref, stored_ref
@@ -20,7 +19,7 @@ from lightwell.domain.graph import (
     join_class_descriptions,
     normalize_name,
 )
-from lightwell.domain.ids import EntityId, RelationId
+from lightwell.domain.ids import EntityId, RelationId, parse_uuid
 from lightwell.records.database import Connection, Database
 from lightwell.records.graph import merge_trees
 from lightwell.records.graph.concepts import (
@@ -224,7 +223,7 @@ async def resolve_name(database: Database, reader: Reader, name: str) -> Resolve
         "name": normalize_name(bare_name),
         "names": [normalize_name(bare_name)],
         "ref": stored_ref(name.strip()) if is_of_bearer or system != "kg" else "",
-        "id": _uuid(name),
+        "id": parse_uuid(name),
     }
     resolved = await database.rows(_FIND_BY_NAME, parameters, into=ResolvedName)
     if not resolved:
@@ -396,10 +395,3 @@ def _relation(ends: Mapping[EntityId, Entity], **row: Any) -> Relation:
         comparison=join_class_descriptions(row["comparisons"]),
         use_case=join_class_descriptions(row["use_cases"]),
     )
-
-
-def _uuid(name: str) -> UUID | None:
-    try:
-        return UUID(name.strip())
-    except ValueError:
-        return None

@@ -6,13 +6,12 @@ Every query is filtered by the reader's classes, and no order depends on an id.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import LiteralString
-from uuid import UUID
 
 from lightwell.domain.access import Reader
 from lightwell.domain.candidates import MAX_CANDIDATES
 from lightwell.domain.entity_refs import stored_ref
 from lightwell.domain.graph import Entity, normalize_name
-from lightwell.domain.ids import EntityId
+from lightwell.domain.ids import EntityId, parse_uuid
 from lightwell.domain.longer_names import are_compatible_kinds, stands_for_itself
 from lightwell.records.database import Database
 from lightwell.records.graph import entities
@@ -302,17 +301,10 @@ def _parameters(reader: Reader, name: str) -> dict[str, object]:
         "name": bare,
         "names": [bare],
         "ref": stored_ref(name.strip()),
-        "id": _uuid(name),
+        "id": parse_uuid(name),
         "words": words,
         "longest": f"%{escaped}%",
         "least": MIN_SIMILARITY,
         "titles": TITLE_KINDS,
         "most": MAX_CANDIDATES,
     }
-
-
-def _uuid(name: str) -> UUID | None:
-    try:
-        return UUID(name.strip())
-    except ValueError:
-        return None

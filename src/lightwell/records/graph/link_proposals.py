@@ -273,20 +273,21 @@ async def replace_proposals(
         "target_classes": [pair.target_class for pair in links],
         "directional": [link.type not in SYMMETRIC for link in scored],
         "confidences": [link.confidence for link in scored],
-        "evidence": [Jsonb(_stored_points(link)) for link in scored],
+        # Points by the name of the evidence, and no word of what is compared.
+        "evidence": [
+            Jsonb(
+                {
+                    "prior": link.prior,
+                    "points": {evidence.name: evidence.points for evidence in link.evidence},
+                }
+            )
+            for link in scored
+        ],
         "rules": [evidence_pattern(link.evidence) for link in scored],
         **_arrays(taken),
     }
     for statement in (_WITHDRAW_SOURCES, _WITHDRAW_TARGETS, _STORE):
         await connection.execute(statement, facts)
-
-
-def _stored_points(link: ScoredLink) -> dict[str, object]:
-    """Return what a proposal stores: points by the name of the evidence, and no word of what is compared."""
-    return {
-        "prior": link.prior,
-        "points": {evidence.name: evidence.points for evidence in link.evidence},
-    }
 
 
 def _arrays(subjects: Sequence[SubjectKey]) -> dict[str, object]:

@@ -167,11 +167,11 @@ async def _write_relation_mentions(
         for chunk_id, extraction in extractions.items()
         for relation_mention in extraction.relation_mentions
     ]
-    stated = {chunk_id: _stated_refs(each) for chunk_id, each in extractions.items()}
+    stated = {chunk_id: _stated_refs(extraction) for chunk_id, extraction in extractions.items()}
     ends: dict[str, object] = {
         "project_id": project_id,
-        "sources": [_end_ref(stated[chunk_id], each.subject) for chunk_id, each in rows],
-        "targets": [_end_ref(stated[chunk_id], each.object) for chunk_id, each in rows],
+        "sources": [_end_ref(stated[chunk_id], mention.subject) for chunk_id, mention in rows],
+        "targets": [_end_ref(stated[chunk_id], mention.object) for chunk_id, mention in rows],
         "predicates": [relation_mention.predicate.value for _, relation_mention in rows],
     }
     await connection.execute(_RELATIONS, ends)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, LiteralString
 
 from lightwell.domain.access import Reader, not_own
 from lightwell.domain.ids import ClassId, EntityId
@@ -37,10 +38,11 @@ WITH merged AS MATERIALIZED (
 
 _SUBJECTS = f"""
 {_MERGED}
-SELECT entity.entity_id,
+SELECT entity.entity_id AS id,
        CASE WHEN bool_or(profile.entity_ref IS NULL AND profile.subject_id = entity.entity_id)
-            THEN entity.normalized_name ELSE '' END,
-       array_agg(profile.attributes ORDER BY profile.attributes::text) FILTER (WHERE profile.attributes IS NOT NULL)
+            THEN entity.normalized_name ELSE '' END AS name,
+       coalesce(array_agg(profile.attributes ORDER BY profile.attributes::text)
+                    FILTER (WHERE profile.attributes IS NOT NULL), '{{}}') AS attributes
 FROM profiles AS profile LEFT JOIN merged ON merged.entity_id = profile.subject_id
 JOIN entities AS entity ON entity.entity_id = coalesce(merged.root_id, profile.subject_id)
 WHERE entity.project_id = %(project_id)s AND profile.subject = 'entity' AND profile.class_id = ANY(%(classes)s)
@@ -66,11 +68,14 @@ WHERE coalesce(merged.root_id, stated.other) <> whole.root_id
               WHERE profile.subject_id = stated.relation_id AND profile.class_id = ANY(%(classes)s))
 """
 
-_WHOLE = """
-SELECT {one} AS root_id, {one} AS entity_id FROM {values}
+
+def _whole(entity: LiteralString, source: LiteralString) -> LiteralString:
+    return f"""
+SELECT {entity} AS root_id, {entity} AS entity_id FROM {source}
 UNION ALL
-SELECT merged.root_id, merged.entity_id FROM merged JOIN {values} ON {one} = merged.root_id
-"""
+SELECT merged.root_id, merged.entity_id FROM merged JOIN {source} ON {entity} = merged.root_id
+"""  # noqa: S608 - only our own words
+
 
 # Entities with a similar name and a common neighbour that has at most a hundred neighbours. Names with different
 # numbers in them denote different things.
@@ -78,7 +83,7 @@ _SIMILAR_NAMES = f"""
 {_MERGED}, given AS (
     SELECT * FROM unnest(%(ids)s::uuid[], %(names)s::text[]) AS given (entity_id, name)
 ), whole AS (
-    {_WHOLE.replace("{one}", "given.entity_id").replace("{values}", "given")}
+    {_whole("given.entity_id", "given")}
 ), step AS MATERIALIZED (
     {_RELATED}
 ), via AS MATERIALIZED (
@@ -87,7 +92,7 @@ _SIMILAR_NAMES = f"""
     SELECT via.entity_id AS via, array_agg(near.other) AS others
     FROM via
     CROSS JOIN LATERAL (
-        WITH whole AS ({_WHOLE.replace("{one}", "via.entity_id").replace("{values}", "(SELECT) AS itself")})
+        WITH whole AS ({_whole("via.entity_id", "(SELECT) AS itself")})
         {_RELATED} LIMIT 101
     ) AS near
     GROUP BY via.entity_id HAVING count(*) <= 100
@@ -107,25 +112,28 @@ WHERE similarity(entity.normalized_name, given.name) >= 0.5
                 AND profile.entity_ref IS NULL)
 """  # noqa: S608 - only our own words
 
-_SAME_FIELD = """
-SELECT given.entity_id, coalesce(merged.root_id, profile.subject_id), '{field}', given.value
+
+def _same(field: LiteralString) -> LiteralString:
+    return f"""
+SELECT given.entity_id AS one, coalesce(merged.root_id, profile.subject_id) AS other, '{field}' AS field, given.value
 FROM unnest(%(ids)s::uuid[], %(fields)s::text[], %(values)s::text[]) AS given (entity_id, field, value)
 JOIN profiles AS profile ON given.field = '{field}' AND lower(profile.attributes ->> '{field}') = given.value
 LEFT JOIN merged ON merged.entity_id = profile.subject_id
 WHERE profile.class_id = ANY(%(classes)s) AND profile.subject = 'entity'
   AND coalesce(merged.root_id, profile.subject_id) <> given.entity_id
-"""
+"""  # noqa: S608 - only our own words
+
 
 _SAME = f"""
 {_MERGED}
-{_SAME_FIELD.replace("{field}", "email")}
+{_same("email")}
 UNION
-{_SAME_FIELD.replace("{field}", "domain")}
+{_same("domain")}
 """
 
 _ALIASES = f"""
 {_MERGED}
-SELECT DISTINCT given.entity_id, entity.entity_id, 'alias', given.name
+SELECT DISTINCT given.entity_id AS one, entity.entity_id AS other, 'alias' AS field, given.name AS value
 FROM unnest(%(ids)s::uuid[], %(names)s::text[]) AS given (entity_id, name)
 JOIN entities AS entity
   ON entity.project_id = %(project_id)s AND entity.normalized_name = given.name
@@ -139,7 +147,7 @@ _NEIGHBOURS = f"""
 {_MERGED}, given AS (
     SELECT unnest(%(ids)s::uuid[]) AS entity_id
 ), whole AS (
-    {_WHOLE.replace("{one}", "given.entity_id").replace("{values}", "given")}
+    {_whole("given.entity_id", "given")}
 )
 {_RELATED}
 """
@@ -154,7 +162,7 @@ WHERE rejected.project_id = %(project_id)s
 
 _NAMES = f"""
 {_MERGED}, whole AS (
-    {_WHOLE.replace("{one}", "given.entity_id").replace("{values}", "unnest(%(ids)s::uuid[]) AS given (entity_id)")}
+    {_whole("given.entity_id", "unnest(%(ids)s::uuid[]) AS given (entity_id)")}
 )
 SELECT whole.root_id, keyed_hash(entity.project_id, encode(sha256(convert_to(entity.entity_ref, 'UTF8')), 'hex')),
        ARRAY(SELECT profile.class_id FROM profiles AS profile
@@ -179,25 +187,20 @@ async def list_merge_subjects(
     database: Database, reader: Reader, about: EntityId | None, *, limit: int
 ) -> list[MergeSubject]:
     """Return this entity, or the reader's entities that were mentioned last."""
-    rows = await database.rows(_SUBJECTS, {**_parameters(reader), "about": about, "most": limit})
-    return [
-        MergeSubject(id=EntityId(row[0]), name=row[1], attributes=_merge_attributes(row[2] or []))
-        for row in rows
-    ]
+    parameters = {**reader.parameters, "about": about, "most": limit}
+    return await database.rows(_SUBJECTS, parameters, into=_subject)
 
 
 async def find_similar_names(
     database: Database, reader: Reader, entities: Sequence[MergeSubject]
 ) -> list[MergeEvidence]:
     """Return entities with a similar name and a common neighbour."""
-    named = [each for each in entities if each.name]
-    facts = {"ids": [each.id for each in named], "names": [each.name for each in named]}
-    rows = await database.rows(_SIMILAR_NAMES, {**_parameters(reader), **facts})
+    names = {entity.id: entity.name for entity in entities if entity.name}
+    facts = {"ids": list(names), "names": list(names.values())}
+    rows = await database.rows(_SIMILAR_NAMES, {**reader.parameters, **facts})
     return [
-        MergeEvidence(
-            one=EntityId(one), other=EntityId(other), field="name", value=f"{similarity:.2f}"
-        )
-        for one, other, similarity in rows
+        MergeEvidence(one=entity, other=other, field="name", value=f"{similarity:.2f}")
+        for entity, other, similarity in rows
     ]
 
 
@@ -206,17 +209,17 @@ async def find_same_attributes(
 ) -> list[MergeEvidence]:
     """Return entities with the same e-mail address or domain."""
     values = [
-        (each.id, field, each.attributes[field].lower())
-        for each in entities
+        (entity.id, field, entity.attributes[field].lower())
+        for entity in entities
         for field in ("email", "domain")
-        if each.attributes.get(field)
+        if entity.attributes.get(field)
     ]
     facts = {
-        "ids": [row[0] for row in values],
-        "fields": [row[1] for row in values],
-        "values": [row[2] for row in values],
+        "ids": [entity for entity, _, _ in values],
+        "fields": [field for _, field, _ in values],
+        "values": [value for _, _, value in values],
     }
-    return _evidence(await database.rows(_SAME, {**_parameters(reader), **facts}))
+    return await database.rows(_SAME, {**reader.parameters, **facts}, into=MergeEvidence)
 
 
 async def find_alias_matches(
@@ -224,19 +227,19 @@ async def find_alias_matches(
 ) -> list[MergeEvidence]:
     """Return entities with one of these normalised names, each an alias of another entity."""
     values = list(names)
-    facts = {"ids": [row[0] for row in values], "names": [row[1] for row in values]}
-    return _evidence(await database.rows(_ALIASES, {**_parameters(reader), **facts}))
+    facts = {"ids": [entity for entity, _ in values], "names": [name for _, name in values]}
+    return await database.rows(_ALIASES, {**reader.parameters, **facts}, into=MergeEvidence)
 
 
 async def list_neighbours(
     database: Database, reader: Reader, entities: Iterable[EntityId]
 ) -> dict[EntityId, set[EntityId]]:
     """Return the entities that these are related to, by relations that the reader sees."""
-    found: dict[EntityId, set[EntityId]] = {}
-    facts = {**_parameters(reader), "ids": list(entities)}
-    for one, other in await database.rows(_NEIGHBOURS, facts):
-        found.setdefault(EntityId(one), set()).add(EntityId(other))
-    return found
+    neighbours: dict[EntityId, set[EntityId]] = {}
+    facts = {**reader.parameters, "ids": list(entities)}
+    for entity, other in await database.rows(_NEIGHBOURS, facts):
+        neighbours.setdefault(entity, set()).add(other)
+    return neighbours
 
 
 async def list_rejected_pairs(
@@ -244,10 +247,12 @@ async def list_rejected_pairs(
 ) -> set[tuple[EntityId, EntityId]]:
     """Return which of the pairs people rejected, under any of the names that the reader has for them."""
     names = await _names(database, reader, {entity for pair in pairs for entity in pair})
-    keys = {(one.hash, other.hash): pair for pair in pairs for one, other in _pairs(names, pair)}
-    facts = {"ones": [key[0] for key in keys], "others": [key[1] for key in keys]}
-    rows = await database.rows(_REJECTED, {**_parameters(reader), **facts})
-    return {keys[(row[0], row[1])] for row in rows}
+    keys = {
+        (first.hash, second.hash): pair for pair in pairs for first, second in _pairs(names, pair)
+    }
+    facts = {"ones": [first for first, _ in keys], "others": [second for _, second in keys]}
+    rows = await database.rows(_REJECTED, {**reader.parameters, **facts})
+    return {keys[first, second] for first, second in rows}
 
 
 async def reject(database: Database, reader: Reader, pair: tuple[EntityId, EntityId]) -> None:
@@ -255,19 +260,19 @@ async def reject(database: Database, reader: Reader, pair: tuple[EntityId, Entit
 
     Raises `Invalid` unless own classes of the reader know both.
     """
-    found = _pairs(await _names(database, reader, pair), pair)
-    names = [(_own(one, reader), _own(other, reader)) for one, other in found]
-    names = [(one, other) for one, other in names if one.classes and other.classes]
+    pairs = _pairs(await _names(database, reader, pair), pair)
+    names = [(_own(first, reader), _own(second, reader)) for first, second in pairs]
+    names = [(first, second) for first, second in names if first.classes and second.classes]
     if not names:
         raise not_own()
     await database.execute(
         _REJECT,
         {
             "project_id": reader.project_id,
-            "ones": [one.hash for one, _ in names],
-            "others": [other.hash for _, other in names],
-            "one_classes": [" ".join(map(str, one.classes)) for one, _ in names],
-            "other_classes": [" ".join(map(str, other.classes)) for _, other in names],
+            "ones": [first.hash for first, _ in names],
+            "others": [second.hash for _, second in names],
+            "one_classes": [" ".join(map(str, first.classes)) for first, _ in names],
+            "other_classes": [" ".join(map(str, second.classes)) for _, second in names],
             "by": sorted(reader.tags),
         },
     )
@@ -282,41 +287,30 @@ class _Name:
 
 
 def _own(name: _Name, reader: Reader) -> _Name:
-    own = frozenset(reader.own_classes)
-    return replace(name, classes=tuple(each for each in name.classes if each in own))
+    return replace(name, classes=tuple(key for key in name.classes if key in reader.own_classes))
 
 
 async def _names(
     database: Database, reader: Reader, entities: Iterable[EntityId]
 ) -> dict[EntityId, list[_Name]]:
-    found: dict[EntityId, list[_Name]] = {}
+    names: dict[EntityId, list[_Name]] = {}
     parameters = {"ids": list(entities), **reader.parameters}
     for entity_id, hashed, classes in await database.rows(_NAMES, parameters):
-        known = _Name(hash=hashed, classes=tuple(classes))
-        found.setdefault(EntityId(entity_id), []).append(known)
-    return found
+        names.setdefault(entity_id, []).append(_Name(hash=hashed, classes=tuple(classes)))
+    return names
 
 
 def _pairs(
     names: Mapping[EntityId, Sequence[_Name]], pair: tuple[EntityId, EntityId]
 ) -> list[tuple[_Name, _Name]]:
+    entity, other = pair
     return [
-        (one, other) if one.hash < other.hash else (other, one)
-        for one in names.get(pair[0], ())
-        for other in names.get(pair[1], ())
+        (name, other_name) if name.hash < other_name.hash else (other_name, name)
+        for name in names.get(entity, ())
+        for other_name in names.get(other, ())
     ]
 
 
-def _merge_attributes(attributes: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    return {field: value for each in attributes for field, value in each.items()}
-
-
-def _evidence(rows: Sequence[tuple[EntityId, EntityId, str, str]]) -> list[MergeEvidence]:
-    return [
-        MergeEvidence(one=one, other=other, field=field, value=value)
-        for one, other, field, value in rows
-    ]
-
-
-def _parameters(reader: Reader) -> dict[str, object]:
-    return reader.parameters
+def _subject(*, attributes: Sequence[Mapping[str, str]], **columns: Any) -> MergeSubject:
+    merged = {field: value for profile in attributes for field, value in profile.items()}
+    return MergeSubject(attributes=merged, **columns)

@@ -16,7 +16,8 @@ from lightwell.domain.graph import (
     join_descriptions,
 )
 from lightwell.domain.ids import ClassId, EntityId
-from lightwell.records.database import Connection, Row
+from lightwell.records.database import Connection
+from lightwell.records.rows import Row, fetch
 
 _MERGES = """
 SELECT merge_id, strategy, target_id, array_agg(source_id ORDER BY place)
@@ -72,10 +73,10 @@ class MergeTree:
 
     def describe(self, entity: UUID) -> tuple[str, ...]:
         """Return the descriptions of the entity and of what was merged into it; a manual edit replaces all of them."""
-        own = self.own_descriptions.get(entity)
-        if own is not None and own.by_hand:
-            return own.descriptions
-        parts = own.descriptions if own else ()
+        description = self.own_descriptions.get(entity)
+        if description is not None and description.by_hand:
+            return description.descriptions
+        parts = description.descriptions if description else ()
         members = self._own(entity)
         for merge in self.merges.get(entity, ()):
             members = members.union(*(self.members(source) for source in merge.sources))
@@ -95,12 +96,13 @@ class MergeTree:
 
     def is_by_hand(self) -> bool:
         """Return whether a manual edit replaces all that the class states."""
-        own = self.own_descriptions.get(self.root)
-        return own is not None and own.by_hand
+        description = self.own_descriptions.get(self.root)
+        return description is not None and description.by_hand
 
     def _own(self, entity: UUID) -> frozenset[UUID]:
-        own = self.own_descriptions.get(entity)
-        return frozenset([entity]) if own is not None and any(own.descriptions) else frozenset()
+        description = self.own_descriptions.get(entity)
+        is_described = description is not None and any(description.descriptions)
+        return frozenset([entity]) if is_described else frozenset()
 
 
 def described_entities(tree: MergeTree) -> frozenset[UUID]:
@@ -111,11 +113,12 @@ def described_entities(tree: MergeTree) -> frozenset[UUID]:
 def hash_inputs(trees: Iterable[MergeTree]) -> str:
     """Return a hash of the descriptions in these trees; the SQL in `records/graph/profile_edits.py` computes the same."""
     lines = {
-        each: f"{each}={DESCRIPTION_SEPARATOR.join(tree.own_descriptions[each].descriptions)}"
+        entity: f"{entity}={DESCRIPTION_SEPARATOR.join(tree.own_descriptions[entity].descriptions)}"
         for tree in trees
-        for each in described_entities(tree)
+        for entity in described_entities(tree)
     }
-    return hashlib.sha256("\n".join(lines[each] for each in sorted(lines)).encode()).hexdigest()
+    text = "\n".join(lines[entity] for entity in sorted(lines))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(slots=True)
@@ -133,7 +136,7 @@ class _Forest:
     def add(self, merge: Merge, target: UUID) -> None:
         root = self.root(target)
         sources = tuple(
-            dict.fromkeys(top for each in merge.sources if (top := self.root(each)) != root)
+            dict.fromkeys(top for source in merge.sources if (top := self.root(source)) != root)
         )
         if sources:
             self.into.update(dict.fromkeys(sources, root))
@@ -151,21 +154,21 @@ async def list_members(
 ) -> dict[EntityId, list[EntityId]]:
     """Return, for those of the entities that are merge targets for the reader, themselves and the merged entities."""
     parameters = {"roots": list(roots), **reader.parameters}
-    rows = await (await connection.execute(_MEMBERS, parameters)).fetchall()
-    return {EntityId(root): [EntityId(root), *map(EntityId, others)] for root, others in rows}
+    rows = await fetch(connection, _MEMBERS, parameters)
+    return {root: [root, *others] for root, others in rows}
 
 
 async def load_merge_trees(
     connection: Connection, reader: Reader, groups: Sequence[Sequence[EntityId]]
 ) -> list[dict[ClassId, MergeTree]]:
     """Return, for each group of merged entities, one tree per access class of the reader."""
-    entities = [each for group in groups for each in group]
+    entities = [entity for group in groups for entity in group]
     if not entities:
         return []
     keys = {"entities": entities, **reader.parameters}
-    merges = await (await connection.execute(_MERGES, keys)).fetchall()
-    profiles = await (await connection.execute(_PROFILES, keys)).fetchall()
-    summaries = await (await connection.execute(_SUMMARIES, keys)).fetchall()
+    merges = await fetch(connection, _MERGES, keys)
+    profiles = await fetch(connection, _PROFILES, keys)
+    summaries = await fetch(connection, _SUMMARIES, keys)
     by_subject: dict[UUID, dict[ClassId, ClassDescription]] = {}
     for class_id, subject_id, name, description, by_hand, first in profiles:
         by_subject.setdefault(subject_id, {})[ClassId(class_id)] = ClassDescription(
@@ -182,9 +185,9 @@ async def get_descriptions(
 ) -> dict[EntityId, str]:
     """Return the combined descriptions of those of the entities that are merge targets for the reader."""
     grouped = await list_members(connection, reader, roots)
-    found = await load_merge_trees(connection, reader, list(grouped.values()))
+    trees = await load_merge_trees(connection, reader, list(grouped.values()))
     return {
-        root: _join_descriptions(by_class) for root, by_class in zip(grouped, found, strict=True)
+        root: _join_descriptions(by_class) for root, by_class in zip(grouped, trees, strict=True)
     }
 
 
@@ -194,16 +197,16 @@ def _by_class(
     merges: Sequence[Row],
     summaries: Sequence[Row],
 ) -> dict[ClassId, MergeTree]:
-    classes = sorted({class_id for each in group for class_id in by_subject.get(each, {})})
-    own = [row for row in merges if row[2] in set(group)]
-    found: dict[ClassId, MergeTree] = {}
-    for class_id in classes:
+    trees: dict[ClassId, MergeTree] = {}
+    for class_id in sorted({key for entity in group for key in by_subject.get(entity, {})}):
         forest = _Forest()
-        for merge_id, strategy, target, sources in own:
+        for merge_id, strategy, target, sources in merges:
+            if target not in group:
+                continue
             class_summaries = {
-                frozenset(row[2]): row[3]
-                for row in summaries
-                if (row[0], row[1]) == (merge_id, class_id)
+                frozenset(members): summary
+                for summary_merge, summary_class, members, summary in summaries
+                if (summary_merge, summary_class) == (merge_id, class_id)
             }
             merge = Merge(
                 merge_id=merge_id,
@@ -212,37 +215,27 @@ def _by_class(
                 summaries=class_summaries,
             )
             forest.add(merge, target)
-        found[class_id] = MergeTree(
+        trees[class_id] = MergeTree(
             root=forest.root(group[0]),
             own_descriptions={
-                each: by_subject[each][class_id]
-                for each in group
-                if class_id in by_subject.get(each, {})
+                entity: by_subject[entity][class_id]
+                for entity in group
+                if class_id in by_subject.get(entity, {})
             },
             merges=forest.merges,
         )
-    return found
+    return trees
 
 
 def _join_descriptions(by_class: Mapping[ClassId, MergeTree]) -> str:
     """Join the descriptions of the classes, oldest first; only manual edits if any class has one."""
     by_hand_trees = [tree for tree in by_class.values() if tree.is_by_hand()]
-    texts = sorted(
-        (_age_key(tree), join_descriptions(tree.describe(tree.root)))
-        for tree in by_hand_trees or by_class.values()
-    )
+    texts: list[tuple[str, str]] = []
+    for tree in by_hand_trees or by_class.values():
+        sources = [description.oldest_source for description in tree.own_descriptions.values()]
+        # The class with the oldest source comes first, a manual edit last.
+        oldest = min((str(source) for source in sources if source), default="~")
+        texts.append((oldest, join_descriptions(tree.describe(tree.root))))
     return join_descriptions(
-        [part for _, text in texts for part in text.split(DESCRIPTION_SEPARATOR)]
-    )
-
-
-def _age_key(tree: MergeTree) -> str:
-    """Return a sort key: the class with the oldest source first, a manual edit last."""
-    return min(
-        (
-            str(by_subject.oldest_source)
-            for by_subject in tree.own_descriptions.values()
-            if by_subject.oldest_source
-        ),
-        default="~",
+        [part for _, text in sorted(texts) for part in text.split(DESCRIPTION_SEPARATOR)]
     )

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 
-from lightwell.domain.ids import EntityId, GlobalRef, ProjectId
+from lightwell.domain.ids import GlobalRef, ProjectId
 from lightwell.records.database import Connection
 from lightwell.records.graph import resolution
 from lightwell.records.graph.profiles import refresh_all
 from lightwell.records.locks import PUBLISHING_LOCK
+from lightwell.records.rows import fetch
 
 _MERGED = """
 SELECT entity_key(%(project_id)s, given.former), entity_key(%(project_id)s, given.survivor)
@@ -218,13 +219,14 @@ async def move(
         "survivors": list(merged.values()),
     }
     await connection.execute(_MOVE_REJECTIONS, keys)
-    rows = await (await connection.execute(_MERGED, keys)).fetchall()
+    rows = await fetch(connection, _MERGED, keys)
     if not rows:
         return
-    keys |= {"former_ids": [row[0] for row in rows], "survivor_ids": [row[1] for row in rows]}
+    keys["former_ids"] = [former for former, _ in rows]
+    keys["survivor_ids"] = [survivor for _, survivor in rows]
     await connection.execute(PUBLISHING_LOCK, keys)
     for statement in (*_MOVES, _DROP_SUMMARIES):
         await connection.execute(statement, keys)
-    touched = sorted({EntityId(each) for row in rows for each in row})
+    touched = sorted({entity for pair in rows for entity in pair})
     await resolution.resolve(connection, project_id, touched)
     await refresh_all(connection, project_id)

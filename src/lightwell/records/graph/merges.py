@@ -20,6 +20,7 @@ from lightwell.records.graph import merge_trees, profile_edits
 from lightwell.records.graph.merge_trees import MergeTree
 from lightwell.records.graph.profiles import refresh_all
 from lightwell.records.locks import PUBLISHING_LOCK
+from lightwell.records.rows import fetch_values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +90,8 @@ FROM unnest(%(summarised)s::integer[], %(hashes)s::text[], %(summaries)s::text[]
 """
 
 _ENDS = """
-SELECT DISTINCT coalesce(moved.source_id, relation.source_id), coalesce(moved.target_id, relation.target_id),
-       relation.predicate
+SELECT DISTINCT coalesce(moved.source_id, relation.source_id) AS source,
+       coalesce(moved.target_id, relation.target_id) AS target, relation.predicate
 FROM relations AS relation LEFT JOIN merged_relations_of(%(classes)s) AS moved USING (relation_id)
 WHERE (relation.source_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
        OR relation.target_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]))
@@ -104,29 +105,31 @@ SELECT merge_id, source_id FROM merges_told(%(classes)s) WHERE %(id)s IN (source
 ORDER BY merge_id, place
 """
 
-_NAME: LiteralString = """
+
+def _name_of(entity: LiteralString) -> LiteralString:
+    return f"""
 CROSS JOIN LATERAL (
     SELECT coalesce(by_hand.name, said.name, by_hand.known_name) AS name
     FROM (SELECT min(edit.name COLLATE "C") AS name, min(edit.known_name COLLATE "C") AS known_name
           FROM entity_edits AS edit
-          WHERE edit.entity_id = {id} AND edit.class_id = ANY(%(classes)s)) AS by_hand,
+          WHERE edit.entity_id = told.{entity}_id AND edit.class_id = ANY(%(classes)s)) AS by_hand,
          (SELECT mode() WITHIN GROUP (ORDER BY latest.name COLLATE "C") AS name FROM (
              SELECT coalesce(mention.part_name, mention.name) AS name FROM document_entity_mentions AS mention
-             WHERE mention.entity_id = {id} AND mention.class_id = ANY(%(classes)s)
+             WHERE mention.entity_id = told.{entity}_id AND mention.class_id = ANY(%(classes)s)
              ORDER BY mention.chunk_id DESC, 1 LIMIT 50) AS latest) AS said
-) AS {name}
-"""
+) AS {entity}
+"""  # noqa: S608 - only our own words
 
-_LIST: LiteralString = """
-SELECT told.merge_id, whole.name, array_agg(named.name ORDER BY told.place), told.strategy, merge.merged_at
+
+_LIST: LiteralString = f"""
+SELECT told.merge_id, target.name AS target, array_agg(source.name ORDER BY told.place) AS sources, told.strategy,
+       merge.merged_at
 FROM merges_told(%(classes)s) AS told JOIN entity_merges AS merge USING (merge_id)
-{target}{source}
+{_name_of("target")}{_name_of("source")}
 WHERE merge.project_id = %(project_id)s AND (%(after)s::uuid IS NULL OR told.merge_id < %(after)s)
-GROUP BY told.merge_id, whole.name, told.strategy, merge.merged_at
+GROUP BY told.merge_id, target.name, told.strategy, merge.merged_at
 ORDER BY told.merge_id DESC LIMIT %(limit)s
-""".replace("{target}", _NAME.replace("{id}", "told.target_id").replace("{name}", "whole")).replace(
-    "{source}", _NAME.replace("{id}", "told.source_id").replace("{name}", "named")
-)
+"""  # noqa: S608 - only our own words
 
 # It is undone in the reader's own classes. In others it stays, for people who may share no tag with the reader.
 _UNDO = """
@@ -159,11 +162,7 @@ async def list_relation_ends(
 ) -> list[RelationEnds]:
     """Return the relations of these entities that the reader sees."""
     parameters = {"entities": list(entities), **reader.parameters}
-    rows = await database.rows(_ENDS, parameters)
-    return [
-        RelationEnds(source=EntityId(row[0]), target=EntityId(row[1]), predicate=row[2])
-        for row in rows
-    ]
+    return await database.rows(_ENDS, parameters, into=RelationEnds)
 
 
 async def load_trees_by_class(
@@ -172,10 +171,10 @@ async def load_trees_by_class(
     """Return the merge trees of these entities for each of the reader's classes."""
     async with database.transaction() as connection:
         merged = await merge_trees.list_members(connection, reader, entities)
-        groups = [merged.get(each, [each]) for each in entities]
-        found = await merge_trees.load_merge_trees(connection, reader, groups)
+        groups = [merged.get(entity, [entity]) for entity in entities]
+        trees_of_groups = await merge_trees.load_merge_trees(connection, reader, groups)
     by_class: dict[ClassId, dict[EntityId, MergeTree]] = {}
-    for entity_id, trees in zip(entities, found, strict=True):
+    for entity_id, trees in zip(entities, trees_of_groups, strict=True):
         for class_id, tree in trees.items():
             by_class.setdefault(class_id, {})[entity_id] = tree
     return by_class
@@ -189,13 +188,12 @@ async def merge(database: Database, reader: Reader, new: NewMerge) -> None:
     """
     summaries = new.summaries
     facts: dict[str, object] = {
-        "project_id": reader.project_id,
+        **reader.parameters,
         "merge": new.id,
         "target": new.target,
         "sources": list(new.sources),
         "strategy": new.strategy.value,
         "by": sorted(reader.tags),
-        **reader.parameters,
         "own": list(reader.own_classes),
         "summarised": list(summaries),
         "hashes": [made.inputs_hash for made in summaries.values()],
@@ -205,20 +203,18 @@ async def merge(database: Database, reader: Reader, new: NewMerge) -> None:
     }
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, facts)
-        there = await (await connection.execute(_CAN_MERGE, facts)).fetchone()
-        if there is None or not there[0]:
+        if await fetch_values(connection, _CAN_MERGE, facts) != [True]:
             raise Invalid(
                 "Somebody has just merged or removed one of these entities; list them again and retry"
             )
-        is_own = await (
-            await connection.execute(_IS_OWN, {**facts, "classes": facts["own"]})
-        ).fetchone()
-        if is_own is None or not is_own[0]:
+        if await fetch_values(connection, _IS_OWN, {**facts, "classes": facts["own"]}) != [True]:
             raise not_own()
         for statement in (_MERGE, _MERGED, _STORE_SUMMARIES):
             await connection.execute(statement, facts)
-        made = [(member, key) for key, each in summaries.items() for member in each.members]
-        await profile_edits.drop_outdated_summaries(connection, made)
+        described = [
+            (member, class_id) for class_id, made in summaries.items() for member in made.members
+        ]
+        await profile_edits.drop_outdated_summaries(connection, described)
 
 
 @repeatable
@@ -229,25 +225,25 @@ async def unmerge(database: Database, reader: Reader, name: str, chosen: UUID) -
     Raises `NotFound` if no such merge applies to the reader; `name` is the reader's word for it, for the
     message.
     """
-    rows = await database.rows(_ACTIVE, {**reader.parameters, "id": chosen})
+    active = {**reader.parameters, "id": chosen}
+    rows = await database.rows(_ACTIVE, active)
     if not rows:
         raise NotFound(f"There is no merge of {name!r} that you may see")
     facts: dict[str, object] = {
         "project_id": reader.project_id,
-        "merges": [row[0] for row in rows],
-        "sources": [row[1] for row in rows],
+        "merges": [merge_id for merge_id, _ in rows],
+        "sources": [source for _, source in rows],
         "by": sorted(reader.tags),
         "own": list(reader.own_classes),
     }
-    told: dict[str, object] = {**reader.parameters, "id": chosen}
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, facts)
         for statement in (_UNDO, _DELETE_SUMMARIES, _STALE):
             await connection.execute(statement, facts)
-        if await (await connection.execute(_ACTIVE, told)).fetchone():
+        if (await connection.execute(_ACTIVE, active)).rowcount:
             raise not_own()
         await refresh_all(connection, reader.project_id)
-    return [EntityId(each) for each in dict.fromkeys(row[1] for row in rows)]
+    return list(dict.fromkeys(source for _, source in rows))
 
 
 async def list_active(
@@ -257,14 +253,5 @@ async def list_active(
 
     Merged entities have the names that the reader knows; an intermediate target has its own name.
     """
-    rows = await database.rows(_LIST, page_parameters(reader, after=after, limit=limit))
-    return [
-        ActiveMerge(
-            merge_id=MergeId(row[0]),
-            target=row[1],
-            sources=tuple(row[2]),
-            strategy=MergeStrategy(row[3]),
-            merged_at=row[4],
-        )
-        for row in rows
-    ]
+    parameters = page_parameters(reader, after=after, limit=limit)
+    return await database.rows(_LIST, parameters, into=ActiveMerge)

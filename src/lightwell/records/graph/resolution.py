@@ -12,6 +12,7 @@ from uuid import UUID
 from lightwell.domain.ids import DocumentId, EntityId, ProjectId
 from lightwell.records.database import Connection
 from lightwell.records.graph import same_names
+from lightwell.records.rows import fetch_values
 
 _RELATIONS_OF = """
 SELECT relation_id FROM relations WHERE source_id = ANY(%(entities)s) OR target_id = ANY(%(entities)s)
@@ -42,9 +43,11 @@ GROUP BY subject_id, class_id, subject
 ON CONFLICT (subject_id, class_id) DO UPDATE SET delta = stale_profiles.delta + excluded.delta
 """
 
+
 # The part that the latest split moves the chunk's mention to; else, of several bearers of the name, the one that the
 # chunk's attributes identify; else null.
-_PART: LiteralString = """
+def _part(named: LiteralString, part: LiteralString) -> LiteralString:
+    return f"""
 LEFT JOIN LATERAL (
     SELECT moved.part_id, moved.name FROM (
         (SELECT split.part_id, split.name, 0 AS place
@@ -62,21 +65,24 @@ LEFT JOIN LATERAL (
           AND lower(own.attributes ->> bearer.field) = bearer.value
     ) AS moved
     ORDER BY moved.place LIMIT 1
-) AS {part} ON true"""
+) AS {part} ON true"""  # noqa: S608 - only our own words
 
-_SOURCE_AND_TARGET: LiteralString = _PART.format(
-    named="stated.source_id", part="source_part"
-) + _PART.format(named="stated.target_id", part="target_part")
+
+_SOURCE_AND_TARGET: LiteralString = _part("stated.source_id", "source_part") + _part(
+    "stated.target_id", "target_part"
+)
+
 
 # A materialized CTE keeps the planner, which knows the size of an average document only, from joining the mentions of a
 # large document with each other.
-_SHOW_MENTIONS: LiteralString = """
+def _show_mentions(where: LiteralString) -> LiteralString:
+    return f"""
 WITH shown AS MATERIALIZED (
     SELECT mention.chunk_id, mention.class_id, mention.named_as, part.name AS part_name,
            CASE WHEN class.class_id = ANY(entity.hidden_in) THEN NULL ELSE entity.entity_id END AS entity_id
     FROM document_entity_mentions AS mention
     JOIN document_chunks AS chunk ON chunk.chunk_id = mention.chunk_id
-    JOIN access_classes AS class ON class.class_id = mention.class_id{part}
+    JOIN access_classes AS class ON class.class_id = mention.class_id{_part("mention.named_as", "part")}
     JOIN entities AS entity ON entity.entity_id = coalesce(part.part_id, mention.named_as)
     WHERE {where}
 )
@@ -84,7 +90,8 @@ UPDATE document_entity_mentions AS said SET entity_id = shown.entity_id, part_na
 FROM shown
 WHERE shown.chunk_id = said.chunk_id AND shown.named_as = said.named_as AND shown.class_id = said.class_id
   AND (said.entity_id IS DISTINCT FROM shown.entity_id OR said.part_name IS DISTINCT FROM shown.part_name)
-""".replace("{part}", _PART.format(named="mention.named_as", part="part"))
+"""  # noqa: S608 - only our own words
+
 
 _SHOW_EDITS: LiteralString = """
 UPDATE entity_edits AS said SET entity_id = shown.entity_id
@@ -97,23 +104,27 @@ WHERE shown.named_as = said.named_as AND shown.class_id = said.class_id
   AND said.entity_id IS DISTINCT FROM shown.entity_id AND said.named_as = ANY(%(entities)s)
 """
 
+
 # A chunk's relations follow its mentions to the part.
-_MOVED_RELATIONS: LiteralString = """
+def _move_relations(where: LiteralString) -> LiteralString:
+    return f"""
 INSERT INTO relations (relation_id, project_id, source_id, target_id, predicate)
 SELECT DISTINCT relation_key(stated.project_id, moved.source_id, moved.target_id, stated.predicate),
        stated.project_id, moved.source_id, moved.target_id, stated.predicate
 FROM relation_mentions AS mention
 JOIN relations AS stated ON stated.relation_id = mention.stated_as
-JOIN document_chunks AS chunk ON chunk.chunk_id = mention.chunk_id{parts}
+JOIN document_chunks AS chunk ON chunk.chunk_id = mention.chunk_id{_SOURCE_AND_TARGET}
 CROSS JOIN LATERAL (SELECT coalesce(source_part.part_id, stated.source_id) AS source_id,
                            coalesce(target_part.part_id, stated.target_id) AS target_id) AS moved
 WHERE (source_part.part_id IS NOT NULL OR target_part.part_id IS NOT NULL)
   AND moved.source_id <> moved.target_id AND ({where})
 ORDER BY moved.source_id, moved.target_id, stated.predicate
 ON CONFLICT (source_id, target_id, predicate) DO NOTHING
-""".replace("{parts}", _SOURCE_AND_TARGET)
+"""  # noqa: S608 - only our own words
 
-_SHOW_RELATION_MENTIONS: LiteralString = """
+
+def _show_relation_mentions(where: LiteralString) -> LiteralString:
+    return f"""
 WITH shown AS MATERIALIZED (
     SELECT mention.chunk_id, mention.class_id, mention.stated_as,
            CASE WHEN class.class_id = ANY(source.hidden_in) OR class.class_id = ANY(target.hidden_in)
@@ -122,7 +133,7 @@ WITH shown AS MATERIALIZED (
     FROM relation_mentions AS mention
     JOIN relations AS stated ON stated.relation_id = mention.stated_as
     JOIN document_chunks AS chunk ON chunk.chunk_id = mention.chunk_id
-    JOIN access_classes AS class ON class.class_id = mention.class_id{parts}
+    JOIN access_classes AS class ON class.class_id = mention.class_id{_SOURCE_AND_TARGET}
     LEFT JOIN relations AS relation
       ON relation.source_id = coalesce(source_part.part_id, stated.source_id)
      AND relation.target_id = coalesce(target_part.part_id, stated.target_id)
@@ -135,7 +146,8 @@ UPDATE relation_mentions AS said SET relation_id = shown.relation_id
 FROM shown
 WHERE shown.chunk_id = said.chunk_id AND shown.stated_as = said.stated_as AND shown.class_id = said.class_id
   AND said.relation_id IS DISTINCT FROM shown.relation_id
-""".replace("{parts}", _SOURCE_AND_TARGET)
+"""  # noqa: S608 - only our own words
+
 
 _SHOW_RELATION_EDITS: LiteralString = """
 UPDATE relation_edits AS said SET relation_id = shown.relation_id
@@ -180,22 +192,19 @@ WHERE EXISTS (SELECT FROM entity_bearers WHERE entity_bearers.source_id = named.
 
 # First the visible mentions, then those that are hidden or moved: each condition has its own index.
 _SHOW: tuple[LiteralString, ...] = (
-    _SHOW_MENTIONS.replace("{where}", "mention.entity_id = ANY(%(entities)s)"),
-    _SHOW_MENTIONS.replace(
-        "{where}",
+    _show_mentions("mention.entity_id = ANY(%(entities)s)"),
+    _show_mentions(
         "mention.named_as = ANY(%(entities)s) AND mention.entity_id IS DISTINCT FROM mention.named_as",
     ),
     _SHOW_EDITS,
-    _SHOW_RELATION_MENTIONS.replace("{where}", "mention.relation_id = ANY(%(relations)s)"),
-    _SHOW_RELATION_MENTIONS.replace(
-        "{where}",
+    _show_relation_mentions("mention.relation_id = ANY(%(relations)s)"),
+    _show_relation_mentions(
         "mention.stated_as = ANY(%(relations)s) AND mention.relation_id IS DISTINCT FROM mention.stated_as",
     ),
     _SHOW_RELATION_EDITS,
 )
 
-_MOVE_RELATIONS = _MOVED_RELATIONS.replace(
-    "{where}",
+_MOVE_RELATIONS = _move_relations(
     """mention.chunk_id IN (
     SELECT chunk_id FROM document_chunks WHERE document_id IN (
         SELECT document_id FROM split_passages WHERE source_id = ANY(%(entities)s)))
@@ -212,15 +221,15 @@ _WITH_MOVED_END: LiteralString = (
 )
 
 _SHOW_DOCUMENTS: tuple[LiteralString, ...] = (
-    _SHOW_MENTIONS.replace("{where}", _OF_DOCUMENTS),
-    _MOVED_RELATIONS.replace("{where}", _OF_DOCUMENTS),
-    _SHOW_RELATION_MENTIONS.replace("{where}", _OF_DOCUMENTS),
+    _show_mentions(_OF_DOCUMENTS),
+    _move_relations(_OF_DOCUMENTS),
+    _show_relation_mentions(_OF_DOCUMENTS),
 )
 
 _SHOW_NAMES: tuple[LiteralString, ...] = (
-    _SHOW_MENTIONS.replace("{where}", f"{_OF_DOCUMENTS} AND mention.named_as = ANY(%(names)s)"),
-    _MOVED_RELATIONS.replace("{where}", _WITH_MOVED_END),
-    _SHOW_RELATION_MENTIONS.replace("{where}", _WITH_MOVED_END),
+    _show_mentions(f"{_OF_DOCUMENTS} AND mention.named_as = ANY(%(names)s)"),
+    _move_relations(_WITH_MOVED_END),
+    _show_relation_mentions(_WITH_MOVED_END),
 )
 
 
@@ -259,11 +268,11 @@ async def resolve_documents(connection: Connection, documents: Sequence[Document
 async def apply_splits(connection: Connection, documents: Sequence[DocumentId]) -> None:
     """Move the new mentions of these documents to the parts that people split off, or to the bearers of their names."""
     parameters: dict[str, object] = {"documents": list(documents)}
-    moved = await (await connection.execute(_MOVED_NAMES, parameters)).fetchall()
-    if not moved:
+    names = await fetch_values(connection, _MOVED_NAMES, parameters)
+    if not names:
         return
     for statement in _SHOW_NAMES:
-        await connection.execute(statement, {**parameters, "names": [row[0] for row in moved]})
+        await connection.execute(statement, {**parameters, "names": names})
 
 
 async def update_bearers(
@@ -275,14 +284,12 @@ async def update_bearers(
     if names:
         changed, removed = await same_names.determine_bearers(connection, project_id, names)
         if changed:
-            await resolve(connection, project_id, [EntityId(each) for each in changed | removed])
+            await resolve(connection, project_id, [EntityId(name) for name in changed | removed])
 
 
 async def _with_parts(connection: Connection, entities: Sequence[EntityId]) -> list[EntityId]:
-    cursor = await connection.execute(_WITH_PARTS, {"entities": list(entities)})
-    return [EntityId(row[0]) for row in await cursor.fetchall()]
+    return await fetch_values(connection, _WITH_PARTS, {"entities": list(entities)})
 
 
 async def _list_relations_of(connection: Connection, entities: Sequence[EntityId]) -> list[UUID]:
-    cursor = await connection.execute(_RELATIONS_OF, {"entities": list(entities)})
-    return [row[0] for row in await cursor.fetchall()]
+    return await fetch_values(connection, _RELATIONS_OF, {"entities": list(entities)})

@@ -21,7 +21,9 @@ WHERE chunk.document_id = ANY(%(documents)s)
   AND mention.names IS NULL AND mention.attributes ?| ARRAY['email', 'domain', 'owner', 'location']
 """
 
-_VALUES = """
+
+def _values(field: LiteralString) -> LiteralString:
+    return f"""
 SELECT DISTINCT mention.named_as, mention.class_id, '{field}' AS field, lower(mention.attributes ->> '{field}') AS value
 FROM (
     SELECT named_as, class_id FROM document_entity_mentions
@@ -31,12 +33,13 @@ FROM (
 ) AS contradicting
 JOIN document_entity_mentions AS mention USING (named_as, class_id)
 WHERE mention.attributes ->> '{field}' IS NOT NULL
-"""
+"""  # noqa: S608 - only our own words
+
 
 _CONTRADICTING = f"""
 SELECT given.named_as, given.class_id, given.field, given.value,
        entity.project_id, entity.normalized_name, entity.entity_ref || '<' || given.value || '>' AS ref
-FROM ({" UNION ALL ".join(_VALUES.replace("{field}", field) for field in _FIELDS)}) AS given
+FROM ({" UNION ALL ".join(_values(field) for field in _FIELDS)}) AS given
 JOIN entities AS entity ON entity.entity_id = given.named_as
 """  # noqa: S608 - only our own words
 

@@ -14,12 +14,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 from uuid import UUID
 
 from lightwell.domain.access import Reader
 from lightwell.domain.ids import ChunkId, ClassId, ProjectId, new_id
 from lightwell.ports import Message, Reply
-from lightwell.records.database import Connection, Database, Row, repeatable
+from lightwell.records.database import Connection, Database, repeatable
 
 
 class CacheType(StrEnum):
@@ -68,8 +69,8 @@ class NewReply:
 
 
 _FIND = """
-SELECT sought.place, id, result, is_complete, model, coalesce(input_tokens, 0),
-       coalesce(tokens_used, 0) - coalesce(input_tokens, 0), kept.created_at
+SELECT sought.place, id, result AS text, is_complete AS complete, model, coalesce(input_tokens, 0) AS input_tokens,
+       coalesce(tokens_used, 0) - coalesce(input_tokens, 0) AS output_tokens, kept.created_at AS stored_at
 FROM unnest(%(types)s::text[], %(hashes)s::text[], %(ages)s::float8[], %(wanted_by)s::integer[]) WITH ORDINALITY
     AS sought (cache_type, content_hash, max_age, class_id, place)
 JOIN extraction_cache AS kept
@@ -109,8 +110,9 @@ WITH given AS (
     DO UPDATE SET chunk_id = coalesce(extraction_cache.chunk_id, excluded.chunk_id)
     RETURNING *
 )
-SELECT kept.cache_type || ' ' || given.content_hash, kept.id, kept.result, kept.is_complete, kept.model,
-       coalesce(kept.input_tokens, 0), coalesce(kept.tokens_used, 0) - coalesce(kept.input_tokens, 0), kept.created_at
+SELECT kept.cache_type || ' ' || given.content_hash AS place, kept.id, kept.result AS text, kept.is_complete AS complete,
+       kept.model, coalesce(kept.input_tokens, 0) AS input_tokens,
+       coalesce(kept.tokens_used, 0) - coalesce(kept.input_tokens, 0) AS output_tokens, kept.created_at AS stored_at
 FROM kept JOIN given ON given.cache_type = kept.cache_type AND given.stored_hash = kept.content_hash
 """
 
@@ -182,17 +184,15 @@ async def find(
 
     If a key has a `max_age`, expired replies are deleted first.
     """
-    if any(each.max_age is not None for each in keys):
+    if any(key.max_age is not None for key in keys):
         await delete_expired(database, project_id)
     parameters = {
+        **_key_columns(keys),
         "project_id": project_id,
-        "types": [each.kind.value for each in keys],
-        "hashes": [each.content_hash for each in keys],
-        "ages": [each.max_age for each in keys],
-        "wanted_by": [each.class_id for each in keys],
+        "wanted_by": [key.class_id for key in keys],
     }
-    found = {row[0]: _cached_reply(row) for row in await database.rows(_FIND, parameters)}
-    return [found.get(place) for place in range(1, len(keys) + 1)]
+    replies = dict(await database.rows(_FIND, parameters, into=_placed_reply))
+    return [replies.get(place) for place in range(1, len(keys) + 1)]
 
 
 async def store(
@@ -203,34 +203,36 @@ async def store(
 
     Replies of the same type that exceed their age are deleted.
     """
-    by_name = {_name(each.key): each for each in replies}
-    for each in by_name.values():
-        if each.key.max_age is not None:
-            await database.execute(_EXPIRE, _parameters_with_age(project_id, each.key))
-    rows = await database.rows(_STORE, _columns(project_id, list(by_name.values())))
-    stored = {row[0]: _cached_reply(row) for row in rows}
-    return [stored[_name(each.key)] for each in replies]
+    by_name = {_name(reply.key): reply for reply in replies}
+    for key in [reply.key for reply in by_name.values() if reply.key.max_age is not None]:
+        limits = {"project_id": project_id, "type": key.kind.value, "max_age": key.max_age}
+        await database.execute(_EXPIRE, limits)
+    columns = _columns(project_id, list(by_name.values()))
+    stored = dict(await database.rows(_STORE, columns, into=_placed_reply))
+    return [stored[_name(reply.key)] for reply in replies]
 
 
 def _name(key: CacheKey) -> str:
     return f"{key.kind} {key.content_hash}"
 
 
-def _parameters_with_age(project_id: ProjectId, key: CacheKey) -> dict[str, object]:
-    return {"project_id": project_id, "type": key.kind.value, "max_age": key.max_age}
+def _key_columns(keys: Sequence[CacheKey]) -> dict[str, object]:
+    return {
+        "types": [key.kind.value for key in keys],
+        "hashes": [key.content_hash for key in keys],
+        "ages": [key.max_age for key in keys],
+    }
 
 
 def _columns(project_id: ProjectId, replies: Sequence[NewReply]) -> dict[str, object]:
-    usages = [each.reply.usage for each in replies]
+    usages = [new.reply.usage for new in replies]
     return {
+        **_key_columns([new.key for new in replies]),
         "project_id": project_id,
         "ids": [new_id() for _ in replies],
-        "types": [each.key.kind.value for each in replies],
-        "ages": [each.key.max_age for each in replies],
-        "chunks": [each.chunk for each in replies],
-        "hashes": [each.key.content_hash for each in replies],
-        "results": [each.reply.text.replace("\0", "") for each in replies],
-        "complete": [each.reply.complete for each in replies],
+        "chunks": [new.chunk for new in replies],
+        "results": [new.reply.text.replace("\0", "") for new in replies],
+        "complete": [new.reply.complete for new in replies],
         "models": [usage.model for usage in usages],
         "inputs": [usage.input_tokens for usage in usages],
         "used": [usage.input_tokens + usage.output_tokens for usage in usages],
@@ -291,7 +293,7 @@ WHERE {_USED_BY_READER}
 
 _EXTRACTION_STATISTICS = f"""
 SELECT count(*) FILTER (WHERE cache_type = 'ENTITY_EXTRACTION'), count(*) FILTER (WHERE cache_type = 'GLEANING'),
-       coalesce(sum(tokens_used - input_tokens), 0), coalesce(sum(input_tokens), 0)
+       coalesce(sum(tokens_used - input_tokens), 0)::float8, coalesce(sum(input_tokens), 0)::float8
 FROM extraction_cache AS kept
 WHERE project_id = %(project_id)s AND cache_type IN ('ENTITY_EXTRACTION', 'GLEANING') AND {_USED_BY_READER}
 """  # noqa: S608 - only our own words
@@ -301,14 +303,8 @@ async def find_extracted(
     database: Database, reader: Reader, keys: Sequence[CacheKey]
 ) -> frozenset[CacheKey]:
     """Return those of the keys with a cached reply that a document which the reader sees was extracted from."""
-    parameters = {
-        **reader.parameters,
-        "types": [each.kind.value for each in keys],
-        "hashes": [each.content_hash for each in keys],
-        "ages": [each.max_age for each in keys],
-        "wanted_by": [None for _ in keys],
-    }
-    places: list[int] = [row[0] for row in await database.rows(_FIND_FOR, parameters)]
+    parameters = {**reader.parameters, **_key_columns(keys), "wanted_by": [None for _ in keys]}
+    places: list[int] = await database.values(_FIND_FOR, parameters)
     return frozenset(keys[place - 1] for place in places)
 
 
@@ -316,22 +312,13 @@ async def get_extraction_statistics(
     database: Database, reader: Reader, *, min_replies: int
 ) -> ExtractionStatistics | None:
     """Return the statistics of the reader's documents, None for fewer than `min_replies` replies."""
-    parameters = reader.parameters
-    first, second, written, request = (await database.rows(_EXTRACTION_STATISTICS, parameters))[0]
+    ((first, second, written, request),) = await database.rows(
+        _EXTRACTION_STATISTICS, reader.parameters
+    )
     if first < min_replies or not request:
         return None
-    return ExtractionStatistics(
-        output_share=float(written / request), gleaning_share=second / first
-    )
+    return ExtractionStatistics(output_share=written / request, gleaning_share=second / first)
 
 
-def _cached_reply(row: Row) -> CachedReply:
-    return CachedReply(
-        id=row[1],
-        text=row[2],
-        complete=row[3],
-        model=row[4],
-        input_tokens=row[5],
-        output_tokens=row[6],
-        stored_at=row[7],
-    )
+def _placed_reply(*, place: object, **columns: Any) -> tuple[object, CachedReply]:
+    return place, CachedReply(**columns)

@@ -82,7 +82,7 @@ class CachedModel:
 
         A cached reply to one of `or_kept`, which ask the same in other words, is accepted too.
         """
-        keys = [self.cache_key(each) for each in (request, *or_kept)]
+        keys = [self.cache_key(alternative) for alternative in (request, *or_kept)]
         key = f"{request.kind} {keys[0].content_hash} {request.class_id}"
         while (other := self._under_way.get(key)) is not None:
             await asyncio.wait([other])
@@ -98,8 +98,8 @@ class CachedModel:
     async def _find_or_send(
         self, request: ModelRequest, keys: Sequence[CacheKey], key: str
     ) -> CachedReply:
-        if known := await self._find(keys):
-            return known
+        if kept := await self._find(keys):
+            return kept
         async with self._slots:
             self._sent.add(key)
             reply = await self._send(request)
@@ -107,9 +107,9 @@ class CachedModel:
 
     async def _look_up(self, keys: Sequence[Sequence[CacheKey]]) -> list[CachedReply | None]:
         """Return for each list of keys the first cached reply, None if there is none."""
-        known = iter(await cache.find(self.database, self.project_id, list(chain(*keys))))
-        each = [[next(known) for _ in alternatives] for alternatives in keys]
-        return [next(filter(None, found), None) for found in each]
+        replies = iter(await cache.find(self.database, self.project_id, list(chain(*keys))))
+        by_request = [[next(replies) for _ in alternatives] for alternatives in keys]
+        return [next(filter(None, kept), None) for kept in by_request]
 
     async def _store(self, arrived: Sequence[NewReply]) -> list[CachedReply]:
         return await cache.store(self.database, self.project_id, arrived)

@@ -109,8 +109,8 @@ class AgeGraph:
         return await self._chunks(cypher.RELATING, scope, facts)
 
     async def mentioned(self, scope: GraphScope, chunks: Sequence[ChunkId]) -> list[EntityId]:
-        found = await self._read(cypher.MENTIONED, 1, scope, {"chunks": id_texts(chunks)})
-        return [EntityId(UUID(_text(row[0]))) for row in found]
+        entities = await self._read(cypher.MENTIONED, 1, scope, {"chunks": id_texts(chunks)})
+        return [EntityId(UUID(_text(entity))) for (entity,) in entities]
 
     async def sharing(
         self, scope: GraphScope, entities: Sequence[SharedEntity], limit: int
@@ -129,7 +129,7 @@ class AgeGraph:
         return make_subgraph(
             scope,
             (
-                (_text(chunk), [_text(each) for each in cast("list[object]", entities)])
+                (_text(chunk), [_text(entity) for entity in cast("list[object]", entities)])
                 for chunk, entities in mentions
             ),
             (
@@ -141,17 +141,18 @@ class AgeGraph:
     async def _chunks(
         self, query: LiteralString, scope: GraphScope, facts: Mapping[str, object]
     ) -> list[ChunkId]:
-        found = await self._read(query, 1, scope, facts)
-        return [ChunkId(UUID(_text(row[0]))) for row in found]
+        return [
+            ChunkId(UUID(_text(chunk))) for (chunk,) in await self._read(query, 1, scope, facts)
+        ]
 
     async def _read(
         self, query: LiteralString, columns: int, scope: GraphScope, facts: Mapping[str, object]
     ) -> list[Values]:
-        given = {
+        parameters = {
             **facts,
             "classes": list(scope.classes),
             "topic": scope.topic,
-            "roots": {str(one): str(root) for one, root in scope.roots.items()},
+            "roots": {str(entity): str(root) for entity, root in scope.roots.items()},
         }
         async with self._connection(self._login.seconds) as connection:
             if not await _has(connection, scope.graph):
@@ -159,7 +160,7 @@ class AgeGraph:
                     f"The AGE server at {self._place} does not hold this project's graph;"
                     " `lightwell graph rebuild` writes it again"
                 )
-            return await _run(connection, scope.graph, query, given, columns)
+            return await _run(connection, scope.graph, query, parameters, columns)
 
     @asynccontextmanager
     async def _connection(self, seconds: float) -> AsyncGenerator[AsyncConnection]:
@@ -208,8 +209,7 @@ def _explain(error: psycopg.Error, place: str) -> str:
 
 
 async def _has(connection: AsyncConnection, graph: UUID) -> bool:
-    prepared = await (await connection.execute(cypher.IS_PREPARED)).fetchone()
-    if prepared is None or not prepared[0]:
+    if await (await connection.execute(cypher.IS_PREPARED)).fetchone() != (True,):
         return False
     return await (await connection.execute(cypher.HAS, {"graph": graph})).fetchone() is not None
 
@@ -217,8 +217,8 @@ async def _has(connection: AsyncConnection, graph: UUID) -> bool:
 async def _write(connection: AsyncConnection, batch: GraphBatch) -> None:
     touched: list[str] = []
     for statement, facts in rows.list_forgetting(batch):
-        found = await connection.execute(_in_graph(statement, batch.graph), facts)
-        touched += [str(each) for row in await found.fetchall() for each in row]
+        entities = await connection.execute(_in_graph(statement, batch.graph), facts)
+        touched += [str(entity) for row in await entities.fetchall() for entity in row]
     for statement, facts in rows.list_writing(batch):
         await connection.execute(_in_graph(statement, batch.graph), facts)
     await connection.execute(_in_graph(cypher.DELETE_ENTITIES, batch.graph), {"ids": touched})
@@ -233,15 +233,15 @@ async def _run(
 ) -> list[Values]:
     """Run one Cypher query and return its rows. What is given travels beside it, as one JSON text."""
     statement = sql.SQL("SELECT * FROM ") + _ask(graph, query, columns)
-    found = await (await connection.execute(statement, [json.dumps(facts)])).fetchall()
-    return [tuple(_parse(each) for each in row) for row in found]
+    cursor = await connection.execute(statement, [json.dumps(facts)])
+    return [tuple(_parse(value) for value in row) for row in await cursor.fetchall()]
 
 
 def _ask(graph: UUID, query: LiteralString, columns: int) -> sql.Composed:
     """Return a Cypher query as a table `new` of SQL with columns c0, c1, ...; its facts are the one parameter."""
     names = sql.SQL(", ").join(
-        sql.SQL("{} ag_catalog.agtype").format(sql.Identifier(f"c{each}"))
-        for each in range(columns)
+        sql.SQL("{} ag_catalog.agtype").format(sql.Identifier(f"c{column}"))
+        for column in range(columns)
     )
     return sql.SQL("ag_catalog.cypher({}, $cypher$ {} $cypher$, %s) AS new ({})").format(
         sql.Literal(_name(graph)), sql.SQL(query), names

@@ -19,8 +19,11 @@ Edge = tuple[str, str, Row]
 def list_forgetting(batch: GraphBatch) -> list[tuple[LiteralString, Facts]]:
     """Return the statements that forget what the batch replaces or no longer has; each tells which entities that may leave alone."""
     gone = batch.gone
-    chunks = _keys(id_texts([*(each.id for each in batch.chunks), *gone.chunks]))
-    relations = [*((each.id, each.class_id) for each in batch.relations), *gone.relations]
+    chunks = _keys(id_texts([*(chunk.id for chunk in batch.chunks), *gone.chunks]))
+    relations = [
+        *((relation.id, relation.class_id) for relation in batch.relations),
+        *gone.relations,
+    ]
     return [
         (cypher.EMPTY_ENTITIES, _keys(map(_key, gone.entities))),
         *((statement, chunks) for statement in cypher.DELETE_EDGES),
@@ -34,24 +37,26 @@ def list_writing(batch: GraphBatch) -> list[tuple[LiteralString, Facts]]:
     named = name_concepts(batch)
     return [
         (cypher.DELETE_CHUNKS, _keys(id_texts(batch.gone.chunks))),
-        (cypher.WRITE_CHUNKS, _nodes({str(each.id): _chunk(each) for each in batch.chunks})),
+        (cypher.WRITE_CHUNKS, _nodes({str(chunk.id): _chunk(chunk) for chunk in batch.chunks})),
         (cypher.ADD_ENTITIES, _nodes({_key(key): _bare(key, name) for key, name in named.items()})),
         (
             cypher.WRITE_ENTITIES,
-            _nodes({_key((each.id, each.class_id)): _entity(each) for each in batch.entities}),
+            _nodes(
+                {_key((entity.id, entity.class_id)): _entity(entity) for entity in batch.entities}
+            ),
         ),
         (cypher.WRITE_EDGES["MENTIONS"], _edges([_mention(row) for row in edges.mentions])),
         (cypher.WRITE_EDGES["STATES"], _edges([_statement(row) for row in edges.statements])),
-        (cypher.WRITE_RELATIONS, _edges([_relation(each) for each in batch.relations])),
+        (cypher.WRITE_RELATIONS, _edges([_relation(relation) for relation in batch.relations])),
     ]
 
 
 def _keys(keys: Iterable[str]) -> Facts:
-    return {"keys": [json.dumps(each) for each in keys]}
+    return {"keys": [json.dumps(key) for key in keys]}
 
 
 def _nodes(nodes: Mapping[str, Row]) -> Facts:
-    return {**_keys(nodes), "properties": [json.dumps(each) for each in nodes.values()]}
+    return {**_keys(nodes), "properties": [json.dumps(node) for node in nodes.values()]}
 
 
 def _edges(edges: Sequence[Edge]) -> Facts:

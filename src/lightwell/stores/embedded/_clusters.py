@@ -60,12 +60,12 @@ def _is_cluster(cluster: Path) -> bool:
             f"{cluster} is not a PostgreSQL data directory and not empty: "
             f"move it away, or set LIGHTWELL_DATA to another directory"
         )
-    found, ours = marker.read_text().strip(), _programs.version().partition(".")[0]
-    if found != ours:
+    stored, ours = marker.read_text().strip(), _programs.version().partition(".")[0]
+    if stored != ours:
         raise ServerFailed(
-            f"{cluster} was written by PostgreSQL {found}, and this Lightwell contains {ours}. Either run "
-            f"a PostgreSQL {found} on it and set LIGHTWELL_DATABASE_URL to it; or dump it with "
-            f"PostgreSQL {found}, move the directory away and restore the dump into a new one; "
+            f"{cluster} was written by PostgreSQL {stored}, and this Lightwell contains {ours}. Either run "
+            f"a PostgreSQL {stored} on it and set LIGHTWELL_DATABASE_URL to it; or dump it with "
+            f"PostgreSQL {stored}, move the directory away and restore the dump into a new one; "
             f"or remove the directory and ingest again"
         )
     return True

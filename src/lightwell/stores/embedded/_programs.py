@@ -110,10 +110,10 @@ def make_system_folder(name: str) -> Path:
 
 def version() -> str:
     output_text = run(["postgres", "--version"], None).stdout.decode()
-    found = _VERSION.search(output_text)
-    if not found:
+    version = _VERSION.search(output_text)
+    if not version:
         raise ServerFailed(f"{binary_path('postgres')} does not run here: {output_text.strip()}")
-    return found.group()
+    return version.group()
 
 
 def run(
@@ -163,8 +163,8 @@ def _output(log: Path | None) -> Generator[int]:
 def server_account(cluster: Path) -> Account | None:
     if os.geteuid() != 0:
         return None
-    if cluster.exists() and (found := cluster.stat()).st_uid != 0:
-        return Account(user=found.st_uid, group=found.st_gid)
+    if cluster.exists() and (owner := cluster.stat()).st_uid != 0:
+        return Account(user=owner.st_uid, group=owner.st_gid)
     entry = _system_user()
     return Account(user=entry.pw_uid, group=entry.pw_gid)
 

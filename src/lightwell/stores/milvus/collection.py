@@ -141,9 +141,9 @@ class MilvusCollection:
             if await client.has_collection(self.name):
                 return
             schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
-            for each in fields:
-                length = {"max_length": each.length} if each.length else {}
-                schema.add_field(each.name, each.type, is_primary=each.is_primary, **length)
+            for field in fields:
+                length = {"max_length": field.length} if field.length else {}
+                schema.add_field(field.name, field.type, is_primary=field.is_primary, **length)
             schema.add_field("class_id", DataType.INT64)
             schema.add_field("vector", DataType.FLOAT_VECTOR, dim=dimension)
             index = client.prepare_index_params()
@@ -191,10 +191,10 @@ class MilvusCollection:
         level: str = BOUNDED,
     ) -> list[Row]:
         """Return these fields of the rows that have one of these values."""
-        found: list[Row] = []
+        rows: list[Row] = []
         for batch in in_batches(values):
             async with self.server.errors():
-                found += cast(
+                rows += cast(
                     "list[Row]",
                     await self.server.client.query(
                         self.name,
@@ -203,7 +203,7 @@ class MilvusCollection:
                         consistency_level=level,
                     ),
                 )
-        return found
+        return rows
 
     async def count(self, level: str) -> int:
         """Return how many rows there are."""
@@ -285,5 +285,5 @@ def in_batches(values: Sequence[T]) -> Iterator[Sequence[T]]:
 
 def among(field: str, values: Iterable[UUID | str | int]) -> str:
     """Return the expression that the field has one of these ids. They are numbers, UUIDs and words of ours, so nothing must be escaped."""
-    words = [str(int(each)) if isinstance(each, int) else f'"{each}"' for each in values]
+    words = [str(int(value)) if isinstance(value, int) else f'"{value}"' for value in values]
     return f"{field} in [{', '.join(words)}]"

@@ -21,7 +21,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.graph import ProfileSubject
 from lightwell.domain.ids import ClassId, ProjectId, SpaceId
 from lightwell.ports import ProfileClaim, ProfileHit, ProfileVector
-from lightwell.records.database import Database, Row
+from lightwell.records.database import Database
 from lightwell.records.graph.profile_queue import EmbeddedProfile, Key
 from lightwell.stores.milvus.collection import (
     BOUNDED,
@@ -96,25 +96,30 @@ class MilvusProfiles:
             return
         claims = [entry.claim for entry in vectors]
         earlier = await self._keys_of(space, [claim.subject_id for claim in claims])
-        held = await self._held(claims)
-        own = [entry for entry in vectors if _key(entry.claim) in held]
-        await self.postgres.remove(space, [entry.claim for entry in own])
+        claimed = await self._held(claims)
+        kept = [entry for entry in vectors if _key(entry.claim) in claimed]
+        await self.postgres.remove(space, [entry.claim for entry in kept])
         rows = [
-            _row(each.subject, _key(each.claim), each.text_hash, (_word(each.claim), each.vector))
-            for each in own
+            _row(
+                entry.subject,
+                _key(entry.claim),
+                entry.text_hash,
+                (_word(entry.claim), entry.vector),
+            )
+            for entry in kept
         ]
         await self._collection(space).upsert(rows)
-        await self._delete(space, [key for each in held for key in earlier.get(each, [])])
-        still = await self._held([entry.claim for entry in own])
-        late = [row["profile_key"] for row in rows if _profile(row) not in still]
+        await self._delete(space, [key for profile in claimed for key in earlier.get(profile, [])])
+        still_claimed = await self._held([entry.claim for entry in kept])
+        late = [row["profile_key"] for row in rows if _profile(row) not in still_claimed]
         await self._delete(space, late)
         await self._collection(space).wait_until_searched()
 
     async def remove(self, space: SpaceId, claims: Sequence[ProfileClaim]) -> None:
         earlier = await self._keys_of(space, [claim.subject_id for claim in claims])
-        held = await self._held(claims)
-        await self.postgres.remove(space, [claim for claim in claims if _key(claim) in held])
-        await self._delete(space, [key for each in held for key in earlier.get(each, [])])
+        claimed = await self._held(claims)
+        await self.postgres.remove(space, [claim for claim in claims if _key(claim) in claimed])
+        await self._delete(space, [key for profile in claimed for key in earlier.get(profile, [])])
 
     async def nearest(
         self,
@@ -150,29 +155,29 @@ class MilvusProfiles:
         """Return the vectors of those of these profiles that have one of the text with their hash."""
         rows = await self._collection(space).query(
             "subject_id",
-            sorted({each.subject_id for each in profiles}),
+            sorted({profile.subject_id for profile in profiles}),
             ["subject_id", "class_id", "text_hash", "vector"],
             level=STRONG,
         )
-        found = {
+        vectors = {
             (*_profile(row), row["text_hash"]): np.asarray(row["vector"], np.float32)
             for row in rows
         }
-        keyed = ((each.key, (*each.key, each.text_hash.hex())) for each in profiles)
-        return {key: found[hashed] for key, hashed in keyed if hashed in found}
+        keys = {profile.key: (*profile.key, profile.text_hash.hex()) for profile in profiles}
+        return {key: vectors[hashed] for key, hashed in keys.items() if hashed in vectors}
 
     async def put_copies(
         self, space: SpaceId, copies: Mapping[EmbeddedProfile, NDArray[np.float32]]
     ) -> None:
         """Insert vectors from another store; ignore those whose profile has changed."""
         rows = [
-            _row(each.subject, each.key, each.text_hash, (each.text_hash.hex(), vector))
-            for each, vector in copies.items()
+            _row(profile.subject, profile.key, profile.text_hash, (profile.text_hash.hex(), vector))
+            for profile, vector in copies.items()
         ]
         await self._collection(space).upsert(rows)
-        columns = _columns([each.key for each in copies])
-        hashes = [each.text_hash for each in copies]
-        unchanged = _keys(await self.database.rows(_UNCHANGED, {**columns, "hashes": hashes}))
+        columns = _columns([profile.key for profile in copies])
+        hashes = [profile.text_hash for profile in copies]
+        unchanged = set(await self.database.rows(_UNCHANGED, {**columns, "hashes": hashes}))
         changed = [row["profile_key"] for row in rows if _profile(row) not in unchanged]
         await self._delete(space, changed)
 
@@ -186,12 +191,12 @@ class MilvusProfiles:
     async def _keys_of(self, space: SpaceId, subjects: Sequence[UUID]) -> dict[Key, list[str]]:
         """Return the keys of all rows of these entities and relations, by profile; it waits for what was just written."""
         fields = ["profile_key", "subject_id", "class_id"]
-        found: dict[Key, list[str]] = {}
+        keys: dict[Key, list[str]] = {}
         for row in await self._collection(space).query(
             "subject_id", sorted(set(subjects)), fields, level=STRONG
         ):
-            found.setdefault(_profile(row), []).append(row["profile_key"])
-        return found
+            keys.setdefault(_profile(row), []).append(row["profile_key"])
+        return keys
 
     async def _delete(self, space: SpaceId, keys: Sequence[str]) -> None:
         await self._collection(space).delete("profile_key", keys)
@@ -199,12 +204,12 @@ class MilvusProfiles:
     async def _held(self, claims: Sequence[ProfileClaim]) -> set[Key]:
         columns = _columns([_key(claim) for claim in claims])
         untils = [claim.until for claim in claims]
-        return _keys(await self.database.rows(_HELD, {**columns, "untils": untils}))
+        rows = await self.database.rows(_HELD, {**columns, "untils": untils})
+        return {(subject_id, class_id) for subject_id, class_id in rows}
 
     async def _described(self) -> int:
         """Return how many rows there are once all is written; profiles that wait for their vectors count, since they may have an earlier one."""
-        rows = await self.database.rows(_DESCRIBED, {"project_id": self.project_id})
-        return int(rows[0][0])
+        return await self.database.value(_DESCRIBED, {"project_id": self.project_id})
 
     async def _search(
         self,
@@ -218,33 +223,35 @@ class MilvusProfiles:
         More rows are read until enough of them count.
         """
         expression, level, limit = wanted
-        asked = limit * _PROFILES_PER_SUBJECT
+        most = limit * _PROFILES_PER_SUBJECT
         fields = ["subject_id", "class_id", "text_hash"]
         while True:
-            found = await self._collection(space).search(
-                vector, expression, asked, level=level, fields=fields
+            rows = await self._collection(space).search(
+                vector, expression, most, level=level, fields=fields
             )
-            hits, is_late = await self._counting(reader, found, limit)
-            if len(hits) == limit or len(found) < asked or asked == MAX_HITS:
+            hits, is_late = await self._counting(reader, rows, limit)
+            if len(hits) == limit or len(rows) < most or most == MAX_HITS:
                 return hits, is_late
-            asked = min(4 * asked, MAX_HITS)
+            most = min(4 * most, MAX_HITS)
 
     async def _counting(
-        self, reader: Reader, found: Sequence[Found], limit: int
+        self, reader: Reader, nearest: Sequence[Found], limit: int
     ) -> tuple[list[ProfileHit], bool]:
         parameters = {
-            "subjects": [UUID(hit.fields["subject_id"]) for hit in found],
-            "of": [hit.fields["class_id"] for hit in found],
-            "hashes": [bytes.fromhex(hit.fields["text_hash"]) for hit in found],
-            "similarities": [hit.similarity for hit in found],
+            "subjects": [UUID(row.fields["subject_id"]) for row in nearest],
+            "of": [row.fields["class_id"] for row in nearest],
+            "hashes": [bytes.fromhex(row.fields["text_hash"]) for row in nearest],
+            "similarities": [row.similarity for row in nearest],
             **reader.parameters,
             "limit": limit,
         }
         rows = await self.database.rows(_COUNTING, parameters)
         hits = [
-            ProfileHit(subject_id=row[0], similarity=row[1]) for row in rows if row[1] is not None
+            ProfileHit(subject_id=subject_id, similarity=similarity)
+            for subject_id, similarity, _ in rows
+            if similarity is not None
         ]
-        return hits, any(row[2] for row in rows)
+        return hits, any(is_late for *_, is_late in rows)
 
 
 def _best(*some: Sequence[ProfileHit]) -> list[ProfileHit]:
@@ -252,8 +259,8 @@ def _best(*some: Sequence[ProfileHit]) -> list[ProfileHit]:
     best: dict[UUID, float] = {}
     for hit in (hit for hits in some for hit in hits):
         best[hit.subject_id] = max(hit.similarity, best.get(hit.subject_id, hit.similarity))
-    ordered = sorted(best.items(), key=lambda each: (-each[1], each[0]))
-    return [ProfileHit(subject_id=subject, similarity=nearest) for subject, nearest in ordered]
+    hits = [ProfileHit(subject_id=subject, similarity=nearest) for subject, nearest in best.items()]
+    return sorted(hits, key=lambda hit: (-hit.similarity, hit.subject_id))
 
 
 def _row(
@@ -264,11 +271,12 @@ def _row(
 ) -> MilvusRow:
     """Return a row whose key ends with this word, so that it is another row than earlier ones of the profile."""
     word, vector = word_and_vector
+    subject_id, class_id = key
     return {
-        "profile_key": f"{key[0]}:{key[1]}:{word}",
+        "profile_key": f"{subject_id}:{class_id}:{word}",
         "subject": str(subject),
-        "subject_id": str(key[0]),
-        "class_id": int(key[1]),
+        "subject_id": str(subject_id),
+        "class_id": int(class_id),
         "text_hash": text_hash.hex(),
         "vector": vector.astype(np.float32),
     }
@@ -287,9 +295,8 @@ def _profile(row: MilvusRow) -> Key:
     return UUID(row["subject_id"]), ClassId(row["class_id"])
 
 
-def _keys(rows: Sequence[Row]) -> set[Key]:
-    return {(row[0], ClassId(row[1])) for row in rows}
-
-
 def _columns(keys: Sequence[Key]) -> dict[str, object]:
-    return {"subjects": [key[0] for key in keys], "classes": [key[1] for key in keys]}
+    return {
+        "subjects": [subject_id for subject_id, _ in keys],
+        "classes": [class_id for _, class_id in keys],
+    }

@@ -12,6 +12,7 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -23,7 +24,6 @@ from lightwell.domain.errors import IndexFailed
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, ProjectId, SpaceId
 from lightwell.ports import ChunkVector, Hit
 from lightwell.records.database import Database
-from lightwell.records.database import Row as DatabaseRow
 from lightwell.stores.milvus.collection import (
     BOUNDED,
     MAX_HITS,
@@ -50,9 +50,11 @@ _FIELDS = (
 )
 
 _PASSAGES = """
-SELECT chunk.chunk_id, chunk.class_id, coalesce(terms.topic_tag, ''), chunk.chunk_text, chunk.document_id, document.source_url,
-       document.title, chunk.page_number, chunk.section_path, chunk.chunk_index, chunk.has_code, chunk.has_formula,
-       chunk.has_table, chunk.language, document.ingested_at, document.updated_at, chunk.token_count
+SELECT chunk.chunk_id, chunk.class_id, coalesce(terms.topic_tag, '') AS topic, chunk.chunk_text AS text,
+       chunk.document_id::text AS "documentId", document.source_url AS "documentUrl", document.title AS "documentTitle",
+       chunk.page_number AS "pageNumber", chunk.section_path AS "sectionPath", chunk.chunk_index AS "chunkIndex",
+       chunk.has_code AS "hasCode", chunk.has_formula AS "hasFormula", chunk.has_table AS "hasTable", chunk.language,
+       document.ingested_at AS "ingestedAt", document.updated_at AS "documentUpdatedAt", chunk.token_count AS "tokenCount"
 FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
 LEFT JOIN chunk_terms AS terms USING (chunk_id)
 WHERE chunk.chunk_id = ANY(%(chunks)s)
@@ -69,7 +71,7 @@ WHERE chunk_id = ANY(%(chunks)s) AND class_id = ANY(%(classes)s)
 """
 
 _PUBLISHED = """
-SELECT coalesce(sum(chunks), 0) FROM class_totals JOIN access_classes USING (class_id) WHERE project_id = %(project_id)s
+SELECT coalesce(sum(chunks), 0)::bigint FROM class_totals JOIN access_classes USING (class_id) WHERE project_id = %(project_id)s
 """
 
 
@@ -124,8 +126,8 @@ class MilvusVectors:
         await self._collection(space).wait_until_searched()
 
     async def describe(self, space: SpaceId, documents: Sequence[DocumentId]) -> None:
-        rows = await self.database.rows(_CHUNKS_OF, {"documents": list(documents)})
-        await self._rewrite(space, [ChunkId(row[0]) for row in rows])
+        chunks = await self.database.values(_CHUNKS_OF, {"documents": list(documents)})
+        await self._rewrite(space, chunks)
 
     async def nearest(
         self,
@@ -141,39 +143,39 @@ class MilvusVectors:
         expression = among("class_id", reader.classes)
         if topic:
             expression += f" and topic_tag == {json.dumps(topic)}"
-        asked = limit + _SPARE
-        (found, count), published = await asyncio.gather(
-            self._search_and_count(space, vector, expression, asked), self._published()
+        most = limit + _SPARE
+        (hits, count), published = await asyncio.gather(
+            self._search_and_count(space, vector, expression, most), self._published()
         )
         level = BOUNDED if count >= published else STRONG
         if level is STRONG:
-            found = await self._search(space, vector, expression, (asked, level))
+            hits = await self._search(space, vector, expression, (most, level))
         while True:
-            visible = await self._visible(reader, [hit.chunk_id for hit in found])
-            kept = [hit for hit in found if hit.chunk_id in visible]
-            if level is BOUNDED and len(kept) < len(found):
+            visible = await self._visible(reader, [hit.chunk_id for hit in hits])
+            kept = [hit for hit in hits if hit.chunk_id in visible]
+            if level is BOUNDED and len(kept) < len(hits):
                 # A row of a chunk that is gone or moved: Milvus may be late with the rows that came instead, too.
                 level = STRONG
-                found = await self._search(space, vector, expression, (asked, level))
+                hits = await self._search(space, vector, expression, (most, level))
                 continue
-            if len(kept) >= limit or len(found) < asked or asked == MAX_HITS:
+            if len(kept) >= limit or len(hits) < most or most == MAX_HITS:
                 return sorted(kept, key=lambda hit: (-hit.similarity, hit.chunk_id))[:limit]
-            asked = min(4 * asked, MAX_HITS)
-            found = await self._search(space, vector, expression, (asked, level))
+            most = min(4 * most, MAX_HITS)
+            hits = await self._search(space, vector, expression, (most, level))
 
     async def similarities(
         self, space: SpaceId, vector: NDArray[np.float32], reader: Reader, chunks: Sequence[ChunkId]
     ) -> dict[ChunkId, float]:
         visible = await self._visible(reader, chunks)
-        found = await self.vectors(space, [chunk for chunk in chunks if chunk in visible])
-        return {chunk: _cosine(vector, found[chunk]) for chunk in found}
+        vectors = await self.vectors(space, [chunk for chunk in chunks if chunk in visible])
+        return {chunk: _cosine(vector, of_chunk) for chunk, of_chunk in vectors.items()}
 
     async def vectors(
         self, space: SpaceId, chunks: Sequence[ChunkId]
     ) -> dict[ChunkId, NDArray[np.float32]]:
-        found = await self._read(space, chunks, BOUNDED)
-        missing = [chunk for chunk in chunks if chunk not in found]
-        return found | await self._read(space, missing, STRONG)
+        vectors = await self._read(space, chunks, BOUNDED)
+        missing = [chunk for chunk in chunks if chunk not in vectors]
+        return vectors | await self._read(space, missing, STRONG)
 
     async def build(self, space: SpaceId) -> bool:
         return await self._collection(space).seal()
@@ -240,45 +242,32 @@ class MilvusVectors:
         limit_and_level: tuple[int, str],
     ) -> list[Hit]:
         limit, level = limit_and_level
-        found = await self._collection(space).search(vector, expression, limit, level=level)
-        return [Hit(chunk_id=ChunkId(UUID(hit.key)), similarity=hit.similarity) for hit in found]
+        hits = await self._collection(space).search(vector, expression, limit, level=level)
+        return [Hit(chunk_id=ChunkId(UUID(hit.key)), similarity=hit.similarity) for hit in hits]
 
     async def _passages(self, chunks: Sequence[ChunkId]) -> dict[ChunkId, _Passage]:
-        rows = await self.database.rows(_PASSAGES, {"chunks": list(chunks)})
-        return {ChunkId(row[0]): _passage(row) for row in rows}
+        keys = {"chunks": list(chunks)}
+        return dict(await self.database.rows(_PASSAGES, keys, into=_passage))
 
     async def _visible(self, reader: Reader, chunks: Sequence[ChunkId]) -> set[ChunkId]:
-        asked = {"chunks": list(chunks), **reader.parameters}
-        return {ChunkId(row[0]) for row in await self.database.rows(_VISIBLE, asked)}
+        keys = {"chunks": list(chunks), **reader.parameters}
+        return set(await self.database.values(_VISIBLE, keys))
 
     async def _published(self) -> int:
-        rows = await self.database.rows(_PUBLISHED, {"project_id": self.project_id})
-        return int(rows[0][0])
+        return await self.database.value(_PUBLISHED, {"project_id": self.project_id})
 
 
-def _passage(row: DatabaseRow) -> _Passage:
-    """Return the passage of a row of `_PASSAGES`; what is not known of it is absent from its metadata."""
-    metadata = {
-        "documentId": str(row[4]),
-        "documentUrl": row[5],
-        "documentTitle": row[6],
-        "pageNumber": row[7],
-        "sectionPath": row[8],
-        "chunkIndex": row[9],
-        "hasCode": row[10],
-        "hasFormula": row[11],
-        "hasTable": row[12],
-        "language": row[13],
-        "ingestedAt": row[14] and row[14].isoformat(),
-        "documentUpdatedAt": row[15] and row[15].isoformat(),
-        "tokenCount": row[16],
-    }
-    text: str = row[3]
-    return _Passage(
-        class_id=ClassId(row[1]),
-        topic=row[2],
+def _passage(
+    *, chunk_id: ChunkId, class_id: ClassId, topic: str, text: str, **columns: Any
+) -> tuple[ChunkId, _Passage]:
+    """Return a row of `_PASSAGES`; what is not known of the passage is absent from its metadata."""
+    for name in ("ingestedAt", "documentUpdatedAt"):
+        columns[name] = columns[name] and columns[name].isoformat()
+    return chunk_id, _Passage(
+        class_id=class_id,
+        topic=topic,
         text=text.encode()[:_MAX_TEXT_BYTES].decode(errors="ignore"),
-        metadata={name: value for name, value in metadata.items() if value is not None},
+        metadata={name: value for name, value in columns.items() if value is not None},
     )
 
 
@@ -293,5 +282,5 @@ def _row(chunk: ChunkId, passage: _Passage, vector: NDArray[np.float32]) -> Row:
     }
 
 
-def _cosine(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
-    return float(one @ other / (np.linalg.norm(one) * np.linalg.norm(other)))
+def _cosine(vector: NDArray[np.float32], other: NDArray[np.float32]) -> float:
+    return float(vector @ other / (np.linalg.norm(vector) * np.linalg.norm(other)))

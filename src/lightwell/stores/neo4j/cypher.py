@@ -16,8 +16,8 @@ PREDICATES: tuple[LiteralString, ...] = (
 _OUTDATED: tuple[LiteralString, ...] = (
     "DROP CONSTRAINT lightwell_concept IF EXISTS",
     *(
-        "DROP INDEX lightwell_{predicate}_chunk IF EXISTS".replace("{predicate}", each)
-        for each in PREDICATES
+        "DROP INDEX lightwell_{predicate}_chunk IF EXISTS".replace("{predicate}", predicate)
+        for predicate in PREDICATES
     ),
 )
 
@@ -56,9 +56,9 @@ SCHEMA: tuple[LiteralString, ...] = (
     "CREATE INDEX lightwell_STATES_relation IF NOT EXISTS FOR ()-[r:STATES]-() ON (r.relation_id)",
     *(
         "CREATE INDEX lightwell_{predicate}_relation IF NOT EXISTS FOR ()-[r:{predicate}]-() ON (r.relation_id)".replace(
-            "{predicate}", each
+            "{predicate}", predicate
         )
-        for each in PREDICATES
+        for predicate in PREDICATES
     ),
     *(statement for statement, _ in FULL_TEXT.values()),
     "CALL db.awaitIndexes(120)",
@@ -98,8 +98,8 @@ FORGET_RELATIONS: LiteralString = (
         "{parts}",
         " UNION ALL ".join(
             "MATCH (a)-[r:{predicate}]->(b) WHERE r.relation_id = key[0] AND r.class_id = key[1] AND r.graph = $graph"
-            " RETURN a, r, b".replace("{predicate}", each)
-            for each in PREDICATES
+            " RETURN a, r, b".replace("{predicate}", predicate)
+            for predicate in PREDICATES
         ),
     )
     + "WITH a, r, b DELETE r WITH a, b UNWIND [a, b] AS k "
@@ -176,13 +176,13 @@ CREATE (d)-[:MENTIONS {class_id: row.class_id, frequency: row.frequency, relevan
 """
 
 WRITE_RELATIONS: dict[str, LiteralString] = {
-    each: """
+    predicate: """
 UNWIND $rows AS row
 MATCH (a:Concept {graph: $graph, concept_id: row.source, class_id: row.properties.class_id})
 MATCH (b:Concept {graph: $graph, concept_id: row.target, class_id: row.properties.class_id})
 CREATE (a)-[r:{predicate} {graph: $graph}]->(b) SET r += row.properties
-""".replace("{predicate}", each)
-    for each in PREDICATES
+""".replace("{predicate}", predicate)
+    for predicate in PREDICATES
 }
 
 # A concept stays while its class says something of it, or an edge leads to it.

@@ -126,8 +126,8 @@ class Neo4jGraph:
         )
 
     async def mentioned(self, scope: GraphScope, chunks: Sequence[ChunkId]) -> list[EntityId]:
-        found = await self._read(cypher.MENTIONED, scope, {"chunks": id_texts(chunks)})
-        return [EntityId(UUID(each)) for each in cast("list[str]", found)]
+        entities = await self._read(cypher.MENTIONED, scope, {"chunks": id_texts(chunks)})
+        return [EntityId(UUID(entity)) for entity in cast("list[str]", entities)]
 
     async def sharing(
         self, scope: GraphScope, entities: Sequence[SharedEntity], limit: int
@@ -153,7 +153,8 @@ class Neo4jGraph:
         self, query: LiteralString, scope: GraphScope, facts: Mapping[str, object]
     ) -> list[ChunkId]:
         return [
-            ChunkId(UUID(each)) for each in cast("list[str]", await self._read(query, scope, facts))
+            ChunkId(UUID(chunk))
+            for chunk in cast("list[str]", await self._read(query, scope, facts))
         ]
 
     async def _read(
@@ -166,7 +167,7 @@ class Neo4jGraph:
                 "graph": str(scope.graph),
                 "classes": list(scope.classes),
                 "topic": scope.topic,
-                "roots": {str(one): str(root) for one, root in scope.roots.items()},
+                "roots": {str(entity): str(root) for entity, root in scope.roots.items()},
             },
             seconds=self._login.seconds,
         )
@@ -241,17 +242,27 @@ async def _write(transaction: AsyncManagedTransaction, batch: GraphBatch) -> boo
 def _changed(batch: GraphBatch) -> list[tuple[LiteralString, Mapping[str, object]]]:
     """Return the statements that forget what the batch replaces or no longer has; each tells which concepts it led to."""
     gone = batch.gone
-    relations = [*((each.id, each.class_id) for each in batch.relations), *gone.relations]
+    relations = [
+        *((relation.id, relation.class_id) for relation in batch.relations),
+        *gone.relations,
+    ]
     return [
         (
             cypher.FORGET_EDGES,
-            {"chunks": id_texts([*(each.id for each in batch.chunks), *gone.chunks])},
+            {"chunks": id_texts([*(chunk.id for chunk in batch.chunks), *gone.chunks])},
         ),
         (
             cypher.FORGET_MENTIONS,
-            {"documents": id_texts([*(each.id for each in batch.documents), *gone.documents])},
+            {
+                "documents": id_texts(
+                    [*(document.id for document in batch.documents), *gone.documents]
+                )
+            },
         ),
-        (cypher.FORGET_RELATIONS, {"relations": [[str(one), of] for one, of in relations]}),
+        (
+            cypher.FORGET_RELATIONS,
+            {"relations": [[str(relation), of] for relation, of in relations]},
+        ),
     ]
 
 
@@ -276,5 +287,8 @@ def _statements(batch: GraphBatch) -> list[tuple[LiteralString, Sequence[Row]]]:
         (cypher.WRITE_DISCUSSES, edges.mentions),
         (cypher.WRITE_STATES, edges.statements),
         (cypher.WRITE_MENTIONS, edges.documents),
-        *((cypher.WRITE_RELATIONS[each], stated) for each, stated in sorted(relations.items())),
+        *(
+            (cypher.WRITE_RELATIONS[predicate], stated)
+            for predicate, stated in sorted(relations.items())
+        ),
     ]

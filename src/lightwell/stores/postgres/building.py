@@ -15,6 +15,7 @@ from psycopg import sql
 from lightwell.domain.errors import Invalid
 from lightwell.logs import logger
 from lightwell.records.database import Connection, Database
+from lightwell.records.rows import fetch_values
 from lightwell.tasks import cancel_and_wait
 
 MAX_INDEXED_DIMENSION = 4_000
@@ -86,14 +87,13 @@ async def build(database: Database, index: ApproximateIndex) -> bool:
     `StoreFailed`.
     """
     names = {"table": index.table, "index": index.index}
-    exists, rows, megabytes = (await database.rows(_STATE, names))[0]
+    ((exists, rows, megabytes),) = await database.rows(_STATE, names)
     if exists or rows <= index.min_rows:
         return bool(exists)
     async with database.session() as session:
-        locked = await (await session.execute(_LOCK, names)).fetchone()
-        if locked != (True,):
+        if await fetch_values(session, _LOCK, names) != [True]:
             return False
-        if not (await database.rows(_STATE, names))[0][0]:
+        if not await database.value(_STATE, names):
             memory = {"wanted": megabytes, "most": index.max_memory}
             await session.execute(_SETTINGS, memory)
             async with _log_progress(database, index, rows):

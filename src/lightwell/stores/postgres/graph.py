@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import LiteralString, cast
+from typing import Any, LiteralString, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,24 +12,24 @@ from lightwell.domain.graph import MIN_CONFIDENCE, ProfileSubject
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
 from lightwell.ports import Neighbourhood
 from lightwell.records.database import Database, Row, format_uuid_array
-from lightwell.stores.postgres.topics import ON_TOPIC
+from lightwell.stores.postgres.topics import on_topic
 
-_ON_TOPIC = ON_TOPIC.replace("{chunk}", "mention.chunk_id")
+_ON_TOPIC: LiteralString = on_topic("mention.chunk_id")
 
-_MENTIONING = """
+_MENTIONING = f"""
 SELECT DISTINCT chunk_id FROM document_entity_mentions AS mention
-WHERE entity_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]) AND class_id = ANY(%(classes)s) AND {on_topic}
+WHERE entity_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]) AND class_id = ANY(%(classes)s) AND {_ON_TOPIC}
 ORDER BY chunk_id LIMIT %(limit)s
-""".replace("{on_topic}", _ON_TOPIC)
+"""  # noqa: S608 - only our own words
 
-_STATING = """
+_STATING = f"""
 SELECT DISTINCT chunk_id FROM relation_mentions AS mention
 WHERE relation_id = ANY((SELECT with_merged_relations(%(relations)s, %(classes)s))::uuid[])
-  AND class_id = ANY(%(classes)s) AND {on_topic}
+  AND class_id = ANY(%(classes)s) AND {_ON_TOPIC}
 ORDER BY chunk_id LIMIT %(limit)s
-""".replace("{on_topic}", _ON_TOPIC)
+"""  # noqa: S608 - only our own words
 
-_RELATING = """
+_RELATING = f"""
 WITH merged AS MATERIALIZED (
     SELECT entity_id, root_id FROM merged_entities_of(%(classes)s)
 ), named AS MATERIALIZED (
@@ -42,16 +42,18 @@ LEFT JOIN merged AS target ON target.entity_id = relation.target_id
 WHERE (relation.source_id = ANY((SELECT members FROM named)::uuid[])
        OR relation.target_id = ANY((SELECT members FROM named)::uuid[]))
   AND coalesce(source.root_id, relation.source_id) <> coalesce(target.root_id, relation.target_id)
-  AND mention.class_id = ANY(%(classes)s) AND {on_topic}
+  AND mention.class_id = ANY(%(classes)s) AND {_ON_TOPIC}
 GROUP BY mention.chunk_id
 ORDER BY bool_or(coalesce(source.root_id, relation.source_id) = ANY(%(entities)s)
                  AND coalesce(target.root_id, relation.target_id) = ANY(%(entities)s)) DESC,
          max(mention.confidence) DESC, mention.chunk_id
 LIMIT %(limit)s
-""".replace("{on_topic}", _ON_TOPIC)
+"""  # noqa: S608 - only our own words
+
 
 # A profile lists at most fifty sources, while the mentions are complete; sources of manual edits are only in the profile.
-_SOURCED = """
+def _sourced(subject: LiteralString, mentions: LiteralString) -> LiteralString:
+    return f"""
 WITH seen AS (
     SELECT array_agg(chunk_id) AS chunks
     FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
@@ -62,14 +64,11 @@ WHERE chunk_id = ANY((SELECT chunks FROM seen)::uuid[]) AND class_id = ANY(%(cla
 UNION
 SELECT subject_id FROM profiles
 WHERE source_ids && (SELECT chunks FROM seen) AND subject = %(subject)s AND class_id = ANY(%(classes)s)
-"""
+"""  # noqa: S608 - only our own words
 
-ENTITIES_OF = _SOURCED.replace("{subject}", "entity_id").replace(
-    "{mentions}", "document_entity_mentions"
-)
-RELATIONS_OF = _SOURCED.replace("{subject}", "relation_id").replace(
-    "{mentions}", "relation_mentions"
-)
+
+ENTITIES_OF = _sourced("entity_id", "document_entity_mentions")
+RELATIONS_OF = _sourced("relation_id", "relation_mentions")
 
 # What is one with the entities by `same_as` comes first, then what links lead to from any of these.
 _LINKED = """
@@ -87,7 +86,7 @@ WHERE link.other <> ALL((SELECT given FROM named)::uuid[])
 GROUP BY 1 ORDER BY max(confidence) DESC, 1 LIMIT %(limit)s
 """
 
-_NEIGHBOURS = """
+_NEIGHBOURS = f"""
 WITH merged AS MATERIALIZED (
     SELECT entity_id, root_id FROM merged_entities_of(%(classes)s)
 ), near AS (
@@ -112,11 +111,11 @@ FROM (
     WHERE mention.class_id = ANY(%(classes)s)
 ) AS mention
 JOIN rare USING (root_id)
-WHERE {on_topic}
+WHERE {_ON_TOPIC}
 GROUP BY mention.chunk_id
 ORDER BY sum(1.0 / rare.mentions) DESC, mention.chunk_id
 LIMIT %(limit)s
-""".replace("{on_topic}", _ON_TOPIC)
+"""  # noqa: S608 - only our own words
 
 # Ids are transferred as one byte string per chunk: transferring thousands of rows would cost more than the search.
 _MENTIONS = """
@@ -176,21 +175,16 @@ class PostgresGraph:
         return await self._query_chunks(_RELATING, reader, limit, topic, entities=list(entities))
 
     async def entities_of(self, reader: Reader, chunks: Sequence[ChunkId]) -> list[EntityId]:
-        rows = await self._with_source_chunks(ENTITIES_OF, reader, chunks, ProfileSubject.ENTITY)
-        return [EntityId(row[0]) for row in rows]
+        return await self._with_source_chunks(ENTITIES_OF, reader, chunks, ProfileSubject.ENTITY)
 
     async def relations_of(self, reader: Reader, chunks: Sequence[ChunkId]) -> list[RelationId]:
-        rows = await self._with_source_chunks(RELATIONS_OF, reader, chunks, ProfileSubject.RELATION)
-        return [RelationId(row[0]) for row in rows]
+        return await self._with_source_chunks(RELATIONS_OF, reader, chunks, ProfileSubject.RELATION)
 
     async def linked_entities(
         self, reader: Reader, entities: Sequence[EntityId], *, limit: int
     ) -> list[EntityId]:
-        rows = await self._database.rows(
-            _LINKED,
-            {"entities": list(entities), **reader.parameters, "limit": limit},
-        )
-        return [EntityId(row[0]) for row in rows]
+        parameters = {"entities": list(entities), **reader.parameters, "limit": limit}
+        return await self._database.values(_LINKED, parameters)
 
     async def neighbour_chunks(
         self, reader: Reader, chunks: Sequence[ChunkId], *, rarest: int, limit: int, topic: str = ""
@@ -227,19 +221,15 @@ class PostgresGraph:
         reader: Reader,
         chunks: Sequence[ChunkId],
         subject: ProfileSubject,
-    ) -> list[Row]:
-        return await self._database.rows(
-            query,
-            {"chunks": list(chunks), **reader.parameters, "subject": subject.value},
-        )
+    ) -> list[Any]:
+        parameters = {"chunks": list(chunks), **reader.parameters, "subject": subject.value}
+        return await self._database.values(query, parameters)
 
     async def _query_chunks(
         self, query: LiteralString, reader: Reader, limit: int, topic: str, **parameters: object
     ) -> list[ChunkId]:
         filters = {**reader.parameters, "limit": limit, "topic": topic}
-        return [
-            ChunkId(row[0]) for row in await self._database.rows(query, {**filters, **parameters})
-        ]
+        return await self._database.values(query, {**filters, **parameters})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,9 +244,10 @@ class EntityChunks:
 
 def entity_chunks(chunks: Sequence[ChunkId], packed: Mapping[bytes, bytes]) -> EntityChunks:
     """Return what these chunks mention, given by chunk as bytes of entity ids, one after the other."""
-    each = [packed.get(chunk.bytes, b"") for chunk in chunks]
-    rows = np.repeat(np.arange(len(chunks)), [len(one) // _ID.itemsize for one in each])
-    entities, columns = np.unique(np.frombuffer(b"".join(each), _ID), return_inverse=True)
+    ids = [packed.get(chunk.bytes, b"") for chunk in chunks]
+    counts = [len(of_chunk) // _ID.itemsize for of_chunk in ids]
+    rows = np.repeat(np.arange(len(chunks)), counts)
+    entities, columns = np.unique(np.frombuffer(b"".join(ids), _ID), return_inverse=True)
     if not len(entities):
         return EntityChunks(entities=entities, times=columns, rows=rows, columns=columns)
     rows, columns = np.divmod(np.unique(rows * len(entities) + columns), len(entities))
@@ -267,7 +258,7 @@ def entity_chunks(chunks: Sequence[ChunkId], packed: Mapping[bytes, bytes]) -> E
 def linking(entity_chunks: EntityChunks, named: Sequence[bytes]) -> str:
     """Return, as text of a `uuid[]`, the entities whose counts are needed: named, or mentioned by several chunks."""
     several = _to_id_bytes(entity_chunks.entities[entity_chunks.times > 1])
-    return f"{{{','.join(each.hex() for each in sorted({*named, *several}))}}}"
+    return f"{{{','.join(entity.hex() for entity in sorted({*named, *several}))}}}"
 
 
 def _to_id_bytes(entities: NDArray[np.bytes_]) -> list[bytes]:
@@ -283,18 +274,18 @@ def make_neighbourhood(
 ) -> Neighbourhood:
     """Return the subgraph of these chunks; `counted` are entities with a count, `relations` two ends with a weight."""
     counts = np.ones(len(entity_chunks.entities))
-    places, known = _indexes(entity_chunks, [row[0] for row in counted])
-    counts[places[known]] = np.array([float(row[1]) for row in counted])[known]
-    sources, source_known = _indexes(entity_chunks, [row[0] for row in relations])
-    targets, target_known = _indexes(entity_chunks, [row[1] for row in relations])
-    inside = source_known & target_known
+    places, is_mentioned = _indexes(entity_chunks, [entity for entity, _ in counted])
+    counts[places[is_mentioned]] = np.array([float(count) for _, count in counted])[is_mentioned]
+    sources, has_source = _indexes(entity_chunks, [source for source, _, _ in relations])
+    targets, has_target = _indexes(entity_chunks, [target for _, target, _ in relations])
+    inside = has_source & has_target
     return Neighbourhood(
         chunks=tuple(chunks),
         entities=tuple(_to_id_bytes(entity_chunks.entities)),
         counts=counts,
         mentions=np.stack([entity_chunks.rows, entity_chunks.columns]),
         relations=np.stack([sources[inside], targets[inside]]),
-        weights=np.array([row[2] for row in relations], np.float64)[inside],
+        weights=np.array([weight for *_, weight in relations], np.float64)[inside],
     )
 
 

@@ -15,9 +15,9 @@ from psycopg import sql
 
 from lightwell.domain.access import Reader
 from lightwell.domain.graph import ProfileSubject
-from lightwell.domain.ids import ClassId, SpaceId
+from lightwell.domain.ids import SpaceId
 from lightwell.ports import ProfileClaim, ProfileHit, ProfileVector
-from lightwell.records.database import Connection, Database, Row
+from lightwell.records.database import Connection, Database
 from lightwell.records.graph.profile_queue import EmbeddedProfile, Key
 from lightwell.stores.postgres.building import ApproximateIndex, build, require_indexable
 
@@ -43,33 +43,28 @@ CREATE TABLE IF NOT EXISTS {table} (
 CREATE INDEX IF NOT EXISTS {class_index} ON {table} (class_id);
 """
 
-# Locks the rows of the claims, so that nobody else marks, claims or writes these profiles meanwhile.
-_CLAIMED = """
-SELECT described.subject_id, described.class_id{more}
-FROM unnest(%(ids)s::uuid[], %(classes)s::integer[], %(untils)s::timestamptz[]{given})
-    AS given (subject_id, class_id, taken_until{names})
-JOIN described_profiles AS described USING (subject_id, class_id, taken_until)
-ORDER BY described.subject_id, described.class_id FOR UPDATE OF described
-"""
-
+# These lock the rows of the claims, so that nobody else marks, claims or writes these profiles meanwhile.
 _PUT = """
 INSERT INTO {table} (subject_id, class_id, embedding)
-{claimed}
+SELECT described.subject_id, described.class_id, given.embedding
+FROM unnest(%(ids)s::uuid[], %(classes)s::integer[], %(untils)s::timestamptz[], %(vectors)b::halfvec[])
+    AS given (subject_id, class_id, taken_until, embedding)
+JOIN described_profiles AS described USING (subject_id, class_id, taken_until)
+ORDER BY described.subject_id, described.class_id FOR UPDATE OF described
 ON CONFLICT (subject_id, class_id) DO UPDATE SET embedding = excluded.embedding
-""".replace(
-    "{claimed}",
-    _CLAIMED.replace("{more}", ", given.embedding")
-    .replace("{given}", ", %(vectors)b::halfvec[]")
-    .replace("{names}", ", embedding"),
-)
+"""
 
 _REMOVE = """
-WITH own AS ({claimed})
+WITH own AS (
+    SELECT described.subject_id, described.class_id
+    FROM unnest(%(ids)s::uuid[], %(classes)s::integer[], %(untils)s::timestamptz[])
+        AS given (subject_id, class_id, taken_until)
+    JOIN described_profiles AS described USING (subject_id, class_id, taken_until)
+    ORDER BY described.subject_id, described.class_id FOR UPDATE OF described
+)
 DELETE FROM {table} USING own
 WHERE {table}.subject_id = own.subject_id AND {table}.class_id = own.class_id
-""".replace(
-    "{claimed}", _CLAIMED.replace("{more}", "").replace("{given}", "").replace("{names}", "")
-)
+"""
 
 # `FOR SHARE`: nobody marks these profiles meanwhile.
 _PUT_COPIES = """
@@ -140,7 +135,7 @@ class PostgresProfiles:
     async def prepare(self, space: SpaceId, dimension: int) -> None:
         require_indexable(dimension)
         for subject in ProfileSubject:
-            if (await self._database.rows(_of(_PREPARED, space, subject), {}))[0][0]:
+            if await self._database.value(_of(_PREPARED, space, subject), {}):
                 continue
             async with self._database.transaction() as connection:
                 await connection.execute(
@@ -154,10 +149,10 @@ class PostgresProfiles:
 
     async def put(self, space: SpaceId, vectors: Sequence[ProfileVector]) -> None:
         for subject in ProfileSubject:
-            own = [entry for entry in vectors if entry.subject is subject]
-            if own:
-                keys = _columns([entry.claim for entry in own])
-                embeddings = [HalfVector(entry.vector) for entry in own]
+            of_subject = [entry for entry in vectors if entry.subject is subject]
+            if of_subject:
+                keys = _columns([entry.claim for entry in of_subject])
+                embeddings = [HalfVector(entry.vector) for entry in of_subject]
                 await self._database.execute(
                     _of(_PUT, space, subject), {**keys, "vectors": embeddings}
                 )
@@ -186,8 +181,12 @@ class PostgresProfiles:
         rows = await self._database.rows(
             _of(_EXACT_IF_FEW, space, subject), parameters, prepare=False
         )
-        if rows[0][0]:
-            return _hits([row[1:] for row in rows if row[1] is not None])
+        if any(few for few, *_ in rows):
+            return [
+                ProfileHit(subject_id=subject_id, similarity=similarity)
+                for _, subject_id, similarity in rows
+                if subject_id is not None
+            ]
         async with self._database.transaction() as connection:
             await connection.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
             await connection.execute(
@@ -216,24 +215,24 @@ class PostgresProfiles:
         self, space: SpaceId, profiles: Sequence[EmbeddedProfile]
     ) -> dict[Key, NDArray[np.float32]]:
         """Return the vectors of those of these profiles that have one of the text with their hash."""
-        found: dict[Key, NDArray[np.float32]] = {}
+        vectors: dict[Key, NDArray[np.float32]] = {}
         for subject in ProfileSubject:
-            own = [each for each in profiles if each.subject is subject]
-            rows = await self._database.rows(_of(_VECTORS, space, subject), _hashed(own))
-            found |= {
-                (row[0], ClassId(row[1])): row[2].to_numpy().astype(np.float32) for row in rows
-            }
-        return found
+            keys = _hashed([profile for profile in profiles if profile.subject is subject])
+            for subject_id, class_id, vector in await self._database.rows(
+                _of(_VECTORS, space, subject), keys
+            ):
+                vectors[subject_id, class_id] = vector.to_numpy().astype(np.float32)
+        return vectors
 
     async def put_copies(
         self, space: SpaceId, copies: Mapping[EmbeddedProfile, NDArray[np.float32]]
     ) -> None:
         """Insert vectors from another store; ignore those whose profile has changed."""
         for subject in ProfileSubject:
-            own = [each for each in copies if each.subject is subject]
-            vectors = [HalfVector(copies[each]) for each in own]
+            profiles = [profile for profile in copies if profile.subject is subject]
+            vectors = [HalfVector(copies[profile]) for profile in profiles]
             await self._database.execute(
-                _of(_PUT_COPIES, space, subject), {**_hashed(own), "vectors": vectors}
+                _of(_PUT_COPIES, space, subject), {**_hashed(profiles), "vectors": vectors}
             )
 
 
@@ -241,18 +240,17 @@ async def _search(
     connection: Connection, query: LiteralString, parameters: Mapping[str, object]
 ) -> list[ProfileHit]:
     cursor = await connection.execute(query, parameters, prepare=False)
-    return _hits(await cursor.fetchall())
-
-
-def _hits(rows: Sequence[Row]) -> list[ProfileHit]:
-    return [ProfileHit(subject_id=row[0], similarity=row[1]) for row in rows]
+    return [
+        ProfileHit(subject_id=subject_id, similarity=similarity)
+        for subject_id, similarity in await cursor.fetchall()
+    ]
 
 
 def _hashed(profiles: Sequence[EmbeddedProfile]) -> dict[str, object]:
     return {
-        "ids": [each.subject_id for each in profiles],
-        "classes": [each.class_id for each in profiles],
-        "hashes": [each.text_hash for each in profiles],
+        "ids": [profile.subject_id for profile in profiles],
+        "classes": [profile.class_id for profile in profiles],
+        "hashes": [profile.text_hash for profile in profiles],
     }
 
 

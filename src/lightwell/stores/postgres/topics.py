@@ -2,6 +2,8 @@
 
 from typing import LiteralString
 
-ON_TOPIC: LiteralString = """(%(topic)s = '' OR EXISTS (
+
+def on_topic(chunk: LiteralString) -> LiteralString:
+    """Return SQL for whether the chunk is on the topic; "" matches any."""
+    return f"""(%(topic)s = '' OR EXISTS (
         SELECT FROM chunk_terms AS drawn WHERE drawn.chunk_id = {chunk} AND drawn.topic_tag = %(topic)s))"""
-"""Whether the chunk `{chunk}` is on the topic; "" matches any."""

@@ -6,7 +6,7 @@ have no influence. A reader who sees most of a large space is answered through H
 measures the three). Each query is planned anew: a plan cached for a reader of everything would be bad for a reader of little.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import sqrt
@@ -20,9 +20,10 @@ from psycopg import sql
 from lightwell.domain.access import Reader
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, SpaceId
 from lightwell.ports import ChunkVector, Hit
-from lightwell.records.database import Connection, Database, Row, format_uuid_array
+from lightwell.records.database import Database, format_uuid_array
+from lightwell.records.rows import fetch_values
 from lightwell.stores.postgres.building import ApproximateIndex, build, require_indexable
-from lightwell.stores.postgres.topics import ON_TOPIC
+from lightwell.stores.postgres.topics import on_topic
 
 _MEASURED_ROWS = 100_000
 """The table size for which `_EF_SEARCH` was measured."""
@@ -158,7 +159,7 @@ SELECT set_config('max_parallel_workers_per_gather', '0', true), set_config('jit
 
 # `class_id + 0` and `enable_seqscan = off` leave the planner no choice but the HNSW index, if it exists.
 _APPROXIMATE = """
-SELECT nearest.chunk_id, nearest.similarity, chunk.chunk_id IS NOT NULL FROM (
+SELECT nearest.chunk_id, nearest.similarity, chunk.chunk_id IS NOT NULL AS is_current FROM (
     SELECT chunk_id, class_id, 1 - (embedding <=> %(vector)b) AS similarity
     FROM {table} AS placed
     WHERE class_id + 0 = ANY(%(classes)s) AND {settled} AND {on_topic}
@@ -216,7 +217,7 @@ class PostgresVectors:
         require_indexable(dimension)
         async with self._database.transaction() as connection:
             # Checked first: CREATE INDEX IF NOT EXISTS locks the table, and would wait for a running build.
-            if not (await _row(connection, _of(_PREPARED, space), {}))[0]:
+            if await fetch_values(connection, _of(_PREPARED, space), {}) == [False]:
                 await connection.execute(
                     "SELECT pg_advisory_xact_lock(hashtext('lightwell vectors'))"
                 )
@@ -263,20 +264,34 @@ class PostgresVectors:
             "max_exact": self._limits.exact,
         }
         rows = await self._database.rows(_of(_EXACT_IF_FEW, space), parameters, prepare=False)
-        visible, size, is_indexed = rows[0][:3]
+        visible, size, is_indexed, *_ = rows[0]
         if visible <= self._limits.exact:
-            return _hits([row[3:] for row in rows if row[3] is not None])
+            return [
+                Hit(chunk_id=chunk_id, similarity=similarity)
+                for *_, chunk_id, similarity in rows
+                if chunk_id is not None
+            ]
         if is_indexed and not self._compares_signs(visible, size):
             async with self._database.transaction() as connection:
                 await connection.execute(_ITERATIVE, _scan_settings(limit, size))
-                found = await _fetch_unprepared(connection, _of(_APPROXIMATE, space), parameters)
-            if len(found) == limit:
-                return _hits([row for row in found if row[2]])
+                query = _of(_APPROXIMATE, space)
+                cursor = await connection.execute(query, parameters, prepare=False)
+                near = await cursor.fetchall()
+            if len(near) == limit:
+                return [
+                    Hit(chunk_id=chunk_id, similarity=similarity)
+                    for chunk_id, similarity, is_current in near
+                    if is_current
+                ]
             # The scan reached its limit before it found enough: what the reader sees is far from the question.
         parameters["candidates"] = max(_PER_HIT * limit, round(_PER_ROOT * sqrt(visible)))
         async with self._database.transaction() as connection:
             await connection.execute(_ALONE)
-            return _hits(await _fetch_unprepared(connection, _of(_BY_SIGNS, space), parameters))
+            cursor = await connection.execute(_of(_BY_SIGNS, space), parameters, prepare=False)
+            return [
+                Hit(chunk_id=chunk_id, similarity=similarity)
+                for chunk_id, similarity in await cursor.fetchall()
+            ]
 
     def _compares_signs(self, visible: int, size: int) -> bool:
         of_part = visible <= min(_PART * size, self._limits.signs_of_part)
@@ -293,13 +308,13 @@ class PostgresVectors:
                 "chunks": format_uuid_array(chunks),
             },
         )
-        return {ChunkId(row[0]): row[1] for row in rows}
+        return {chunk_id: similarity for chunk_id, similarity in rows}
 
     async def vectors(
         self, space: SpaceId, chunks: Sequence[ChunkId]
     ) -> dict[ChunkId, NDArray[np.float32]]:
         rows = await self._database.rows(_of(_VECTORS, space), {"chunks": list(chunks)})
-        return {ChunkId(row[0]): row[1].to_numpy().astype(np.float32) for row in rows}
+        return {chunk_id: vector.to_numpy().astype(np.float32) for chunk_id, vector in rows}
 
     async def build(self, space: SpaceId) -> bool:
         table = _table(space)
@@ -321,25 +336,6 @@ def _scan_settings(limit: int, size: int) -> dict[str, str]:
     }
 
 
-async def _fetch_unprepared(
-    connection: Connection, query: LiteralString, parameters: Mapping[str, object]
-) -> list[Row]:
-    return await (await connection.execute(query, parameters, prepare=False)).fetchall()
-
-
-def _hits(rows: Sequence[Row]) -> list[Hit]:
-    return [Hit(chunk_id=ChunkId(row[0]), similarity=row[1]) for row in rows]
-
-
-async def _row(
-    connection: Connection, query: LiteralString, parameters: Mapping[str, object]
-) -> Row:
-    """Return the one row of a query that always has one."""
-    row = await (await connection.execute(query, parameters)).fetchone()
-    assert row is not None  # noqa: S101 - such a query is given
-    return row
-
-
 def _table(space: SpaceId) -> str:
     return f"chunk_vectors_{space:d}"
 
@@ -351,7 +347,7 @@ def _of(statement: LiteralString, space: SpaceId, *, dimension: int = 0) -> Lite
     composed = sql.SQL(statement).format(
         few=sql.SQL("true"),
         # The planner removes this condition if there is no topic, because each query is planned with its values.
-        on_topic=sql.SQL(ON_TOPIC).format(chunk=sql.Identifier("placed", "chunk_id")),
+        on_topic=sql.SQL(on_topic("placed.chunk_id")),
         settled=sql.SQL(_SETTLED),
         table=sql.Identifier(table),
         table_name=sql.Literal(table),
