@@ -1,6 +1,7 @@
 """`lightwell serve` as its users start it: processes that answer, and one that ingests; dead ones are replaced, and none is left."""
 
 import asyncio
+import contextlib
 import os
 import signal
 from pathlib import Path
@@ -39,11 +40,13 @@ async def prepare(url: str) -> dict[str, str]:
 
 
 def children(process: int) -> set[int]:
-    """Return the processes of the server that this one has started."""
-    listed = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    return {
-        int(each) for each in listed if b"spawn_main" in Path(f"/proc/{each}/cmdline").read_bytes()
-    }
+    """Return the processes of the server that this one has started, without those that end meanwhile."""
+    started: set[int] = set()
+    for child in Path(f"/proc/{process}/task/{process}/children").read_text().split():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                started.add(int(child))
+    return started
 
 
 async def replaced(process: int, killed: int, count: int) -> set[int]:
