@@ -100,7 +100,7 @@ class _Shown:
 
     def advance(self, result: "PortionResult") -> None:
         self.results.append(replace(result, calls=()))
-        done = sum(each.ingested + each.failed for each in self.results)
+        done = sum(result.ingested + result.failed for result in self.results)
         self.total = max(self.total, done)
         host = clean(result.host)
         self.bar.update(self.bar.task_ids[0], completed=done, total=self.total, at=host)
@@ -111,7 +111,7 @@ class _Shown:
 
     @property
     def hosts(self) -> list[str]:
-        return sorted({each.host for each in self.results if each.ingested})
+        return sorted({result.host for result in self.results if result.ingested})
 
 
 async def _backfill(meter: "Meter", cluster: "Cluster", options: "BackfillOptions") -> Report:
@@ -135,7 +135,7 @@ async def _backfill(meter: "Meter", cluster: "Cluster", options: "BackfillOption
         "failed": ended.failed,
         "chunks": ended.chunks,
         "hosts": shown.hosts,
-        "cpuSeconds": round(sum(each.cpu_seconds for each in shown.results), 1),
+        "cpuSeconds": round(sum(result.cpu_seconds for result in shown.results), 1),
     }
     code = Exit.INCOMPLETE if ended.failed else Exit.FINE
     return report_with_costs(meter, counts, Text(text), code)

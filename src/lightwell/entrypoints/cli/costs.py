@@ -70,10 +70,10 @@ def actual_costs(usages: Iterable[TokenUsage], settings: "Settings") -> Costs:
     """Return what these calls cost; embeddings and reranking have other prices, which no setting names."""
     paid = list(usages)
     by_chat = summarize_usage(
-        each
-        for each in paid
-        if each.operation_type is not OperationType.RERANK
-        and each.model_name != settings.embedding_model
+        usage
+        for usage in paid
+        if usage.operation_type is not OperationType.RERANK
+        and usage.model_name != settings.embedding_model
     )
     sent, written = by_chat.total_input_tokens, by_chat.total_output_tokens
     return Costs(summary=summarize_usage(paid), price=price_of(settings).cost(sent, written))
@@ -81,18 +81,18 @@ def actual_costs(usages: Iterable[TokenUsage], settings: "Settings") -> Costs:
 
 def estimate_report(estimates: "Sequence[Estimate]", settings: "Settings", *, which: str) -> Report:
     """Report the sum of the estimates; `which` describes the documents, such as "new or changed"."""
-    sent = sum(each.input_tokens for each in estimates)
-    said = sum(each.output_tokens for each in estimates)
-    costs = price_of(settings).cost(sent, said)
-    seconds = _CPU_SECONDS_PER_PASSAGE * sum(each.chunks for each in estimates)
+    sent = sum(estimate.input_tokens for estimate in estimates)
+    written = sum(estimate.output_tokens for estimate in estimates)
+    costs = price_of(settings).cost(sent, written)
+    seconds = _CPU_SECONDS_PER_PASSAGE * sum(estimate.chunks for estimate in estimates)
     counts = {
-        "documents": sum(each.documents for each in estimates),
-        "unreadable": sum(each.unreadable for each in estimates),
-        "chunks": sum(each.chunks for each in estimates),
-        "kept": sum(each.cached for each in estimates),
-        "calls": sum(each.calls for each in estimates),
+        "documents": sum(estimate.documents for estimate in estimates),
+        "unreadable": sum(estimate.unreadable for estimate in estimates),
+        "chunks": sum(estimate.chunks for estimate in estimates),
+        "kept": sum(estimate.cached for estimate in estimates),
+        "calls": sum(estimate.calls for estimate in estimates),
         "inputTokens": sent,
-        "outputTokens": said,
+        "outputTokens": written,
     }
     rows = [
         ("documents", f"{counts['documents']:,} {which}"),
@@ -103,7 +103,7 @@ def estimate_report(estimates: "Sequence[Estimate]", settings: "Settings", *, wh
     calls = [
         ("cached", f"{counts['kept']:,} passages have a cached reply"),
         ("calls", f"about {counts['calls']:,}, including gleaning"),
-        ("tokens", f"about {sent:,} sent and {said:,} written"),
+        ("tokens", f"about {sent:,} sent and {written:,} written"),
         ("price", _NO_PRICE if costs is None else f"about {costs:.4f}"),
     ]
     is_model = settings.extraction == "model"

@@ -1,5 +1,7 @@
 """`doctor`: checks settings, database and models."""
 
+from dataclasses import asdict
+
 import lightwell.entrypoints.cli.text_output as text_output
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
@@ -17,13 +19,10 @@ async def check_everything() -> Report:
     """
     from lightwell.wiring import examine
 
-    found = await examine(settings())
-    well = all(each.ok for each in found)
-    checks = [
-        {"name": each.name, "ok": each.ok, "detail": each.detail, "fix": each.fix} for each in found
-    ]
+    checks = await examine(settings())
+    well = all(check.ok for check in checks)
     return Report(
-        document={"ok": well, "checks": checks},
-        text=text_output.checks(found),
+        document={"ok": well, "checks": [asdict(check) for check in checks]},
+        text=text_output.checks(checks),
         code=Exit.FINE if well else Exit.INCOMPLETE,
     )

@@ -23,11 +23,10 @@ from lightwell.domain.exports import (
 from lightwell.entrypoints.cli.console import clean, count_of, errors_console
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.options import As
-from lightwell.entrypoints.cli.registration import Work, command, single_command
+from lightwell.entrypoints.cli.registration import command, single_command
 from lightwell.entrypoints.cli.store import find_reader_tags, open_as, settings
 
 export = single_command()
-
 
 ExportPath = Annotated[
     Path,
@@ -52,46 +51,12 @@ BatchSize = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 
-
 _ONE: Mapping[ExportTable, str] = {
     ExportTable.ENTITIES: "entity",
     ExportTable.RELATIONS: "relation",
     ExportTable.CHUNKS: "passage",
     ExportTable.VECTORS: "vector",
 }
-
-
-_ENDINGS = ", ".join(f".{each}" for each in ExportFormat)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportOptions:
-    """The options as typed; `format` is "" if the ending of PATH decides."""
-
-    path: Path
-    format: str
-    entities: bool
-    relations: bool
-    chunks: bool
-    vectors: bool
-    batch_size: int
-    replace: bool
-
-    def config(self) -> ExportConfig:
-        """Return the configuration of the export; raise `Invalid` if no format is given."""
-        suffix = self.path.suffix.removeprefix(".").lower()
-        if not (self.format or suffix):
-            raise Invalid(f"Name the format with --format, or let PATH end in {_ENDINGS}")
-        return ExportConfig(
-            format=parse_export_format(self.format or suffix),
-            output_path=self.path,
-            include_entities=self.entities,
-            include_relations=self.relations,
-            include_chunks=self.chunks,
-            include_vectors=self.vectors,
-            batch_size=self.batch_size,
-            replace=self.replace,
-        )
 
 
 @dataclass(slots=True)
@@ -122,7 +87,7 @@ class _ProgressBars:
     "lightwell export graph.csv --as team:sales --chunks --vectors",
     "lightwell export passages.csv --as user:ada --chunks --no-entities --no-relations",
 )
-def export_files(  # noqa: PLR0913 - the options of a command are its arguments
+async def export_files(  # noqa: PLR0913 - the options of a command are its arguments
     path: ExportPath,
     *,
     who: As = None,
@@ -133,37 +98,40 @@ def export_files(  # noqa: PLR0913 - the options of a command are its arguments
     vectors: Vectors = False,
     batch_size: BatchSize = 1000,
     force: Force = False,
-) -> Work:
+) -> Report:
     """Write the entities and relations that the reader may see to files; optionally passages and vectors.
 
     All files show the store at one moment, and a file appears only when it is complete. A text that a
     spreadsheet might run as a formula (it begins with = + - @) gets an apostrophe in front in csv, and is
     marked as text in xlsx.
     """
-    options = ExportOptions(
-        path=path,
-        format=file_format,
-        entities=not no_entities,
-        relations=not no_relations,
-        chunks=chunks,
-        vectors=vectors,
-        batch_size=batch_size,
-        replace=force,
-    )
-    return _write_files(options, who)
-
-
-async def _write_files(options: ExportOptions, who: Sequence[str] | None) -> Report:
-    """Write what the reader may see to files, and report the files and their rows."""
     from lightwell.curate.exporting import require_writable
 
     find_reader_tags(who, settings())  # wrong input is reported before anything else
-    config = options.config()
+    ending = path.suffix.removeprefix(".").lower()
+    if not (file_format or ending):
+        endings = ", ".join(f".{name}" for name in ExportFormat)
+        raise Invalid(f"Name the format with --format, or let PATH end in {endings}")
+    config = ExportConfig(
+        format=parse_export_format(file_format or ending),
+        output_path=path,
+        include_entities=not no_entities,
+        include_relations=not no_relations,
+        include_chunks=chunks,
+        include_vectors=vectors,
+        batch_size=batch_size,
+        replace=force,
+    )
     require_writable(config)
     async with open_as(who) as (kb, reader):
         with _bars(errors_console()) as bars:
-            done = await kb.documents.export(reader, config, on_progress=bars.update)
-    return Report(document=_document(done), text=Group(*_lines(done)))
+            exported = await kb.documents.export(reader, config, on_progress=bars.update)
+    counts = {table.value: count for table, count in exported.rows.items()}
+    files = [str(file.absolute()) for file in exported.files]
+    return Report(
+        document={"files": files, **counts, "cut": exported.shortened_texts},
+        text=Group(*_lines(exported)),
+    )
 
 
 @contextmanager
@@ -180,31 +148,17 @@ def _bars(console: Console) -> Generator[_ProgressBars]:
         yield _ProgressBars(console, bars)
 
 
-def _document(exported: Exported) -> Mapping[str, object]:
-    counts = {table.value: count for table, count in exported.rows.items()}
-    return {
-        "files": [str(file.absolute()) for file in exported.files],
-        **counts,
-        "cut": exported.shortened_texts,
-    }
-
-
 def _lines(exported: Exported) -> Sequence[Text]:
-    said = ", ".join(_count_of(count, _ONE[table]) for table, count in exported.rows.items())
-    lines = [Text(said, style="bold"), *(Text(clean(str(file))) for file in exported.files)]
-    if exported.shortened_texts:
-        cut = (
-            "1 text was"
-            if exported.shortened_texts == 1
-            else f"{exported.shortened_texts:,} texts were"
-        )
+    counts = ", ".join(
+        count_of(count, _ONE[table]).replace("entitys", "entities")
+        for table, count in exported.rows.items()
+    )
+    lines = [Text(counts, style="bold"), *(Text(clean(str(file))) for file in exported.files)]
+    if cut := exported.shortened_texts:
+        texts = "1 text was" if cut == 1 else f"{cut:,} texts were"
         lines.append(
             Text(
-                f"{cut} cut, because a cell holds at most 32,767 characters; csv does not cut texts."
+                f"{texts} cut, because a cell holds at most 32,767 characters; csv does not cut texts."
             )
         )
     return lines
-
-
-def _count_of(count: int, word: str) -> str:
-    return count_of(count, word).replace("entitys", "entities")

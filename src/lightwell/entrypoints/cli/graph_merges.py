@@ -118,16 +118,16 @@ async def list_merge_proposals(
     listed = await asker(operations.list_merge_proposals, about, limit)
     table = new_table("confidence", "entity", "possibly the same as", "evidence")
     for proposal in listed.proposals:
-        one, other = (clean(entity.entity_name) for entity in proposal.entities)
-        table.add_row(f"{proposal.confidence:.2f}", one, other, _evidence_text(proposal))
+        names = (clean(entity.entity_name) for entity in proposal.entities)
+        table.add_row(f"{proposal.confidence:.2f}", *names, _evidence_text(proposal))
     nothing = "There are no possible duplicates that you may see."
     return Report(document=listed, text=page_text(table, None, nothing=nothing))
 
 
 @command(graph, "reject", 'lightwell graph reject "Jane Smith" "Jane Smith Jr" --as team:us')
-async def reject_merge(one: SourceName, other: TargetName, *, asker: Asker) -> Report:
+async def reject_merge(source: SourceName, target: TargetName, *, asker: Asker) -> Report:
     """Reject a proposed merge; it is not proposed again."""
-    pair = (await asker(operations.reject_merge_proposal, one, other)).entities
+    pair = (await asker(operations.reject_merge_proposal, source, target)).entities
     names = " and ".join(entity.entity_name for entity in pair)
     text = Text(clean(f"{names} stay separate; this merge is not proposed again."))
     return Report(document={"rejected": [dump(entity) for entity in pair]}, text=text)

@@ -47,21 +47,24 @@ class GuardedSource:
     async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
         """Yield the changes of the source, with the topic added and untagged new documents refused."""
         # a topic is part of the stored hash, so the source's own hashes never match: ask it for every document
-        told = dict.fromkeys(known, "") if self.topic else known
-        async for change in self.source.changes(told):
+        hashes = dict.fromkeys(known, "") if self.topic else known
+        async for change in self.source.changes(hashes):
             match change:
                 case ChangedDocument(document=document) | UnchangedDocument(document=document):
-                    if document.url in known and self._lacks_tags(document):
+                    if document.url in known and not self._is_access_stated(document):
                         self.kept.append(document.url)
                     else:
                         yield self._refuse_untagged(change, document, known)
                 case _:
                     yield change
 
-    def _lacks_tags(self, document: NewDocument) -> bool:
-        """Return whether nothing says who may see the document, not even that nobody may."""
-        said = document.acl_origin or self.source.folder_tags.find(document.url) is not None
-        return not (document.acl_tags or said)
+    def _is_access_stated(self, document: NewDocument) -> bool:
+        """Return whether anything says who may see the document, or that nobody may."""
+        return bool(
+            document.acl_tags
+            or document.acl_origin
+            or self.source.folder_tags.find(document.url) is not None
+        )
 
     def _refuse_untagged(
         self,
@@ -74,14 +77,11 @@ class GuardedSource:
                 self.refused += 1
                 return UnreadableDocument(url=document.url, reason="no_tags", message=_NO_TAGS)
             self.unseen.append(document.url)
-        self._count(document)
-        return self._with_topic(document, known) if self.topic else change
-
-    def _count(self, document: NewDocument) -> None:
         self.tags[document.url] = document.acl_tags
         if self.acl and document.acl_tags != self.acl:
             is_own = document.acl_origin == FRONT_MATTER
             self.overruled[document.url] = document.url if is_own else document.acl_origin
+        return self._with_topic(document, known) if self.topic else change
 
     def _with_topic(self, document: NewDocument, known: Mapping[str, str]) -> Change:
         if not document.topic:

@@ -96,8 +96,8 @@ class IngestProgress:
     def end(self) -> None:
         """Say where the rest is: another process works on the same documents."""
         if rest := self.total - self.done:
-            told = f"{count_of(rest, 'document')} ended in another process, which ingests at the same time."
-            self.console.print(Text(told))
+            elsewhere = "ended in another process, which ingests at the same time."
+            self.console.print(Text(f"{count_of(rest, 'document')} {elsewhere}"))
 
 
 def _shorten(name: str) -> str:

@@ -10,28 +10,24 @@ status = single_command()
 
 
 @command(status, "status", "lightwell status --as team:us")
-async def count_visible(
-    *,
-    who: As = None,
-) -> Report:
+async def count_visible(*, who: As = None) -> Report:
     """Count the documents, passages, entities and relations that the reader may see, and the waiting documents."""
     async with open_as(who) as (kb, reader):
-        held = await kb.documents.status(reader)
-    documents = {state.value: count for state, count in held.documents.items()}
-    by_state = ", ".join(f"{count} {state}" for state, count in documents.items())
+        status = await kb.documents.status(reader)
+    documents = {state.value: count for state, count in status.documents.items()}
+    counts = {"chunks": status.chunks, "entities": status.entities, "relations": status.relations}
+    waiting = f"{status.open_jobs} for a worker (`lightwell worker`)"
     rows = [
-        ("documents", by_state or "none"),
-        ("passages", str(held.chunks)),
-        ("entities", str(held.entities)),
-        ("relations", str(held.relations)),
-        ("waiting", _open_jobs_note(held.open_jobs)),
+        (
+            "documents",
+            ", ".join(f"{count} {state}" for state, count in documents.items()) or "none",
+        ),
+        ("passages", str(status.chunks)),
+        ("entities", str(status.entities)),
+        ("relations", str(status.relations)),
+        ("waiting", waiting if status.open_jobs else "nothing"),
     ]
-    counts = {"chunks": held.chunks, "entities": held.entities, "relations": held.relations}
     return Report(
-        document={"documents": documents, **counts, "openJobs": held.open_jobs},
+        document={"documents": documents, **counts, "openJobs": status.open_jobs},
         text=fields(rows),
     )
-
-
-def _open_jobs_note(open_jobs: int) -> str:
-    return f"{open_jobs} for a worker (`lightwell worker`)" if open_jobs else "nothing"

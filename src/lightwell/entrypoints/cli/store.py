@@ -147,13 +147,13 @@ async def get_reader(kb: "KnowledgeBase", tags: Tags) -> Reader:
     """Return the reader, and tell the person at the terminal when no document has any of these tags: one may be misspelt."""
     if not tags:
         raise Invalid(NO_READER)
-    found = await kb.reader(tags)
-    if not found.classes:
+    reader = await kb.reader(tags)
+    if not reader.classes:
         first = sorted(tags)[:_MAX_NAMED]
         more = f" or {len(tags) - len(first)} others" if len(tags) > len(first) else ""
         named = " or ".join(first) + more
         typer.echo(clean(f"Note: no document has the access tag {named}"), err=True)
-    return found
+    return reader
 
 
 def _split(words: Sequence[str] | None) -> list[str]:

@@ -26,11 +26,11 @@ async def process_jobs() -> Report:
     Any number of workers may run, on any machine that reaches the database. On the first
     signal the worker finishes its current documents; on the second it stops at once. Nothing is lost either way.
     """
-    done: list[DocumentOutcome] = []
+    outcomes: list[DocumentOutcome] = []
     console = errors_console()
 
     def print_outcome(outcome: "DocumentOutcome") -> None:
-        done.append(outcome)
+        outcomes.append(outcome)
         end = f"failed: {outcome.error}" if outcome.error else count_of(outcome.chunks, "passage")
         console.print(Text(clean(f"{outcome.url}: {end}")))
 
@@ -39,11 +39,11 @@ async def process_jobs() -> Report:
         stop = _stop_on_signal()
         console.print(Text(f"Working on the project {chosen.project!r}; Ctrl-C stops."))
         await kb.ingestion.work(stop, print_outcome)
-    failed = sum(1 for outcome in done if outcome.error)
+    failed = sum(1 for outcome in outcomes if outcome.error)
     counts = {
-        "done": len(done) - failed,
+        "done": len(outcomes) - failed,
         "failed": failed,
-        "chunks": sum(each.chunks for each in done),
+        "chunks": sum(outcome.chunks for outcome in outcomes),
     }
     text = Text(f"{counts['done']} documents ingested, {failed} failed.")
     return report_with_costs(meter, counts, text)
@@ -57,6 +57,6 @@ def _stop_on_signal() -> asyncio.Event:
             task.cancel()
         stop.set()
 
-    for each in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(each, stop_or_cancel)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop_or_cancel)
     return stop

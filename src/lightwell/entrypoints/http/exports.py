@@ -39,7 +39,7 @@ _FILES: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The file, as an attachment; csv with several tables is a zip archive",
         "content": {
-            each: {"schema": {"type": "string", "format": "binary"}} for each in _TYPES.values()
+            kind: {"schema": {"type": "string", "format": "binary"}} for kind in _TYPES.values()
         },
     }
 }
