@@ -160,7 +160,7 @@ def test_what_did_not_go_as_it_should_is_told_beside_the_response(
     assert given.stderr.endswith(f"Note: {UNANSWERED}\n")
     assert set(said(given)) == {
         *("conversationId", "queryId", "response", "messages", "sources", "model"),
-        *("totalDuration", "promptEvalCount", "evalCount", "usage", "ambiguousNames"),
+        *("totalDuration", "promptEvalCount", "evalCount", "ambiguousNames"),
     }
 
 

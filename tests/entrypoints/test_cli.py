@@ -616,7 +616,7 @@ def test_search_lists_passages_best_first(run: Run) -> None:
         *("rank", "chunkId", "content", "relevanceScore", "isAboveThreshold", "score", "distance"),
         *("sourceUrl", "sourceSystem", "sourceType", "documentRef", "chunkRef", "createdAt"),
         *("snippet", "rrfScore", "vectorRank", "graphRank", "inBothSources", "sources", "ranks"),
-        *("originalRank", "newRank", "chunkRefs", "locator", "metadata"),
+        *("originalRank", "newRank", "chunkRefs", "locator", "metadata", "snippetLocator"),
     }
     assert (results[0]["sourceSystem"], results[0]["sourceType"]) == ("file", "document")
     assert str(results[0]["snippet"]) in LEAVE

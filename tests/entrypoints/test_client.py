@@ -77,7 +77,7 @@ async def test_both_clients_get_the_same_cited_answer(site: Site, url: str) -> N
 async def test_a_conversation_is_continued_by_its_id(site: Site, url: str) -> None:
     async with AsyncClient(url, api_key=await site.key("team:sales")) as client:
         first = await client.chat(QUESTION)
-        second = await client.chat("And who receives it?", conversation=first.conversation_id)
+        second = await client.chat("And who receives it?", conversation_id=first.conversation_id)
     assert second.conversation_id == first.conversation_id
     assert second.query_id != first.query_id
 
@@ -152,7 +152,9 @@ async def test_the_graph_links_and_feedback_are_reached(site: Site, url: str) ->
         assert (await client.list_feedback()).feedback[0] == given
         session = await client.begin_session()
         assert (await client.end_session(session.session_id)).ended_at
-        assert answer.query_id in {each.query_id for each in (await client.list_queries()).queries}
+        assert str(answer.query_id) in {
+            each.query_id for each in (await client.list_queries()).queries
+        }
         with pytest.raises(ServerError) as refused:
             await client.list_sources()
         assert refused.value.status == 403

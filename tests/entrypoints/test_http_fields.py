@@ -32,14 +32,14 @@ def field(schema: str, name: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("schema", "required", "optional"),
     [
-        ("QueryBody", {"query"}, {"sessionId", "topK", "includeGraph", "topicFilter"}),
+        ("AnswerQuestionBody", {"query"}, {"sessionId", "topK", "includeGraph", "topicFilter"}),
         (
-            "QueryResponse",
+            "Answer",
             {"queryId", "answer", "citations", "confidence", "metadata"},
             set[str](),
         ),
         (
-            "CitationSchema",
+            "Citation",
             {"id", "chunkId", "documentTitle", "documentUrl", "snippet", "relevanceScore"},
             set[str](),
         ),
@@ -74,10 +74,10 @@ def test_s3_6_requests_and_replies_have_the_fields_of_the_specification(
 
 
 def test_s3_6_defaults_and_ranges_are_those_of_the_specification() -> None:
-    asked = field("QueryBody", "topK")
+    asked = field("AnswerQuestionBody", "topK")
     assert (asked["default"], asked["minimum"], asked["maximum"]) == (5, 1, 20)
-    assert field("QueryBody", "includeGraph")["default"] is True
-    assert field("QueryBody", "query")["maxLength"] == 2000
+    assert field("AnswerQuestionBody", "includeGraph")["default"] is True
+    assert field("AnswerQuestionBody", "query")["maxLength"] == 2000
     rating = field("FeedbackBody", "rating")
     assert (rating["minimum"], rating["maximum"]) == (0, 5)  # the seed's table has 1-5 or 0/1
     assert {"markdown", "pdf", "text"} <= set(SCHEMAS["Format"]["enum"])

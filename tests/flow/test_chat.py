@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import cast
+from typing import Any
 
 import pytest
 
@@ -16,13 +16,13 @@ from lightwell.domain.chat import (
     ConversationId,
     GraphClaim,
     Role,
-    chat_response_json,
 )
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import Invalid, ModelFailed, NotFound
 from lightwell.domain.graph import ManualEdit
 from lightwell.domain.ids import DocumentId, new_id
 from lightwell.domain.questions import Mode
+from lightwell.entrypoints.operations.conversations import ChatReply
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.records import conversations
 from lightwell.records.database import Database
@@ -95,7 +95,7 @@ async def test_a_response_has_its_sources_and_is_remembered(project: Project) ->
 async def test_what_no_document_says_is_said_in_s4s_words(project: Project) -> None:
     turn = await project.kb.questions.chat("Who won the regatta?", await papers(project))
     assert turn.response.response == NO_INFORMATION
-    assert chat_response_json(turn.response)["sources"] == []
+    assert _as_json(turn)["sources"] == []
 
 
 async def test_a_follow_up_is_understood_from_the_conversation(project: Project) -> None:
@@ -149,8 +149,8 @@ async def test_what_the_graph_says_is_a_source_of_its_own_and_the_readers_own(
     model = ScriptedModel(lambda sent: "Acme Corp sells pumps to Nordwind [1].")
     kb = with_model(one.project, model)
     turn = await kb.questions.chat("What does Acme Corp sell?", await kb.reader(SALES))
-    document = chat_response_json(turn.response)
-    *passages, graph = cast("list[dict[str, object]]", document["sources"])
+    document = _as_json(turn)
+    *passages, graph = document["sources"]
     assert [each["source"] for each in passages] == ["a.txt"]
     assert graph == {
         "id": None,
@@ -159,6 +159,10 @@ async def test_what_the_graph_says_is_a_source_of_its_own_and_the_readers_own(
         "source": "LightRAG Answer",
         "distance": None,
     }
+
+
+def _as_json(turn: ChatTurn) -> dict[str, Any]:
+    return ChatReply.model_validate(turn).model_dump(mode="json", by_alias=True)
 
 
 async def about_merlin(project: Project, tags: list[str] = SALES) -> Reader:
@@ -177,7 +181,7 @@ async def test_what_only_the_graph_says_is_said_word_for_word_and_no_model_is_as
     turn = await with_model(project, model).questions.chat(LEADS, reader)
     assert model.sent == []
     assert turn.response.response == f"Merlin (project): {MERLIN} [1]"
-    document = chat_response_json(turn.response)
+    document = _as_json(turn)
     assert document["sources"] == [
         {
             "id": None,

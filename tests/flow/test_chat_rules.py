@@ -12,10 +12,10 @@ from lightwell.domain.chat import (
     ChatResponse,
     ChatTurn,
     SearchResult,
-    chat_response_json,
 )
 from lightwell.domain.errors import Invalid
 from lightwell.domain.questions import Mode
+from lightwell.entrypoints.operations.conversations import ChatReply
 from lightwell.records.database import Database
 from lightwell.testing.models import ScriptedModel
 
@@ -36,7 +36,7 @@ GREETINGS = {
 
 def check_rules(turn: ChatTurn) -> set[str]:
     """Check the JSON as S4's section on validation has it, and return the labels of the sources."""
-    given = chat_response_json(turn.response)
+    given = ChatReply.model_validate(turn).model_dump(mode="json", by_alias=True)
     assert isinstance(given["response"], str)
     assert isinstance(given["sources"], list)
     sources = cast("Sequence[Mapping[str, object]]", given["sources"])

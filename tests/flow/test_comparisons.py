@@ -5,14 +5,14 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
+import lightwell.entrypoints.operations.briefs as brief_replies
 from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.domain.access import Reader, TagAuthority
 from lightwell.domain.briefs import Brief
 from lightwell.domain.graph import Predicate, RelationMention
 from lightwell.entrypoints.operations import graph
 from lightwell.entrypoints.operations.declaration import Caller
-from lightwell.entrypoints.schemas.briefs import brief_response
-from lightwell.entrypoints.schemas.passages import search_response
+from lightwell.entrypoints.operations.searches import Passages
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.records.database import Database
 from lightwell.testing.endpoint import Body, FakeEndpoint
@@ -60,7 +60,7 @@ async def extracted(database: Database) -> AsyncGenerator[Project]:
 async def test_s3_10_search_names_the_comparison_and_its_use_case(extracted: Project) -> None:
     reader = await extracted.kb.reader(TEAM)
     found = await extracted.kb.questions.search(QUESTION, reader)
-    relations = search_response(found, milliseconds=0).relations
+    relations = Passages.model_validate(found).relations
     assert {(each.predicate, each.comparison, each.use_case) for each in relations} == BOTH
 
 
@@ -104,7 +104,7 @@ async def test_s3_10_graph_commands_and_briefs_have_the_comparison(extracted: Pr
         assert {
             (relation.predicate, relation.comparison, relation.use_case) for relation in relations
         } == BOTH
-    (link,) = brief_response(await _brief(kb, "Heap", reader)).links
+    (link,) = brief_replies.Brief.model_validate(await _brief(kb, "Heap", reader)).links
     assert (link.entity_name, link.comparison, link.use_case) == ("Dijkstra", COMPARISON, USE_CASE)
 
 

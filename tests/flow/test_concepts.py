@@ -12,7 +12,7 @@ from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.exports import ExportConfig, ExportFormat
 from lightwell.domain.graph import ManualEdit
 from lightwell.entrypoints.operations.graph import Entity
-from lightwell.entrypoints.schemas.passages import search_response
+from lightwell.entrypoints.operations.searches import Passages
 from lightwell.records.database import Database
 from lightwell.records.search import find_named_entities
 from lightwell.testing.endpoint import Body, FakeEndpoint
@@ -59,7 +59,7 @@ async def test_s3_3_the_fields_of_a_concept_are_read_wherever_an_entity_is(
             listed = {each.name: each async for each in kb.graph.entities(reader)}
             assert listed["Dijkstra"].concept == STATED
             found = await kb.questions.search("What does Dijkstra find?", reader)
-            (entity,) = search_response(found, milliseconds=0).entities
+            (entity,) = Passages.model_validate(found).entities
             assert (entity.aliases, entity.category) == ([*STATED.aliases], "algorithm")
             for form in (ExportFormat.CSV, ExportFormat.MD):
                 path = tmp_path / f"graph.{form}"

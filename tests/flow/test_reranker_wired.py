@@ -1,14 +1,15 @@
 """A reranker in the settings scores what a question finds; if it does not reply, the answer says so."""
 
+import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import pytest
 from pydantic import SecretStr
 
-import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.answers import Confidence
 from lightwell.domain.errors import Invalid
+from lightwell.entrypoints.operations.questions import StreamEvent
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.models import late_interaction
 from lightwell.retrieve.rerank import UNANSWERED
@@ -94,7 +95,7 @@ async def test_a_reranker_that_is_too_slow_leaves_the_order_before_and_a_note(
             turn = await kb.questions.chat(QUESTION, reader)
             events = [event async for event in kb.questions.stream(QUESTION, reader)]
     assert turn.notes == (UNANSWERED,)
-    done = json_output.event(events[-1])
+    done = json.loads(StreamEvent.model_validate(events[-1]).data)
     assert (done["type"], done["notes"]) == ("done", [UNANSWERED])
     assert [(one.chunk.id, one.relevance) for one in after.evidence] == [
         (one.chunk.id, one.relevance) for one in before.evidence

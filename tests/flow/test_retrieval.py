@@ -1,11 +1,12 @@
 """The fields of retrieved passages (S2 and S3 of the specification), from real documents."""
 
 from dataclasses import replace
-from typing import cast
+from operator import attrgetter
 
 from lightwell.domain.question_analysis import analyze_question
 from lightwell.domain.questions import Channel, make_question
-from lightwell.entrypoints import json_output
+from lightwell.entrypoints.operations.searches import Passages
+from lightwell.retrieve.passages import Passage, join_passage
 from lightwell.retrieve.pipeline import Ranking
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import make_retriever
@@ -34,20 +35,17 @@ async def test_a_passage_knows_what_it_holds_and_when_it_came(project: Project) 
 def test_a_joined_passage_holds_what_one_of_its_chunks_holds() -> None:
     one, other = chunk("One."), replace(chunk("Other."), has_formula=True)
     joined = replace(
-        passage(chunk("One.\n\nOther.")),
+        passage(join_passage(Passage(best=one.id, members=(one, other)))),
         members=(one, other),
         ranks={Channel.DENSE: 3, Channel.LEXICAL: 0, Channel.LINKS: 1},
     )
     alone = replace(passage(chunk("Pumps are blue. " * 60)), ranks={Channel.RELATIONS: 2})
-    document = json_output.retrieval(found("What?", joined, alone), milliseconds=1)
-    first, second = cast("list[dict[str, object]]", document["results"])
-    held = cast("dict[str, object]", first["metadata"])
-    assert (held["hasFormula"], held["hasTable"]) == (True, False)
-    fused = ("rrfScore", "vectorRank", "graphRank", "inBothSources")
-    score = round(1 / 64 + 1 / 61 + 1 / 62, 6)
-    assert [first[name] for name in fused] == [score, 0, 1, True]
-    assert [second[name] for name in fused] == [round(1 / 63, 6), None, 2, False]
-    assert second["snippet"] == "Pumps are blue."
+    first, second = Passages.model_validate(found("What?", joined, alone)).results
+    assert (first.metadata.has_formula, first.metadata.has_table) == (True, False)
+    fused = attrgetter("rrf_score", "vector_rank", "graph_rank", "in_both_sources")
+    assert fused(first) == (round(1 / 64 + 1 / 61 + 1 / 62, 6), 0, 1, True)
+    assert fused(second) == (round(1 / 63, 6), None, 2, False)
+    assert second.snippet == "Pumps are blue."
 
 
 async def test_without_a_reranker_no_sentence_is_embedded_and_terms_choose_the_best_one(

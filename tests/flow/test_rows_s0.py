@@ -8,7 +8,6 @@ import pytest
 from psycopg import sql
 from pydantic import SecretStr, ValidationError
 
-import lightwell.entrypoints.json_output as json_output
 from lightwell import Settings, delete_project, open_knowledge_base
 from lightwell.domain.briefs import Brief
 from lightwell.domain.documents import NewDocument
@@ -17,6 +16,7 @@ from lightwell.domain.exports import ExportConfig, ExportFormat
 from lightwell.domain.graph import ManualEdit, Predicate, RelationMention
 from lightwell.domain.source_retention import SourceIdStrategy
 from lightwell.entrypoints.operations.documents import DocumentChunk
+from lightwell.entrypoints.operations.searches import Keywords as KeywordsReply
 from lightwell.records.database import Database, list_migrations
 from lightwell.testing.endpoint import Body, FakeEndpoint
 from lightwell.testing.models import ScriptedModel
@@ -177,7 +177,7 @@ async def test_s0_4_keywords_are_kept_under_the_hash_of_question_and_reader(
                 assert (found.high, found.low[0]) == (("purchases",), "Acme Corp")
             retrieval = await kb.questions.search(QUESTION, reader)
             assert retrieval.analysis.keywords == found
-            told = json_output.keywords(found)
+            told = KeywordsReply.model_validate(found).model_dump(by_alias=True)
             assert told.keys() >= {
                 "highLevelKeywords",
                 "lowLevelKeywords",

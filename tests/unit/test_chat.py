@@ -1,6 +1,5 @@
 """S4's response, byte for byte, and what becomes of an answer in it."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -20,9 +19,10 @@ from lightwell.domain.chat import (
     NO_INFORMATION,
     ChatMessage,
     ChatResponse,
+    ChatTurn,
+    ConversationId,
     Role,
     SearchResult,
-    chat_response_json,
     parse_conversation_id,
     user_message,
 )
@@ -33,6 +33,7 @@ from lightwell.domain.graph import Entity, Predicate, Relation
 from lightwell.domain.ids import ChunkId, DocumentId, EntityId, GlobalRef, QueryId, RelationId
 from lightwell.domain.question_analysis import analyze_question
 from lightwell.domain.questions import make_question
+from lightwell.entrypoints.operations.conversations import ChatReply
 from lightwell.ports import Message
 from lightwell.testing.models import ScriptedModel
 
@@ -68,7 +69,11 @@ def said(text: str, sources: Sequence[SearchResult], count: int | None = None) -
 
 def check(given: ChatResponse, expected: str) -> None:
     """Compare as text, so that the order of keys and every null count."""
-    assert json.dumps(chat_response_json(given), indent=2) == expected.strip()
+    turn = ChatTurn(
+        conversation_id=ConversationId(UUID(int=1)), query_id=QueryId(UUID(int=2)), response=given
+    )
+    reply = ChatReply.model_validate(turn)
+    assert reply.model_dump_json(by_alias=True, indent=2) == expected.strip()
 
 
 def test_no_matching_documents_leave_an_empty_list_of_sources() -> None:

@@ -6,6 +6,7 @@ from lightwell.domain.candidates import Candidate, Candidates
 from lightwell.domain.graph import Entity
 from lightwell.domain.ids import EntityId
 from lightwell.entrypoints.cli.text_output import ambiguous_names
+from lightwell.entrypoints.operations.citations import AmbiguousName
 
 
 def candidate(number: int) -> Candidate:
@@ -24,7 +25,8 @@ def candidate(number: int) -> Candidate:
 
 
 def test_an_ambiguous_name_takes_few_lines_below_an_answer() -> None:
-    many = Candidates(name="R", candidates=tuple(map(candidate, range(10))))
+    named = Candidates(name="R", candidates=tuple(map(candidate, range(10))))
+    many = AmbiguousName.model_validate(named)
     head, first, *others, more, last = [line.plain for line in ambiguous_names([many])][1:]
     assert head == "'R' may mean 10 different entities:"
     assert first.startswith("  R  kg:term:r-0: A language for statistics.")

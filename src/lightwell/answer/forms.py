@@ -17,7 +17,6 @@ from lightwell.domain.answers import (
     InsufficientEvidence,
     StreamChunk,
     StreamType,
-    response_metadata,
 )
 from lightwell.domain.chat import (
     GRAPH_SOURCE,
@@ -65,9 +64,9 @@ async def stream_events(
                             known.add(each.id)
                             yield StreamChunk(type=StreamType.CITATION, citation=each)
                 if isinstance(part, Answer):
-                    numbers = response_metadata(part, latency_ms=_milliseconds(metrics, began))
-                    yield StreamChunk(type=StreamType.METADATA, metadata=numbers)
-                    yield StreamChunk(type=StreamType.DONE, answer=part)
+                    answer = replace(part, latency_ms=_milliseconds(metrics, began))
+                    yield StreamChunk(type=StreamType.METADATA, metadata=answer.metadata)
+                    yield StreamChunk(type=StreamType.DONE, answer=answer)
     except ModelFailed as error:
         yield StreamChunk(type=StreamType.ERROR, error=str(error))
 

@@ -14,10 +14,11 @@ from lightwell.answer.extractive import (
     list_pieces,
     report_instructions,
 )
-from lightwell.answer.quotes import SupportedSentence, shorten
+from lightwell.answer.quotes import SupportedSentence
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.reranking import ENCODED_LANGUAGE, TextMatch
 from lightwell.late_interaction_port import LateInteraction
+from lightwell.text.pieces import shorten
 
 _MAX_BEHIND = 0.05
 """By how much a second piece may match less well than the best one."""

@@ -11,15 +11,19 @@ from lightwell.domain.evidence import Evidence, Retrieval
 from lightwell.text.blocks import Block, BlockKind, blocks
 from lightwell.text.injection import has_injection
 from lightwell.text.markup import strip_bullet, strip_markup
-from lightwell.text.pieces import Bounds, Size, Span, piece_around
+from lightwell.text.pieces import (
+    LONGEST_PIECE,
+    LONGEST_SNIPPET,
+    Bounds,
+    Size,
+    Span,
+    piece_around,
+    shorten,
+)
 from lightwell.text.terms import terms
 from lightwell.text.units import split_into_units
 
 _T = TypeVar("_T")
-
-LONGEST_SNIPPET = 400
-LONGEST_PIECE = 6000
-"""Characters of a citation's snippet, with the markup that a piece of a document may have."""
 
 _RUN = re.compile(r"\S+")
 
@@ -149,13 +153,6 @@ def _locator(quote: Quote) -> Locator:
     chunk = quote.evidence.chunk
     start = chunk.locator.start + quote.start
     return chunk.layout.locate(start, start + len(quote.text))
-
-
-def shorten(text: str, most: int = LONGEST_SNIPPET) -> str:
-    """Return the text, cut at a word when it has more characters than `most`; what is left stands there word for word."""
-    if len(text) <= most:
-        return text
-    return text[:most].rsplit(maxsplit=1)[0]
 
 
 # ── the piece around a unit ────────────────────────────────────────────────────────────────────────

@@ -177,7 +177,8 @@ class Answer:
     lists: statements, where single sentences may contain all that is asked for, and open points, where a document counts that
     names their subject. `author` is the chat model whose reply became the answer or the refusal, None where no model was asked
     or it failed, and where documents are quoted instead. `remarks` report what failed. `usage` is the cost of model calls, including
-    those of retrieval. `ambiguous_names` lists the candidates of each name in the question that several entities have.
+    those of retrieval, and `latency_ms` the time from the question on. `ambiguous_names` lists the candidates of each name in the
+    question that several entities have.
     """
 
     query_id: QueryId
@@ -189,6 +190,7 @@ class Answer:
     context_tokens: int = 0
     remarks: tuple[str, ...] = ()
     usage: TokenSummary = NO_USAGE
+    latency_ms: int = 0
     ambiguous_names: tuple[Candidates, ...] = ()
 
     @property
@@ -260,6 +262,18 @@ class Answer:
             return (*self.remarks, _missing_words_note(self.outcome.missing_words))
         return self.remarks
 
+    @property
+    def metadata(self) -> "ResponseMetadata":
+        return ResponseMetadata(
+            query_id=self.query_id,
+            total_tokens=self.context_tokens + token_count(self.text),
+            citation_count=len(self.citations),
+            confidence=self.confidence,
+            vector_result_count=self.metrics.vector_hits,
+            graph_result_count=self.metrics.graph_hits,
+            latency_ms=self.latency_ms,
+        )
+
 
 def _missing_words_note(words: Sequence[str]) -> str:
     return f"None of the closest passages mentions: {', '.join(words)}."
@@ -304,16 +318,3 @@ class StreamChunk:
     metadata: ResponseMetadata | None = None
     error: str = ""
     answer: Answer | None = None
-
-
-def response_metadata(answer: Answer, *, latency_ms: int) -> ResponseMetadata:
-    """Return the figures of an answer that took `latency_ms` milliseconds."""
-    return ResponseMetadata(
-        query_id=answer.query_id,
-        total_tokens=answer.context_tokens + token_count(answer.text),
-        citation_count=len(answer.citations),
-        confidence=answer.confidence,
-        vector_result_count=answer.metrics.vector_hits,
-        graph_result_count=answer.metrics.graph_hits,
-        latency_ms=latency_ms,
-    )

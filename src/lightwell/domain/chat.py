@@ -1,6 +1,5 @@
 """Chat: messages, conversations, and the response to a message in the shape that chat clients expect."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -154,28 +153,3 @@ def parse_conversation_cursor(text: str) -> tuple[datetime, ConversationId]:
         return datetime.fromisoformat(time), ConversationId(UUID(own))
     except ValueError:
         raise Invalid(f"{text!r} is not where a list of conversations continues") from None
-
-
-def chat_response_json(response: ChatResponse) -> Mapping[str, object]:
-    """Return the response as JSON: exactly these keys, in this order, null where a value is missing."""
-    return {
-        "response": response.response,
-        "messages": [
-            {"role": each.role.value, "content": each.content} for each in response.messages
-        ],
-        "sources": [_source(each) for each in response.sources],
-        "model": response.model,
-        "totalDuration": response.total_duration,
-        "promptEvalCount": response.prompt_eval_count,
-        "evalCount": response.eval_count,
-    }
-
-
-def _source(result: SearchResult) -> Mapping[str, object]:
-    return {
-        "id": None if result.id is None else str(result.id),
-        "chunkText": result.chunk_text,
-        "chunkIndex": result.chunk_index,
-        "source": result.source,
-        "distance": result.distance,
-    }

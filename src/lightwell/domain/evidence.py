@@ -4,13 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from lightwell.domain.candidates import Candidates
-from lightwell.domain.documents import Chunk
+from lightwell.domain.documents import Chunk, Locator
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.ids import QueryId, new_query_id
 from lightwell.domain.question_analysis import QuestionAnalysis
-from lightwell.domain.questions import Channel, Question
+from lightwell.domain.questions import GRAPH_CHANNELS, PASSAGE_CHANNELS, Channel, Question
 from lightwell.domain.reranking import WindowMatch
 from lightwell.domain.usage import NO_USAGE, TokenSummary
+from lightwell.text.pieces import LONGEST_PIECE, shorten
 
 SUFFICIENT_RELEVANCE = 0.6
 """The calibrated relevance that the best evidence needs, so that a question is answered."""
@@ -81,6 +82,61 @@ class Evidence:
         """The published chunks that the passage consists of, in the order of the document."""
         return self.members or (self.chunk,)
 
+    @property
+    def is_sufficient(self) -> bool:
+        return self.relevance >= SUFFICIENT_RELEVANCE
+
+    @property
+    def rrf_score(self) -> float:
+        """The score of reciprocal rank fusion, of the ranks in the channels."""
+        return round(rrf_score(self.ranks.values()), 6)
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        """The channels that found it, by name."""
+        return tuple(sorted(self.ranks))
+
+    @property
+    def vector_rank(self) -> int | None:
+        """The best rank by passages, from 0; None where only the graph found it."""
+        return self._best_rank(PASSAGE_CHANNELS)
+
+    @property
+    def graph_rank(self) -> int | None:
+        """The best rank by the graph, from 0; None where the graph did not find it."""
+        return self._best_rank(GRAPH_CHANNELS)
+
+    @property
+    def is_in_both_sources(self) -> bool:
+        return self.vector_rank is not None and self.graph_rank is not None
+
+    @property
+    def chunk_refs(self) -> tuple[str, ...]:
+        return tuple(chunk.ref for chunk in self.published_chunks)
+
+    @property
+    def snippet(self) -> str:
+        """The best unit, else the beginning."""
+        start, end = self._best_unit
+        return shorten(self.chunk.text[start:end], LONGEST_PIECE)
+
+    @property
+    def snippet_locator(self) -> Locator:
+        """Where in the document the best unit stands."""
+        start, end = self._best_unit
+        offset = self.chunk.locator.start
+        return self.chunk.layout.locate(offset + start, offset + end)
+
+    @property
+    def _best_unit(self) -> tuple[int, int]:
+        if not self.highlights:
+            return 0, len(self.chunk.text)
+        return self.highlights[0].start, self.highlights[0].end
+
+    def _best_rank(self, channels: frozenset[Channel]) -> int | None:
+        ranks = (rank for channel, rank in self.ranks.items() if channel in channels)
+        return min(ranks, default=None)
+
     def member_at(self, start: int) -> Chunk:
         """Return the published chunk that contains the position `chunk.text[start]`."""
         at = self.chunk.locator.start + start
@@ -100,7 +156,8 @@ class Metrics:
     """Durations in milliseconds and hits, per stage and per channel.
 
     `graph_depth` is the number of graph edges (mentions, relations and links) on the longest path to a chunk
-    that was found. `rrf_top` is the best score that reciprocal rank fusion gives, whatever ranks the evidence. `total_ms` begins with the question's embedding.
+    that was found. `rrf_top` is the best score that reciprocal rank fusion gives, whatever ranks the evidence. `total_ms` begins with the question's embedding;
+    of what a search returns, it is the whole time.
     """
 
     vector_ms: int
@@ -170,3 +227,7 @@ class Retrieval:
     @property
     def is_sufficient(self) -> bool:
         return self.best_relevance >= SUFFICIENT_RELEVANCE
+
+    @property
+    def has_insufficient_evidence(self) -> bool:
+        return not self.is_sufficient

@@ -1,5 +1,7 @@
 """Sessions, questions and feedback as JSON, with the keys that HTTP uses."""
 
+from collections.abc import Mapping
+
 from lightwell.domain.analytics import (
     Feedback,
     LoggedQuery,
@@ -7,7 +9,8 @@ from lightwell.domain.analytics import (
     ProjectSession,
     Session,
 )
-from lightwell.entrypoints.json_output import Json
+
+Json = Mapping[str, object]
 
 
 def session(session: Session) -> Json:

@@ -4,7 +4,6 @@
 `structuredContent`. Whatever the caller may not see does not exist for these tools.
 """
 
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -31,8 +30,8 @@ from lightwell.domain.documents import Document
 from lightwell.domain.errors import LightwellError
 from lightwell.domain.questions import MAX_QUESTION_LENGTH
 from lightwell.entrypoints.markdown import render_answer
+from lightwell.entrypoints.operations.questions import Answer
 from lightwell.entrypoints.operations.replies import Schema
-from lightwell.entrypoints.schemas.questions import QueryResponse, query_response
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.logs import logger
 
@@ -162,10 +161,8 @@ async def _fetch(caller: Caller, arguments: Mapping[str, object]) -> CallToolRes
 
 async def _ask(caller: Caller, arguments: Mapping[str, object]) -> CallToolResult:
     question = AskArguments.model_validate(arguments).question
-    began = time.perf_counter()
     answer = await caller.knowledge_base.questions.ask(question, caller.reader)
-    response = query_response(answer, milliseconds=round((time.perf_counter() - began) * 1000))
-    return _success(response, text=render_answer(answer))
+    return _success(Answer.model_validate(answer), text=render_answer(answer))
 
 
 def _metadata(document: Document, characters: int) -> dict[str, str]:
@@ -227,6 +224,6 @@ _TOOLS = (
         "ask",
         "Answer a question with citations, or say that the documents do not answer it.",
         AskArguments,
-        QueryResponse,
+        Answer,
     ),
 )

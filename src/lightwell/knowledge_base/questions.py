@@ -97,6 +97,7 @@ class Questions:
                 with_separator(relation, separator) for relation in retrieval.relations
             ),
             usage=usage.summary,
+            metrics=replace(retrieval.metrics, total_ms=asking.milliseconds),
         )
 
     async def keywords(self, text: str, reader: Reader) -> Keywords:
@@ -129,7 +130,7 @@ class Questions:
             with span("answer"):
                 answer = await asking.generator.answer(retrieval)
         await asking.log(query_log.make_query_log(checked.strategy, answer))
-        return replace(answer, usage=usage.summary)
+        return replace(answer, usage=usage.summary, latency_ms=asking.milliseconds)
 
     async def stream(
         self,
@@ -182,7 +183,7 @@ class Questions:
                 retrieval = statements.merge_retrievals(retrieval, await asking.evidence(other))
             answer = await asking.generator.statements(retrieval)
         await asking.log(query_log.make_query_log(question.strategy, answer))
-        return replace(answer, usage=usage.summary)
+        return replace(answer, usage=usage.summary, latency_ms=asking.milliseconds)
 
     async def brief(self, name: str, reader: Reader) -> Brief | Candidates:
         """Return a brief on the entity of this name, `NAME <ADDRESS>`, reference or id, or what fits; raise `NotFound`."""
@@ -272,7 +273,7 @@ class Questions:
             answer,
             retrieval,
             (*history, latest),
-            milliseconds=round((time.perf_counter() - asking.started_at) * 1000),
+            milliseconds=asking.milliseconds,
             counted=model,
             graph=facts,
         )
@@ -327,6 +328,11 @@ class _Asking:
     started_at: float
     session: SessionId | None = None
     conversation: ConversationId | None = None
+
+    @property
+    def milliseconds(self) -> int:
+        """How long ago the question came."""
+        return round((time.perf_counter() - self.started_at) * 1000)
 
     async def retrieve(self, question: Question) -> Retrieval:
         """Return the evidence with the candidates of the question's ambiguous names; no evidence if the mode does not search.

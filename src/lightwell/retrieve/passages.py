@@ -62,6 +62,12 @@ def join_passage(passage: Passage) -> Chunk:
             start=first.locator.start,
             end=last.locator.end,
         ),
+        has_code=any(chunk.has_code for chunk in passage.members),
+        has_formula=any(chunk.has_formula for chunk in passage.members),
+        has_table=any(chunk.has_table for chunk in passage.members),
+        llm_cache_ids=tuple(
+            cache_id for chunk in passage.members for cache_id in chunk.llm_cache_ids
+        ),
     )
 
 

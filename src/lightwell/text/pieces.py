@@ -8,6 +8,10 @@ from lightwell.text.blocks import Block, BlockKind, blocks
 from lightwell.text.markup import strip_markup
 from lightwell.text.units import split_into_units
 
+LONGEST_SNIPPET = 400
+LONGEST_PIECE = 6000
+"""Characters of a citation's snippet, with the markup that a piece of a document may have."""
+
 _MAX_QUESTION = 200
 _LISTED = frozenset({BlockKind.ITEM, BlockKind.CODE})
 _ENDS = ".!?:;"
@@ -225,3 +229,10 @@ class _Builder:
             if low > 0 and found[high][1] - found[low - 1][0] <= self.most.extended:
                 low, is_growing = low - 1, True
         return found[low][0], found[high][1]
+
+
+def shorten(text: str, most: int = LONGEST_SNIPPET) -> str:
+    """Return the text, cut at a word when it has more characters than `most`; what is left stands there word for word."""
+    if len(text) <= most:
+        return text
+    return text[:most].rsplit(maxsplit=1)[0]

@@ -8,7 +8,7 @@ from lightwell.answer.brief.citation_marks import CitationMarks
 from lightwell.answer.brief.cues import entity_names, is_plausible_name
 from lightwell.answer.brief.namesakes import address_matches_name, likely_address_prefixes
 from lightwell.answer.brief.selection import CandidateSentence, passes_verification
-from lightwell.answer.quotes import render_quote, shorten
+from lightwell.answer.quotes import render_quote
 from lightwell.domain.access import Reader
 from lightwell.domain.briefs import EntityPassage, RelatedEntity
 from lightwell.domain.graph import UNKNOWN_KIND, Entity, Predicate
@@ -17,6 +17,7 @@ from lightwell.records import search
 from lightwell.records.database import Database
 from lightwell.records.graph import entities, entity_passages
 from lightwell.records.graph.entity_passages import EntityRelation
+from lightwell.text.pieces import shorten
 from lightwell.text.terms import words
 
 _PERSONS = ("person", "contact")

@@ -17,7 +17,7 @@ from lightwell.answer.brief.cues import (
 )
 from lightwell.answer.extractive import is_heading
 from lightwell.answer.prompt import passage_text
-from lightwell.answer.quotes import Quote, make_quote, render_quote, shorten
+from lightwell.answer.quotes import Quote, make_quote, render_quote
 from lightwell.answer.reply import verify_reply
 from lightwell.answer.verification import sentence_support
 from lightwell.domain.briefs import MAX_CITATIONS, EntityPassage
@@ -28,6 +28,7 @@ from lightwell.domain.prompt_fencing import fence
 from lightwell.ports import ChatModel, Message
 from lightwell.text.dates import find_first_date
 from lightwell.text.open_cues import open_issue_score
+from lightwell.text.pieces import shorten
 from lightwell.text.tokens import token_count
 from lightwell.text.units import split_into_units
 

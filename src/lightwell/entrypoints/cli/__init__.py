@@ -8,7 +8,7 @@
 | `errors` | exit codes, and errors as messages |
 | `store` | opens the store for a reader: `open_as` |
 | `console` | text that is safe to print, tables, fields |
-| `text_output` | answers, documents and jobs as text; as JSON they are in `entrypoints/json_output.py`, which HTTP uses too |
+| `text_output` | answers, passages and candidates as text; as JSON they are the replies of `entrypoints/operations/` |
 | `costs`, `progress` | the cost of model calls; the progress of an operation |
 """
 

@@ -1,18 +1,21 @@
 """Runs an operation on the store here, or sends it to a server: `--as` and `--server` say which, for every command alike."""
 
-from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractContextManager, AsyncExitStack, aclosing, nullcontext
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
 from lightwell.domain.access import TagAuthority
 from lightwell.entrypoints.cli.logins import Login
-from lightwell.entrypoints.cli.remote import choose_server, send
+from lightwell.entrypoints.cli.progress import WaitingLine
+from lightwell.entrypoints.cli.remote import choose_server, open_client, send
 from lightwell.entrypoints.cli.store import open_as, open_store_project, settings_of_store
 from lightwell.entrypoints.operations.declaration import Caller, Operation
 
 if TYPE_CHECKING:
+    from lightwell.domain.questions import QueryRequest
+    from lightwell.entrypoints.operations.questions import StreamEvent
     from lightwell.models.meter import Meter
     from lightwell.settings import Settings
 
@@ -50,14 +53,41 @@ class Asker:
         """Return the reply to an operation."""
         if self.login:
             return await send(operation.call(*args, **kwargs), self.login)
-        return await operation.run(await self.open_store(), *args, **kwargs)
+        return await operation.run(await self._open(), *args, **kwargs)
 
-    async def open_store(self, budget: int | None = None) -> Caller:
-        """Open the store here, if it is not open yet; `budget` overrides the tokens that models may spend."""
+    async def stream(self, request: "QueryRequest") -> "AsyncGenerator[StreamEvent]":
+        """Yield an answer as events, each sentence when it is checked."""
+        from lightwell.entrypoints.operations.questions import StreamEvent
+
+        if self.login:
+            async with open_client(self.login) as client, aclosing(client.stream(request)) as sent:
+                async for event in sent:
+                    yield event
+            return
+        caller = await self._open()
+        answered = caller.knowledge_base.questions.stream(request, caller.reader)
+        async with aclosing(answered) as made:
+            async for event in made:
+                yield StreamEvent.model_validate(event)
+
+    async def _open(self) -> Caller:
+        """Open the store here for somebody who waits for models."""
+        return await self.open_store(waiting=WaitingLine().show)
+
+    async def open_store(
+        self,
+        budget: int | None = None,
+        *,
+        waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> Caller:
+        """Open the store here, if it is not open yet.
+
+        `budget` overrides the tokens that models may spend; `waiting` is entered while one is waited for.
+        """
         from lightwell.entrypoints.cli.costs import budgeted_meter
 
         if self._caller is None:
-            self.meter = budgeted_meter(budget)
+            self.meter = budgeted_meter(budget, waiting=waiting)
             kb, reader = await self._opened.enter_async_context(open_as(self._who, self.meter))
             # Whoever may open the store may give documents any access tags.
             authority = TagAuthority(tags=reader.tags, is_unlimited=True)

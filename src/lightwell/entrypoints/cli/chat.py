@@ -3,48 +3,33 @@
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import AsyncIterator
+from typing import Annotated, cast
+from uuid import UUID
 
 import typer
 from rich.console import Group
 from rich.text import Text
 
 import lightwell.entrypoints.cli.text_output as text_output
-import lightwell.entrypoints.json_conversations as json_conversations
-import lightwell.entrypoints.json_output as json_output
-from lightwell.domain.access import Reader
-from lightwell.domain.chat import (
-    ChatMessage,
-    ChatTurn,
-    chat_response_json,
-    parse_conversation_id,
-    user_message,
-)
+import lightwell.entrypoints.operations.conversations as operations
+from lightwell.domain.chat import parse_conversation_id, user_message
 from lightwell.domain.questions import Mode
-from lightwell.entrypoints.cli.console import clean, dim, new_table
-from lightwell.entrypoints.cli.costs import report_with_costs
+from lightwell.entrypoints.cli.asking import Asker
+from lightwell.entrypoints.cli.console import clean, dim, minute, new_table, page_text
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.logins import Login
-from lightwell.entrypoints.cli.options import As, Json, Rows, Server, Topic, Where, Yes
-from lightwell.entrypoints.cli.progress import question_meter
-from lightwell.entrypoints.cli.registration import Work, command, confirm, new_group, single_command
-from lightwell.entrypoints.cli.remote import choose_server
-from lightwell.entrypoints.cli.store import open_as
-
-if TYPE_CHECKING:
-    from lightwell.knowledge_base import KnowledgeBase
-
+from lightwell.entrypoints.cli.options import Json, PageSize, Topic, Where, Yes
+from lightwell.entrypoints.cli.registration import command, confirm, new_group, single_command
+from lightwell.entrypoints.operations.conversations import CitedChatReply
 
 chat = single_command()
 conversations = new_group(
     "List, show and delete your own conversations.", "lightwell conversations list --as team:us"
 )
 
-
 _MAX_READ = 65536
-
+_TEXT_ONLY = ("citations", "nearest", "notes")
+"""What `chat` shows as text; its JSON has the keys of the specification."""
 
 Message = Annotated[
     str | None,
@@ -53,26 +38,13 @@ Message = Annotated[
         help="Your message. Without it, the command reads one line after another.",
     ),
 ]
-
-
 Ongoing = Annotated[
     str,
     typer.Option("--conversation", metavar="ID", help="Continue this conversation."),
 ]
-
-
 Own = Annotated[
     str, typer.Argument(metavar="CONVERSATION", help="Its id, as `conversations list` shows.")
 ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatOptions:
-    """The options of a chat; `conversation` is "" for a new one."""
-
-    conversation: str
-    topic: str
-    mode: Mode
 
 
 @command(
@@ -82,142 +54,109 @@ class ChatOptions:
     'lightwell chat "And who agreed to it?" --as team:sales --conversation 0198…',
     "lightwell chat --as team:sales",
 )
-def answer_message(  # noqa: PLR0913 - the options of a command are its arguments
+async def answer_message(
     message: Message = None,
     *,
+    asker: Asker,
     conversation: Ongoing = "",
-    who: As = None,
     topic: Topic = "",
     mode: Where = Mode.MIX,
     as_json: Json = False,
-    server: Server = None,
-) -> Work:
+) -> Report:
     """Answer a message with its sources, and remember it for the next one.
 
     A conversation belongs to exactly the access tags that began it. Messages that cite documents which you may no
     longer see are left out.
     """
-    options = ChatOptions(conversation=conversation, topic=topic, mode=mode)
     if message is None and as_json:
         raise typer.BadParameter("give a message: --json answers one message", param_hint="MESSAGE")
-    if at := choose_server(server, who):
-        return _ask_server(message, options, at)
-    return (
-        _send_message(message, options, who)
-        if message is not None
-        else _chat_interactively(options, who)
-    )
+    ongoing = parse_conversation_id(conversation) if conversation else None
+    if message is None:
+        return await _chat(asker, ongoing, topic, mode)
+    user_message(message)  # raises `Invalid` before anything is opened
+    reply = await _send(asker, message, ongoing, topic, mode)
+    ids = {"conversationId": str(reply.conversation_id), "queryId": str(reply.query_id)}
+    document = reply.model_dump(mode="json", by_alias=True, exclude=set(_TEXT_ONLY))
+    last = dim(f"conversation: {reply.conversation_id}")
+    return Report(document={**ids, **document}, text=Group(*text_output.chat_reply(reply), last))
 
 
-@command(conversations, "list", "lightwell conversations list --as team:us --limit 10")
+@command(
+    conversations,
+    "list",
+    "lightwell conversations list --as team:us --limit 10",
+    "lightwell conversations list --server http://127.0.0.1:8000",
+)
 async def list_conversations(
     *,
-    who: As = None,
-    limit: Rows = 100,
+    asker: Asker,
+    limit: PageSize = 100,
+    after: Annotated[
+        str, typer.Option("--after", metavar="CURSOR", help="Only conversations after this place.")
+    ] = "",
 ) -> Report:
     """List your own conversations, the latest first."""
-    async with open_as(who) as (kb, reader):
-        held = await kb.conversations.list(reader, limit=limit)
+    page = await asker(operations.list_conversations, limit=limit, after=after)
     table = new_table("conversation", "last", "messages", "about")
-    for each in held:
-        last = f"{each.updated_at:%Y-%m-%d %H:%M}"
-        table.add_row(str(each.id), last, str(each.messages), clean(each.title))
-    found = [json_conversations.conversation(each) for each in held]
-    return Report(
-        document={"conversations": found},
-        text=table if held else Text("You have no conversations."),
-    )
+    for listed in page.conversations:
+        table.add_row(
+            str(listed.conversation_id),
+            minute(listed.updated_at),
+            str(listed.messages),
+            clean(listed.title),
+        )
+    text = page_text(table, page.next_after, nothing="You have no conversations.")
+    return Report(document=page, text=text)
 
 
 @command(conversations, "show", "lightwell conversations show 0198… --as team:us")
-async def show_conversation(
-    conversation: Own,
-    *,
-    who: As = None,
-) -> Report:
+async def show_conversation(conversation: Own, *, asker: Asker) -> Report:
     """Show the latest messages of one of your conversations."""
-    async with open_as(who) as (kb, reader):
-        held = await kb.conversations.messages(reader, parse_conversation_id(conversation))
-    messages = [{"role": each.role.value, "content": each.content} for each in held]
-    return Report(
-        document={"conversationId": conversation, "messages": messages},
-        text=Group(*(_message(each) for each in held))
-        if held
-        else Text("This conversation has no readable messages."),
-    )
+    shown = await asker(operations.get_conversation, parse_conversation_id(conversation))
+    lines = [
+        Text.assemble((f"{message.role}: ", "bold"), clean(message.content))
+        for message in shown.messages
+    ]
+    nothing = Text("This conversation has no readable messages.")
+    return Report(document=shown, text=Group(*lines) if lines else nothing)
 
 
 @command(conversations, "forget", "lightwell conversations forget 0198… --as team:us --yes")
-def forget_conversation(
-    conversation: Own,
-    *,
-    who: As = None,
-    yes: Yes = False,
-) -> Work:
+async def forget_conversation(conversation: Own, *, asker: Asker, yes: Yes = False) -> Report:
     """Delete one of your conversations; this cannot be undone."""
     confirm(f"Delete the conversation {conversation}?", yes=yes)
-    return _delete(conversation, who)
+    await asker(operations.delete_conversation, parse_conversation_id(conversation))
+    text = Text(f"Deleted the conversation {conversation}.")
+    return Report(document={"forgotten": conversation}, text=text)
 
 
-async def _ask_server(message: str | None, options: ChatOptions, at: Login) -> Report:
-    """Send one message to a server, or one line after another."""
-    from lightwell.entrypoints.cli.chat_remote import chat_with_server, send_to_server
-
-    own, topic, mode = options.conversation, options.topic, options.mode
-    if message is None:
-        return await chat_with_server(_lines(), own, topic, mode, at)
-    return await send_to_server(message, own, topic, mode, at)
-
-
-async def _send_message(message: str, options: ChatOptions, who: Sequence[str] | None) -> Report:
-    """Report the response to one message, with the conversation it belongs to."""
-    user_message(message)
-    meter = question_meter()
-    async with open_as(who, meter) as (kb, reader):
-        turn = await _turn(kb, reader, message, options)
-    document = {
-        "conversationId": str(turn.conversation_id),
-        "queryId": str(turn.query_id),
-        **chat_response_json(turn.response),
-        "ambiguousNames": json_output.ambiguous_names(turn.ambiguous_names),
-    }
-    last = dim(f"conversation: {turn.conversation_id}")
-    return report_with_costs(meter, document, Group(*_response(turn), last))
-
-
-async def _chat_interactively(options: ChatOptions, who: Sequence[str] | None) -> Report:
+async def _chat(asker: Asker, ongoing: UUID | None, topic: str, mode: Mode) -> Report:
     """Answer each line until the input ends, and report the id of the conversation."""
-    meter = question_meter()
-    async with open_as(who, meter) as (kb, reader):
-        async for line in _lines():
-            if line.strip():
-                turn = await _turn(kb, reader, line, options)
-                options = replace(options, conversation=str(turn.conversation_id))
-                typer.echo(clean("\n".join(each.plain for each in _response(turn))))
-    ended = (
-        f"conversation: {options.conversation}" if options.conversation else "No message was sent."
-    )
-    return report_with_costs(meter, {"conversationId": options.conversation}, Text(ended))
+    async for line in _lines():
+        if line.strip():
+            reply = await _send(asker, line, ongoing, topic, mode)
+            ongoing = reply.conversation_id
+            typer.echo(clean("\n".join(shown.plain for shown in text_output.chat_reply(reply))))
+    text = Text(f"conversation: {ongoing}" if ongoing else "No message was sent.")
+    return Report(document={"conversationId": str(ongoing or "")}, text=text)
 
 
-async def _delete(name: str, who: Sequence[str] | None) -> Report:
-    """Delete one conversation."""
-    async with open_as(who) as (kb, reader):
-        await kb.conversations.delete(reader, parse_conversation_id(name))
-    return Report(document={"forgotten": name}, text=Text(f"Deleted the conversation {name}."))
-
-
-async def _turn(
-    kb: "KnowledgeBase", reader: Reader, message: str, options: ChatOptions
-) -> ChatTurn:
+async def _send(
+    asker: Asker, message: str, ongoing: UUID | None, topic: str, mode: Mode
+) -> CitedChatReply:
     """Return the response; print its notes on stderr, since the keys of a chat response have no place for them."""
-    own = parse_conversation_id(options.conversation) if options.conversation else None
-    turn = await kb.questions.chat(
-        message, reader, conversation=own, topic=options.topic, mode=options.mode
+    reply = await asker(
+        operations.answer_message,
+        message,
+        conversation_id=ongoing,
+        topic_filter=topic,
+        mode=mode,
+        with_citations=True,
     )
-    for note in turn.notes:
+    cited = cast("CitedChatReply", reply)
+    for note in cited.notes:
         typer.echo(clean(f"Note: {note}"), err=True)
-    return turn
+    return cited
 
 
 async def _lines() -> AsyncIterator[str]:
@@ -242,17 +181,3 @@ async def _read_lines() -> str:
     finally:
         loop.remove_reader(sys.stdin)
     return os.read(sys.stdin.fileno(), _MAX_READ).decode(errors="replace")
-
-
-def _response(turn: ChatTurn) -> list[Text]:
-    return text_output.chat_response(
-        turn.response.response,
-        turn.citations,
-        turn.nearest,
-        [each.id is None for each in turn.response.sources],
-        turn.ambiguous_names,
-    )
-
-
-def _message(message: ChatMessage) -> Text:
-    return Text.assemble((f"{message.role.value}: ", "bold"), clean(message.content))

@@ -1,13 +1,13 @@
 """The cost of calls to models, as text and as JSON."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.usage import (
     NO_USAGE,
     OperationType,
@@ -20,6 +20,7 @@ from lightwell.entrypoints.cli.console import count_of, fields
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.store import settings
+from lightwell.entrypoints.operations.citations import Usage
 
 if TYPE_CHECKING:
     from lightwell.ingest.estimate import Estimate
@@ -43,7 +44,8 @@ class Costs:
 
     def document(self) -> Mapping[str, object]:
         """Return the cost as JSON."""
-        return {**json_output.usage(self.summary), "price": self.price}
+        usage = Usage.model_validate(self.summary).model_dump(mode="json", by_alias=True)
+        return {**usage, "price": self.price}
 
     def lines(self) -> list[Text]:
         """Return the cost as one line of text, or no line if no endpoint was called."""
@@ -148,8 +150,12 @@ def with_costs(report: Report, meter: "Meter | None") -> Report:
     return report_with_costs(meter, report.as_json, report.text, report.code)
 
 
-def budgeted_meter(budget: int | None = None) -> "Meter":
-    """Return a meter that stops at `budget` tokens, or at the budget of the settings."""
+def budgeted_meter(
+    budget: int | None = None,
+    *,
+    waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> "Meter":
+    """Return a meter that stops at `budget` tokens, or at the budget of the settings; `waiting` is entered for each call."""
     from lightwell.models.meter import Meter
 
-    return Meter(settings().token_budget if budget is None else budget)
+    return Meter(settings().token_budget if budget is None else budget, waiting=waiting)

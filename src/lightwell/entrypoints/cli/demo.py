@@ -1,6 +1,5 @@
 """`demo`: ingests the documents of an example company and syncs its business systems, and asks four questions as two people each."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 import lightwell.entrypoints.cli.text_output as text_output
-import lightwell.entrypoints.json_output as json_output
+import lightwell.entrypoints.operations.questions as operations
 from lightwell.domain.answers import Answer, Confidence
 from lightwell.domain.business_systems import SourceCounts
 from lightwell.entrypoints.cli.console import clean, errors_console
@@ -18,6 +17,7 @@ from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.progress import show_progress
 from lightwell.entrypoints.cli.registration import command, single_command
+from lightwell.entrypoints.cli.remote import dump
 from lightwell.entrypoints.cli.store import open_store_project, settings
 from lightwell.world import DEMO, DOCUMENTS, PEOPLE, Question
 
@@ -50,7 +50,6 @@ class DemoResult:
     question: Question
     who: str
     answer: Answer
-    milliseconds: int
     wrong: str
 
 
@@ -122,13 +121,11 @@ def check_answer(question: Question, who: str, answer: Answer) -> str:
 
 
 async def _ask(kb: "KnowledgeBase", question: Question, who: str) -> DemoResult:
-    began = time.perf_counter()
     answer = await kb.questions.ask(question.text, await kb.reader(PEOPLE[who].tags))
     return DemoResult(
         question=question,
         who=who,
         answer=answer,
-        milliseconds=round((time.perf_counter() - began) * 1000),
         wrong=check_answer(question, who, answer),
     )
 
@@ -140,8 +137,8 @@ def _report(
     problems = [*troubles, *(f"{each.who}: {each.wrong}" for each in results if each.wrong)]
     problems += systems.problems
     questions = [
-        {"as": each.who, **json_output.answer(each.answer, milliseconds=each.milliseconds)}
-        for each in results
+        {"as": result.who, **dump(operations.Answer.model_validate(result.answer))}
+        for result in results
     ]
     return Report(
         document={
@@ -197,7 +194,7 @@ def _text(
 def _answer_lines(who: str, answer: Answer) -> list[RenderableType]:
     return [
         Text(f"\n  {who}, asks:", style="cyan"),
-        Padding(text_output.answer(answer), (0, 0, 0, 4)),
+        Padding(text_output.answer(operations.Answer.model_validate(answer)), (0, 0, 0, 4)),
     ]
 
 

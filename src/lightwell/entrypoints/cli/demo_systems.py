@@ -1,16 +1,16 @@
 """The second part of `demo`: the example company's three business systems, synced and linked, and what is open with a customer."""
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import lightwell.entrypoints.json_output as json_output
+import lightwell.entrypoints.operations.questions as operations
 from lightwell.domain.answers import Answer
 from lightwell.domain.business_systems import NewSource, SourceCounts
 from lightwell.domain.errors import NotFound
 from lightwell.domain.item_structure import LinkType
 from lightwell.domain.links import LinkFilter, LinkStatus
+from lightwell.entrypoints.cli.remote import dump
 from lightwell.testing.example_company import SYSTEMS
 
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ class SystemAnswer:
 
     asker: Asker
     answer: Answer
-    milliseconds: int
     wrong: str
 
 
@@ -78,10 +77,10 @@ class SystemsResult:
         """Return the answers as from `ask`, each with who asks."""
         return [
             {
-                "as": each.asker.email,
-                **json_output.answer(each.answer, milliseconds=each.milliseconds),
+                "as": given.asker.email,
+                **dump(operations.Answer.model_validate(given.answer)),
             }
-            for each in self.answers
+            for given in self.answers
         ]
 
 
@@ -134,12 +133,10 @@ async def _reader(kb: "KnowledgeBase", asker: Asker) -> "Reader":
 
 
 async def _ask(kb: "KnowledgeBase", asker: Asker) -> SystemAnswer:
-    began = time.perf_counter()
     answer = await kb.questions.ask(QUESTION, await _reader(kb, asker))
     return SystemAnswer(
         asker=asker,
         answer=answer,
-        milliseconds=round((time.perf_counter() - began) * 1000),
         wrong=check_systems(asker, answer),
     )
 

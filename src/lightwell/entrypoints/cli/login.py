@@ -11,6 +11,7 @@ from lightwell.entrypoints.cli.console import clean
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.logins import Login, forget_login, parse_server_url, save_login
 from lightwell.entrypoints.cli.registration import command, single_command
+from lightwell.entrypoints.cli.remote import open_client
 
 login = single_command()
 logout = single_command()
@@ -26,14 +27,14 @@ async def log_in(url: Url) -> Report:
 
     The key is asked for, or read from stdin where that is no terminal. It is tried before it is saved.
     """
-    from lightwell.entrypoints.client import AsyncClient
+    from lightwell.entrypoints.operations.calls import Call
 
     server = parse_server_url(url)
     is_terminal = sys.stdin.isatty()
     key = typer.prompt("API key", hide_input=True) if is_terminal else sys.stdin.readline()
     made = Login(url=server, api_key=SecretStr(key.strip()))
-    async with AsyncClient(server, api_key=made.api_key.get_secret_value()) as client:
-        await client.models()
+    async with open_client(made) as client:
+        await client.send(Call(method="GET", path="/v1/models", read=lambda _: None))
     path = save_login(made)
     return Report(
         document={"server": server, "file": str(path)},

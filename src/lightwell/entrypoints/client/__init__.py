@@ -8,7 +8,7 @@
 
 | module | is |
 |---|---|
-| `question_calls`, `document_calls`, `feedback_calls` | one function for each operation |
+| `document_calls`, `feedback_calls` | one function for each operation |
 | `operations` | the operations as methods of both clients |
 | `event_parser` | server-sent events, line by line |
 | `clients` | sends calls over HTTP, retries what may be repeated, and resumes streams |
@@ -16,7 +16,7 @@
 """
 
 from lightwell.entrypoints.client.clients import AsyncClient, Client
-from lightwell.entrypoints.client.event_parser import StreamEvent
 from lightwell.entrypoints.client.failures import ServerError
+from lightwell.entrypoints.operations.questions import StreamEvent
 
 __all__ = ["AsyncClient", "Client", "ServerError", "StreamEvent"]

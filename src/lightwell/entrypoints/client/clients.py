@@ -13,12 +13,10 @@ from uuid import UUID
 import httpx
 import stamina
 
-import lightwell.entrypoints.client.question_calls as question_calls
-from lightwell.domain.questions import Mode
+from lightwell.domain.questions import QueryRequest
 from lightwell.entrypoints.client.event_parser import (
     EventParser,
     Received,
-    StreamEvent,
     read_answer_event,
     read_job_event,
 )
@@ -31,6 +29,7 @@ from lightwell.entrypoints.client.failures import (
 from lightwell.entrypoints.client.operations import Operations
 from lightwell.entrypoints.operations.calls import Call
 from lightwell.entrypoints.operations.jobs import Job
+from lightwell.entrypoints.operations.questions import StreamEvent, answer_question
 
 ATTEMPTS = 4
 """How often a call that may be repeated is sent, and how often a stream is connected without a new event."""
@@ -79,11 +78,9 @@ class Client(Operations):
                 return read_reply(call, reply)
         raise AssertionError("the last attempt returns or raises")
 
-    def stream(
-        self, question: str, *, top_k: int = 5, mode: Mode = Mode.MIX, topic: str = ""
-    ) -> Generator[StreamEvent, None, None]:
+    def stream(self, question: str | QueryRequest) -> Generator[StreamEvent, None, None]:
         """Yield an answer as events, each sentence when it is checked; a lost connection is resumed. Raise `ServerError`."""
-        yield from self._follow(_answer_stream(question, top_k=top_k, mode=mode, topic=topic))
+        yield from self._follow(_answer_stream(question))
 
     def follow_job(self, job: UUID | str) -> Generator[Job, None, None]:
         """Yield a job whenever it has changed, until it has ended. Raise `ServerError`."""
@@ -156,12 +153,9 @@ class AsyncClient(Operations):
                 return read_reply(call, reply)
         raise AssertionError("the last attempt returns or raises")
 
-    async def stream(
-        self, question: str, *, top_k: int = 5, mode: Mode = Mode.MIX, topic: str = ""
-    ) -> AsyncGenerator[StreamEvent, None]:
+    async def stream(self, question: str | QueryRequest) -> AsyncGenerator[StreamEvent, None]:
         """Yield an answer as events, each sentence when it is checked; a lost connection is resumed. Raise `ServerError`."""
-        source = _answer_stream(question, top_k=top_k, mode=mode, topic=topic)
-        async with aclosing(self._follow(source)) as events:
+        async with aclosing(self._follow(_answer_stream(question))) as events:
             async for event in events:
                 yield event
 
@@ -215,8 +209,16 @@ class _Stream(Generic[T]):
     read: Callable[[str, str], Received[T]]
 
 
-def _answer_stream(question: str, *, top_k: int, mode: Mode, topic: str) -> _Stream[StreamEvent]:
-    call = question_calls.query(question, top_k=top_k, mode=mode, topic=topic)
+def _answer_stream(question: str | QueryRequest) -> _Stream[StreamEvent]:
+    request = QueryRequest(query=question) if isinstance(question, str) else question
+    call = answer_question.call(
+        request.query,
+        session_id=request.session_id,
+        top_k=request.top_k,
+        include_graph=request.include_graph,
+        topic_filter=request.topic_filter,
+        mode=request.mode,
+    )
     path = "/v1/query/stream"
     return _Stream(method="POST", path=path, content=call.content, read=read_answer_event)
 

@@ -6,39 +6,14 @@ from http import HTTPStatus
 from typing import Generic, TypeVar
 
 from pydantic import ConfigDict
-from pydantic.alias_generators import to_camel
 
 from lightwell.domain.answers import StreamType
 from lightwell.entrypoints.client.failures import ServerError
 from lightwell.entrypoints.operations.jobs import Job
+from lightwell.entrypoints.operations.questions import StreamEvent
 from lightwell.entrypoints.operations.replies import Schema
-from lightwell.entrypoints.schemas.questions import (
-    AmbiguousName,
-    AnswerMetadata,
-    CitationSchema,
-    UsageSchema,
-)
 
 T = TypeVar("T")
-
-
-class StreamEvent(Schema):
-    """A piece of an answer: the specification's StreamChunk.
-
-    `content` belongs to `token`, `citation` and `metadata` to the events of these names, `error` to `error`; the others to `done`.
-    """
-
-    model_config = ConfigDict(alias_generator=to_camel, extra="ignore", frozen=True)
-
-    type: StreamType
-    content: str = ""
-    citation: CitationSchema | None = None
-    metadata: AnswerMetadata | None = None
-    error: str = ""
-    nearest: tuple[CitationSchema, ...] = ()
-    notes: tuple[str, ...] = ()
-    ambiguous_names: tuple[AmbiguousName, ...] = ()
-    usage: UsageSchema | None = None
 
 
 class _JobError(Schema):

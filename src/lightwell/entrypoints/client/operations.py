@@ -5,12 +5,15 @@ from typing import Generic, ParamSpec, Protocol, Self, TypeVar, overload
 
 import lightwell.entrypoints.client.document_calls as document_calls
 import lightwell.entrypoints.client.feedback_calls as feedback_calls
-import lightwell.entrypoints.client.question_calls as question_calls
+import lightwell.entrypoints.operations.briefs as briefs
+import lightwell.entrypoints.operations.conversations as conversations
 import lightwell.entrypoints.operations.corrections as corrections
 import lightwell.entrypoints.operations.documents as documents
 import lightwell.entrypoints.operations.graph as graph
 import lightwell.entrypoints.operations.jobs as jobs
 import lightwell.entrypoints.operations.links as links
+import lightwell.entrypoints.operations.questions as questions
+import lightwell.entrypoints.operations.searches as searches
 import lightwell.entrypoints.operations.sources as sources
 from lightwell.entrypoints.operations.calls import Call
 
@@ -62,12 +65,16 @@ class Method(Generic[P, T]):
 class Operations:
     """The methods that both clients have."""
 
-    models = Method(question_calls.models)
-    query = Method(question_calls.query)
-    statements = Method(question_calls.statements)
-    search = Method(question_calls.search)
-    brief = Method(question_calls.brief)
-    chat = Method(question_calls.chat)
+    query = questions.answer_question
+    statements = questions.list_statements
+    search = searches.search_passages
+    keywords = searches.extract_keywords
+    brief = briefs.brief_entity
+    candidates = briefs.list_candidates
+    chat = conversations.answer_message
+    list_conversations = conversations.list_conversations
+    get_conversation = conversations.get_conversation
+    delete_conversation = conversations.delete_conversation
 
     upload = Method(document_calls.upload)
     ingest = Method(document_calls.ingest)

@@ -9,7 +9,6 @@ from fastapi import FastAPI
 from lightwell.entrypoints.audit_log import AuditLog
 from lightwell.entrypoints.http import (
     administration,
-    conversations,
     directory,
     exports,
     feedback,
@@ -21,7 +20,6 @@ from lightwell.entrypoints.http import (
     openai_api,
     openai_responses,
     query_streams,
-    questions,
     uploads,
     webhooks,
 )
@@ -39,12 +37,16 @@ from lightwell.entrypoints.http.request_spans import open_span_sender
 from lightwell.entrypoints.http.routes import router_of
 from lightwell.entrypoints.http.stream_slots import StreamSlots
 from lightwell.entrypoints.operations import (
+    briefs,
+    conversations,
     corrections,
     documents,
     embeddings,
     graph,
     jobs,
     links,
+    questions,
+    searches,
     sources,
 )
 from lightwell.models.meter import Meter
@@ -54,9 +56,7 @@ from lightwell.wiring import make_intake, open_resources
 _ROUTES = (
     health,
     metrics,
-    questions,
     query_streams,
-    conversations,
     feedback,
     exports,
     openai_api,
@@ -71,6 +71,10 @@ _ROUTES = (
 """The modules with routes, in the order of the interface's description."""
 
 _SUBJECTS = (
+    questions.questions,
+    searches.searches,
+    briefs.briefs,
+    conversations.conversations,
     documents.documents,
     graph.graph,
     corrections.corrections,

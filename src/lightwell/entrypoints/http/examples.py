@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _ID = "019f0000-0000-7000-8000-000000000000"
-_BY_FORMAT = {"uuid": _ID, "date-time": "2026-03-02T09:00:00Z", "date": "2026-03-02"}
+_BY_FORMAT = {"uuid": _ID, "date-time": "2026-03-02T09:00:00+00:00", "date": "2026-03-02"}
 _BY_ENDING: tuple[tuple[str, str], ...] = (
     ("createdAt", "2026-03-02T09:00:00+00:00"),
     ("At", "2026-03-02T09:00:00+00:00"),

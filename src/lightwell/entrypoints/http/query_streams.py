@@ -1,19 +1,20 @@
 """Answers as events that come as they are made, and that a client which lost its connection can read on."""
 
-import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from fastapi import APIRouter, Depends, Header
+from pydantic import Field, create_model
 
-import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.answers import StreamChunk, StreamType
 from lightwell.domain.errors import LightwellError
+from lightwell.domain.questions import QueryRequest
 from lightwell.entrypoints.http.authentication import Reading, projects_of
 from lightwell.entrypoints.http.event_streams import EventStream, format_event
 from lightwell.entrypoints.http.projects import Projects
-from lightwell.entrypoints.schemas.questions import StreamBody
+from lightwell.entrypoints.operations.questions import StreamEvent, answer_question
+from lightwell.entrypoints.operations.replies import Schema
 from lightwell.knowledge_base.answer_streams import (
     AnswerStreams,
     SentEvent,
@@ -31,6 +32,19 @@ LastEventId = Annotated[
         description="The id of the last event that you got of a stream, to get the rest of it.",
     ),
 ]
+
+if TYPE_CHECKING:
+    StreamBody = Schema
+else:
+    StreamBody = create_model(
+        "StreamBody",
+        __base__=answer_question.request,
+        __doc__="A question whose answer is streamed: the specification's StreamQueryRequest.",
+        stream=(
+            Annotated[Literal[True], Field(description="Always true, with or without this field.")],
+            True,
+        ),
+    )
 
 
 def streams_of(projects: Annotated[Projects, Depends(projects_of)]) -> AnswerStreams:
@@ -54,7 +68,8 @@ async def stream_answer(
         last = parse_event_id(last_event_id)
         rest = streams.resume(caller.reader, credential, last, interrupted=_INTERRUPTED)
         return EventStream(_format(rest), render_error=_render_error)
-    answered = caller.knowledge_base.questions.stream(body.to_request(), caller.reader)
+    fields = {name: getattr(body, name) for name in answer_question.request_names}
+    answered = caller.knowledge_base.questions.stream(QueryRequest(**fields), caller.reader)
     kept = await streams.open(caller.reader, credential)
     events = _format(kept.record(_events(answered)))
     return EventStream(events, render_error=_render_error, on_ping=kept.touch)
@@ -65,8 +80,7 @@ async def _events(
 ) -> AsyncGenerator[StreamedEvent, None]:
     async with aclosing(answered):
         async for event in answered:
-            data = json.dumps(json_output.event(event), ensure_ascii=False)
-            yield StreamedEvent(kind=event.type.value, data=data)
+            yield _streamed(StreamEvent.model_validate(event))
 
 
 async def _format(sent: AsyncGenerator[SentEvent, None]) -> AsyncGenerator[bytes, None]:
@@ -76,10 +90,12 @@ async def _format(sent: AsyncGenerator[SentEvent, None]) -> AsyncGenerator[bytes
             yield format_event(kind=event.kind, data=event.data, event_id=place)
 
 
+def _streamed(event: StreamEvent) -> StreamedEvent:
+    return StreamedEvent(kind=event.type.value, data=event.data)
+
+
 def _error_event(message: str) -> StreamedEvent:
-    kind = StreamType.ERROR.value
-    data = json.dumps({"type": kind, "error": message}, ensure_ascii=False)
-    return StreamedEvent(kind=kind, data=data)
+    return _streamed(StreamEvent(type=StreamType.ERROR, error=message))
 
 
 def _render_error(error: LightwellError) -> bytes:

@@ -43,6 +43,8 @@ def _endpoint(operation: Operation[..., object]) -> Callable[..., Awaitable[obje
             parts |= {name: getattr(request, name) for name in operation.request_names}
         with usage_headers(response):
             reply = await operation.run(caller, **parts)
+        for name, header in operation.headers.items():
+            response.headers[header] = str(getattr(reply, name))
         if operation.has_job:
             projects_of(http).has_work.set()
             if operation.status == HTTPStatus.ACCEPTED:

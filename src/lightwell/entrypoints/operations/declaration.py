@@ -1,10 +1,12 @@
 """How an operation is declared, and what a client sends for it."""
 
 import inspect
+import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -66,7 +68,7 @@ class Operation(Generic[P, R_co]):
     Its parameters behind the caller are parts of the path, where `path` names them in braces, or else the query of GET and DELETE, and the
     body of any other method. As an attribute of a client it is a method, which in `AsyncClient` is awaited; both raise `ServerError`.
     With `has_job` the reply's `job_id` is a job that a worker now finds. `audited` is the field of the reply whose ids the audit log has
-    beside those of the path, "" for none.
+    beside those of the path, "" for none. `headers` names the headers that say what fields of the reply are, which its JSON leaves out.
     """
 
     method: str
@@ -77,6 +79,7 @@ class Operation(Generic[P, R_co]):
     is_repeatable: bool
     has_job: bool
     audited: str
+    headers: Mapping[str, str]
     run: Callable[Concatenate[Caller, P], Awaitable[R_co]]
 
     @cached_property
@@ -131,7 +134,10 @@ class Operation(Generic[P, R_co]):
         """Return the reply that a server sent; keys that a newer one has in addition are left out."""
         if not self.has_reply:
             return self._reply.validate_python(None)
-        return self._reply.validate_json(response.content, extra="ignore")
+        if not self.headers:
+            return self._reply.validate_json(response.content, extra="ignore")
+        fields = {name: response.headers[header] for name, header in self.headers.items()}
+        return self._reply.validate_json(json.dumps(response.json() | fields), extra="ignore")
 
     @cached_property
     def _reply(self) -> TypeAdapter[R_co]:
@@ -197,6 +203,7 @@ class Subject:
         is_repeatable: bool | None = None,
         has_job: bool = False,
         audited: str = "",
+        headers: Mapping[str, str] = MappingProxyType({}),
     ) -> Callable[[Callable[Concatenate[Caller, P], Awaitable[R]]], Operation[P, R]]:
         """Return a decorator that makes a function `(caller, ...) -> reply` an operation.
 
@@ -213,6 +220,7 @@ class Subject:
                 is_repeatable=method == "GET" if is_repeatable is None else is_repeatable,
                 has_job=has_job,
                 audited=audited,
+                headers=headers,
                 run=run,
             )
             self.operations.append(made)

@@ -34,6 +34,8 @@ EntityName = Annotated[
 ]
 Moment = Annotated[datetime, PlainSerializer(datetime.isoformat, when_used="json")]
 """A point in time in ISO 8601 with its offset, such as 2026-11-24T09:30:00+00:00."""
+Rounded = Annotated[float, AfterValidator(lambda number: round(number, 4))]
+"""A number with four digits behind the point."""
 
 Sorted = Annotated[list[str], AfterValidator(sorted)]
 """The texts of a set, in order."""
@@ -50,7 +52,9 @@ class Schema(BaseModel):
 class Reply(Schema):
     """What an operation returns: read from the attributes of a domain value, or from the JSON of a server."""
 
-    model_config = ConfigDict(from_attributes=True)
+    model_config = ConfigDict(
+        from_attributes=True, json_schema_serialization_defaults_required=True
+    )
 
     @classmethod
     def of(cls, shared: "Reply", **more: object) -> Self:
@@ -63,10 +67,10 @@ def read_from(key: str, attribute: str) -> Any:
 
     A dotted attribute is one of a value inside it.
     """
-    path = attribute.split(".")
-    return Field(
-        validation_alias=AliasChoices(key, attribute if len(path) == 1 else AliasPath(*path))
-    )
+    first, *rest = attribute.split(".")
+    # The path comes first: the value that it leads through may have the name of the key.
+    choices = (AliasPath(first, *rest), key) if rest else (key, first)
+    return Field(validation_alias=AliasChoices(*choices))
 
 
 class Locator(Reply):

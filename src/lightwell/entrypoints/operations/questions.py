@@ -1,0 +1,167 @@
+"""Questions: answers with citations, and statements of the documents."""
+
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import Field
+
+from lightwell.domain.answers import Confidence, StreamType
+from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
+from lightwell.domain.ids import SessionId
+from lightwell.domain.questions import MAX_QUESTION_LENGTH, Mode, QueryRequest
+from lightwell.entrypoints.operations.citations import AmbiguousName, Citation, Usage
+from lightwell.entrypoints.operations.declaration import Caller, Subject
+from lightwell.entrypoints.operations.replies import Moment, Reply, Rounded, read_from
+
+questions = Subject(prefix="/v1", tag="questions")
+
+# The limits are declared, and checked by the domain: its messages are those of the specification.
+QuestionText = Annotated[
+    str,
+    Field(
+        json_schema_extra={"minLength": 1, "maxLength": MAX_QUESTION_LENGTH},
+        examples=["What discount does Nordwind Energie receive?"],
+    ),
+]
+TopK = Annotated[
+    int,
+    Field(
+        description="How many passages, at most.", json_schema_extra={"minimum": 1, "maximum": 20}
+    ),
+]
+Topic = Annotated[
+    str,
+    Field(description="Only documents with this topic tag.", json_schema_extra={"maxLength": 256}),
+]
+SearchMode = Annotated[Mode, Field(description="Where evidence is looked for.")]
+
+
+class AnswerMetadata(Reply):
+    """Figures of one answer."""
+
+    query_id: UUID
+    total_tokens: int
+    citation_count: int
+    confidence: Confidence
+    vector_result_count: int
+    graph_result_count: int
+    latency_ms: int
+
+
+class Answer(Reply):
+    """An answer: the specification's QueryResponse. Insufficient evidence is an answer, too: then `nearest` has what came closest."""
+
+    query_id: UUID
+    query: Annotated[str, read_from("query", "question")]
+    answer: Annotated[str, read_from("answer", "text")]
+    confidence: Confidence
+    relevance: Rounded
+    threshold: float = SUFFICIENT_RELEVANCE
+    model: str
+    highlights: Annotated[list[tuple[int, int]], Field(examples=[[[0, 51]]])]
+    citations: list[Citation]
+    nearest: list[Citation]
+    notes: list[str]
+    ambiguous_names: list[AmbiguousName]
+    metadata: AnswerMetadata
+    usage: Usage
+
+
+def _is_empty(value: object) -> bool:
+    return not value
+
+
+class StreamEvent(Reply):
+    """A piece of an answer: the specification's StreamChunk.
+
+    `content` belongs to `token`, `citation` and `metadata` to the events of these names, `error` to `error`; the others to `done`.
+    """
+
+    type: StreamType
+    content: Annotated[str, Field(exclude_if=_is_empty)] = ""
+    citation: Annotated[Citation | None, Field(exclude_if=_is_empty)] = None
+    metadata: Annotated[AnswerMetadata | None, Field(exclude_if=_is_empty)] = None
+    error: Annotated[str, Field(exclude_if=_is_empty)] = ""
+    nearest: Annotated[tuple[Citation, ...], read_from("nearest", "answer.nearest")] = ()
+    notes: Annotated[tuple[str, ...], read_from("notes", "answer.notes")] = ()
+    ambiguous_names: Annotated[
+        tuple[AmbiguousName, ...], read_from("ambiguousNames", "answer.ambiguous_names")
+    ] = ()
+    usage: Annotated[Usage | None, read_from("usage", "answer.usage")] = None
+
+    @property
+    def data(self) -> str:
+        """The event as JSON, with the keys that belong to it."""
+        return self.model_dump_json(by_alias=True, exclude_unset=True)
+
+
+class Statement(Reply):
+    """What a document states, verbatim or by a model, with its date: `saidAt` of the document, `dates` in the text."""
+
+    text: str
+    source_chunk_id: str
+    said_at: Moment | None
+    dates: list[str]
+    citations: list[Citation]
+
+
+class Latency(Reply):
+    latency_ms: int
+
+
+class Statements(Reply):
+    """The statements, the newest first; none where the evidence is insufficient: then `nearest` has what came closest."""
+
+    query_id: UUID
+    query: Annotated[str, read_from("query", "question")]
+    statements: Annotated[list[Statement], read_from("statements", "sentences")]
+    confidence: Confidence
+    relevance: Rounded
+    threshold: float = SUFFICIENT_RELEVANCE
+    model: str
+    nearest: list[Citation]
+    notes: list[str]
+    ambiguous_names: list[AmbiguousName]
+    metadata: Latency
+    usage: Usage
+
+
+@questions.operation("POST", "/query", is_repeatable=True)
+async def answer_question(  # noqa: PLR0913 - the fields of the request
+    caller: Caller,
+    query: QuestionText,
+    *,
+    session_id: Annotated[
+        UUID | None, Field(description="Your open session that the question belongs to.")
+    ] = None,
+    top_k: TopK = 5,
+    include_graph: Annotated[bool, Field(description="Whether the graph is searched, too.")] = True,
+    topic_filter: Topic = "",
+    mode: SearchMode = Mode.MIX,
+) -> Answer:
+    """Answer a question with citations, or say that the evidence is insufficient."""
+    request = QueryRequest(
+        query=query,
+        session_id=SessionId(session_id) if session_id else None,
+        top_k=top_k,
+        include_graph=include_graph,
+        topic_filter=topic_filter,
+        mode=mode,
+    )
+    return Answer.model_validate(await caller.knowledge_base.questions.ask(request, caller.reader))
+
+
+@questions.operation("POST", "/statements", is_repeatable=True)
+async def list_statements(
+    caller: Caller,
+    query: QuestionText,
+    *,
+    top_k: TopK = 20,
+    topic_filter: Topic = "",
+    mode: SearchMode = Mode.MIX,
+) -> Statements:
+    """List what documents state about a question, each statement with citations and dates, the newest first."""
+    answer = await caller.knowledge_base.questions.statements(
+        query, caller.reader, topic=topic_filter, limit=top_k, mode=mode
+    )
+    return Statements.model_validate(answer)
