@@ -90,7 +90,7 @@ def default(field: str) -> str:
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
-    *sorted((ROOT / "benchmarks").glob("*.md")),
+    *sorted((ROOT / "benchmarks").rglob("*.md")),
 ]
 TOLD = [*PAGES, *(ROOT / "src").rglob("*.py")]
 FROM_A_REGISTRY = re.compile(r"(?:install|upgrade|uvx)\b[^\n`]*?[ '\"]lightwell\b(?!-)")
