@@ -3,13 +3,14 @@
 A snippet that cannot run has a line `<!-- not run: REASON -->` above it. docs/access.md and docs/first-hour.md have a test of their own, which compares what they print.
 """
 
+import io
 import os
 import re
 import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import chdir
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -117,12 +118,19 @@ def test_every_snippet_runs_or_says_why_not(page: Path, request: pytest.FixtureR
 
 
 def run_python(place: Place, snippet: Snippet, names: dict[str, object]) -> None:
-    """Run a snippet after those above it, whose names it uses."""
+    """Run a snippet after those above it, whose names it uses; what the README's one prints is in its comments."""
     data = {"LIGHTWELL_DATA": str(place.home / "data"), "LIGHTWELL_PROJECT": "python"}
+    printed, logged = io.StringIO(), io.StringIO()
     with chdir(place.home), pytest.MonkeyPatch.context() as patch:
         for name, value in data.items():
             patch.setenv(name, value)
-        exec(compile(place.fill(snippet.text), snippet.page, "exec"), names)  # noqa: S102 - our own page
+        with redirect_stdout(printed), redirect_stderr(logged):
+            exec(compile(place.fill(snippet.text), snippet.page, "exec"), names)  # noqa: S102 - our own page
+    if snippet.page == "README.md":
+        promised = re.findall(r"^ +print\(.*\)  # (.+)$", snippet.text, re.MULTILINE)
+        assert promised[0] == "Nordwind receives a discount of 18 percent on all items."
+        assert printed.getvalue().splitlines() == promised
+        assert not logged.getvalue()
 
 
 def run_console(place: Place, snippet: Snippet) -> None:

@@ -12,6 +12,7 @@ from lightwell.models.meter import Meter, MeteredModel
 from lightwell.ports import Message
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from lightwell.testing.models import ScriptedModel
+from tests.entrypoints.program import run
 from tests.patience import PATIENCE
 
 LIGHTWELL = Path(sys.executable).with_name("lightwell")
@@ -51,19 +52,22 @@ async def test_a_call_is_waited_for_until_its_first_word() -> None:
     assert (seen.begun, seen.now) == (2, False)
 
 
-def run(folder: Path, environment: dict[str, str], words: Sequence[str], stderr: int) -> str:
-    ended = subprocess.run(
+def run_on_terminal(
+    folder: Path, settings: dict[str, str], words: Sequence[str], terminal: int
+) -> str:
+    """Run a command in a process of its own, whose stderr is this terminal; return its stdout."""
+    inherited = {name: value for name, value in os.environ.items() if "LIGHTWELL" not in name}
+    return subprocess.run(
         [LIGHTWELL, *words],
         cwd=folder,
-        env=environment,
+        env=inherited | {"TERM": "xterm"} | settings,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=stderr,
+        stderr=terminal,
         text=True,
         timeout=PATIENCE,
         check=True,
-    )
-    return f"{ended.stdout}\n{ended.stderr or ''}"
+    ).stdout
 
 
 def test_a_terminal_is_told_of_the_wait_and_a_pipe_is_not(
@@ -73,20 +77,21 @@ def test_a_terminal_is_told_of_the_wait_and_a_pipe_is_not(
     slow = FakeEndpoint(lambda body: "It was built in 1931 [1].", behaviour=Behaviour(latency=0.2))
     ours, theirs = os.openpty()
     with slow.running() as endpoint:
-        environment = {
-            **{name: value for name, value in os.environ.items() if "LIGHTWELL" not in name},
-            "TERM": "xterm",
+        settings = {
             "LIGHTWELL_DATABASE_URL": database_url,
             "LIGHTWELL_CHAT_URL": endpoint.base_url,
             "LIGHTWELL_CHAT_MODEL": "slow",
         }
-        run(tmp_path, environment, ("ingest", str(tmp_path), "--acl", "team:us"), subprocess.PIPE)
-        piped = run(tmp_path, environment, ASK, subprocess.PIPE)
-        answered = "".join(run(tmp_path, environment, words, theirs) for words in ANSWERING)
+        run(tmp_path, "ingest", str(tmp_path), "--acl", "team:us", **settings)
+        piped = run(tmp_path, *ASK, **settings)
+        answered = "".join(
+            run_on_terminal(tmp_path, settings, words, theirs) for words in ANSWERING
+        )
     os.close(theirs)
     shown = os.read(ours, 65536).decode()
     os.close(ours)
     assert "1931" in answered
     assert shown.count(HIDE_CURSOR) == len(ANSWERING)
     assert WAITING in shown
-    assert WAITING not in answered + piped
+    assert "1931" in piped.stdout
+    assert WAITING not in answered + piped.stdout + piped.stderr
