@@ -78,7 +78,7 @@ async def collection_cases(name: str, data: Path, embedder: Kept) -> list[Case]:
     collection = open_collection(name, data)
     made: list[Case] = []
     async with open_resources(Settings(data=data), around=lambda _: EMBEDDER) as resources:
-        unjudged = resources.settings.model_copy(update={"rerank": "none"})
+        unjudged = resources.settings.with_values({"questions.rerank": "none"})
         kb = await open_project(replace(resources, settings=unjudged))
         files = Files(root=collection.root, default_tags=TAGS)
         await kb.ingestion.ingest(PublicDocuments(files))

@@ -31,7 +31,7 @@ from rich.table import Table
 from benchmarks.growth import document
 from benchmarks.server_load import Served, measure_clients, prepare, questions, quote_first, serving
 from lightwell.domain.documents import NewDocument
-from lightwell.settings import Settings
+from lightwell.settings import EmbeddingSettings, QuestionSettings, Settings
 from lightwell.testing.endpoint import Body, FakeEndpoint
 from lightwell.testing.models import HashEmbedder
 
@@ -163,9 +163,8 @@ def _run(given: argparse.Namespace, folder: Path) -> None:
     with FakeEndpoint(reply, embedder=HashEmbedder(_DIMENSION)).running() as models:
         ours = Settings(
             data=folder / "ours",
-            embedding_url=models.base_url,
-            embedding_model="stand-in",
-            rerank="none",
+            embedding=EmbeddingSettings(url=models.base_url, model="stand-in"),
+            questions=QuestionSettings(rerank="none"),
         )
         key = asyncio.run(prepare(ours, documents))
         with serving_lightrag(given.python, folder, models) as theirs:

@@ -35,7 +35,7 @@ from lightwell.client import AsyncClient, ServerError
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.documents import NewDocument
 from lightwell.knowledge_base.api_keys import ApiKeys
-from lightwell.settings import Settings
+from lightwell.settings import EmbeddingSettings, QuestionSettings, Settings
 from lightwell.testing.endpoint import Behaviour, Body, FakeEndpoint
 from lightwell.testing.models import HashEmbedder
 from lightwell.testing.sources import InMemorySource
@@ -139,11 +139,11 @@ def serving(
         "LIGHTWELL_KEY_REQUESTS_PER_MINUTE": "0",
         "LIGHTWELL_TENANT_REQUESTS_PER_MINUTE": "0",
     }
-    if settings.embedding_url:
+    if settings.embedding.url:
         own |= {
-            "LIGHTWELL_EMBEDDING_URL": settings.embedding_url,
-            "LIGHTWELL_EMBEDDING_MODEL": settings.embedding_model,
-            "LIGHTWELL_RERANK": settings.rerank,
+            "LIGHTWELL_EMBEDDING_URL": settings.embedding.url,
+            "LIGHTWELL_EMBEDDING_MODEL": settings.embedding.model,
+            "LIGHTWELL_RERANK": settings.questions.rerank,
         }
     if chat is not None:
         own |= {"LIGHTWELL_CHAT_URL": chat.base_url, "LIGHTWELL_CHAT_MODEL": "stand-in"}
@@ -279,9 +279,8 @@ def _run(given: argparse.Namespace, folder: Path) -> None:
         bundled = Settings(data=folder / "bundled")
         other = Settings(
             data=folder / "other",
-            embedding_url=embedder.base_url,
-            embedding_model="stand-in",
-            rerank="none",
+            embedding=EmbeddingSettings(url=embedder.base_url, model="stand-in"),
+            questions=QuestionSettings(rerank="none"),
         )
         keys = {each.data: asyncio.run(prepare(each, documents)) for each in (bundled, other)}
         if given.processes:
@@ -332,7 +331,7 @@ def _measure_ingestion(
     """Add questions of 16 clients while documents are ingested by a process of their own."""
     code = (
         "import asyncio, sys; from pathlib import Path; from benchmarks.server_load import ingest_more;"
-        "from lightwell.settings import Settings;"
+        "from lightwell.settings import EmbeddingSettings, QuestionSettings, Settings;"
         "asyncio.run(ingest_more(Settings(data=Path(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3])))"
     )
     numbers = (str(given.documents), str(given.ingest))

@@ -2,14 +2,14 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal, cast
 from urllib.parse import urlsplit
 
 import platformdirs
-from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
+from pydantic import BaseModel, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
     DotEnvSettingsSource,
@@ -24,15 +24,241 @@ from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR
 from lightwell.domain.questions import Fusion
 from lightwell.domain.source_retention import SourceIdStrategy
-from lightwell.embedding_settings import EmbeddingSettings
 from lightwell.ownership import reason_to_distrust
-from lightwell.server_settings import ServerSettings
 from lightwell.source_secrets import VARIABLE_NAME
-from lightwell.store_settings import StoreSettings
 
 _PREFIX = "LIGHTWELL_"
 _OF_OTHERS = re.compile(r"test_.*|.*_?service_(?:host|port.*)|port(?:_\d.*)?", re.DOTALL)
 """Names that the project's tests and Kubernetes (for a service named lightwell) put into the environment."""
+
+_GONE = {
+    "embedding_grace_hours": "the vectors of the old model are kept for 24 hours, or until `lightwell embeddings drop`",
+    "failed_logins_per_minute": "60 failed logins a minute are allowed from one address",
+    "graph_timeout_seconds": "a search waits 5 seconds for the graph store",
+    "http_upload_bytes": "an upload may have four times LIGHTWELL_MAX_FILE_BYTES",
+    "http_uploads": "a process takes 8 uploads at once",
+    "key_streams": "an API key may have 256 streams open in a process",
+    "milvus_timeout_seconds": "a call of Milvus may take 30 seconds",
+    "parse_cpu_seconds": "parsing a document may take 60 seconds of processor time",
+    "parse_memory_mb": "parsing a document may take 2048 MB of memory",
+    "parse_seconds": "parsing a document may take 300 seconds",
+}
+"""Variables that were settings, and what holds now."""
+
+
+class StoreSettings(BaseModel, frozen=True, extra="forbid"):
+    """Where vectors and the graph are searched. PostgreSQL is the system of record in any case."""
+
+    vector_store: Literal["postgres", "milvus"] = "postgres"
+    """Where vectors of passages, entities and relations are searched: `postgres` (pgvector), or `milvus`, a server of its own (docs/stores.md)."""
+    milvus_url: str = "http://127.0.0.1:19530"
+    """Address of the Milvus server."""
+    milvus_token: SecretStr = SecretStr("")
+    """Token of the Milvus server, `user:password` or an API key. Without it, none is sent."""
+    graph_store: Literal["postgres", "neo4j", "age"] = "postgres"
+    """Where questions search the graph: `postgres` (the tables of record), or a copy in `neo4j` or `age` (Apache AGE) that workers keep up to date."""
+    neo4j_url: str = "bolt://127.0.0.1:7687"
+    """URL of the Neo4j server, 5.26 or newer: bolt:// for one server, neo4j:// for a cluster, neo4j+s:// with TLS."""
+    neo4j_user: str = "neo4j"
+    """The user who signs in to Neo4j."""
+    neo4j_password: SecretStr | None = None
+    """The password of that user. Whoever has it reads the whole graph."""
+    age_url: SecretStr | None = None
+    """URL of the PostgreSQL database with Apache AGE, `postgresql://user:password@host:5432/database`. Whoever has it reads the whole graph."""
+
+
+class HttpSettings(BaseModel, frozen=True, extra="forbid"):
+    """Where `lightwell serve` listens, and who may call it from where: LIGHTWELL_HTTP_..."""
+
+    host: str = "127.0.0.1"
+    """The address that `lightwell serve` listens on; 0.0.0.0 for every network of this machine."""
+    port: Annotated[int, Field(ge=0, le=65535)] = 8000
+    """The port that `lightwell serve` listens on; 0 takes a free one."""
+    hosts: str = ""
+    """More names by which clients reach the server, separated by commas, such as `knowledge.example.com` or `lightwell:8000`. This machine's own and LIGHTWELL_HTTP_HOST are always allowed; other names are refused by `/mcp`, and by a server that listens on this machine only."""
+    origins: str = ""
+    """Web pages that may call the server from a browser (CORS), separated by commas, such as https://chat.example.com. None by default."""
+    proxies: str = ""
+    """The proxies in front of the server, addresses or networks separated by commas, such as `127.0.0.1`. Only they are believed when the header `X-Forwarded-For` names a client's address, which counts for the limit of failed logins and in the audit log; each of them must set or extend that header."""
+    worker: bool = True
+    """Whether `lightwell serve` also processes enqueued documents, in a process beside those that answer; without it, run `lightwell worker`."""
+
+
+class ServerSettings(BaseModel, frozen=True, extra="forbid"):
+    """How often the server may be called, what it may read, and what it reports."""
+
+    key_requests_per_minute: Annotated[int, Field(ge=0, le=1_000_000)] = 600
+    """Most requests per minute with one API key or token, counted across processes; for a key that acts for people, for each of them. 0 is no limit."""
+    tenant_requests_per_minute: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+    """Most requests per minute of all callers together, counted across processes; 0 is no limit."""
+    ingest_roots: str = ""
+    """Folders, separated by commas, whose files clients of the server may name for ingestion. Without it, they can only upload files and name URLs."""
+    web_allowed_networks: str = ""
+    """Networks, separated by commas, that documents may be fetched from although they are not public, such as 10.1.0.0/16. Whoever may ingest reaches them through the server."""
+    metrics_token: SecretStr | None = None
+    """Bearer token with which monitoring reads `/metrics`; an API key with the scope `admin` may read it, too."""
+    audit_log: str = ""
+    """File to which the HTTP server appends a line of JSON for each request, and commands that administer one each; readable only by its owner. `-` is stdout. Without it, nothing is written."""
+    traces_url: str = ""
+    """Where the server sends spans of its work by OpenTelemetry's protocol (OTLP over HTTP), such as http://127.0.0.1:4318/v1/traces. Needs the extra `otel`. Spans hold routes, statuses and times, never a text. Without it, none are made."""
+
+
+class OidcSettings(BaseModel, frozen=True, extra="forbid"):
+    """An OpenID Connect issuer whose tokens are accepted: LIGHTWELL_OIDC_..."""
+
+    issuer: str = ""
+    """URL of an OpenID Connect issuer whose tokens are accepted beside API keys, exactly as its tokens name it, such as https://login.example.com/realms/halden."""
+    audience: str = ""
+    """The audience that the issuer's tokens must have."""
+    algorithms: str = "RS256,ES256"
+    """Signature algorithms that are accepted, separated by commas. Only asymmetric ones can be named."""
+    person_claim: str = "sub"
+    """The claim that names the person in the directory: `email` (a verified address), or any other as the external id `oidc:…`."""
+    tags_claim: str = ""
+    """The claim with the access tags of people whom the directory does not have, such as `groups` or `realm_access.roles`. Without it, they have none."""
+    project_claim: str = ""
+    """The claim that names the project of a token. Without it, tokens open LIGHTWELL_PROJECT."""
+    scopes: str = "read"
+    """What tokens allow, separated by commas: scopes other than `admin` and `impersonate`."""
+
+
+class EmbeddingSettings(BaseModel, frozen=True, extra="forbid"):
+    """A model that embeds documents and questions: LIGHTWELL_EMBEDDING_..., and LIGHTWELL_NEXT_EMBEDDING_..."""
+
+    url: str | None = None
+    """URL of an OpenAI-compatible endpoint for embeddings, such as http://localhost:11434/v1. Without it, the bundled model is used, which is made for English."""
+    api_key: SecretStr = SecretStr("none")
+    """API key of the embedding endpoint."""
+    model: str = ""
+    """Name of the embedding model at its endpoint."""
+    dimension: Annotated[int, Field(ge=0)] = 0
+    """Dimension of embeddings to request from the endpoint; 0 uses the model's own."""
+    matryoshka: bool = False
+    """Whether the model's vectors may be cut to LIGHTWELL_EMBEDDING_DIMENSION here (Matryoshka), as those of Qwen3-Embedding. Without it, the endpoint is asked for that dimension."""
+    instruction: str = ""
+    """What the model is told to do with a question, such as `Given a question, retrieve passages that answer it`; it gets `Instruct: ...` and `Query: ...`, as Qwen3-Embedding and E5-instruct expect. Documents are embedded without it."""
+    price: Annotated[float, Field(ge=0)] | None = None
+    """Price of a million tokens at the embedding endpoint, for estimates."""
+
+
+class ChatSettings(BaseModel, frozen=True, extra="forbid"):
+    """The chat model: LIGHTWELL_CHAT_..."""
+
+    url: str | None = None
+    """URL of an OpenAI-compatible chat endpoint that writes the answers. Without it, answers are quotes from documents."""
+    api_key: SecretStr = SecretStr("none")
+    """API key of the chat endpoint."""
+    model: str = ""
+    """Name of the chat model at its endpoint."""
+    price_input: Annotated[float, Field(ge=0)] | None = None
+    """Price of a million tokens sent to the chat model, for cost reports."""
+    price_output: Annotated[float, Field(ge=0)] | None = None
+    """Price of a million tokens written by the chat model, for cost reports."""
+
+
+class EndpointSettings(BaseModel, frozen=True, extra="forbid"):
+    """Limits for each endpoint of a model: LIGHTWELL_ENDPOINT_..."""
+
+    concurrency: Annotated[int, Field(ge=1)] = 8
+    """Most concurrent requests to one endpoint."""
+    requests_per_minute: Annotated[int, Field(ge=0)] = 0
+    """Most requests per minute to one endpoint; 0 is no limit."""
+    tokens_per_minute: Annotated[int, Field(ge=0)] = 0
+    """Most tokens per minute at one endpoint; 0 is no limit."""
+    timeout_seconds: Annotated[float, Field(gt=0)] = 60.0
+    """Timeout of one request to an endpoint, in seconds."""
+
+
+class IngestionSettings(BaseModel, frozen=True, extra="forbid"):
+    """What ingestion reads and extracts, and what it keeps."""
+
+    max_file_bytes: Annotated[int, Field(ge=1)] = 50_000_000
+    """Largest size of a file, in bytes. Larger files are refused, and the report names them."""
+    max_document_chunks: Annotated[int, Field(ge=1, le=100_000)] = MAX_DOCUMENT_CHUNKS
+    """Most chunks of one document that are ingested. The rest of a longer document is left out, with a warning."""
+    lease_seconds: Annotated[float, Field(ge=1, le=3600)] = 30.0
+    """Seconds without a heartbeat after which other workers take over a worker's jobs."""
+    token_budget: Annotated[int, Field(ge=0)] = 0
+    """Most tokens that one ingestion or worker may spend before it stops; 0 is no limit."""
+    embedding_batch_size: Annotated[int, Field(ge=1, le=2048)] = 32
+    """Number of texts in one request to the embedding endpoint, or in one batch of the bundled model."""
+    graph_batch_size: Annotated[int, Field(ge=1, le=10_000)] = 500
+    """Number of entities and relations whose profiles one transaction recomputes after ingestion."""
+    extraction: Literal["rules", "model"] = "rules"
+    """What extracts entities and relations: `rules`, which cost nothing, or the chat `model`."""
+    extraction_form: Literal["auto", "lines", "json"] = "auto"
+    """Output format of extraction by the model: `json` (with a JSON schema), `lines`, or `auto` (json if the endpoint accepts a schema, otherwise lines)."""
+    extraction_language: str = ""
+    """Language of the descriptions that the model writes, such as German. Without it, the language of each document."""
+    entity_kinds: str = "person,organization,place,event,product,work,concept"
+    """Kinds of entities that the model extracts, separated by commas."""
+    gleaning_enabled: bool = True
+    """Whether gleaning is on: further extraction requests for a passage in which the first seems to have missed names."""
+    gleaning_passes: Annotated[int, Field(ge=0, le=5)] = 1
+    """Most gleaning requests per passage; 0 is none."""
+    description_max_tokens: Annotated[int, Field(ge=100)] = 500
+    """If an entity's descriptions have more tokens than this, the model summarises them; otherwise they are joined."""
+    description_separator: Annotated[str, Field(min_length=1, max_length=20)] = (
+        DESCRIPTION_SEPARATOR
+    )
+    """Text between the parts of a description when it is shown or exported. It does not change what is stored."""
+    max_source_ids: Annotated[int, Field(ge=1, le=1000)] = 50
+    """Most sources that an entity or relation lists and takes its description from. All mentions are kept."""
+    source_id_strategy: SourceIdStrategy = SourceIdStrategy.FIFO
+    """Which sources are kept if there are more: the latest (`FIFO`) or the first (`KEEP`)."""
+
+
+class ContextSettings(BaseModel, frozen=True, extra="forbid"):
+    """What the chat model is shown: LIGHTWELL_CONTEXT_..."""
+
+    max_tokens: Annotated[int, Field(ge=500)] = 4000
+    """Most tokens of evidence in the prompt of the chat model."""
+    entity_ratio: Annotated[float, Field(ge=0, le=1)] = 0.4
+    """Share of these tokens for descriptions of entities."""
+    relation_ratio: Annotated[float, Field(ge=0, le=1)] = 0.3
+    """Share of these tokens for descriptions of relations."""
+    chunk_ratio: Annotated[float, Field(ge=0, le=1)] = 0.3
+    """Share of these tokens for passages, which also get what the other shares leave unused."""
+    min_relevance: Annotated[float, Field(ge=0, le=1)] = 0.02
+    """Least relevance of the best passage for which the chat model is asked. Below it, the evidence is insufficient."""
+
+
+class QuestionSettings(BaseModel, frozen=True, extra="forbid"):
+    """How passages are found and answers verified."""
+
+    answer_timeout_seconds: Annotated[float, Field(gt=0, le=3600)] = 60.0
+    """Seconds that one question may wait for models, all calls and retries together. After that the answer consists of quotes from the documents."""
+    verify: Literal["rules", "model"] = "rules"
+    """What verifies the sentences of a chat model: `rules`, or rules and then the chat `model` as a second judge, with one more call for each sentence."""
+    fusion: Fusion = Fusion.LEARNED
+    """How the ranks of the channels are combined: by `learned` weights, or by reciprocal rank fusion (`rrf`)."""
+    keyword_extraction: Literal["auto"] | bool = "auto"
+    """Whether the chat model extracts a question's keywords: `true`, `false`, or `auto` (if it also extracts the graph)."""
+    keyword_cache_seconds: Annotated[float, Field(ge=0)] = 3600.0
+    """Seconds for which the keywords of a question are cached."""
+    rerank: Literal["local", "none", "cohere", "jina", "endpoint", "tei"] = "local"
+    """What reranks the best passages: bundled late interaction (`local`), nothing (`none`), `cohere`, `jina`, a /rerank `endpoint` (vLLM, Infinity), or `tei`."""
+
+
+class RerankerSettings(BaseModel, frozen=True, extra="forbid"):
+    """A reranker at an endpoint: LIGHTWELL_RERANK_..."""
+
+    url: str = ""
+    """URL of the reranker, such as http://localhost:8000/v1. Not needed for Cohere and Jina."""
+    api_key: SecretStr = SecretStr("")
+    """API key of the reranker. Cohere and Jina need one."""
+    model: str = ""
+    """Name of the reranker's model, such as Qwen/Qwen3-Reranker-4B."""
+    min_score: Annotated[float, Field(ge=0, le=1)] = 0.1
+    """Passages to which a reranking endpoint gives a lower relevance are dropped."""
+    timeout_ms: Annotated[int, Field(gt=0)] = 2000
+    """Timeout of the reranker, in milliseconds. After that the order before reranking is used, and the answer has a note."""
+    scores: Literal["probability", "logit"] = "probability"
+    """Type of the reranker's scores: `probability` or `logit`. llama.cpp returns logits for some models."""
+    scale: Annotated[float, Field(gt=0)] = 1.0
+    """Scale of the reranker's calibration, which makes 0.6 mean the same for every reranker: relevance = sigmoid(scale · logit(score) + shift)."""
+    shift: float = 0.0
+    """Shift of the reranker's calibration. `lightwell eval --calibrate` finds scale and shift."""
 
 
 def _default_data() -> Path:
@@ -53,10 +279,11 @@ def _default_data() -> Path:
     return platformdirs.user_data_path("lightwell", appauthor=False)
 
 
-class Settings(ServerSettings, StoreSettings, EmbeddingSettings):
-    """All settings; each has a default that works on a laptop without a key.
+class Settings(BaseSettings):
+    """All settings, by subject; each has a default that works on a laptop without a key.
 
-    Raises `Invalid` for a setting that is not there, naming the nearest one, and for a `.env` that others may change.
+    LIGHTWELL_HTTP_PORT is `http.port`, LIGHTWELL_PROJECT is `project`; `VARIABLES` has all names. Raises `Invalid` for a setting that
+    is not there, naming the nearest one, and for a `.env` that others may change.
     """
 
     model_config = SettingsConfigDict(
@@ -68,246 +295,60 @@ class Settings(ServerSettings, StoreSettings, EmbeddingSettings):
         hide_input_in_errors=True,
     )
 
-    data: Path = Field(
-        default_factory=_default_data,
-        description="Folder for the data and logs of the embedded PostgreSQL. By default `.lightwell` in the current folder if it holds a store of yours (one of another user must be named), otherwise the user's data folder.",
-    )
-    database_url: SecretStr | None = Field(
-        default=None,
-        description="URL of your own PostgreSQL, 16 or newer with pgvector, instead of the embedded one: postgresql://user:password@host/name.",
-    )
-    http_host: str = Field(
-        default="127.0.0.1",
-        description="The address that `lightwell serve` listens on; 0.0.0.0 for every network of this machine.",
-    )
-    http_port: Annotated[int, Field(ge=0, le=65535)] = Field(
-        default=8000, description="The port that `lightwell serve` listens on; 0 takes a free one."
-    )
-    http_hosts: str = Field(
-        default="",
-        description="More names by which clients reach the server, separated by commas, such as `knowledge.example.com` or `lightwell:8000`. This machine's own and LIGHTWELL_HTTP_HOST are always allowed; other names are refused by `/mcp`, and by a server that listens on this machine only.",
-    )
-    metrics_token: SecretStr | None = Field(
-        default=None,
-        description="Bearer token with which monitoring reads `/metrics`; an API key with the scope `admin` may read it, too.",
-    )
-    api_key: SecretStr | None = Field(
-        default=None,
-        description="API key whose access `lightwell mcp` has, instead of the access tags of `--as`; also the key that `ask` and `search` show to a server, instead of a saved one.",
-    )
-    http_worker: bool = Field(
-        default=True,
-        description="Whether `lightwell serve` also processes enqueued documents, in a process beside those that answer; without it, run `lightwell worker`.",
-    )
-    http_upload_bytes: Annotated[int, Field(ge=1)] = Field(
-        default=200_000_000,
-        description="Largest size of one upload, all its files together, in bytes; LIGHTWELL_MAX_FILE_BYTES limits each file.",
-    )
-    ingest_roots: str = Field(
-        default="",
-        description="Folders, separated by commas, whose files clients of the server may name for ingestion. Without it, they can only upload files and name URLs.",
-    )
-    web_allowed_networks: str = Field(
-        default="",
-        description="Networks, separated by commas, that documents may be fetched from although they are not public, such as 10.1.0.0/16. Whoever may ingest reaches them through the server.",
-    )
-    as_: str = Field(
-        default="",
-        validation_alias=f"{_PREFIX}AS",  # `as` itself is a word of Python
-        description="Access tags of whoever asks on this command line, separated by commas, where `--as` names none: `user:ada,team:sales`. It has no effect on a server.",
-    )
-    tenant: str = Field(default="default", description="The tenant that the project belongs to.")
-    project: str = Field(
-        default="default", description="The project. Projects share no documents and no entities."
-    )
+    data: Path = Field(default_factory=_default_data)
+    """Folder for the data and logs of the embedded PostgreSQL. By default `.lightwell` in the current folder if it holds a store of yours (one of another user must be named), otherwise the user's data folder."""
+    database_url: SecretStr | None = None
+    """URL of your own PostgreSQL, 16 or newer with pgvector, instead of the embedded one: postgresql://user:password@host/name."""
+    database_connections: Annotated[int, Field(ge=1, le=1000)] = 10
+    """Most connections to PostgreSQL that one process keeps. An export uses one more while it runs."""
+    tenant: str = "default"
+    """The tenant that the project belongs to."""
+    project: str = "default"
+    """The project. Projects share no documents and no entities."""
+    api_key: SecretStr | None = None
+    """API key whose access `lightwell mcp` has, instead of the access tags of `--as`; also the key that `ask` and `search` show to a server, instead of a saved one."""
+    as_: str = ""
+    """Access tags of whoever asks on this command line, separated by commas, where `--as` names none: `user:ada,team:sales`. It has no effect on a server."""
 
-    chat_url: str | None = Field(
-        default=None,
-        description="URL of an OpenAI-compatible chat endpoint that writes the answers. Without it, answers are quotes from documents.",
-    )
-    chat_api_key: SecretStr = Field(
-        default=SecretStr("none"), description="API key of the chat endpoint."
-    )
-    chat_model: str = Field(default="", description="Name of the chat model at its endpoint.")
+    stores: StoreSettings = StoreSettings()
+    http: HttpSettings = HttpSettings()
+    server: ServerSettings = ServerSettings()
+    oidc: OidcSettings = OidcSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    next_embedding: EmbeddingSettings = EmbeddingSettings()
+    """The model to which `lightwell embeddings change` changes a project. Its dimension must be given, because a process that starts while the endpoint is down must know it."""
+    chat: ChatSettings = ChatSettings()
+    endpoint: EndpointSettings = EndpointSettings()
+    ingestion: IngestionSettings = IngestionSettings()
+    questions: QuestionSettings = QuestionSettings()
+    context: ContextSettings = ContextSettings()
+    reranker: RerankerSettings = RerankerSettings()
 
-    chat_price_input: Annotated[float, Field(ge=0)] | None = Field(
-        default=None,
-        description="Price of a million tokens sent to the chat model, for cost reports.",
-    )
-    chat_price_output: Annotated[float, Field(ge=0)] | None = Field(
-        default=None,
-        description="Price of a million tokens written by the chat model, for cost reports.",
-    )
+    def with_values(self, values: Mapping[str, object]) -> "Settings":
+        """Return a copy with other values of settings that are named by their places, such as `http.port`; they are not checked."""
+        settings = self
+        for place, value in values.items():
+            subject, _, name = place.rpartition(".")
+            if subject:
+                part = cast("BaseModel", getattr(settings, subject))
+                value = part.model_copy(update={name: value})
+            settings = settings.model_copy(update={subject or name: value})
+        return settings
 
-    extraction: Literal["rules", "model"] = Field(
-        default="rules",
-        description="What extracts entities and relations: `rules`, which cost nothing, or the chat `model`.",
-    )
-    extraction_form: Literal["auto", "lines", "json"] = Field(
-        default="auto",
-        description="Output format of extraction by the model: `json` (with a JSON schema), `lines`, or `auto` (json if the endpoint accepts a schema, otherwise lines).",
-    )
-    extraction_language: str = Field(
-        default="",
-        description="Language of the descriptions that the model writes, such as German. Without it, the language of each document.",
-    )
-    entity_kinds: str = Field(
-        default="person,organization,place,event,product,work,concept",
-        description="Kinds of entities that the model extracts, separated by commas.",
-    )
-    gleaning_enabled: bool = Field(
-        default=True,
-        description="Whether gleaning is on: further extraction requests for a passage in which the first seems to have missed names.",
-    )
-    gleaning_passes: Annotated[int, Field(ge=0, le=5)] = Field(
-        default=1,
-        description="Most gleaning requests per passage; 0 is none.",
-    )
-    description_max_tokens: Annotated[int, Field(ge=100)] = Field(
-        default=500,
-        description="If an entity's descriptions have more tokens than this, the model summarises them; otherwise they are joined.",
-    )
-    description_separator: Annotated[str, Field(min_length=1, max_length=20)] = Field(
-        default=DESCRIPTION_SEPARATOR,
-        description="Text between the parts of a description when it is shown or exported. It does not change what is stored.",
-    )
-    max_source_ids: Annotated[int, Field(ge=1, le=1000)] = Field(
-        default=50,
-        description="Most sources that an entity or relation lists and takes its description from. All mentions are kept.",
-    )
-    source_id_strategy: SourceIdStrategy = Field(
-        default=SourceIdStrategy.FIFO,
-        description="Which sources are kept if there are more: the latest (`FIFO`) or the first (`KEEP`).",
-    )
-    graph_batch_size: Annotated[int, Field(ge=1, le=10_000)] = Field(
-        default=500,
-        description="Number of entities and relations whose profiles one transaction recomputes after ingestion.",
-    )
-    token_budget: Annotated[int, Field(ge=0)] = Field(
-        default=0,
-        description="Most tokens that one ingestion or worker may spend before it stops; 0 is no limit.",
-    )
-
-    endpoint_concurrency: Annotated[int, Field(ge=1)] = Field(
-        default=8, description="Most concurrent requests to one endpoint."
-    )
-    endpoint_requests_per_minute: Annotated[int, Field(ge=0)] = Field(
-        default=0, description="Most requests per minute to one endpoint; 0 is no limit."
-    )
-    endpoint_tokens_per_minute: Annotated[int, Field(ge=0)] = Field(
-        default=0, description="Most tokens per minute at one endpoint; 0 is no limit."
-    )
-    endpoint_timeout_seconds: Annotated[float, Field(gt=0)] = Field(
-        default=60.0, description="Timeout of one request to an endpoint, in seconds."
-    )
-
-    answer_timeout_seconds: Annotated[float, Field(gt=0, le=3600)] = Field(
-        default=60.0,
-        description="Seconds that one question may wait for models, all calls and retries together. After that the answer consists of quotes from the documents.",
-    )
-
-    context_max_tokens: Annotated[int, Field(ge=500)] = Field(
-        default=4000, description="Most tokens of evidence in the prompt of the chat model."
-    )
-    context_entity_ratio: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.4, description="Share of these tokens for descriptions of entities."
-    )
-    context_relation_ratio: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.3, description="Share of these tokens for descriptions of relations."
-    )
-    context_chunk_ratio: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.3,
-        description="Share of these tokens for passages, which also get what the other shares leave unused.",
-    )
-
-    context_min_relevance: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.02,
-        description="Least relevance of the best passage for which the chat model is asked. Below it, the evidence is insufficient.",
-    )
-
-    verify: Literal["rules", "model"] = Field(
-        default="rules",
-        description="What verifies the sentences of a chat model: `rules`, or rules and then the chat `model` as a second judge, with one more call for each sentence.",
-    )
-
-    fusion: Fusion = Field(
-        default=Fusion.LEARNED,
-        description="How the ranks of the channels are combined: by `learned` weights, or by reciprocal rank fusion (`rrf`).",
-    )
-    keyword_extraction: Literal["auto"] | bool = Field(
-        default="auto",
-        description="Whether the chat model extracts a question's keywords: `true`, `false`, or `auto` (if it also extracts the graph).",
-    )
-    keyword_cache_seconds: Annotated[float, Field(ge=0)] = Field(
-        default=3600.0, description="Seconds for which the keywords of a question are cached."
-    )
-
-    rerank: Literal["local", "none", "cohere", "jina", "endpoint", "tei"] = Field(
-        default="local",
-        description="What reranks the best passages: bundled late interaction (`local`), nothing (`none`), `cohere`, `jina`, a /rerank `endpoint` (vLLM, Infinity), or `tei`.",
-    )
-    rerank_url: str = Field(
-        default="",
-        description="URL of the reranker, such as http://localhost:8000/v1. Not needed for Cohere and Jina.",
-    )
-    rerank_api_key: SecretStr = Field(
-        default=SecretStr(""), description="API key of the reranker. Cohere and Jina need one."
-    )
-    rerank_model: str = Field(
-        default="", description="Name of the reranker's model, such as Qwen/Qwen3-Reranker-4B."
-    )
-    rerank_min_score: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.1,
-        description="Passages to which a reranking endpoint gives a lower relevance are dropped.",
-    )
-    rerank_timeout_ms: Annotated[int, Field(gt=0)] = Field(
-        default=2000,
-        description="Timeout of the reranker, in milliseconds. After that the order before reranking is used, and the answer has a note.",
-    )
-    rerank_scores: Literal["probability", "logit"] = Field(
-        default="probability",
-        description="Type of the reranker's scores: `probability` or `logit`. llama.cpp returns logits for some models.",
-    )
-    rerank_scale: Annotated[float, Field(gt=0)] = Field(
-        default=1.0,
-        description="Scale of the reranker's calibration, which makes 0.6 mean the same for every reranker: relevance = sigmoid(scale · logit(score) + shift).",
-    )
-    rerank_shift: float = Field(
-        default=0.0,
-        description="Shift of the reranker's calibration. `lightwell eval --calibrate` finds scale and shift.",
-    )
-    max_file_bytes: Annotated[int, Field(ge=1)] = Field(
-        default=50_000_000,
-        description="Largest size of a file, in bytes. Larger files are refused, and the report names them.",
-    )
-    parse_memory_mb: Annotated[int, Field(ge=256, le=65_536)] = Field(
-        default=2048,
-        description="Most megabytes of memory for parsing one document (not enforced on macOS).",
-    )
-    parse_cpu_seconds: Annotated[int, Field(ge=1, le=3600)] = Field(
-        default=60,
-        description="Most seconds of processor time for parsing one document. Small files get less: 10 seconds, and 10 more for each MB.",
-    )
-    parse_seconds: Annotated[float, Field(ge=1, le=86_400)] = Field(
-        default=300.0, description="Most seconds of elapsed time for parsing one document."
-    )
-    max_document_chunks: Annotated[int, Field(ge=1, le=100_000)] = Field(
-        default=MAX_DOCUMENT_CHUNKS,
-        description="Most chunks of one document that are ingested. The rest of a longer document is left out, with a warning.",
-    )
-    lease_seconds: Annotated[float, Field(ge=1, le=3600)] = Field(
-        default=30.0,
-        description="Seconds without a heartbeat after which other workers take over a worker's jobs.",
-    )
-
-    @field_validator("embedding_url", "next_embedding_url", "chat_url", "rerank_url")
-    @classmethod
-    def _is_http(cls, value: str | None, info: ValidationInfo) -> str | None:
-        if value and not _is_http_url(value):
-            raise Invalid(
-                f"{_PREFIX}{str(info.field_name).upper()} is not an HTTP URL; write it like http://localhost:8000/v1"
-            )
-        return value
+    @model_validator(mode="after")
+    def _check_urls(self) -> "Settings":
+        urls = {
+            "EMBEDDING_URL": self.embedding.url,
+            "NEXT_EMBEDDING_URL": self.next_embedding.url,
+            "CHAT_URL": self.chat.url,
+            "RERANK_URL": self.reranker.url,
+        }
+        for name, url in urls.items():
+            if url and not _is_http_url(url):
+                raise Invalid(
+                    f"{_PREFIX}{name} is not an HTTP URL; write it like http://localhost:8000/v1"
+                )
+        return self
 
     @classmethod
     def settings_customise_sources(
@@ -319,21 +360,40 @@ class Settings(ServerSettings, StoreSettings, EmbeddingSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Return the sources by precedence; raise `Invalid` for unknown settings and for a `.env` that others may change."""
+        sources: list[PydanticBaseSettingsSource] = []
         if isinstance(init_settings, InitSettingsSource):
-            _refuse_unknown(
-                cast("dict[str, object]", init_settings.init_kwargs),
-                "the arguments of Settings",
-                lambda name: name,
-            )
-        if isinstance(dotenv_settings, DotEnvSettingsSource):
-            if isinstance(dotenv_settings.env_file, str | Path):
-                _refuse_distrusted(Path(dotenv_settings.env_file))
-            _refuse_unknown(
-                _ours(dotenv_settings.env_vars), str(dotenv_settings.env_file), _setting_name
-            )
+            arguments = cast("dict[str, object]", init_settings.init_kwargs)
+            sources.append(InitSettingsSource(settings_cls, _only_named(arguments)))
         if isinstance(env_settings, EnvSettingsSource):
-            _refuse_unknown(_ours(env_settings.env_vars), "the environment", _setting_name)
-        return init_settings, env_settings, dotenv_settings, file_secret_settings
+            sources.append(_source(settings_cls, env_settings.env_vars, "the environment"))
+        if isinstance(dotenv_settings, DotEnvSettingsSource):
+            file = dotenv_settings.env_file
+            if isinstance(file, str | Path):
+                _refuse_distrusted(Path(file))
+            sources.append(_source(settings_cls, dotenv_settings.env_vars, str(file)))
+        return tuple(sources)
+
+
+_PREFIXED = {"reranker": "rerank_"} | {
+    subject: f"{subject}_"
+    for subject in ("http", "oidc", "embedding", "next_embedding", "chat", "endpoint", "context")
+}
+"""What the variables of a subject begin with; in other subjects a setting is named like its variable."""
+
+
+def _variables() -> dict[str, tuple[str, ...]]:
+    variables: dict[str, tuple[str, ...]] = {}
+    for name, field in Settings.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            for part in field.annotation.model_fields:
+                variables[_PREFIXED.get(name, "") + part] = (name, part)
+        else:
+            variables[name.removesuffix("_")] = (name,)
+    return {f"{_PREFIX}{name.upper()}": place for name, place in variables.items()}
+
+
+VARIABLES = _variables()
+"""Every variable, with the place of its setting: ("http", "port") for LIGHTWELL_HTTP_PORT."""
 
 
 def settings_from_environment() -> Settings:
@@ -341,36 +401,59 @@ def settings_from_environment() -> Settings:
     try:
         return Settings()
     except ValidationError as error:
-        wrong = "; ".join(
-            f"{_PREFIX}{'_'.join(str(part) for part in each['loc']).upper()}: {each['msg']}"
-            for each in error.errors(include_input=False, include_url=False)
-        )
-        raise Invalid(f"The environment or .env is wrong: {wrong}") from None
+        names = {place: variable for variable, place in VARIABLES.items()}
+        wrong: list[str] = []
+        for problem in error.errors(include_input=False, include_url=False):
+            place = tuple(map(str, problem["loc"]))
+            variable = names.get(place[:2]) or names[place[:1]]  # what follows is a part of a union
+            wrong.append(f"{variable}: {problem['msg']}")
+        raise Invalid(f"The environment or .env is wrong: {'; '.join(wrong)}") from None
 
 
-def _ours(variables: Iterable[str]) -> list[str]:
-    """Return the names of our variables, in small letters and without the prefix."""
-    prefix = _PREFIX.lower()
-    names = (
-        name.lower().removeprefix(prefix) for name in variables if name.lower().startswith(prefix)
-    )
-    return [
-        name for name in names if not (_OF_OTHERS.fullmatch(name) or VARIABLE_NAME.fullmatch(name))
-    ]
-
-
-def _setting_name(name: str) -> str:
-    return _PREFIX + name.upper()
-
-
-def _refuse_unknown(names: Iterable[str], where: str, told: Callable[[str], str]) -> None:
-    known = [field.removesuffix("_") for field in Settings.model_fields]
-    for name in names:
-        if name in known or name.startswith("_"):
+def _source(
+    settings: type[BaseSettings], variables: Mapping[str, str | None], where: str
+) -> InitSettingsSource:
+    """Return what these variables, in small letters, say; raise `Invalid` for one of ours that is no setting."""
+    values: dict[str, object] = {}
+    for variable, value in variables.items():
+        name = variable.removeprefix(_PREFIX.lower())
+        if name == variable or _OF_OTHERS.fullmatch(name) or VARIABLE_NAME.fullmatch(name):
             continue
-        near = get_close_matches(name.lower().removeprefix(_PREFIX.lower()), known, n=1, cutoff=0.5)
-        guess = f"; do you mean {told(near[0])}?" if near else ""
-        raise Invalid(f"There is no setting {told(name)}, which is set in {where}{guess}")
+        if variable.upper() not in VARIABLES:
+            raise Invalid(_explain_unknown(name, where))
+        place = VARIABLES[variable.upper()]
+        if value is not None and len(place) == 1:
+            values[place[0]] = value
+        elif value is not None:
+            cast("dict[str, object]", values.setdefault(place[0], {}))[place[1]] = value
+    return InitSettingsSource(settings, values)
+
+
+def _explain_unknown(name: str, where: str) -> str:
+    variable = _PREFIX + name.upper()
+    if name in _GONE:
+        return (
+            f"{variable}, which is set in {where}, is no setting any more: {_GONE[name]}. Remove it"
+        )
+    near = get_close_matches(variable, VARIABLES, n=1, cutoff=0.7)
+    guess = f"; do you mean {near[0]}?" if near else ""
+    return f"There is no setting {variable}, which is set in {where}{guess}"
+
+
+def _only_named(arguments: Mapping[str, object]) -> dict[str, object]:
+    """Return the arguments of `Settings`, of a subject what it names; raise `Invalid` for one that is no setting."""
+    for name in arguments:
+        if name not in Settings.model_fields and not name.startswith("_"):
+            places = [".".join(place) for place in VARIABLES.values()]
+            near = get_close_matches(name.lower().removeprefix(_PREFIX.lower()), places, cutoff=0.5)
+            guess = f"; do you mean {near[0]}?" if near else ""
+            raise Invalid(
+                f"There is no setting {name}, which is set in the arguments of Settings{guess}"
+            )
+    return {
+        name: value.model_dump(exclude_unset=True) if isinstance(value, BaseModel) else value
+        for name, value in arguments.items()
+    }
 
 
 def _refuse_distrusted(path: Path) -> None:

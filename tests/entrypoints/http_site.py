@@ -6,6 +6,7 @@ import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import httpx
@@ -69,10 +70,13 @@ class Site:
 
 
 @asynccontextmanager
-async def open_site(database_url: str, **settings: Any) -> AsyncGenerator[Site]:
+async def open_site(
+    database_url: str, values: Mapping[str, object] = MappingProxyType({})
+) -> AsyncGenerator[Site]:
     """Yield the application on this database; without limits of requests unless the settings name them, since a test has few keys."""
-    unlimited: dict[str, Any] = {"key_requests_per_minute": 0}
-    app = create_app(Settings(database_url=SecretStr(database_url), **(unlimited | settings)))
+    unlimited = {"server.key_requests_per_minute": 0}
+    settings = Settings(database_url=SecretStr(database_url))
+    app = create_app(settings.with_values({**unlimited, **values}))
     async with (
         app.router.lifespan_context(app),
         httpx.AsyncClient(

@@ -22,7 +22,7 @@ READ = (Scope.READ,)
 async def site(databases: Databases) -> AsyncIterator[Site]:
     document = make_document("leave.md", "Everyone has 30 days of leave.", [TAG])
     with databases.lent() as url:
-        async with open_site(url, http_worker=False) as opened:
+        async with open_site(url, {"http.worker": False}) as opened:
             await opened.kb.ingestion.ingest(InMemorySource(documents=(document,)))
             yield opened
 

@@ -21,7 +21,7 @@ from lightwell.domain.ids import QueryId, new_id
 from lightwell.entrypoints.cli.demo import check_answer, temporary_store
 from lightwell.entrypoints.cli.demo_systems import pause_systems, show_systems
 from lightwell.ingest.item_sync import SyncRequest
-from lightwell.settings import Settings
+from lightwell.settings import ChatSettings, EmbeddingSettings, IngestionSettings, Settings
 from lightwell.testing.example_company import SYSTEMS, ExampleCompany
 from lightwell.wiring import open_knowledge_base
 from lightwell.world import DEMO, Question
@@ -95,7 +95,9 @@ def test_an_answer_is_held_against_the_promise(
 
 
 async def test_a_server_has_nothing_to_sync_after_the_demo(database_url: str) -> None:
-    chosen = Settings(database_url=SecretStr(database_url), extraction="rules")
+    chosen = Settings(
+        database_url=SecretStr(database_url), ingestion=IngestionSettings(extraction="rules")
+    )
     async with open_knowledge_base(chosen, open_source=ExampleCompany().open) as kb:
         await show_systems(kb)
         assert len(await kb.sources.list()) == len(SYSTEMS)
@@ -110,7 +112,9 @@ async def test_s2_5_a_sync_that_a_person_asks_for_finds_a_rename_in_attio(
     database_url: str,
 ) -> None:
     chosen, company = (
-        Settings(database_url=SecretStr(database_url), extraction="rules"),
+        Settings(
+            database_url=SecretStr(database_url), ingestion=IngestionSettings(extraction="rules")
+        ),
         ExampleCompany(),
     )
     async with open_knowledge_base(chosen, open_source=company.open) as kb:
@@ -135,12 +139,16 @@ def test_the_demo_touches_nothing_of_the_users() -> None:
     users = Settings(
         data=Path("mine"),
         database_url=SecretStr("postgresql://host/production"),
-        chat_url="http://localhost:1/v1",
-        embedding_url="http://localhost:1/v1",
-        extraction="model",
+        chat=ChatSettings(url="http://localhost:1/v1"),
+        embedding=EmbeddingSettings(url="http://localhost:1/v1"),
+        ingestion=IngestionSettings(extraction="model"),
         project="ours",
     )
     apart = temporary_store(users)
     assert (apart.data, apart.database_url) == (Path("mine/demo"), None)
-    assert (apart.chat_url, apart.embedding_url, apart.extraction) == (None, None, "rules")
+    assert (apart.chat.url, apart.embedding.url, apart.ingestion.extraction) == (
+        None,
+        None,
+        "rules",
+    )
     assert apart.project != users.project

@@ -184,13 +184,13 @@ async def test_unknown_filters_are_refused(site: Site) -> None:
 
 async def test_s1_1_what_a_model_cost_is_in_the_headers(databases: Databases) -> None:
     with databases.lent() as url, FakeEndpoint().running() as endpoint:
-        models: dict[str, Any] = {
-            "chat_url": endpoint.base_url,
-            "chat_model": "fake",
-            "extraction": "model",
-            "http_worker": False,
+        models = {
+            "chat.url": endpoint.base_url,
+            "chat.model": "fake",
+            "ingestion.extraction": "model",
+            "http.worker": False,
         }
-        async with open_site(url, **models) as site:
+        async with open_site(url, models) as site:
             await site.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS[:2]))
             for path, body in (
                 ("query", {"query": QUESTION}),
@@ -230,13 +230,13 @@ async def test_s1_1_what_a_correction_costs_is_in_the_headers_of_who_sees_it(
 ) -> None:
     """Descriptions that became too long are summarised after each correction: only the caller's own ones count."""
     with databases.lent() as url, FakeEndpoint().running() as endpoint:
-        models: dict[str, Any] = {
-            "chat_url": endpoint.base_url,
-            "chat_model": "fake",
-            "extraction": "model",
-            "http_worker": False,
+        models = {
+            "chat.url": endpoint.base_url,
+            "chat.model": "fake",
+            "ingestion.extraction": "model",
+            "http.worker": False,
         }
-        async with open_site(url, **models) as site:
+        async with open_site(url, models) as site:
             await site.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS[:2]))
 
             async def cost(method: str, path: str, tag: str, **more: Any) -> int:

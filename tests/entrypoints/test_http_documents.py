@@ -26,7 +26,7 @@ from lightwell.entrypoints.http.problems import CONTENT_TYPE
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.knowledge_base.api_keys import ApiKeys
 from lightwell.records.database import connect
-from lightwell.settings import Settings
+from lightwell.settings import IngestionSettings, ServerSettings, Settings
 from tests.conftest import Databases
 from tests.entrypoints.test_http import serving
 from tests.patience import PATIENCE
@@ -102,10 +102,8 @@ async def site(
     with databases.lent() as url:
         settings = Settings(
             database_url=url,  # pyright: ignore[reportArgumentType]
-            max_file_bytes=LARGEST,
-            http_upload_bytes=3 * LARGEST,
-            ingest_roots=str(folder),
-            web_allowed_networks="127.0.0.1/32",
+            ingestion=IngestionSettings(max_file_bytes=LARGEST),
+            server=ServerSettings(ingest_roots=str(folder), web_allowed_networks="127.0.0.1/32"),
         )
         app = create_app(settings)
         async with (

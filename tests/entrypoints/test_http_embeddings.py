@@ -39,7 +39,9 @@ def database_of_site(databases: Databases) -> Any:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def site(database_of_site: str) -> AsyncIterator[Site]:
-    async with open_site(database_of_site, metrics_token=SecretStr("monitoring")) as opened:
+    async with open_site(
+        database_of_site, {"server.metrics_token": SecretStr("monitoring")}
+    ) as opened:
         await opened.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS))
         yield opened
 

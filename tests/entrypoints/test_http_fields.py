@@ -19,9 +19,7 @@ ID = "019f0000-0000-7000-8000-000000000000"
 
 @pytest.fixture
 async def limited(database_url: str) -> AsyncIterator[Site]:
-    async with open_site(
-        database_url, key_requests_per_minute=1, tenant_requests_per_minute=0
-    ) as site:
+    async with open_site(database_url, {"server.key_requests_per_minute": 1}) as site:
         yield site
 
 

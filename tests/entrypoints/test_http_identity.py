@@ -32,7 +32,7 @@ from lightwell.knowledge_base.api_keys import ApiKeys
 from lightwell.knowledge_base.directory import Directory
 from lightwell.knowledge_base.rate_limiter import RateLimiter
 from lightwell.records.database import connect
-from lightwell.settings import Settings
+from lightwell.settings import HttpSettings, Settings
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.conftest import Databases
 from tests.local_issuer import AUDIENCE, RSA_KEYS, LocalIssuer, public_jwk, run_issuer, token
@@ -766,8 +766,7 @@ async def test_settings_name_the_pages_and_names_of_a_server() -> None:
     """The interface's description is asked for, since it needs no store: this server is not started."""
     settings = Settings(
         database_url=SecretStr("postgresql://nowhere"),
-        http_origins="https://chat.example.com",
-        http_hosts="knowledge.example.com:8443",
+        http=HttpSettings(origins="https://chat.example.com", hosts="knowledge.example.com:8443"),
     )
     transport = httpx.ASGITransport(create_app(settings))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
@@ -780,4 +779,6 @@ async def test_settings_name_the_pages_and_names_of_a_server() -> None:
             assert reply.status_code == 200
             assert reply.headers.get("access-control-allow-origin") == allowed
     with pytest.raises(Invalid, match="ORIGINS"):
-        create_app(Settings(database_url=SecretStr("postgresql://nowhere"), http_origins="*"))
+        create_app(
+            Settings(database_url=SecretStr("postgresql://nowhere"), http=HttpSettings(origins="*"))
+        )

@@ -26,7 +26,7 @@ from lightwell.entrypoints.http.stream_slots import StreamSlots
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.knowledge_base.answer_streams import AnswerStreams, StreamedEvent
 from lightwell.records import answer_streams
-from lightwell.settings import Settings
+from lightwell.settings import ChatSettings, Settings
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.conftest import Databases
@@ -74,8 +74,7 @@ async def site(databases: Databases) -> AsyncIterator[Site]:
         app = create_app(
             Settings(
                 database_url=url,  # pyright: ignore[reportArgumentType]
-                chat_url=endpoint.base_url,
-                chat_model="fake",
+                chat=ChatSettings(url=endpoint.base_url, model="fake"),
             )
         )
         config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1)

@@ -67,7 +67,7 @@ async def collector(databases: Databases) -> AsyncIterator[Collector]:
     """What a collector has after a question, a request for a person who is not there, and an ingestion."""
     with collect() as collected, databases.lent() as url:
         async with open_site(
-            url, traces_url=f"http://127.0.0.1:{collected.port}/v1/traces", http_worker=True
+            url, {"server.traces_url": f"http://127.0.0.1:{collected.port}/v1/traces"}
         ) as site:
             await _use(site)
         yield collected

@@ -25,7 +25,7 @@ from lightwell.knowledge_base.api_keys import ApiKeys
 from lightwell.knowledge_base.principals import Principals
 from lightwell.logs import logger
 from lightwell.records.database import connect, has_schema, try_migrations
-from lightwell.settings import Settings
+from lightwell.settings import ChatSettings, ServerSettings, Settings
 from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import open_knowledge_base
@@ -57,9 +57,8 @@ async def site(databases: Databases) -> AsyncIterator[Site]:
     with databases.lent() as url, model.running() as endpoint:
         settings = Settings(
             database_url=url,  # pyright: ignore[reportArgumentType]
-            metrics_token=TOKEN,  # pyright: ignore[reportArgumentType]
-            chat_url=endpoint.base_url,
-            chat_model="fake",
+            server=ServerSettings(metrics_token=SecretStr(TOKEN)),
+            chat=ChatSettings(url=endpoint.base_url, model="fake"),
         )
         app = create_app(settings)
         source = InMemorySource(documents=(make_document("contract.md", DISCOUNT, ["team:sales"]),))

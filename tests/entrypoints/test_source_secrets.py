@@ -79,7 +79,7 @@ def tokens(monkeypatch: pytest.MonkeyPatch) -> None:
 async def site(databases: Databases, tokens: None) -> AsyncIterator[Site]:
     del tokens
     with databases.lent() as url:
-        async with open_site(url, http_worker=False) as opened:
+        async with open_site(url, {"http.worker": False}) as opened:
             yield opened
 
 

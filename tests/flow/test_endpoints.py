@@ -5,6 +5,7 @@ from pydantic import SecretStr
 
 from lightwell import Invalid, Settings, open_knowledge_base
 from lightwell.domain.answers import INSUFFICIENT
+from lightwell.settings import ChatSettings, EmbeddingSettings
 from lightwell.testing.endpoint import Behaviour, Body, FakeEndpoint
 from lightwell.testing.sources import InMemorySource, make_document
 
@@ -19,10 +20,8 @@ NOTE = make_document(
 def settings(database_url: str, endpoint: FakeEndpoint) -> Settings:
     return Settings(
         database_url=SecretStr(database_url),
-        embedding_url=endpoint.base_url,
-        embedding_model="vectors",
-        chat_url=endpoint.base_url,
-        chat_model="words",
+        embedding=EmbeddingSettings(url=endpoint.base_url, model="vectors"),
+        chat=ChatSettings(url=endpoint.base_url, model="words"),
     )
 
 
@@ -72,7 +71,7 @@ async def test_vectors_of_two_models_are_never_compared(database_url: str) -> No
         first = settings(database_url, endpoint)
         async with open_knowledge_base(first):
             pass
-        other = first.model_copy(update={"embedding_model": "other vectors"})
+        other = first.with_values({"embedding.model": "other vectors"})
         with pytest.raises(Invalid, match="other vectors"):
             async with open_knowledge_base(other):
                 pass
@@ -82,7 +81,7 @@ async def test_an_endpoint_without_a_model_is_refused_with_the_setting_to_mend(
     database_url: str,
 ) -> None:
     with FakeEndpoint().running() as endpoint:
-        unnamed = settings(database_url, endpoint).model_copy(update={"chat_model": ""})
+        unnamed = settings(database_url, endpoint).with_values({"chat.model": ""})
         with pytest.raises(Invalid, match="LIGHTWELL_CHAT_MODEL"):
             async with open_knowledge_base(unnamed):
                 pass

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import pytest_asyncio
 from numpy.typing import NDArray
+from pydantic import SecretStr
 
 from lightwell import Answer, KnowledgeBase, Settings, files, open_knowledge_base
 from lightwell.domain.answers import Confidence
@@ -15,6 +16,7 @@ from lightwell.evaluation.caching_embedder import CachingEmbedder
 from lightwell.evaluation.correctness import is_right
 from lightwell.models.bge import BgeSmall
 from lightwell.models.local import MiniLM
+from lightwell.settings import ChatSettings
 from lightwell.testing.perfect_reader import PerfectReader, serving
 from lightwell.world import DEMO, DOCUMENTS, PEOPLE, QUESTIONS, Question
 
@@ -78,13 +80,10 @@ async def read(
     assert world
     reader = PerfectReader({one.text: [(one.answer,)] if one.answer else [] for one in QUESTIONS})
     with serving(reader).running() as endpoint:
-        settings = Settings.model_validate(
-            {
-                "database_url": server,
-                "project": "example world",
-                "chat_url": endpoint.base_url,
-                "chat_model": reader.model,
-            }
+        settings = Settings(
+            database_url=SecretStr(server),
+            project="example world",
+            chat=ChatSettings(url=endpoint.base_url, model=reader.model),
         )
         async with open_knowledge_base(settings, around=lambda _: embedder) as kb:
             yield kb

@@ -24,12 +24,12 @@ from lightwell.domain.health import Check
 from lightwell.domain.ids import ChunkId
 from lightwell.records import embedding_spaces, projects
 from lightwell.records.embedding_spaces import Space
-from lightwell.settings import Settings
+from lightwell.settings import Settings, StoreSettings
 from lightwell.stores.milvus.collection import Field, connect
 from lightwell.stores.milvus.vectors import MilvusVectors
 from lightwell.testing.server import temporary_folder
 from lightwell.testing.sources import InMemorySource, make_document
-from lightwell.wiring import delete_project
+from lightwell.wiring import delete_project, stores
 from lightwell.wiring.database import open_database
 from lightwell.wiring.examination import examine
 from lightwell.wiring.vector_copies import copy_vectors_to
@@ -52,12 +52,11 @@ WEIGHT, PRICE = "How much does the Tarn 4 weigh?", "What does the Tarn 4 cost?"
 
 @pytest.fixture(scope="module")
 def on_milvus(milvus_url: str, databases: Databases) -> Iterator[Settings]:
-    with databases.lent() as url:
+    with pytest.MonkeyPatch.context() as patch, databases.lent() as url:
+        patch.setattr(stores, "MILVUS_SECONDS", 120.0)
         yield Settings(
             database_url=SecretStr(url),
-            vector_store="milvus",
-            milvus_url=milvus_url,
-            milvus_timeout_seconds=120,
+            stores=StoreSettings(vector_store="milvus", milvus_url=milvus_url),
         )
 
 
@@ -135,7 +134,7 @@ async def test_vectors_move_to_postgres_and_back_without_a_model(
     assert min(there.chunks, there.profiles) > 0
     assert counts[-1] == there.chunks + there.profiles
     async with open_knowledge_base(
-        on_milvus.model_copy(update={"vector_store": "postgres"})
+        on_milvus.with_values({"stores.vector_store": "postgres"})
     ) as other:
         assert await dense_hits(other, WEIGHT, US) == await dense_hits(kb, WEIGHT, US)
     assert await copy_vectors_to(on_milvus, "milvus", counts.append) == there
@@ -151,7 +150,7 @@ async def test_the_doctor_looks_at_the_server_and_at_its_indexes(
     assert found.ok
     assert re.fullmatch(r"Milvus \S+ answers, [1-9]\d* collections", found.detail)
     name = f"lightwell_{'0' * 32}_odd"
-    client = MilvusClient(on_milvus.milvus_url)
+    client = MilvusClient(on_milvus.stores.milvus_url)
     client.create_collection(name, dimension=4, metric_type="L2")
     try:
         found = await vector_store_check(on_milvus)
@@ -161,7 +160,7 @@ async def test_the_doctor_looks_at_the_server_and_at_its_indexes(
     finally:
         client.drop_collection(name)
         client.close()
-    gone = on_milvus.model_copy(update={"milvus_url": "http://127.0.0.1:1"})
+    gone = on_milvus.with_values({"stores.milvus_url": "http://127.0.0.1:1"})
     assert "LIGHTWELL_MILVUS_URL" in (await vector_store_check(gone)).fix
 
 
@@ -172,7 +171,8 @@ async def vector_store_check(settings: Settings) -> Check:
 async def test_a_server_that_is_not_there_is_named_with_its_setting(databases: Databases) -> None:
     with databases.lent() as url:
         settings = Settings(
-            database_url=SecretStr(url), vector_store="milvus", milvus_url="http://127.0.0.1:1"
+            database_url=SecretStr(url),
+            stores=StoreSettings(vector_store="milvus", milvus_url="http://127.0.0.1:1"),
         )
         with pytest.raises(IndexFailed, match=r"127\.0\.0\.1:1 .*LIGHTWELL_MILVUS_URL"):
             async with open_knowledge_base(settings):
@@ -182,7 +182,10 @@ async def test_a_server_that_is_not_there_is_named_with_its_setting(databases: D
 @asynccontextmanager
 async def passages_of(settings: Settings) -> AsyncGenerator[tuple[MilvusVectors, Space]]:
     """Yield the index of the settings' project, and its space."""
-    async with open_database(settings) as database, connect(settings.milvus_url, "", 120) as server:
+    async with (
+        open_database(settings) as database,
+        connect(settings.stores.milvus_url, "", 120) as server,
+    ):
         project_id = await projects.find(database, settings.tenant, settings.project)
         space = await embedding_spaces.find_active(database, project_id)
         assert space is not None
@@ -312,7 +315,6 @@ async def ingest_on_an_embedded_server(folder: Path, milvus_url: str) -> str:
         "LIGHTWELL_DATA": str(data),
         "LIGHTWELL_VECTOR_STORE": "milvus",
         "LIGHTWELL_MILVUS_URL": milvus_url,
-        "LIGHTWELL_MILVUS_TIMEOUT_SECONDS": "120",
     }
     environment.pop("LIGHTWELL_DATABASE_URL", None)
     command = [

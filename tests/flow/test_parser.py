@@ -159,7 +159,7 @@ async def test_a_pdf_that_takes_all_memory_fails_alone(project: Project, parser:
     errors = {outcome.url.rsplit("/", 1)[1]: outcome.error for outcome in told}
     assert errors["good.md"] == ""
     assert "512 MB of memory" in errors["bad.pdf"]
-    assert "LIGHTWELL_PARSE_MEMORY_MB" in errors["bad.pdf"]
+    assert "split it" in errors["bad.pdf"]
     reader = await project.kb.reader(TAGS)
     assert (await project.kb.documents.get(reader, good.url)).state is DocumentState.ACTIVE
 
@@ -167,8 +167,8 @@ async def test_a_pdf_that_takes_all_memory_fails_alone(project: Project, parser:
 @pytest.mark.parametrize(
     ("limits", "named"),
     [
-        (ParserLimits(cpu_seconds=0), "LIGHTWELL_PARSE_CPU_SECONDS"),
-        (ParserLimits(seconds=1.5), "LIGHTWELL_PARSE_SECONDS"),
+        (ParserLimits(cpu_seconds=0), "processor time; split it"),
+        (ParserLimits(seconds=1.5), "longer than 2 seconds; split it"),
     ],
 )
 def test_a_document_that_takes_too_long_is_refused_and_the_next_is_read(

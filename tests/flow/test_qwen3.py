@@ -7,6 +7,7 @@ from pydantic import SecretStr
 
 from lightwell import Invalid, KnowledgeBase, Settings, open_knowledge_base
 from lightwell.models.local import MiniLM
+from lightwell.settings import EmbeddingSettings, QuestionSettings, RerankerSettings
 from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.models import HashEmbedder
 from lightwell.testing.sources import InMemorySource, make_document
@@ -29,14 +30,15 @@ NOTES = (
 def qwen3(database_url: str, endpoint: FakeEndpoint) -> Settings:
     return Settings(
         database_url=SecretStr(database_url),
-        embedding_url=endpoint.base_url,
-        embedding_model="Qwen/Qwen3-Embedding-8B",
-        embedding_dimension=1536,
-        embedding_matryoshka=True,
-        embedding_instruction=TASK,
-        rerank="endpoint",
-        rerank_url=endpoint.base_url,
-        rerank_model="Qwen/Qwen3-Reranker-4B",
+        embedding=EmbeddingSettings(
+            url=endpoint.base_url,
+            model="Qwen/Qwen3-Embedding-8B",
+            dimension=1536,
+            matryoshka=True,
+            instruction=TASK,
+        ),
+        questions=QuestionSettings(rerank="endpoint"),
+        reranker=RerankerSettings(url=endpoint.base_url, model="Qwen/Qwen3-Reranker-4B"),
     )
 
 
@@ -69,8 +71,8 @@ async def test_s3_13_more_numbers_than_an_index_takes_are_refused_with_the_setti
     database_url: str,
 ) -> None:
     with FakeEndpoint(embedder=HashEmbedder(4096)).running() as fake:
-        whole = qwen3(database_url, fake).model_copy(
-            update={"embedding_dimension": 0, "embedding_matryoshka": False}
+        whole = qwen3(database_url, fake).with_values(
+            {"embedding.dimension": 0, "embedding.matryoshka": False}
         )
         with pytest.raises(Invalid, match=r"gives 4096.*LIGHTWELL_EMBEDDING_DIMENSION"):
             async with open_knowledge_base(whole):
@@ -81,16 +83,18 @@ async def test_s3_13_a_real_model_finds_behind_the_protocol_what_it_finds_bundle
     database_url: str, databases: Databases
 ) -> None:
     asked = (QUESTION, "Where was the boat built?", "What can one eat?")
-    bundled = Settings(database_url=SecretStr(database_url), rerank="none")
+    bundled = Settings(
+        database_url=SecretStr(database_url), questions=QuestionSettings(rerank="none")
+    )
     async with open_knowledge_base(bundled) as kb:
         await kb.ingestion.ingest(InMemorySource(documents=NOTES))
         expected = [await urls(kb, each) for each in asked]
     with FakeEndpoint(embedder=MiniLM()).running() as fake, databases.lent() as other:
-        served = bundled.model_copy(
-            update={
+        served = bundled.with_values(
+            {
                 "database_url": SecretStr(other),
-                "embedding_url": fake.base_url,
-                "embedding_model": "all-MiniLM-L6-v2",
+                "embedding.url": fake.base_url,
+                "embedding.model": "all-MiniLM-L6-v2",
             }
         )
         async with open_knowledge_base(served) as kb:

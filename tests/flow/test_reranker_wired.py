@@ -1,8 +1,9 @@
 """A reranker in the settings scores what a question finds; if it does not reply, the answer says so."""
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from types import MappingProxyType
 
 import pytest
 from pydantic import SecretStr
@@ -13,7 +14,7 @@ from lightwell.entrypoints.operations.questions import StreamEvent
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.models import late_interaction
 from lightwell.retrieve.rerank import UNANSWERED
-from lightwell.settings import Settings
+from lightwell.settings import EmbeddingSettings, QuestionSettings, RerankerSettings, Settings
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from lightwell.testing.models import ScriptedLateInteraction
 from lightwell.testing.sources import InMemorySource, make_document
@@ -33,19 +34,15 @@ NOTES = (
 )
 
 
-def named(server: str, fake: FakeEndpoint, **more: object) -> Settings:
-    return Settings.model_validate(
-        {
-            "database_url": SecretStr(server),
-            "embedding_url": fake.base_url,
-            "embedding_model": "owl",
-            "rerank": "endpoint",
-            "rerank_url": fake.base_url,
-            "rerank_model": "owl-rank",
-            "rerank_timeout_ms": 500,
-            **more,
-        }
-    )
+def named(
+    server: str, fake: FakeEndpoint, values: Mapping[str, object] = MappingProxyType({})
+) -> Settings:
+    return Settings(
+        database_url=SecretStr(server),
+        embedding=EmbeddingSettings(url=fake.base_url, model="owl"),
+        questions=QuestionSettings(rerank="endpoint"),
+        reranker=RerankerSettings(url=fake.base_url, model="owl-rank", timeout_ms=500),
+    ).with_values(values)
 
 
 @asynccontextmanager
@@ -73,7 +70,7 @@ async def test_a_calibration_moves_what_counts_as_enough(database_url: str) -> N
             assert not (
                 await kb.questions.search(QUESTION, await kb.reader(["team:sales"]))
             ).is_sufficient
-        async with base(named(database_url, fake, rerank_shift=2.0)) as kb:
+        async with base(named(database_url, fake, {"reranker.shift": 2.0})) as kb:
             assert (
                 await kb.questions.search(QUESTION, await kb.reader(["team:sales"]))
             ).is_sufficient
@@ -83,11 +80,11 @@ async def test_a_reranker_that_is_too_slow_leaves_the_order_before_and_a_note(
     database_url: str,
 ) -> None:
     with FakeEndpoint().running() as fake:
-        async with base(named(database_url, fake, rerank="local")) as kb:
+        async with base(named(database_url, fake, {"questions.rerank": "local"})) as kb:
             before = await kb.questions.search(QUESTION, await kb.reader(["team:sales"]))
     slow = FakeEndpoint(behaviour=Behaviour(latency=2))
     with FakeEndpoint().running() as fake, slow.running():
-        settings = named(database_url, fake, rerank_url=slow.base_url)
+        settings = named(database_url, fake, {"reranker.url": slow.base_url})
         async with open_knowledge_base(settings) as kb:
             reader = await kb.reader(["team:sales"])
             after = await kb.questions.search(QUESTION, reader)
@@ -111,7 +108,7 @@ async def test_the_bundled_late_interaction_judges_what_answers(
     scripted = ScriptedLateInteraction(lambda _: says["match"])
     monkeypatch.setattr(late_interaction, "LocalLateInteraction", lambda: scripted)
     with FakeEndpoint().running() as fake:
-        async with base(named(database_url, fake, rerank="local")) as kb:
+        async with base(named(database_url, fake, {"questions.rerank": "local"})) as kb:
             reader = await kb.reader(["team:sales"])
             assert (
                 await kb.questions.ask(QUESTION, reader)
@@ -126,9 +123,9 @@ async def test_without_any_reranker_the_fusion_says_how_relevant_a_passage_is(
     database_url: str,
 ) -> None:
     with FakeEndpoint().running() as fake:
-        async with base(named(database_url, fake, rerank="local")) as kb:
+        async with base(named(database_url, fake, {"questions.rerank": "local"})) as kb:
             read = await kb.questions.search(QUESTION, await kb.reader(["team:sales"]))
-        async with base(named(database_url, fake, rerank="none")) as kb:
+        async with base(named(database_url, fake, {"questions.rerank": "none"})) as kb:
             unread = await kb.questions.search(QUESTION, await kb.reader(["team:sales"]))
     assert [one.chunk.id for one in read.evidence] == [one.chunk.id for one in unread.evidence]
     assert [one.relevance for one in read.evidence] != [one.relevance for one in unread.evidence]
@@ -142,7 +139,7 @@ async def test_a_provider_without_a_key_is_named_before_anything_is_asked(
         FakeEndpoint().running() as fake,
         pytest.raises(Invalid, match="LIGHTWELL_RERANK_API_KEY"),
     ):
-        async with open_knowledge_base(named(database_url, fake, rerank="cohere")):
+        async with open_knowledge_base(named(database_url, fake, {"questions.rerank": "cohere"})):
             pass
 
 

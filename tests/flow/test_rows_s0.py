@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from lightwell.domain.source_retention import SourceIdStrategy
 from lightwell.entrypoints.operations.documents import DocumentChunk
 from lightwell.entrypoints.operations.searches import Keywords as KeywordsReply
 from lightwell.records.database import Database, list_migrations
+from lightwell.settings import ChatSettings, IngestionSettings, QuestionSettings
 from lightwell.testing.endpoint import Body, FakeEndpoint
 from lightwell.testing.models import ScriptedModel
 from lightwell.testing.sources import InMemorySource, make_document
@@ -68,16 +70,12 @@ async def test_s0_1_stored_sources_are_the_latest_fifty_in_order_of_arrival(
         assert len(sourced.paths) == 50
 
 
-def by_model(database_url: str, fake: FakeEndpoint, **more: object) -> Settings:
-    return Settings.model_validate(
-        {
-            "database_url": SecretStr(database_url),
-            "chat_url": fake.base_url,
-            "chat_model": "reader",
-            "extraction_form": "lines",
-            **more,
-        }
-    )
+def by_model(database_url: str, fake: FakeEndpoint, values: Mapping[str, object]) -> Settings:
+    return Settings(
+        database_url=SecretStr(database_url),
+        chat=ChatSettings(url=fake.base_url, model="reader"),
+        ingestion=IngestionSettings(extraction_form="lines"),
+    ).with_values(values)
 
 
 async def test_s0_2_a_passage_says_which_kept_replies_it_was_read_from(database: Database) -> None:
@@ -119,7 +117,7 @@ async def test_s0_3_a_deleted_project_leaves_the_store_as_if_it_had_never_been(
     database: Database, database_url: str
 ) -> None:
     with FakeEndpoint(reply).running() as fake:
-        stays = by_model(database_url, fake, project="stays", extraction="model")
+        stays = by_model(database_url, fake, {"project": "stays", "ingestion.extraction": "model"})
         goes = stays.model_copy(update={"project": "goes", "tenant": "another"})
         async with open_knowledge_base(stays) as kb:
             await kb.ingestion.ingest(InMemorySource(documents=ORDERS[:2]))
@@ -153,8 +151,9 @@ async def test_s0_4_keywords_are_kept_under_the_hash_of_question_and_reader(
     database: Database, database_url: str, wanted: str, *, by: bool
 ) -> None:
     with FakeEndpoint(reply).running() as fake:
+        questions = QuestionSettings.model_validate({"keyword_extraction": wanted})
         async with open_knowledge_base(
-            by_model(database_url, fake, keyword_extraction=wanted)
+            by_model(database_url, fake, {"questions": questions})
         ) as kb:
             reader = await kb.reader(["team:us"])
             found = await kb.questions.keywords(QUESTION, reader)
@@ -191,7 +190,11 @@ async def test_s0_9_gleaning_can_be_switched_off(
     database_url: str, passes: int, *, enabled: bool
 ) -> None:
     with FakeEndpoint(lambda _: "E|Ada Moss|person|Met people\nEND").running() as fake:
-        chosen = by_model(database_url, fake, extraction="model", gleaning_enabled=enabled)
+        chosen = by_model(
+            database_url,
+            fake,
+            {"ingestion.extraction": "model", "ingestion.gleaning_enabled": enabled},
+        )
         async with open_knowledge_base(chosen) as kb:
             await kb.ingestion.ingest(
                 InMemorySource(documents=(make_document("a.md", LIST, ["team:a"]),))
@@ -216,9 +219,13 @@ async def test_s0_9_the_separator_stands_between_what_is_shown_and_exported(
     database: Database, database_url: str, tmp_path: Path
 ) -> None:
     with FakeEndpoint(read_pumps).running() as fake:
-        chosen = by_model(
-            database_url, fake, extraction="model", gleaning_passes=0, rerank="none"
-        ).model_copy(update={"description_separator": " / "})
+        values = {
+            "ingestion.extraction": "model",
+            "ingestion.gleaning_passes": 0,
+            "ingestion.description_separator": " / ",
+            "questions.rerank": "none",
+        }
+        chosen = by_model(database_url, fake, values)
         table = tmp_path / "acme.csv"
         async with open_knowledge_base(chosen) as kb:
             await kb.ingestion.ingest(InMemorySource(documents=pump_notes(1, 2)))
@@ -237,7 +244,7 @@ async def test_s0_9_the_separator_stands_between_what_is_shown_and_exported(
         stored = "SELECT description FROM profiles WHERE display_name = 'Acme Corp'"
         assert await database.rows(stored, {}) == [(shown.replace(" / ", " | "),)]
         async with open_knowledge_base(
-            chosen.model_copy(update={"description_separator": " | "})
+            chosen.with_values({"ingestion.description_separator": " | "})
         ) as kb:
             again = (await kb.graph.entity(reader, "Acme Corp")).entity.description
         assert again == shown.replace(" / ", " | ")
@@ -250,13 +257,15 @@ async def test_s0_9_the_limit_and_the_strategy_choose_the_sources_stored_and_sho
     shelf = InMemorySource(
         documents=(*pump_notes(1, 2, 3), *pump_notes(4, 5, 6, tags=("team:eu",)))
     )
-    some = {"database_url": SecretStr(database_url), "rerank": "none"}
-    chosen = Settings.model_validate(
-        {**some, "max_source_ids": 2, "source_id_strategy": strategy.lower()}
+    options = {"max_source_ids": 2, "source_id_strategy": strategy.lower()}
+    chosen = Settings(
+        database_url=SecretStr(database_url),
+        questions=QuestionSettings(rerank="none"),
+        ingestion=IngestionSettings.model_validate(options),
     )
     stored = "SELECT max(cardinality(source_ids)), max(cardinality(source_paths)) FROM profiles"
-    for settings in (chosen, chosen.model_copy(update={"max_source_ids": 3})):
-        most = settings.max_source_ids
+    for settings in (chosen, chosen.with_values({"ingestion.max_source_ids": 3})):
+        most = settings.ingestion.max_source_ids
         async with open_knowledge_base(settings) as kb:
             await kb.ingestion.ingest(shelf)
             found = await kb.graph.entity(await kb.reader(["team:us", "team:eu"]), "Acme Corp")
@@ -282,7 +291,7 @@ async def test_s0_9_the_limit_and_the_strategy_choose_the_sources_stored_and_sho
 )
 def test_s0_9_a_setting_out_of_range_is_refused(name: str, value: object) -> None:
     with pytest.raises(ValidationError, match=name):
-        Settings.model_validate({name: value})
+        IngestionSettings.model_validate({name: value})
 
 
 async def test_s0_11_every_key_that_is_made_is_a_uuid_of_version_7(database: Database) -> None:

@@ -24,6 +24,13 @@ from lightwell.domain.graph import ManualEdit, MergeStrategy, Predicate
 from lightwell.domain.relation_keys import parse_relation_key
 from lightwell.domain.usage import NO_USAGE, summarize_usage
 from lightwell.records.database import Database
+from lightwell.settings import (
+    ChatSettings,
+    EmbeddingSettings,
+    IngestionSettings,
+    QuestionSettings,
+    RerankerSettings,
+)
 from lightwell.stores.postgres.graph import ENTITIES_OF
 from lightwell.testing.endpoint import Body, FakeEndpoint
 from lightwell.testing.sources import InMemorySource, make_document
@@ -56,20 +63,13 @@ async def metered(
     database_url: str, fake: FakeEndpoint
 ) -> AsyncGenerator[tuple[KnowledgeBase, Meter], None]:
     meter = Meter()
-    chosen = Settings.model_validate(
-        {
-            "database_url": SecretStr(database_url),
-            "embedding_url": fake.base_url,
-            "embedding_model": "owl",
-            "chat_url": fake.base_url,
-            "chat_model": "reader",
-            "extraction": "model",
-            "extraction_form": "lines",
-            "rerank": "endpoint",
-            "rerank_url": fake.base_url,
-            "rerank_model": "owl-rank",
-            "rerank_timeout_ms": 20_000,
-        }
+    chosen = Settings(
+        database_url=SecretStr(database_url),
+        embedding=EmbeddingSettings(url=fake.base_url, model="owl"),
+        chat=ChatSettings(url=fake.base_url, model="reader"),
+        ingestion=IngestionSettings(extraction="model", extraction_form="lines"),
+        questions=QuestionSettings(rerank="endpoint"),
+        reranker=RerankerSettings(url=fake.base_url, model="owl-rank", timeout_ms=20_000),
     )
     async with open_knowledge_base(chosen, meter) as kb:
         yield kb, meter

@@ -1,7 +1,7 @@
 """Settings reach what they are about, through the one place that puts everything together."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from lightwell.ports import Vectors
 from lightwell.records.database import Database
-from lightwell.settings import Settings
+from lightwell.settings import ChatSettings, IngestionSettings, Settings
 from lightwell.testing.endpoint import Body, FakeEndpoint
 from lightwell.testing.models import HashEmbedder
 from lightwell.testing.sources import InMemorySource, make_document
@@ -55,7 +55,8 @@ async def test_batches_are_as_large_as_the_settings_say(
 ) -> None:
     sizes = Sizes()
     chosen = Settings(
-        database_url=SecretStr(database_url), embedding_batch_size=3, graph_batch_size=4
+        database_url=SecretStr(database_url),
+        ingestion=IngestionSettings(embedding_batch_size=3, graph_batch_size=4),
     )
     async with open_knowledge_base(chosen, around=lambda _: sizes) as kb:
         await kb.ingestion.ingest(InMemorySource(documents=PAPERS))
@@ -67,21 +68,18 @@ async def test_batches_are_as_large_as_the_settings_say(
     assert all(count <= 4 for (count,) in refreshed)
 
 
-def by_model(url: str, endpoint: FakeEndpoint, **more: object) -> Settings:
-    named = {
-        "database_url": SecretStr(url),
-        "chat_url": endpoint.base_url,
-        "chat_model": "reader",
-        "extraction": "model",
-        **more,
-    }
-    return Settings.model_validate(named)
+def by_model(url: str, endpoint: FakeEndpoint, values: Mapping[str, object]) -> Settings:
+    return Settings(
+        database_url=SecretStr(url),
+        chat=ChatSettings(url=endpoint.base_url, model="reader"),
+        ingestion=IngestionSettings(extraction="model"),
+    ).with_values(values)
 
 
 @pytest.mark.parametrize("passes", [0, 1])
 async def test_so_many_second_looks_as_the_settings_allow(database_url: str, passes: int) -> None:
     with FakeEndpoint(lambda _: "E|Ada Moss|person|Met people\nEND").running() as endpoint:
-        chosen = by_model(database_url, endpoint, gleaning_passes=passes)
+        chosen = by_model(database_url, endpoint, {"ingestion.gleaning_passes": passes})
         async with open_knowledge_base(chosen, around=lambda _: Sizes()) as kb:
             await kb.ingestion.ingest(
                 InMemorySource(documents=(make_document("a.md", LIST, ["team:a"]),))
@@ -93,7 +91,7 @@ async def test_descriptions_are_as_long_as_the_settings_allow(database_url: str)
     notes = tuple(note(f"a{n}", ["team:a"]) for n in range(3))
     with FakeEndpoint(reply).running() as endpoint:
         for most, asked in ((500, 0), (100, 1)):
-            chosen = by_model(database_url, endpoint, description_max_tokens=most)
+            chosen = by_model(database_url, endpoint, {"ingestion.description_max_tokens": most})
             async with open_knowledge_base(chosen, around=lambda _: Sizes()) as kb:
                 await kb.ingestion.ingest(InMemorySource(documents=notes))
                 await kb.ingestion.reread(await kb.reader(["team:a"]), None)
@@ -115,7 +113,9 @@ async def test_answers_and_briefs_are_shown_no_more_than_the_settings_allow(
 ) -> None:
     papers = tuple(make_document(f"{n}.md", long_paper(n), ["team:a"]) for n in range(8))
     with FakeEndpoint(lambda _: "INSUFFICIENT").running() as endpoint:
-        chosen = by_model(database_url, endpoint, extraction="rules", context_max_tokens=500)
+        chosen = by_model(
+            database_url, endpoint, {"ingestion.extraction": "rules", "context.max_tokens": 500}
+        )
         async with open_knowledge_base(chosen, around=lambda _: Sizes()) as kb:
             await kb.ingestion.ingest(InMemorySource(documents=papers))
             reader = await kb.reader(["team:a"])
@@ -136,12 +136,12 @@ async def test_the_floor_and_the_second_judge_are_those_of_the_settings(database
 
     with FakeEndpoint(say).running() as endpoint:
         for options, answers, calls in (
-            ({"context_min_relevance": 0.0}, [said], 1),
-            ({"context_min_relevance": 0.0, "verify": "model"}, [], 2),
-            ({"context_min_relevance": 1.0}, [], 0),
+            ({"context.min_relevance": 0.0}, [said], 1),
+            ({"context.min_relevance": 0.0, "questions.verify": "model"}, [], 2),
+            ({"context.min_relevance": 1.0}, [], 0),
         ):
             endpoint.requests.clear()
-            chosen = by_model(database_url, endpoint, extraction="rules", **options)
+            chosen = by_model(database_url, endpoint, {"ingestion.extraction": "rules", **options})
             async with open_knowledge_base(chosen, around=lambda _: Sizes()) as kb:
                 source = InMemorySource(documents=(make_document("a.md", said, ["team:a"]),))
                 await kb.ingestion.ingest(source)

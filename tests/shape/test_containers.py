@@ -8,7 +8,7 @@ import yaml
 
 from lightwell.entrypoints.cli import server_processes
 from lightwell.entrypoints.http import serving
-from lightwell.settings import Settings
+from lightwell.settings import VARIABLES
 
 ROOT = Path(__file__).parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
@@ -22,7 +22,7 @@ def test_settings_come_from_a_file_that_need_not_be_there() -> None:
 
 
 def test_what_the_containers_set_are_settings_and_all_that_the_ports_and_volumes_need() -> None:
-    names = {f"LIGHTWELL_{name.upper()}" for name in Settings.model_fields}
+    names = VARIABLES.keys()
     assert set(SERVER["environment"]) <= names
     assert SERVER["environment"]["LIGHTWELL_HTTP_HOST"] == "0.0.0.0"  # noqa: S104
     port = SERVER["environment"]["LIGHTWELL_HTTP_PORT"]

@@ -11,7 +11,7 @@ import lightwell
 from lightwell.domain.errors import Invalid, LightwellError
 from lightwell.records.database import connect, list_pending_migrations
 from lightwell.records.health import examine_database
-from lightwell.settings import Settings, settings_from_environment
+from lightwell.settings import HttpSettings, Settings, settings_from_environment
 
 
 @pytest.fixture(autouse=True)
@@ -63,11 +63,29 @@ def test_a_misspelt_line_of_dot_env_is_named(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "near"), [("chat_ulr", "chat_url"), ("LIGHTWELL_DATA", "data"), ("dta", "data")]
+    ("name", "near"), [("chat_ulr", "chat.url"), ("LIGHTWELL_DATA", "data"), ("dta", "data")]
 )
 def test_a_misspelt_argument_is_named(name: str, near: str) -> None:
     with pytest.raises(Invalid, match=f"There is no setting {name}.*do you mean {near}"):
         Settings(**{name: "x"})  # pyright: ignore[reportArgumentType]
+
+
+def test_a_variable_that_is_no_setting_any_more_is_told_with_what_holds_now(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("LIGHTWELL_PARSE_SECONDS", "900")
+    with pytest.raises(Invalid, match=r"LIGHTWELL_PARSE_SECONDS.*300 seconds\. Remove it"):
+        Settings()
+
+
+def test_arguments_go_before_the_environment_which_says_the_rest(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / ".env").write_text("LIGHTWELL_HTTP_HOST=::1\nLIGHTWELL_HTTP_PORT=1\n")
+    monkeypatch.setenv("LIGHTWELL_HTTP_PORT", "2")
+    assert (Settings().http.host, Settings().http.port) == ("::1", 2)
+    named = Settings(http=HttpSettings(port=3)).http
+    assert (named.host, named.port) == ("::1", 3)
 
 
 @pytest.mark.parametrize(

@@ -257,7 +257,7 @@ class _Process:
             advice = (
                 ", the most for a file of its size: it is damaged, or made to be slow"
                 if allowed < limits.cpu_seconds
-                else "; split it, or raise LIGHTWELL_PARSE_CPU_SECONDS"
+                else "; split it"
             )
             return LimitExceeded(
                 f"parsing it took more than {allowed:,} seconds of processor time{advice}",
@@ -265,8 +265,7 @@ class _Process:
             )
         if status == -signal.SIGALRM or self._timed_out:
             return LimitExceeded(
-                f"parsing it took longer than {limits.seconds:,.0f} seconds; split it, or raise"
-                " LIGHTWELL_PARSE_SECONDS",
+                f"parsing it took longer than {limits.seconds:,.0f} seconds; split it",
                 depends_on_process=False,
             )
         return _too_much_memory(limits, f"its parser ended with status {status}")
@@ -301,7 +300,6 @@ def _popen(limits: ParserLimits) -> "subprocess.Popen[bytes]":
 
 def _too_much_memory(limits: ParserLimits, detail: str) -> LimitExceeded:
     return LimitExceeded(
-        f"parsing it took more than {limits.memory_bytes // 1024**2:,} MB of memory ({detail}); split it, or raise"
-        " LIGHTWELL_PARSE_MEMORY_MB",
+        f"parsing it took more than {limits.memory_bytes // 1024**2:,} MB of memory ({detail}); split it",
         depends_on_process=True,
     )

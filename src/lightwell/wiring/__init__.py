@@ -87,22 +87,22 @@ async def open_knowledge_base(
 
 def requested(request: IngestRequest, settings: Settings) -> RequestedDocument:
     """Return one requested document as a source."""
-    return RequestedDocument(request, max_bytes=settings.max_file_bytes)
+    return RequestedDocument(request, max_bytes=settings.ingestion.max_file_bytes)
 
 
 def make_intake(settings: Settings) -> Intake:
     """Return what reads the documents that clients of a server hand in."""
-    policy = AddressPolicy(allowed=parse_networks(settings.web_allowed_networks))
+    policy = AddressPolicy(allowed=parse_networks(settings.server.web_allowed_networks))
     fetcher = WebFetcher(
-        max_bytes=settings.max_file_bytes,
+        max_bytes=settings.ingestion.max_file_bytes,
         seconds=_FETCH_SECONDS,
         policy=policy,
         resolve=SystemResolver(),
     )
-    roots = tuple(Path(each) for each in split_at_commas(settings.ingest_roots))
+    roots = tuple(Path(each) for each in split_at_commas(settings.server.ingest_roots))
     if relative := [str(root) for root in roots if not root.is_absolute()]:
         raise Invalid(f"LIGHTWELL_INGEST_ROOTS: {relative[0]} is not an absolute path")
-    return Intake(max_bytes=settings.max_file_bytes, roots=roots, fetcher=fetcher)
+    return Intake(max_bytes=settings.ingestion.max_file_bytes, roots=roots, fetcher=fetcher)
 
 
 def files(
@@ -115,6 +115,6 @@ def files(
     return Files(
         root=root,
         default_tags=tags,
-        max_bytes=settings.max_file_bytes,
+        max_bytes=settings.ingestion.max_file_bytes,
         folder_tags=folder_tags,
     )

@@ -9,6 +9,7 @@ import resource
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from operator import attrgetter
 
 from pydantic import TypeAdapter
 
@@ -29,28 +30,28 @@ from lightwell.models.meter import Meter
 from lightwell.records import projects
 from lightwell.records.database import Database, has_schema
 from lightwell.records.graph.profile_queue import ALL_DUE
-from lightwell.settings import Settings, settings_from_environment
+from lightwell.settings import VARIABLES, Settings, settings_from_environment
 from lightwell.wiring.database import database_server
 from lightwell.wiring.projects import open_ingestion
 from lightwell.wiring.resources import open_resources
 
 _ALIKE = (
-    "tenant",
-    "project",
-    "extraction",
-    "extraction_form",
-    "extraction_language",
-    "entity_kinds",
-    "gleaning_enabled",
-    "gleaning_passes",
-    "chat_model",
-    "description_max_tokens",
-    "description_separator",
-    "max_source_ids",
-    "source_id_strategy",
-    "max_document_chunks",
-    "vector_store",
-    "graph_store",
+    "LIGHTWELL_TENANT",
+    "LIGHTWELL_PROJECT",
+    "LIGHTWELL_EXTRACTION",
+    "LIGHTWELL_EXTRACTION_FORM",
+    "LIGHTWELL_EXTRACTION_LANGUAGE",
+    "LIGHTWELL_ENTITY_KINDS",
+    "LIGHTWELL_GLEANING_ENABLED",
+    "LIGHTWELL_GLEANING_PASSES",
+    "LIGHTWELL_CHAT_MODEL",
+    "LIGHTWELL_DESCRIPTION_MAX_TOKENS",
+    "LIGHTWELL_DESCRIPTION_SEPARATOR",
+    "LIGHTWELL_MAX_SOURCE_IDS",
+    "LIGHTWELL_SOURCE_ID_STRATEGY",
+    "LIGHTWELL_MAX_DOCUMENT_CHUNKS",
+    "LIGHTWELL_VECTOR_STORE",
+    "LIGHTWELL_GRAPH_STORE",
 )
 """Settings on which it depends what is stored; a host must have them as the command has them."""
 
@@ -153,7 +154,7 @@ def _compare_settings(given: Assignment, settings: Settings) -> None:
         )
     own = _settings_alike(settings)
     if different := [name for name in _ALIKE if own[name] != given.settings.get(name)]:
-        named = ", ".join(f"LIGHTWELL_{name.upper()}" for name in different)
+        named = ", ".join(different)
         raise Invalid(
             f"this host has other settings than the command: {named}. Set them alike, before Ray is started on it"
         )
@@ -168,7 +169,7 @@ async def _compare_project(given: Assignment, settings: Settings, database: Data
 
 
 def _settings_alike(settings: Settings) -> dict[str, str]:
-    return {name: str(getattr(settings, name)) for name in _ALIKE}
+    return {name: str(attrgetter(".".join(VARIABLES[name]))(settings)) for name in _ALIKE}
 
 
 def _cpu_seconds() -> float:

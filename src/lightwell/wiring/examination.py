@@ -107,7 +107,7 @@ async def _check_reranker(settings: Settings, stack: AsyncExitStack) -> str:
     """Rerank an answer and an irrelevant sentence, because some servers return meaningless scores without an error."""
     reranker = await open_reranker(settings, stack, Meter())
     if reranker is None:
-        return f"{settings.rerank}; no endpoint"
+        return f"{settings.questions.rerank}; no endpoint"
     asked, answer = "What is the capital of France?", "Paris is the capital of France."
     found = await reranker.rerank(asked, ["Soup is served at noon.", answer])
     if found[0].index != 1:
@@ -115,7 +115,7 @@ async def _check_reranker(settings: Settings, stack: AsyncExitStack) -> str:
             "The reranker ranked an irrelevant sentence above the answer: its scores are not usable."
             " vLLM needs the score template of a Qwen3-Reranker (--chat-template)"
         )
-    return settings.rerank
+    return settings.questions.rerank
 
 
 async def _check_vector_store(settings: Settings, stack: AsyncExitStack) -> str:

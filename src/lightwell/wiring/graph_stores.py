@@ -10,26 +10,29 @@ from lightwell.settings import Settings
 from lightwell.stores.age.graph import AgeGraph, AgeLogin
 from lightwell.wiring.database import open_database
 
+_SEARCH_SECONDS = 5.0
+"""Most seconds of one search in the graph store; after that the answer comes without the graph, and has a note."""
+
 
 async def open_graph_store(settings: Settings, stack: AsyncExitStack) -> GraphStore | None:
     """Return the store that holds copies of graphs, closed with the stack; None for PostgreSQL's own tables.
 
     The server need not answer now. Raises `Invalid` where the driver, the password or the URL is missing.
     """
-    if settings.graph_store == "postgres":
+    if settings.stores.graph_store == "postgres":
         return None
-    if settings.graph_store == "age":
+    if settings.stores.graph_store == "age":
         return _open_age(settings)
     return await _open_neo4j(settings, stack)
 
 
 def _open_age(settings: Settings) -> GraphStore:
-    if settings.age_url is None:
+    if settings.stores.age_url is None:
         raise Invalid(
             "LIGHTWELL_GRAPH_STORE=age needs LIGHTWELL_AGE_URL, such as postgresql://user:password@host:5432/database"
         )
-    url = settings.age_url.get_secret_value()
-    return AgeGraph(AgeLogin(url=url, seconds=settings.graph_timeout_seconds))
+    url = settings.stores.age_url.get_secret_value()
+    return AgeGraph(AgeLogin(url=url, seconds=_SEARCH_SECONDS))
 
 
 async def _open_neo4j(settings: Settings, stack: AsyncExitStack) -> GraphStore:
@@ -39,15 +42,15 @@ async def _open_neo4j(settings: Settings, stack: AsyncExitStack) -> GraphStore:
         raise Invalid(
             "LIGHTWELL_GRAPH_STORE=neo4j needs the Neo4j driver: in Lightwell's checkout, `uv tool install '.[neo4j]'`"
         ) from None
-    if settings.neo4j_password is None:
+    if settings.stores.neo4j_password is None:
         raise Invalid(
             "LIGHTWELL_GRAPH_STORE=neo4j needs LIGHTWELL_NEO4J_PASSWORD, the password of LIGHTWELL_NEO4J_USER"
         )
     login = Neo4jLogin(
-        url=settings.neo4j_url,
-        user=settings.neo4j_user,
-        password=settings.neo4j_password.get_secret_value(),
-        seconds=settings.graph_timeout_seconds,
+        url=settings.stores.neo4j_url,
+        user=settings.stores.neo4j_user,
+        password=settings.stores.neo4j_password.get_secret_value(),
+        seconds=_SEARCH_SECONDS,
     )
     return await stack.enter_async_context(open_neo4j(login))
 

@@ -32,11 +32,11 @@ _AT_HAND = 4
 
 
 async def open_chat_connection(settings: Settings, stack: AsyncExitStack) -> "Connection | None":
-    if settings.chat_url is None:
+    if settings.chat.url is None:
         return None
     from lightwell.models import endpoint
 
-    named = (settings.chat_url, settings.chat_model, settings.chat_api_key)
+    named = (settings.chat.url, settings.chat.model, settings.chat.api_key)
     return await stack.enter_async_context(
         endpoint.connect(named_endpoint(settings, "LIGHTWELL_CHAT", named))
     )
@@ -59,34 +59,38 @@ def keyword_model(
     meter: Meter,
 ) -> CachedModel | None:
     """Return the model that names keywords; by default None if rules extract, because profiles then have little text."""
-    wanted = settings.keyword_extraction
-    if chat is None or not (settings.extraction == "model" if wanted == "auto" else wanted):
+    wanted = settings.questions.keyword_extraction
+    if chat is None or not (
+        settings.ingestion.extraction == "model" if wanted == "auto" else wanted
+    ):
         return None
     from lightwell.models import limiter, openai_chat
 
     model = openai_chat.OpenAIChat(chat, priority=limiter.Priority.QUESTION)
     paid = MeteredModel(inner=model, meter=meter, operation=OperationType.KEYWORD_EXTRACTION)
     return CachedModel(
-        database, project_id, paid, slots=settings.endpoint_concurrency, grace_seconds=0.0
+        database, project_id, paid, slots=settings.endpoint.concurrency, grace_seconds=0.0
     )
 
 
 async def open_reranker(settings: Settings, stack: AsyncExitStack, meter: Meter) -> Reranker | None:
-    if settings.rerank in ("local", "none"):
+    if settings.questions.rerank in ("local", "none"):
         return None
     from lightwell.models import rerankers
 
-    dialect = "PLAIN" if settings.rerank == "endpoint" else settings.rerank.upper()
+    dialect = (
+        "PLAIN" if settings.questions.rerank == "endpoint" else settings.questions.rerank.upper()
+    )
     endpoint = rerankers.RerankEndpoint(
         dialect=rerankers.Dialect[dialect],
-        api_key=settings.rerank_api_key,
-        base_url=settings.rerank_url,
-        model=settings.rerank_model,
-        scores=rerankers.Scores(settings.rerank_scores),
-        concurrency=settings.endpoint_concurrency,
-        timeout_seconds=settings.rerank_timeout_ms / 1000,
+        api_key=settings.reranker.api_key,
+        base_url=settings.reranker.url,
+        model=settings.reranker.model,
+        scores=rerankers.Scores(settings.reranker.scores),
+        concurrency=settings.endpoint.concurrency,
+        timeout_seconds=settings.reranker.timeout_ms / 1000,
     )
-    calibration = Calibration(a=settings.rerank_scale, b=settings.rerank_shift)
+    calibration = Calibration(a=settings.reranker.scale, b=settings.reranker.shift)
     return await stack.enter_async_context(
         rerankers.open_reranker(endpoint, calibration=calibration, meter=meter)
     )
@@ -94,7 +98,7 @@ async def open_reranker(settings: Settings, stack: AsyncExitStack, meter: Meter)
 
 def open_late_interaction(settings: Settings) -> LateInteraction | None:
     """Return the bundled late interaction, also for a reranking endpoint, which then is sent better passages."""
-    if settings.rerank == "none":
+    if settings.questions.rerank == "none":
         return None
     from lightwell.models.late_interaction import LocalLateInteraction
 
@@ -111,10 +115,10 @@ def is_ordinary_word(word: str) -> bool:
 
 def ranking(settings: Settings) -> Ranking:
     return Ranking(
-        fusion=settings.fusion,
-        is_local=settings.rerank != "none",
-        min_score=settings.rerank_min_score,
-        keyword_seconds=settings.keyword_cache_seconds,
+        fusion=settings.questions.fusion,
+        is_local=settings.questions.rerank != "none",
+        min_score=settings.reranker.min_score,
+        keyword_seconds=settings.questions.keyword_cache_seconds,
     )
 
 
@@ -128,9 +132,9 @@ def ingestion_models(
     """Return a function from an operation to its model; it shares the limiter with questions, which go first."""
     from lightwell.models import limiter, openai_chat
 
-    held = settings.extraction_form == "auto"
+    held = settings.ingestion.extraction_form == "auto"
     model = openai_chat.OpenAIChat(chat, priority=limiter.Priority.INGESTION, requires_schema=held)
-    slots = settings.endpoint_concurrency + _AT_HAND
+    slots = settings.endpoint.concurrency + _AT_HAND
 
     def ask(operation: OperationType) -> CachedModel:
         paid = MeteredModel(inner=model, meter=meter, operation=operation)
@@ -142,8 +146,8 @@ def ingestion_models(
 def summarizer(settings: Settings, ask: Callable[[OperationType], CachedModel]) -> Summarizer:
     return Summarizer(
         model=ask(OperationType.SUMMARIZATION),
-        max_tokens=settings.description_max_tokens,
-        language=settings.extraction_language.strip(),
+        max_tokens=settings.ingestion.description_max_tokens,
+        language=settings.ingestion.extraction_language.strip(),
     )
 
 
@@ -157,19 +161,21 @@ def extract_by_model(
     extractor = LLMExtractor(
         ask(OperationType.INGESTION),
         extraction_spec(settings),
-        max_gleanings=settings.gleaning_passes if settings.gleaning_enabled else 0,
-        fallback_form=OutputForm.LINES if settings.extraction_form == "auto" else None,
+        max_gleanings=settings.ingestion.gleaning_passes
+        if settings.ingestion.gleaning_enabled
+        else 0,
+        fallback_form=OutputForm.LINES if settings.ingestion.extraction_form == "auto" else None,
     )
-    return with_batches_for(replace(context, extractor=extractor), settings.endpoint_concurrency)
+    return with_batches_for(replace(context, extractor=extractor), settings.endpoint.concurrency)
 
 
 def extraction_spec(settings: Settings) -> ExtractionSpec:
     """Return the options of extraction by a model: kinds, language and output format."""
-    kinds = [kind.strip().casefold() for kind in settings.entity_kinds.split(",")]
+    kinds = [kind.strip().casefold() for kind in settings.ingestion.entity_kinds.split(",")]
     return ExtractionSpec(
         kinds=tuple(dict.fromkeys(kind for kind in kinds if kind)),
-        language=settings.extraction_language.strip(),
-        form=OutputForm.LINES if settings.extraction_form == "lines" else OutputForm.JSON,
+        language=settings.ingestion.extraction_language.strip(),
+        form=OutputForm.LINES if settings.ingestion.extraction_form == "lines" else OutputForm.JSON,
     )
 
 
@@ -188,8 +194,8 @@ def named_endpoint(
         api_key=key,
         model=model,
         setting=prefix,
-        concurrency=settings.endpoint_concurrency,
-        requests_per_minute=settings.endpoint_requests_per_minute or None,
-        tokens_per_minute=settings.endpoint_tokens_per_minute or None,
-        timeout_seconds=settings.endpoint_timeout_seconds,
+        concurrency=settings.endpoint.concurrency,
+        requests_per_minute=settings.endpoint.requests_per_minute or None,
+        tokens_per_minute=settings.endpoint.tokens_per_minute or None,
+        timeout_seconds=settings.endpoint.timeout_seconds,
     )

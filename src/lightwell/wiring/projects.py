@@ -106,7 +106,7 @@ async def _complete_context(
     )
     summaries = summarizer(settings, models) if models else None
     context = await _ingest_context(resources, project_id, model)
-    if settings.extraction == "model":
+    if settings.ingestion.extraction == "model":
         context = extract_by_model(replace(context, summarizer=summaries), settings, models)
     return context, summaries
 
@@ -120,7 +120,7 @@ async def _ingest_context(
         project_id,
         model.embedder,
         resources.parser,
-        settings.lease_seconds,
+        settings.ingestion.lease_seconds,
         resources.milvus,
     )
     return replace(
@@ -130,13 +130,11 @@ async def _ingest_context(
         and GraphCopy(database=database, project_id=project_id, store=resources.graph_store),
         models=resources.models,
         late_interaction=resources.late_interaction,
-        change_limits=ChangeLimits(
-            tokens=settings.token_budget, grace_seconds=settings.embedding_grace_hours * 3600
-        ),
-        embedding_batch_size=settings.embedding_batch_size,
-        refresh_batch_size=settings.graph_batch_size,
+        change_limits=ChangeLimits(tokens=settings.ingestion.token_budget),
+        embedding_batch_size=settings.ingestion.embedding_batch_size,
+        refresh_batch_size=settings.ingestion.graph_batch_size,
         sources=SourceRetention(
-            limit=settings.max_source_ids, strategy=settings.source_id_strategy
+            limit=settings.ingestion.max_source_ids, strategy=settings.ingestion.source_id_strategy
         ),
     )
 
@@ -147,15 +145,15 @@ def _answer_generator(resources: Resources) -> AnswerGenerator:
         model=resources.answer_model,
         late_interaction=resources.late_interaction,
         budget=Budget(
-            max_tokens=settings.context_max_tokens,
-            entities=settings.context_entity_ratio,
-            relations=settings.context_relation_ratio,
-            chunks=settings.context_chunk_ratio,
-            min_relevance=settings.context_min_relevance,
+            max_tokens=settings.context.max_tokens,
+            entities=settings.context.entity_ratio,
+            relations=settings.context.relation_ratio,
+            chunks=settings.context.chunk_ratio,
+            min_relevance=settings.context.min_relevance,
         ),
-        verify_by=VerifyBy(settings.verify),
-        seconds=settings.answer_timeout_seconds,
-        separator=settings.description_separator,
+        verify_by=VerifyBy(settings.questions.verify),
+        seconds=settings.questions.answer_timeout_seconds,
+        separator=settings.ingestion.description_separator,
     )
 
 

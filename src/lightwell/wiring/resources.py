@@ -73,7 +73,8 @@ async def open_resources(
     Raises `ServerFailed`, `StoreFailed`, `ModelFailed` or `Invalid`, each with a message that says what to do.
     """
     chosen = settings or settings_from_environment()
-    counted = meter or Meter(chosen.token_budget)
+    counted = meter or Meter(chosen.ingestion.token_budget)
+    limits = ParserLimits(max_chunks=chosen.ingestion.max_document_chunks)
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(open_database(chosen))
         embedder = await open_embedder(chosen, stack, counted)
@@ -88,17 +89,8 @@ async def open_resources(
             answer_model=around_model(model) if model and around_model else model,
             reranker=await open_reranker(chosen, stack, counted),
             late_interaction=open_late_interaction(chosen),
-            parser=stack.enter_context(closing(Parser(_parser_limits(chosen)))),
+            parser=stack.enter_context(closing(Parser(limits))),
             meter=counted,
             milvus=await open_milvus(chosen, stack),
             graph_store=await open_graph_store(chosen, stack),
         )
-
-
-def _parser_limits(settings: Settings) -> ParserLimits:
-    return ParserLimits(
-        memory_bytes=settings.parse_memory_mb * 1024**2,
-        cpu_seconds=settings.parse_cpu_seconds,
-        seconds=settings.parse_seconds,
-        max_chunks=settings.max_document_chunks,
-    )

@@ -17,18 +17,21 @@ if TYPE_CHECKING:
 
 _NEED_EXTRA = "LIGHTWELL_VECTOR_STORE=milvus needs packages that are not installed: in Lightwell's checkout, `uv tool install '.[milvus]'`"
 
+MILVUS_SECONDS = 30.0
+"""Most seconds of one call of Milvus, which takes some time for its first answer after a restart."""
+
 
 async def open_milvus(settings: Settings, stack: AsyncExitStack) -> "MilvusServer | None":
     """Return a connection to the Milvus server if the settings choose it; raise `Invalid` without the extra."""
-    if settings.vector_store != "milvus":
+    if settings.stores.vector_store != "milvus":
         return None
     try:
         from lightwell.stores.milvus.collection import connect
     except ImportError:
         raise Invalid(_NEED_EXTRA) from None
-    token = settings.milvus_token.get_secret_value()
+    token = settings.stores.milvus_token.get_secret_value()
     return await stack.enter_async_context(
-        connect(settings.milvus_url, token, settings.milvus_timeout_seconds)
+        connect(settings.stores.milvus_url, token, MILVUS_SECONDS)
     )
 
 

@@ -28,7 +28,7 @@ async def copy_vectors_to(settings: Settings, to: str, progress: Progress) -> Co
         raise Invalid(f"{to!r} is no store of vectors; the stores are {' and '.join(STORES)}")
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(open_database(settings))
-        chosen = settings.model_copy(update={"vector_store": "milvus"})
+        chosen = settings.with_values({"stores.vector_store": "milvus"})
         milvus = await open_milvus(chosen, stack)
         project_id = await projects.find(database, settings.tenant, settings.project)
         space = await embedding_spaces.find_active(database, project_id)

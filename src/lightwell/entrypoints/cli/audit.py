@@ -22,7 +22,7 @@ def open_audit(command: str) -> Generator[Write]:
     Nothing is written to stdout, which belongs to the report. Raises `Invalid` where the log cannot be written.
     """
     chosen = settings()
-    with AuditLog("" if chosen.audit_log == STDOUT else chosen.audit_log) as log:
+    with AuditLog("" if chosen.server.audit_log == STDOUT else chosen.server.audit_log) as log:
         yield lambda document, code: log.write(_entry(command, chosen.project, document, code))
 
 

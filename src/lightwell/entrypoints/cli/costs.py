@@ -62,7 +62,7 @@ class Costs:
 
 def price_of(settings: "Settings") -> Price:
     """Return what the chat model costs."""
-    return Price(input=settings.chat_price_input, output=settings.chat_price_output)
+    return Price(input=settings.chat.price_input, output=settings.chat.price_output)
 
 
 NOTHING = Costs(summary=NO_USAGE, price=None)
@@ -75,7 +75,7 @@ def actual_costs(usages: Iterable[TokenUsage], settings: "Settings") -> Costs:
         usage
         for usage in paid
         if usage.operation_type is not OperationType.RERANK
-        and usage.model_name != settings.embedding_model
+        and usage.model_name != settings.embedding.model
     )
     sent, written = by_chat.total_input_tokens, by_chat.total_output_tokens
     return Costs(summary=summarize_usage(paid), price=price_of(settings).cost(sent, written))
@@ -108,7 +108,7 @@ def estimate_report(estimates: "Sequence[Estimate]", settings: "Settings", *, wh
         ("tokens", f"about {sent:,} sent and {written:,} written"),
         ("price", _NO_PRICE if costs is None else f"about {costs:.4f}"),
     ]
-    is_model = settings.extraction == "model"
+    is_model = settings.ingestion.extraction == "model"
     return Report(
         document={**counts, "cpuSeconds": seconds, "price": costs if is_model else 0.0},
         text=fields([*rows, *calls]) if is_model else Group(fields(rows), Text(_NO_MODEL)),
@@ -158,4 +158,4 @@ def budgeted_meter(
     """Return a meter that stops at `budget` tokens, or at the budget of the settings; `waiting` is entered for each call."""
     from lightwell.models.meter import Meter
 
-    return Meter(settings().token_budget if budget is None else budget, waiting=waiting)
+    return Meter(settings().ingestion.token_budget if budget is None else budget, waiting=waiting)

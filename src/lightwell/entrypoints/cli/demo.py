@@ -101,11 +101,11 @@ def temporary_store(settings: "Settings") -> "Settings":
         "database_url": None,
         "tenant": "demo",
         "project": f"demo of {DOCUMENTS}",
-        "embedding_url": None,
-        "chat_url": None,
-        "extraction": "rules",
+        "embedding.url": None,
+        "chat.url": None,
+        "ingestion.extraction": "rules",
     }
-    return settings.model_copy(update=apart)
+    return settings.with_values(apart)
 
 
 def check_answer(question: Question, who: str, answer: Answer) -> str:

@@ -58,7 +58,7 @@ async def change_model(
     """Embed everything with another model beside the old vectors, then use the new ones from one moment to the next.
 
     Questions use the old model until then. A change that was interrupted goes on with the same command. The old vectors are kept for
-    LIGHTWELL_EMBEDDING_GRACE_HOURS, so that a change back is quick.
+    24 hours, so that a change back is quick.
     """
     console = errors_console()
     async with open_store_project(settings_of_store()) as kb:

@@ -105,4 +105,4 @@ def _questions_hash(questions: Sequence[CollectionQuestion], collection: Collect
 
 
 def _model(own: Settings) -> str:
-    return own.chat_model if own.chat_url else "extracts"
+    return own.chat.model if own.chat.url else "extracts"

@@ -110,11 +110,11 @@ async def _ask_all(
 
 def _store(settings: Settings, dataset: Dataset, plan: Plan) -> Settings:
     """Return the user's settings without a chat model, so that no chat call is paid for."""
-    if plan.calibrate and settings.rerank not in _REMOTE:
+    if plan.calibrate and settings.questions.rerank not in _REMOTE:
         raise Invalid(
             "--calibrate is for a reranker at an endpoint: set LIGHTWELL_RERANK. The bundled one's weights stand in"
             " weights.toml beside the code, with the command that fits them"
         )
-    own = own_store(settings, dataset.corpus_hash).model_copy(update={"chat_url": None})
-    as_given = {"rerank_scale": 1.0, "rerank_shift": 0.0, "rerank_min_score": 0.0}
-    return own.model_copy(update=as_given if plan.calibrate else {})
+    uncalibrated = {"reranker.scale": 1.0, "reranker.shift": 0.0, "reranker.min_score": 0.0}
+    own = own_store(settings, dataset.corpus_hash).with_values({"chat.url": None})
+    return own.with_values(uncalibrated) if plan.calibrate else own

@@ -68,25 +68,25 @@ def sample(questions: Sequence[_Question], plan: Plan) -> list[_Question]:
 
 def own_store(settings: Settings, documents: str) -> Settings:
     """Return settings of a store that is separate from the user's, one for these documents and this embedder."""
-    embedder = settings.embedding_model if settings.embedding_url else "local"
-    project = f"{documents} by {embedder} {settings.embedding_dimension or ''}".strip()
+    embedder = settings.embedding.model if settings.embedding.url else "local"
+    project = f"{documents} by {embedder} {settings.embedding.dimension or ''}".strip()
     apart = {
         "data": settings.data / FOLDER,
         "database_url": None,
         "tenant": "eval",
         "project": project,
-        "extraction": "rules",
+        "ingestion.extraction": "rules",
     }
-    return settings.model_copy(update=apart)
+    return settings.with_values(apart)
 
 
 def relevant_settings(own: Settings, plan: Plan) -> dict[str, str]:
     """Return the settings that results depend on."""
     return {
         "mode": plan.mode.value,
-        "fusion": own.fusion.value,
-        "embedder": own.embedding_model if own.embedding_url else "local",
-        "reranker": own.rerank_model or own.rerank,
+        "fusion": own.questions.fusion.value,
+        "embedder": own.embedding.model if own.embedding.url else "local",
+        "reranker": own.reranker.model or own.questions.rerank,
     }
 
 

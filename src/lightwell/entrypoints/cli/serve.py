@@ -88,10 +88,8 @@ async def serve_http(
     errors_console().print(Text("Starting; this takes some seconds."))
     is_new = not demo and not has_store(settings())
     chosen = temporary_store(settings()) if demo else settings_that_may_create_a_store()
-    given = {"http_host": host, "http_port": port}
-    chosen = chosen.model_copy(
-        update={key: value for key, value in given.items() if value is not None}
-    )
+    options = {"http.host": host, "http.port": port}
+    chosen = chosen.with_values({key: value for key, value in options.items() if value is not None})
     with _listen(chosen) as listening:
         http_server.set_socket_options(listening)
         url = "http://{}:{}".format(*listening.getsockname()[:2])
@@ -99,16 +97,16 @@ async def serve_http(
             await _prepare_demo(chosen, url)
 
         announce = partial(_announce, chosen, url, is_new=is_new)
-        answering = chosen.model_copy(update={"http_worker": False})
+        answering = chosen.with_values({"http.worker": False})
         async with AsyncExitStack() as stack:
-            if chosen.http_worker:
+            if chosen.http.worker:
                 await stack.enter_async_context(ingest_beside(chosen, listening))
             if workers > 1:
                 await serve_in_workers(answering, listening, workers, announce)
             else:
                 announce()
                 app = create_app(answering)
-                await http_server.serve(app, listening, proxies=chosen.http_proxies)
+                await http_server.serve(app, listening, proxies=chosen.http.proxies)
     return Report(document={"stopped": True}, text=Text("Stopped."))
 
 
@@ -119,18 +117,18 @@ def _announce(chosen: "Settings", url: str, *, is_new: bool) -> None:
     console.print(Text(f"Listening on {url}; Ctrl-C stops."))
     if is_new:
         console.print(Text(_NO_KEY))
-    if chosen.http_host not in LOOPBACK:
+    if chosen.http.host not in LOOPBACK:
         console.print(Text(_UNENCRYPTED))
 
 
 def _listen(chosen: "Settings") -> socket.socket:
     """Return the socket that clients connect to; raise `Invalid` where it cannot be had."""
-    family = socket.AF_INET6 if ":" in chosen.http_host else socket.AF_INET
+    family = socket.AF_INET6 if ":" in chosen.http.host else socket.AF_INET
     try:
-        listening = socket.create_server((chosen.http_host, chosen.http_port), family=family)
+        listening = socket.create_server((chosen.http.host, chosen.http.port), family=family)
     except OSError as error:
         raise Invalid(
-            f"The server cannot listen on {chosen.http_host}, port {chosen.http_port}: {error.strerror}."
+            f"The server cannot listen on {chosen.http.host}, port {chosen.http.port}: {error.strerror}."
             " --host and --port name others"
         ) from error
     return listening

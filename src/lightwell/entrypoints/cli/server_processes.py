@@ -152,7 +152,7 @@ def run_worker(chosen: "Settings", listening: socket.socket, level: int) -> None
     with listening:
         app = create_app(chosen)
         asyncio.run(
-            serving.serve_worker(app, listening, proxies=chosen.http_proxies, orphaned=parent)
+            serving.serve_worker(app, listening, proxies=chosen.http.proxies, orphaned=parent)
         )
 
 

@@ -70,6 +70,9 @@ _ROUTES = (
 )
 """The modules with routes, in the order of the interface's description."""
 
+_FILES_IN_UPLOAD = 4
+"""How many files of the largest size one upload may have."""
+
 _SUBJECTS = (
     questions.questions,
     searches.searches,
@@ -89,25 +92,28 @@ _SUBJECTS = (
 def create_app(settings: Settings) -> FastAPI:
     """Return the application; it opens the database and the models when it starts, and closes them when it stops.
 
-    With `http_worker` it also ingests, in this process; `lightwell serve` does so in one beside it (`ingestion_process.py`).
+    With `http.worker` it also ingests, in this process; `lightwell serve` does so in one beside it (`ingestion_process.py`).
     """
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None, None]:
-        meter = Meter(settings.token_budget, max_listed=0)
+        meter = Meter(settings.ingestion.token_budget, max_listed=0)
         async with open_resources(settings, meter) as resources:
             app.state.projects = projects_on(resources)
             app.state.readiness = health.ReadinessCheck(resources)
             app.state.intake = make_intake(settings)
-            app.state.intake_slots = IntakeSlots(most=settings.http_uploads)
-            app.state.stream_slots = StreamSlots(most=settings.key_streams)
+            app.state.intake_slots = IntakeSlots()
+            app.state.stream_slots = StreamSlots()
             app.state.upload_limits = UploadLimits(
-                request_bytes=settings.http_upload_bytes, file_bytes=settings.max_file_bytes
+                request_bytes=_FILES_IN_UPLOAD * settings.ingestion.max_file_bytes,
+                file_bytes=settings.ingestion.max_file_bytes,
             )
             async with AsyncExitStack() as stack:
-                app.state.span_sender = stack.enter_context(open_span_sender(settings.traces_url))
+                app.state.span_sender = stack.enter_context(
+                    open_span_sender(settings.server.traces_url)
+                )
                 app.state.download_folders = stack.enter_context(open_download_folders())
-                app.state.audit = stack.enter_context(AuditLog(settings.audit_log))
+                app.state.audit = stack.enter_context(AuditLog(settings.server.audit_log))
                 app.state.mcp = await stack.enter_async_context(mcp.open_manager(settings))
                 app.state.credentials = await stack.enter_async_context(
                     open_credentials(settings, resources.database)
@@ -115,7 +121,7 @@ def create_app(settings: Settings) -> FastAPI:
                 app.state.reporter = await stack.enter_async_context(
                     metrics.open_reporter(resources)
                 )
-                if settings.http_worker:
+                if settings.http.worker:
                     await stack.enter_async_context(work_in_background(app.state.projects))
                 yield
 

@@ -23,7 +23,7 @@ _RESPONSE_HEADERS = ("Location", "Retry-After", "RateLimit", "RateLimit-Policy",
 
 def guard_browsers(app: FastAPI, settings: Settings) -> None:
     """Allow the pages that the settings name (CORS), and refuse other names of a server that listens on this machine only."""
-    origins = split_at_commas(settings.http_origins)
+    origins = split_at_commas(settings.http.origins)
     if "*" in origins:
         raise Invalid("LIGHTWELL_HTTP_ORIGINS names each page, such as https://chat.example.com")
     if origins:
@@ -34,8 +34,8 @@ def guard_browsers(app: FastAPI, settings: Settings) -> None:
             allow_headers=_REQUEST_HEADERS,
             expose_headers=_RESPONSE_HEADERS,
         )
-    if settings.http_host in LOOPBACK:
-        named = {_without_port(each) for each in split_at_commas(settings.http_hosts)}
+    if settings.http.host in LOOPBACK:
+        named = {_without_port(each) for each in split_at_commas(settings.http.hosts)}
         app.add_middleware(HostCheck, names=LOOPBACK | named)
 
 

@@ -79,30 +79,31 @@ class Credentials:
 async def open_credentials(settings: Settings, database: Database) -> AsyncGenerator[Credentials]:
     """Open what the settings accept; raise `Invalid` where they contradict themselves."""
     limits = RateLimits(
-        per_key=settings.key_requests_per_minute, per_tenant=settings.tenant_requests_per_minute
+        per_key=settings.server.key_requests_per_minute,
+        per_tenant=settings.server.tenant_requests_per_minute,
     )
     limiter = RateLimiter(database=database, tenant=settings.tenant, limits=limits)
     await limiter.delete_full()
     async with httpx.AsyncClient(timeout=_ISSUER_TIMEOUT_SECONDS) as client:
         yield Credentials(
             principals=Principals(database=database, tenant=settings.tenant),
-            oidc=_oidc_tokens(settings, client) if settings.oidc_issuer else None,
-            failed_logins=FailedLogins(per_minute=settings.failed_logins_per_minute),
+            oidc=_oidc_tokens(settings, client) if settings.oidc.issuer else None,
+            failed_logins=FailedLogins(),
             limiter=limiter,
         )
 
 
 def _oidc_tokens(settings: Settings, client: httpx.AsyncClient) -> OidcTokens:
     issuer = Issuer(
-        url=settings.oidc_issuer,
-        audience=settings.oidc_audience,
-        algorithms=frozenset(split_at_commas(settings.oidc_algorithms)),
+        url=settings.oidc.issuer,
+        audience=settings.oidc.audience,
+        algorithms=frozenset(split_at_commas(settings.oidc.algorithms)),
     )
     names = ClaimNames(
-        person=settings.oidc_person_claim,
-        tags=settings.oidc_tags_claim,
-        project=settings.oidc_project_claim,
+        person=settings.oidc.person_claim,
+        tags=settings.oidc.tags_claim,
+        project=settings.oidc.project_claim,
         home=settings.project,
-        scopes=parse_scopes(split_at_commas(settings.oidc_scopes)),
+        scopes=parse_scopes(split_at_commas(settings.oidc.scopes)),
     )
     return OidcTokens(verifier=TokenVerifier(issuer=issuer, client=client), names=names)

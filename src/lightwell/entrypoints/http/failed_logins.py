@@ -19,7 +19,7 @@ class FailedLogins:
     Such credentials are known by a hash, in this process only.
     """
 
-    per_minute: int
+    per_minute: int = 60
     clock: Callable[[], float] = time.monotonic
     _free_at: OrderedDict[str, float] = field(default_factory=OrderedDict[str, float])
     _valid: OrderedDict[bytes, None] = field(default_factory=OrderedDict[bytes, None])

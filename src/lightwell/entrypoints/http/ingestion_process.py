@@ -27,7 +27,7 @@ async def ingest_until_stopped(settings: Settings, *, orphaned: int | None) -> N
     loop.add_signal_handler(signal.SIGTERM, stop.set)
     if orphaned is not None:
         loop.add_reader(orphaned, stop_as_orphan, orphaned)
-    meter = Meter(settings.token_budget, max_listed=0)
+    meter = Meter(settings.ingestion.token_budget, max_listed=0)
     async with (
         open_resources(settings, meter) as resources,
         open_reporter(resources),

@@ -18,7 +18,7 @@ class IntakeSlots:
     Further ones wait, their bodies unread, for `wait_seconds`.
     """
 
-    most: int
+    most: int = 8
     wait_seconds: float = 30.0
     _free: asyncio.Semaphore = field(init=False)
     _by_credential: WeakValueDictionary[str, asyncio.Semaphore] = field(

@@ -73,7 +73,7 @@ async def _caller(context: ServerRequestContext) -> mcp_server.Caller:
 
 def _protection(settings: Settings) -> TransportSecuritySettings:
     """Return which `Host` and `Origin` a request may have, so that a web page cannot rebind its name to this server."""
-    hosts = [*_LOOPBACK, settings.http_host, *split_at_commas(settings.http_hosts)]
+    hosts = [*_LOOPBACK, settings.http.host, *split_at_commas(settings.http.hosts)]
     with_ports = [*hosts, *(f"{each}:*" for each in hosts)]
     return TransportSecuritySettings(
         enable_dns_rebinding_protection=True,

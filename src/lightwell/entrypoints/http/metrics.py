@@ -90,7 +90,7 @@ async def require_monitoring(
 ) -> None:
     """Let the monitoring token in, and administrators of the server's own project; raise `Unauthenticated`, `Forbidden`."""
     projects = projects_of(request)
-    token = request.app.state.reporter.resources.settings.metrics_token
+    token = request.app.state.reporter.resources.settings.server.metrics_token
     if token is not None and shown is not None:
         given, known = shown.credentials.encode(), token.get_secret_value().encode()
         if hmac.compare_digest(given, known):

@@ -14,7 +14,7 @@ _RETRY_SECONDS = 5
 class StreamSlots:
     """At most `most` open streams of one credential in this process."""
 
-    most: int
+    most: int = 256
     _open: Counter[str] = field(default_factory=Counter[str])
 
     @property

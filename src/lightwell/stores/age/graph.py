@@ -186,8 +186,7 @@ class AgeGraph:
                 yield connection
         except TimeoutError:
             raise GraphFailed(
-                f"The AGE server at {self._place} did not answer within {seconds:g} seconds;"
-                " LIGHTWELL_GRAPH_TIMEOUT_SECONDS allows more"
+                f"The AGE server at {self._place} did not answer within {seconds:g} seconds"
             ) from None
         except psycopg.Error as error:
             raise GraphFailed(_explain(error, self._place)) from error

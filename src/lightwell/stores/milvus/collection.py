@@ -59,8 +59,7 @@ class MilvusServer:
                 yield
         except TimeoutError as error:
             raise IndexFailed(
-                f"Milvus at {self.address} did not answer within {self.seconds:g} seconds; it may be starting."
-                " LIGHTWELL_MILVUS_TIMEOUT_SECONDS allows more"
+                f"Milvus at {self.address} did not answer within {self.seconds:g} seconds; it may be starting"
             ) from error
         except MilvusException as error:
             raise IndexFailed(

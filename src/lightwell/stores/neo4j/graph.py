@@ -198,8 +198,7 @@ class Neo4jGraph:
                     yield
         except TimeoutError:
             raise GraphFailed(
-                f"The Neo4j server at {self._login.url} did not answer within {seconds:g} seconds;"
-                " LIGHTWELL_GRAPH_TIMEOUT_SECONDS allows more"
+                f"The Neo4j server at {self._login.url} did not answer within {seconds:g} seconds"
             ) from None
 
 
