@@ -3,10 +3,8 @@
 from collections.abc import AsyncIterator, Iterator
 from functools import cache
 
-import numpy as np
 import pytest
 import pytest_asyncio
-from numpy.typing import NDArray
 from pydantic import SecretStr
 
 from lightwell import Answer, KnowledgeBase, Settings, files, open_knowledge_base
@@ -14,7 +12,7 @@ from lightwell.domain.answers import Confidence
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
 from lightwell.evaluation.caching_embedder import CachingEmbedder
 from lightwell.evaluation.correctness import is_right
-from lightwell.models.bge import BgeSmall
+from lightwell.models import bge
 from lightwell.models.local import MiniLM
 from lightwell.settings import ChatSettings
 from lightwell.testing.perfect_reader import PerfectReader, serving
@@ -29,13 +27,8 @@ ANSWERED_FLOOR, REFUSED_FLOOR, READ_FLOOR = 0.75, 0.9, 0.75
 @pytest.fixture(scope="module")
 def embedder() -> Iterator[CachingEmbedder]:
     """The local networks, which read each text once: three people and a model ask the same."""
-    vector = cache(BgeSmall()._vector)  # pyright: ignore[reportPrivateUsage]
-
-    def compute_once(_: BgeSmall, text: str, most: int | None = None) -> NDArray[np.float32]:
-        return vector(text, most)
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(BgeSmall, "_vector", compute_once)
+        patch.setattr(bge, "_embed", cache(bge._embed))  # pyright: ignore[reportPrivateUsage]
         yield CachingEmbedder(MiniLM())
 
 
