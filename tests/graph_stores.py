@@ -4,7 +4,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from lightwell.graph_ports import GraphStore
+from lightwell.ports import GraphStore
 from lightwell.stores.age.graph import AgeGraph, AgeLogin
 from lightwell.stores.neo4j.graph import Neo4jGraph, Neo4jLogin, open_neo4j
 from tests.age_server.server import AgeServer

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from lightwell.domain.ids import ProjectId
-from lightwell.graph_ports import GraphStore
+from lightwell.ports import GraphStore
 from lightwell.stores.milvus.collection import MilvusServer
 from lightwell.stores.milvus.collection import connect as connect_milvus
 from tests.graph_stores import open_age_of, open_neo4j_of

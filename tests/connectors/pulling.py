@@ -8,7 +8,7 @@ import httpx
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.ids import GlobalRef
 from lightwell.domain.source_items import AttachedFile, ItemPage, UnreadableItem
-from lightwell.source_ports import ItemSource
+from lightwell.ports import ItemSource
 
 
 @dataclass(slots=True)

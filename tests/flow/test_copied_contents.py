@@ -19,8 +19,8 @@ from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import GraphFailed, Invalid, NotFound
 from lightwell.domain.graph import ManualEdit, Predicate, RelationMention
 from lightwell.domain.ids import EntityId
-from lightwell.graph_ports import GraphBatch, GraphStore
 from lightwell.ingest.graph_copy import GraphCopy
+from lightwell.ports import GraphBatch, GraphStore
 from lightwell.records.database import Database
 from lightwell.records.documents import renames
 from lightwell.records.graph import copies

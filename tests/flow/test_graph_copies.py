@@ -12,8 +12,7 @@ from psycopg import sql
 from lightwell.domain.access import Reader
 from lightwell.domain.graph import MergeStrategy
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
-from lightwell.graph_ports import GraphStore
-from lightwell.ports import GraphIndex, Neighbourhood
+from lightwell.ports import GraphIndex, GraphStore, Neighbourhood
 from lightwell.records.database import Database
 from lightwell.records.graph import copies
 from lightwell.retrieve.channels import WITHOUT_GRAPH

@@ -13,8 +13,8 @@ import pytest
 
 from lightwell.domain.business_systems import NewSource, Source
 from lightwell.ingest.item_sync import SyncRequest, sync_source
+from lightwell.ports import ItemSource
 from lightwell.records import sources
-from lightwell.source_ports import ItemSource
 from lightwell.testing.linear.server import LinearServer
 from tests import attio_world, chatwoot_world, github_world
 from tests.connectors.pulling import Shelf

@@ -21,8 +21,8 @@ from lightwell.ingest import item_pages
 from lightwell.ingest.item_sync import SyncReport, SyncRequest, sync_source
 from lightwell.ingest.webhooks import Webhook, take_webhook
 from lightwell.knowledge_base.directory import Directory
+from lightwell.ports import ItemSource
 from lightwell.records import item_fetches, sources
-from lightwell.source_ports import ItemSource
 from tests import attio_world, chatwoot_world, github_world
 from tests.attio_world import Halden
 from tests.chatwoot_world import Support

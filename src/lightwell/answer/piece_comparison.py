@@ -17,7 +17,7 @@ from lightwell.answer.extractive import (
 from lightwell.answer.quotes import SupportedSentence
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.reranking import ENCODED_LANGUAGE, TextMatch
-from lightwell.late_interaction_port import LateInteraction
+from lightwell.ports import LateInteraction
 from lightwell.text.pieces import shorten
 
 _MAX_BEHIND = 0.05

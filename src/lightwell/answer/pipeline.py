@@ -41,9 +41,8 @@ from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR
 from lightwell.domain.questions import Mode
-from lightwell.late_interaction_port import LateInteraction
 from lightwell.logs import logger
-from lightwell.ports import ChatModel, Message
+from lightwell.ports import ChatModel, LateInteraction, Message
 from lightwell.text.markup import strip_active_markup
 
 QUOTED_INSTEAD = (

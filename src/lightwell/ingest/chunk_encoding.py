@@ -11,8 +11,8 @@ from lightwell.domain.errors import ModelFailed
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId
 from lightwell.domain.reranking import HeadedPassage
 from lightwell.ingest.context import IngestContext
-from lightwell.late_interaction_port import LateInteraction
 from lightwell.logs import logger
+from lightwell.ports import LateInteraction
 from lightwell.records import multi_vectors
 from lightwell.records.documents import chunks as published
 from lightwell.records.documents.chunks import StagedChunk

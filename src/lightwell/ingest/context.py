@@ -15,13 +15,18 @@ from lightwell.ingest.parser import Parser
 from lightwell.ingest.profile_refresh import RefreshQueue, new_refresh_queue
 from lightwell.ingest.progress import Progress
 from lightwell.ingest.summaries import Summarizer
-from lightwell.late_interaction_port import LateInteraction
-from lightwell.ports import Embedder, Extractor, ProfileIndex, VectorIndex
+from lightwell.ports import (
+    Embedder,
+    Extractor,
+    ItemSource,
+    LateInteraction,
+    ProfileIndex,
+    VectorIndex,
+)
 from lightwell.records import embedding_spaces
 from lightwell.records.database import Database
 from lightwell.records.embedding_spaces import Space, SpaceModel
 from lightwell.records.locks import LeaseHolder
-from lightwell.source_ports import ItemSource
 
 OpenConnector = Callable[[Source], AbstractAsyncContextManager[ItemSource]]
 """Opens the connector of a source; raises `Invalid` where an option or a secret is missing."""

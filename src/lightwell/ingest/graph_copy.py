@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from lightwell.domain.errors import GraphFailed
 from lightwell.domain.ids import ProjectId
-from lightwell.graph_ports import GraphStore
 from lightwell.logs import logger
+from lightwell.ports import GraphStore
 from lightwell.records.database import Database
 from lightwell.records.graph import copies, copy_batches
 from lightwell.records.graph.copies import FoundCopy

@@ -10,7 +10,7 @@ import numpy as np
 from lightwell.domain.access import Reader
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.reranking import WindowMatch
-from lightwell.late_interaction_port import LateInteraction
+from lightwell.ports import LateInteraction
 from lightwell.records import multi_vectors
 from lightwell.records.database import Database
 from lightwell.retrieve import signals

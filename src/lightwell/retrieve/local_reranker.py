@@ -16,8 +16,7 @@ from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Evidence, Highlight
 from lightwell.domain.reranking import TextMatch
 from lightwell.domain.similarity import CosineScale, cosine_scale
-from lightwell.late_interaction_port import LateInteraction
-from lightwell.ports import Embedder
+from lightwell.ports import Embedder, LateInteraction
 from lightwell.retrieve import weights as learned
 from lightwell.retrieve.signals import min_max, title_terms
 from lightwell.retrieve.sparse_matrix import Floats

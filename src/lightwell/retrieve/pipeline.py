@@ -18,8 +18,7 @@ from lightwell.domain.question_analysis import QuestionAnalysis, analyze_questio
 from lightwell.domain.question_names import match_names
 from lightwell.domain.questions import GRAPH_CHANNELS, Channel, Fusion, Question
 from lightwell.domain.similarity import cosine_scale
-from lightwell.late_interaction_port import LateInteraction
-from lightwell.ports import Embedder, Neighbourhood, Reranker, Vectors
+from lightwell.ports import Embedder, LateInteraction, Neighbourhood, Reranker, Vectors
 from lightwell.records import embedding_spaces, search
 from lightwell.records.embedding_spaces import SpaceModel
 from lightwell.records.graph import entities

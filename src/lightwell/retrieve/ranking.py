@@ -10,8 +10,7 @@ from lightwell.domain.ids import ChunkId
 from lightwell.domain.questions import Fusion
 from lightwell.domain.reranking import ENCODED_LANGUAGE
 from lightwell.domain.similarity import cosine_scale
-from lightwell.late_interaction_port import LateInteraction
-from lightwell.ports import Neighbourhood
+from lightwell.ports import LateInteraction, Neighbourhood
 from lightwell.records import search
 from lightwell.retrieve import calibration, fusion, late_interaction, passages
 from lightwell.retrieve.candidate_arrays import collect_arrays, corpus_statistics

@@ -10,8 +10,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.errors import GraphFailed
 from lightwell.domain.graph import MIN_CONFIDENCE
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
-from lightwell.graph_ports import GraphScope, GraphStore, SharedEntity
-from lightwell.ports import Neighbourhood
+from lightwell.ports import GraphScope, GraphStore, Neighbourhood, SharedEntity
 from lightwell.records.database import Database
 from lightwell.records.graph import copies
 from lightwell.records.graph.copies import CopyView, Starts

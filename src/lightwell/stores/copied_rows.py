@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from lightwell.graph_ports import GraphBatch, GraphScope, SharedEntity, Subgraph
+from lightwell.ports import GraphBatch, GraphScope, SharedEntity, Subgraph
 
 Row = Mapping[str, object]
 """One row of a statement's parameter."""

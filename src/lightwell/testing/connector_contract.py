@@ -12,7 +12,7 @@ from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import Invalid, Refused
 from lightwell.domain.ids import GlobalRef
 from lightwell.domain.source_items import ItemPage, SourceItem
-from lightwell.source_ports import ItemSource
+from lightwell.ports import ItemSource
 
 _MAX_ITEMS, _MAX_BYTES = 100, 32_000_000
 _LONG = timedelta(days=1)

@@ -8,7 +8,7 @@ from lightwell.connectors.attio.source import open_attio
 from lightwell.connectors.chatwoot.source import open_chatwoot
 from lightwell.connectors.linear.source import open_linear
 from lightwell.domain.business_systems import Source
-from lightwell.source_ports import ItemSource
+from lightwell.ports import ItemSource
 from lightwell.testing import attio, chatwoot
 from lightwell.testing.attio import FakeAttio
 from lightwell.testing.attio_server import make_attio_app

@@ -10,10 +10,10 @@ from lightwell.connectors.opening import parse_base_url
 from lightwell.domain.business_systems import Source
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.ingest.context import OpenConnector
+from lightwell.ports import ItemSource
 from lightwell.records import projects
 from lightwell.records.database import Database
 from lightwell.settings import Settings
-from lightwell.source_ports import ItemSource
 from lightwell.source_secrets import SourceSecrets, read_source_secrets, variable_name
 
 PLUG_INS = "lightwell.sources"

@@ -3,8 +3,8 @@
 from contextlib import AsyncExitStack
 
 from lightwell.domain.errors import Invalid
-from lightwell.graph_ports import GraphStore
 from lightwell.ingest.graph_copy import GraphCopy
+from lightwell.ports import GraphStore
 from lightwell.records import projects
 from lightwell.settings import Settings
 from lightwell.stores.age.graph import AgeGraph, AgeLogin

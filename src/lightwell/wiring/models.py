@@ -16,9 +16,8 @@ from lightwell.ingest.extract.extraction_prompt import ExtractionSpec, OutputFor
 from lightwell.ingest.extract.llm_extractor import LLMExtractor
 from lightwell.ingest.summaries import Summarizer
 from lightwell.ingest.worker import with_batches_for
-from lightwell.late_interaction_port import LateInteraction
 from lightwell.models.meter import Meter, MeteredModel
-from lightwell.ports import ChatModel, Reranker
+from lightwell.ports import ChatModel, LateInteraction, Reranker
 from lightwell.records.database import Database
 from lightwell.records.llm_cache.cached_model import CachedModel
 from lightwell.retrieve.pipeline import Ranking

@@ -5,12 +5,10 @@ from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lightwell.graph_ports import GraphStore
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.parser_messages import ParserLimits
-from lightwell.late_interaction_port import LateInteraction
 from lightwell.models.meter import Meter
-from lightwell.ports import ChatModel, Embedder, Reranker
+from lightwell.ports import ChatModel, Embedder, GraphStore, LateInteraction, Reranker
 from lightwell.records.database import Database
 from lightwell.records.embedding_spaces import SpaceModel
 from lightwell.settings import Settings, settings_from_environment

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from lightwell.domain.graph import normalize_name
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, EntityId, ProjectId, RelationId
-from lightwell.graph_ports import (
+from lightwell.ports import (
     CopiedChunk,
     CopiedDocument,
     CopiedEntity,

@@ -13,7 +13,7 @@ from psycopg import AsyncConnection, conninfo, sql
 
 from lightwell.domain.errors import GraphFailed, Invalid
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
-from lightwell.graph_ports import GraphBatch, GraphScope, SharedEntity, Subgraph
+from lightwell.ports import GraphBatch, GraphScope, SharedEntity, Subgraph
 from lightwell.records.connections import limit_silence, with_keepalives
 from lightwell.stores.age import cypher, rows
 from lightwell.stores.copied_rows import id_texts, make_shared_rows, make_subgraph

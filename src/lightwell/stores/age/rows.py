@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import LiteralString, cast
 from uuid import UUID
 
-from lightwell.graph_ports import CopiedChunk, CopiedEntity, CopiedRelation, GraphBatch
+from lightwell.ports import CopiedChunk, CopiedEntity, CopiedRelation, GraphBatch
 from lightwell.stores.age import cypher
 from lightwell.stores.copied_rows import ConceptKey, Row, id_texts, make_edge_rows, name_concepts
 

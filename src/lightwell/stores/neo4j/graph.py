@@ -13,7 +13,7 @@ from neo4j.exceptions import AuthError, DriverError, Neo4jError
 
 from lightwell.domain.errors import GraphFailed
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
-from lightwell.graph_ports import (
+from lightwell.ports import (
     GraphBatch,
     GraphScope,
     SharedEntity,

@@ -5,7 +5,7 @@ Names of properties follow Neo4j's habit (`createdAt`), except those that Lightw
 
 from collections.abc import Sequence
 
-from lightwell.graph_ports import CopiedChunk, CopiedDocument, CopiedEntity, CopiedRelation
+from lightwell.ports import CopiedChunk, CopiedDocument, CopiedEntity, CopiedRelation
 from lightwell.stores.copied_rows import Row, id_texts, split_words
 
 
