@@ -42,11 +42,11 @@ def record_usage(
     `operation` says what embeddings inside the block are for; None keeps the enclosing operation. With `log`,
     the calls are added to an existing log.
     """
-    own = log or UsageLog()
-    logs = _LOGS.set((*_LOGS.get(), own))
+    usage_log = log or UsageLog()
+    logs = _LOGS.set((*_LOGS.get(), usage_log))
     named = _OPERATION.set(operation or _OPERATION.get())
     try:
-        yield own
+        yield usage_log
     finally:
         _OPERATION.reset(named)
         _LOGS.reset(logs)

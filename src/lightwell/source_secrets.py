@@ -57,10 +57,10 @@ def read_source_secrets(
     source: str, environment: Mapping[str, str | None] | None = None
 ) -> SourceSecrets:
     """Return the secrets that the environment, else `.env`, has under the name of a source; the caller checks whom they are for."""
-    known = {**dotenv_values(".env"), **os.environ} if environment is None else environment
+    variables = {**dotenv_values(".env"), **os.environ} if environment is None else environment
 
     def read(part: str) -> str:
-        return (known.get(variable_name(source, part)) or "").strip()
+        return (variables.get(variable_name(source, part)) or "").strip()
 
     def read_secret(part: str) -> SecretStr | None:
         value = read(part)

@@ -102,11 +102,11 @@ async def delete_entities(
     """Delete several entities as `delete` does, rebuilding once; raise `NotFound`, with none deleted."""
     database = context.database
     resolved = [await entities.resolve_name(database, reader, name) for name in names]
-    entity_ids = list(dict.fromkeys(each.entity_id for each in resolved))
-    deleted = [await entities.get(database, reader, each) for each in entity_ids]
+    entity_ids = list(dict.fromkeys(entity.entity_id for entity in resolved))
+    deleted = [await entities.get(database, reader, entity_id) for entity_id in entity_ids]
     async with context.finish_derived_after(reader):
-        for each in entity_ids:
-            await edits.delete(database, reader, each)
+        for entity_id in entity_ids:
+            await edits.delete(database, reader, entity_id)
     return tuple(deleted)
 
 
@@ -119,8 +119,8 @@ async def delete_relations(
     for key in keys:
         source = await entities.resolve_name(database, reader, key.source)
         target = await entities.resolve_name(database, reader, key.target)
-        found = await _get_relation(database, reader, (source, target), key.predicate)
-        deleted[source, target, key.predicate] = found
+        relation = await _get_relation(database, reader, (source, target), key.predicate)
+        deleted[source, target, key.predicate] = relation
     async with context.finish_derived_after(reader):
         for source, target, predicate in deleted:
             await edits.hide_relation(database, reader, source, target, predicate)
@@ -189,7 +189,7 @@ def _validate(manual_edit: ManualEdit) -> ManualEdit:
         name=" ".join(manual_edit.name.split()),
         kind=manual_edit.kind.strip(),
         description=manual_edit.description.strip(),
-        sources=tuple(dict.fromkeys(each.strip() for each in manual_edit.sources)),
+        sources=tuple(dict.fromkeys(source.strip() for source in manual_edit.sources)),
         concept=_validate_concept(manual_edit.concept),
     )
     if manual_edit.name and not normalize_name(cleaned.name):
@@ -207,13 +207,13 @@ def _validate(manual_edit: ManualEdit) -> ManualEdit:
     return cleaned
 
 
-def _validate_concept(given: Concept) -> Concept:
+def _validate_concept(concept: Concept) -> Concept:
     """Return the fields with single spaces; raise `Invalid` if one is too long, or an item of a list has a comma."""
     cleaned = Concept(
-        aliases=distinct(given.aliases),
-        category=" ".join(given.category.split()),
-        difficulty=" ".join(given.difficulty.split()),
-        tags=distinct(given.tags),
+        aliases=distinct(concept.aliases),
+        category=" ".join(concept.category.split()),
+        difficulty=" ".join(concept.difficulty.split()),
+        tags=distinct(concept.tags),
     )
     items = (*cleaned.aliases, *cleaned.tags)
     if len(items) > _MAX_ITEMS:
@@ -271,7 +271,7 @@ async def _audiences(
     if audience:
         return [audience]
     tag_sets = await access_classes.list_class_tags(
-        database, reader, [each.entity_id for each in about]
+        database, reader, [entity.entity_id for entity in about]
     )
     if not tag_sets:
         raise Invalid(
@@ -308,9 +308,9 @@ async def _get_relation(
     predicate: Predicate,
 ) -> Relation:
     current_reader = await access_classes.resolve_reader(database, reader.project_id, reader.tags)
-    found = await entities.get_relation(
+    relation = await entities.get_relation(
         database, current_reader, (ends[0].entity_id, ends[1].entity_id), predicate
     )
-    if found is None:
+    if relation is None:
         raise NotFound(f"There is no relation {predicate.value} between these two that you may see")
-    return found
+    return relation

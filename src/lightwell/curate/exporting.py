@@ -124,11 +124,11 @@ async def _vectors(
 ) -> AsyncGenerator[Sequence[PassageVector], None]:
     """Yield the vectors of the reader's chunks; chunks whose vector is not indexed yet are left out."""
     async for batch in snapshot.chunks():
-        found = await index.vectors(space.id, [each.id for each in batch])
+        vectors = await index.vectors(space.id, [chunk.id for chunk in batch])
         yield [
-            PassageVector(chunk_ref=each.ref, model=space.model, vector=found[each.id])
-            for each in batch
-            if each.id in found
+            PassageVector(chunk_ref=chunk.ref, model=space.model, vector=vectors[chunk.id])
+            for chunk in batch
+            if chunk.id in vectors
         ]
 
 
@@ -138,7 +138,7 @@ def _with_separator_applied(
     """Return the records with the config's separator in descriptions; markdown and text list the parts one by one instead."""
     if config.separator is None or config.format in (ExportFormat.MD, ExportFormat.TXT):
         return batch
-    return [_with_separator(each, config.separator) for each in batch]
+    return [_with_separator(record, config.separator) for record in batch]
 
 
 def _with_separator(record: ExportRecord, separator: str) -> ExportRecord:

@@ -77,10 +77,10 @@ class Graph:
 
         `after` is the cursor of the last entity of the page before. Raises `Invalid` for another text.
         """
-        found = await entity_lists.list_page(
+        page = await entity_lists.list_page(
             self._database, reader, wanted, after=after, limit=limit
         )
-        return [(self._with_separator(entity), cursor) for entity, cursor in found]
+        return [(self._with_separator(entity), cursor) for entity, cursor in page]
 
     async def sources(self, reader: Reader, details: EntityDetails) -> list[EntitySource]:
         """Return the passages that mention the entity, the latest fifty in order of arrival."""
@@ -93,15 +93,16 @@ class Graph:
         """Return the entities that up to `depth` relations lead to; raise `NotFound`, `Invalid`."""
         validate_bounds(depth, limit)
         resolved = await entities.resolve_name(self._database, reader, name)
-        found = await neighbourhood.explore(
+        around = await neighbourhood.explore(
             self._database, reader, resolved.entity_id, depth=depth, limit=limit
         )
         return replace(
-            found,
+            around,
             neighbours=tuple(
-                replace(each, entity=self._with_separator(each.entity)) for each in found.neighbours
+                replace(neighbour, entity=self._with_separator(neighbour.entity))
+                for neighbour in around.neighbours
             ),
-            relations=tuple(map(self._with_separator, found.relations)),
+            relations=tuple(map(self._with_separator, around.relations)),
         )
 
     async def entity(self, reader: Reader, name: str) -> EntityDetails:
@@ -124,8 +125,8 @@ class Graph:
             page = await export_snapshot.relations_page(
                 self._database, reader, after, limit=page_size
             )
-            for each in page:
-                yield self._with_separator(each)
+            for relation in page:
+                yield self._with_separator(relation)
             if len(page) < page_size:
                 return
             after, limit = page[-1].key, limit - len(page)
@@ -135,7 +136,7 @@ class Graph:
         chunk_ids = await published_chunks.resolve_ids(self._database, reader, chunks)
         entity_ids = await self.context.graph.entities_of(reader, chunk_ids)
         by_id = await entities.get_many(self._database, reader, entity_ids)
-        distinct = {each.id: self._with_separator(each) for each in by_id.values()}
+        distinct = {entity.id: self._with_separator(entity) for entity in by_id.values()}
         return sorted(distinct.values(), key=_by_reference)
 
     async def relations_of(self, reader: Reader, chunks: Sequence[str]) -> list[Relation]:
@@ -143,7 +144,7 @@ class Graph:
         chunk_ids = await published_chunks.resolve_ids(self._database, reader, chunks)
         relation_ids = await self.context.graph.relations_of(reader, chunk_ids)
         relations = await entities.get_relations(self._database, reader, relation_ids)
-        return [self._with_separator(each) for each in relations]
+        return [self._with_separator(relation) for relation in relations]
 
     async def merge(
         self,
@@ -203,31 +204,33 @@ class Graph:
         self, reader: Reader, *, about: str = "", limit: int = 20
     ) -> list[MergeProposal]:
         """Return merge proposals, the most confident first: for the entity `about`, or for those mentioned last."""
-        found = await merge_proposals.propose_merges(
+        proposals = await merge_proposals.propose_merges(
             self._database, reader, about=about, limit=limit
         )
         return [
             replace(
-                each, one=self._with_separator(each.one), other=self._with_separator(each.other)
+                proposal,
+                one=self._with_separator(proposal.one),
+                other=self._with_separator(proposal.other),
             )
-            for each in found
+            for proposal in proposals
         ]
 
     async def confirm(
         self,
         reader: Reader,
-        one: str,
+        name: str,
         other: str,
         *,
         strategy: MergeStrategy = MergeStrategy.CONCATENATE,
     ) -> MergeResult:
-        """Merge `other` into `one` as a proposal suggests; raise `NotFound` where it is not proposed, or not any more."""
-        await merge_proposals.require_proposed(self._database, reader, one, other)
-        return await self.merge(reader, [other], one, strategy=strategy)
+        """Merge `other` into this entity as a proposal suggests; raise `NotFound` where it is not proposed, or not any more."""
+        await merge_proposals.require_proposed(self._database, reader, name, other)
+        return await self.merge(reader, [other], name, strategy=strategy)
 
-    async def reject(self, reader: Reader, one: str, other: str) -> tuple[Entity, Entity]:
+    async def reject(self, reader: Reader, name: str, other: str) -> tuple[Entity, Entity]:
         """Reject a merge proposal, so that it is not proposed again; raise `NotFound`."""
-        first, second = await merge_proposals.reject(self._database, reader, one, other)
+        first, second = await merge_proposals.reject(self._database, reader, name, other)
         return self._with_separator(first), self._with_separator(second)
 
     async def create(

@@ -62,14 +62,17 @@ class Links:
 
     async def get(self, reader: Reader, link: UUID) -> EntityLink:
         """Return the link with this id, with quotations of its evidence; raise `NotFound`."""
-        found = await self._find(reader, link)
+        details = await self._find(reader, link)
         quotations = [
             quotation
-            for evidence in found.evidence
-            for entity, value in ((found.source, evidence.source), (found.target, evidence.target))
+            for evidence in details.evidence
+            for entity, value in (
+                (details.source, evidence.source),
+                (details.target, evidence.target),
+            )
             if (quotation := await self._quote(reader, entity, evidence.name, value))
         ]
-        return replace(found, quotations=tuple(dict.fromkeys(quotations)))
+        return replace(details, quotations=tuple(dict.fromkeys(quotations)))
 
     async def propose(self, reader: Reader, *, about: str = "") -> None:
         """Propose links anew for an entity, "" for all of business systems that the reader sees; raise `NotFound`."""
@@ -87,11 +90,11 @@ class Links:
 
     async def add(self, reader: Reader, source: str, target: str, type_: LinkType) -> EntityLink:
         """Add a confirmed link between two entities; raise `NotFound`, or `Invalid` when they are one."""
-        one = (await entities.resolve_name(self._database, reader, source)).entity_id
+        first = (await entities.resolve_name(self._database, reader, source)).entity_id
         other = (await entities.resolve_name(self._database, reader, target)).entity_id
-        if one == other:
+        if first == other:
             raise Invalid(f"{source!r} and {target!r} are one entity; name two")
-        pair = LinkPair(source=one, target=other, type=type_)
+        pair = LinkPair(source=first, target=other, type=type_)
         made = await links.decide(self._database, reader, pair, LinkStatus.CONFIRMED)
         if made is None:
             raise not_own()
@@ -102,14 +105,14 @@ class Links:
 
         Raises `NotFound`, and `Invalid` for a link that nobody decided.
         """
-        found = await self._find(reader, link)
+        decided = await self._find(reader, link)
         async with self.context.finish_derived_after(reader):
-            was_decided = await links.remove_decision(self._database, reader, found.id)
+            was_decided = await links.remove_decision(self._database, reader, decided.id)
         if not was_decided:
             raise Invalid(
                 "Nobody has decided this link, or only for people without your access tags, too: reject it so that it does not apply"
             )
-        return found
+        return decided
 
     async def _decide(self, reader: Reader, link: EntityLink, status: LinkStatus) -> EntityLink:
         pair = LinkPair(source=link.source.id, target=link.target.id, type=link.type)
@@ -119,8 +122,8 @@ class Links:
         return await self._find(reader, made)
 
     async def _find(self, reader: Reader, link: UUID) -> EntityLink:
-        found = await links.list_links(self._database, reader, LinkQuery(only=link, limit=1))
-        complete = await self._complete(reader, found)
+        stored = await links.list_links(self._database, reader, LinkQuery(only=link, limit=1))
+        complete = await self._complete(reader, stored)
         if not complete:
             raise _not_found(link)
         return complete[0]
@@ -131,14 +134,19 @@ class Links:
 
     async def _complete(self, reader: Reader, stored: Sequence[StoredLink]) -> list[EntityLink]:
         """Return the links with their ends and with what each end says, as the reader sees them."""
-        ends = {end for each in stored for end in (each.source, each.target)}
-        known = await entities.get_many(self._database, reader, sorted(ends))
+        ends = {end for link in stored for end in (link.source, link.target)}
+        entities_by_id = await entities.get_many(self._database, reader, sorted(ends))
         keys = await links.list_subject_keys(self._database, reader, sorted(ends))
         subjects = await link_proposals.read_subjects(self._database, reader.project_id, keys)
         return [
-            _link(each, known[each.source], known[each.target], _values(each, subjects))
-            for each in stored
-            if each.source in known and each.target in known
+            _link(
+                link,
+                entities_by_id[link.source],
+                entities_by_id[link.target],
+                _values(link, subjects),
+            )
+            for link in stored
+            if link.source in entities_by_id and link.target in entities_by_id
         ]
 
     async def _quote(
@@ -150,9 +158,9 @@ class Links:
         if passage is None:
             return None
         line = next(
-            each
-            for each in passage.text.splitlines() or [passage.text]
-            if value.lower() in each.lower()
+            text_line
+            for text_line in passage.text.splitlines() or [passage.text]
+            if value.lower() in text_line.lower()
         )
         text = _shorten_around(line.strip(), value)
         return LinkQuotation(evidence=evidence, text=text, url=passage.url, title=passage.title)
@@ -172,7 +180,7 @@ def _link(
         replace(values.get(name) or LinkEvidence(name=name, points=points), points=points)
         for name, points in stored.points.items()
     ]
-    evidence.sort(key=lambda each: (-abs(each.points), each.name))
+    evidence.sort(key=lambda item: (-abs(item.points), item.name))
     return EntityLink(
         id=stored.id,
         type=stored.type,
@@ -195,16 +203,16 @@ def _values(
     stored: StoredLink, subjects: Mapping[SubjectKey, LinkSubject]
 ) -> dict[str, LinkEvidence]:
     """Return what each end says, by the name of the evidence: compared again, as the reader's classes know the ends now."""
-    found: dict[str, LinkEvidence] = {}
+    values: dict[str, LinkEvidence] = {}
     sources = _of_entity(subjects, stored.source)
     targets = _of_entity(subjects, stored.target)
-    for one, other in product(sources, targets):
-        if found.keys() >= stored.points.keys():
+    for first, other in product(sources, targets):
+        if values.keys() >= stored.points.keys():
             break
-        for scored in score_links(one, other, least=0.0):
+        for scored in score_links(first, other, least=0.0):
             if scored.type is stored.type and scored.source.id == stored.source:
-                found = {each.name: each for each in scored.evidence} | found
-    return found
+                values = {item.name: item for item in scored.evidence} | values
+    return values
 
 
 def _of_entity(

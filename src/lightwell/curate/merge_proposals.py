@@ -43,7 +43,7 @@ async def propose_merges(
     for pair in await merge_candidates.list_rejected_pairs(database, reader, list(pairs)):
         del pairs[pair]
     neighbours = await merge_candidates.list_neighbours(
-        database, reader, {each for pair in pairs for each in pair}
+        database, reader, {entity_id for pair in pairs for entity_id in pair}
     )
     shared = {
         pair: neighbours.get(pair[0], set()) & neighbours.get(pair[1], set()) for pair in pairs
@@ -51,39 +51,41 @@ async def propose_merges(
     proposed = {
         pair: signals for pair, signals in pairs.items() if shared[pair] or set(signals) != {"name"}
     }
-    entity_ids = {each for pair in proposed for each in (*pair, *shared[pair])}
+    entity_ids = {entity_id for pair in proposed for entity_id in (*pair, *shared[pair])}
     by_id = await entities.get_many(database, reader, list(entity_ids))
-    found = [
+    proposals = [
         _proposal(
             by_id[pair[0]], by_id[pair[1]], signals, [by_id[n] for n in shared[pair] if n in by_id]
         )
         for pair, signals in proposed.items()
     ]
-    found.sort(key=lambda each: (-each.confidence, each.one.ref, each.other.ref))
-    return found[:limit]
+    proposals.sort(
+        key=lambda proposal: (-proposal.confidence, proposal.one.ref, proposal.other.ref)
+    )
+    return proposals[:limit]
 
 
-async def require_proposed(database: Database, reader: Reader, one: str, other: str) -> None:
+async def require_proposed(database: Database, reader: Reader, name: str, other: str) -> None:
     """Raise `NotFound` unless a merge of these two is proposed now, whichever of them it is about."""
-    pair = {
-        (await entities.resolve_name(database, reader, each)).entity_id for each in (one, other)
-    }
-    for about in (one, other):
-        found = await propose_merges(database, reader, about=about, limit=MAX_SUBJECTS)
-        if any({each.one.id, each.other.id} == pair for each in found):
+    pair = {(await entities.resolve_name(database, reader, end)).entity_id for end in (name, other)}
+    for about in (name, other):
+        proposals = await propose_merges(database, reader, about=about, limit=MAX_SUBJECTS)
+        if any({proposal.one.id, proposal.other.id} == pair for proposal in proposals):
             return
-    raise NotFound(f"A merge of {one!r} and {other!r} is not proposed; list the proposals again")
+    raise NotFound(f"A merge of {name!r} and {other!r} is not proposed; list the proposals again")
 
 
-async def reject(database: Database, reader: Reader, one: str, other: str) -> tuple[Entity, Entity]:
+async def reject(
+    database: Database, reader: Reader, name: str, other: str
+) -> tuple[Entity, Entity]:
     """Record that these two entities are different; raise `NotFound`, or `Invalid` when they are one already."""
-    first = (await entities.resolve_name(database, reader, one)).entity_id
+    first = (await entities.resolve_name(database, reader, name)).entity_id
     second = (await entities.resolve_name(database, reader, other)).entity_id
     if first == second:
-        raise Invalid(f"{one!r} and {other!r} are one entity; unmerge them instead")
+        raise Invalid(f"{name!r} and {other!r} are one entity; unmerge them instead")
     await merge_candidates.reject(database, reader, (first, second))
-    known = await entities.get_many(database, reader, [first, second])
-    return known[first], known[second]
+    by_id = await entities.get_many(database, reader, [first, second])
+    return by_id[first], by_id[second]
 
 
 def merge_confidence(evidence: Mapping[str, str], shared: int) -> float:
@@ -99,10 +101,10 @@ def merge_confidence(evidence: Mapping[str, str], shared: int) -> float:
 
 
 def _aliases(subjects: Sequence[MergeSubject]) -> Iterable[tuple[EntityId, str]]:
-    for each in subjects:
-        for alias in _SEPARATOR.split(each.attributes.get("aliases", "")):
+    for subject in subjects:
+        for alias in _SEPARATOR.split(subject.attributes.get("aliases", "")):
             if normalize_name(alias):
-                yield each.id, normalize_name(alias)
+                yield subject.id, normalize_name(alias)
 
 
 def _evidence_by_pair(evidence: Sequence[MergeEvidence]) -> dict[Pair, dict[str, str]]:
@@ -114,13 +116,13 @@ def _evidence_by_pair(evidence: Sequence[MergeEvidence]) -> dict[Pair, dict[str,
 
 
 def _proposal(
-    one: Entity, other: Entity, evidence: Mapping[str, str], shared: Sequence[Entity]
+    left: Entity, right: Entity, evidence: Mapping[str, str], shared: Sequence[Entity]
 ) -> MergeProposal:
-    first, second = sorted((one, other), key=lambda each: (-each.chunk_count, each.ref))
+    first, second = sorted((left, right), key=lambda entity: (-entity.chunk_count, entity.ref))
     return MergeProposal(
         one=first,
         other=second,
         confidence=merge_confidence(evidence, len(shared)),
         evidence=dict(sorted(evidence.items())),
-        shared_neighbours=tuple(sorted(each.name for each in shared)),
+        shared_neighbours=tuple(sorted(neighbour.name for neighbour in shared)),
     )

@@ -76,8 +76,8 @@ async def unmerge(context: CurationContext, reader: Reader, name: str) -> tuple[
     chosen = parse_uuid(name) or (await entities.resolve_name(database, reader, name)).named_as
     async with context.finish_derived_after(reader):
         separated = await merges.unmerge(database, reader, name, chosen)
-    found = await entities.get_many(database, reader, separated)
-    return tuple(found[each] for each in separated if each in found)
+    by_id = await entities.get_many(database, reader, separated)
+    return tuple(by_id[entity_id] for entity_id in separated if entity_id in by_id)
 
 
 def count_redirections(
@@ -85,15 +85,19 @@ def count_redirections(
 ) -> tuple[int, int]:
     """Return how many relations get a new end, and how many of these duplicate an existing one; loops do not count."""
     moved = {source: target for source in sources}
-    existing = {each for each in related if each.source not in moved and each.target not in moved}
+    existing = {
+        relation
+        for relation in related
+        if relation.source not in moved and relation.target not in moved
+    }
     redirected = deduped = 0
-    for each in related:
+    for relation in related:
         new = RelationEnds(
-            source=moved.get(each.source, each.source),
-            target=moved.get(each.target, each.target),
-            predicate=each.predicate,
+            source=moved.get(relation.source, relation.source),
+            target=moved.get(relation.target, relation.target),
+            predicate=relation.predicate,
         )
-        if each in existing or new.source == new.target:
+        if relation in existing or new.source == new.target:
             continue
         redirected += 1
         deduped += new in existing
@@ -144,7 +148,7 @@ async def _summaries(
         target = trees.get(into.entity_id)
         descriptions = [target.describe(target.root) if target else ()]
         descriptions += [
-            trees[each].describe(trees[each].root) for each in sources if each in trees
+            trees[source].describe(trees[source].root) for source in sources if source in trees
         ]
         parts = [part for part in descriptions if any(part)]
         if len(parts) > 1:
@@ -164,7 +168,7 @@ async def _summaries(
 
 
 def _removed_relations_note(related: Sequence[RelationEnds], sources: Sequence[EntityId]) -> str:
-    if any(each.source in sources or each.target in sources for each in related):
+    if any(relation.source in sources or relation.target in sources for relation in related):
         return ""
     return "No source has relationships, so none was redirected; names, descriptions and passages are merged."
 

@@ -22,9 +22,9 @@ async def list_sources(
     chunk_ids = await published_chunks.find_ids(database, reader, entity.sources)
     chunks = await search.get_chunks(database, reader, list(chunk_ids))
     return [
-        EntitySource(chunk=chunks[each], snippet=_snippet(chunks[each].text, names))
-        for each in chunk_ids
-        if each in chunks
+        EntitySource(chunk=chunks[chunk_id], snippet=_snippet(chunks[chunk_id].text, names))
+        for chunk_id in chunk_ids
+        if chunk_id in chunks
     ]
 
 
@@ -36,10 +36,10 @@ async def explore(
     relations: dict[object, Relation] = {}
     frontier, is_cut = [centre], False
     for distance in range(1, depth + 1):
-        found = await entities.list_relations_of(database, reader, frontier) if frontier else []
-        relations.update((each.id, each) for each in found)
+        related = await entities.list_relations_of(database, reader, frontier) if frontier else []
+        relations.update((relation.id, relation) for relation in related)
         frontier = []
-        for end in dict.fromkeys(end for each in found for end in each.ends):
+        for end in dict.fromkeys(end for relation in related for end in relation.ends):
             if end not in reached and len(reached) < limit:
                 reached[end] = distance
                 frontier.append(end)
@@ -47,17 +47,25 @@ async def explore(
     seen = await entities.get_many(database, reader, list(reached))
     return EntityNeighbourhood(
         neighbours=tuple(
-            Neighbour(entity=seen[each], depth=reached[each]) for each in reached if each in seen
+            Neighbour(entity=seen[entity_id], depth=reached[entity_id])
+            for entity_id in reached
+            if entity_id in seen
         ),
-        relations=tuple(each for each in relations.values() if {*each.ends} <= seen.keys()),
+        relations=tuple(
+            relation for relation in relations.values() if {*relation.ends} <= seen.keys()
+        ),
         is_cut=is_cut,
     )
 
 
 def _snippet(text: str, names: Sequence[str]) -> str:
     """Return the first sentence that has one of the names, else the first one, cut at its length limit."""
-    said = [" ".join(text[each.start : each.end].split()) for each in split_into_units(text)]
-    wanted = [normalize_name(each) for each in names]
-    naming = (each for each in said if any(name in normalize_name(each) for name in wanted))
-    snippet = next(naming, said[0] if said else text)
+    sentences = [" ".join(text[unit.start : unit.end].split()) for unit in split_into_units(text)]
+    wanted = [normalize_name(name) for name in names]
+    naming = (
+        sentence
+        for sentence in sentences
+        if any(name in normalize_name(sentence) for name in wanted)
+    )
+    snippet = next(naming, sentences[0] if sentences else text)
     return snippet if len(snippet) <= _MAX_SNIPPET else f"{snippet[:_MAX_SNIPPET]}…"

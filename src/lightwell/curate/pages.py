@@ -96,7 +96,7 @@ class ParagraphFile:
         self._has_begun = True
 
     def add(self, records: Sequence[ExportRecord]) -> None:
-        self._file.writelines(self._render(record_paragraph(each)) for each in records)
+        self._file.writelines(self._render(record_paragraph(record)) for record in records)
 
     def close(self) -> None:
         self._file.close()

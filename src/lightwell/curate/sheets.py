@@ -52,7 +52,7 @@ class CsvFiles:
     def add(self, records: Sequence[ExportRecord]) -> None:
         assert self._file is not None  # noqa: S101 - begun
         csv.writer(self._file).writerows(
-            [_csv_value(cell) for cell in record_cells(each)] for each in records
+            [_csv_value(cell) for cell in record_cells(record)] for record in records
         )
 
     def close(self) -> None:

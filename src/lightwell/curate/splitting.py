@@ -40,13 +40,15 @@ async def split(
         raise Invalid("No mentions are chosen; name at least one document or passage")
     database = context.database
     resolved = await entities.resolve_name(database, reader, name)
-    document_list = [await stored_documents.get(database, reader, each) for each in documents]
+    document_list = [
+        await stored_documents.get(database, reader, document) for document in documents
+    ]
     chunks = await published_chunks.resolve_ids(database, reader, passages) if passages else []
     new = NewSplit(
         id=SplitId(new_id()),
         entity=resolved.entity_id,
         name=part_name,
-        documents=tuple(each.id for each in document_list),
+        documents=tuple(document.id for document in document_list),
         chunks=tuple(chunks),
     )
     async with context.finish_derived_after(reader):
@@ -69,8 +71,12 @@ async def unsplit(context: CurationContext, reader: Reader, name: str) -> tuple[
     chosen = parse_uuid(name) or (await entities.resolve_name(database, reader, name)).entity_id
     async with context.finish_derived_after(reader):
         entity_ids = await splits.unsplit(database, reader, name, chosen)
-    found = await entities.get_many(database, reader, entity_ids)
-    return tuple({found[each].id: found[each] for each in entity_ids if each in found}.values())
+    by_id = await entities.get_many(database, reader, entity_ids)
+    return tuple(
+        {
+            by_id[entity_id].id: by_id[entity_id] for entity_id in entity_ids if entity_id in by_id
+        }.values()
+    )
 
 
 def _part_name(into: str) -> str:

@@ -130,10 +130,10 @@ class TagAuthority:
         """Return whether a document with these tags is visible to them."""
         return bool(tags) and (self.is_unlimited or not tags.isdisjoint(self.tags))
 
-    def choose(self, given: Tags) -> Tags:
+    def choose(self, tags: Tags) -> Tags:
         """Return the tags for new documents: those given, or the only one there is; raise `Invalid` where that is not clear."""
-        if given or len(self.tags) == 1:
-            return given or self.tags
+        if tags or len(self.tags) == 1:
+            return tags or self.tags
         raise Invalid("Name the access tags of the document: whoever has one of them sees it")
 
     def require_new(self, tags: Tags) -> None:

@@ -69,8 +69,8 @@ def explain_access(
 
     `person` is the one whom the key names, or who is asked about without a key; `groups` are those of that person.
     """
-    found = _origins(document, person, groups, key)
-    tags = frozenset(each.tag for each in found)
+    origins = _origins(document, person, groups, key)
+    tags = frozenset(origin.tag for origin in origins)
     of_person = person.tags if person else tags
     obstacles = [
         obstacle
@@ -86,7 +86,7 @@ def explain_access(
         )
         if holds
     ]  # fmt: skip
-    return AccessExplanation(document=document, origins=found, obstacles=tuple(obstacles))
+    return AccessExplanation(document=document, origins=origins, obstacles=tuple(obstacles))
 
 
 def _origins(
@@ -94,14 +94,14 @@ def _origins(
 ) -> tuple[TagOrigin, ...]:
     """Return the origins of all tags that apply, by tag; a key's own tags narrow those of the person whom it names."""
     if person is None:
-        held = [("key", key.name, key.acl_tags)] if key else []
+        holders = [("key", key.name, key.acl_tags)] if key else []
     else:
-        held = [("person", "", person.acl_tags)]
-        held += [("group", each.name, each.acl_tags) for each in groups]
+        holders = [("person", "", person.acl_tags)]
+        holders += [("group", group.name, group.acl_tags) for group in groups]
     narrowed = key.acl_tags if key and person and key.acl_tags else None
     return tuple(
         TagOrigin(tag=tag, kind=kind, name=name, shared=tag in document.acl_tags)
-        for kind, name, tags in held
+        for kind, name, tags in holders
         for tag in sorted(tags)
         if narrowed is None or tag in narrowed
     )

@@ -106,7 +106,7 @@ class CitedSentence:
     @property
     def marks(self) -> str:
         """The numbers of its citations, such as `[1][2]`."""
-        return "".join(each.id for each in self.citations)
+        return "".join(citation.id for citation in self.citations)
 
     @property
     def key_text(self) -> str:
@@ -207,7 +207,7 @@ class Answer:
         """The answer as text: a line for each sentence, which ends with citation numbers; or a fixed sentence."""
         match self.outcome:
             case Answered(sentences=sentences):
-                return "\n".join(each.marked_text for each in sentences)
+                return "\n".join(sentence.marked_text for sentence in sentences)
             case InsufficientEvidence():
                 return INSUFFICIENT
             case FromModelAlone(text=text):
@@ -219,15 +219,15 @@ class Answer:
     def highlights(self) -> tuple[tuple[int, int], ...]:
         """The key parts of quotations, as start and end characters in `text`, in order."""
         return tuple(
-            (start + each.highlight[0], start + each.highlight[1])
-            for each, (start, _) in zip(self.sentences, self.sentence_spans, strict=True)
-            if any(each.highlight)
+            (start + sentence.highlight[0], start + sentence.highlight[1])
+            for sentence, (start, _) in zip(self.sentences, self.sentence_spans, strict=True)
+            if any(sentence.highlight)
         )
 
     @property
     def sentence_spans(self) -> tuple[tuple[int, int], ...]:
         """Where each sentence with its citation numbers stands in `text`: start and end characters, in order."""
-        lengths = [len(each.marked_text) for each in self.sentences]
+        lengths = [len(sentence.marked_text) for sentence in self.sentences]
         starts = [0, *accumulate(length + len("\n") for length in lengths)]
         return tuple(
             (start, start + length) for start, length in zip(starts, lengths, strict=False)
@@ -236,7 +236,11 @@ class Answer:
     @property
     def citations(self) -> tuple[Citation, ...]:
         """All citations, each once, in the order of their numbers; empty exactly when `confidence` is insufficient."""
-        return tuple(dict.fromkeys(one for each in self.sentences for one in each.citations))
+        return tuple(
+            dict.fromkeys(
+                citation for sentence in self.sentences for citation in sentence.citations
+            )
+        )
 
     @property
     def nearest(self) -> tuple[Citation, ...]:

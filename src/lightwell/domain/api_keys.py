@@ -100,14 +100,14 @@ def parse_token(text: str) -> Token | None:
 
 def parse_scopes(words: Iterable[str]) -> frozenset[Scope]:
     """Return the scopes of these names; raise `Invalid` for none, and for a name that is no scope."""
-    known = ", ".join(Scope)
+    names = ", ".join(Scope)
     try:
-        found = frozenset(Scope(word.strip()) for word in words if word.strip())
+        scopes = frozenset(Scope(word.strip()) for word in words if word.strip())
     except ValueError as error:
-        raise Invalid(f"{error}; the scopes are {known}") from None
-    if not found:
-        raise Invalid(f"A key needs at least one scope: {known}")
-    return found
+        raise Invalid(f"{error}; the scopes are {names}") from None
+    if not scopes:
+        raise Invalid(f"A key needs at least one scope: {names}")
+    return scopes
 
 
 def parse_key_name(text: str) -> str:

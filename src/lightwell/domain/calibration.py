@@ -75,17 +75,17 @@ def _minimum(rows: _Floats, fixed: _Floats, targets: _Floats, prior: _Floats) ->
         losses = np.logaddexp(0, logits) - targets * logits
         return float(losses.sum() + _RIDGE / 2 * ((weights - prior) ** 2).sum())
 
-    at = prior
+    parameters = prior
     for _ in range(_MAX_STEPS):
-        probabilities = 1 / (1 + np.exp(-(rows @ at + fixed)))
-        gradient = rows.T @ (probabilities - targets) + _RIDGE * (at - prior)
+        probabilities = 1 / (1 + np.exp(-(rows @ parameters + fixed)))
+        gradient = rows.T @ (probabilities - targets) + _RIDGE * (parameters - prior)
         hessian = (
             rows * (probabilities * (1 - probabilities))[:, np.newaxis]
-        ).T @ rows + _RIDGE * np.eye(len(at))
+        ).T @ rows + _RIDGE * np.eye(len(parameters))
         step = np.linalg.solve(hessian, gradient)
-        while loss(at - step) > loss(at) and np.abs(step).max() > _TOLERANCE:
+        while loss(parameters - step) > loss(parameters) and np.abs(step).max() > _TOLERANCE:
             step = step / 2
-        at = at - step
+        parameters = parameters - step
         if np.abs(step).max() <= _TOLERANCE:
             break
-    return at
+    return parameters

@@ -148,8 +148,8 @@ def parse_conversation_id(text: str) -> ConversationId:
 
 def parse_conversation_cursor(text: str) -> tuple[datetime, ConversationId]:
     """Return the time and the id in a `Conversation.cursor`; raise `Invalid` for any other text."""
-    time, _, own = text.partition(" ")
+    time, _, conversation_id = text.partition(" ")
     try:
-        return datetime.fromisoformat(time), ConversationId(UUID(own))
+        return datetime.fromisoformat(time), ConversationId(UUID(conversation_id))
     except ValueError:
         raise Invalid(f"{text!r} is not where a list of conversations continues") from None

@@ -129,10 +129,10 @@ def parse_group_name(text: str) -> str:
     return name
 
 
-def parse_external_ids(given: Mapping[str, str]) -> dict[str, str]:
+def parse_external_ids(ids: Mapping[str, str]) -> dict[str, str]:
     """Return the ids by their systems; raise `Invalid` for a system that is no word, and for an id that is empty or too long."""
-    found: dict[str, str] = {}
-    for system, text in given.items():
+    parsed: dict[str, str] = {}
+    for system, text in ids.items():
         external_id = require_text(text, "The external id").strip()
         if not _SYSTEM.fullmatch(system) or system == EMAIL:
             raise Invalid(
@@ -140,16 +140,16 @@ def parse_external_ids(given: Mapping[str, str]) -> dict[str, str]:
             )
         if not 1 <= len(external_id) <= _MAX_EXTERNAL_ID_LENGTH:
             raise Invalid(f"An external id has 1 to {_MAX_EXTERNAL_ID_LENGTH} characters")
-        found[system] = external_id
-    return found
+        parsed[system] = external_id
+    return parsed
 
 
 def split_external_ids(words: Iterable[str]) -> dict[str, str]:
     """Return the ids of words such as `telegram:123`; raise `Invalid`, also for two ids of one system."""
-    found: dict[str, str] = {}
+    ids: dict[str, str] = {}
     for word in words:
         system, _, external_id = word.strip().partition(":")
-        if system in found:
+        if system in ids:
             raise Invalid("A person has at most one external id for each system")
-        found[system] = external_id
-    return parse_external_ids(found)
+        ids[system] = external_id
+    return parse_external_ids(ids)

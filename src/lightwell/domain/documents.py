@@ -58,9 +58,9 @@ WORK_STATE = "work_state"
 """The name in a document's metadata under which the state of its item is stored."""
 
 
-def parse_work_state(said: str | None) -> WorkState | None:
+def parse_work_state(text: str | None) -> WorkState | None:
     """Return the state that metadata name; None for none and for another word, since anybody may supply metadata."""
-    return WorkState(said) if said in tuple(WorkState) else None
+    return WorkState(text) if text in tuple(WorkState) else None
 
 
 class Format(StrEnum):

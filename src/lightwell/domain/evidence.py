@@ -139,8 +139,8 @@ class Evidence:
 
     def member_at(self, start: int) -> Chunk:
         """Return the published chunk that contains the position `chunk.text[start]`."""
-        at = self.chunk.locator.start + start
-        return next((each for each in self.members if each.locator.end > at), self.chunk)
+        place = self.chunk.locator.start + start
+        return next((member for member in self.members if member.locator.end > place), self.chunk)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

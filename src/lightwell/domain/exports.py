@@ -168,5 +168,5 @@ def parse_export_format(word: str) -> ExportFormat:
     try:
         return ExportFormat(word)
     except ValueError:
-        known = ", ".join(ExportFormat)
-        raise Invalid(f"{word!r} is not an export format; the formats are {known}") from None
+        names = ", ".join(ExportFormat)
+        raise Invalid(f"{word!r} is not an export format; the formats are {names}") from None

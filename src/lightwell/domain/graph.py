@@ -204,7 +204,9 @@ class Entity:
 
     def remove_source_chunk(self, chunk_ref: str) -> "Entity":
         """Return the entity without this source; the others keep their places."""
-        return replace(self, sources=tuple(each for each in self.sources if each != chunk_ref))
+        return replace(
+            self, sources=tuple(source for source in self.sources if source != chunk_ref)
+        )
 
     def with_sources(self, chunk_refs: Sequence[str]) -> "Entity":
         """Return the entity with these sources, the last fifty of them."""
@@ -280,7 +282,9 @@ class Relation:
 
     def remove_source_chunk(self, chunk_ref: str) -> "Relation":
         """Return the relation without this source; the others keep their places."""
-        return replace(self, sources=tuple(each for each in self.sources if each != chunk_ref))
+        return replace(
+            self, sources=tuple(source for source in self.sources if source != chunk_ref)
+        )
 
     def with_sources(self, chunk_refs: Sequence[str]) -> "Relation":
         """Return the relation with these sources, the last fifty of them."""
@@ -359,7 +363,7 @@ def join_descriptions(descriptions: Sequence[str]) -> str:
 def join_class_descriptions(descriptions: Sequence[str]) -> str:
     """Return the descriptions of several access classes as one, each part once: classes may share parts."""
     return join_descriptions(
-        [part for each in descriptions for part in each.split(DESCRIPTION_SEPARATOR)]
+        [part for description in descriptions for part in description.split(DESCRIPTION_SEPARATOR)]
     )
 
 
@@ -391,6 +395,6 @@ def combine_descriptions(
             return tuple(dict.fromkeys(chain.from_iterable(described)))
 
 
-def append_sources(known: Sequence[str], added: Sequence[str]) -> tuple[str, ...]:
+def append_sources(sources: Sequence[str], added: Sequence[str]) -> tuple[str, ...]:
     """Return the distinct sources in order of arrival, without the oldest ones beyond fifty."""
-    return tuple(dict.fromkeys([*known, *added]))[-MAX_SOURCES:]
+    return tuple(dict.fromkeys([*sources, *added]))[-MAX_SOURCES:]

@@ -60,11 +60,11 @@ def replace_merged(
 ) -> ItemStructure:
     """Return the structure with the survivors in place of items that were merged into them, each entity once."""
     entities: dict[GlobalRef, StatedEntity] = {}
-    for each in structure.entities:
-        ref = survivors.get(each.ref, each.ref)
+    for entity in structure.entities:
+        ref = survivors.get(entity.ref, entity.ref)
         # the address and the attributes were those of the former item
         entities.setdefault(
-            ref, each if ref == each.ref else replace(each, ref=ref, url="", attributes={})
+            ref, entity if ref == entity.ref else replace(entity, ref=ref, url="", attributes={})
         )
     links = [
         replace(

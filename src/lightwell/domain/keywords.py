@@ -40,22 +40,22 @@ def rule_keywords(question: str) -> Keywords:
     """Return the keywords in the question's own words: low are quotations, names and numbers, high the other words."""
     low = clean_keywords([*_quotations(question), *keyword_names(question)])
     taken = STOP_WORDS.union(*map(words, low))
-    said = keyword_words(question)
-    if said and said[0].casefold() in COMMANDS:
-        del said[0]
+    spoken = keyword_words(question)
+    if spoken and spoken[0].casefold() in COMMANDS:
+        del spoken[0]
     return Keywords(
-        high=clean_keywords(word for word in said if not taken.issuperset(words(word))),
+        high=clean_keywords(word for word in spoken if not taken.issuperset(words(word))),
         low=low,
         question_hash=hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest(),
         by_model=False,
     )
 
 
-def clean_keywords(found: Iterable[str]) -> tuple[str, ...]:
+def clean_keywords(keywords: Iterable[str]) -> tuple[str, ...]:
     """Return the first 16 that contain a word, each once and on one line; what is longer than a keyword is left out."""
     kept: dict[str, str] = {}
-    for each in found:
-        signs = (sign if sign.isprintable() else " " for sign in each)
+    for keyword in keywords:
+        signs = (sign if sign.isprintable() else " " for sign in keyword)
         line = " ".join("".join(signs).split()).strip(_WRAPPING)
         key = normalize_name(line)
         if key and len(line) <= LONGEST_KEYWORD:
@@ -64,4 +64,4 @@ def clean_keywords(found: Iterable[str]) -> tuple[str, ...]:
 
 
 def _quotations(question: str) -> list[str]:
-    return ["".join(found) for found in _QUOTED.findall(question)]
+    return ["".join(groups) for groups in _QUOTED.findall(question)]

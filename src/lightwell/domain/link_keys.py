@@ -61,9 +61,9 @@ def matching_keys(keys: frozenset[LinkKey]) -> list[tuple[LinkKey, str]]:
 def _keys(subject: LinkSubject) -> Iterator[tuple[str, str]]:
     family = link_family(subject)
     yield "page", subject.url
-    yield from (("identifier", each) for each in subject.identifiers)
-    yield from (("says page", each) for each in subject.said_urls)
-    yield from (("says identifier", each) for each in subject.said_identifiers)
+    yield from (("identifier", identifier) for identifier in subject.identifiers)
+    yield from (("says page", url) for url in subject.said_urls)
+    yield from (("says identifier", identifier) for identifier in subject.said_identifiers)
     if family == "item":
         return
     yield from ((f"{family} domain", domain) for domain in subject.domains)

@@ -88,7 +88,7 @@ class ScoredLink:
     @property
     def points(self) -> float:
         """The log-odds of the link."""
-        return self.prior + sum(each.points for each in self.evidence)
+        return self.prior + sum(evidence.points for evidence in self.evidence)
 
     @property
     def confidence(self) -> float:
@@ -100,30 +100,30 @@ _Comparison = Callable[[LinkSubject, LinkSubject], Iterable[LinkEvidence]]
 
 
 def score_links(
-    one: LinkSubject, other: LinkSubject, *, least: float = MIN_CONFIDENCE
+    left: LinkSubject, right: LinkSubject, *, least: float = MIN_CONFIDENCE
 ) -> list[ScoredLink]:
     """Return the links between two entities of different systems with at least this confidence."""
-    if one.system == other.system or one.id == other.id:
+    if left.system == right.system or left.id == right.id:
         return []
-    scored = [*_mentions(one, other), *_mentions(other, one), *_by_kind(one, other)]
-    return [each for each in scored if each.confidence >= least]
+    scored = [*_mentions(left, right), *_mentions(right, left), *_by_kind(left, right)]
+    return [link for link in scored if link.confidence >= least]
 
 
-def _by_kind(one: LinkSubject, other: LinkSubject) -> Iterable[ScoredLink]:
-    first, second = sorted((one, other), key=lambda each: each.id.int)
-    match (link_family(one), link_family(other)):
+def _by_kind(left: LinkSubject, right: LinkSubject) -> Iterable[ScoredLink]:
+    first, second = sorted((left, right), key=lambda subject: subject.id.int)
+    match (link_family(left), link_family(right)):
         case ("company", "company"):
             yield _link(LinkType.SAME_AS, first, second, _PRIOR["company"], _compare_companies)
         case ("person", "person"):
             yield _link(LinkType.SAME_AS, first, second, _PRIOR["person"], _compare_people)
         case ("deal", "project"):
-            yield _link(LinkType.MAPPED_TO, one, other, _PRIOR["deal_project"], _compare_titles)
+            yield _link(LinkType.MAPPED_TO, left, right, _PRIOR["deal_project"], _compare_titles)
         case ("project", "deal"):
-            yield _link(LinkType.MAPPED_TO, other, one, _PRIOR["deal_project"], _compare_titles)
+            yield _link(LinkType.MAPPED_TO, right, left, _PRIOR["deal_project"], _compare_titles)
         case ("deal", "company"):
-            yield _link(LinkType.BELONGS_TO, one, other, _PRIOR["deal_company"], _compare_customer)
+            yield _link(LinkType.BELONGS_TO, left, right, _PRIOR["deal_company"], _compare_customer)
         case ("company", "deal"):
-            yield _link(LinkType.BELONGS_TO, other, one, _PRIOR["deal_company"], _compare_customer)
+            yield _link(LinkType.BELONGS_TO, right, left, _PRIOR["deal_company"], _compare_customer)
         case ("person", "company") | ("company", "person"):
             yield _link(LinkType.RELATED_TO, first, second, _PRIOR_EMPLOYER, _compare_employer)
         case _:
@@ -137,34 +137,36 @@ def _link(
     prior: float,
     compare: _Comparison,
 ) -> ScoredLink:
-    found = tuple(compare(source, target))
-    return ScoredLink(type=type_, source=source, target=target, prior=prior, evidence=found)
+    evidence = tuple(compare(source, target))
+    return ScoredLink(type=type_, source=source, target=target, prior=prior, evidence=evidence)
 
 
-def _compare_companies(one: LinkSubject, other: LinkSubject) -> Iterator[LinkEvidence]:
+def _compare_companies(left: LinkSubject, right: LinkSubject) -> Iterator[LinkEvidence]:
     say = _Comparer(_COMPANY)
-    has_domain = bool(one.domains & other.domains)
-    yield from say.sets(one.domains, other.domains, "same_domain", "different_domains")
-    yield from say.sets(one.phones, other.phones, "same_phone")
-    yield from _company_names(say, one, other, has_domain=has_domain)
-    forms = legal_form(one.name), legal_form(other.name)
+    has_domain = bool(left.domains & right.domains)
+    yield from say.sets(left.domains, right.domains, "same_domain", "different_domains")
+    yield from say.sets(left.phones, right.phones, "same_phone")
+    yield from _company_names(say, left, right, has_domain=has_domain)
+    forms = legal_form(left.name), legal_form(right.name)
     if all(forms) and forms[0] != forms[1]:
         yield say.of("different_legal_forms", *forms)
-    yield from say.values(one.location, other.location, "same_location", "different_locations")
+    yield from say.values(left.location, right.location, "same_location", "different_locations")
 
 
 def _company_names(
-    say: "_Comparer", one: LinkSubject, other: LinkSubject, *, has_domain: bool
+    say: "_Comparer", left: LinkSubject, right: LinkSubject, *, has_domain: bool
 ) -> Iterator[LinkEvidence]:
-    words = company_words(one.name), company_words(other.name)
-    named = (one.name, other.name)
+    words = company_words(left.name), company_words(right.name)
+    named = (left.name, right.name)
     similarity = _similarity("".join(words[0]), "".join(words[1]))
     if "".join(words[0]) == "".join(words[1]):
         yield say.of("same_name", *named)
     elif _differ_in_numbers(*words):
         yield say.of("different_names", *named)
     elif set(words[0]) < set(words[1]) or set(words[1]) < set(words[0]):
-        shorter, longer = sorted((one, other), key=lambda each: len(company_words(each.name)))
+        shorter, longer = sorted(
+            (left, right), key=lambda subject: len(company_words(subject.name))
+        )
         is_own_company = bool(legal_form(shorter.name) and legal_form(longer.name))
         if is_own_company or not has_domain:
             yield say.of("longer_company_name", *named)
@@ -176,37 +178,39 @@ def _company_names(
         yield say.of("different_names", *named)
 
 
-def _compare_people(one: LinkSubject, other: LinkSubject) -> Iterator[LinkEvidence]:
+def _compare_people(left: LinkSubject, right: LinkSubject) -> Iterator[LinkEvidence]:
     say = _Comparer(_PERSON)
-    shared = one.emails & other.emails
+    shared = left.emails & right.emails
     if shared:
-        address = min(shared, key=lambda each: (is_role_address(each), each))
+        address = min(shared, key=lambda email: (is_role_address(email), email))
         name = "same_role_address" if is_role_address(address) else "same_email"
         yield say.of(name, address, address)
     else:
-        yield from _different_emails(say, one, other)
-    yield from say.sets(one.phones, other.phones, "same_phone")
-    yield from _person_names(say, one, other)
+        yield from _different_emails(say, left, right)
+    yield from say.sets(left.phones, right.phones, "same_phone")
+    yield from _person_names(say, left, right)
     if not shared:
-        yield from say.sets(one.domains, other.domains, "same_company_domain")
+        yield from say.sets(left.domains, right.domains, "same_company_domain")
 
 
 def _different_emails(
-    say: "_Comparer", one: LinkSubject, other: LinkSubject
+    say: "_Comparer", left: LinkSubject, right: LinkSubject
 ) -> Iterator[LinkEvidence]:
     """Yield evidence against one person: two addresses at companies. An address at a mail provider is anybody's second one."""
-    own = {each: company_domain(each) for each in one.emails if not is_role_address(each)}
-    others = {each: company_domain(each) for each in other.emails if not is_role_address(each)}
-    if any(own.values()) and any(others.values()):
-        is_one_company = not set(own.values()).isdisjoint(set(others.values()) - {""})
+    ours = {email: company_domain(email) for email in left.emails if not is_role_address(email)}
+    others = {email: company_domain(email) for email in right.emails if not is_role_address(email)}
+    if any(ours.values()) and any(others.values()):
+        is_one_company = not set(ours.values()).isdisjoint(set(others.values()) - {""})
         name = "different_emails_in_one_company" if is_one_company else "different_emails"
-        yield say.of(name, min(own), min(others))
+        yield say.of(name, min(ours), min(others))
 
 
-def _person_names(say: "_Comparer", one: LinkSubject, other: LinkSubject) -> Iterator[LinkEvidence]:
-    words = person_words(one.name), person_words(other.name)
-    named = (one.name, other.name)
-    if not all(words) or "@" in one.name or "@" in other.name:
+def _person_names(
+    say: "_Comparer", left: LinkSubject, right: LinkSubject
+) -> Iterator[LinkEvidence]:
+    words = person_words(left.name), person_words(right.name)
+    named = (left.name, right.name)
+    if not all(words) or "@" in left.name or "@" in right.name:
         return
     if sorted(words[0]) == sorted(words[1]):
         yield say.of("same_name", *named)
@@ -220,11 +224,11 @@ def _person_names(say: "_Comparer", one: LinkSubject, other: LinkSubject) -> Ite
         yield say.of("different_names", *named)
 
 
-def _is_initial(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+def _is_initial(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
     """Return whether the names share the last word, and the first of one abbreviates that of the other or is left out."""
-    if one[-1] != other[-1]:
+    if left[-1] != right[-1]:
         return False
-    return len(one) == 1 or (len(one[0]) == 1 and other[0].startswith(one[0]))
+    return len(left) == 1 or (len(left[0]) == 1 and right[0].startswith(left[0]))
 
 
 def _compare_titles(deal: LinkSubject, project: LinkSubject) -> Iterator[LinkEvidence]:
@@ -243,13 +247,13 @@ def _compare_titles(deal: LinkSubject, project: LinkSubject) -> Iterator[LinkEvi
     yield from of_company
 
 
-def _title_evidence(one: tuple[str, ...], other: tuple[str, ...]) -> str:
+def _title_evidence(left: tuple[str, ...], right: tuple[str, ...]) -> str:
     """Return the name of what two titles say, whatever the order of their words."""
-    if sorted(one) == sorted(other):
-        return "same_title" if len(set(one)) >= _LONG_TITLE else "same_short_title"
-    if set(one) < set(other) or set(other) < set(one):
+    if sorted(left) == sorted(right):
+        return "same_title" if len(set(left)) >= _LONG_TITLE else "same_short_title"
+    if set(left) < set(right) or set(right) < set(left):
         return "shorter_title"
-    rest = sorted(set(one) - set(other)), sorted(set(other) - set(one))
+    rest = sorted(set(left) - set(right)), sorted(set(right) - set(left))
     similarity = _similarity("".join(rest[0]), "".join(rest[1]))
     return "similar_titles" if similarity >= _CLOSE_TITLE else "different_titles"
 
@@ -274,26 +278,25 @@ def _compare_customer(deal: LinkSubject, company: LinkSubject) -> Iterator[LinkE
         yield say.of("names_company", deal.name, company.name)
 
 
-def _compare_employer(one: LinkSubject, other: LinkSubject) -> Iterator[LinkEvidence]:
-    yield from _Comparer(_EMPLOYER).sets(one.domains, other.domains, "same_company_domain")
+def _compare_employer(left: LinkSubject, right: LinkSubject) -> Iterator[LinkEvidence]:
+    yield from _Comparer(_EMPLOYER).sets(left.domains, right.domains, "same_company_domain")
 
 
-def _mentions(one: LinkSubject, other: LinkSubject) -> Iterator[ScoredLink]:
+def _mentions(left: LinkSubject, right: LinkSubject) -> Iterator[ScoredLink]:
     """Yield the link from what names the other's page or identifier in its text."""
     say = _Comparer(_MENTION)
-    found: list[LinkEvidence] = []
-    if other.url and other.url in one.said_urls:
-        found.append(say.of("names_page", other.url, other.url))
-    if said := one.said_identifiers & other.identifiers:
-        found.append(say.of("names_identifier", min(said), min(said)))
-    if found:
-        evidence = tuple(found)
+    evidence: list[LinkEvidence] = []
+    if right.url and right.url in left.said_urls:
+        evidence.append(say.of("names_page", right.url, right.url))
+    if identifiers := left.said_identifiers & right.identifiers:
+        evidence.append(say.of("names_identifier", min(identifiers), min(identifiers)))
+    if evidence:
         yield ScoredLink(
             type=LinkType.MENTIONS,
-            source=one,
-            target=other,
+            source=left,
+            target=right,
             prior=_PRIOR_MENTION,
-            evidence=evidence,
+            evidence=tuple(evidence),
         )
 
 
@@ -307,24 +310,24 @@ class _Comparer:
         return LinkEvidence(name=name, points=self.points[name], source=source, target=target)
 
     def sets(
-        self, one: frozenset[str], other: frozenset[str], same: str, different: str = ""
+        self, left: frozenset[str], right: frozenset[str], same: str, different: str = ""
     ) -> Iterator[LinkEvidence]:
         """Yield evidence that two sets share a value, or that both have values and share none."""
-        if shared := one & other:
+        if shared := left & right:
             yield self.of(same, min(shared), min(shared))
-        elif different and one and other:
-            yield self.of(different, min(one), min(other))
+        elif different and left and right:
+            yield self.of(different, min(left), min(right))
 
-    def values(self, one: str, other: str, same: str, different: str) -> Iterator[LinkEvidence]:
-        if one and other:
-            yield self.of(same if one == other else different, one, other)
+    def values(self, left: str, right: str, same: str, different: str) -> Iterator[LinkEvidence]:
+        if left and right:
+            yield self.of(same if left == right else different, left, right)
 
 
-def _similarity(one: str, other: str) -> float:
+def _similarity(left: str, right: str) -> float:
     """Return how similar two words are, from 0 to 100: the better of two measures, for typing errors and for swapped letters."""
-    return max(fuzz.ratio(one, other), 100 * JaroWinkler.similarity(one, other) - 5)
+    return max(fuzz.ratio(left, right), 100 * JaroWinkler.similarity(left, right) - 5)
 
 
-def _differ_in_numbers(one: Iterable[str], other: Iterable[str]) -> bool:
+def _differ_in_numbers(left: Iterable[str], right: Iterable[str]) -> bool:
     """Return whether the names contain different numbers: `Phase 1` is not `Phase 2`."""
-    return sorted(_DIGITS.findall(" ".join(one))) != sorted(_DIGITS.findall(" ".join(other)))
+    return sorted(_DIGITS.findall(" ".join(left))) != sorted(_DIGITS.findall(" ".join(right)))

@@ -55,8 +55,11 @@ class LinkSubject:
     def domains(self) -> frozenset[str]:
         """Registrable domains of its company, from its domain, its e-mail addresses and linked companies."""
         stated = self.attributes.get("domain", "").replace(",", " ").replace(";", " ").split()
-        found = (company_domain(each) for each in (*stated, *self.emails, *self.company_domains))
-        return frozenset(each for each in found if each)
+        domains = (
+            company_domain(stated_domain)
+            for stated_domain in (*stated, *self.emails, *self.company_domains)
+        )
+        return frozenset(domain for domain in domains if domain)
 
     @cached_property
     def companies(self) -> frozenset[str]:
@@ -66,11 +69,11 @@ class LinkSubject:
     @cached_property
     def phones(self) -> frozenset[str]:
         """Keys of its phone numbers."""
-        found = (
-            phone_key(each)
-            for each in self.attributes.get("phone", "").replace(";", ",").split(",")
+        keys = (
+            phone_key(number)
+            for number in self.attributes.get("phone", "").replace(";", ",").split(",")
         )
-        return frozenset(each for each in found if each)
+        return frozenset(key for key in keys if key)
 
     @cached_property
     def url(self) -> str:
@@ -80,8 +83,12 @@ class LinkSubject:
     @cached_property
     def identifiers(self) -> frozenset[str]:
         """Identifiers such as `ENG-12` that its system gives it."""
-        known = (self.attributes.get("identifier", ""), self.name.partition(" ")[0], *self.aliases)
-        return frozenset(filter(None, map(identifier_key, known)))
+        identifiers = (
+            self.attributes.get("identifier", ""),
+            self.name.partition(" ")[0],
+            *self.aliases,
+        )
+        return frozenset(filter(None, map(identifier_key, identifiers)))
 
     @cached_property
     def location(self) -> str:

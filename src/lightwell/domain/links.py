@@ -135,5 +135,5 @@ def learned_points(confirmed: int, rejected: int) -> float:
 
 def evidence_pattern(evidence: Sequence[LinkEvidence] | Mapping[str, float]) -> str:
     """Return the names of the evidence in order: decisions are learned for the same pattern."""
-    names = evidence if isinstance(evidence, Mapping) else [each.name for each in evidence]
+    names = evidence if isinstance(evidence, Mapping) else [item.name for item in evidence]
     return " ".join(sorted(names))

@@ -50,24 +50,24 @@ def find_name_runs(question: str) -> tuple[NameRun, ...]:
 
     A single word may be one when it has a capital, a digit or an @; several words may be one in lower case too.
     """
-    said = _WORD.findall(_CAMEL.sub(" ", question))
-    found: list[NameRun] = []
-    for length in range(min(_LONGEST_CANDIDATE, len(said)), 0, -1):
-        for start in range(len(said) - length + 1):
-            run = said[start : start + length]
+    spoken = _WORD.findall(_CAMEL.sub(" ", question))
+    runs: list[NameRun] = []
+    for length in range(min(_LONGEST_CANDIDATE, len(spoken)), 0, -1):
+        for start in range(len(spoken) - length + 1):
+            run = spoken[start : start + length]
             name = normalize_name(" ".join(run))
             if name and _may_be_name(run):
-                found.append(NameRun(start=start, end=start + length, name=name))
-    return tuple(found)
+                runs.append(NameRun(start=start, end=start + length, name=name))
+    return tuple(runs)
 
 
-def match_names(runs: Iterable[NameRun], known: Collection[str]) -> tuple[str, ...]:
+def match_names(runs: Iterable[NameRun], names: Collection[str]) -> tuple[str, ...]:
     """Return those known normalised names that a question contains, the longest first; no two share a word."""
     taken: set[int] = set()
     matched: list[str] = []
     for run in runs:
         places = range(run.start, run.end)
-        if run.name in known and taken.isdisjoint(places):
+        if run.name in names and taken.isdisjoint(places):
             taken.update(places)
             matched.append(run.name)
     return tuple(dict.fromkeys(matched))
@@ -113,14 +113,14 @@ def keyword_names(text: str) -> tuple[str, ...]:
 
     The capital that begins a sentence makes a name only before another name, or when nothing else stands there.
     """
-    found: list[str] = []
+    names: list[str] = []
     for sentence in _SENTENCE_BREAK.split(text):
         is_start = True
         for phrase in _PHRASE_BREAK.split(sentence):
             row = keyword_words(phrase)
-            found.extend(_marked_runs(row, [_is_name(word) for word in row], is_start=is_start))
+            names.extend(_marked_runs(row, [_is_name(word) for word in row], is_start=is_start))
             is_start = is_start and not row
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(names))
 
 
 def keyword_words(text: str) -> list[str]:

@@ -186,5 +186,5 @@ def parse_mode(word: str) -> Mode:
     try:
         return Mode(word.strip().casefold())
     except ValueError:
-        known = ", ".join(mode.value for mode in Mode)
-        raise Invalid(f"There is no mode {word!r}; the modes are {known}") from None
+        names = ", ".join(mode.value for mode in Mode)
+        raise Invalid(f"There is no mode {word!r}; the modes are {names}") from None

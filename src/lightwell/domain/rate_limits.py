@@ -42,10 +42,10 @@ class RateLimits:
     def quotas(self, principal: Principal, tenant: str) -> tuple[Quota, ...]:
         """Return the quotas that a request of the principal counts for."""
         caller = f"{principal.project_id} {principal.credential} {principal.acting_for or ''}"
-        known = (("key", caller, self.per_key), ("tenant", tenant, self.per_tenant))
+        limits = (("key", caller, self.per_key), ("tenant", tenant, self.per_tenant))
         return tuple(
             Quota(policy=policy, bucket=_bucket(tenant, policy, who), requests=requests)
-            for policy, who, requests in known
+            for policy, who, requests in limits
             if requests
         )
 
@@ -63,7 +63,7 @@ def make_allowance(quota: Quota, full_in: float, *, allowed: bool) -> Allowance:
 
 def strictest(allowances: Sequence[Allowance]) -> Allowance:
     """Return the allowance that decides: the longest wait, else the one with the fewest requests left."""
-    return max(allowances, key=lambda each: (each.retry_seconds, -each.remaining))
+    return max(allowances, key=lambda allowance: (allowance.retry_seconds, -allowance.remaining))
 
 
 def _bucket(tenant: str, policy: str, who: str) -> str:

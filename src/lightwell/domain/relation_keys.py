@@ -25,9 +25,9 @@ class RelationKey:
 def parse_relation_key(text: str) -> RelationKey:
     """Return the key in this text; raise `Invalid` if no predicate stands between two ends."""
     words = text.split()
-    known = frozenset(predicate.value for predicate in Predicate)
+    predicates = frozenset(predicate.value for predicate in Predicate)
     for place, word in enumerate(words[1:-1], start=1):
-        if word in known:
+        if word in predicates:
             return RelationKey(
                 source=" ".join(words[:place]),
                 predicate=Predicate(word),

@@ -28,4 +28,4 @@ _SCALES: Mapping[str, CosineScale] = {
 def cosine_scale(model: str) -> CosineScale:
     """Return the scale of the model with this name, at whatever endpoint; of one that was not measured, that of cosines as they are."""
     name = model.lower()
-    return next((scale for known, scale in _SCALES.items() if known in name), CosineScale())
+    return next((scale for family, scale in _SCALES.items() if family in name), CosineScale())

@@ -91,13 +91,13 @@ def _person(claims: Mapping[str, object], name: str) -> PersonName | None:
 def _tags(value: object) -> Tags:
     """Return the access tags of a claim: a list, or a text with spaces or commas. What is no access tag is left out."""
     words = _SEPARATORS.split(value) if isinstance(value, str) else value
-    found: set[str] = set()
+    tags: set[str] = set()
     for word in cast("list[object]", words) if isinstance(words, list) else []:
         try:
-            found |= parse_tags([word]) if isinstance(word, str) else set()
+            tags |= parse_tags([word]) if isinstance(word, str) else set()
         except Invalid:
             continue
-    return frozenset(found)
+    return frozenset(tags)
 
 
 def _find(claims: Mapping[str, object], name: str) -> object:

@@ -64,11 +64,11 @@ def add_usage(summaries: Iterable[TokenSummary]) -> TokenSummary:
     """Return the sums of several summaries."""
     calls, inputs, outputs = 0, 0, 0
     by_type: Counter[OperationType] = Counter()
-    for each in summaries:
-        calls += each.calls
-        inputs += each.total_input_tokens
-        outputs += each.total_output_tokens
-        by_type.update(each.by_operation_type)
+    for summary in summaries:
+        calls += summary.calls
+        inputs += summary.total_input_tokens
+        outputs += summary.total_output_tokens
+        by_type.update(summary.by_operation_type)
     return TokenSummary(
         calls=calls,
         total_input_tokens=inputs,

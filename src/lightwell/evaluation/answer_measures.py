@@ -34,30 +34,32 @@ class AnswerSummary:
 
 def summarize_answers(trials: Iterable[AnswerTrial]) -> AnswerSummary:
     """Return the measures of these answers."""
-    asked = list(trials)
-    answerable = [each for each in asked if each.question.is_answerable]
-    others = [each for each in asked if not each.question.is_answerable]
-    answered = [each for each in answerable if not each.is_refused]
+    trials = list(trials)
+    answerable = [trial for trial in trials if trial.question.is_answerable]
+    others = [trial for trial in trials if not trial.question.is_answerable]
+    answered = [trial for trial in answerable if not trial.is_refused]
     return AnswerSummary(
         answerable=len(answerable),
         unanswerable=len(others),
         right=_share(answerable, _is_right),
         right_of_answered=_share(answered, _is_right),
-        wrongly_refused=_share(answerable, lambda each: each.is_refused),
-        answer_shown=_share(answerable, lambda each: each.is_answer_shown),
-        right_or_shown=_share(answerable, lambda each: _is_right(each) or each.is_answer_shown),
-        unanswerable_refused=_share(others, lambda each: each.is_refused),
-        auroc=auroc([each.relevance for each in answerable], [each.relevance for each in others]),
-        gold_first=_share(answerable, lambda each: each.is_gold_first),
-        gold_found=_share(answerable, lambda each: each.is_gold_found),
-        held={stage: mean(stage in each.held for each in answerable) for stage in Stage},
-        reasons=count_reasons(asked),
+        wrongly_refused=_share(answerable, lambda trial: trial.is_refused),
+        answer_shown=_share(answerable, lambda trial: trial.is_answer_shown),
+        right_or_shown=_share(answerable, lambda trial: _is_right(trial) or trial.is_answer_shown),
+        unanswerable_refused=_share(others, lambda trial: trial.is_refused),
+        auroc=auroc(
+            [trial.relevance for trial in answerable], [trial.relevance for trial in others]
+        ),
+        gold_first=_share(answerable, lambda trial: trial.is_gold_first),
+        gold_found=_share(answerable, lambda trial: trial.is_gold_found),
+        held={stage: mean(stage in trial.held for trial in answerable) for stage in Stage},
+        reasons=count_reasons(trials),
     )
 
 
 def count_reasons(trials: Sequence[AnswerTrial]) -> dict[Reason, int]:
     """Return the number of failed questions by reason, in the order of the reasons, without zeros."""
-    counts = {reason: sum(each.reason is reason for each in trials) for reason in Reason}
+    counts = {reason: sum(trial.reason is reason for trial in trials) for reason in Reason}
     return {reason: count for reason, count in counts.items() if count}
 
 
@@ -65,7 +67,7 @@ def worst_first(trials: Iterable[AnswerTrial]) -> list[AnswerTrial]:
     """Return the failed questions: wrong answers, the highest relevance first; then refusals, those whose passages
     contain the answer first.
     """
-    failed = [each for each in trials if not each.is_well]
+    failed = [trial for trial in trials if not trial.is_well]
     return sorted(failed, key=_badness, reverse=True)
 
 
@@ -79,4 +81,4 @@ def _is_right(trial: AnswerTrial) -> bool:
 
 
 def _share(trials: Sequence[AnswerTrial], holds: Callable[[AnswerTrial], bool]) -> float | None:
-    return mean(holds(each) for each in trials)
+    return mean(holds(trial) for trial in trials)

@@ -124,18 +124,18 @@ def judge(
     took: AskTime,
 ) -> AnswerTrial:
     """Return the result of the question; `retrieval` is the basis of the answer, `exchanges` are those of its model."""
-    held = stages_holding(question.groups, retrieval)
+    stages = stages_holding(question.groups, retrieval)
     outcome = _outcome(question, answer)
     return AnswerTrial(
         question=question,
         outcome=outcome,
-        reason=_reason(question, answer, outcome, held, exchanges),
+        reason=_reason(question, answer, outcome, stages, exchanges),
         text=answer.text if answer.citations else "",
-        shown="\n".join(each.snippet for each in answer.nearest),
+        shown="\n".join(quote.snippet for quote in answer.nearest),
         missing=missing_groups(question.groups, answer_text(answer) if answer.citations else ""),
         relevance=answer.relevance,
-        found=tuple(dict.fromkeys(each.chunk.url for each in retrieval.evidence)),
-        held=held,
+        found=tuple(dict.fromkeys(passage.chunk.url for passage in retrieval.evidence)),
+        held=stages,
         notes=answer.notes,
         took=took,
         tokens=answer.usage.total_input_tokens + answer.usage.total_output_tokens,
@@ -163,13 +163,13 @@ def _text_of(stage: Stage, evidence: Sequence[Evidence]) -> str:
         case Stage.BEST_PASSAGE:
             return evidence[0].chunk.text if evidence else ""
         case Stage.ALL_PASSAGES:
-            return "\n".join(each.chunk.text for each in evidence)
+            return "\n".join(passage.chunk.text for passage in evidence)
 
 
 def _best_sentences(evidence: Sequence[Evidence], count: int) -> list[str]:
-    found = [(each, highlight) for each in evidence for highlight in each.highlights]
-    ordered = sorted(found, key=lambda pair: -pair[1].score)
-    return [each.chunk.text[part.start : part.end] for each, part in ordered[:count]]
+    highlights = [(passage, highlight) for passage in evidence for highlight in passage.highlights]
+    ordered = sorted(highlights, key=lambda pair: -pair[1].score)
+    return [passage.chunk.text[part.start : part.end] for passage, part in ordered[:count]]
 
 
 def _window(entry: Evidence, size: int) -> str:
@@ -193,14 +193,14 @@ def _reason(
     question: CollectionQuestion,
     answer: Answer,
     outcome: TrialOutcome,
-    held: frozenset[Stage],
+    stages: frozenset[Stage],
     exchanges: Sequence[Exchange],
 ) -> Reason | None:
     if not question.is_answerable:
         return None if outcome is TrialOutcome.REFUSED else Reason.NOT_REFUSED
     if outcome is TrialOutcome.RIGHT:
         return None
-    if Stage.ALL_PASSAGES not in held:
+    if Stage.ALL_PASSAGES not in stages:
         return Reason.NOT_RETRIEVED
     if exchanges:
         return _reason_of_model(question, answer, exchanges)
@@ -214,9 +214,9 @@ def _reason_of_model(
     question: CollectionQuestion, answer: Answer, exchanges: Sequence[Exchange]
 ) -> Reason:
     """Return why a model's answer is not right although the passages contain it."""
-    if any(holds_answer(question.groups, reply_text(each.reply)) for each in exchanges):
+    if any(holds_answer(question.groups, reply_text(exchange.reply)) for exchange in exchanges):
         return Reason.DROPPED
-    sent = "\n".join(message.content for each in exchanges for message in each.sent)
+    sent = "\n".join(message.content for exchange in exchanges for message in exchange.sent)
     if not holds_answer(question.groups, sent):
         return Reason.LEFT_OUT_OF_CONTEXT
     if not answer.citations:

@@ -27,8 +27,10 @@ def normalize(text: str) -> str:
 
 def missing_groups(groups: Sequence[AnswerGroup], text: str) -> tuple[AnswerGroup, ...]:
     """Return the groups of which the text contains no alternative, in order."""
-    said = normalize(text)
-    return tuple(group for group in groups if not any(normalize(words) in said for words in group))
+    normalized = normalize(text)
+    return tuple(
+        group for group in groups if not any(normalize(words) in normalized for words in group)
+    )
 
 
 def holds_answer(groups: Sequence[AnswerGroup], text: str) -> bool:
@@ -38,7 +40,7 @@ def holds_answer(groups: Sequence[AnswerGroup], text: str) -> bool:
 
 def answer_text(answer: Answer) -> str:
     """Return the answer without citation marks, since the number in `[3]` is not part of the answer."""
-    return "\n".join(each.text for each in answer.sentences)
+    return "\n".join(sentence.text for sentence in answer.sentences)
 
 
 def is_right(groups: Sequence[AnswerGroup], answer: Answer) -> bool:

@@ -99,28 +99,28 @@ def load_dataset(folder: Path) -> Dataset:
     """
     passages = _passages(_file(folder, "corpus"))
     questions = _questions(_file(folder, "questions"), passages)
-    folds: dict[str, set[int]] = {_url(each): set() for each in passages}
-    for each in questions:
-        for url in each.gold:
-            folds[url].add(each.fold)
+    folds: dict[str, set[int]] = {_url(passage): set() for passage in passages}
+    for question in questions:
+        for url in question.gold:
+            folds[url].add(question.fold)
     tags = {url: _tag(its) for url, its in folds.items()}
-    documents = tuple(_document(each, tags[_url(each.id)]) for each in passages.values())
+    documents = tuple(_document(passage, tags[_url(passage.id)]) for passage in passages.values())
     return Dataset(
         name=folder.resolve().name,
         documents=documents,
         questions=tuple(questions),
-        corpus_hash=_sha256(*(each.content_hash for each in documents)),
+        corpus_hash=_sha256(*(document.content_hash for document in documents)),
         folds={tags[url]: frozenset(its) for url, its in folds.items()},
     )
 
 
 def _file(folder: Path, part: str) -> Path:
-    found = find_file(folder, part)
-    if found is None:
+    file = find_file(folder, part)
+    if file is None:
         raise Invalid(
             f"{folder} is not an evaluation set: {part}.jsonl or {part}.jsonl.gz is missing"
         )
-    return found
+    return file
 
 
 def _passages(path: Path) -> dict[str, _Passage]:
@@ -136,17 +136,17 @@ def _passages(path: Path) -> dict[str, _Passage]:
 def _questions(path: Path, passages: Mapping[str, _Passage]) -> list[DatasetQuestion]:
     questions: list[DatasetQuestion] = []
     for where, line in read_lines(path):
-        asked = parse_line(_Question, where, line)
-        for gold in asked.gold:
+        question = parse_line(_Question, where, line)
+        for gold in question.gold:
             if gold not in passages:
                 raise Invalid(f"{where}: 'gold' names {gold!r}, which is not in the corpus")
         questions.append(
             DatasetQuestion(
-                text=asked.question,
-                kind=asked.type,
-                split=asked.split,
-                gold=frozenset(_url(gold) for gold in asked.gold),
-                fold=zlib.crc32(min(asked.gold, default="").encode()) % FOLDS,
+                text=question.question,
+                kind=question.type,
+                split=question.split,
+                gold=frozenset(_url(gold) for gold in question.gold),
+                fold=zlib.crc32(min(question.gold, default="").encode()) % FOLDS,
             )
         )
     return questions

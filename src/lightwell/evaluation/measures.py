@@ -34,7 +34,7 @@ class Trial:
     """The results of one question.
 
     `found` are documents, best first, each once; `gold` those that answer, none when nothing does. `best` is the best
-    calibrated relevance, `best_without` the one among the documents without the gold ones, None when not asked.
+    calibrated relevance, `best_without` the one among the documents without the gold ones, None when not trials.
     """
 
     kind: str
@@ -74,16 +74,17 @@ class Summary:
 
 def summary(trials: Iterable[Trial]) -> Summary:
     """Return the measures of these trials."""
-    asked = list(trials)
-    sought = [each for each in asked if each.gold]
-    answerable, unanswerable = relevances(asked)
+    trials = list(trials)
+    sought = [trial for trial in trials if trial.gold]
+    answerable, unanswerable = relevances(trials)
     return Summary(
-        questions=len(asked),
+        questions=len(trials),
         recall={
-            depth: mean(recall(each.found, each.gold, depth) for each in sought) for depth in DEPTHS
+            depth: mean(recall(trial.found, trial.gold, depth) for trial in sought)
+            for depth in DEPTHS
         },
-        all_gold=mean(each.gold <= set(each.found[:ALL_WITHIN]) for each in sought),
-        reciprocal_rank=mean(reciprocal_rank(each.found, each.gold) for each in sought),
+        all_gold=mean(trial.gold <= set(trial.found[:ALL_WITHIN]) for trial in sought),
+        reciprocal_rank=mean(reciprocal_rank(trial.found, trial.gold) for trial in sought),
         auroc=auroc(answerable, unanswerable),
         answered=mean(best >= SUFFICIENT_RELEVANCE for best in answerable),
         refused=mean(best < SUFFICIENT_RELEVANCE for best in unanswerable),
@@ -95,22 +96,22 @@ def relevances(trials: Iterable[Trial]) -> tuple[list[float], list[float]]:
 
     A question whose gold documents were taken out is unanswerable, and so is one without any.
     """
-    asked = list(trials)
-    taken_out = [each.best_without for each in asked if each.best_without is not None]
-    return [each.best for each in asked if each.gold], [
+    trials = list(trials)
+    taken_out = [trial.best_without for trial in trials if trial.best_without is not None]
+    return [trial.best for trial in trials if trial.gold], [
         *taken_out,
-        *(each.best for each in asked if not each.gold),
+        *(trial.best for trial in trials if not trial.gold),
     ]
 
 
-def recall(found: Sequence[str], gold: frozenset[str], depth: int) -> float:
+def recall(urls: Sequence[str], gold: frozenset[str], depth: int) -> float:
     """Return the share of the gold documents, at least one, that are among the first found."""
-    return len(gold & set(found[:depth])) / len(gold)
+    return len(gold & set(urls[:depth])) / len(gold)
 
 
-def reciprocal_rank(found: Sequence[str], gold: frozenset[str]) -> float:
+def reciprocal_rank(urls: Sequence[str], gold: frozenset[str]) -> float:
     """Return 1 / the rank, from 1, of the first gold document; 0.0 if none was found."""
-    return next((1 / place for place, each in enumerate(found, start=1) if each in gold), 0.0)
+    return next((1 / place for place, url in enumerate(urls, start=1) if url in gold), 0.0)
 
 
 def auroc(higher: Sequence[float], lower: Sequence[float]) -> float | None:
@@ -131,15 +132,15 @@ def percentile(values: Sequence[float], share: float) -> float | None:
 
 def mean(values: Iterable[float]) -> float | None:
     """Return the mean, None without values."""
-    given = list(values)
-    return fmean(given) if given else None
+    numbers = list(values)
+    return fmean(numbers) if numbers else None
 
 
 def split_by(trials: Iterable[T], by: Callable[[T], str]) -> dict[str, list[T]]:
     """Return the trials grouped by `by`, in the order of the groups' names."""
     parts: dict[str, list[T]] = {}
-    for each in trials:
-        parts.setdefault(by(each), []).append(each)
+    for trial in trials:
+        parts.setdefault(by(trial), []).append(trial)
     return dict(sorted(parts.items()))
 
 

@@ -81,19 +81,19 @@ class RetrievalEvaluator:
 def ablation_variants(mode: Mode) -> tuple[Variant, ...]:
     """Return the variants of an ablation: without each channel of the mode, then each mode."""
     channels = [channel for channel in Channel if channel in mode.channels]
-    modes = [each for each in Mode if each is not Mode.BYPASS]
+    modes = [mode for mode in Mode if mode is not Mode.BYPASS]
     return (
         *(
-            Variant(name=f"without {each}", mode=mode, without=frozenset({each}))
-            for each in channels
+            Variant(name=f"without {channel}", mode=mode, without=frozenset({channel}))
+            for channel in channels
         ),
-        *(Variant(name=f"mode {each}", mode=each) for each in modes),
+        *(Variant(name=f"mode {mode}", mode=mode) for mode in modes),
     )
 
 
 def calibrate(trials: Iterable[Trial]) -> Calibration:
     """Return the calibration that best separates answerable from unanswerable dev questions by their best scores."""
-    answerable, unanswerable = relevances(each for each in trials if each.split == DEV)
+    answerable, unanswerable = relevances(trial for trial in trials if trial.split == DEV)
     return fit_calibration(
         [*((score, True) for score in answerable), *((score, False) for score in unanswerable)]
     )
@@ -110,4 +110,4 @@ def recalibrate(trial: Trial, calibration: Calibration) -> Trial:
 
 
 def _documents(retrieval: Retrieval) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(each.chunk.url for each in retrieval.evidence))
+    return tuple(dict.fromkeys(passage.chunk.url for passage in retrieval.evidence))

@@ -30,27 +30,27 @@ class AccessExplainer:
         """
         if bool(person) == (key is not None):
             raise Invalid("Name who is meant: either `person` or `key`")
-        found = await documents.find_access(
+        access = await documents.find_access(
             self.database, self.project_id, require_text(document, "The document")
         )
-        if found is None:
+        if access is None:
             raise NotFound(f"There is no document {document!r}")
-        held = None if key is None else await self._key(KeyId(key))
-        named = PersonName(held.person) if held and held.person else None
+        shown_key = None if key is None else await self._key(KeyId(key))
+        named = PersonName(shown_key.person) if shown_key and shown_key.person else None
         about = await self._person(parse_person_name(person) if person else named)
         groups = await directory.list_groups_of(self.database, about.id) if about else []
-        return explain_access(found, about, groups, held, await self.database.now())
+        return explain_access(access, about, groups, shown_key, await self.database.now())
 
     async def _key(self, key_id: KeyId) -> ApiKey:
-        found = await api_keys.find(self.database, self.project_id, key_id)
-        if found is None:
+        api_key = await api_keys.find(self.database, self.project_id, key_id)
+        if api_key is None:
             raise NotFound(f"There is no API key {key_id}")
-        return found
+        return api_key
 
     async def _person(self, name: PersonName | None) -> Person | None:
         if name is None:
             return None
-        found = await directory.find_person(self.database, self.project_id, name)
-        if found is None:
+        person = await directory.find_person(self.database, self.project_id, name)
+        if person is None:
             raise NotFound("There is no such person")
-        return found
+        return person

@@ -36,10 +36,10 @@ class Analytics:
 
     async def session(self, reader: Reader, session: SessionId) -> Session:
         """Return a session; raise `NotFound`."""
-        found = await analytics.list_sessions(self.database, reader, session=session)
-        if not found:
+        sessions = await analytics.list_sessions(self.database, reader, session=session)
+        if not sessions:
             raise NotFound(f"You have no session {session}")
-        return found[0]
+        return sessions[0]
 
     async def sessions(
         self, reader: Reader, *, before: SessionId | None = None, limit: int = 100
@@ -58,17 +58,17 @@ class Analytics:
         limit: int = 100,
     ) -> tuple[LoggedQuery, ...]:
         """Return up to `limit` questions with their metrics, the latest first, those older than `before`."""
-        found = await analytics.list_queries(
+        queries = await analytics.list_queries(
             self.database, reader, session=session, before=before, limit=limit
         )
-        return tuple(found)
+        return tuple(queries)
 
     async def query(self, reader: Reader, query: QueryId) -> LoggedQuery:
         """Return a question with its metrics; raise `NotFound`."""
-        found = await analytics.list_queries(self.database, reader, query=query)
-        if not found:
+        queries = await analytics.list_queries(self.database, reader, query=query)
+        if not queries:
             raise NotFound(f"You have no query {query}")
-        return found[0]
+        return queries[0]
 
     async def summary(self, reader: Reader, *, session: SessionId | None = None) -> MetricsSummary:
         """Return the metrics of all questions, or of those of one session, summed up."""
@@ -78,10 +78,10 @@ class Analytics:
         self, project_id: ProjectId, *, before: SessionId | None = None, limit: int = 100
     ) -> tuple[ProjectSession, ...]:
         """Return up to `limit` sessions of all users, the latest first; the caller must be an administrator."""
-        found = await analytics.list_project_sessions(
+        sessions = await analytics.list_project_sessions(
             self.database, project_id, before=before, limit=limit
         )
-        return tuple(found)
+        return tuple(sessions)
 
     async def project_summary(
         self, project_id: ProjectId, *, since: datetime | None = None
@@ -102,7 +102,7 @@ class Analytics:
         limit: int = 100,
     ) -> tuple[Feedback, ...]:
         """Return up to `limit` pieces of feedback, the latest first, those older than `before`."""
-        found = await analytics.list_feedback(
+        feedback = await analytics.list_feedback(
             self.database, reader, query=query, before=before, limit=limit
         )
-        return tuple(found)
+        return tuple(feedback)

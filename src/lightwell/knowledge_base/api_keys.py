@@ -73,8 +73,8 @@ class ApiKeys:
             person = await directory.find_person(
                 self.database, project_id, parse_person_name(str(person_id))
             )
-            known = (person.email or person.display_name) if person else ""
-            named[person_id] = known or str(person_id)
+            name = (person.email or person.display_name) if person else ""
+            named[person_id] = name or str(person_id)
         return named
 
     async def rotate(
@@ -106,7 +106,7 @@ class ApiKeys:
         return await projects.find(self.database, self.tenant, project)
 
     async def _person(self, project_id: ProjectId, name: str) -> PersonId:
-        found = await directory.find_person(self.database, project_id, parse_person_name(name))
-        if found is None:
+        person = await directory.find_person(self.database, project_id, parse_person_name(name))
+        if person is None:
             raise NotFound(f"There is no person {name!r}")
-        return found.id
+        return person.id

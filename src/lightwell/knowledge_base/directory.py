@@ -48,10 +48,12 @@ class Directory:
 
     async def get_person(self, name: str) -> Person:
         """Return the person of this name; raise `NotFound`, and `Invalid` for a name that names nobody."""
-        found = await directory.find_person(self.database, self.project_id, parse_person_name(name))
-        if found is None:
+        person = await directory.find_person(
+            self.database, self.project_id, parse_person_name(name)
+        )
+        if person is None:
             raise NotFound(f"There is no person {name!r}")
-        return found
+        return person
 
     async def create_person(self, change: PersonChange) -> Person:
         """Make a new person; raise `Invalid` where another one has the e-mail address or an external id."""
@@ -74,10 +76,10 @@ class Directory:
     async def get_group(self, name: str) -> Group:
         """Return the group of this name; raise `NotFound`."""
         wanted = require_text(name, "The name of a group")
-        found = await directory.list_groups(self.database, self.project_id, wanted)
-        if not found:
+        groups = await directory.list_groups(self.database, self.project_id, wanted)
+        if not groups:
             raise NotFound(f"There is no group {name!r}")
-        return found[0]
+        return groups[0]
 
     async def save_group(self, name: str, tags: Tags) -> Group:
         """Make a group, or change the tags of the existing one of this name; raise `Invalid`."""
@@ -87,19 +89,19 @@ class Directory:
 
     async def delete_group(self, name: str) -> None:
         """Delete a group, whose members lose its tags; raise `NotFound`."""
-        found = await self.get_group(name)
-        await directory.delete_group(self.database, self.project_id, found.name)
+        group = await self.get_group(name)
+        await directory.delete_group(self.database, self.project_id, group.name)
 
     async def add_members(self, group: str, people: Sequence[str]) -> Group:
         """Add people to a group; raise `NotFound`, and add nobody, where the group or one of them does not exist."""
-        found = await self.get_group(group)
-        members = [(await self.get_person(each)).id for each in people]
-        await directory.add_members(self.database, found.id, members)
+        existing = await self.get_group(group)
+        members = [(await self.get_person(person)).id for person in people]
+        await directory.add_members(self.database, existing.id, members)
         return await self.get_group(group)
 
     async def remove_members(self, group: str, people: Sequence[str]) -> Group:
         """Remove people from a group; raise `NotFound`, and remove nobody, where the group or one of them does not exist."""
-        found = await self.get_group(group)
-        members = [(await self.get_person(each)).id for each in people]
-        await directory.remove_members(self.database, found.id, members)
+        existing = await self.get_group(group)
+        members = [(await self.get_person(person)).id for person in people]
+        await directory.remove_members(self.database, existing.id, members)
         return await self.get_group(group)

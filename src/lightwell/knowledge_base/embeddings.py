@@ -68,19 +68,19 @@ class Embeddings:
         """Return the model of this name; "" is the first of those that the settings name and the project does not use."""
         current = (await follow_space(self.context)).space
         models = self.context.models
-        others: Sequence[SpaceModel] = [each for each in models if not each.fits(current)]
+        others: Sequence[SpaceModel] = [model for model in models if not model.fits(current)]
         if not name:
-            named = [each for each in others if not each.is_bundled or each is models[0]]
+            named = [model for model in others if not model.is_bundled or model is models[0]]
             if not named:
                 raise Invalid(
                     "Name the model to change to, or set LIGHTWELL_NEXT_EMBEDDING_URL, _MODEL and _DIMENSION. These can be"
-                    f" used: {', '.join(each.embedder.model for each in others)}"
+                    f" used: {', '.join(model.embedder.model for model in others)}"
                 )
             return named[0]
-        for each in (*others, *models):
-            if each.embedder.model == name:
-                return each
+        for model in (*others, *models):
+            if model.embedder.model == name:
+                return model
         raise NotFound(
             f"There is no embedding model {name!r} here: name it in LIGHTWELL_NEXT_EMBEDDING_URL, _MODEL and _DIMENSION, or"
-            f" use one of {', '.join(each.embedder.model for each in models)}"
+            f" use one of {', '.join(model.embedder.model for model in models)}"
         )

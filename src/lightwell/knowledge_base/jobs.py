@@ -28,7 +28,7 @@ class Jobs:
     ) -> tuple[Job, ...]:
         """Return up to `limit` jobs, the latest first, those older than `before`; raise `NotFound` for the document."""
         shown = await documents.get(self.database, reader, document) if document else None
-        found = await control.list_page(
+        jobs = await control.list_page(
             self.database,
             reader,
             state=state,
@@ -36,7 +36,7 @@ class Jobs:
             before=before,
             limit=limit,
         )
-        return tuple(found)
+        return tuple(jobs)
 
     async def get(self, reader: Reader, job: JobId) -> Job:
         """Return a job; raise `NotFound`."""

@@ -51,6 +51,6 @@ class Principals:
 
         Raises `Invalid` for a text that cannot name a person.
         """
-        asked = parse_person_name(name)
-        person = await directory.find_person(self.database, principal.project_id, asked)
+        person_name = parse_person_name(name)
+        person = await directory.find_person(self.database, principal.project_id, person_name)
         return principal.act_for(person) if person and person.active else None

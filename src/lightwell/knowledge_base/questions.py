@@ -418,17 +418,18 @@ def _with_separator(made: Brief | Candidates, separator: str) -> Brief | Candida
     return replace(
         made,
         entity=with_separator(made.entity, separator),
-        people=tuple(_related_with_separator(each, separator) for each in made.people),
-        links=tuple(_related_with_separator(each, separator) for each in made.links),
+        people=tuple(_related_with_separator(person, separator) for person in made.people),
+        links=tuple(_related_with_separator(link, separator) for link in made.links),
     )
 
 
 def _with_separator_in(several: Candidates, separator: str) -> Candidates:
     """Return the candidates with this separator in their descriptions."""
-    found = [
-        replace(each, entity=with_separator(each.entity, separator)) for each in several.candidates
+    renamed = [
+        replace(candidate, entity=with_separator(candidate.entity, separator))
+        for candidate in several.candidates
     ]
-    return replace(several, candidates=tuple(found))
+    return replace(several, candidates=tuple(renamed))
 
 
 def _related_with_separator(related: RelatedEntity, separator: str) -> RelatedEntity:

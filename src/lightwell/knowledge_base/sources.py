@@ -179,7 +179,7 @@ class Sources:
     async def list_due(self) -> Sequence[tuple["Sources", Source]]:
         """Return the sources to sync now, which no process syncs, each with these sources."""
         due = await sources.list_due(self.context.database, self.context.project_id)
-        return [(self, each) for each in due]
+        return [(self, source) for source in due]
 
     async def sync_due(self, source: Source) -> None:
         """Sync what is due of a source; nothing where another process does. Raises what its connector raises."""

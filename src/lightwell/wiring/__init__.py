@@ -99,7 +99,7 @@ def make_intake(settings: Settings) -> Intake:
         policy=policy,
         resolve=SystemResolver(),
     )
-    roots = tuple(Path(each) for each in split_at_commas(settings.server.ingest_roots))
+    roots = tuple(Path(folder) for folder in split_at_commas(settings.server.ingest_roots))
     if relative := [str(root) for root in roots if not root.is_absolute()]:
         raise Invalid(f"LIGHTWELL_INGEST_ROOTS: {relative[0]} is not an absolute path")
     return Intake(max_bytes=settings.ingestion.max_file_bytes, roots=roots, fetcher=fetcher)

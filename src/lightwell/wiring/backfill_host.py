@@ -99,12 +99,12 @@ def work(assignment: str, host: str) -> str:
 
 async def ingest_portion(assignment: str, host: str) -> PortionResult:
     """Ingest what can be claimed of the portion; an error that a backfill must know of is in the result."""
-    given = _ASSIGNMENT.validate_json(assignment)
+    parsed = _ASSIGNMENT.validate_json(assignment)
     ended: list[DocumentOutcome] = []
-    meter, began = Meter(given.portion.tokens), _cpu_seconds()
+    meter, began = Meter(parsed.portion.tokens), _cpu_seconds()
     result = PortionResult(host=host)
     try:
-        await _ingest(given, meter, ended)
+        await _ingest(parsed, meter, ended)
     except BudgetSpent as error:
         result = replace(result, end="spent", message=str(error))
     except ModelFailed as error:
@@ -115,28 +115,28 @@ async def ingest_portion(assignment: str, host: str) -> PortionResult:
         result = replace(result, end="refused", message=str(error))
     return replace(
         result,
-        ingested=sum(1 for each in ended if not each.error),
-        failed=sum(1 for each in ended if each.error),
-        chunks=sum(each.chunks for each in ended),
+        ingested=sum(1 for outcome in ended if not outcome.error),
+        failed=sum(1 for outcome in ended if outcome.error),
+        chunks=sum(outcome.chunks for outcome in ended),
         cpu_seconds=_cpu_seconds() - began,
         calls=tuple(meter.usages),
         spent=meter.spent_tokens,
     )
 
 
-async def _ingest(given: Assignment, meter: Meter, ended: list[DocumentOutcome]) -> None:
+async def _ingest(assignment: Assignment, meter: Meter, ended: list[DocumentOutcome]) -> None:
     settings = settings_from_environment()
-    _compare_settings(given, settings)
+    _compare_settings(assignment, settings)
     async with database_server(settings) as conninfo:
         if not await has_schema(conninfo):
             raise Invalid(_OTHER_DATABASE)
         async with open_resources(settings, meter) as resources:
-            await _compare_project(given, settings, resources.database)
-            context = await open_ingestion(resources, given.project_id)
-            if given.portion.profiles:
+            await _compare_project(assignment, settings, resources.database)
+            context = await open_ingestion(resources, assignment.project_id)
+            if assignment.portion.profiles:
                 await describe_profiles(context, ALL_DUE)
                 return
-            only = replace(context, only=given.portion.documents)
+            only = replace(context, only=assignment.portion.documents)
             await run_claimable(only, ended.append, asyncio.Event())
 
 
@@ -146,25 +146,27 @@ _OTHER_DATABASE = (
 )
 
 
-def _compare_settings(given: Assignment, settings: Settings) -> None:
+def _compare_settings(assignment: Assignment, settings: Settings) -> None:
     """Raise `Invalid` where this host would make something else of the documents."""
-    if given.version != version("lightwell"):
+    if assignment.version != version("lightwell"):
         raise Invalid(
-            f"this host has Lightwell {version('lightwell')}, the command {given.version}: install the same version"
+            f"this host has Lightwell {version('lightwell')}, the command {assignment.version}: install the same version"
         )
-    own = _settings_alike(settings)
-    if different := [name for name in _ALIKE if own[name] != given.settings.get(name)]:
+    settings_here = _settings_alike(settings)
+    if different := [
+        name for name in _ALIKE if settings_here[name] != assignment.settings.get(name)
+    ]:
         named = ", ".join(different)
         raise Invalid(
             f"this host has other settings than the command: {named}. Set them alike, before Ray is started on it"
         )
 
 
-async def _compare_project(given: Assignment, settings: Settings, database: Database) -> None:
+async def _compare_project(assignment: Assignment, settings: Settings, database: Database) -> None:
     """Raise `Invalid` in another database, and `NotFound` or `Invalid` where the project is another one."""
-    if await projects.identify_database(database) != given.database:
+    if await projects.identify_database(database) != assignment.database:
         raise Invalid(_OTHER_DATABASE)
-    if await projects.find(database, settings.tenant, settings.project) != given.project_id:
+    if await projects.find(database, settings.tenant, settings.project) != assignment.project_id:
         raise Invalid("the project was deleted and made again: run `lightwell backfill` again")
 
 
@@ -174,6 +176,6 @@ def _settings_alike(settings: Settings) -> dict[str, str]:
 
 def _cpu_seconds() -> float:
     """Return the processor time of this process; its parser processes add theirs when they end."""
-    own = resource.getrusage(resource.RUSAGE_SELF)
+    this_process = resource.getrusage(resource.RUSAGE_SELF)
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return own.ru_utime + own.ru_stime + ended.ru_utime + ended.ru_stime
+    return this_process.ru_utime + this_process.ru_stime + ended.ru_utime + ended.ru_stime

@@ -46,15 +46,15 @@ async def restore(
 
     dumped = await asyncio.to_thread(backup.list_migrations, file)
     refuse_before_release(dumped)
-    known = {name for name, _ in list_migrations()}
-    if newer := [name for name in dumped if name not in known]:
+    migrations = {name for name, _ in list_migrations()}
+    if newer := [name for name in dumped if name not in migrations]:
         raise Invalid(
             f"A newer Lightwell made this backup (it has {newer[-1]}): install that one first"
         )
-    own = withdrawal_list(settings)
+    here = withdrawal_list(settings)
     read = {path: WithdrawalList(path).read() for path in dict.fromkeys(lists)}
-    if own.path.exists():
-        read[own.path] = own.read()
+    if here.path.exists():
+        read[here.path] = here.read()
     async with database_server(settings) as conninfo:
         if await begin_restoration(conninfo, _name(file)):
             try:
@@ -65,12 +65,12 @@ async def restore(
         async with connect(conninfo, is_restoring=True) as database:
             keys = 0 if keeps_keys else await api_keys.revoke_all(database)
             documents = await withdraw_again(
-                database, [each for listed in read.values() for each in listed]
+                database, [withdrawal for listed in read.values() for withdrawal in listed]
             )
             await database.execute("ANALYZE", {})
         for path, withdrawals in read.items():
-            if path != own.path:  # the next backup that is restored here may be an older one
-                own.note(withdrawals)
+            if path != here.path:  # the next backup that is restored here may be an older one
+                here.note(withdrawals)
         await end_restoration(conninfo)
     return Restoration(keys=keys, documents=documents, lists=tuple(read))
 

@@ -116,11 +116,11 @@ async def _open_system(source: Source, secrets: SourceSecrets) -> AsyncGenerator
 
 def list_systems() -> list[str]:
     """Return the names of the systems that have a connector."""
-    return sorted({*BUILT_IN, *(each.name for each in entry_points(group=PLUG_INS))})
+    return sorted({*BUILT_IN, *(entry_point.name for entry_point in entry_points(group=PLUG_INS))})
 
 
 def _find_plug_in(system: str) -> OpenPlugIn:
-    for each in entry_points(group=PLUG_INS, name=system):
-        return each.load()
-    known = ", ".join(list_systems()) or "none is installed"
-    raise Invalid(f"There is no connector for {system!r}; there are: {known}")
+    for entry_point in entry_points(group=PLUG_INS, name=system):
+        return entry_point.load()
+    systems = ", ".join(list_systems()) or "none is installed"
+    raise Invalid(f"There is no connector for {system!r}; there are: {systems}")

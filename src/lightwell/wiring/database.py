@@ -101,9 +101,9 @@ def examine_data(settings: Settings) -> list[Check]:
         return []
     from lightwell.stores.embedded.server import list_left_folders, status
 
-    found = status(settings.data)
+    store = status(settings.data)
     checks = [
-        Check(name="data", ok=True, detail=f"{found.cluster}, {found.size / 1e6:,.0f} MB", fix="")
+        Check(name="data", ok=True, detail=f"{store.cluster}, {store.size / 1e6:,.0f} MB", fix="")
     ]
     if left := list_left_folders():
         detail = "; ".join(left) + ". Remove these folders if their stores are gone"

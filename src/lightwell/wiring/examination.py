@@ -48,30 +48,30 @@ async def _space_checks(settings: Settings, stack: AsyncExitStack) -> list[Check
     if not has_store(settings):
         return []
     conninfo = await stack.enter_async_context(database_server(settings))
-    spaces = [each for each in await list_spaces(conninfo) if each.tenant == settings.tenant]
+    spaces = [space for space in await list_spaces(conninfo) if space.tenant == settings.tenant]
     if not spaces:
         return []
     models = await open_models(
         settings, stack, Meter(), await open_embedder(settings, stack, Meter())
     )
-    return [_space_check(each, models) for each in spaces]
+    return [_space_check(space, models) for space in spaces]
 
 
-def _space_check(found: SpaceGaps, models: Sequence[SpaceModel]) -> Check:
-    name = f"{found.model} ({found.dimension})"
-    is_known = name in [each.name for each in models]
-    done = max(0, found.chunks - found.missing_chunks)
-    detail = f"{name}, {done:,} of {found.chunks:,} passages"
-    if found.missing_profiles:
-        detail += f", {found.missing_profiles:,} descriptions to do"
-    if found.status is SpaceStatus.BUILDING:
-        detail += f", for {found.seconds / 60:,.0f} minutes"
-    fix = f"Name {found.model} in LIGHTWELL_EMBEDDING_URL, _MODEL and _DIMENSION, or in LIGHTWELL_NEXT_EMBEDDING_URL, _MODEL and _DIMENSION"
-    if found.status is SpaceStatus.BUILDING:
+def _space_check(gaps: SpaceGaps, models: Sequence[SpaceModel]) -> Check:
+    name = f"{gaps.model} ({gaps.dimension})"
+    is_known = name in [model.name for model in models]
+    done = max(0, gaps.chunks - gaps.missing_chunks)
+    detail = f"{name}, {done:,} of {gaps.chunks:,} passages"
+    if gaps.missing_profiles:
+        detail += f", {gaps.missing_profiles:,} descriptions to do"
+    if gaps.status is SpaceStatus.BUILDING:
+        detail += f", for {gaps.seconds / 60:,.0f} minutes"
+    fix = f"Name {gaps.model} in LIGHTWELL_EMBEDDING_URL, _MODEL and _DIMENSION, or in LIGHTWELL_NEXT_EMBEDDING_URL, _MODEL and _DIMENSION"
+    if gaps.status is SpaceStatus.BUILDING:
         fix += ", or end the change with `lightwell embeddings cancel`"
-    what = "change of vectors" if found.status is SpaceStatus.BUILDING else "vectors"
+    what = "change of vectors" if gaps.status is SpaceStatus.BUILDING else "vectors"
     return Check(
-        name=f"{what} of {found.project}", ok=is_known, detail=detail, fix="" if is_known else fix
+        name=f"{what} of {gaps.project}", ok=is_known, detail=detail, fix="" if is_known else fix
     )
 
 
@@ -108,9 +108,9 @@ async def _check_reranker(settings: Settings, stack: AsyncExitStack) -> str:
     reranker = await open_reranker(settings, stack, Meter())
     if reranker is None:
         return f"{settings.questions.rerank}; no endpoint"
-    asked, answer = "What is the capital of France?", "Paris is the capital of France."
-    found = await reranker.rerank(asked, ["Soup is served at noon.", answer])
-    if found[0].index != 1:
+    question, answer = "What is the capital of France?", "Paris is the capital of France."
+    ranked = await reranker.rerank(question, ["Soup is served at noon.", answer])
+    if ranked[0].index != 1:
         raise Invalid(
             "The reranker ranked an irrelevant sentence above the answer: its scores are not usable."
             " vLLM needs the score template of a Qwen3-Reranker (--chat-template)"

@@ -131,8 +131,10 @@ def ingestion_models(
     """Return a function from an operation to its model; it shares the limiter with questions, which go first."""
     from lightwell.models import limiter, openai_chat
 
-    held = settings.ingestion.extraction_form == "auto"
-    model = openai_chat.OpenAIChat(chat, priority=limiter.Priority.INGESTION, requires_schema=held)
+    requires_schema = settings.ingestion.extraction_form == "auto"
+    model = openai_chat.OpenAIChat(
+        chat, priority=limiter.Priority.INGESTION, requires_schema=requires_schema
+    )
     slots = settings.endpoint.concurrency + _AT_HAND
 
     def ask(operation: OperationType) -> CachedModel:

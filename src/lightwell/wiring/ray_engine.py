@@ -81,7 +81,7 @@ def _require_head(address: str) -> None:
 
 def _wait_for_hosts(cluster: Cluster) -> None:
     deadline = time.monotonic() + _HOSTS_SECONDS
-    while (there := sum(1 for each in ray.nodes() if each["Alive"])) < cluster.hosts:
+    while (there := sum(1 for node in ray.nodes() if node["Alive"])) < cluster.hosts:
         if time.monotonic() > deadline:
             raise EngineFailed(
                 f"The cluster has {there} of {cluster.hosts} hosts: run `ray start --address={cluster.address}` on the others, or lower --nodes"

@@ -40,10 +40,10 @@ async def copy_vectors_to(settings: Settings, to: str, progress: Progress) -> Co
         if to == "milvus" and space.id in replaced:
             chunks, missing = replaced[space.id]
         else:
-            source, target = (vector_index(database, project_id, each) for each in servers)
+            source, target = (vector_index(database, project_id, server) for server in servers)
             chunks, missing = await copy.copy_chunks(source, target, progress)
-        given, taken = (profile_index(database, project_id, each) for each in servers)
-        profiles, lost = await copy.copy_profiles(given, taken, lambda n: progress(chunks + n))
+        origin, taken = (profile_index(database, project_id, server) for server in servers)
+        profiles, lost = await copy.copy_profiles(origin, taken, lambda n: progress(chunks + n))
         return CopiedVectors(
             chunks=chunks, missing=missing, profiles=profiles, missing_profiles=lost
         )

@@ -22,7 +22,7 @@ class WithdrawalList:
 
     def note(self, withdrawals: Sequence[Withdrawal]) -> None:
         """Append the withdrawals in one write, and reach the disk. What cannot be written is reported in the log: it has happened."""
-        text = "".join(format_withdrawal(each) + "\n" for each in withdrawals)
+        text = "".join(format_withdrawal(withdrawal) + "\n" for withdrawal in withdrawals)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             file = open_for_owner(self.path, os.O_WRONLY | os.O_APPEND)
@@ -44,13 +44,13 @@ class WithdrawalList:
             lines = self.path.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise Invalid(f"{self.path} cannot be read: {error}") from error
-        found: list[Withdrawal] = []
+        withdrawals: list[Withdrawal] = []
         for number, line in enumerate(lines, start=1):
             try:
-                found.append(parse_withdrawal(line))
+                withdrawals.append(parse_withdrawal(line))
             except Invalid as error:
                 raise Invalid(f"{self.path}, line {number}: {error}; remove the line") from error
-        return found
+        return withdrawals
 
 
 def withdrawal_list(settings: Settings) -> WithdrawalList:
