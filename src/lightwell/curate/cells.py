@@ -80,7 +80,23 @@ def record_cells(record: ExportRecord) -> tuple[Cell, ...]:
                 "\n".join(record.paths),
             )
         case Passage():
-            return _passage_cells(record)
+            locator = record.locator
+            return (
+                record.ref,
+                record.document_ref,
+                record.title,
+                record.url,
+                record.index,
+                locator.page,
+                locator.last_page,
+                " › ".join(locator.section),
+                locator.start,
+                locator.end,
+                record.tokens,
+                record.language,
+                record.topic,
+                record.text,
+            )
         case PassageVector():
             return (record.chunk_ref, record.model, record.vector.size, record.vector)
 
@@ -124,23 +140,3 @@ def format_vector(vector: NDArray[np.float32]) -> str:
 
 def _utf16_units(text: str) -> int:
     return len(text.encode("utf-16-le")) // 2
-
-
-def _passage_cells(record: Passage) -> tuple[Cell, ...]:
-    locator = record.locator
-    return (
-        record.ref,
-        record.document_ref,
-        record.title,
-        record.url,
-        record.index,
-        locator.page,
-        locator.last_page,
-        " › ".join(locator.section),
-        locator.start,
-        locator.end,
-        record.tokens,
-        record.language,
-        record.topic,
-        record.text,
-    )

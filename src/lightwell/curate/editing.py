@@ -7,6 +7,7 @@ mention the entity (those of which the reader has all tags), so it never reveals
 import math
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from lightwell.curate.context import CurationContext
@@ -15,6 +16,7 @@ from lightwell.domain.concepts import Concept, distinct, split_list
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import (
     MIN_CONFIDENCE,
+    UNKNOWN_KIND,
     Entity,
     ManualEdit,
     Predicate,
@@ -44,11 +46,14 @@ async def create(
     cleaned = _validate(manual_edit)
     if not cleaned.name:
         raise Invalid("The name is empty; name the entity")
-    audience = _audience(reader, tags) or _only_tag(reader)
-    if await _exists(context.database, reader, cleaned.name):
+    audience = _audience(reader, tags)
+    if not audience and len(reader.tags) != 1:
+        raise Invalid("You have several access tags; name those that may see this (--acl)")
+    audience = audience or reader.tags
+    with suppress(NotFound):
+        await entities.resolve_name(context.database, reader, cleaned.name)
         raise Invalid(f"There is an entity {cleaned.name!r} already; edit it instead")
-    kind = cleaned.kind or "term"
-    with_kind = replace(cleaned, kind=kind)
+    with_kind = replace(cleaned, kind=cleaned.kind or UNKNOWN_KIND)
     manual_edit = await _with_chunk_ids(context.database, reader, with_kind, [audience])
     async with context.finish_derived_after(reader):
         entity_id = await edits.create(context.database, reader, manual_edit, audience)
@@ -161,7 +166,10 @@ async def relate(
         raise Invalid(
             f"{relation_mention.subject!r} and {relation_mention.object!r} are one entity"
         )
-    names = {end.entity_id: await _current_name(database, reader, end) for end in (source, target)}
+    names: dict[EntityId, ManualEdit] = {}
+    for end in (source, target):
+        entity = await entities.get(database, reader, end.entity_id)
+        names[end.entity_id] = ManualEdit(name=entity.name, kind=entity.kind)
     audiences = await _audiences(database, reader, audience, [source, target])
     async with context.finish_derived_after(reader):
         await edits.create_relation(database, reader, names, relation_mention, audiences)
@@ -258,12 +266,6 @@ def _audience(reader: Reader, tags: Iterable[str]) -> Tags:
     return audience
 
 
-def _only_tag(reader: Reader) -> Tags:
-    if len(reader.tags) != 1:
-        raise Invalid("You have several access tags; name those that may see this (--acl)")
-    return reader.tags
-
-
 async def _audiences(
     database: Database, reader: Reader, audience: Tags, about: Sequence[ResolvedName]
 ) -> list[Tags]:
@@ -278,19 +280,6 @@ async def _audiences(
             "No documents of which you have all access tags mention it; name the tags that may see this (--acl)"
         )
     return tag_sets
-
-
-async def _exists(database: Database, reader: Reader, name: str) -> bool:
-    try:
-        await entities.resolve_name(database, reader, name)
-    except NotFound:
-        return False
-    return True
-
-
-async def _current_name(database: Database, reader: Reader, resolved: ResolvedName) -> ManualEdit:
-    entity = await entities.get(database, reader, resolved.entity_id)
-    return ManualEdit(name=entity.name, kind=entity.kind)
 
 
 async def _get_edited(context: CurationContext, reader: Reader, entity_id: EntityId) -> Entity:

@@ -75,7 +75,7 @@ async def export(
                     rows[table] = 0
                     on_progress(ExportProgress(table=table, done=0, total=totals[table]))
                     async for batch in _records(reader_snapshot, table, index, space):
-                        await _in_thread(sink.add, _with_separator_applied(batch, config))
+                        await _in_thread(sink.add, _with_separators(batch, config))
                         rows[table] += len(batch)
                         total = max(totals[table], rows[table])
                         on_progress(ExportProgress(table=table, done=rows[table], total=total))
@@ -132,23 +132,17 @@ async def _vectors(
         ]
 
 
-def _with_separator_applied(
-    batch: Sequence[ExportRecord], config: ExportConfig
-) -> Sequence[ExportRecord]:
+def _with_separators(batch: Sequence[ExportRecord], config: ExportConfig) -> Sequence[ExportRecord]:
     """Return the records with the config's separator in descriptions; markdown and text list the parts one by one instead."""
-    if config.separator is None or config.format in (ExportFormat.MD, ExportFormat.TXT):
+    separator = config.separator
+    if separator is None or config.format in (ExportFormat.MD, ExportFormat.TXT):
         return batch
-    return [_with_separator(record, config.separator) for record in batch]
-
-
-def _with_separator(record: ExportRecord, separator: str) -> ExportRecord:
-    match record:
-        case Entity():
-            return with_separator(record, separator)
-        case ExportedRelation():
-            return with_separator(record, separator)
-        case _:
-            return record
+    return [
+        with_separator(record, separator)
+        if isinstance(record, Entity | ExportedRelation)
+        else record
+        for record in batch
+    ]
 
 
 def _open_sink(config: ExportConfig, folder: Path, dimension: int) -> Sink:
@@ -178,9 +172,8 @@ def _temporary_folder(beside: Path) -> Generator[Path, None, None]:
 def _move_into_place(config: ExportConfig, folder: Path) -> None:
     for path in config.paths:
         with (folder / path.name).open("rb") as file:
-            os.fchmod(
-                file.fileno(), 0o600
-            )  # it holds what this reader sees, and others here may not
+            # It holds what this reader sees, and others here may not.
+            os.fchmod(file.fileno(), 0o600)
             os.fsync(file.fileno())
     require_writable(config)  # another process may have created the file meanwhile
     for path in config.paths:

@@ -137,7 +137,7 @@ class Graph:
         entity_ids = await self.context.graph.entities_of(reader, chunk_ids)
         by_id = await entities.get_many(self._database, reader, entity_ids)
         distinct = {entity.id: self._with_separator(entity) for entity in by_id.values()}
-        return sorted(distinct.values(), key=_by_reference)
+        return sorted(distinct.values(), key=lambda entity: (entity.ref, entity.name))
 
     async def relations_of(self, reader: Reader, chunks: Sequence[str]) -> list[Relation]:
         """Return the relations that have one of these passages as a source, the weightiest first; raise `NotFound`."""
@@ -298,7 +298,3 @@ class Graph:
     def _with_separator(self, described: _Described) -> _Described:
         """Return the value with the configured separator in its descriptions."""
         return with_separator(described, self.context.separator)
-
-
-def _by_reference(entity: Entity) -> tuple[str, str]:
-    return entity.ref, entity.name

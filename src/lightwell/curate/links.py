@@ -125,7 +125,7 @@ class Links:
         stored = await links.list_links(self._database, reader, LinkQuery(only=link, limit=1))
         complete = await self._complete(reader, stored)
         if not complete:
-            raise _not_found(link)
+            raise NotFound(f"There is no link {str(link)!r} that you may see")
         return complete[0]
 
     async def _members(self, reader: Reader, name: str) -> Sequence[EntityId]:
@@ -164,10 +164,6 @@ class Links:
         )
         text = _shorten_around(line.strip(), value)
         return LinkQuotation(evidence=evidence, text=text, url=passage.url, title=passage.title)
-
-
-def _not_found(link: UUID) -> NotFound:
-    return NotFound(f"There is no link {str(link)!r} that you may see")
 
 
 def _link(

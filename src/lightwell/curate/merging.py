@@ -35,8 +35,15 @@ async def merge(
     Entities are given by name, reference or id. If no source has relations, the result's note says that none was
     redirected. Raises `NotFound` for what the reader may not see, `Invalid`, and `ModelFailed` before any change.
     """
-    _require_names(sources, target)
-    summarize = _summarizer(context, strategy)
+    if not target.strip():
+        raise Invalid("The target's name is empty; name the entity to merge into")
+    if not sources:
+        raise Invalid("No source entity is named; name at least one")
+    summarize = context.summarize if strategy is MergeStrategy.LLM_SUMMARIZE else None
+    if strategy is MergeStrategy.LLM_SUMMARIZE and summarize is None:
+        raise Invalid(
+            "LLM_SUMMARIZE needs a chat model; set LIGHTWELL_CHAT_URL, or name another strategy"
+        )
     database = context.database
     into = await entities.resolve_name(database, reader, target)
     resolved = [await entities.resolve_name(database, reader, source) for source in sources]
@@ -103,24 +110,6 @@ def count_redirections(
         deduped += new in existing
         existing.add(new)
     return redirected, deduped
-
-
-def _require_names(sources: Sequence[str], target: str) -> None:
-    if not target.strip():
-        raise Invalid("The target's name is empty; name the entity to merge into")
-    if not sources:
-        raise Invalid("No source entity is named; name at least one")
-
-
-def _summarizer(context: CurationContext, strategy: MergeStrategy) -> Summarize | None:
-    """Return the summarizer if the strategy needs one, else None."""
-    if strategy is not MergeStrategy.LLM_SUMMARIZE:
-        return None
-    if context.summarize is None:
-        raise Invalid(
-            "LLM_SUMMARIZE needs a chat model; set LIGHTWELL_CHAT_URL, or name another strategy"
-        )
-    return context.summarize
 
 
 def _source_ids(

@@ -7,7 +7,6 @@ from datetime import datetime
 from pathlib import Path
 
 from lightwell.curate.cells import format_vector, without_control_characters
-from lightwell.domain.documents import Locator
 from lightwell.domain.exports import (
     ExportedRelation,
     ExportRecord,
@@ -62,11 +61,11 @@ def record_paragraph(record: ExportRecord) -> Paragraph:
                 ),
             )
         case Passage():
+            locator = record.locator
+            page = "" if locator.page is None else f"page {locator.page}"
+            section = " › ".join(locator.section)
             return Paragraph(
-                heading=", ".join(
-                    part for part in (record.title, _describe_locator(record.locator)) if part
-                )
-                or record.ref,
+                heading=", ".join(filter(None, (record.title, page, section))) or record.ref,
                 facts=(record.ref, record.url, f"{record.tokens} tokens", record.topic),
                 text=record.text,
             )
@@ -185,8 +184,3 @@ def _day(moment: datetime | None) -> tuple[str, ...]:
 
 def _passage_count(count: int) -> str:
     return "in 1 passage" if count == 1 else f"in {count:,} passages"
-
-
-def _describe_locator(locator: Locator) -> str:
-    page = "" if locator.page is None else f"page {locator.page}"
-    return ", ".join(part for part in (page, " › ".join(locator.section)) if part)

@@ -72,11 +72,8 @@ async def unsplit(context: CurationContext, reader: Reader, name: str) -> tuple[
     async with context.finish_derived_after(reader):
         entity_ids = await splits.unsplit(database, reader, name, chosen)
     by_id = await entities.get_many(database, reader, entity_ids)
-    return tuple(
-        {
-            by_id[entity_id].id: by_id[entity_id] for entity_id in entity_ids if entity_id in by_id
-        }.values()
-    )
+    distinct = {entity.id: entity for entity in map(by_id.get, entity_ids) if entity}
+    return tuple(distinct.values())
 
 
 def _part_name(into: str) -> str:

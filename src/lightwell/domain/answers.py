@@ -1,6 +1,5 @@
 """An answer: what became of a question, in cited sentences. Text, chat, stream and statements are rendered from this one value."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -263,7 +262,8 @@ class Answer:
     def notes(self) -> tuple[str, ...]:
         """What failed, and which words of the question nothing mentions."""
         if isinstance(self.outcome, InsufficientEvidence) and self.outcome.missing_words:
-            return (*self.remarks, _missing_words_note(self.outcome.missing_words))
+            missing = ", ".join(self.outcome.missing_words)
+            return (*self.remarks, f"None of the closest passages mentions: {missing}.")
         return self.remarks
 
     @property
@@ -277,10 +277,6 @@ class Answer:
             graph_result_count=self.metrics.graph_hits,
             latency_ms=self.latency_ms,
         )
-
-
-def _missing_words_note(words: Sequence[str]) -> str:
-    return f"None of the closest passages mentions: {', '.join(words)}."
 
 
 # ── events ────────────────────────────────────────────────────────────────────────────────────────────

@@ -6,7 +6,7 @@ from typing import TypeVar
 from lightwell.domain.exports import ExportedRelation
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity, Relation
 
-_Described = TypeVar("_Described", Entity, Relation, ExportedRelation)
+_Described = TypeVar("_Described", bound=Entity | Relation | ExportedRelation)
 
 
 def replace_separator(text: str, separator: str) -> str:

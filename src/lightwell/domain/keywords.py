@@ -38,13 +38,14 @@ class Keywords:
 
 def rule_keywords(question: str) -> Keywords:
     """Return the keywords in the question's own words: low are quotations, names and numbers, high the other words."""
-    low = clean_keywords([*_quotations(question), *keyword_names(question)])
+    quotations = ("".join(groups) for groups in _QUOTED.findall(question))
+    low = clean_keywords([*quotations, *keyword_names(question)])
     taken = STOP_WORDS.union(*map(words, low))
-    spoken = keyword_words(question)
-    if spoken and spoken[0].casefold() in COMMANDS:
-        del spoken[0]
+    question_words = keyword_words(question)
+    if question_words and question_words[0].casefold() in COMMANDS:
+        del question_words[0]
     return Keywords(
-        high=clean_keywords(word for word in spoken if not taken.issuperset(words(word))),
+        high=clean_keywords(word for word in question_words if not taken.issuperset(words(word))),
         low=low,
         question_hash=hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest(),
         by_model=False,
@@ -61,7 +62,3 @@ def clean_keywords(keywords: Iterable[str]) -> tuple[str, ...]:
         if key and len(line) <= LONGEST_KEYWORD:
             kept.setdefault(key, line)
     return tuple(kept.values())[:MAX_KEYWORDS]
-
-
-def _quotations(question: str) -> list[str]:
-    return ["".join(groups) for groups in _QUOTED.findall(question)]

@@ -64,49 +64,30 @@ def _keys(subject: LinkSubject) -> Iterator[tuple[str, str]]:
     yield from (("identifier", identifier) for identifier in subject.identifiers)
     yield from (("says page", url) for url in subject.said_urls)
     yield from (("says identifier", identifier) for identifier in subject.said_identifiers)
-    if family == "item":
-        return
-    yield from ((f"{family} domain", domain) for domain in subject.domains)
-    yield from _OF_FAMILY[family](subject)
-
-
-def _person_keys(subject: LinkSubject) -> Iterator[tuple[str, str]]:
-    yield from (("person email", email) for email in subject.emails)
-    yield from (("person phone", phone) for phone in subject.phones)
-    yield "person name", " ".join(sorted(person_words(subject.name)))
-
-
-def _company_keys(subject: LinkSubject) -> Iterator[tuple[str, str]]:
-    name = "".join(company_words(subject.name))
-    yield from (("company phone", phone) for phone in subject.phones)
-    yield "company name", name
-    if subject.location:
-        yield "company place", f"{name[:_PREFIX]} {subject.location}"
-
-
-def _project_keys(subject: LinkSubject) -> Iterator[tuple[str, str]]:
-    yield from _work_keys("project", subject)
-
-
-def _deal_keys(subject: LinkSubject) -> Iterator[tuple[str, str]]:
-    yield from _work_keys("deal", subject)
-    yield from (("deal words", phrase) for phrase in _phrases(subject.name))
-
-
-def _work_keys(family: str, subject: LinkSubject) -> Iterator[tuple[str, str]]:
-    """Yield the keys by which deals and projects find each other: the title, its rare words, and the company of both."""
-    words = company_words(subject.name)
-    yield f"{family} name", " ".join(sorted(words))
-    yield from ((f"{family} word", word) for word in words[:_MOST_WORDS] if not word.isdecimal())
-    yield from ((f"{family} company", company) for company in subject.companies)
-
-
-_OF_FAMILY = {
-    "person": _person_keys,
-    "company": _company_keys,
-    "project": _project_keys,
-    "deal": _deal_keys,
-}
+    if family != "item":
+        yield from ((f"{family} domain", domain) for domain in subject.domains)
+    match family:
+        case "person":
+            yield from (("person email", email) for email in subject.emails)
+            yield from (("person phone", phone) for phone in subject.phones)
+            yield "person name", " ".join(sorted(person_words(subject.name)))
+        case "company":
+            name = "".join(company_words(subject.name))
+            yield from (("company phone", phone) for phone in subject.phones)
+            yield "company name", name
+            if subject.location:
+                yield "company place", f"{name[:_PREFIX]} {subject.location}"
+        case "deal" | "project":
+            # They find each other by the title, its rare words, and the company of both.
+            words = company_words(subject.name)
+            yield f"{family} name", " ".join(sorted(words))
+            rare = (word for word in words[:_MOST_WORDS] if not word.isdecimal())
+            yield from ((f"{family} word", word) for word in rare)
+            yield from ((f"{family} company", company) for company in subject.companies)
+            if family == "deal":
+                yield from (("deal words", phrase) for phrase in _phrases(subject.name))
+        case _:
+            return
 
 
 def _phrases(name: str) -> Iterator[str]:

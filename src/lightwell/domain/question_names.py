@@ -50,11 +50,11 @@ def find_name_runs(question: str) -> tuple[NameRun, ...]:
 
     A single word may be one when it has a capital, a digit or an @; several words may be one in lower case too.
     """
-    spoken = _WORD.findall(_CAMEL.sub(" ", question))
+    question_words = _WORD.findall(_CAMEL.sub(" ", question))
     runs: list[NameRun] = []
-    for length in range(min(_LONGEST_CANDIDATE, len(spoken)), 0, -1):
-        for start in range(len(spoken) - length + 1):
-            run = spoken[start : start + length]
+    for length in range(min(_LONGEST_CANDIDATE, len(question_words)), 0, -1):
+        for start in range(len(question_words) - length + 1):
+            run = question_words[start : start + length]
             name = normalize_name(" ".join(run))
             if name and _may_be_name(run):
                 runs.append(NameRun(start=start, end=start + length, name=name))

@@ -44,7 +44,11 @@ class RateLimits:
         caller = f"{principal.project_id} {principal.credential} {principal.acting_for or ''}"
         limits = (("key", caller, self.per_key), ("tenant", tenant, self.per_tenant))
         return tuple(
-            Quota(policy=policy, bucket=_bucket(tenant, policy, who), requests=requests)
+            Quota(
+                policy=policy,
+                bucket=hashlib.sha256(f"{tenant}\n{policy}\n{who}".encode()).hexdigest(),
+                requests=requests,
+            )
             for policy, who, requests in limits
             if requests
         )
@@ -64,7 +68,3 @@ def make_allowance(quota: Quota, full_in: float, *, allowed: bool) -> Allowance:
 def strictest(allowances: Sequence[Allowance]) -> Allowance:
     """Return the allowance that decides: the longest wait, else the one with the fewest requests left."""
     return max(allowances, key=lambda allowance: (allowance.retry_seconds, -allowance.remaining))
-
-
-def _bucket(tenant: str, policy: str, who: str) -> str:
-    return hashlib.sha256(f"{tenant}\n{policy}\n{who}".encode()).hexdigest()

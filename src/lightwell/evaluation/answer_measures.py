@@ -1,6 +1,6 @@
 """Measures of answers: shares over many questions."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lightwell.evaluation.answers import AnswerTrial, Reason, Stage, TrialOutcome
@@ -41,17 +41,17 @@ def summarize_answers(trials: Iterable[AnswerTrial]) -> AnswerSummary:
     return AnswerSummary(
         answerable=len(answerable),
         unanswerable=len(others),
-        right=_share(answerable, _is_right),
-        right_of_answered=_share(answered, _is_right),
-        wrongly_refused=_share(answerable, lambda trial: trial.is_refused),
-        answer_shown=_share(answerable, lambda trial: trial.is_answer_shown),
-        right_or_shown=_share(answerable, lambda trial: _is_right(trial) or trial.is_answer_shown),
-        unanswerable_refused=_share(others, lambda trial: trial.is_refused),
+        right=mean(map(_is_right, answerable)),
+        right_of_answered=mean(map(_is_right, answered)),
+        wrongly_refused=mean(trial.is_refused for trial in answerable),
+        answer_shown=mean(trial.is_answer_shown for trial in answerable),
+        right_or_shown=mean(_is_right(trial) or trial.is_answer_shown for trial in answerable),
+        unanswerable_refused=mean(trial.is_refused for trial in others),
         auroc=auroc(
             [trial.relevance for trial in answerable], [trial.relevance for trial in others]
         ),
-        gold_first=_share(answerable, lambda trial: trial.is_gold_first),
-        gold_found=_share(answerable, lambda trial: trial.is_gold_found),
+        gold_first=mean(trial.is_gold_first for trial in answerable),
+        gold_found=mean(trial.is_gold_found for trial in answerable),
         held={stage: mean(stage in trial.held for trial in answerable) for stage in Stage},
         reasons=count_reasons(trials),
     )
@@ -67,18 +67,12 @@ def worst_first(trials: Iterable[AnswerTrial]) -> list[AnswerTrial]:
     """Return the failed questions: wrong answers, the highest relevance first; then refusals, those whose passages
     contain the answer first.
     """
-    failed = [trial for trial in trials if not trial.is_well]
-    return sorted(failed, key=_badness, reverse=True)
 
+    def badness(trial: AnswerTrial) -> tuple[bool, int, float]:
+        return not trial.is_refused, trial.is_refused * len(trial.held), trial.relevance
 
-def _badness(trial: AnswerTrial) -> tuple[bool, int, float]:
-    at_hand = 0 if not trial.is_refused else len(trial.held)
-    return (not trial.is_refused, at_hand, trial.relevance)
+    return sorted((trial for trial in trials if not trial.is_well), key=badness, reverse=True)
 
 
 def _is_right(trial: AnswerTrial) -> bool:
     return trial.outcome is TrialOutcome.RIGHT
-
-
-def _share(trials: Sequence[AnswerTrial], holds: Callable[[AnswerTrial], bool]) -> float | None:
-    return mean(holds(trial) for trial in trials)

@@ -125,7 +125,10 @@ def judge(
 ) -> AnswerTrial:
     """Return the result of the question; `retrieval` is the basis of the answer, `exchanges` are those of its model."""
     stages = stages_holding(question.groups, retrieval)
-    outcome = _outcome(question, answer)
+    outcome = TrialOutcome.REFUSED
+    if answer.citations:
+        right = is_right(question.groups, answer)
+        outcome = TrialOutcome.RIGHT if right else TrialOutcome.WRONG
     return AnswerTrial(
         question=question,
         outcome=outcome,
@@ -181,12 +184,6 @@ def _window(entry: Evidence, size: int) -> str:
     start = middle - size // 2
     start = max(0, min(start, len(text) - size))
     return text[start : start + size]
-
-
-def _outcome(question: CollectionQuestion, answer: Answer) -> TrialOutcome:
-    if not answer.citations:
-        return TrialOutcome.REFUSED
-    return TrialOutcome.RIGHT if is_right(question.groups, answer) else TrialOutcome.WRONG
 
 
 def _reason(

@@ -34,7 +34,7 @@ class Trial:
     """The results of one question.
 
     `found` are documents, best first, each once; `gold` those that answer, none when nothing does. `best` is the best
-    calibrated relevance, `best_without` the one among the documents without the gold ones, None when not trials.
+    calibrated relevance, `best_without` the one among the documents without the gold ones, None when not asked.
     """
 
     kind: str

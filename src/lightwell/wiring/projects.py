@@ -19,7 +19,7 @@ from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Embedder, GraphIndex, Reranker
 from lightwell.records import access_classes, embedding_spaces, projects, sources
 from lightwell.records.database import Database, connect
-from lightwell.records.embedding_spaces import Space, SpaceModel
+from lightwell.records.embedding_spaces import SpaceModel
 from lightwell.records.llm_cache import cache
 from lightwell.records.llm_cache.cached_model import CachedModel
 from lightwell.retrieve.channels import Stores
@@ -101,42 +101,33 @@ async def _complete_context(
 ) -> tuple[IngestContext, Summarizer | None]:
     """Return the context with the extractor that the settings name, and what summarises, if a chat model is there."""
     settings, database, chat = resources.settings, resources.database, resources.chat
-    models = (
-        ingestion_models(settings, database, project_id, chat, resources.meter) if chat else None
-    )
-    summaries = summarizer(settings, models) if models else None
-    context = await _ingest_context(resources, project_id, model)
-    if settings.ingestion.extraction == "model":
-        context = extract_by_model(replace(context, summarizer=summaries), settings, models)
-    return context, summaries
-
-
-async def _ingest_context(
-    resources: Resources, project_id: ProjectId, model: SpaceModel
-) -> IngestContext:
-    settings, database = resources.settings, resources.database
+    chosen, store = settings.ingestion, resources.graph_store
     context = await rule_ingest_context(
         database,
         project_id,
         model.embedder,
         resources.parser,
-        settings.ingestion.lease_seconds,
+        chosen.lease_seconds,
         resources.milvus,
     )
-    return replace(
+    context = replace(
         context,
         note_withdrawals=withdrawal_list(settings).note,
-        graph_copy=resources.graph_store
-        and GraphCopy(database=database, project_id=project_id, store=resources.graph_store),
+        graph_copy=store and GraphCopy(database=database, project_id=project_id, store=store),
         models=resources.models,
         late_interaction=resources.late_interaction,
-        change_limits=ChangeLimits(tokens=settings.ingestion.token_budget),
-        embedding_batch_size=settings.ingestion.embedding_batch_size,
-        refresh_batch_size=settings.ingestion.graph_batch_size,
-        sources=SourceRetention(
-            limit=settings.ingestion.max_source_ids, strategy=settings.ingestion.source_id_strategy
-        ),
+        change_limits=ChangeLimits(tokens=chosen.token_budget),
+        embedding_batch_size=chosen.embedding_batch_size,
+        refresh_batch_size=chosen.graph_batch_size,
+        sources=SourceRetention(limit=chosen.max_source_ids, strategy=chosen.source_id_strategy),
     )
+    models = (
+        ingestion_models(settings, database, project_id, chat, resources.meter) if chat else None
+    )
+    summaries = summarizer(settings, models) if models else None
+    if chosen.extraction == "model":
+        context = extract_by_model(replace(context, summarizer=summaries), settings, models)
+    return context, summaries
 
 
 def _answer_generator(resources: Resources) -> AnswerGenerator:
@@ -169,7 +160,10 @@ async def rule_ingest_context(
 
     They are in Milvus where a server is given, else in PostgreSQL.
     """
-    space = await _active_space(database, project_id, embedder)
+    space = await embedding_spaces.get_or_create_active(
+        database, project_id, embedder.model, embedder.dimension
+    )
+    embedding_spaces.require_model([SpaceModel(embedder=embedder, sentences=embedder)], space)
     vectors = vector_index(database, project_id, milvus)
     profiles = profile_index(database, project_id, milvus)
     await vectors.prepare(space.id, space.dimension)
@@ -260,11 +254,3 @@ async def _active_model(resources: Resources, project_id: ProjectId) -> SpaceMod
     if space is None or first.fits(space):
         return first
     return embedding_spaces.require_model(resources.models, space)
-
-
-async def _active_space(database: Database, project_id: ProjectId, embedder: Embedder) -> Space:
-    space = await embedding_spaces.get_or_create_active(
-        database, project_id, embedder.model, embedder.dimension
-    )
-    embedding_spaces.require_model([SpaceModel(embedder=embedder, sentences=embedder)], space)
-    return space
