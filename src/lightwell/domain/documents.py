@@ -31,17 +31,6 @@ class DocumentState(StrEnum):
     FAILED = "failed"
     ARCHIVED = "archived"
 
-    @property
-    def coarse(self) -> str:
-        """The state as one of four words: PENDING, PROCESSING, COMPLETED, FAILED. An archived document was completed."""
-        match self:
-            case DocumentState.PENDING | DocumentState.FAILED:
-                return self.name
-            case DocumentState.ACTIVE | DocumentState.ARCHIVED:
-                return "COMPLETED"
-            case _:
-                return "PROCESSING"
-
 
 FILE, UPLOAD, WEB = "file", "upload", "web"
 """The source systems of documents that are uploaded, and that are fetched from a URL."""

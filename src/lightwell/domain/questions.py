@@ -179,12 +179,3 @@ def require_retrieval_mode(question: Question) -> Question:
             "Mode bypass does not search, so it returns no passages; only ask and chat support it"
         )
     return question
-
-
-def parse_mode(word: str) -> Mode:
-    """Return the mode with this name; raise `Invalid` and list the modes if there is none."""
-    try:
-        return Mode(word.strip().casefold())
-    except ValueError:
-        names = ", ".join(mode.value for mode in Mode)
-        raise Invalid(f"There is no mode {word!r}; the modes are {names}") from None
