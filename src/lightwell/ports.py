@@ -80,6 +80,7 @@ class Connector(Protocol):
 
         Removed documents come before new ones where the source can tell, so that renamed documents are recognised.
         """
+        ...
 
 
 class ItemSource(Protocol):
@@ -92,10 +93,12 @@ class ItemSource(Protocol):
     @property
     def system(self) -> str:
         """The system's name, the first part of its references: `linear`."""
+        ...
 
     @property
     def streams(self) -> tuple[str, ...]:
         """The kinds of items, in the order in which to pull them."""
+        ...
 
     def pull(self, stream: str, cursor: str) -> AsyncIterator[ItemPage]:
         """Yield what is new or changed in a stream since the cursor, "" for everything.
@@ -103,18 +106,22 @@ class ItemSource(Protocol):
         After a crash the next pull begins at the cursor of the last page that was stored, so each page's cursor must lead to
         all that is missing then. An item may come again unchanged, and in several pages; memory does not grow with their number.
         """
+        ...
 
     def list_present(self, stream: str) -> AsyncIterator[Sequence[GlobalRef]]:
         """Yield the references of all items that the stream has now. A listing that is not complete ends with an error."""
+        ...
 
     async def fetch(self, refs: Sequence[GlobalRef]) -> ItemPage:
         """Return these items as they are now; those that the system no longer has, or no longer shows, are `removed`.
 
         The page's cursor is "".
         """
+        ...
 
     async def directory(self) -> SourceDirectory:
         """Return the people and groups of the workspace."""
+        ...
 
     def read_webhook(
         self, headers: Mapping[str, str], body: bytes, received_at: datetime
@@ -123,6 +130,7 @@ class ItemSource(Protocol):
 
         Names of headers are in lower case. `received_at` has a time zone.
         """
+        ...
 
 
 # ── models: which model computes? ─────────────────────────────────────────────────────────────────────
@@ -147,9 +155,11 @@ class Embedder(Protocol):
 
     async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, in order; raise `ModelFailed`."""
+        ...
 
     async def embed_query(self, text: str) -> Vectors:
         """Return the question's unit vector, shape (1, dimension); raise `ModelFailed`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,11 +193,13 @@ class ChatModel(Protocol):
         self, messages: Sequence[Message], *, max_tokens: int, schema: Schema | None = None
     ) -> Reply:
         """Return the reply, as JSON by `schema` where the endpoint supports it; raise `ModelFailed`."""
+        ...
 
     def stream(
         self, messages: Sequence[Message], *, max_tokens: int, schema: Schema | None = None
     ) -> AsyncIterator[str]:
         """Yield the parts of the reply as they arrive, as JSON by `schema` where supported; raise `ModelFailed`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +221,7 @@ class Extractor(Protocol):
 
     async def extract(self, chunks: Sequence[ExtractionInput]) -> list[Extraction]:
         """Return the mentions of each chunk, in order; raise `ModelFailed`."""
+        ...
 
 
 class Reranker(Protocol):
@@ -216,6 +229,7 @@ class Reranker(Protocol):
 
     async def rerank(self, question: str, passages: Sequence[str]) -> list[RerankedPassage]:
         """Return every passage once, the most relevant first; raise `ModelFailed`."""
+        ...
 
 
 class LateInteraction(Protocol):
@@ -224,17 +238,21 @@ class LateInteraction(Protocol):
     @property
     def model(self) -> str:
         """The name of what its vectors are made with: those of another name are not compared."""
+        ...
 
     async def encode(self, passages: Sequence[HeadedPassage]) -> list[MultiVector]:
         """Return the vectors of each passage, in order; raise `ModelFailed`."""
+        ...
 
     async def match(
         self, question: str, vectors: Sequence[MultiVector]
     ) -> list[tuple[WindowMatch, ...]]:
         """Return how the windows of each passage match the question, in order; raise `ModelFailed`."""
+        ...
 
     async def compare(self, question: str, texts: Sequence[str]) -> list[TextMatch]:
         """Return how each text compares with the question, in order; raise `ModelFailed`."""
+        ...
 
 
 # ── stores: where are vectors and graph kept? ─────────────────────────────────────────────────────────────────────────
@@ -262,23 +280,29 @@ class VectorIndex(Protocol):
 
     async def prepare(self, space: SpaceId, dimension: int) -> None:
         """Create the storage for a space; do nothing if it exists."""
+        ...
 
     async def drop(self, space: SpaceId) -> None:
         """Remove a space with its vectors; do nothing if it does not exist."""
+        ...
 
     async def put(self, space: SpaceId, vectors: Sequence[ChunkVector]) -> None:
         """Insert or replace vectors, each with its chunk's current access class; ignore chunks that no longer exist."""
+        ...
 
     async def remove(self, space: SpaceId, chunks: Sequence[ChunkId]) -> None:
         """Remove the vectors of these chunks; ignore unknown chunks."""
+        ...
 
     async def reclassify(
         self, space: SpaceId, chunks: Sequence[ChunkId], class_id: ClassId
     ) -> None:
         """Move chunks to another access class; a chunk that has moved again meanwhile gets its current class."""
+        ...
 
     async def describe(self, space: SpaceId, documents: Sequence[DocumentId]) -> None:
         """Write again what is kept beside the vectors of these documents' chunks, such as their URL, where that is kept."""
+        ...
 
     async def nearest(
         self,
@@ -290,19 +314,23 @@ class VectorIndex(Protocol):
         topic: str = "",
     ) -> list[Hit]:
         """Return up to `limit` of the reader's chunks, on the topic if one is given, nearest first; ties by id."""
+        ...
 
     async def similarities(
         self, space: SpaceId, vector: NDArray[np.float32], reader: Reader, chunks: Sequence[ChunkId]
     ) -> dict[ChunkId, float]:
         """Return the cosine similarities of those of the chunks that the reader sees and that have a vector."""
+        ...
 
     async def vectors(
         self, space: SpaceId, chunks: Sequence[ChunkId]
     ) -> dict[ChunkId, NDArray[np.float32]]:
         """Return the vectors of those of the chunks that have one; takes no reader, since the chunks come from a filtered query or from ingestion."""
+        ...
 
     async def build(self, space: SpaceId) -> bool:
         """Build the approximate index if the space is too large for exact search; return whether it exists."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -344,15 +372,19 @@ class ProfileIndex(Protocol):
 
     async def prepare(self, space: SpaceId, dimension: int) -> None:
         """Create the storage for a space; do nothing if it exists."""
+        ...
 
     async def drop(self, space: SpaceId) -> None:
         """Remove a space with its vectors; do nothing if it does not exist."""
+        ...
 
     async def put(self, space: SpaceId, vectors: Sequence[ProfileVector]) -> None:
         """Insert or replace vectors; ignore those whose claim has ended."""
+        ...
 
     async def remove(self, space: SpaceId, claims: Sequence[ProfileClaim]) -> None:
         """Remove the vectors of these profiles; ignore unknown ones, and those whose claim has ended."""
+        ...
 
     async def nearest(
         self,
@@ -364,9 +396,11 @@ class ProfileIndex(Protocol):
         limit: int,
     ) -> list[ProfileHit]:
         """Return up to `limit` entities or relations, each once, nearest first by the best of the reader's profiles."""
+        ...
 
     async def build(self, space: SpaceId) -> bool:
         """Build the approximate indexes of spaces that are too large for exact search; return whether all exist."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -393,11 +427,13 @@ class GraphIndex(Protocol):
         self, reader: Reader, entities: Sequence[EntityId], *, limit: int, topic: str = ""
     ) -> list[ChunkId]:
         """Return up to `limit` of the reader's chunks that mention one of these entities, in order of arrival."""
+        ...
 
     async def chunks_stating(
         self, reader: Reader, relations: Sequence[RelationId], *, limit: int, topic: str = ""
     ) -> list[ChunkId]:
         """Return up to `limit` of the reader's chunks that state one of these relations, in order of arrival."""
+        ...
 
     async def chunks_relating(
         self, reader: Reader, entities: Sequence[EntityId], *, limit: int, topic: str = ""
@@ -405,17 +441,21 @@ class GraphIndex(Protocol):
         """Return up to `limit` of the reader's chunks that state a relation of these entities, those between
         two of them first.
         """
+        ...
 
     async def entities_of(self, reader: Reader, chunks: Sequence[ChunkId]) -> list[EntityId]:
         """Return the entities that these chunks mention or are sources of, of the chunks that the reader sees."""
+        ...
 
     async def relations_of(self, reader: Reader, chunks: Sequence[ChunkId]) -> list[RelationId]:
         """Return the relations that these chunks state or are sources of, of the chunks that the reader sees."""
+        ...
 
     async def linked_entities(
         self, reader: Reader, entities: Sequence[EntityId], *, limit: int
     ) -> list[EntityId]:
         """Return up to `limit` other entities with a confirmed, unexpired link to one of these that the reader sees."""
+        ...
 
     async def neighbour_chunks(
         self, reader: Reader, chunks: Sequence[ChunkId], *, rarest: int, limit: int, topic: str = ""
@@ -424,6 +464,7 @@ class GraphIndex(Protocol):
 
         Entities that more than `rarest` of the reader's chunks mention are not followed.
         """
+        ...
 
     async def neighbourhood(
         self, reader: Reader, chunks: Sequence[ChunkId], named: Sequence[EntityId]
@@ -433,6 +474,7 @@ class GraphIndex(Protocol):
 
         Only the named entities and those that several of the chunks mention are counted; the others count 1.
         """
+        ...
 
 
 # ── copies of the graph in another store, which is asked for patterns only; what PostgreSQL alone decides is decided around it ──
@@ -617,31 +659,39 @@ class GraphStore(Protocol):
     @property
     def name(self) -> str:
         """The value of LIGHTWELL_GRAPH_STORE that selects this store."""
+        ...
 
     async def prepare(self) -> None:
         """Create the constraints and indexes that are missing."""
+        ...
 
     async def create(self, graph: UUID) -> None:
         """Create an empty copy, if there is none."""
+        ...
 
     async def has(self, graph: UUID) -> bool:
         """Return whether this copy is there and was not dropped."""
+        ...
 
     async def write(self, batch: GraphBatch) -> bool:
         """Replace what the copy holds of all in the batch, in one transaction; return whether the fence let it."""
+        ...
 
     async def drop(self, graph: UUID) -> None:
         """Delete all of a copy; no batch is written to it any more."""
+        ...
 
     async def mentioning(
         self, scope: GraphScope, entities: Sequence[EntityId], limit: int
     ) -> list[ChunkId]:
         """Return chunks that mention one of these, by their ids."""
+        ...
 
     async def stating(
         self, scope: GraphScope, relations: Sequence[RelationId], limit: int
     ) -> list[ChunkId]:
         """Return chunks that state one of these, by their ids."""
+        ...
 
     async def relating(
         self,
@@ -651,16 +701,20 @@ class GraphStore(Protocol):
         limit: int,
     ) -> list[ChunkId]:
         """Return chunks that state a relation of `members`: first those between two roots in `named`, the surest first."""
+        ...
 
     async def mentioned(self, scope: GraphScope, chunks: Sequence[ChunkId]) -> list[EntityId]:
         """Return the distinct entities that these chunks mention, none of them replaced by its root."""
+        ...
 
     async def sharing(
         self, scope: GraphScope, entities: Sequence[SharedEntity], limit: int
     ) -> list[ChunkId]:
         """Return chunks that mention these, those with the greatest sum of shares first; each root counts once."""
+        ...
 
     async def subgraph(
         self, scope: GraphScope, chunks: Sequence[ChunkId], above: float
     ) -> Subgraph:
         """Return what these chunks mention and, with more confidence than `above`, relate, by root."""
+        ...
