@@ -14,7 +14,7 @@ from lightwell.domain.briefs import Brief
 from lightwell.domain.business_systems import NewSource, Source
 from lightwell.domain.directory import PersonChange
 from lightwell.domain.errors import StoreFailed
-from lightwell.domain.graph import ManualEdit, Predicate, RelationMention
+from lightwell.domain.graph import ManualEdit
 from lightwell.domain.item_structure import LinkType
 from lightwell.domain.links import LinkFilter, LinkStatus
 from lightwell.ingest import item_pages
@@ -547,65 +547,6 @@ async def test_s2_10_a_merge_at_the_source_passes_links_names_and_mentions_to_th
     assert gained <= await _links_of(site, merging.survivor)
 
 
-async def test_s2_10_edits_and_merges_by_hand_pass_to_the_survivor(project: Project) -> None:
-    halden, graph = Halden(), project.kb.graph
-    add = halden.attio.add_record
-    former, double, branch = (
-        add("companies", {"name": name}) for name in ("Aurora Wind", "Nordwind E.", "Aurora Nord")
-    )
-    old, twin, third, new = (
-        f"attio:company:{each}" for each in (former, double, branch, halden.nordwind)
-    )
-    site = await make_site(project, "attio", lambda: attio_world.opened(halden.attio))
-    bob = await site.reader("bob")
-    await graph.edit(bob, old, ManualEdit(description="They pay within ten days."))
-    await graph.merge(bob, [third], old)
-    await graph.merge(bob, [twin], new)
-    for each in (former, double):
-        await site.deliver(halden.attio.merge_records(halden.nordwind, each), attio_world.NOW)
-    entity = (await graph.entity(bob, new)).entity
-    assert "They pay within ten days." in entity.description
-    assert (await graph.entity(bob, third)).entity.id == entity.id
-    kept = "SELECT entity_ref FROM entities WHERE entity_ref = ANY(%(refs)s)"
-    assert await project.database.rows(kept, {"refs": [old, twin]}) == []
-    assert len(await graph.merges(bob)) == 1
-
-
-async def test_s2_10_relations_splits_and_rejections_by_hand_pass_to_the_survivor(
-    project: Project,
-) -> None:
-    halden, graph = Halden(), project.kb.graph
-    former, other = (
-        halden.attio.add_record("companies", {"name": name}) for name in ("Aurora Wind", "Borealis")
-    )
-    rotor = halden.attio.add_record("deals", {"name": "Rotor test", "associated_company": former})
-    site = await make_site(project, "attio", lambda: attio_world.opened(halden.attio))
-    bob = await site.reader("bob")
-    old, third, new = (f"attio:company:{each}" for each in (former, other, halden.nordwind))
-    await graph.relate(
-        bob, RelationMention(subject=old, object=third, predicate=Predicate.USES, keywords="masts")
-    )
-    await graph.relate(
-        bob, RelationMention(subject=old, object=new, predicate=Predicate.USES, keywords="itself")
-    )
-    await graph.reject(bob, old, third)
-    await graph.split(bob, old, "Aurora Works", documents=[f"attio:deal:{rotor}"])
-    await site.deliver(halden.attio.merge_records(halden.nordwind, former), attio_world.NOW)
-
-    relations = [each async for each in graph.relations(bob)]
-    (relation,) = [each for each in relations if each.predicate is Predicate.USES]
-    assert (relation.source, relation.target, relation.keywords) == (new, third, ("masts",))
-    assert len(await graph.splits(bob)) == 1
-    part = await graph.entity(bob, "Aurora Works")
-    assert len(await graph.sources(bob, part)) == 1
-    rejected = "SELECT one, other FROM rejected_merges"
-    before = await project.database.rows(rejected, {})
-    await graph.reject(bob, new, third)
-    assert await project.database.rows(rejected, {}) == before
-    await graph.unsplit(bob, "Aurora Works")
-    assert ("deal", "Rotor test") in await _links_of(site, new)
-
-
 async def test_s2_10_what_a_person_hid_stays_hidden_under_the_survivor(project: Project) -> None:
     merging, graph = await make_merging(project), project.kb.graph
     bob = await merging.site.reader("bob")
@@ -620,7 +561,7 @@ async def test_s2_10_what_a_person_hid_stays_hidden_under_the_survivor(project: 
 async def test_s2_10_a_merge_tells_nothing_to_who_does_not_see_the_survivor(
     project: Project,
 ) -> None:
-    """Whose list names the former item does not even get the reference of the survivor, and no corrections that moved there."""
+    """Whose list names the former item does not even get the reference of the survivor, and no corrections of it."""
     halden, kb = Halden(), project.kb
     former = halden.attio.add_record("companies", {"name": "Aurora Wind"})
     halden.attio.add_entry(halden.list, former, {"tier": "Silver"})
@@ -638,8 +579,6 @@ async def test_s2_10_a_merge_tells_nothing_to_who_does_not_see_the_survivor(
     assert before.ref == old
     for hidden in (new, "Nordwind Energie"):
         assert not (await kb.questions.candidates(hidden, reader)).candidates
-    described = (await kb.graph.entity(bob, new)).entity.description
-    assert "They are sold." in described
 
 
 async def test_s2_10_a_killed_or_repeated_delivery_of_a_merge_leaves_the_same(

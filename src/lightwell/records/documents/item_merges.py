@@ -10,7 +10,7 @@ from lightwell.domain.ids import DocumentId, GlobalRef, ProjectId
 from lightwell.domain.links import SYMMETRIC
 from lightwell.records import item_fetches
 from lightwell.records.database import Connection
-from lightwell.records.graph import merged_corrections
+from lightwell.records.graph import merged_hiding
 from lightwell.records.rows import fetch, fetch_values
 
 # A survivor that was itself merged before stands for what it was merged into.
@@ -148,7 +148,7 @@ async def store(
     source: SourceId,
     merged: Mapping[GlobalRef, GlobalRef],
 ) -> list[DocumentId]:
-    """Store what was merged into what, move people's decisions and corrections along, and return the documents to publish anew.
+    """Store what was merged into what, move people's decisions and what they hid along, and return the documents to publish anew.
 
     It is called before the former items are removed, since their names are theirs. What is stored already changes nothing.
     """
@@ -165,7 +165,7 @@ async def store(
         _MOVE_DECISIONS,
         {**_pairs(project_id, new), "symmetric": [link_type.value for link_type in SYMMETRIC]},
     )
-    await merged_corrections.move(connection, project_id, new)
+    await merged_hiding.move(connection, project_id, new)
     return await _list_naming(connection, project_id, [*new, *new.values()])
 
 
