@@ -8,8 +8,7 @@ from lightwell.domain.ids import ChunkId, ClassId, DocumentId
 from lightwell.domain.jobs import JobState
 from lightwell.ingest.chunking import text_to_embed
 from lightwell.ingest.context import IngestContext
-from lightwell.ingest.progress import Step
-from lightwell.ingest.progress_counter import ProgressCounter
+from lightwell.ingest.progress import ProgressCounter, Step
 from lightwell.logs import logger
 from lightwell.records import embedding_spaces
 from lightwell.records.documents import chunks as staging
@@ -38,7 +37,7 @@ async def embed_chunks(
     )
     missing = [chunk for chunk in chunks if chunk.id not in have_vector]
     by_document = {claim.document_id: claim.job_id for claim in batch}
-    progress = ProgressCounter(context, Step.EMBEDDING, batch, missing)
+    progress = ProgressCounter(context.progress, Step.EMBEDDING, batch, missing)
     classes = {claim.document_id: claim.class_id for claim in batch}
     equal: dict[_Text, list[StagedChunk]] = {}
     for chunk in await _reuse_published(context, batch, missing):

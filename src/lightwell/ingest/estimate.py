@@ -151,7 +151,11 @@ async def _add_calls(
     uncached = [chunk for keys, chunk in input_by_keys.items() if cached_keys.isdisjoint(keys)]
     seen.update(all_keys)
     input_tokens = await asyncio.to_thread(
-        lambda: sum(_request_tokens(extractor, chunk) for chunk in uncached)
+        lambda: sum(
+            token_count(message.content)
+            for chunk in uncached
+            for message in extractor.first_request(chunk).messages
+        )
     )
     return replace(
         estimate,
@@ -159,11 +163,6 @@ async def _add_calls(
         calls=estimate.calls + len(uncached),
         input_tokens=estimate.input_tokens + input_tokens,
     )
-
-
-def _request_tokens(extractor: LLMExtractor, chunk: ExtractionInput) -> int:
-    messages = extractor.first_request(chunk).messages
-    return sum(token_count(message.content) for message in messages)
 
 
 def _add_gleaning(

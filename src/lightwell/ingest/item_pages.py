@@ -71,17 +71,13 @@ async def store_page(target: SyncTarget, page: ItemPage, position: PagePosition)
         target.database, target.source, check_page(target.source, page)
     ):
         part_position = position if is_last else replace(position, stream="")
-        counts += await _store_part(target, part, part_position)
+        try:
+            counts += await _store(target, part, part_position)
+        except Exception as error:
+            if document_failure(error, target.source.name) is None or not part.items:
+                raise
+            counts += await _store_one_by_one(target, part, part_position)
     return counts
-
-
-async def _store_part(target: SyncTarget, page: ItemPage, position: PagePosition) -> SourceCounts:
-    try:
-        return await _store(target, page, position)
-    except Exception as error:
-        if document_failure(error, target.source.name) is None or not page.items:
-            raise
-    return await _store_one_by_one(target, page, position)
 
 
 async def _store_one_by_one(
@@ -296,6 +292,9 @@ def _check_file(source: Source, item: SourceItem, file: AttachedFile) -> Attache
 
 
 def _check_document(source: Source, item: SourceItem, document: NewDocument) -> NewDocument:
+    """Return what is stored of a document: without addresses of entities that nobody should follow, and without dates that
+    cannot be true. One without a text gets its title, so that it is found, too. Raises `Invalid`.
+    """
     prefix = f"{source.system}:"
     if (
         document.system != source.system
@@ -313,8 +312,21 @@ def _check_document(source: Source, item: SourceItem, document: NewDocument) -> 
     ends = {entity.ref for entity in document.structure.entities}
     if any(not {link.source, link.target} <= ends for link in document.structure.links):
         raise Invalid("one of its links has an end that is not among its entities")
-    tags = frozenset(source.scope_tag(tag) for tag in document.acl_tags)
-    return _with_text(_without_hostile_facts(replace(document, acl_tags=tags)))
+    entities = tuple(
+        entity if not entity.url or _is_harmless(entity.url) else replace(entity, url="")
+        for entity in document.structure.entities
+    )
+    checked = replace(
+        document,
+        acl_tags=frozenset(source.scope_tag(tag) for tag in document.acl_tags),
+        structure=replace(document.structure, entities=entities),
+        created_at=_plausible(document.created_at),
+        updated_at=_plausible(document.updated_at),
+    )
+    if document.content.strip() or not document.has_content:
+        return checked
+    text = document.title.strip() or document.url
+    return replace(checked, content=text.encode(), format=Format.TEXT)
 
 
 def _is_harmless(url: str) -> bool:
@@ -328,27 +340,5 @@ def _is_harmless(url: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
 
 
-def _without_hostile_facts(document: NewDocument) -> NewDocument:
-    """Return the document without addresses of entities that nobody should follow, and without dates that cannot be true."""
-    entities = tuple(
-        entity if not entity.url or _is_harmless(entity.url) else replace(entity, url="")
-        for entity in document.structure.entities
-    )
-    return replace(
-        document,
-        structure=replace(document.structure, entities=entities),
-        created_at=_plausible(document.created_at),
-        updated_at=_plausible(document.updated_at),
-    )
-
-
 def _plausible(moment: datetime | None) -> datetime | None:
     return moment if moment and moment.year in _YEARS else None
-
-
-def _with_text(document: NewDocument) -> NewDocument:
-    """Return the document with its title as the text where it has none, so that it is found, too."""
-    if document.content.strip() or not document.has_content:
-        return document
-    text = document.title.strip() or document.url
-    return replace(document, content=text.encode(), format=Format.TEXT)

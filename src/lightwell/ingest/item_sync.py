@@ -113,7 +113,9 @@ async def sync_source(
         except LeaseLost:
             raise
         except Exception as error:
-            message = _describe(error)
+            # An unexpected error may quote an item, so only its type is kept.
+            defect = f"the connector failed with {type(error).__name__}; this is a defect, please report it"
+            message = str(error) if isinstance(error, LightwellError) else defect
             await source_runs.end(database, run, message)
             await sources.record_failure(database, source.id, worker, message)
             raise
@@ -258,10 +260,3 @@ async def _closing(pages: AsyncIterator[T]) -> AsyncGenerator[AsyncIterator[T], 
     finally:
         if isinstance(pages, AsyncGenerator):
             await pages.aclose()
-
-
-def _describe(error: Exception) -> str:
-    """Return what to store of an error: an unexpected one may quote an item, so only its type is kept."""
-    if isinstance(error, LightwellError):
-        return str(error)
-    return f"the connector failed with {type(error).__name__}; this is a defect, please report it"

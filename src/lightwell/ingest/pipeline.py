@@ -19,29 +19,28 @@ from lightwell.domain.errors import LimitExceeded, Unreadable
 from lightwell.domain.graph import Extraction
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, JobId, make_chunk_id
 from lightwell.domain.jobs import JobState
-from lightwell.ingest import job_costs
+from lightwell.domain.usage import TokenSummary, add_usage
 from lightwell.ingest.chunk_embedding import embed_chunks, embed_for_next_space
 from lightwell.ingest.chunk_encoding import encode_chunks
-from lightwell.ingest.chunk_terms import list_terms
-from lightwell.ingest.chunking import chunk_hash
+from lightwell.ingest.chunking import chunk_hash, text_to_embed
 from lightwell.ingest.context import IngestContext
 from lightwell.ingest.derived_data import refresh, sync_index
 from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.parser_messages import ChunkedDocument
-from lightwell.ingest.progress import DocumentOutcome, Progress, Step
-from lightwell.ingest.progress_counter import ProgressCounter
+from lightwell.ingest.progress import DocumentOutcome, Progress, ProgressCounter, Step
 from lightwell.ingest.titles import title_from_url
 from lightwell.ports import ExtractionInput
 from lightwell.records import embedding_spaces
 from lightwell.records.documents import chunks as staging
 from lightwell.records.documents import publishing
 from lightwell.records.documents.chunks import StagedChunk
-from lightwell.records.documents.publishing import PublishedText
+from lightwell.records.documents.publishing import PublishedTerms, PublishedText
 from lightwell.records.jobs import queue
 from lightwell.records.jobs.queue import Claim
 from lightwell.records.locks import lock_project
 from lightwell.tasks import gather_or_cancel
 from lightwell.text.dates import find_first_day, find_header_date
+from lightwell.text.terms import count_terms
 from lightwell.tracing import span
 
 _CHUNKS_PER_EXTRACTION = 200
@@ -248,9 +247,7 @@ async def _extract_and_publish(
     reextracted = [document for document in unpublished if document.claim.step == REEXTRACT]
     new = [document for document in unpublished if document.claim.step != REEXTRACT]
     texts = await asyncio.to_thread(lambda: [_published_text(document) for document in new])
-    terms = await asyncio.to_thread(
-        list_terms, [(document.title, chunk) for document in new for chunk in document.chunks]
-    )
+    terms = await asyncio.to_thread(_published_terms, new)
     project_id = context.project_id
     async with context.database.relaxed_transaction() as connection:
         await lock_project(connection, project_id)
@@ -262,11 +259,13 @@ async def _extract_and_publish(
             step="index",
             progress=90,
         )
-        unknown = await job_costs.record_unknown_predicates(
-            connection,
-            {document.claim.job_id: document.chunks for document in unpublished},
-            extractions,
-        )
+        unknown = {
+            document.claim.job_id: sum(
+                extractions[chunk.id].unknown_predicates for chunk in document.chunks
+            )
+            for document in unpublished
+        }
+        await queue.record_unknown_predicates(connection, unknown)
         if new:
             await publishing.publish(
                 connection, project_id, texts, terms, _extractions_of(new, extractions)
@@ -298,7 +297,7 @@ async def _extract(
     classes = {document.claim.document_id: document.claim.class_id for document in documents}
     chunks = [chunk for document in documents for chunk in document.chunks]
     batch = [document.claim for document in documents]
-    progress = ProgressCounter(context, Step.EXTRACTING, batch, chunks)
+    progress = ProgressCounter(context.progress, Step.EXTRACTING, batch, chunks)
     extractions: dict[ChunkId, Extraction] = {}
     for start in range(0, len(chunks), _CHUNKS_PER_EXTRACTION):
         part = chunks[start : start + _CHUNKS_PER_EXTRACTION]
@@ -306,9 +305,17 @@ async def _extract(
             extraction_input(titles[chunk.document_id], chunk, classes[chunk.document_id])
             for chunk in part
         ]
-        batch_extractions = await context.extractor.extract(inputs)
-        await job_costs.add_costs(context.database, batch, part, batch_extractions)
-        extractions |= zip((chunk.id for chunk in part), batch_extractions, strict=True)
+        part_extractions = await context.extractor.extract(inputs)
+        usage: dict[DocumentId, list[TokenSummary]] = {}
+        for chunk, extraction in zip(part, part_extractions, strict=True):
+            extractions[chunk.id] = extraction
+            usage.setdefault(chunk.document_id, []).append(extraction.usage)
+        usage_by_job = {
+            claim.job_id: add_usage(usage[claim.document_id])
+            for claim in batch
+            if claim.document_id in usage
+        }
+        await queue.add_usage(context.database, usage_by_job)
         progress.add(part)
     return extractions
 
@@ -401,3 +408,17 @@ def _published_text(document: _StagedDocument) -> PublishedText:
         language=max(set(languages), key=lambda language: (languages.count(language), language)),
         chunks=len(drafts),
     )
+
+
+def _published_terms(documents: Sequence[_StagedDocument]) -> list[PublishedTerms]:
+    """Count the terms of each chunk with the title of its document; those of equal text are counted once."""
+    counts: dict[bytes, Mapping[str, int]] = {}
+    terms: list[PublishedTerms] = []
+    for document in documents:
+        for chunk in document.chunks:
+            if chunk.hash not in counts:
+                counts[chunk.hash] = count_terms(text_to_embed(document.title, chunk.draft))
+            frequencies = counts[chunk.hash]
+            length = sum(frequencies.values())
+            terms.append(PublishedTerms(chunk_id=chunk.id, length=length, frequencies=frequencies))
+    return terms

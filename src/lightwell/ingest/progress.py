@@ -1,7 +1,13 @@
 """What ingestion reports while it runs: the progress within one document, and the outcome of its job."""
 
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+
+from lightwell.domain.ids import DocumentId
+from lightwell.records.documents.chunks import StagedChunk
+from lightwell.records.jobs.queue import Claim
 
 
 class Step(StrEnum):
@@ -33,3 +39,31 @@ class DocumentOutcome:
     error: str
     omitted: int = 0
     unknown_predicates: int = 0
+
+
+class ProgressCounter:
+    """Counts how many chunks of each document have passed a step, and reports it."""
+
+    def __init__(
+        self,
+        report: Callable[[Progress], None],
+        step: Step,
+        batch: Sequence[Claim],
+        chunks: Sequence[StagedChunk],
+    ) -> None:
+        self._report = report
+        self._step = step
+        self._urls = {claim.document_id: claim.url for claim in batch}
+        self._total = Counter(chunk.document_id for chunk in chunks)
+        self._done = Counter[DocumentId]()
+
+    def add(self, part: Sequence[StagedChunk]) -> None:
+        self._done.update(chunk.document_id for chunk in part)
+        for document_id in dict.fromkeys(chunk.document_id for chunk in part):
+            progress = Progress(
+                url=self._urls[document_id],
+                step=self._step,
+                done=self._done[document_id],
+                total=self._total[document_id],
+            )
+            self._report(progress)

@@ -236,7 +236,16 @@ def merge_extractions(first: Extraction, other: Extraction) -> Extraction:
     mentions = {normalize_name(mention.name): mention for mention in first.mentions}
     for mention in other.mentions:
         key = normalize_name(mention.name)
-        mentions[key] = _fill_gaps(mentions[key], mention) if key in mentions else mention
+        before = mentions.get(key)
+        mentions[key] = (
+            mention
+            if before is None
+            else replace(
+                before,
+                description=join_descriptions([before.description, mention.description]),
+                attributes={**mention.attributes, **before.attributes},
+            )
+        )
     relations: dict[tuple[str, str, str], RelationMention] = {}
     for relation in (*first.relation_mentions, *other.relation_mentions):
         relations.setdefault(
@@ -247,14 +256,6 @@ def merge_extractions(first: Extraction, other: Extraction) -> Extraction:
         mentions=tuple(mentions.values()),
         relation_mentions=tuple(relations.values()),
         unknown_predicates=first.unknown_predicates + other.unknown_predicates,
-    )
-
-
-def _fill_gaps(mention: Mention, other: Mention) -> Mention:
-    return replace(
-        mention,
-        description=join_descriptions([mention.description, other.description]),
-        attributes={**other.attributes, **mention.attributes},
     )
 
 

@@ -58,7 +58,10 @@ def find_patterns(line: str) -> list[PatternMatch]:
         matches.extend(_emails(line))
     if "." in line:
         matches.extend(_domains(line))
-    matches.extend(_identifiers(line))
+    for match in _IDENTIFIER.finditer(line):
+        kind = "term" if _NO_IDENTIFIER.fullmatch(match[0]) else "identifier"
+        start, end = match.span()
+        matches.append(PatternMatch(text=match[0], kind=kind, start=start, end=end))
     matches.extend(_quoted_titles(line))
     return matches
 
@@ -118,12 +121,6 @@ def _domains(line: str) -> Iterator[PatternMatch]:
             start=match.start(),
             end=match.end(),
         )
-
-
-def _identifiers(line: str) -> Iterator[PatternMatch]:
-    for match in _IDENTIFIER.finditer(line):
-        kind = "term" if _NO_IDENTIFIER.fullmatch(match[0]) else "identifier"
-        yield PatternMatch(text=match[0], kind=kind, start=match.start(), end=match.end())
 
 
 def _quoted_titles(line: str) -> Iterator[PatternMatch]:

@@ -63,6 +63,7 @@ _LINK_TARGET = re.compile(r"(?<=\]\()(?!mailto:)[^\s()]++(?=\))")
 """Where a link leads: it may tell whose site it is (`identify`), but the address of another site is no subject of the document."""
 _CODE = re.compile(r"`[^`\n]+`")
 _HEADING = re.compile(r"^#{1,6} ++(.+)$", re.MULTILINE)
+_CLOSING = re.compile(r"(?<=[^ ]) +#+$")
 _NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*\.?|[A-Z]\.|[IVX]+\.) +")
 _BARE_TITLE = re.compile(r"(.{2,}?) \([^()]+\)$")
 _FILE_NAME = re.compile(r"_?[\w-]+(?:\.[a-z]{2,5})+|_\w+")
@@ -92,17 +93,16 @@ class RuleExtractor:
 
 
 def _extract_distinct(chunks: Sequence[ExtractionInput]) -> list[Extraction]:
-    keys = [_extraction_key(chunk) for chunk in chunks]
-    distinct = dict(zip(keys, chunks, strict=True))
-    extractions = {key: extract_by_rules(chunk) for key, chunk in distinct.items()}
+    extractions: dict[Hashable, Extraction] = {}
+    keys: list[Hashable] = []  # all that the rules read of a chunk
+    for chunk in chunks:
+        draft = chunk.draft
+        headings = tuple(section.path[-1:] for section in draft.sections)
+        key = chunk.document_title, chunk.is_first, draft.section_path, headings, draft.text
+        keys.append(key)
+        if key not in extractions:
+            extractions[key] = extract_by_rules(chunk)
     return [extractions[key] for key in keys]
-
-
-def _extraction_key(chunk: ExtractionInput) -> Hashable:
-    """Return all that the rules read of a chunk."""
-    draft = chunk.draft
-    headings = tuple(section.path[-1:] for section in draft.sections)
-    return chunk.document_title, chunk.is_first, draft.section_path, headings, draft.text
 
 
 def extract_by_rules(chunk: ExtractionInput) -> Extraction:
@@ -164,7 +164,7 @@ def _title_mention(title: str, attributes: Mapping[str, str] | None = None) -> _
 
 
 def _headings(chunk: ExtractionInput, prose: str) -> tuple[str, ...]:
-    marked = [_without_closing(match[1]) for match in _HEADING.finditer(prose)]
+    marked = [_CLOSING.sub("", match[1]) for match in _HEADING.finditer(prose)]
     paths = [chunk.draft.section_path, *(section.path for section in chunk.draft.sections)]
     return tuple(dict.fromkeys([*marked, *(path[-1] for path in paths if path)]))
 
@@ -189,12 +189,6 @@ def _is_term(term: str) -> bool:
     if not all(word.replace("-", "").replace("'", "").isalpha() for word in words):
         return False
     return len(words) > 1 or commonness(words[0]) is not Commonness.ORDINARY
-
-
-def _without_closing(heading: str) -> str:
-    """Return the heading without closing `##` signs."""
-    bare = heading.rstrip("#")
-    return bare.rstrip(" ") or heading if bare != heading and bare.endswith(" ") else heading
 
 
 def _term_mention(term: str) -> _NamedMention:

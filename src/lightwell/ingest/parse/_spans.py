@@ -25,10 +25,10 @@ _CODE_LINE = re.compile(
             .*[(){};:=<>"]
         | .*[;{}]\s*$
         | \s*(?:\$|>>>)\s\S+
+        | \s{0,3}(?:```|~~~)
     )""",
     re.VERBOSE,
 )
-_FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 
 
 def find_formulas(text: str, code: Sequence[Span] = ()) -> list[Span]:
@@ -52,7 +52,7 @@ def find_formulas(text: str, code: Sequence[Span] = ()) -> list[Span]:
 
 def guess_spans(text: str) -> list[Span]:
     """Return the probable code, tables and formulas of plain text."""
-    code = _line_runs(text, SpanKind.CODE, _is_code, least=3)
+    code = _line_runs(text, SpanKind.CODE, lambda line: bool(_CODE_LINE.match(line)), least=3)
     tables = _line_runs(text, SpanKind.TABLE, _is_row, least=2)
     return sort_spans([*code, *tables, *find_formulas(text, code)])
 
@@ -60,10 +60,6 @@ def guess_spans(text: str) -> list[Span]:
 def sort_spans(spans: Sequence[Span]) -> list[Span]:
     """Return the spans by start, longer ones first."""
     return sorted(spans, key=lambda span: (span.start, -span.end))
-
-
-def _is_code(line: str) -> bool:
-    return bool(_CODE_LINE.match(line) or _FENCE.match(line))
 
 
 def _is_row(line: str) -> bool:

@@ -34,15 +34,12 @@ def clean(text: str) -> str:
 
 @cache
 def _long_run_of_marks() -> re.Pattern[str]:
+    # A combining mark, or a character that decomposes into such.
     signs = (chr(code) for code in range(0x300, 0x20000))
-    marks = "".join(sign for sign in signs if unicodedata.combining(sign) or _is_mark_inside(sign))
+    marks = "".join(
+        sign for sign in signs if unicodedata.combining(unicodedata.normalize("NFD", sign)[0])
+    )
     return re.compile(f"[{re.escape(marks)}]{{{_MAX_MARKS}}}(?=[{re.escape(marks)}])")
-
-
-def _is_mark_inside(sign: str) -> bool:
-    """Return whether a character that is not a combining mark itself decomposes into combining marks."""
-    inner = unicodedata.normalize("NFD", sign)
-    return inner != sign and unicodedata.combining(inner[0]) > 0
 
 
 def refuse_long(characters: int) -> None:
