@@ -75,8 +75,8 @@ class Connector(Protocol):
     @property
     def scope(self) -> str: ...
 
-    def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
-        """Yield the differences from `known` (URL → content hash, of the URLs within the scope), in a stable order.
+    def changes(self, hashes: Mapping[str, str]) -> AsyncIterator[Change]:
+        """Yield the differences from `hashes` (URL → content hash, of the URLs within the scope), in a stable order.
 
         Removed documents come before new ones where the source can tell, so that renamed documents are recognised.
         """

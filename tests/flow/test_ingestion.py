@@ -233,7 +233,7 @@ class Publishing:
     scope: str = "file:///shelf/"
     registered: list[int] = field(default_factory=list[int])
 
-    async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
+    async def changes(self, hashes: Mapping[str, str]) -> AsyncIterator[Change]:
         for document in self.documents:
             async with self.project.database.transaction() as connection:
                 lock = await connection.execute(

@@ -230,7 +230,7 @@ async def test_s2_2_runs_are_listed_with_what_they_changed(project: Project) -> 
 
 async def test_s2_2_a_failed_run_says_why(project: Project) -> None:
     class Failing(InMemorySource):
-        async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
+        async def changes(self, hashes: Mapping[str, str]) -> AsyncIterator[Change]:
             for n in range(60):
                 yield ChangedDocument(document=make_document(f"{n}.md", f"Dam {n}.", TAGS))
             raise SourceFailed("The folder went away")

@@ -257,7 +257,7 @@ class Paging:
     given: tuple[Change, ...]
     scope: str = "file:///shelf/"
 
-    async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
+    async def changes(self, hashes: Mapping[str, str]) -> AsyncIterator[Change]:
         for change in self.given:
             yield change
 

@@ -186,7 +186,7 @@ def test_an_archive_that_is_none_is_named(tmp_path: Path) -> None:
 class Source:
     scope = "file:///"
 
-    async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
+    async def changes(self, hashes: Mapping[str, str]) -> AsyncIterator[Change]:
         yield RemovedDocument(url="file:///old.md")
         yield ChangedDocument(
             document=NewDocument(

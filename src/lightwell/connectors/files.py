@@ -109,7 +109,7 @@ class Files:
             for folder in ignored
         ]
 
-    async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
+    async def changes(self, hashes: Mapping[str, str]) -> AsyncIterator[Change]:
         """Yield removed files, then every file by path; raise `SourceFailed` if the root cannot be read.
 
         An unchanged document comes without its content. A file that cannot be read is unreadable, not removed.
@@ -117,11 +117,11 @@ class Files:
         root, entries = await asyncio.to_thread(self._walk)
         present = {entry.path.as_uri() for entry in entries}
         unreadable = tuple(entry.path.as_uri() + "/" for entry in entries if entry.reason)
-        for url in sorted(known):
+        for url in sorted(hashes):
             if url not in present and _is_below(url, root) and not url.startswith(unreadable):
                 yield RemovedDocument(url=url)
         for entry in entries:
-            yield await asyncio.to_thread(self._change, entry, known)
+            yield await asyncio.to_thread(self._change, entry, hashes)
 
     def _walk(self) -> tuple[Path, list[_FileEntry]]:
         try:
@@ -138,7 +138,7 @@ class Files:
             ) from error
         return root, list(_walk_folder(root, root, above))
 
-    def _change(self, entry: _FileEntry, known: Mapping[str, str]) -> Change:
+    def _change(self, entry: _FileEntry, hashes: Mapping[str, str]) -> Change:
         url = entry.path.as_uri()
         try:
             document = self._document(entry, url)
@@ -154,7 +154,7 @@ class Files:
             failure = document_failure(error, url)
             message = str(error) if failure is None else failure.message
             return UnreadableDocument(url=url, reason="internal", message=message)
-        if known.get(url) == document.content_hash:
+        if hashes.get(url) == document.content_hash:
             return UnchangedDocument(url=url, document=replace(document, content=b""))
         return ChangedDocument(document=document)
 

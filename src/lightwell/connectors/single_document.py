@@ -62,7 +62,7 @@ class RequestedDocument:
     def scope(self) -> str:
         return self.request.document_url if self.request.content is not None else self._file.scope
 
-    async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
+    async def changes(self, hashes: Mapping[str, str]) -> AsyncIterator[Change]:
         """Yield the document; raise `Invalid` for a remote URL without content, and `SourceFailed` for a missing file."""
         if self.request.content is not None:
             yield self._change(self.request.content)

@@ -82,9 +82,9 @@ class PublicDocuments:
     def scope(self) -> str:
         return self.inner.scope
 
-    async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
+    async def changes(self, hashes: Mapping[str, str]) -> AsyncIterator[Change]:
         """Yield the other connector's changes."""
-        async for change in self.inner.changes(known):
+        async for change in self.inner.changes(hashes):
             match change:
                 case ChangedDocument(document=document) | UnchangedDocument(document=document):
                     yield replace(change, document=replace(document, acl_tags=TAGS))

@@ -79,16 +79,16 @@ class Dataset:
         """Return the tags of the reader who sees none of the documents that answer this fold's questions."""
         return frozenset(tag for tag, folds in self.folds.items() if fold not in folds)
 
-    async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
+    async def changes(self, hashes: Mapping[str, str]) -> AsyncIterator[Change]:
         """Yield every document, then the removed ones."""
         for document in self.documents:
-            is_known = known.get(document.url) == document.content_hash
+            is_known = hashes.get(document.url) == document.content_hash
             yield (
                 UnchangedDocument(url=document.url, document=document)
                 if is_known
                 else ChangedDocument(document=document)
             )
-        for url in sorted(known.keys() - {document.url for document in self.documents}):
+        for url in sorted(hashes.keys() - {document.url for document in self.documents}):
             yield RemovedDocument(url=url)
 
 

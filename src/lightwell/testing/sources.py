@@ -37,11 +37,11 @@ class InMemorySource:
     documents: tuple[NewDocument, ...]
     scope: str = "file:///shelf/"
 
-    async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
-        for url in sorted(known.keys() - {document.url for document in self.documents}):
+    async def changes(self, hashes: Mapping[str, str]) -> AsyncIterator[Change]:
+        for url in sorted(hashes.keys() - {document.url for document in self.documents}):
             yield RemovedDocument(url=url)
         for document in self.documents:
-            if known.get(document.url) == document.content_hash:
+            if hashes.get(document.url) == document.content_hash:
                 yield UnchangedDocument(url=document.url, document=document)
             else:
                 yield ChangedDocument(document=document)

@@ -44,17 +44,17 @@ class GuardedSource:
         """Return the scope of the wrapped source."""
         return self.source.scope
 
-    async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
+    async def changes(self, hashes: Mapping[str, str]) -> AsyncIterator[Change]:
         """Yield the changes of the source, with the topic added and untagged new documents refused."""
         # a topic is part of the stored hash, so the source's own hashes never match: ask it for every document
-        hashes = dict.fromkeys(known, "") if self.topic else known
-        async for change in self.source.changes(hashes):
+        told = dict.fromkeys(hashes, "") if self.topic else hashes
+        async for change in self.source.changes(told):
             match change:
                 case ChangedDocument(document=document) | UnchangedDocument(document=document):
-                    if document.url in known and not self._is_access_stated(document):
+                    if document.url in hashes and not self._is_access_stated(document):
                         self.kept.append(document.url)
                     else:
-                        yield self._refuse_untagged(change, document, known)
+                        yield self._refuse_untagged(change, document, hashes)
                 case _:
                     yield change
 
