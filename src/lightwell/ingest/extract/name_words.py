@@ -47,7 +47,6 @@ OFFICES = frozenset(
     """president senator governor chancellor colonel lieutenant sergeant congressman congresswoman mayor
     minister secretary chairman chairwoman ceo cto cfo""".split()
 )
-OFFICE_PAIRS = frozenset((("minister", "prime"), ("president", "vice")))
 COMPANY_SUFFIXES = frozenset(
     "inc ltd llc llp gmbh corp plc ag kg bv nv oy ab sarl srl spa limited corporation incorporated".split()
 )

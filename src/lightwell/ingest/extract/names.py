@@ -15,7 +15,6 @@ from lightwell.ingest.extract.name_words import (
     INSTITUTION_WORDS,
     NAMING_VERBS,
     NEVER_NAMES,
-    OFFICE_PAIRS,
     OFFICES,
     PREPOSITIONS,
     SHORT_COMPANY_SUFFIXES,
@@ -263,11 +262,7 @@ def _titled_person_range(words: list[str]) -> tuple[int, int] | None:
     """Return the range of words that name a person after a title or an office, such as "Dr" or "President"."""
     for index, word in enumerate(words[:-1]):
         key = compare_key(word)
-        if (
-            key in COURTESY
-            or key in OFFICES
-            or (key, compare_key(words[index - 1])) in OFFICE_PAIRS
-        ):
+        if key in COURTESY or key in OFFICES:
             end = words.index("of", index) if "of" in words[index:] else len(words)
             if end - index > (1 if key in TITLES else 2):
                 return index + 1, end
