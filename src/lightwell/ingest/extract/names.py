@@ -37,7 +37,6 @@ _CODE_LIKE = re.compile(rf"[{UPPERCASE}]\d{{1,3}}")
 """Levels, rooms and rows, such as `P1`: names only where they are repeated."""
 _CAMEL = re.compile(rf"(?<=[^\W\d{UPPERCASE}_])(?=[{UPPERCASE}])")
 _IS_DEFINED = re.compile(r" (?:is|was|ist|war|est) (?:an?|the|our|ein|eine|der|die|das|un|une) ")
-_LIST_LETTER = re.compile(rf"[{UPPERCASE}]\.")
 _AFTER_NUMBER = re.compile(r"\d ?$")
 _LONGEST_UNIT = 3
 _ABBREVIATED = re.compile(rf"\b{ABBREVIATION}$|\b[{UPPERCASE}]\.[{UPPERCASE}]\.$")
@@ -111,7 +110,6 @@ def _words_to_skip(span: Span) -> int:
     while skipped < len(span.words) - 1 and (
         span.words[skipped].islower()
         or span.words[skipped] == "&"
-        or _LIST_LETTER.fullmatch(span.words[skipped])
         or _may_be_verb(span.words[skipped], span.setting)
     ):
         skipped += 1
