@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from lightwell.domain.graph import UNKNOWN_KIND
 from lightwell.ingest.extract.commonness import Commonness, commonness
@@ -31,7 +30,6 @@ from lightwell.ingest.extract.spans import (
     is_ordinary,
 )
 
-_WITHIN_BODIES = frozenset((" and ", " for ", " for the ", " and the "))
 _LOWER_PART = re.compile(r"(?<=\w{3})[-‐‑–][^\W\dA-Z_][^\W_]*(?:-\w+)*$")
 _CODE_LIKE = re.compile(rf"[{UPPERCASE}]\d{{1,3}}")
 """Levels, rooms and rows, such as `P1`: names only where they are repeated."""
@@ -71,19 +69,7 @@ class Name:
 
 def find_names(sentence: str, setting: Setting) -> list[Name]:
     """Return the names of one sentence in order, each followed by names within it."""
-    spans = [*find_spans(sentence, setting)]
-    names = [name for span in spans for name in _read(span)]
-    names.extend(
-        Name(
-            text=_trim([sentence[span.start : other.end]]),
-            kind=UNKNOWN_KIND,
-            start=span.start,
-            is_main=False,
-        )
-        for span, other in pairwise(spans)
-        if _may_be_one_name(span, other)
-    )
-    return names
+    return [name for span in find_spans(sentence, setting) for name in _read(span)]
 
 
 def _read(span: Span) -> Iterator[Name]:
@@ -309,17 +295,6 @@ def _name_within(span: Span) -> Iterator[Name]:
         and not all(is_ordinary(word, span.setting) for word in span.words)
     ):
         yield Name(text=_trim(span.words), kind=UNKNOWN_KIND, start=span.start, is_main=False)
-
-
-def _may_be_one_name(span: Span, other: Span) -> bool:
-    """Return whether two spans may be one name: "Department of Health and Social Care"."""
-    if not span.setting.is_prose or span.is_initial:
-        return False
-    gap = span.sentence[span.end : other.start]
-    last, first = compare_key(span.words[-1]), compare_key(other.words[0])
-    if last in NEVER_NAMES or first in NEVER_NAMES:
-        return False
-    return gap in _WITHIN_BODIES and _is_body([*span.words, *other.words]) and "of" in span.words
 
 
 def _trim(words: Sequence[str]) -> str:
