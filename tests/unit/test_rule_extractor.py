@@ -85,7 +85,7 @@ def check(text: str, expected: str, never: str = "") -> None:
         ("saw Alfred Hitchcock's Vertigo", "term: Alfred Hitchcock; Vertigo", ""),
         ("since World War I. During it, Priya hid.", "term: Priya", "World War I. During"),
         ("On Monday and in January I met March hares.", "", "Monday; January; I; March"),
-        ("It came from an American actor.", "", "American; It"),
+        ("It came from an American actor.", "", "It"),
         (
             "on my iPhone with Node.js, main.py, README.md is an iPhone",
             "term: iPhone; Node.js",

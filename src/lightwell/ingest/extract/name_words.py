@@ -32,14 +32,6 @@ NEVER_NAMES = frozenset((*ENGLISH_MONTHS, *ENGLISH_MONTHS_SHORT)) | frozenset(
     iv vi vii viii ix xi xii me my mine myself him himself herself us ours ourselves them themselves yourself god
     tonight tomorrow yesterday new id ids ip url urls ui pr prs faq faqs pdf""".split()
 )
-ADJECTIVES = frozenset(
-    """african american arab arabic asian australian austrian belgian brazilian british bulgarian canadian catholic
-    caribbean chinese christian croatian cuban czech danish dutch egyptian english european finnish french german
-    greek hungarian indian indonesian iranian iraqi irish islamic israeli italian jamaican japanese jewish korean
-    latin lebanese malaysian mexican muslim nigerian norwegian pakistani persian philippine polish portuguese roman
-    romanian russian scottish serbian soviet spanish swedish swiss thai turkish ukrainian victorian vietnamese
-    welsh western eastern northern southern""".split()
-)
 TITLES = frozenset("mr mrs ms dr prof professor herr frau herrn monsieur madame".split())
 """These announce a person even before a single word; other courtesy titles need two or more words."""
 COURTESY = TITLES | frozenset("miss rev reverend sir madam dame hon".split())

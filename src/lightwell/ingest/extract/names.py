@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from lightwell.domain.graph import UNKNOWN_KIND
 from lightwell.ingest.extract.commonness import Commonness, commonness
 from lightwell.ingest.extract.name_words import (
-    ADJECTIVES,
     COMPANY_SUFFIXES,
     COURTESY,
     DETERMINERS,
@@ -111,12 +110,7 @@ def _one_word_names(span: Span) -> Iterator[Name]:
     word = span.words[0]
     # The name within an adjective: "Debian" of "Debian-specific"; names have capitals after a hyphen, too.
     text, key = _trim([_LOWER_PART.sub("", word)]), compare_key(word)
-    if (
-        len(text) < 2
-        or key.removesuffix("s") in NEVER_NAMES
-        or _is_unit(text, span)
-        or _is_adjective(key, span.sentence[span.end :][:2])
-    ):
+    if len(text) < 2 or key.removesuffix("s") in NEVER_NAMES or _is_unit(text, span):
         return
     if _UPPER.match(text):
         yield from _acronym(text, span)
@@ -184,10 +178,6 @@ def _evidence_of_parts(parts: Sequence[str], span: Span) -> int:
     if len(parts) > 2 and all(ordinariness):
         return 0
     return CERTAIN if min(ordinariness) < Commonness.ORDINARY and span.setting.is_prose else 1
-
-
-def _is_adjective(key: str, after: str) -> bool:
-    return key in ADJECTIVES and after[:1] == " " and after[1:].islower()
 
 
 def _many_word_names(span: Span) -> Iterator[Name]:
