@@ -29,7 +29,6 @@ from lightwell.ingest.extract.spans import (
     is_ordinary,
 )
 
-_LOWER_PART = re.compile(r"(?<=\w{3})[-‐‑–][^\W\dA-Z_][^\W_]*(?:-\w+)*$")
 _CODE_LIKE = re.compile(rf"[{UPPERCASE}]\d{{1,3}}")
 """Levels, rooms and rows, such as `P1`: names only where they are repeated."""
 _CAMEL = re.compile(rf"(?<=[^\W\d{UPPERCASE}_])(?=[{UPPERCASE}])")
@@ -108,8 +107,7 @@ def _may_be_verb(word: str, setting: Setting) -> bool:
 
 def _one_word_names(span: Span) -> Iterator[Name]:
     word = span.words[0]
-    # The name within an adjective: "Debian" of "Debian-specific"; names have capitals after a hyphen, too.
-    text, key = _trim([_LOWER_PART.sub("", word)]), compare_key(word)
+    text, key = _trim([word]), compare_key(word)
     if len(text) < 2 or key.removesuffix("s") in NEVER_NAMES or _is_unit(text, span):
         return
     if _UPPER.match(text):
