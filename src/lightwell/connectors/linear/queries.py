@@ -106,18 +106,26 @@ class PagedQuery:
     size: int
 
 
-def _paged(root: str, filter_type: str, fields: str, size: int) -> PagedQuery:
-    """Return the query for all nodes of a root field, archived ones too, the latest change first."""
-    name = root[0].upper() + root[1:]
+def _listing(
+    root: str, fields: str, size: int, *, name: str = "", filter_type: str = "", options: str = ""
+) -> PagedQuery:
+    """Return the query for all nodes of a root field; `options` are further arguments of the field."""
+    name = name or root[0].upper() + root[1:]
     declared, passed = (
         (f", $filter: {filter_type}", ", filter: $filter") if filter_type else ("", "")
     )
     text = (
         f"query {name}($first: Int!, $after: String{declared}) {{\n"
-        f"  {root}(first: $first, after: $after{passed}, orderBy: updatedAt, includeArchived: true) {{\n"
+        f"  {root}(first: $first, after: $after{passed}{options}) {{\n"
         f"    nodes {{ {fields} }} pageInfo {{ ...PageParts }}\n  }}\n}}"
     )
     return PagedQuery(name=name, path=(root,), text=_with_fragments(text), size=size)
+
+
+def _changes(root: str, filter_type: str, fields: str) -> PagedQuery:
+    """Return the query for all nodes of a root field, archived ones too, the latest change first."""
+    options = ", orderBy: updatedAt, includeArchived: true"
+    return _listing(root, fields, 50, filter_type=filter_type, options=options)
 
 
 def _nested(owner: str, field: str, fields: str) -> PagedQuery:
@@ -131,76 +139,39 @@ def _nested(owner: str, field: str, fields: str) -> PagedQuery:
     return PagedQuery(name=name, path=(owner, field), text=_with_fragments(text), size=100)
 
 
-ISSUES = _paged("issues", "IssueFilter", "...IssueParts", 50)
-COMMENTS = _paged("comments", "CommentFilter", "...CommentParts", 50)
-PROJECTS = _paged("projects", "ProjectFilter", "...ProjectParts", 50)
-PROJECT_UPDATES = _paged("projectUpdates", "ProjectUpdateFilter", "...ProjectUpdateParts", 50)
-INITIATIVES = _paged("initiatives", "InitiativeFilter", "...InitiativeParts", 50)
-INITIATIVE_UPDATES = _paged(
-    "initiativeUpdates", "InitiativeUpdateFilter", "...InitiativeUpdateParts", 50
+ISSUES = _changes("issues", "IssueFilter", "...IssueParts")
+COMMENTS = _changes("comments", "CommentFilter", "...CommentParts")
+PROJECTS = _changes("projects", "ProjectFilter", "...ProjectParts")
+PROJECT_UPDATES = _changes("projectUpdates", "ProjectUpdateFilter", "...ProjectUpdateParts")
+INITIATIVES = _changes("initiatives", "InitiativeFilter", "...InitiativeParts")
+INITIATIVE_UPDATES = _changes(
+    "initiativeUpdates", "InitiativeUpdateFilter", "...InitiativeUpdateParts"
 )
-DOCUMENTS = _paged("documents", "DocumentFilter", "...DocumentParts", 50)
-CUSTOMERS = _paged("customers", "CustomerFilter", "...CustomerParts", 50)
-CUSTOMER_NEEDS = _paged("customerNeeds", "CustomerNeedFilter", "...CustomerNeedParts", 50)
-ATTACHMENTS = _paged("attachments", "AttachmentFilter", "id updatedAt issue { id }", 50)
-RELATIONS = _paged(
-    "issueRelations",
-    "",
-    "id updatedAt issue { id team { id } } relatedIssue { id team { id } }",
+DOCUMENTS = _changes("documents", "DocumentFilter", "...DocumentParts")
+CUSTOMERS = _changes("customers", "CustomerFilter", "...CustomerParts")
+CUSTOMER_NEEDS = _changes("customerNeeds", "CustomerNeedFilter", "...CustomerNeedParts")
+ATTACHMENTS = _changes("attachments", "AttachmentFilter", "id updatedAt issue { id }")
+RELATIONS = _changes(
+    "issueRelations", "", "id updatedAt issue { id team { id } } relatedIssue { id team { id } }"
+)
+_ARCHIVED = ", includeArchived: true"
+USERS = _listing("users", "id name email active guest app", 100, options=", includeDisabled: true")
+TEAMS = _listing("teams", "...Home", 100, options=_ARCHIVED)
+MEMBERSHIPS = _listing("teamMemberships", "id team { id } user { id }", 250)
+SHARED_ISSUES = _listing(
+    "issues",
+    "id identifier sharedAccess { isShared sharedWithUsers { id } }",
     50,
-)
-USERS = PagedQuery(
-    name="Users",
-    path=("users",),
-    text=_with_fragments(
-        "query Users($first: Int!, $after: String) {\n"
-        "  users(first: $first, after: $after, includeDisabled: true) {\n"
-        "    nodes { id name email active guest app } pageInfo { ...PageParts }\n  }\n}"
-    ),
-    size=100,
-)
-TEAMS = PagedQuery(
-    name="Teams",
-    path=("teams",),
-    text=_with_fragments(
-        "query Teams($first: Int!, $after: String) {\n"
-        "  teams(first: $first, after: $after, includeArchived: true) {\n"
-        "    nodes { ...Home } pageInfo { ...PageParts }\n  }\n}"
-    ),
-    size=100,
-)
-MEMBERSHIPS = PagedQuery(
-    name="TeamMemberships",
-    path=("teamMemberships",),
-    text=_with_fragments(
-        "query TeamMemberships($first: Int!, $after: String) {\n"
-        "  teamMemberships(first: $first, after: $after) {\n"
-        "    nodes { id team { id } user { id } } pageInfo { ...PageParts }\n  }\n}"
-    ),
-    size=250,
-)
-SHARED_ISSUES = PagedQuery(
     name="SharedIssues",
-    path=("issues",),
-    text=_with_fragments(
-        "query SharedIssues($first: Int!, $after: String, $filter: IssueFilter) {\n"
-        "  issues(first: $first, after: $after, filter: $filter, includeArchived: true) {\n"
-        "    nodes { id identifier sharedAccess { isShared sharedWithUsers { id } } } pageInfo { ...PageParts }\n  }\n}"
-    ),
-    size=50,
+    filter_type="IssueFilter",
+    options=_ARCHIVED,
 )
 
 
 def list_ids(query: PagedQuery) -> PagedQuery:
     """Return the query for the ids alone of what a query reads."""
     (root,) = query.path
-    name = f"{query.name}Ids"
-    text = (
-        f"query {name}($first: Int!, $after: String) {{\n"
-        f"  {root}(first: $first, after: $after, includeArchived: true) {{\n"
-        "    nodes { id } pageInfo { ...PageParts }\n  }\n}"
-    )
-    return PagedQuery(name=name, path=query.path, text=_with_fragments(text), size=250)
+    return _listing(root, "id", 250, name=f"{query.name}Ids", options=_ARCHIVED)
 
 
 NESTED: Mapping[tuple[str, str], PagedQuery] = {
