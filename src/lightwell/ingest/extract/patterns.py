@@ -33,8 +33,6 @@ _DEFINED = re.compile(
     r"[\"“*_]{1,3}([^\"“”*_\n]{2,60})[\"”*_]{1,3},? "
     r"(?:means|shall mean|is defined as|refers to|stands for|denotes)\b"
 )
-_LABELLED = re.compile(r"(?:[-*•] +)?(?:\*\*|__)([^*_\n]{2,60}?)(?::(?:\*\*|__)|(?:\*\*|__) ?:)")
-_DEFINITION_LIST = re.compile(r"^([^\n:|#>]{2,60})\n:[ \t]+\S", re.MULTILINE)
 _SPEAKER = re.compile(r"([^\W\d_][\w’'-]{1,30}(?: [^\W\d_][\w’'-]{0,30}){0,2}): ")
 _CAMEL = re.compile(r"(?<=[a-z])(?<!\bMc)(?<!Mac)(?=[A-Z])")
 _ARTICLE = re.compile(r"^(?:the|an?) ", re.IGNORECASE)
@@ -66,15 +64,10 @@ def find_patterns(line: str) -> list[PatternMatch]:
     return matches
 
 
-def find_defined_terms(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield terms, and whether the text defines them: with "means" or in a definition list. Bold labels may be terms."""
+def find_defined_terms(text: str) -> Iterator[str]:
+    """Yield the terms that a text defines, as in `"Core hours" means ten to three`."""
     for match in _DEFINED.finditer(text):
-        yield _ARTICLE.sub("", match[1].strip()), True
-    for match in _DEFINITION_LIST.finditer(text):
-        yield match[1].strip(" *_`"), True
-    for line in text.split("\n"):
-        if match := _LABELLED.match(line.lstrip()):
-            yield match[1].strip(), False
+        yield _ARTICLE.sub("", match[1].strip())
 
 
 def find_speaker(line: str) -> PatternMatch | None:

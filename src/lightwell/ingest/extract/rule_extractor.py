@@ -55,7 +55,7 @@ _KIND_RANK = {
 _MAX_NAME_CHARACTERS = 80
 _MAX_TERM_WORDS = 4
 _TERM_USES = 3
-"""How often a passage uses a term that a heading or a label names, besides there, so that the passage is about it."""
+"""How often a passage uses a term that a heading names, besides there, so that the passage is about it."""
 _MASK = ")"
 """Replaces matched patterns: it ends a span of names and does not begin a sentence."""
 
@@ -170,14 +170,14 @@ def _headings(chunk: ExtractionInput, prose: str) -> tuple[str, ...]:
 
 
 def _term_mentions(headings: Sequence[str], prose: str) -> Iterator[_NamedMention]:
-    """Yield terms that a heading or a bold label names and the text uses, and terms that the text defines."""
+    """Yield terms that a heading names and the text uses, and terms that the text defines."""
     folded = prose.casefold()
     for heading in headings:
         term = _NUMBERING.sub("", without_style(heading)).strip()
         if _is_term(term) and folded.count(term.casefold()) > _TERM_USES:
             yield _term_mention(term)
-    for term, is_defined in find_defined_terms(prose):
-        if _is_term(term) and (is_defined or folded.count(term.casefold()) > _TERM_USES):
+    for term in find_defined_terms(prose):
+        if _is_term(term):
             yield _term_mention(term)
 
 
