@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from lightwell.domain.graph import normalize_name
+from lightwell.ingest.extract.name_words import COARSE_PLACES
 from lightwell.ingest.extract.names import Name
 
 FIELDS = ("email", "domain", "owner", "location")
@@ -37,17 +38,6 @@ _LABELLED = re.compile(
     rf"^(?:[-*•+] +)?(?:\*\*|__)?(Owner|Location)(?:\*\*|__)?:(?:\*\*|__)? +({_PROPER})(?:\*\*|__)?[.,;]?$",
     re.MULTILINE,
 )
-_COARSE = frozenset(
-    """africa alabama alaska america antarctica arizona arkansas asia australia austria bavaria belgium brazil britain
-    california canada chile china colombia colorado connecticut croatia czechia delaware denmark egypt england estonia
-    europe finland florida france georgia germany greece hawaii hungary iceland idaho illinois india indiana indonesia
-    iowa ireland israel italy japan kansas kentucky kenya latvia lithuania louisiana luxembourg maine malaysia maryland
-    massachusetts mexico michigan minnesota mississippi missouri montana morocco nebraska netherlands nevada nigeria
-    norway ohio oklahoma oregon ontario pakistan pennsylvania peru philippines poland portugal quebec romania russia
-    scandinavia scotland serbia singapore slovakia slovenia spain sweden switzerland taiwan tennessee texas thailand
-    turkey uk ukraine us usa utah vermont vietnam virginia wales washington wisconsin wyoming""".split()
-)
-"""Countries and states: somebody in one of them may well be in the city that another text names."""
 
 
 def identify(sentence: str, name: Name) -> Mapping[str, str]:
@@ -66,7 +56,7 @@ def identify_by_labels(text: str) -> Mapping[str, str]:
     return {
         field: min(values)
         for field, values in attributes.items()
-        if len(values) == 1 and not (field == "location" and values <= _COARSE)
+        if len(values) == 1 and not (field == "location" and values <= COARSE_PLACES)
     }
 
 
@@ -80,7 +70,7 @@ def _stated(sentence: str, end: int, name: str) -> Iterator[tuple[str, str]]:
     is_host = site and (site[1] or site[2].rpartition(".")[2].lower() in _TOP_LEVELS)
     if site and is_host and _is_own_domain(site[2], name):
         yield "domain", _registered(site[2])
-    if (place := _LOCATION.match(sentence, end)) and place[1].lower() not in _COARSE:
+    if (place := _LOCATION.match(sentence, end)) and place[1].lower() not in COARSE_PLACES:
         yield "location", place[1]
     if owner := _OWNER.match(sentence, end):
         yield "owner", owner[1]
@@ -88,7 +78,7 @@ def _stated(sentence: str, end: int, name: str) -> Iterator[tuple[str, str]]:
 
 def is_coarse_place(name: str) -> bool:
     """Return whether a name is that of a country or a state."""
-    return name.casefold() in _COARSE
+    return name.casefold() in COARSE_PLACES
 
 
 def is_own_address(local: str, name: str) -> bool:
