@@ -22,7 +22,6 @@ _IDENTIFIER = re.compile(
     r"(?<![\w-])(?:[A-Z][A-Z0-9]{1,9}(?:-[A-Z0-9]{1,6})?-\d{1,8}(?:-\d{1,8})*(?![\w-])"
     r"|(?:RFC|PEP|ISO|IEC|IEEE|DIN|EN|NIST|BCP|ADR|SOC)[ -]?\d[\d.:-]*(?<=\d)(?!\w))"
 )
-_NO_IDENTIFIER = re.compile(r"(?:COVID|UTF|SHA|HTTP|TLS|BASE|AES|RSA|GPT|PM|AM|US|UK)-\d+")
 _QUOTED = re.compile(r"[\"“]([^\"“”\n]{2,80})[\"”]|``([^`'\n]{2,80}?) ?''")
 _BEFORE_WORK = re.compile(
     r"\b(?:films?|movie|songs?|albums?|books?|novels?|plays?|episodes?|singles?|series|poems?|essays?|articles?|papers?|reports?"
@@ -57,9 +56,8 @@ def find_patterns(line: str) -> list[PatternMatch]:
     if "." in line:
         matches.extend(_domains(line))
     for match in _IDENTIFIER.finditer(line):
-        kind = "term" if _NO_IDENTIFIER.fullmatch(match[0]) else "identifier"
         start, end = match.span()
-        matches.append(PatternMatch(text=match[0], kind=kind, start=start, end=end))
+        matches.append(PatternMatch(text=match[0], kind="identifier", start=start, end=end))
     matches.extend(_quoted_titles(line))
     return matches
 
