@@ -33,10 +33,6 @@ _OF_PLACE = re.compile(
     rf"\b(?:based|located|headquartered|lives|lived|living|born|office|offices|warehouse|factory|plant|city|town|village)"
     rf" (?:in|of|at|near) (?:the )?{_NAME}|\bthe {_NAME} offices?\b"
 )
-_OF_ORGANIZATION = re.compile(
-    rf"{_NAME},? (?:is|was|are) (?:a|an|the|our|their) (?:[\w-]{{1,20}} ){{0,3}}"
-    r"(?:company|customer|supplier|vendor|utility|charity|firm|manufacturer|bank|agency|organi[sz]ation|startup|foundation)\b"
-)
 _OF_PRODUCT = re.compile(
     r"\b([A-Z][\w.]{0,30}(?: [A-Z][\w.]{0,30}){0,2}) (?:v?\d{1,4}\.\d"
     r"|(?:apps?|applications?|software|tools?|databases?|libraries|library|plugins?|servers?|clients?|platforms?|clusters?"
@@ -47,11 +43,10 @@ _EMAIL = re.compile(r"([\w.+-]{1,64})@((?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z]{2,24})"
 
 
 def tell_kinds(prose: str) -> Mapping[str, str]:
-    """Return the kinds that a passage's words tell, by normalised name; of several the first of person, organisation, place, product."""
+    """Return the kinds that a passage's words tell, by normalised name; of several the first of person, place, product."""
     kinds: dict[str, str] = {}
     for pattern, kind in (
         (_OF_PERSON, PERSON),
-        (_OF_ORGANIZATION, ORGANIZATION),
         (_OF_PLACE, PLACE),
         (_OF_PRODUCT, PRODUCT),
     ):
