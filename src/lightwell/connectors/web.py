@@ -12,14 +12,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import partial
 from http import HTTPStatus
-from ipaddress import (
-    IPv4Address,
-    IPv4Network,
-    IPv6Address,
-    IPv6Network,
-    ip_address,
-    ip_network,
-)
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import cast
 
 import httpcore

@@ -26,9 +26,7 @@ _SEPARATOR = "\n\n"
 
 @repeatable
 async def enqueue_document(
-    context: IngestContext,
-    document: Document,
-    chunks: Sequence[EmbeddedChunk],
+    context: IngestContext, document: Document, chunks: Sequence[EmbeddedChunk]
 ) -> IngestResponse:
     """Enqueue these chunks as the document's whole new content; raise `Invalid` if a chunk or vector is not valid.
 
@@ -61,10 +59,7 @@ async def enqueue_document(
             (context.space.id, vector_by_chunk),
         )
     return IngestResponse(
-        job_id=job,
-        document_id=document.id,
-        status=JobState.QUEUED,
-        estimated_chunks=len(staged),
+        job_id=job, document_id=document.id, status=JobState.QUEUED, estimated_chunks=len(staged)
     )
 
 

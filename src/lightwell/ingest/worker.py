@@ -84,9 +84,7 @@ async def run_until_done(
 
 
 async def run_worker(
-    context: IngestContext,
-    on_outcome: Callable[[DocumentOutcome], None],
-    stop: asyncio.Event,
+    context: IngestContext, on_outcome: Callable[[DocumentOutcome], None], stop: asyncio.Event
 ) -> None:
     """Work until `stop` is set. While a model or the database fails, wait twice as long each time, at most a minute.
 
@@ -135,9 +133,7 @@ async def _work_on_gaps(context: IngestContext) -> bool:
 
 
 async def run_claimable(
-    context: IngestContext,
-    on_outcome: Callable[[DocumentOutcome], None],
-    stop: asyncio.Event,
+    context: IngestContext, on_outcome: Callable[[DocumentOutcome], None], stop: asyncio.Event
 ) -> bool:
     """Ingest batches concurrently until no job can be claimed or `stop` is set; return whether there was any.
 

@@ -174,10 +174,7 @@ class MeteredModel:
             self.meter.record(self.operation, self.model, input_tokens, token_count("".join(parts)))
 
     async def _record_call(
-        self,
-        messages: Sequence[Message],
-        max_tokens: int,
-        schema: Mapping[str, object] | None,
+        self, messages: Sequence[Message], max_tokens: int, schema: Mapping[str, object] | None
     ) -> Reply:
         try:
             with self.meter.waiting(), span(f"model.{self.operation.value.lower()}"):

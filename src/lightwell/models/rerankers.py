@@ -243,8 +243,7 @@ async def open_reranker(
     key = endpoint.api_key.get_secret_value()
     limits = Limits(concurrency=endpoint.concurrency)
     async with httpx.AsyncClient(
-        headers={"Authorization": f"Bearer {key}"} if key else {},
-        timeout=endpoint.timeout_seconds,
+        headers={"Authorization": f"Bearer {key}"} if key else {}, timeout=endpoint.timeout_seconds
     ) as client:
         limiter = Limiter(endpoint.address.url, limits, clock=clock)
         yield RemoteReranker(

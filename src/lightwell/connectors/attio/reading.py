@@ -23,13 +23,7 @@ from lightwell.connectors.attio.models import (
     TranscriptAnswer,
     Wire,
 )
-from lightwell.connectors.attio.workspace import (
-    SYSTEM,
-    ListType,
-    ObjectType,
-    RecordKey,
-    Workspace,
-)
+from lightwell.connectors.attio.workspace import SYSTEM, ListType, ObjectType, RecordKey, Workspace
 from lightwell.connectors.rows import Json, make_too_large, make_unreadable, read_at_once
 from lightwell.domain.ids import GlobalRef, global_ref
 from lightwell.domain.source_items import SourceItem, UnreadableItem
@@ -179,13 +173,7 @@ class RowReader:
         ]
 
     async def _recorded(self, call: Call, raw: Json) -> RecordedCall:
-        path = path_of(
-            "meetings",
-            call.meeting_id,
-            "call_recordings",
-            call.key,
-            "transcript",
-        )
+        path = path_of("meetings", call.meeting_id, "call_recordings", call.key, "transcript")
         segments, text = list[Segment](), ""
         async for answer in self.api.list_by_cursor(path, {}):
             part = parse(TranscriptAnswer, answer).data

@@ -306,11 +306,7 @@ def _metadata(account: Account, thread: Thread) -> dict[str, str]:
 
 
 def _structure(
-    account: Account,
-    thread: Thread,
-    part: Iterable[tuple[Message, Json]],
-    *,
-    with_people: bool,
+    account: Account, thread: Thread, part: Iterable[tuple[Message, Json]], *, with_people: bool
 ) -> ItemStructure:
     """Return the conversation, its messages and what they reply to; with people, also its contact, assignee and inbox."""
     conversation = thread.conversation

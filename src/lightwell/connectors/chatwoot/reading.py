@@ -22,13 +22,7 @@ from lightwell.connectors.chatwoot.models import (
     Portal,
 )
 from lightwell.connectors.chatwoot.records import make_article, make_company, make_contact
-from lightwell.connectors.rows import (
-    Json,
-    Result,
-    make_too_large,
-    make_unreadable,
-    read_at_once,
-)
+from lightwell.connectors.rows import Json, Result, make_too_large, make_unreadable, read_at_once
 from lightwell.domain.ids import GlobalRef, global_ref
 from lightwell.domain.source_items import SourceItem
 

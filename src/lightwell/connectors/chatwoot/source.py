@@ -10,11 +10,7 @@ import httpx
 
 from lightwell.connectors.api_client import ResponseTooLarge
 from lightwell.connectors.attachments import AttachmentReader
-from lightwell.connectors.chatwoot.account import (
-    SYSTEM,
-    load_account,
-    read_directory,
-)
+from lightwell.connectors.chatwoot.account import SYSTEM, load_account, read_directory
 from lightwell.connectors.chatwoot.api import Answer, ChatwootApi, list_in, parse
 from lightwell.connectors.chatwoot.cursors import OVERLAP, StreamCursor
 from lightwell.connectors.chatwoot.files import ReadFile
@@ -33,12 +29,7 @@ from lightwell.connectors.opening import (
 from lightwell.connectors.rows import Json, Result, make_page, parse_cursor
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import GlobalRef, global_ref
-from lightwell.domain.source_items import (
-    ItemPage,
-    SourceDirectory,
-    SourceItem,
-    WebhookHint,
-)
+from lightwell.domain.source_items import ItemPage, SourceDirectory, SourceItem, WebhookHint
 
 COMPANY, CONTACT, CONVERSATION, ARTICLE = "company", "contact", "conversation", "article"
 _ROWS_PER_PAGE = 25
@@ -340,11 +331,7 @@ async def open_chatwoot(
     )
     account = parse_number(options, "account", 0)
     files = AttachmentReader(base_url=base_url, max_bytes=parsed.max_file_bytes)
-    api = Api(
-        name="Chatwoot",
-        base_url=base_url,
-        headers={"api_access_token": token},
-    )
+    api = Api(name="Chatwoot", base_url=base_url, headers={"api_access_token": token})
     async with open_api(api, transport) as client:
         yield ChatwootSource(
             api=ChatwootApi(client=client, account=account),

@@ -5,14 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import quote
 
-from lightwell.connectors.github.models import (
-    Comment,
-    Issue,
-    Repository,
-    Review,
-    TreeEntry,
-    User,
-)
+from lightwell.connectors.github.models import Comment, Issue, Repository, Review, TreeEntry, User
 from lightwell.connectors.github.structure import (
     SYSTEM,
     Repositories,
@@ -145,10 +138,7 @@ def make_repository(repository: Repository, raw: Json) -> SourceItem:
     )
     owner = repository.owner
     link = StatedLink(
-        source=ref,
-        target=describe_user(owner).ref,
-        type=LinkType.BELONGS_TO,
-        relation="owner",
+        source=ref, target=describe_user(owner).ref, type=LinkType.BELONGS_TO, relation="owner"
     )
     document = ItemText(
         system=SYSTEM,

@@ -16,12 +16,7 @@ from lightwell.connectors.github.documents import (
     make_review,
     make_thread,
 )
-from lightwell.connectors.github.models import (
-    Comment,
-    Issue,
-    Repository,
-    Review,
-)
+from lightwell.connectors.github.models import Comment, Issue, Repository, Review
 from lightwell.connectors.github.structure import SYSTEM, Repositories, issue_ref
 from lightwell.connectors.rows import Json, Result, Wire, make_too_large, make_unreadable
 from lightwell.domain.ids import GlobalRef, global_ref

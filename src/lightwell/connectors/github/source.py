@@ -21,12 +21,7 @@ from lightwell.connectors.github.reading import (
     read_repositories,
     size_of,
 )
-from lightwell.connectors.github.structure import (
-    SYSTEM,
-    Repositories,
-    file_ref,
-    repository_ref,
-)
+from lightwell.connectors.github.structure import SYSTEM, Repositories, file_ref, repository_ref
 from lightwell.connectors.github.webhooks import read_webhook
 from lightwell.connectors.opening import Api, check_options, open_api, parse_flag
 from lightwell.connectors.rows import Json, Result, make_page, parse_cursor

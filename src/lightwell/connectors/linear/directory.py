@@ -6,19 +6,8 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from lightwell.connectors.linear.api import LinearApi
-from lightwell.connectors.linear.entities import (
-    WORKSPACE_TAG,
-    issue_tag,
-    requests_tag,
-    team_tag,
-)
-from lightwell.connectors.linear.queries import (
-    MEMBERSHIPS,
-    SHARED_ISSUES,
-    TEAMS,
-    USERS,
-    PagedQuery,
-)
+from lightwell.connectors.linear.entities import WORKSPACE_TAG, issue_tag, requests_tag, team_tag
+from lightwell.connectors.linear.queries import MEMBERSHIPS, SHARED_ISSUES, TEAMS, USERS, PagedQuery
 from lightwell.connectors.linear.values import PUBLIC, Team, Value
 from lightwell.domain.errors import SourceFailed
 from lightwell.domain.source_items import SourceDirectory, SourceGroup, SourcePerson
@@ -123,10 +112,7 @@ def _shared_group(issue: _SharedIssue, active: Collection[str]) -> SourceGroup:
 
 
 async def _read(
-    api: LinearApi,
-    query: PagedQuery,
-    model: type[V],
-    variables: Mapping[str, object] | None = None,
+    api: LinearApi, query: PagedQuery, model: type[V], variables: Mapping[str, object] | None = None
 ) -> list[V]:
     values: list[V] = []
     async for page in api.read_all(query, variables or {}):

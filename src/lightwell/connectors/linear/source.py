@@ -1,13 +1,6 @@
 """Linear as a source of items: see `docs/connectors/linear.md`."""
 
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterator,
-    Callable,
-    Collection,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -24,10 +17,7 @@ from lightwell.connectors.linear.api import (
     NodePage,
     rate_limit_wait,
 )
-from lightwell.connectors.linear.cursors import (
-    HiddenTeams,
-    Position,
-)
+from lightwell.connectors.linear.cursors import HiddenTeams, Position
 from lightwell.connectors.linear.entities import SYSTEM, ref
 from lightwell.connectors.linear.streams import (
     ATTACHMENTS,

@@ -30,10 +30,7 @@ class Stream:
 
 STREAMS = (
     Stream(
-        name="initiatives",
-        kind="initiative",
-        query=queries.INITIATIVES,
-        read=items.read_initiative,
+        name="initiatives", kind="initiative", query=queries.INITIATIVES, read=items.read_initiative
     ),
     Stream(
         name="initiative_updates",

@@ -45,11 +45,7 @@ _EMAIL = re.compile(r"([\w.+-]{1,64})@((?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z]{2,24})"
 def tell_kinds(prose: str) -> Mapping[str, str]:
     """Return the kinds that a passage's words tell, by normalised name; of several the first of person, place, product."""
     kinds: dict[str, str] = {}
-    for pattern, kind in (
-        (_OF_PERSON, PERSON),
-        (_OF_PLACE, PLACE),
-        (_OF_PRODUCT, PRODUCT),
-    ):
+    for pattern, kind in ((_OF_PERSON, PERSON), (_OF_PLACE, PLACE), (_OF_PRODUCT, PRODUCT)):
         for match in pattern.finditer(prose):
             name = normalize_name(next(group for group in match.groups() if group))
             if any(commonness(word) <= Commonness.NAME_LIKE for word in name.split()):

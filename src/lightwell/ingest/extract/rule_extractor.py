@@ -131,8 +131,7 @@ def extract_by_rules(chunk: ExtractionInput) -> Extraction:
     ]
     mentions = with_quotes(merged, quoted, read_surroundings(lines))
     return Extraction(
-        mentions=tuple(mentions.values()),
-        relation_mentions=relate_co_occurring(quoted, mentions),
+        mentions=tuple(mentions.values()), relation_mentions=relate_co_occurring(quoted, mentions)
     )
 
 
@@ -154,11 +153,7 @@ def _without_site(title: str, section_path: Sequence[str]) -> str:
 
 def _title_mention(title: str, attributes: Mapping[str, str] | None = None) -> _NamedMention:
     mention = Mention(
-        name=title,
-        kind="document",
-        type=MentionType.METADATA,
-        count=0,
-        attributes=attributes or {},
+        name=title, kind="document", type=MentionType.METADATA, count=0, attributes=attributes or {}
     )
     return _NamedMention(key=normalize_name(title), mention=mention)
 
