@@ -95,10 +95,7 @@ async def estimate(context: IngestContext, connector: Connector, system: str) ->
                 )
     all_tags = frozenset[str]().union(*readers_by_tags)
     reader = await access_classes.resolve_reader(context.database, context.project_id, all_tags)
-    statistics = await cache.get_extraction_statistics(
-        context.database, reader, min_replies=_MIN_EXTRACTIONS
-    )
-    return _add_gleaning(total, context, statistics or _DEFAULT_STATISTICS)
+    return await _add_gleaning(total, context, reader)
 
 
 async def estimate_reextraction(
@@ -114,10 +111,7 @@ async def estimate_reextraction(
         total = replace(total, chunks=total.chunks + len(inputs))
         if isinstance(context.extractor, LLMExtractor):
             total = await _add_calls(context, reader, context.extractor, inputs, seen_keys, total)
-    statistics = await cache.get_extraction_statistics(
-        context.database, reader, min_replies=_MIN_EXTRACTIONS
-    )
-    return _add_gleaning(total, context, statistics or _DEFAULT_STATISTICS)
+    return await _add_gleaning(total, context, reader)
 
 
 async def _changed_documents(
@@ -165,12 +159,13 @@ async def _add_calls(
     )
 
 
-def _add_gleaning(
-    estimate: Estimate, context: IngestContext, statistics: ExtractionStatistics
-) -> Estimate:
-    is_gleaning = (
-        isinstance(context.extractor, LLMExtractor) and context.extractor.max_gleanings > 0
+async def _add_gleaning(estimate: Estimate, context: IngestContext, reader: Reader) -> Estimate:
+    statistics = await cache.get_extraction_statistics(
+        context.database, reader, min_replies=_MIN_EXTRACTIONS
     )
+    statistics = statistics or _DEFAULT_STATISTICS
+    extractor = context.extractor
+    is_gleaning = isinstance(extractor, LLMExtractor) and extractor.max_gleanings > 0
     factor = 1 + statistics.gleaning_share if is_gleaning else 1.0
     input_tokens = round(estimate.input_tokens * factor)
     return replace(

@@ -43,11 +43,7 @@ class ExtractionSpec:
 
 def extraction_messages(chunk: ExtractionInput, spec: ExtractionSpec) -> list[Message]:
     """Return the messages of the first pass: instructions, equal for all chunks, and the chunk as fenced data."""
-    passage = fence(_passage(chunk))
-    return [
-        _instructions(spec),
-        Message(role="user", content=f"{passage}\n{_prompt_section('first')}"),
-    ]
+    return _messages(_passage(chunk), "first", spec)
 
 
 def gleaning_messages(
@@ -60,20 +56,12 @@ def gleaning_messages(
     text = f"{_passage(chunk)}\n\nKnown: {_joined_names(names)}"
     if missed := _missed_names(names, rule_extractor.extract_by_rules(chunk)):
         text += f"\nPerhaps missing: {_joined_names(missed)}"
-    passage = fence(text)
-    return [
-        _instructions(spec),
-        Message(role="user", content=f"{passage}\n{_prompt_section('again')}"),
-    ]
+    return _messages(text, "again", spec)
 
 
 def repair_messages(chunk: ExtractionInput, spec: ExtractionSpec) -> list[Message]:
     """Return the first pass with a reminder of the form, sent once after an unusable reply; without earlier messages."""
-    passage = fence(_passage(chunk))
-    return [
-        _instructions(spec),
-        Message(role="user", content=f"{passage}\n{_prompt_section('repair')}"),
-    ]
+    return _messages(_passage(chunk), "repair", spec)
 
 
 def reply_schema() -> Mapping[str, object]:
@@ -128,11 +116,15 @@ def _distinctive_words(name: str) -> frozenset[str]:
     return frozenset(words(normalize_name(name))) - STOP_WORDS
 
 
-def _instructions(spec: ExtractionSpec) -> Message:
+def _messages(text: str, request: str, spec: ExtractionSpec) -> list[Message]:
+    """Return the instructions, and the fenced text with the section of the prompt that asks for something of it."""
     language = "in " + (spec.language or "the passage's language")
     task = _prompt_section("task").replace("{kinds}", ", ".join(spec.kinds))
     task = task.replace("{language}", language)
-    return Message(role="system", content=f"{task}\n{_prompt_section(spec.form)}")
+    return [
+        Message(role="system", content=f"{task}\n{_prompt_section(spec.form)}"),
+        Message(role="user", content=f"{fence(text)}\n{_prompt_section(request)}"),
+    ]
 
 
 def _passage(chunk: ExtractionInput) -> str:

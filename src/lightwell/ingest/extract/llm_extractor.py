@@ -8,6 +8,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from uuid import UUID
 
 from lightwell.domain.errors import SchemaUnsupported
@@ -118,12 +119,15 @@ class LLMExtractor:
 
     def first_request(self, chunk: ExtractionInput) -> ModelRequest:
         """Return the first request for a chunk."""
-        return self._requests(CacheType.ENTITY_EXTRACTION, chunk, _extraction_request(chunk))[0]
+        return self._first_requests(chunk)[0]
 
     def first_cache_keys(self, chunk: ExtractionInput) -> list[CacheKey]:
         """Return the cache keys under which a reply to the first request may be stored, one per form."""
-        requests = self._requests(CacheType.ENTITY_EXTRACTION, chunk, _extraction_request(chunk))
-        return [self._model.cache_key(request) for request in requests]
+        return [self._model.cache_key(request) for request in self._first_requests(chunk)]
+
+    def _first_requests(self, chunk: ExtractionInput) -> list[ModelRequest]:
+        kind = CacheType.ENTITY_EXTRACTION
+        return self._requests(kind, chunk, partial(extraction_messages, chunk))
 
     async def _extract_metered(self, chunk: ExtractionInput) -> _ChunkResult:
         with record_usage() as log:
@@ -147,7 +151,7 @@ class LLMExtractor:
                 break
             names = [mention.name for mention in result.extraction.mentions]
             result = await self._extract_once(
-                CacheType.GLEANING, chunk, _gleaning_request(chunk, names), result
+                CacheType.GLEANING, chunk, partial(gleaning_messages, chunk, names), result
             )
         # Titles, e-mail addresses and identifiers: questions contain them literally, and models often omit them.
         certain = tuple(mention for mention in by_rules.mentions if _is_certain(mention))
@@ -155,14 +159,11 @@ class LLMExtractor:
         return replace(result, extraction=merge_extractions(result.extraction, certain_extraction))
 
     async def _first_pass(self, chunk: ExtractionInput) -> _ChunkResult:
-        result = await self._extract_once(
-            CacheType.ENTITY_EXTRACTION, chunk, _extraction_request(chunk), None
-        )
+        kind, messages = CacheType.ENTITY_EXTRACTION, partial(extraction_messages, chunk)
+        result = await self._extract_once(kind, chunk, messages, None)
         if not _is_unusable(result.latest):
             return result
-        return await self._extract_once(
-            CacheType.ENTITY_EXTRACTION, chunk, lambda spec: repair_messages(chunk, spec), result
-        )
+        return await self._extract_once(kind, chunk, partial(repair_messages, chunk), result)
 
     async def _extract_once(
         self,
@@ -172,7 +173,7 @@ class LLMExtractor:
         before: _ChunkResult | None,
     ) -> _ChunkResult:
         reply = await self._reply(kind, chunk, build_messages)
-        parsed = await asyncio.to_thread(_parse_cached, reply, chunk)
+        parsed = await asyncio.to_thread(parse_reply, reply.text, chunk, complete=reply.complete)
         if before is None:
             return _ChunkResult(
                 latest=parsed,
@@ -202,11 +203,6 @@ class LLMExtractor:
         self, kind: CacheType, chunk: ExtractionInput, build_messages: _MessageBuilder
     ) -> list[ModelRequest]:
         """Return the request in the wanted form, followed by the one in the fallback form if there is any."""
-        forms = (
-            [self._spec.form]
-            if self._fallback_form is None
-            else [self._spec.form, self._fallback_form]
-        )
         return [
             ModelRequest(
                 kind=kind,
@@ -216,16 +212,9 @@ class LLMExtractor:
                 chunk=chunk.id,
                 class_id=chunk.class_id,
             )
-            for form in forms
+            for form in (self._spec.form, self._fallback_form)
+            if form is not None
         ]
-
-
-def _extraction_request(chunk: ExtractionInput) -> _MessageBuilder:
-    return lambda spec: extraction_messages(chunk, spec)
-
-
-def _gleaning_request(chunk: ExtractionInput, names: Sequence[str]) -> _MessageBuilder:
-    return lambda spec: gleaning_messages(chunk, names, spec)
 
 
 def merge_extractions(first: Extraction, other: Extraction) -> Extraction:
@@ -257,10 +246,6 @@ def merge_extractions(first: Extraction, other: Extraction) -> Extraction:
         relation_mentions=tuple(relations.values()),
         unknown_predicates=first.unknown_predicates + other.unknown_predicates,
     )
-
-
-def _parse_cached(reply: CachedReply, chunk: ExtractionInput) -> ParsedReply:
-    return parse_reply(reply.text, chunk, complete=reply.complete)
 
 
 def _is_unusable(parsed: ParsedReply) -> bool:
