@@ -82,17 +82,7 @@ _DATE_KEYS = (
 
 def parse(content: bytes) -> ParsedDocument:
     """Return the document, read as HTML5, with entities decoded."""
-    source = _decode(content)
-    parts: list[
-        str
-    ] = []  # without inline SVG, whose self-closing tags would look like deep nesting
-    position = 0
-    while (start := source.find("<svg", position)) >= 0 and (
-        end := source.find("</svg", start)
-    ) >= 0:
-        parts.append(source[position:start])
-        position = source.find(">", end) + 1 or len(source)
-    source = "".join([*parts, source[position:]])
+    source = _without_svg(_decode(content))
     _reject_deep_nesting(source)
     _reject_many_attributes(source)
     tree = LexborHTMLParser(source)
@@ -125,6 +115,16 @@ def _decode(content: bytes) -> str:
         except (UnicodeError, LookupError):
             pass  # the declaration is wrong; the bytes decide
     return decode(content)
+
+
+def _without_svg(source: str) -> str:
+    """Return the source without inline SVG, whose self-closing tags would look like deep nesting."""
+    parts: list[str] = []
+    start = 0
+    while (svg := source.find("<svg", start)) >= 0 and (end := source.find("</svg", svg)) >= 0:
+        parts.append(source[start:svg])
+        start = source.find(">", end) + 1 or len(source)
+    return "".join([*parts, source[start:]])
 
 
 def _reject_deep_nesting(source: str) -> None:
