@@ -44,6 +44,7 @@ RECORD, ENTRY, NOTE, TASK, COMMENT, MEETING = (
     "comment",
     "meeting",
 )
+_OPTIONS = ("base_url", "relist_seconds", "relist_comments_seconds", "call_readers")
 _PAGE_ITEMS = 50
 _NOTE_ROWS, _TASK_ROWS, _MEETING_ROWS = 50, 500, 50
 _MEETING_OVERLAP = timedelta(days=2)
@@ -256,9 +257,6 @@ def _thread_targets(container: Container, rows: Sequence[Json]) -> list[dict[str
     if isinstance(container, ObjectType):
         return [{"object": container.slug, "record_id": row_key(row)} for row in rows]
     return [{"list": container.id, "entry_id": row_key(row)} for row in rows]
-
-
-_OPTIONS = ("base_url", "relist_seconds", "relist_comments_seconds", "call_readers")
 
 
 @asynccontextmanager

@@ -32,6 +32,15 @@ from lightwell.domain.ids import GlobalRef, global_ref
 from lightwell.domain.source_items import ItemPage, SourceDirectory, SourceItem, WebhookHint
 
 COMPANY, CONTACT, CONVERSATION, ARTICLE = "company", "contact", "conversation", "article"
+_OPTIONS = (
+    "base_url",
+    "account",
+    "unsigned_webhooks",
+    "bot_messages",
+    "max_attachment_bytes",
+    "rewalk_seconds",
+    "relist_seconds",
+)
 _ROWS_PER_PAGE = 25
 _PAGE_BYTES = 8 * 1000**2
 _LONGEST_CATCH_UP = timedelta(days=1)
@@ -139,10 +148,9 @@ class ChatwootSource:
         """Return the conversations that changed since the cursor, None where all are to be walked instead."""
         now = self._server_now()
         since = now - datetime.fromtimestamp(cursor.checked_at, UTC)
-        is_known = (
-            -OVERLAP <= since <= _LONGEST_CATCH_UP
-        )  # else its clock was set, or it was long ago
-        if not is_known or cursor.needs_walk(now, self.options.rewalk):
+        # Else its clock was set, or it was long ago.
+        is_recent = -OVERLAP <= since <= _LONGEST_CATCH_UP
+        if not is_recent or cursor.needs_walk(now, self.options.rewalk):
             return None
         seconds = max(1, int((since + OVERLAP).total_seconds()))
         changed = {"status": "all", "assignee_type": "all", "updated_within": seconds}
@@ -290,17 +298,6 @@ def _payload(answer: Answer) -> Json:
     return cast("Json", below) if isinstance(below, dict) else answer.object
 
 
-_OPTIONS = (
-    "base_url",
-    "account",
-    "unsigned_webhooks",
-    "bot_messages",
-    "max_attachment_bytes",
-    "rewalk_seconds",
-    "relist_seconds",
-)
-
-
 @asynccontextmanager
 async def open_chatwoot(
     options: Mapping[str, str],
@@ -319,15 +316,13 @@ async def open_chatwoot(
         )
     if "account" not in options:
         raise Invalid("A source of Chatwoot needs the option account, its number")
+    base_url = parse_base_url(options["base_url"])
     max_bytes = parse_number(options, "max_attachment_bytes", ChatwootOptions().max_file_bytes)
-    base_url, parsed = (
-        parse_base_url(options["base_url"]),
-        ChatwootOptions(
-            rewalk=timedelta(seconds=parse_seconds(options, "rewalk_seconds", 7 * 86_400)),
-            relist=timedelta(seconds=parse_seconds(options, "relist_seconds", 6 * 3600)),
-            reads_bots=parse_flag(options, "bot_messages"),
-            max_file_bytes=max_bytes,
-        ),
+    parsed = ChatwootOptions(
+        rewalk=timedelta(seconds=parse_seconds(options, "rewalk_seconds", 7 * 86_400)),
+        relist=timedelta(seconds=parse_seconds(options, "relist_seconds", 6 * 3600)),
+        reads_bots=parse_flag(options, "bot_messages"),
+        max_file_bytes=max_bytes,
     )
     account = parse_number(options, "account", 0)
     files = AttachmentReader(base_url=base_url, max_bytes=parsed.max_file_bytes)

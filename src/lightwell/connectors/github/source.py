@@ -37,6 +37,9 @@ REPOSITORY, ISSUE, COMMENT, REVIEW_COMMENT, FILE = (
     "file",
 )
 _LISTINGS = {ISSUE: "issues", COMMENT: "issues/comments", REVIEW_COMMENT: "pulls/comments"}
+_OPTIONS = ("repositories", "base_url", "skip_profiles")
+_NAME = re.compile(NAME_PATTERN)
+_MAX_REPOSITORIES = 100
 _PAGE_ITEMS, _PAGE_BYTES = 50, 8 * 1000**2
 _BACKFILL = timedelta(days=2)
 """How far back the first listing of comments goes: the issues that were read before it have the older ones already."""
@@ -210,11 +213,6 @@ async def _read_row(reader: IssueReader, repository: Repository, row: Json | int
 def _number(text: str) -> int:
     """Return the number that a text is, 0 for any other text."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else 0
-
-
-_OPTIONS = ("repositories", "base_url", "skip_profiles")
-_NAME = re.compile(NAME_PATTERN)
-_MAX_REPOSITORIES = 100
 
 
 @asynccontextmanager
