@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from lightwell.connectors.attio.documents import CALL_TAGS, ItemMaker
 from lightwell.connectors.attio.models import Call, Meeting, Segment, parse_time
 from lightwell.connectors.attio.values import time_text
-from lightwell.connectors.attio.workspace import SYSTEM, RecordKey
+from lightwell.connectors.attio.workspace import SYSTEM
 from lightwell.connectors.item_documents import (
     ItemText,
     clean,
@@ -84,13 +84,6 @@ def make_meeting(
     return SourceItem(ref=entity.ref, documents=documents)
 
 
-def meeting_records(meeting: Meeting) -> list[RecordKey]:
-    return [
-        RecordKey(object=record.object_id, record_id=record.record_id)
-        for record in meeting.linked_records
-    ]
-
-
 def _structure(maker: ItemMaker, meeting: Meeting, title: str) -> ItemStructure:
     entity = StatedEntity(
         ref=global_ref(SYSTEM, "meeting", meeting.key),
@@ -98,7 +91,7 @@ def _structure(maker: ItemMaker, meeting: Meeting, title: str) -> ItemStructure:
         name=title,
         url=f"https://app.attio.com/{maker.workspace.slug}/calls/{meeting.key}",
     )
-    records = maker.about(meeting_records(meeting))
+    records = maker.about(linked.record for linked in meeting.linked_records)
     links = tuple(
         StatedLink(
             source=entity.ref,

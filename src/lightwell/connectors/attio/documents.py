@@ -10,6 +10,7 @@ from lightwell.connectors.attio.models import (
     Entry,
     Note,
     Record,
+    RecordKey,
     Task,
     Value,
     parse_time,
@@ -25,7 +26,6 @@ from lightwell.connectors.attio.workspace import (
     SYSTEM,
     ListType,
     ObjectType,
-    RecordKey,
     Workspace,
     describe_record,
 )
@@ -99,9 +99,7 @@ class ItemMaker:
 
     def entry(self, type_: ListType, entry: Entry, raw: Json) -> SourceItem:
         """Return an entry of a list: where a record stands there."""
-        parent = self._about(
-            RecordKey(object=entry.parent_object, record_id=entry.parent_record_id)
-        )
+        parent = self._about(entry.parent)
         name = type_.list.name
         entity = StatedEntity(
             ref=entry_ref(type_.id, entry.key),
@@ -128,7 +126,7 @@ class ItemMaker:
         )
 
     def note(self, note: Note, raw: Json) -> SourceItem:
-        parent = self._about(RecordKey(object=note.parent_object, record_id=note.parent_record_id))
+        parent = self._about(note.parent)
         title = note.title.strip() or "Note"
         entity = StatedEntity(
             ref=global_ref(SYSTEM, "note", note.key),
@@ -151,11 +149,7 @@ class ItemMaker:
         )
 
     def task(self, task: Task, raw: Json) -> SourceItem:
-        keys = [
-            RecordKey(object=record.target_object_id, record_id=record.target_record_id)
-            for record in task.linked_records
-        ]
-        parents = [self._about(key) for key in keys]
+        parents = [self._about(linked.record) for linked in task.linked_records]
         page = parents[0].url if parents else f"https://app.attio.com/{self.workspace.slug}/tasks"
         first_line = clean(task.content_plaintext).strip().partition("\n")[0] or "Task"
         name = first_line[:_TITLE_CHARACTERS]
@@ -197,9 +191,7 @@ class ItemMaker:
         )
 
     def comment(self, comment: Comment, raw: Json) -> SourceItem:
-        parent = self._about(
-            RecordKey(object=comment.record.object_id, record_id=comment.record.record_id)
-        )
+        parent = self._about(comment.record.record)
         author = self.workspace.actor_name(comment.author)
         entity = StatedEntity(
             ref=global_ref(SYSTEM, "comment", comment.key),

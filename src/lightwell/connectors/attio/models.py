@@ -1,5 +1,6 @@
 """What Attio's REST API sends, as far as it is read; unknown fields are ignored."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pydantic import AliasPath, Field
@@ -43,9 +44,21 @@ class Value(Wire):
     country_code: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordKey:
+    """A record; `object` is the id or the slug of its object."""
+
+    object: str
+    record_id: str
+
+
 class RecordId(Wire):
     object_id: str
     record_id: str
+
+    @property
+    def record(self) -> RecordKey:
+        return RecordKey(object=self.object_id, record_id=self.record_id)
 
 
 class Record(Wire):
@@ -62,6 +75,10 @@ class Entry(Wire):
     created_at: str
     entry_values: dict[str, list[Value]]
 
+    @property
+    def parent(self) -> RecordKey:
+        return RecordKey(object=self.parent_object, record_id=self.parent_record_id)
+
 
 class Note(Wire):
     key: str = Field(validation_alias=AliasPath("id", "note_id"))
@@ -73,12 +90,20 @@ class Note(Wire):
     created_by_actor: Actor = Actor()
     created_at: str
 
+    @property
+    def parent(self) -> RecordKey:
+        return RecordKey(object=self.parent_object, record_id=self.parent_record_id)
+
 
 class LinkedRecord(Wire):
     """`target_object_id` is a slug or an id."""
 
     target_object_id: str
     target_record_id: str
+
+    @property
+    def record(self) -> RecordKey:
+        return RecordKey(object=self.target_object_id, record_id=self.target_record_id)
 
 
 class Assignee(Wire):

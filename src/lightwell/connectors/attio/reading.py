@@ -1,7 +1,7 @@
 """Reads rows of Attio's into items, with the names of what they refer to."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from lightwell.connectors.api_client import ResponseTooLarge
 from lightwell.connectors.attio.api import AttioApi, parse, path_of, row_key, rows_of
-from lightwell.connectors.attio.calls import RecordedCall, make_meeting, meeting_records
+from lightwell.connectors.attio.calls import RecordedCall, make_meeting
 from lightwell.connectors.attio.documents import ItemMaker, entry_ref, references
 from lightwell.connectors.attio.models import (
     Call,
@@ -18,12 +18,14 @@ from lightwell.connectors.attio.models import (
     Meeting,
     Note,
     Record,
+    RecordKey,
     Segment,
     Task,
     TranscriptAnswer,
+    Value,
     Wire,
 )
-from lightwell.connectors.attio.workspace import SYSTEM, ListType, ObjectType, RecordKey, Workspace
+from lightwell.connectors.attio.workspace import SYSTEM, ListType, ObjectType, Workspace
 from lightwell.connectors.rows import Json, make_too_large, make_unreadable, read_at_once
 from lightwell.domain.ids import GlobalRef, global_ref
 from lightwell.domain.source_items import SourceItem, UnreadableItem
@@ -66,61 +68,39 @@ class RowReader:
         self, type_: ObjectType, rows: Sequence[Json], former_ids: Sequence[str] = ()
     ) -> Batch:
         parsed = _parse_rows(Record, rows, lambda row: type_.ref(row_key(row)))
-        for value, _ in parsed.values:
-            self.workspace.note_record(type_, value)
-        keys = (
-            reference.record
-            for value, _ in parsed.values
-            for reference in references(type_.attributes, value.values)
+        for record, _ in parsed.values:
+            self.workspace.note_record(type_, record)
+        return await self._make(
+            parsed,
+            lambda record: _references(type_, record.values),
+            lambda maker, record, raw: maker.record(type_, record, raw, former_ids),
         )
-        maker = await self._maker(keys)
-        items = tuple(maker.record(type_, value, raw, former_ids) for value, raw in parsed.values)
-        return Batch(items=items, unreadable=parsed.unreadable)
 
     async def entries(self, type_: ListType, rows: Sequence[Json]) -> Batch:
-        parsed = _parse_rows(Entry, rows, lambda row: entry_ref(type_.id, row_key(row)))
-        keys: list[RecordKey | None] = []
-        for value, _ in parsed.values:
-            keys.append(RecordKey(object=value.parent_object, record_id=value.parent_record_id))
-            keys += [
-                reference.record for reference in references(type_.attributes, value.entry_values)
-            ]
-        maker = await self._maker(keys)
-        items = tuple(maker.entry(type_, value, raw) for value, raw in parsed.values)
-        return Batch(items=items, unreadable=parsed.unreadable)
+        return await self._make(
+            _parse_rows(Entry, rows, lambda row: entry_ref(type_.id, row_key(row))),
+            lambda entry: [entry.parent, *_references(type_, entry.entry_values)],
+            lambda maker, entry, raw: maker.entry(type_, entry, raw),
+        )
 
     async def notes(self, rows: Sequence[Json]) -> Batch:
         parsed = _parse_rows(Note, rows, _ref_maker("note"))
-        maker = await self._maker(
-            RecordKey(object=value.parent_object, record_id=value.parent_record_id)
-            for value, _ in parsed.values
-        )
-        items = tuple(maker.note(value, raw) for value, raw in parsed.values)
-        return Batch(items=items, unreadable=parsed.unreadable)
+        return await self._make(parsed, lambda note: [note.parent], ItemMaker.note)
 
     async def tasks(self, rows: Sequence[Json]) -> Batch:
         parsed = _parse_rows(Task, rows, _ref_maker("task"))
-        maker = await self._maker(
-            RecordKey(object=record.target_object_id, record_id=record.target_record_id)
-            for value, _ in parsed.values
-            for record in value.linked_records
+        return await self._make(
+            parsed, lambda task: [linked.record for linked in task.linked_records], ItemMaker.task
         )
-        items = tuple(maker.task(value, raw) for value, raw in parsed.values)
-        return Batch(items=items, unreadable=parsed.unreadable)
 
     async def comments(self, rows: Sequence[Json]) -> Batch:
         parsed = _parse_rows(Comment, rows, _ref_maker("comment"))
-        maker = await self._maker(
-            RecordKey(object=value.record.object_id, record_id=value.record.record_id)
-            for value, _ in parsed.values
-        )
-        items = tuple(maker.comment(value, raw) for value, raw in parsed.values)
-        return Batch(items=items, unreadable=parsed.unreadable)
+        return await self._make(parsed, lambda comment: [comment.record.record], ItemMaker.comment)
 
     async def meetings(self, rows: Sequence[Json]) -> Batch:
         parsed = _parse_rows(Meeting, rows, _ref_maker("meeting"))
         maker = await self._maker(
-            key for value, _ in parsed.values for key in meeting_records(value)
+            linked.record for meeting, _ in parsed.values for linked in meeting.linked_records
         )
         read = await self.at_once(lambda row: self._meeting(maker, *row), parsed.values)
         items = tuple(result for result in read if isinstance(result, SourceItem))
@@ -135,6 +115,17 @@ class RowReader:
     async def at_once(self, call: Callable[[R], Awaitable[S]], arguments: Sequence[R]) -> list[S]:
         """Return the results of a call for each argument; a few run at the same time."""
         return await read_at_once(self._limit, call, arguments)
+
+    async def _make(
+        self,
+        parsed: "_Parsed[T]",
+        named: Callable[[T], Iterable[RecordKey | None]],
+        make: Callable[[ItemMaker, T, Json], SourceItem],
+    ) -> Batch:
+        """Return the items of rows; `named` tells which records a row names."""
+        maker = await self._maker(key for value, _ in parsed.values for key in named(value))
+        items = tuple(make(maker, value, raw) for value, raw in parsed.values)
+        return Batch(items=items, unreadable=parsed.unreadable)
 
     async def _maker(self, keys: Iterable[RecordKey | None]) -> ItemMaker:
         named = await self.workspace.name_records(key for key in keys if key)
@@ -204,3 +195,9 @@ def _parse_rows(
 
 def _ref_maker(kind: str) -> Callable[[Json], GlobalRef]:
     return lambda row: global_ref(SYSTEM, kind, row_key(row))
+
+
+def _references(
+    type_: ObjectType | ListType, values: Mapping[str, Sequence[Value]]
+) -> list[RecordKey | None]:
+    return [reference.record for reference in references(type_.attributes, values)]

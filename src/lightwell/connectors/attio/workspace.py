@@ -13,6 +13,7 @@ from lightwell.connectors.attio.models import (
     Attribute,
     Member,
     Record,
+    RecordKey,
     Token,
     Value,
 )
@@ -62,14 +63,6 @@ class ListType:
     @property
     def id(self) -> str:
         return self.list.key
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordKey:
-    """A record; `object` is the id or the slug of its object."""
-
-    object: str
-    record_id: str
 
 
 @dataclass(slots=True)
