@@ -37,12 +37,13 @@ from lightwell.ports import Message, VectorIndex
 from lightwell.records.database import Database, connect
 from lightwell.stores.postgres.vectors import PostgresVectors, SearchLimits
 from lightwell.testing.endpoint import FakeEndpoint
-from lightwell.testing.models import ScriptedLateInteraction, ScriptedModel
+from lightwell.testing.models import ScriptedModel
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import make_retriever
 from lightwell.wiring.models import is_ordinary_word
 from tests.conftest import Databases
 from tests.generation import examples
+from tests.scripted_late_interaction import ScriptedLateInteraction
 from tests.store_combinations import POSTGRES, Stores, on_each_combination, on_servers
 
 from .conftest import Project, project_on

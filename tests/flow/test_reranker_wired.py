@@ -16,9 +16,9 @@ from lightwell.models import late_interaction
 from lightwell.retrieve.rerank import UNANSWERED
 from lightwell.settings import EmbeddingSettings, QuestionSettings, RerankerSettings, Settings
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
-from lightwell.testing.models import ScriptedLateInteraction
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import examine, open_knowledge_base
+from tests.scripted_late_interaction import ScriptedLateInteraction
 
 QUESTION = "What discount does Nordwind receive on all items?"
 NOTES = (

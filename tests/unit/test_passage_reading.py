@@ -23,8 +23,9 @@ from lightwell.retrieve.local_reranker import (
 )
 from lightwell.retrieve.weights import COMPARED as COMPARED_MEASURES
 from lightwell.retrieve.weights import RERANK, load_weights
-from lightwell.testing.models import HashEmbedder, ScriptedLateInteraction
+from lightwell.testing.models import HashEmbedder
 from lightwell.text.answer_types import expected_answer
+from tests.scripted_late_interaction import ScriptedLateInteraction
 
 BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
 WEIGHTS = {"discount": 2.0, "nordwind": 3.0, "receiv": 1.0}

@@ -5,14 +5,12 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lightwell.domain.errors import ModelFailed
-from lightwell.domain.multi_vectors import MultiVector
-from lightwell.domain.reranking import HeadedPassage, TextMatch, WindowMatch
 from lightwell.ports import Message, Reply, Usage, Vectors
 from lightwell.text.terms import terms
 from lightwell.text.tokens import token_count
@@ -59,56 +57,6 @@ class SentRequest:
 
 ScriptedReply = str | ModelFailed
 """What a scripted model replies, or how it fails."""
-
-
-@dataclass(frozen=True)
-class ScriptedLateInteraction:
-    """Late interaction that encodes each passage as one window, and says that it matches as `match_of` its text does, 0 to 1.
-
-    Its vectors hold the text itself. `texts` are those that it encoded, `compared` those that it compared with the question, by their words.
-    """
-
-    match_of: Callable[[str], float]
-    model: str = "scripted"
-    texts: list[str] = field(default_factory=list[str])
-    compared: list[str] = field(default_factory=list[str])
-
-    async def encode(self, passages: Sequence[HeadedPassage]) -> list[MultiVector]:
-        """Return one window for each passage."""
-        self.texts.extend(f"{passage.head}\n{passage.text}" for passage in passages)
-        return [_in_one_window(passage.text) for passage in passages]
-
-    async def match(
-        self, question: str, vectors: Sequence[MultiVector]
-    ) -> list[tuple[WindowMatch, ...]]:
-        """Return the scripted match of each passage, as both measures."""
-        return [(self._match(vector),) for vector in vectors]
-
-    async def compare(self, question: str, texts: Sequence[str]) -> list[TextMatch]:
-        """Return the cosine similarities of the words, 0 to 1, as both measures."""
-        self.compared.extend(texts)
-        embedder = HashEmbedder()
-        question_vector = await embedder.embed_query(question)
-        cosines = [
-            max(0.0, float(vector @ question_vector[0]))
-            for vector in await embedder.embed_documents(texts)
-        ]
-        return [TextMatch(similarity=cosine, token_match=cosine) for cosine in cosines]
-
-    def _match(self, vectors: MultiVector) -> WindowMatch:
-        match = self.match_of(vectors.signs.tobytes().decode())
-        return WindowMatch(start=0, end=int(vectors.ends[0]), similarity=match, token_match=match)
-
-
-def _in_one_window(text: str) -> MultiVector:
-    letters = np.frombuffer(text.encode(), np.uint8).reshape(-1, 1)
-    return MultiVector(
-        starts=np.array([0], np.int32),
-        ends=np.array([len(text)], np.int32),
-        tokens=np.array([len(letters)], np.int32),
-        wholes=np.zeros((1, 8), np.int8),
-        signs=letters,
-    )
 
 
 class ScriptedModel:
