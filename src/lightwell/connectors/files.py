@@ -117,8 +117,11 @@ class Files:
         root, entries = await asyncio.to_thread(self._walk)
         present = {entry.path.as_uri() for entry in entries}
         unreadable = tuple(entry.path.as_uri() + "/" for entry in entries if entry.reason)
+        address = root.as_uri()
+        below = address.rstrip("/") + "/"
         for url in sorted(hashes):
-            if url not in present and _is_below(url, root) and not url.startswith(unreadable):
+            is_inside = url == address or url.startswith(below)
+            if is_inside and url not in present and not url.startswith(unreadable):
                 yield RemovedDocument(url=url)
         for entry in entries:
             yield await asyncio.to_thread(self._change, entry, hashes)
@@ -359,8 +362,3 @@ def _source_id(path: Path, root: Path) -> str:
 def _printable_name(name: str) -> str:
     """Return a file name as valid Unicode, with bytes that are not UTF-8 escaped: PostgreSQL accepts nothing else."""
     return os.fsencode(name).decode("utf-8", errors="backslashreplace")
-
-
-def _is_below(url: str, root: Path) -> bool:
-    uri = root.as_uri()
-    return url == uri or url.startswith(uri.rstrip("/") + "/")

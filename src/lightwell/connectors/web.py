@@ -6,7 +6,7 @@ a moment later has no effect. Redirects are followed here, so that each target i
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -172,7 +172,7 @@ class WebFetcher:
                 f"{last.host} sent a compressed document, although it was asked not to"
             )
         content = bytearray()
-        async for part in _parts(response):
+        async for part in response.aiter_stream():
             content += part
             if len(content) > self.max_bytes:
                 limit = f"{self.max_bytes / 1000**2:,.1f} MB"
@@ -294,11 +294,6 @@ def _parse(text: str, *, base: httpx.URL | None = None) -> httpx.URL:
     if len(str(url)) > _MAX_URL_LENGTH:
         raise Invalid(f"A URL has at most {_MAX_URL_LENGTH:,} characters")
     return url
-
-
-async def _parts(response: httpcore.Response) -> AsyncIterator[bytes]:
-    async for part in response.aiter_stream():
-        yield part
 
 
 def _carried_address(address: Address) -> Address | None:

@@ -4,7 +4,6 @@ from lightwell.connectors.github.api import GithubApi, parse, path_of
 from lightwell.connectors.github.models import Profile, User
 from lightwell.connectors.github.structure import Repositories, repository_tags
 from lightwell.connectors.item_documents import one_line
-from lightwell.connectors.rows import Json
 from lightwell.domain.access import Tags
 from lightwell.domain.errors import SourceFailed
 from lightwell.domain.source_items import SourceDirectory, SourceGroup, SourcePerson
@@ -63,10 +62,8 @@ async def read_directory(
 async def _list_users(api: GithubApi, path: str) -> dict[int, User] | None:
     """Return the people of a listing, None where the token may not ask for it."""
     rows = await api.list_allowed(path)
-    return None if rows is None else _users(rows)
-
-
-def _users(rows: list[Json]) -> dict[int, User]:
+    if rows is None:
+        return None
     users = [parse(User, row) for row in rows]
     return {user.id: user for user in users if user.type == "User"}
 

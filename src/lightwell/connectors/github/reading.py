@@ -101,16 +101,14 @@ async def load_repositories(
 def read_repositories(repositories: Repositories, rows: Sequence[Json]) -> list[Result]:
     """Return the repositories as items; one that GitHub does not show is unreadable, by its name."""
     read: list[Result] = [make_repository(parse(Repository, row), row) for row in rows]
-    return [*read, *(_missing(name) for name in repositories.missing)]
+    for name in repositories.missing:
+        message = f"GitHub has no repository {name}, or the token does not see it"
+        read.append(UnreadableItem(ref=missing_ref(name), reason="not_found", message=message))
+    return read
 
 
 def missing_ref(name: str) -> GlobalRef:
     return global_ref(SYSTEM, "repository", name)
-
-
-def _missing(name: str) -> UnreadableItem:
-    message = f"GitHub has no repository {name}, or the token does not see it"
-    return UnreadableItem(ref=missing_ref(name), reason="not_found", message=message)
 
 
 def size_of(result: Result) -> int:

@@ -278,7 +278,10 @@ def read_customer(raw: Node) -> SourceItem | None:
 def read_customer_need(raw: Node) -> SourceItem | None:
     """Return the item of a customer's request; guests of its team do not see it."""
     need = CustomerNeed.model_validate(raw)
-    home = _need_home(need)
+    if need.issue:
+        home = entities.issue_home(need.issue)
+    else:
+        home = entities.project_home(need.project) if need.project else None
     if home is None or home.is_trashed or not home.request_tags:
         return None
     author = entities.author_of(need.creator)
@@ -323,12 +326,6 @@ def read_customer_need(raw: Node) -> SourceItem | None:
             author=author,
         ),
     )
-
-
-def _need_home(need: CustomerNeed) -> Home | None:
-    if need.issue:
-        return entities.issue_home(need.issue)
-    return entities.project_home(need.project) if need.project else None
 
 
 def _is_hidden(home: Home) -> bool:

@@ -74,13 +74,10 @@ fragment CustomerNeedParts on CustomerNeed {
 """
 
 
-def _read_fragments() -> Mapping[str, str]:
-    """Return the fragments by name."""
-    parts = _FRAGMENTS.split("\nfragment ")[1:]
-    return {part.split(" ", 1)[0]: f"fragment {part.strip()}" for part in parts}
-
-
-_BY_NAME = _read_fragments()
+_BY_NAME = {
+    part.split(" ", 1)[0]: f"fragment {part.strip()}"
+    for part in _FRAGMENTS.split("\nfragment ")[1:]
+}
 
 
 def _with_fragments(query: str) -> str:
