@@ -60,29 +60,6 @@ async def _delete(
         await apply_pending_changes(context)
     except LightwellError as error:
         errors.append(f"{error}; the next ingestion or worker finishes it")
-    vectors = sum(chunk in stored_vectors for chunk in affected.chunks)
-    return await _report(context, reader, document_ids, affected, (vectors, tuple(errors)))
-
-
-@repeatable
-async def _hide(
-    database: Database, reader: Reader, document_ids: Sequence[DocumentId], tombstone: Tombstone
-) -> AffectedGraph:
-    async with database.transaction() as connection:
-        await lock_project(connection, reader.project_id)
-        affected = await deletion_effects.find_affected(connection, reader, document_ids)
-        await tombstone(connection, reader.project_id, document_ids)
-        return affected
-
-
-async def _report(
-    context: IngestContext,
-    reader: Reader,
-    document_ids: Sequence[DocumentId],
-    affected: AffectedGraph,
-    outcome: tuple[int, tuple[str, ...]],
-) -> Deletion:
-    vectors, errors = outcome
     visible = await deletion_effects.find_still_visible(
         context.database, reader, [*affected.entities, *affected.relations]
     )
@@ -95,9 +72,20 @@ async def _report(
         relations_rebuilt=sum(relation in visible for relation in affected.relations),
         removed=RemovedRows(
             chunks=len(affected.chunks),
-            vectors=vectors,
+            vectors=sum(chunk in stored_vectors for chunk in affected.chunks),
             mentions=affected.mentions,
             relation_mentions=affected.relation_mentions,
         ),
-        errors=errors,
+        errors=tuple(errors),
     )
+
+
+@repeatable
+async def _hide(
+    database: Database, reader: Reader, document_ids: Sequence[DocumentId], tombstone: Tombstone
+) -> AffectedGraph:
+    async with database.transaction() as connection:
+        await lock_project(connection, reader.project_id)
+        affected = await deletion_effects.find_affected(connection, reader, document_ids)
+        await tombstone(connection, reader.project_id, document_ids)
+        return affected
