@@ -59,7 +59,7 @@ def field(schema: str, name: str) -> dict[str, Any]:
             | {"errorMessage"},
             set[str](),
         ),
-        ("FeedbackBody", {"queryId", "rating"}, {"comment"}),
+        ("GiveFeedbackBody", {"queryId", "rating"}, {"comment"}),
     ],
 )
 def test_s3_6_requests_and_replies_have_the_fields_of_the_specification(
@@ -76,7 +76,7 @@ def test_s3_6_defaults_and_ranges_are_those_of_the_specification() -> None:
     assert (asked["default"], asked["minimum"], asked["maximum"]) == (5, 1, 20)
     assert field("AnswerQuestionBody", "includeGraph")["default"] is True
     assert field("AnswerQuestionBody", "query")["maxLength"] == 2000
-    rating = field("FeedbackBody", "rating")
+    rating = field("GiveFeedbackBody", "rating")
     assert (rating["minimum"], rating["maximum"]) == (0, 5)  # the seed's table has 1-5 or 0/1
     assert {"markdown", "pdf", "text"} <= set(SCHEMAS["Format"]["enum"])
 

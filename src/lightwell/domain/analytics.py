@@ -47,10 +47,9 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectSession:
+class ProjectSession(Session):
     """A session of any user, for administrators; the user is known by a keyed hash alone."""
 
-    session: Session
     user_hash: str
 
 

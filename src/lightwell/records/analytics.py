@@ -51,9 +51,8 @@ ORDER BY session.id DESC LIMIT %(limit)s
 """
 
 _PROJECT_SESSIONS = """
-SELECT session.id AS "session.id", session.started_at AS "session.started_at", session.ended_at AS "session.ended_at",
-       (SELECT count(*) FROM rag_queries AS query WHERE query.session_id = session.id) AS "session.queries",
-       session.user_hash
+SELECT session.id, session.started_at, session.ended_at,
+       (SELECT count(*) FROM rag_queries AS query WHERE query.session_id = session.id) AS queries, session.user_hash
 FROM analytics_sessions AS session
 WHERE session.project_id = %(project_id)s AND (%(before)s::uuid IS NULL OR session.id < %(before)s)
 ORDER BY session.id DESC LIMIT %(limit)s

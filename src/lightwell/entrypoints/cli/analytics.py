@@ -8,22 +8,16 @@ import typer
 from rich.console import Group
 from rich.text import Text
 
-from lightwell.domain.analytics import FeedbackRequest
-from lightwell.domain.ids import FeedbackId, QueryId, SessionId
+import lightwell.entrypoints.operations.analytics as operations
+from lightwell.entrypoints.cli.asking import Asker
 from lightwell.entrypoints.cli.console import clean, dim, fields, new_table
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.options import As, Before, PageSize, Server
+from lightwell.entrypoints.cli.options import Before, PageSize
 from lightwell.entrypoints.cli.registration import command, new_group, single_command
-from lightwell.entrypoints.cli.remote import choose_server, dump, send
-from lightwell.entrypoints.cli.store import open_as
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import RenderableType
     from rich.table import Table
-
-    from lightwell.entrypoints.schemas.feedback import LoggedQuerySchema, SessionSchema
 
 analytics = new_group(
     "List your own sessions, questions with their metrics, and feedback.",
@@ -53,8 +47,7 @@ async def rate_answer(
         typer.Argument(metavar="RATING", help="1 (useless) to 5 (just right), 0 for a plain no."),
     ],
     *,
-    who: As = None,
-    server: Server = None,
+    asker: Asker,
     comment: Annotated[
         str,
         typer.Option(
@@ -63,30 +56,15 @@ async def rate_answer(
     ] = "",
 ) -> Report:
     """Rate an answer to one of your questions."""
-    from lightwell.entrypoints.client import feedback_calls
-    from lightwell.entrypoints.schemas.feedback import feedback_schema
-
-    request = FeedbackRequest(query_id=QueryId(query), rating=rating, comment=comment)
-    if login := choose_server(server, who):
-        given = await send(feedback_calls.give_feedback(query, rating, comment=comment), login)
-    else:
-        async with open_as(who) as (kb, reader):
-            given = feedback_schema(await kb.analytics.give_feedback(reader, request))
-    return Report(document=dump(given), text=Text(f"Rated {given.rating} of 5."))
+    given = await asker(operations.give_feedback, query, rating, comment=comment)
+    return Report(document=given, text=Text(f"Rated {given.rating} of 5."))
 
 
 @command(analytics, "begin", "lightwell analytics begin --as user:ada --json")
-async def begin_session(*, who: As = None, server: Server = None) -> Report:
+async def begin_session(*, asker: Asker) -> Report:
     """Open a session, to which you can assign questions: `ask --session`."""
-    from lightwell.entrypoints.client import feedback_calls
-    from lightwell.entrypoints.schemas.feedback import session_schema
-
-    if login := choose_server(server, who):
-        begun = await send(feedback_calls.begin_session(), login)
-    else:
-        async with open_as(who) as (kb, reader):
-            begun = session_schema(await kb.analytics.begin_session(reader))
-    return Report(document=dump(begun), text=Text(f"Session {begun.session_id} is open."))
+    begun = await asker(operations.begin_session)
+    return Report(document=begun, text=Text(f"Session {begun.session_id} is open."))
 
 
 @command(
@@ -95,19 +73,11 @@ async def begin_session(*, who: As = None, server: Server = None) -> Report:
 async def end_session(
     session: Annotated[UUID, typer.Argument(metavar="SESSION", help="The id of a session.")],
     *,
-    who: As = None,
-    server: Server = None,
+    asker: Asker,
 ) -> Report:
     """End an open session."""
-    from lightwell.entrypoints.client import feedback_calls
-    from lightwell.entrypoints.schemas.feedback import session_schema
-
-    if login := choose_server(server, who):
-        ended = await send(feedback_calls.end_session(session), login)
-    else:
-        async with open_as(who) as (kb, reader):
-            ended = session_schema(await kb.analytics.end_session(reader, SessionId(session)))
-    return Report(document=dump(ended), text=Text(f"Session {ended.session_id} has ended."))
+    ended = await asker(operations.end_session, session)
+    return Report(document=ended, text=Text(f"Session {ended.session_id} has ended."))
 
 
 @command(
@@ -116,28 +86,15 @@ async def end_session(
     "lightwell analytics sessions --as user:ada --limit 10",
     "lightwell analytics sessions --server http://127.0.0.1:8000",
 )
-async def list_sessions(
-    *,
-    who: As = None,
-    server: Server = None,
-    limit: PageSize = 100,
-    before: Before = None,
-) -> Report:
+async def list_sessions(*, asker: Asker, limit: PageSize = 100, before: Before = None) -> Report:
     """List your sessions, the latest first; each conversation is one, and each question that is assigned to none."""
-    from lightwell.entrypoints.client import feedback_calls
-    from lightwell.entrypoints.operations.replies import PageQuery, cut_page
-    from lightwell.entrypoints.schemas.feedback import session_page
-
-    query = PageQuery(limit=limit, after=str(before) if before else "")
-    if login := choose_server(server, who):
-        page = await send(feedback_calls.list_sessions(query), login)
-    else:
-        async with open_as(who) as (kb, reader):
-            older = SessionId(before) if before else None
-            found = await kb.analytics.sessions(reader, before=older, limit=limit + 1)
-        page = session_page(*cut_page(found, query, lambda each: str(each.id)))
-    text = _page(_session_table(page.sessions), page.next_after)
-    return Report(document=dump(page), text=text)
+    page = await asker(operations.list_sessions, limit=limit, after=_after(before))
+    table = new_table("session", "began", "ended", "queries")
+    for session in page.sessions:
+        ended = _second(session.ended_at) if session.ended_at else "open"
+        began = _second(session.started_at)
+        table.add_row(str(session.session_id), began, ended, str(session.queries))
+    return Report(document=page, text=_page(table, page.next_after))
 
 
 @command(
@@ -148,32 +105,27 @@ async def list_sessions(
 )
 async def list_queries(
     *,
-    who: As = None,
-    server: Server = None,
+    asker: Asker,
     session: InSession = None,
     limit: PageSize = 100,
     before: Before = None,
 ) -> Report:
     """List your questions with their retrieval metrics, the latest first; their words are not kept."""
-    from lightwell.entrypoints.client import feedback_calls
-    from lightwell.entrypoints.operations.replies import cut_page
-    from lightwell.entrypoints.schemas.feedback import LoggedQueryQuery, logged_query_page
-
-    older = str(before) if before else ""
-    query = LoggedQueryQuery(session_id=session, limit=limit, after=older)
-    if login := choose_server(server, who):
-        page = await send(feedback_calls.list_queries(query), login)
-    else:
-        async with open_as(who) as (kb, reader):
-            found = await kb.analytics.queries(
-                reader,
-                session=SessionId(session) if session else None,
-                before=QueryId(before) if before else None,
-                limit=limit + 1,
-            )
-        page = logged_query_page(*cut_page(found, query, lambda each: str(each.id)))
-    text = _page(_query_table(page.queries), page.next_after)
-    return Report(document=dump(page), text=text)
+    page = await asker(
+        operations.list_queries, session_id=session, limit=limit, after=_after(before)
+    )
+    table = new_table("query", "when", "strategy", "ms", "best", "citations", "rating")
+    for query in page.queries:
+        table.add_row(
+            str(query.query_id),
+            _second(query.timestamp),
+            query.strategy_used,
+            str(query.execution_time_ms),
+            f"{query.rerank_top_score:.2f}",
+            str(query.citation_count),
+            _number(query.rating),
+        )
+    return Report(document=page, text=_page(table, page.next_after))
 
 
 @command(
@@ -182,39 +134,23 @@ async def list_queries(
     "lightwell analytics summary --as user:ada",
     "lightwell analytics summary --server http://127.0.0.1:8000",
 )
-async def sum_up_queries(
-    *,
-    who: As = None,
-    server: Server = None,
-    session: InSession = None,
-) -> Report:
+async def sum_up_queries(*, asker: Asker, session: InSession = None) -> Report:
     """Summarise your questions: number, time, share with sufficient evidence, ratings."""
-    from lightwell.entrypoints.client import feedback_calls
-    from lightwell.entrypoints.schemas.feedback import summary_schema
-
-    if login := choose_server(server, who):
-        found = await send(feedback_calls.sum_up_queries(session), login)
-    else:
-        own = SessionId(session) if session else None
-        async with open_as(who) as (kb, reader):
-            found = summary_schema(await kb.analytics.summary(reader, session=own))
+    summary = await asker(operations.sum_up_queries, session_id=session)
+    strategies = (f"{count} {strategy}" for strategy, count in summary.by_strategy.items())
+    met = summary.threshold_met
+    rating = f"{_number(summary.mean_rating)} of {summary.ratings}"
     rows = [
-        ("queries", str(found.queries)),
-        ("strategies", ", ".join(f"{count} {name}" for name, count in found.by_strategy.items())),
-        ("mean time", f"{_number(found.mean_ms)} ms" if found.queries else ""),
-        ("95th percentile", f"{_number(found.p95_ms)} ms" if found.queries else ""),
-        (
-            "sufficient evidence",
-            "" if found.threshold_met is None else f"{found.threshold_met:.0%}",
-        ),
-        ("citations", _number(found.mean_citations)),
-        ("context tokens", _number(found.mean_context_tokens)),
-        (
-            "mean rating",
-            f"{_number(found.mean_rating)} of {found.ratings}" if found.ratings else "",
-        ),
+        ("queries", str(summary.queries)),
+        ("strategies", ", ".join(strategies)),
+        ("mean time", f"{_number(summary.mean_ms)} ms" if summary.queries else ""),
+        ("95th percentile", f"{_number(summary.p95_ms)} ms" if summary.queries else ""),
+        ("sufficient evidence", "" if met is None else f"{met:.0%}"),
+        ("citations", _number(summary.mean_citations)),
+        ("context tokens", _number(summary.mean_context_tokens)),
+        ("mean rating", rating if summary.ratings else ""),
     ]
-    return Report(document=dump(found), text=fields([(name, clean(row)) for name, row in rows]))
+    return Report(document=summary, text=fields(rows))
 
 
 @command(
@@ -223,55 +159,18 @@ async def sum_up_queries(
     "lightwell analytics feedback --as user:ada",
     "lightwell analytics feedback --server http://127.0.0.1:8000",
 )
-async def list_feedback(
-    *,
-    who: As = None,
-    server: Server = None,
-    limit: PageSize = 100,
-    before: Before = None,
-) -> Report:
+async def list_feedback(*, asker: Asker, limit: PageSize = 100, before: Before = None) -> Report:
     """List the feedback that you gave, the latest first."""
-    from lightwell.entrypoints.client import feedback_calls
-    from lightwell.entrypoints.operations.replies import cut_page
-    from lightwell.entrypoints.schemas.feedback import FeedbackQuery, feedback_page
-
-    query = FeedbackQuery(limit=limit, after=str(before) if before else "")
-    if login := choose_server(server, who):
-        page = await send(feedback_calls.list_feedback(query), login)
-    else:
-        async with open_as(who) as (kb, reader):
-            older = FeedbackId(before) if before else None
-            found = await kb.analytics.feedback(reader, before=older, limit=limit + 1)
-        page = feedback_page(*cut_page(found, query, lambda each: str(each.id)))
+    page = await asker(operations.list_feedback, limit=limit, after=_after(before))
     table = new_table("query", "when", "rating", "comment")
-    for each in page.feedback:
-        when = _second(each.created_at)
-        table.add_row(clean(each.query_id), when, str(each.rating), clean(each.comment))
-    return Report(document=dump(page), text=_page(table, page.next_after))
+    for given in page.feedback:
+        when = _second(given.created_at)
+        table.add_row(str(given.query_id), when, str(given.rating), clean(given.comment))
+    return Report(document=page, text=_page(table, page.next_after))
 
 
-def _session_table(sessions: "Sequence[SessionSchema]") -> "Table":
-    table = new_table("session", "began", "ended", "queries")
-    for each in sessions:
-        ended = _second(each.ended_at) if each.ended_at else "open"
-        began = _second(each.started_at)
-        table.add_row(clean(each.session_id), began, ended, str(each.queries))
-    return table
-
-
-def _query_table(queries: "Sequence[LoggedQuerySchema]") -> "Table":
-    table = new_table("query", "when", "strategy", "ms", "best", "citations", "rating")
-    for each in queries:
-        table.add_row(
-            clean(each.query_id),
-            _second(each.timestamp),
-            clean(each.strategy_used),
-            str(each.execution_time_ms),
-            f"{each.rerank_top_score:.2f}",
-            str(each.citation_count),
-            _number(each.rating),
-        )
-    return table
+def _after(before: UUID | None) -> str:
+    return str(before) if before else ""
 
 
 def _page(table: "Table", following: str | None) -> "RenderableType":
@@ -281,9 +180,8 @@ def _page(table: "Table", following: str | None) -> "RenderableType":
     return Group(table, dim(f"There are more: --before {clean(following)}")) if following else table
 
 
-def _second(time: str) -> str:
-    """Return a time as people read it."""
-    return f"{datetime.fromisoformat(time):%Y-%m-%d %H:%M:%S}"
+def _second(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S}"
 
 
 def _number(value: float | None) -> str:

@@ -8,7 +8,7 @@
 
 | module | is |
 |---|---|
-| `document_calls`, `feedback_calls` | one function for each operation |
+| `document_calls` | one function for each operation |
 | `operations` | the operations as methods of both clients |
 | `event_parser` | server-sent events, line by line |
 | `clients` | sends calls over HTTP, retries what may be repeated, and resumes streams |

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Generic, ParamSpec, Protocol, Self, TypeVar, overload
 
 import lightwell.entrypoints.client.document_calls as document_calls
-import lightwell.entrypoints.client.feedback_calls as feedback_calls
+import lightwell.entrypoints.operations.analytics as analytics
 import lightwell.entrypoints.operations.briefs as briefs
 import lightwell.entrypoints.operations.conversations as conversations
 import lightwell.entrypoints.operations.corrections as corrections
@@ -132,10 +132,14 @@ class Operations:
     retry_source = sources.retry_source
     remove_source = sources.remove_source
 
-    give_feedback = Method(feedback_calls.give_feedback)
-    list_feedback = Method(feedback_calls.list_feedback)
-    begin_session = Method(feedback_calls.begin_session)
-    end_session = Method(feedback_calls.end_session)
-    list_sessions = Method(feedback_calls.list_sessions)
-    list_queries = Method(feedback_calls.list_queries)
-    sum_up_queries = Method(feedback_calls.sum_up_queries)
+    give_feedback = analytics.give_feedback
+    list_feedback = analytics.list_feedback
+    begin_session = analytics.begin_session
+    end_session = analytics.end_session
+    get_session = analytics.get_session
+    list_sessions = analytics.list_sessions
+    list_queries = analytics.list_queries
+    get_query = analytics.get_query
+    sum_up_queries = analytics.sum_up_queries
+    list_project_sessions = analytics.list_project_sessions
+    sum_up_project = analytics.sum_up_project

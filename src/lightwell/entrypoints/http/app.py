@@ -11,7 +11,6 @@ from lightwell.entrypoints.http import (
     administration,
     directory,
     exports,
-    feedback,
     health,
     job_events,
     mcp,
@@ -37,6 +36,7 @@ from lightwell.entrypoints.http.request_spans import open_span_sender
 from lightwell.entrypoints.http.routes import router_of
 from lightwell.entrypoints.http.stream_slots import StreamSlots
 from lightwell.entrypoints.operations import (
+    analytics,
     briefs,
     conversations,
     corrections,
@@ -57,7 +57,6 @@ _ROUTES = (
     health,
     metrics,
     query_streams,
-    feedback,
     exports,
     openai_api,
     openai_responses,
@@ -78,6 +77,7 @@ _SUBJECTS = (
     searches.searches,
     briefs.briefs,
     conversations.conversations,
+    analytics.analytics,
     documents.documents,
     graph.graph,
     corrections.corrections,

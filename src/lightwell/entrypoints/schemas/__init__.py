@@ -1,1 +1,0 @@
-"""What HTTP takes and gives where no operation is declared."""
