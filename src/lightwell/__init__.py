@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from lightwell.domain.analytics import FeedbackRequest
     from lightwell.domain.answers import Answer, Citation, CitedSentence, StreamChunk
     from lightwell.domain.briefs import Brief
-    from lightwell.domain.candidates import Candidates
     from lightwell.domain.chat import ChatResponse, ChatTurn
     from lightwell.domain.errors import (
         BudgetSpent,
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
         Unreadable,
     )
     from lightwell.domain.evidence import Evidence, Retrieval
+    from lightwell.domain.graph_views import Candidates
     from lightwell.domain.questions import Mode, QueryRequest
     from lightwell.domain.requests import EmbeddedChunk, IngestRequest, IngestResponse
     from lightwell.domain.usage import OperationType, TokenSummary, TokenUsage
@@ -102,7 +102,7 @@ _NAMES = {
     "domain.chat": "ChatResponse ChatTurn",
     "domain.errors": "BudgetSpent Invalid LightwellError ModelFailed NotFound ParserFailed SourceFailed StoreFailed Unreadable",
     "domain.evidence": "Evidence Retrieval",
-    "domain.candidates": "Candidates",
+    "domain.graph_views": "Candidates",
     "domain.questions": "Mode QueryRequest",
     "domain.requests": "EmbeddedChunk IngestRequest IngestResponse",
     "domain.usage": "OperationType TokenSummary TokenUsage",

@@ -21,9 +21,8 @@ from pydantic_settings import (
 
 from lightwell.domain.documents import MAX_DOCUMENT_CHUNKS
 from lightwell.domain.errors import Invalid
-from lightwell.domain.graph import DESCRIPTION_SEPARATOR
+from lightwell.domain.graph import DESCRIPTION_SEPARATOR, SourceIdStrategy
 from lightwell.domain.questions import Fusion
-from lightwell.domain.source_retention import SourceIdStrategy
 from lightwell.ownership import reason_to_distrust
 from lightwell.source_secrets import VARIABLE_NAME
 

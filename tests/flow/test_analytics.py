@@ -9,8 +9,8 @@ import pytest
 from lightwell.domain.access import Reader
 from lightwell.domain.analytics import Feedback, FeedbackRequest
 from lightwell.domain.briefs import Brief
-from lightwell.domain.candidates import Candidates
 from lightwell.domain.errors import Invalid, NotFound
+from lightwell.domain.graph_views import Candidates
 from lightwell.domain.ids import QueryId, SessionId, new_id
 from lightwell.domain.questions import Channel, Mode, QueryRequest, Strategy
 from lightwell.records.database import Database

@@ -2,9 +2,9 @@
 
 import pytest
 
-from lightwell.domain.candidates import Candidates
 from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import Entity
+from lightwell.domain.graph_views import Candidates
 from lightwell.records.database import Database
 from lightwell.testing.sources import InMemorySource, make_document
 

@@ -11,10 +11,10 @@ from lightwell.answer.brief import brief as briefing
 from lightwell.answer.brief.brief import Library
 from lightwell.domain.answers import Confidence, confidence
 from lightwell.domain.briefs import Brief, BriefLine
-from lightwell.domain.candidates import Candidates
 from lightwell.domain.errors import NotFound
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.graph import ManualEdit
+from lightwell.domain.graph_views import Candidates
 from lightwell.domain.questions import Mode
 from lightwell.records.database import Database
 from lightwell.testing.sources import InMemorySource, make_document

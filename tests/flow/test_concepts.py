@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from lightwell.domain.briefs import Brief
-from lightwell.domain.candidates import Candidates
 from lightwell.domain.concepts import Concept
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.exports import ExportConfig, ExportFormat
 from lightwell.domain.graph import ManualEdit
+from lightwell.domain.graph_views import Candidates
 from lightwell.entrypoints.operations.graph import Entity
 from lightwell.entrypoints.operations.searches import Passages
 from lightwell.records.database import Database

@@ -11,8 +11,7 @@ from lightwell.domain.documents import DocumentState
 from lightwell.domain.errors import Invalid, NotFound, SourceFailed
 from lightwell.domain.graph import Extraction
 from lightwell.domain.ids import JobId, RunId, new_id
-from lightwell.domain.jobs import Job, JobState
-from lightwell.domain.runs import RunState
+from lightwell.domain.jobs import Job, JobState, RunState
 from lightwell.ingest.context import IngestContext
 from lightwell.ingest.extract.rule_extractor import RuleExtractor
 from lightwell.knowledge_base import KnowledgeBase

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from lightwell.domain.briefs import Brief
-from lightwell.domain.candidates import Candidates
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.evidence import Channel
+from lightwell.domain.graph_views import Candidates
 from lightwell.domain.item_structure import LinkType
 from lightwell.domain.link_scoring import ScoredLink, score_links
 from lightwell.domain.link_subjects import LinkSubject

@@ -20,8 +20,8 @@ from lightwell import KnowledgeBase, open_knowledge_base
 from lightwell.domain.documents import DocumentState
 from lightwell.domain.errors import IndexFailed, Invalid
 from lightwell.domain.graph import ManualEdit
-from lightwell.domain.health import Check
 from lightwell.domain.ids import ChunkId
+from lightwell.domain.operations import Check
 from lightwell.records import embedding_spaces, projects
 from lightwell.records.embedding_spaces import Space
 from lightwell.settings import Settings, StoreSettings

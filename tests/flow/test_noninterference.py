@@ -20,13 +20,13 @@ from lightwell.domain.access import Reader
 from lightwell.domain.analytics import FeedbackRequest
 from lightwell.domain.answers import Citation
 from lightwell.domain.briefs import BriefLine, RelatedEntity
-from lightwell.domain.candidates import Candidates
 from lightwell.domain.chat import ChatTurn
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import Invalid, LightwellError, NotFound
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.exports import ExportConfig, ExportFormat
 from lightwell.domain.graph import ManualEdit, Predicate, ProfileSubject, RelationMention
+from lightwell.domain.graph_views import Candidates
 from lightwell.domain.item_structure import LinkType
 from lightwell.domain.links import LinkFilter, LinkId
 from lightwell.ingest import sync as following

@@ -14,8 +14,7 @@ from lightwell.domain.briefs import Brief
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import NotFound
 from lightwell.domain.exports import ExportConfig, ExportFormat
-from lightwell.domain.graph import ManualEdit, Predicate, RelationMention
-from lightwell.domain.source_retention import SourceIdStrategy
+from lightwell.domain.graph import ManualEdit, Predicate, RelationMention, SourceIdStrategy
 from lightwell.entrypoints.operations.documents import DocumentChunk
 from lightwell.entrypoints.operations.searches import Keywords as KeywordsReply
 from lightwell.records.database import Database, list_migrations

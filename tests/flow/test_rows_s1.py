@@ -20,8 +20,7 @@ from lightwell import (
 )
 from lightwell.domain.briefs import Brief
 from lightwell.domain.errors import Invalid, NotFound
-from lightwell.domain.graph import ManualEdit, MergeStrategy, Predicate
-from lightwell.domain.relation_keys import parse_relation_key
+from lightwell.domain.graph import ManualEdit, MergeStrategy, Predicate, parse_relation_key
 from lightwell.domain.usage import NO_USAGE, summarize_usage
 from lightwell.records.database import Database
 from lightwell.settings import (

@@ -8,9 +8,9 @@ import pytest
 from lightwell.connectors.files import Files
 from lightwell.domain.answers import INSUFFICIENT
 from lightwell.domain.briefs import Brief
-from lightwell.domain.candidates import Candidates
 from lightwell.domain.errors import NotFound
 from lightwell.domain.graph import ManualEdit
+from lightwell.domain.graph_views import Candidates
 from lightwell.domain.ids import GlobalRef
 from lightwell.ingest.sync import DocumentChange
 from lightwell.knowledge_base import IngestionResult

@@ -2,8 +2,8 @@
 
 from uuid import uuid4
 
-from lightwell.domain.candidates import Candidate, Candidates
 from lightwell.domain.graph import Entity
+from lightwell.domain.graph_views import Candidate, Candidates
 from lightwell.domain.ids import EntityId
 from lightwell.entrypoints.cli.text_output import ambiguous_names
 from lightwell.entrypoints.operations.citations import AmbiguousName

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from lightwell.domain.access import Reader
+from lightwell.domain.descriptions import Summary
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR
 from lightwell.domain.ids import ClassId
-from lightwell.domain.summaries import Summary
 from lightwell.ports import GraphIndex
 from lightwell.records.database import Database
 

@@ -21,12 +21,12 @@ from lightwell.domain.graph import (
     ManualEdit,
     Predicate,
     Relation,
+    RelationKey,
     RelationMention,
     normalize_name,
     parse_predicate,
 )
 from lightwell.domain.ids import EntityId
-from lightwell.domain.relation_keys import RelationKey
 from lightwell.records import access_classes
 from lightwell.records.database import Database
 from lightwell.records.documents import published_chunks

@@ -17,6 +17,7 @@ from lightwell.domain.graph import (
     MergeStrategy,
     Predicate,
     Relation,
+    RelationKey,
     RelationMention,
 )
 from lightwell.domain.graph_views import (
@@ -26,9 +27,13 @@ from lightwell.domain.graph_views import (
     validate_bounds,
 )
 from lightwell.domain.ids import MergeId, SplitId
-from lightwell.domain.merges import ActiveMerge, MergeProposal, MergeResult
-from lightwell.domain.relation_keys import RelationKey
-from lightwell.domain.splits import ActiveSplit, SplitResult
+from lightwell.domain.merges import (
+    ActiveMerge,
+    ActiveSplit,
+    MergeProposal,
+    MergeResult,
+    SplitResult,
+)
 from lightwell.records import export_snapshot
 from lightwell.records.database import Database
 from lightwell.records.documents import published_chunks

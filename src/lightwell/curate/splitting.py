@@ -11,7 +11,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import Entity, normalize_name
 from lightwell.domain.ids import SplitId, new_id, parse_uuid
-from lightwell.domain.splits import SplitResult
+from lightwell.domain.merges import SplitResult
 from lightwell.domain.texts import require_text
 from lightwell.records.documents import documents as stored_documents
 from lightwell.records.documents import published_chunks

@@ -5,10 +5,10 @@ from datetime import datetime
 from enum import StrEnum
 from itertools import accumulate
 
-from lightwell.domain.candidates import Candidates
 from lightwell.domain.documents import Locator
 from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Metrics
+from lightwell.domain.graph_views import Candidates
 from lightwell.domain.ids import QueryId
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 from lightwell.text.dates import find_date_texts

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import GlobalRef, ProjectId, RunId
-from lightwell.domain.runs import RunState
+from lightwell.domain.jobs import RunState
 
 SourceId = NewType("SourceId", UUID)
 

@@ -7,8 +7,8 @@ from typing import NewType, cast
 from uuid import UUID
 
 from lightwell.domain.answers import Citation
-from lightwell.domain.candidates import Candidates
 from lightwell.domain.errors import Invalid, NotFound
+from lightwell.domain.graph_views import Candidates
 from lightwell.domain.ids import QueryId
 from lightwell.domain.questions import MAX_QUESTION_LENGTH
 from lightwell.domain.texts import require_text

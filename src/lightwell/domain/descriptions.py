@@ -1,7 +1,8 @@
-"""Descriptions as people read them: the parts of each, joined by the configured separator."""
+"""Descriptions as people read them, and summaries that a model made of them."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
+from uuid import UUID
 
 from lightwell.domain.exports import ExportedRelation
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity, Relation
@@ -24,3 +25,22 @@ def with_separator(described: _Described, separator: str) -> _Described:
         comparison=replace_separator(described.comparison, separator),
         use_case=replace_separator(described.use_case, separator),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescriptionSummary:
+    """One access class's descriptions of one entity or relation, and their summary; tokens are summed over all calls."""
+
+    entity_name: str
+    original_descriptions: tuple[str, ...]
+    summarized_description: str
+    input_tokens: int
+    output_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """A summary and the ids of the cached replies that it was made from, the final one last."""
+
+    summary: DescriptionSummary
+    replies: tuple[UUID, ...]

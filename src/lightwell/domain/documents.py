@@ -9,6 +9,7 @@ from uuid import UUID
 from lightwell.domain.access import Tags
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, GlobalRef
 from lightwell.domain.item_structure import NO_STRUCTURE, ItemStructure
+from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 MIN_CHUNK_TOKENS, TARGET_CHUNK_TOKENS, MAX_CHUNK_TOKENS = 100, (512, 1024), 2000
 """Tokens. A document that is short as a whole is one chunk, however short."""
@@ -369,3 +370,43 @@ def text_between_chunks(length: int) -> str:
     The published text and passages of several chunks both use it, so that quotations across chunks match the document.
     """
     return " " if length == 1 else "\n" * length
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovedRows:
+    """Numbers of removed rows."""
+
+    chunks: int
+    vectors: int
+    mentions: int
+    relation_mentions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deletion:
+    """What a deletion removed, of what the deleting reader sees.
+
+    An entity or relation counts as deleted when nothing that the reader sees mentions it any more, as rebuilt
+    when something still does. Entities are given by reference, in order. `usage` is what models cost for what this reader sees: other access classes
+    are described anew, too, and nobody is told at what cost.
+    """
+
+    documents: tuple[DocumentId, ...]
+    entities_deleted: tuple[str, ...]
+    entities_rebuilt: tuple[str, ...]
+    relations_deleted: int
+    relations_rebuilt: int
+    removed: RemovedRows
+    errors: tuple[str, ...] = ()
+    usage: TokenSummary = NO_USAGE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """Counts of what the reader may see; `open_jobs`, too, counts jobs of the reader's documents only."""
+
+    documents: dict[DocumentState, int]
+    chunks: int
+    entities: int
+    relations: int
+    open_jobs: int

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from lightwell.domain.candidates import Candidates
 from lightwell.domain.documents import Chunk, Locator
 from lightwell.domain.graph import Entity, Relation
+from lightwell.domain.graph_views import Candidates
 from lightwell.domain.ids import QueryId, new_query_id
 from lightwell.domain.question_analysis import QuestionAnalysis
 from lightwell.domain.questions import GRAPH_CHANNELS, PASSAGE_CHANNELS, Channel, Question

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from lightwell.domain.documents import Locator
 from lightwell.domain.errors import Invalid
-from lightwell.domain.graph import Entity, Predicate
+from lightwell.domain.graph import Entity, Predicate, RelationKey
 from lightwell.domain.ids import ChunkId
-from lightwell.domain.relation_keys import RelationKey
 
 if TYPE_CHECKING:  # an export without vectors needs no numpy
     import numpy as np

@@ -398,3 +398,54 @@ def combine_descriptions(
 def append_sources(sources: Sequence[str], added: Sequence[str]) -> tuple[str, ...]:
     """Return the distinct sources in order of arrival, without the oldest ones beyond fifty."""
     return tuple(dict.fromkeys([*sources, *added]))[-MAX_SOURCES:]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationKey:
+    """Identifies a relation: `source` and `target` are names, references or ids of its ends, as the reader
+    knows them.
+
+    As text it is `SOURCE PREDICATE TARGET`.
+    """
+
+    source: str
+    predicate: Predicate
+    target: str
+
+    def __str__(self) -> str:
+        return f"{self.source} {self.predicate.value} {self.target}"
+
+
+def parse_relation_key(text: str) -> RelationKey:
+    """Return the key in this text; raise `Invalid` if no predicate stands between two ends."""
+    words = text.split()
+    predicates = frozenset(predicate.value for predicate in Predicate)
+    for place, word in enumerate(words[1:-1], start=1):
+        if word in predicates:
+            return RelationKey(
+                source=" ".join(words[:place]),
+                predicate=Predicate(word),
+                target=" ".join(words[place + 1 :]),
+            )
+    raise Invalid(
+        f"{text!r} is not a relation; write SOURCE PREDICATE TARGET, for example Acme USES Osprey"
+    )
+
+
+class SourceIdStrategy(StrEnum):
+    """Which sources to keep beyond the limit: the latest (FIFO), or the first ones (KEEP)."""
+
+    FIFO = "FIFO"
+    KEEP = "KEEP"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "SourceIdStrategy | None":
+        return cls.__members__.get(str(value).upper())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRetention:
+    """At most `limit` sources of an entity or relation, from 1 to 1000, chosen by `strategy`."""
+
+    limit: int = MAX_SOURCES
+    strategy: SourceIdStrategy = SourceIdStrategy.FIFO

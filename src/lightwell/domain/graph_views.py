@@ -1,11 +1,14 @@
-"""What a reader may ask of the graph beyond one entity: filtered lists, sources, and what is around an entity."""
+"""What a reader may ask of the graph beyond one entity: filtered lists, sources, what is around an entity, and what a name may mean."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from lightwell.domain.documents import Chunk
 from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import Entity, Relation
+from lightwell.domain.ids import QueryId, new_query_id
+from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 MAX_DEPTH = 3
 MAX_NEIGHBOURS = 500
@@ -69,3 +72,29 @@ def validate_bounds(depth: int, limit: int) -> None:
         raise Invalid(f"The depth must be between 1 and {MAX_DEPTH}")
     if not 1 <= limit <= MAX_NEIGHBOURS:
         raise Invalid(f"The limit must be between 1 and {MAX_NEIGHBOURS}")
+
+
+MAX_CANDIDATES = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """An entity that a name may mean; `distinguishing` names a few fields that tell it from the others, its
+    kind first.
+
+    Each of several people with one name is a candidate. Its reference ends in the e-mail address, or in `<>`
+    where no document gives one; its description is that address.
+    """
+
+    entity: Entity
+    distinguishing: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """Up to ten entities that a name may mean, the likeliest first; a reference selects one."""
+
+    name: str
+    candidates: tuple[Candidate, ...]
+    usage: TokenSummary = NO_USAGE
+    query_id: QueryId = field(default_factory=new_query_id)

@@ -1,4 +1,4 @@
-"""Figures about a server at work, for those who operate it. They hold no text, no names and no access tags."""
+"""Figures about a server at work and results of `lightwell doctor`, for those who operate it. They hold no text and no access tags."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -67,3 +67,25 @@ class SourceFigures:
     overdue_seconds: float
     failed_items: int
     webhooks: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyLag:
+    """One project's copy: whether it was filled once, how many chunks, documents and profiles wait to be applied, and the longest for how long."""
+
+    tenant: str
+    project: str
+    store: str
+    is_filled: bool
+    changes: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that `doctor` examined; `fix` says what to do if it is not in order, "" if it is."""
+
+    name: str
+    ok: bool
+    detail: str
+    fix: str

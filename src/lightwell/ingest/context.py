@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from lightwell.domain.business_systems import Source
 from lightwell.domain.errors import Invalid
+from lightwell.domain.graph import SourceRetention
 from lightwell.domain.ids import DocumentId, ProjectId
-from lightwell.domain.source_retention import SourceRetention
 from lightwell.domain.withdrawals import NoteWithdrawals
 from lightwell.ingest.graph_copy import GraphCopy
 from lightwell.ingest.parser import Parser

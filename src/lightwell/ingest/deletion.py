@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from lightwell.domain.access import Reader
-from lightwell.domain.deletions import Deletion, RemovedRows
+from lightwell.domain.documents import Deletion, RemovedRows
 from lightwell.domain.errors import LightwellError
 from lightwell.domain.ids import DocumentId, ProjectId
 from lightwell.domain.withdrawals import Act, Withdrawal

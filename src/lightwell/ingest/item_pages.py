@@ -11,7 +11,7 @@ from lightwell.domain.business_systems import Source, SourceCounts
 from lightwell.domain.documents import Format, NewDocument
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import DocumentId, GlobalRef, RunId
-from lightwell.domain.runs import RunChange
+from lightwell.domain.jobs import RunChange
 from lightwell.domain.source_items import AttachedFile, ItemPage, SourceItem, UnreadableItem
 from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.item_files import has_file, is_same, read_files

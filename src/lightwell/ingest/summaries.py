@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 
+from lightwell.domain.descriptions import DescriptionSummary, Summary
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR
 from lightwell.domain.ids import ClassId, ProjectId
 from lightwell.domain.prompt_fencing import fence
-from lightwell.domain.summaries import DescriptionSummary, Summary
 from lightwell.logs import logger
 from lightwell.ports import Message
 from lightwell.records.graph import summaries

@@ -8,8 +8,7 @@ from lightwell.domain.access import Tags
 from lightwell.domain.documents import MAX_DOCUMENT_CHUNKS, NewDocument
 from lightwell.domain.errors import LightwellError
 from lightwell.domain.ids import DocumentId, ProjectId, RunId
-from lightwell.domain.jobs import QueuedJob
-from lightwell.domain.runs import RunChange
+from lightwell.domain.jobs import QueuedJob, RunChange
 from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.titles import title_from_url
 from lightwell.ports import (

@@ -9,7 +9,7 @@ from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.curate.context import CurationContext
 from lightwell.curate.graph import Graph
 from lightwell.domain.access import Reader, parse_tags
-from lightwell.domain.status import Status
+from lightwell.domain.documents import Status
 from lightwell.ingest.context import IngestContext
 from lightwell.ingest.derived_data import finish_derived_for
 from lightwell.ingest.summaries import Summarizer

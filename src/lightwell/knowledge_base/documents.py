@@ -4,15 +4,13 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from lightwell.domain.access import Reader, TagAuthority, Tags
-from lightwell.domain.deletions import Deletion
-from lightwell.domain.documents import Chunk, Document, DocumentFilter, Locator
+from lightwell.domain.documents import Chunk, Deletion, Document, DocumentFilter, Locator, Status
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.exports import ExportConfig, Exported, ExportProgress
 from lightwell.domain.folder_tags import FolderTags
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR
 from lightwell.domain.ids import ChunkId, DocumentId
 from lightwell.domain.requests import IdempotencyKey, IngestResponse
-from lightwell.domain.status import Status
 from lightwell.domain.withdrawals import Act, Withdrawal, hash_tag
 from lightwell.ingest import deletion, submission
 from lightwell.ingest.context import IngestContext, follow_space

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from lightwell.domain.access import Reader
 from lightwell.domain.ids import JobId, RunId
-from lightwell.domain.jobs import Job, JobState
-from lightwell.domain.runs import Cursor, Run
+from lightwell.domain.jobs import Cursor, Job, JobState, Run
 from lightwell.records.database import Database
 from lightwell.records.documents import documents
 from lightwell.records.jobs import control, runs

@@ -16,7 +16,6 @@ from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.domain.access import Reader
 from lightwell.domain.answers import Answer, StreamChunk
 from lightwell.domain.briefs import Brief, RelatedEntity
-from lightwell.domain.candidates import Candidates
 from lightwell.domain.chat import (
     ChatMessage,
     ChatResponse,
@@ -28,6 +27,7 @@ from lightwell.domain.chat import (
 from lightwell.domain.descriptions import replace_separator, with_separator
 from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import NO_METRICS, Retrieval
+from lightwell.domain.graph_views import Candidates
 from lightwell.domain.ids import SessionId, new_query_id
 from lightwell.domain.keywords import Keywords
 from lightwell.domain.questions import (

@@ -11,8 +11,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.entity_refs import display_ref, stored_ref
 from lightwell.domain.errors import NotFound
 from lightwell.domain.exports import ExportedRelation, ExportTable, Passage
-from lightwell.domain.graph import Entity, Predicate, join_class_descriptions
-from lightwell.domain.relation_keys import RelationKey
+from lightwell.domain.graph import Entity, Predicate, RelationKey, join_class_descriptions
 from lightwell.records.database import Connection, Database
 from lightwell.records.graph.concepts import NAME_COLUMNS, SEEN_ENTITIES
 from lightwell.records.graph.entities import LIST, combine_merged, relations_where, seen_entity

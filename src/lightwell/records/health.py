@@ -1,7 +1,6 @@
 """Checks of the database for `lightwell doctor`."""
 
-from lightwell.domain.graph_copies import CopyLag
-from lightwell.domain.health import Check
+from lightwell.domain.operations import Check, CopyLag
 from lightwell.records.connections import open_connection
 from lightwell.records.database import (
     MIN_SERVER_VERSION,

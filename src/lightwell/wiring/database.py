@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from lightwell.domain.errors import StoreFailed
-from lightwell.domain.health import Check
+from lightwell.domain.operations import Check
 from lightwell.logs import logger
 from lightwell.records.database import Database, connect
 from lightwell.records.disk import full_disk_message, log_size

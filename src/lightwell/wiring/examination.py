@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 from uuid import UUID
 
 from lightwell.domain.errors import Invalid, LightwellError
-from lightwell.domain.health import Check
+from lightwell.domain.operations import Check
 from lightwell.models.meter import Meter
 from lightwell.ports import Message
 from lightwell.records.embedding_space_progress import SpaceGaps

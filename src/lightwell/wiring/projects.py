@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.answer.prompt import Budget
 from lightwell.answer.verification.second_judge import VerifyBy
+from lightwell.domain.graph import SourceRetention
 from lightwell.domain.ids import ProjectId
-from lightwell.domain.source_retention import SourceRetention
 from lightwell.ingest.context import ChangeLimits, IngestContext, OpenConnector
 from lightwell.ingest.extract.rule_extractor import RuleExtractor
 from lightwell.ingest.graph_copy import GraphCopy

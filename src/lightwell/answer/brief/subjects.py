@@ -13,9 +13,9 @@ from lightwell.answer.brief.namesakes import (
 from lightwell.answer.brief.selection import CandidateSentence
 from lightwell.domain.access import Reader
 from lightwell.domain.briefs import EntityPassage
-from lightwell.domain.candidates import MAX_CANDIDATES, Candidate, Candidates
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, UNKNOWN_KIND, Entity, normalize_name
+from lightwell.domain.graph_views import MAX_CANDIDATES, Candidate, Candidates
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.longer_names import count_for_itself, may_be_called_by_a_part
 from lightwell.domain.question_analysis import QuestionAnalysis

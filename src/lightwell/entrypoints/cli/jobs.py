@@ -10,8 +10,7 @@ import typer
 
 import lightwell.entrypoints.operations.jobs as operations
 from lightwell.domain.ids import RunId
-from lightwell.domain.jobs import JobState
-from lightwell.domain.runs import Run
+from lightwell.domain.jobs import JobState, Run
 from lightwell.entrypoints.cli.asking import Asker
 from lightwell.entrypoints.cli.console import clean, fields, new_table, page_text
 from lightwell.entrypoints.cli.documents import document_name, server_name

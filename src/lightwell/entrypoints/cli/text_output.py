@@ -10,7 +10,7 @@ from rich.text import Text
 from lightwell.answer.quotes import render_text
 from lightwell.domain.answers import INSUFFICIENT
 from lightwell.domain.chat import GRAPH_SOURCE
-from lightwell.domain.health import Check
+from lightwell.domain.operations import Check
 from lightwell.entrypoints.cli.console import clean, dim, new_table, unwrapped_line
 from lightwell.text.pieces import shorten
 

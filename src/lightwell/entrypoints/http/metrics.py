@@ -18,9 +18,9 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.errors import Forbidden, StoreFailed
-from lightwell.domain.graph_copies import CopyLag
 from lightwell.domain.ids import new_id
 from lightwell.domain.operations import (
+    CopyLag,
     ProcessFigures,
     QuestionFigures,
     QueueFigures,

@@ -17,9 +17,9 @@ from lightwell.domain.graph import (
     Predicate,
     RelationMention,
     parse_predicate,
+    parse_relation_key,
 )
 from lightwell.domain.ids import MergeId, SplitId
-from lightwell.domain.relation_keys import parse_relation_key
 from lightwell.entrypoints.operations.declaration import Caller, Subject
 from lightwell.entrypoints.operations.graph import Entity, Relation
 from lightwell.entrypoints.operations.replies import (

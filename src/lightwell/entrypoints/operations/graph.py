@@ -6,8 +6,8 @@ from uuid import UUID
 from pydantic import AliasChoices, AliasPath, Field
 
 from lightwell.domain.exports import ExportedRelation
+from lightwell.domain.graph import parse_relation_key
 from lightwell.domain.graph_views import MAX_DEPTH, MAX_NEIGHBOURS, EntityFilter, EntityOrder
-from lightwell.domain.relation_keys import parse_relation_key
 from lightwell.entrypoints.operations.declaration import Caller, Subject
 from lightwell.entrypoints.operations.replies import (
     After,

@@ -7,7 +7,6 @@ from typing import Any, LiteralString
 from uuid import UUID
 
 from lightwell.domain.access import Reader
-from lightwell.domain.graph_copies import CopyLag
 from lightwell.domain.ids import (
     ChunkId,
     EntityId,
@@ -15,6 +14,7 @@ from lightwell.domain.ids import (
     RelationId,
     new_id,
 )
+from lightwell.domain.operations import CopyLag
 from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.rows import fetch, fetch_values, make
 

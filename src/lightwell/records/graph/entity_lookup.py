@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import LiteralString
 
 from lightwell.domain.access import Reader
-from lightwell.domain.candidates import MAX_CANDIDATES
 from lightwell.domain.entity_refs import stored_ref
 from lightwell.domain.graph import Entity, normalize_name
+from lightwell.domain.graph_views import MAX_CANDIDATES
 from lightwell.domain.ids import EntityId, parse_uuid
 from lightwell.domain.longer_names import are_compatible_kinds, stands_for_itself
 from lightwell.records.database import Database

@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import LiteralString
 from uuid import UUID
 
+from lightwell.domain.graph import SourceIdStrategy
 from lightwell.domain.ids import ProjectId
-from lightwell.domain.source_retention import SourceIdStrategy
 from lightwell.records.database import Connection
 from lightwell.records.graph import (
     link_proposals,

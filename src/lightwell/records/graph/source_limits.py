@@ -2,8 +2,8 @@
 
 from typing import LiteralString
 
+from lightwell.domain.graph import SourceRetention
 from lightwell.domain.ids import ProjectId
-from lightwell.domain.source_retention import SourceRetention
 from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.locks import PUBLISHING_LOCK
 from lightwell.records.rows import fetch

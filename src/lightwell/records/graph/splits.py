@@ -15,7 +15,7 @@ from lightwell.domain.entity_refs import text_ref
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import normalize_name
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, EntityId, SplitId
-from lightwell.domain.splits import ActiveSplit
+from lightwell.domain.merges import ActiveSplit
 from lightwell.records.access_classes import page_parameters
 from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.graph import merge_trees, resolution

@@ -6,7 +6,7 @@ from datetime import datetime
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import DocumentId, ProjectId, RunId, new_id
-from lightwell.domain.runs import Cursor, Run, RunChange, RunState
+from lightwell.domain.jobs import Cursor, Run, RunChange, RunState
 from lightwell.records.database import Connection, Database
 
 _BEGIN = """
