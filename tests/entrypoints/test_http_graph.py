@@ -170,7 +170,7 @@ async def test_a_merge_proposal_is_confirmed_or_rejected(site: Site) -> None:
     for one, other in (pair, pair[::-1]):
         done = await change(site, "POST", "proposals/confirm", {"one": one, "other": other}, 201)
         assert done["targetEntity"]["entityName"] == one
-        await change(site, "DELETE", f"merges/{done['mergeId']}")
+        await change(site, "DELETE", f"merges/{other}")  # by a name that was merged
     await change(site, "POST", "proposals/confirm", {"one": "Osprey", "other": "Jane Smith"}, 404)
     await change(site, "POST", "proposals/reject", body)
     await change(site, "POST", "proposals/confirm", body, 404)
@@ -195,6 +195,9 @@ async def test_entities_are_edited_deleted_restored_and_split(site: Site) -> Non
     assert done["passages"] == 1
     assert len((await site.get("/v1/graph/splits", US))["splits"]) == 1
     await change(site, "DELETE", f"splits/{done['splitId']}")
+    assert (await site.get("/v1/graph/splits", US))["splits"] == []
+    await change(site, "POST", "splits", body, 201)
+    await change(site, "DELETE", f"splits/{body['into']}")  # by the name of the entity that it made
     assert (await site.get("/v1/graph/splits", US))["splits"] == []
 
 

@@ -15,13 +15,11 @@ from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.options import Budget
 from lightwell.entrypoints.cli.progress import progress_bar
-from lightwell.entrypoints.cli.registration import Work, command, single_command
+from lightwell.entrypoints.cli.registration import command, single_command
 from lightwell.entrypoints.cli.store import settings_of_store
 
 if TYPE_CHECKING:
-    from lightwell.ingest.backfill import BackfillOptions, PortionResult
-    from lightwell.models.meter import Meter
-    from lightwell.wiring.clusters import Cluster
+    from lightwell.ingest.backfill import PortionResult
 
 
 backfill = single_command()
@@ -36,7 +34,7 @@ _STOPPED = "Stopped. Finished documents are kept; run `lightwell backfill` again
     "lightwell backfill --address 10.0.0.1:6379 --nodes 3",
     "lightwell backfill --address 10.0.0.1:6379 --batch-size 50 --budget 5000000",
 )
-def run_backfill(
+async def run_backfill(
     *,
     address: Annotated[
         str,
@@ -63,7 +61,7 @@ def run_backfill(
         typer.Option("--batch-size", min=1, max=10_000, help="Documents of one Ray task."),
     ] = 100,
     budget: Budget = None,
-) -> Work:
+) -> Report:
     """Process all enqueued documents on the hosts of a Ray cluster, or on the cores of this one.
 
     Enqueue first: `lightwell ingest PATH --no-wait`, or sync a source. PostgreSQL stays the record: workers may run
@@ -71,6 +69,7 @@ def run_backfill(
     its LIGHTWELL_* settings from its own environment. It needs `uv tool install '.[ray]'` on every host.
     """
     from lightwell.ingest.backfill import BackfillOptions
+    from lightwell.wiring import backfills
     from lightwell.wiring.clusters import Cluster
 
     if not address and nodes > 1:
@@ -81,7 +80,31 @@ def run_backfill(
         )
     meter = budgeted_meter(budget)
     options = BackfillOptions(documents=batch_size, tokens=meter.budget)
-    return _backfill(meter, Cluster(address=address, slots=cpus, hosts=nodes), options)
+    cluster = Cluster(address=address, slots=cpus, hosts=nodes)
+    console = errors_console()
+    bar = progress_bar(console)
+    shown = _Shown(console, bar)
+    watch = backfills.Watch(on_start=shown.start, on_result=shown.advance)
+    try:
+        with bar:
+            ended = await backfills.run_backfill(
+                settings_of_store(), meter, cluster, options, watch
+            )
+    except asyncio.CancelledError:
+        console.print(Text(_STOPPED))
+        raise
+    text = f"{count_of(ended.done, 'document')} ingested, {count_of(ended.chunks, 'passage')}, {ended.failed} failed."
+    if ended.failed:
+        text += " `lightwell jobs list --as TAG` says why."
+    counts = {
+        "done": ended.done,
+        "failed": ended.failed,
+        "chunks": ended.chunks,
+        "hosts": shown.hosts,
+        "cpuSeconds": round(sum(result.cpu_seconds for result in shown.results), 1),
+    }
+    code = Exit.INCOMPLETE if ended.failed else Exit.FINE
+    return report_with_costs(meter, counts, Text(text), code)
 
 
 @dataclass(slots=True)
@@ -112,30 +135,3 @@ class _Shown:
     @property
     def hosts(self) -> list[str]:
         return sorted({result.host for result in self.results if result.ingested})
-
-
-async def _backfill(meter: "Meter", cluster: "Cluster", options: "BackfillOptions") -> Report:
-    from lightwell.wiring.backfills import Watch, run_backfill
-
-    console = errors_console()
-    bar = progress_bar(console)
-    shown = _Shown(console, bar)
-    watch = Watch(on_start=shown.start, on_result=shown.advance)
-    try:
-        with bar:
-            ended = await run_backfill(settings_of_store(), meter, cluster, options, watch)
-    except asyncio.CancelledError:
-        console.print(Text(_STOPPED))
-        raise
-    text = f"{count_of(ended.done, 'document')} ingested, {count_of(ended.chunks, 'passage')}, {ended.failed} failed."
-    if ended.failed:
-        text += " `lightwell jobs list --as TAG` says why."
-    counts = {
-        "done": ended.done,
-        "failed": ended.failed,
-        "chunks": ended.chunks,
-        "hosts": shown.hosts,
-        "cpuSeconds": round(sum(result.cpu_seconds for result in shown.results), 1),
-    }
-    code = Exit.INCOMPLETE if ended.failed else Exit.FINE
-    return report_with_costs(meter, counts, Text(text), code)

@@ -1,6 +1,6 @@
 """The cost of calls to models, as text and as JSON."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,7 +13,6 @@ from lightwell.domain.usage import (
     OperationType,
     Price,
     TokenSummary,
-    TokenUsage,
     summarize_usage,
 )
 from lightwell.entrypoints.cli.console import count_of, fields
@@ -68,25 +67,14 @@ def price_of(settings: "Settings") -> Price:
 NOTHING = Costs(summary=NO_USAGE, price=None)
 
 
-def actual_costs(usages: Iterable[TokenUsage], settings: "Settings") -> Costs:
-    """Return what these calls cost; embeddings and reranking have other prices, which no setting names."""
-    paid = list(usages)
-    by_chat = summarize_usage(
-        usage
-        for usage in paid
-        if usage.operation_type is not OperationType.RERANK
-        and usage.model_name != settings.embedding.model
-    )
-    sent, written = by_chat.total_input_tokens, by_chat.total_output_tokens
-    return Costs(summary=summarize_usage(paid), price=price_of(settings).cost(sent, written))
-
-
 def estimate_report(estimates: "Sequence[Estimate]", settings: "Settings", *, which: str) -> Report:
     """Report the sum of the estimates; `which` describes the documents, such as "new or changed"."""
     sent = sum(estimate.input_tokens for estimate in estimates)
     written = sum(estimate.output_tokens for estimate in estimates)
     costs = price_of(settings).cost(sent, written)
     seconds = _CPU_SECONDS_PER_PASSAGE * sum(estimate.chunks for estimate in estimates)
+    minutes = max(1, round(seconds / 60))  # machines and documents differ
+    per_passage = f"{_CPU_SECONDS_PER_PASSAGE:.2f} s a passage, as measured on one machine"
     counts = {
         "documents": sum(estimate.documents for estimate in estimates),
         "unreadable": sum(estimate.unreadable for estimate in estimates),
@@ -100,7 +88,7 @@ def estimate_report(estimates: "Sequence[Estimate]", settings: "Settings", *, wh
         ("documents", f"{counts['documents']:,} {which}"),
         ("unreadable", f"{counts['unreadable']:,}" if counts["unreadable"] else ""),
         ("passages", f"{counts['chunks']:,}"),
-        ("time", _processor_time(seconds)),
+        ("time", f"about {count_of(minutes, 'minute')} of processor ({per_passage})"),
     ]
     calls = [
         ("cached", f"{counts['kept']:,} passages have a cached reply"),
@@ -115,16 +103,17 @@ def estimate_report(estimates: "Sequence[Estimate]", settings: "Settings", *, wh
     )
 
 
-def _processor_time(seconds: float) -> str:
-    """Return how long ingestion computes, roughly, since machines and documents differ."""
-    minutes = max(1, round(seconds / 60))
-    per_passage = f"{_CPU_SECONDS_PER_PASSAGE:.2f} s a passage, as measured on one machine"
-    return f"about {count_of(minutes, 'minute')} of processor ({per_passage})"
-
-
 def costs_of(meter: "Meter") -> Costs:
-    """Return what the calls that this meter saw cost."""
-    return actual_costs(meter.usages, settings())
+    """Return what the calls that this meter saw cost; embeddings and reranking have other prices, which no setting names."""
+    chosen = settings()
+    by_chat = summarize_usage(
+        usage
+        for usage in meter.usages
+        if usage.operation_type is not OperationType.RERANK
+        and usage.model_name != chosen.embedding.model
+    )
+    price = price_of(chosen).cost(by_chat.total_input_tokens, by_chat.total_output_tokens)
+    return Costs(summary=summarize_usage(meter.usages), price=price)
 
 
 def report_with_costs(

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 import lightwell.domain.graph as values
 from lightwell.domain.access import Tags, parse_tags
 from lightwell.domain.api_keys import Scope
-from lightwell.domain.concepts import Concept
+from lightwell.domain.concepts import CONCEPT_FIELDS, Concept
 from lightwell.domain.graph import (
     ManualEdit,
     MergeStrategy,
@@ -153,12 +153,7 @@ class _Concept(Schema):
             name=name,
             kind=self.kind,
             description=self.description,
-            concept=Concept(
-                aliases=self.aliases,
-                category=self.category,
-                difficulty=self.difficulty,
-                tags=self.tags,
-            ),
+            concept=Concept(**self.model_dump(include={*CONCEPT_FIELDS})),
         )
 
 
@@ -348,12 +343,7 @@ async def relate_entities(caller: Caller, relation: StatedRelation) -> Relation:
     mention = RelationMention(
         subject=relation.source,
         object=relation.target,
-        predicate=relation.predicate,
-        keywords=relation.keywords,
-        description=relation.description,
-        weight=relation.weight,
-        comparison=relation.comparison,
-        use_case=relation.use_case,
+        **relation.model_dump(exclude={"source", "target", "acl_tags"}),
     )
     graph = caller.knowledge_base.graph
     return Relation.model_validate(await graph.relate(caller.reader, mention, tags=tags))
