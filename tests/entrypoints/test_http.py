@@ -374,10 +374,16 @@ async def connected(
 
 
 async def test_a_connection_without_a_request_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def stay(_scope: Connection, _receive: Receive, send: Send) -> None:
+        headers = [(b"content-length", b"4")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"fine"})
+
     monkeypatch.setattr(http_serving, "HEAD_SECONDS", 0.01)
-    for head in (b"", b"GET / HTTP/1.1\r\nHost: x\r\nX: "):
-        async with connected(head) as answer:
-            assert await answer() == b""
+    whole, begun = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"GET / HTTP/1.1\r\nHost: x\r\nX: "
+    for head, expected in ((b"", b""), (begun, b""), (whole + begun, b"fine")):
+        async with connected(head, stay) as answer:
+            assert (await answer()).endswith(expected)
 
 
 async def test_more_connections_than_there_are_files_for_end_at_once(

@@ -26,9 +26,7 @@ async def test_a_request_that_outlasts_the_grace_of_a_stop_is_answered_with_503(
     orphaned, parent = os.pipe()
     with socket.create_server(("127.0.0.1", 0)) as listening:
         url = "http://{}:{}/endless".format(*listening.getsockname())
-        server = asyncio.create_task(
-            serving.serve_worker(app, listening, proxies="", orphaned=orphaned)
-        )
+        server = asyncio.create_task(serving.serve(app, listening, proxies="", orphaned=orphaned))
         async with httpx.AsyncClient(timeout=PATIENCE) as client:
             asked = asyncio.create_task(client.get(url))
             await arrived.wait()

@@ -48,9 +48,7 @@ async def test_a_client_that_never_reads_gives_its_stream_back() -> None:
     slots = StreamSlots(most=1)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         serving.set_socket_options(listening, stalled=0.5)
-        serving_it = asyncio.create_task(
-            serving.serve_worker(streaming_app(slots), listening, proxies="", orphaned=None)
-        )
+        serving_it = asyncio.create_task(serving.serve(streaming_app(slots), listening, proxies=""))
         with socket.create_connection(listening.getsockname()) as client:
             client.sendall(b"GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
             await wait_until_open(slots, wanted=True)

@@ -53,7 +53,7 @@ async def test_a_document_of_too_many_passages_is_read_in_part_and_says_so(
         reader = await project.kb.reader(TAGS)
         document = await project.kb.documents.get(reader, "file:///shelf/long.txt")
         assert document.state is DocumentState.ACTIVE
-        report = IngestSummary(found=[ended.found], done=ended.done, sources=()).report()
+        report = IngestSummary(synced=[ended.found], done=ended.done, sources=()).report()
         told = cast("list[dict[str, str]]", report.as_json()["warnings"])
         assert [each["documentUrl"] for each in told] == [each.url for each in ended.warnings]
         warning = "; ".join(each.message for each in ended.warnings)

@@ -34,7 +34,7 @@ def _entry(
         "command": name,
         "account": getpass.getuser(),
         "project": project,
-        "ids": {each: document[each] for each in _IDS if _is_id(document.get(each))},
+        "ids": {name: document[name] for name in _IDS if _is_id(document.get(name))},
         "exitCode": code.value,
     }
 

@@ -1,7 +1,8 @@
 """`demo`: ingests the documents of an example company and syncs its business systems, and asks four questions as two people each."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
+from itertools import chain, groupby
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -22,7 +23,7 @@ from lightwell.entrypoints.cli.store import open_store_project, settings
 from lightwell.world import DEMO, DOCUMENTS, PEOPLE, Question
 
 if TYPE_CHECKING:
-    from lightwell.entrypoints.cli.demo_systems import SystemsResult
+    from lightwell.entrypoints.cli.demo_systems import DemoAnswer, SystemsResult
     from lightwell.ingest.sync import SyncResult
     from lightwell.knowledge_base import IngestionResult, KnowledgeBase
     from lightwell.settings import Settings
@@ -43,16 +44,6 @@ _SYSTEMS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DemoResult:
-    """One person's question and its answer; `wrong` says what is wrong with it, "" if nothing is."""
-
-    question: Question
-    who: str
-    answer: Answer
-    wrong: str
-
-
 @command(demo, "demo", "lightwell demo", "lightwell demo --json")
 async def run_demo() -> Report:
     """Ingest an example company's documents, sync its business systems, and ask four questions as two people each.
@@ -60,15 +51,25 @@ async def run_demo() -> Report:
     It uses a separate directory, needs no key, and does not touch your projects. The exit code is 1 if a document
     or an item could not be read or an answer was wrong.
     """
-    from lightwell.entrypoints.cli.demo_systems import show_systems
+    from lightwell.entrypoints.cli.demo_systems import ask, show_systems
     from lightwell.testing.example_company import ExampleCompany
 
     chosen = temporary_store(settings())
     async with open_store_project(chosen, open_source=ExampleCompany().open) as kb:
         ended = await _ingest(kb, chosen)
-        asked = [await _ask(kb, question, who) for question, *both in DEMO for who in both]
+        answers = [
+            await ask(
+                kb,
+                await kb.reader(PEOPLE[who].tags),
+                question.text,
+                who=(who, f"{PEOPLE[who].name}, {PEOPLE[who].role}"),
+                check=partial(check_answer, question, who),
+            )
+            for question, *both in DEMO
+            for who in both
+        ]
         systems = await show_systems(kb)
-    return _report(ended, asked, systems)
+    return _report(ended, answers, systems)
 
 
 async def ingest_example_company(chosen: "Settings") -> None:
@@ -115,88 +116,82 @@ def check_answer(question: Question, who: str, answer: Answer) -> str:
         return "" if is_insufficient else "there should be no answer for this person"
     if is_insufficient:
         return f"the answer should say {question.answer!r}"
-    said = " ".join([answer.text, *(cited.snippet for cited in answer.citations)])
-    is_said = question.answer in " ".join(said.split())
-    return "" if is_said else f"neither the answer nor its citations say {question.answer!r}"
-
-
-async def _ask(kb: "KnowledgeBase", question: Question, who: str) -> DemoResult:
-    answer = await kb.questions.ask(question.text, await kb.reader(PEOPLE[who].tags))
-    return DemoResult(
-        question=question,
-        who=who,
-        answer=answer,
-        wrong=check_answer(question, who, answer),
-    )
+    text = " ".join([answer.text, *(citation.snippet for citation in answer.citations)])
+    is_stated = question.answer in " ".join(text.split())
+    return "" if is_stated else f"neither the answer nor its citations say {question.answer!r}"
 
 
 def _report(
-    ended: "IngestionResult", results: Sequence[DemoResult], systems: "SystemsResult"
+    ended: "IngestionResult", answers: Sequence["DemoAnswer"], systems: "SystemsResult"
 ) -> Report:
-    troubles = [f"{trouble.url}: {trouble.message}" for trouble in ended.problems]
-    problems = [*troubles, *(f"{each.who}: {each.wrong}" for each in results if each.wrong)]
-    problems += systems.problems
+    problems = [f"{problem.url}: {problem.message}" for problem in ended.problems]
+    problems += [f"{answer.who}: {answer.wrong}" for answer in answers if answer.wrong]
+    problems += [
+        f"{system}: {counts.unreadable} items could not be read"
+        for system, counts in systems.counts.items()
+        if counts.unreadable
+    ]
+    problems += [
+        f"{answer.person.partition(',')[0]}: {answer.wrong}"
+        for answer in systems.answers
+        if answer.wrong
+    ]
     questions = [
-        {"as": result.who, **dump(operations.Answer.model_validate(result.answer))}
-        for result in results
+        {"as": answer.who, **dump(operations.Answer.model_validate(answer.answer))}
+        for answer in (*answers, *systems.answers)
     ]
     return Report(
         document={
             "documents": _counts(ended.found),
             "systems": {system: _counts(each) for system, each in systems.counts.items()},
             "links": systems.links,
-            "questions": [*questions, *systems.questions_as_json()],
+            "questions": questions,
             "problems": problems,
         },
-        text=_text(ended, results, systems, problems),
+        text=_text(ended, answers, systems, problems),
         code=Exit.INCOMPLETE if problems else Exit.FINE,
     )
 
 
-def _counts(found: "SyncResult | SourceCounts") -> dict[str, int]:
+def _counts(result: "SyncResult | SourceCounts") -> dict[str, int]:
     new, changed = (
-        (found.inserted, found.updated)
-        if isinstance(found, SourceCounts)
-        else (found.new, found.changed)
+        (result.inserted, result.updated)
+        if isinstance(result, SourceCounts)
+        else (result.new, result.changed)
     )
-    return {"new": new, "changed": changed, "unchanged": found.unchanged}
+    return {"new": new, "changed": changed, "unchanged": result.unchanged}
 
 
 def _text(
     ended: "IngestionResult",
-    results: Sequence[DemoResult],
+    answers: Sequence["DemoAnswer"],
     systems: "SystemsResult",
     problems: Sequence[str],
 ) -> RenderableType:
     lines: list[RenderableType] = [Text(f"Documents: {_counts_text(ended.found)}")]
-    previous = ""
-    for each in results:
-        if each.question.text != previous:
-            previous = each.question.text
-            lines.append(Text(f"\n{_RULE}\n{previous}", style="bold"))
-        person = PEOPLE[each.who]
-        lines += _answer_lines(f"{person.name}, {person.role}", each.answer)
+    for question, same in groupby(answers, key=lambda answer: answer.question):
+        lines.append(Text(f"\n{_RULE}\n{question}", style="bold"))
+        lines += chain.from_iterable(map(_answer_lines, same))
     lines.append(Text(f"\n{_RULE}\n{_SYSTEMS}"))
     lines += [
         Text(f"  {system.capitalize()}: {_counts_text(counts)}")
         for system, counts in systems.counts.items()
     ]
     lines.append(Text(f"  Links across them that are certain, and confirmed: {systems.links}"))
-    lines.append(Text(f"\n{systems.question}", style="bold"))
-    for each in systems.answers:
-        lines += _answer_lines(f"{each.asker.name}, {each.asker.role}", each.answer)
+    lines.append(Text(f"\n{systems.answers[0].question}", style="bold"))
+    lines += chain.from_iterable(map(_answer_lines, systems.answers))
     lines.append(Text(f"\n{_RULE}"))
     lines.extend(Text(f"Problem: {clean(problem)}", style="red") for problem in problems)
     lines.append(Text(_NEXT))
     return Group(*lines)
 
 
-def _answer_lines(who: str, answer: Answer) -> list[RenderableType]:
+def _answer_lines(answer: "DemoAnswer") -> list[RenderableType]:
     return [
-        Text(f"\n  {who}, asks:", style="cyan"),
-        Padding(text_output.answer(operations.Answer.model_validate(answer)), (0, 0, 0, 4)),
+        Text(f"\n  {answer.person}, asks:", style="cyan"),
+        Padding(text_output.answer(operations.Answer.model_validate(answer.answer)), (0, 0, 0, 4)),
     ]
 
 
-def _counts_text(found: "SyncResult | SourceCounts") -> str:
-    return ", ".join(f"{count} {word}" for word, count in _counts(found).items())
+def _counts_text(result: "SyncResult | SourceCounts") -> str:
+    return ", ".join(f"{count} {word}" for word, count in _counts(result).items())

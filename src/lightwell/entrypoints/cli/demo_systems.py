@@ -1,16 +1,15 @@
 """The second part of `demo`: the example company's three business systems, synced and linked, and what is open with a customer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-import lightwell.entrypoints.operations.questions as operations
 from lightwell.domain.answers import Answer
 from lightwell.domain.business_systems import NewSource, SourceCounts
 from lightwell.domain.errors import NotFound
 from lightwell.domain.item_structure import LinkType
 from lightwell.domain.links import LinkFilter, LinkStatus
-from lightwell.entrypoints.cli.remote import dump
 from lightwell.testing.example_company import SYSTEMS
 
 if TYPE_CHECKING:
@@ -47,10 +46,12 @@ ASKERS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SystemAnswer:
-    """One person's answer across the systems; `wrong` says what is wrong with it, "" if nothing is."""
+class DemoAnswer:
+    """The answer to a question that `who` asks; `person` describes them. `wrong` says what is wrong with it, "" if nothing is."""
 
-    asker: Asker
+    question: str
+    who: str
+    person: str
     answer: Answer
     wrong: str
 
@@ -59,29 +60,9 @@ class SystemAnswer:
 class SystemsResult:
     """What was synced from each system, the certain links that are confirmed, and the answers."""
 
-    question: str
     counts: Mapping[str, SourceCounts]
     links: int
-    answers: Sequence[SystemAnswer]
-
-    @property
-    def problems(self) -> list[str]:
-        unread = [
-            f"{system}: {counts.unreadable} items could not be read"
-            for system, counts in self.counts.items()
-            if counts.unreadable
-        ]
-        return unread + [f"{each.asker.name}: {each.wrong}" for each in self.answers if each.wrong]
-
-    def questions_as_json(self) -> list[dict[str, object]]:
-        """Return the answers as from `ask`, each with who asks."""
-        return [
-            {
-                "as": given.asker.email,
-                **dump(operations.Answer.model_validate(given.answer)),
-            }
-            for given in self.answers
-        ]
+    answers: Sequence[DemoAnswer]
 
 
 async def show_systems(kb: "KnowledgeBase") -> SystemsResult:
@@ -93,8 +74,17 @@ async def show_systems(kb: "KnowledgeBase") -> SystemsResult:
     await pause_systems(kb)
     await kb.ingestion.finish_jobs()
     links = await _confirm_certain(kb, await _reader(kb, ASKERS[0]))
-    answers = [await _ask(kb, asker) for asker in ASKERS]
-    return SystemsResult(question=QUESTION, counts=counts, links=links, answers=answers)
+    answers = [
+        await ask(
+            kb,
+            await _reader(kb, asker),
+            QUESTION,
+            who=(asker.email, f"{asker.name}, {asker.role}"),
+            check=partial(check_systems, asker),
+        )
+        for asker in ASKERS
+    ]
+    return SystemsResult(counts=counts, links=links, answers=answers)
 
 
 async def pause_systems(kb: "KnowledgeBase") -> None:
@@ -132,18 +122,28 @@ async def _reader(kb: "KnowledgeBase", asker: Asker) -> "Reader":
     return await kb.reader((await directory.get_person(asker.email)).tags)
 
 
-async def _ask(kb: "KnowledgeBase", asker: Asker) -> SystemAnswer:
-    answer = await kb.questions.ask(QUESTION, await _reader(kb, asker))
-    return SystemAnswer(
-        asker=asker,
+async def ask(
+    kb: "KnowledgeBase",
+    reader: "Reader",
+    question: str,
+    *,
+    who: tuple[str, str],
+    check: Callable[[Answer], str],
+) -> DemoAnswer:
+    """Ask as one person, whom `who` names and describes; `check` returns what is wrong with the answer."""
+    answer = await kb.questions.ask(question, reader)
+    return DemoAnswer(
+        question=question,
+        who=who[0],
+        person=who[1],
         answer=answer,
-        wrong=check_systems(asker, answer),
+        wrong=check(answer),
     )
 
 
 def check_systems(asker: Asker, answer: Answer) -> str:
     """Return how the cited systems differ from those that the person may see, "" if they do not."""
-    cited = {each.source_system for each in answer.citations}
+    cited = {citation.source_system for citation in answer.citations}
     if unseen := sorted(cited - asker.systems):
         return f"the answer cites {', '.join(unseen)}, which this person may not see"
     if missing := sorted(asker.systems - cited):

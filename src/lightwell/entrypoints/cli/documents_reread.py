@@ -91,8 +91,8 @@ async def _enqueue(names: Sequence[str] | None, who: Sequence[str] | None) -> Re
 async def _estimate(names: Sequence[str] | None, who: Sequence[str] | None) -> Report:
     """Report what the extraction would cost; call no model and store nothing."""
     async with open_as(who) as (kb, reader):
-        found = await kb.ingestion.estimate_again(reader, _document_urls(names))
-    return estimate_report([found], settings(), which="to be read again")
+        estimated = await kb.ingestion.estimate_again(reader, _document_urls(names))
+    return estimate_report([estimated], settings(), which="to be read again")
 
 
 def _document_urls(names: Sequence[str] | None) -> list[str] | None:
@@ -109,11 +109,16 @@ def _report(outcomes: "Sequence[DocumentOutcome]", usage: Costs) -> Report:
     ]
     if usage.summary.calls:
         lines.append(Text(usage.text()))
-    lines += [Text(clean(f"failed  {each.url}: {each.error}"), overflow="fold") for each in failed]
+    lines += [
+        Text(clean(f"failed  {outcome.url}: {outcome.error}"), overflow="fold")
+        for outcome in failed
+    ]
     return Report(
         document={
             "read": read,
-            "failed": [{"documentUrl": each.url, "errorMessage": each.error} for each in failed],
+            "failed": [
+                {"documentUrl": outcome.url, "errorMessage": outcome.error} for outcome in failed
+            ],
             "chunks": chunks,
             "usage": usage.document(),
         },

@@ -98,16 +98,18 @@ def ingest_paths(  # noqa: PLR0913 - the options of a command are its arguments
     the folder. Without any of them, documents of your own store are for you alone. If a document cannot be read,
     the report gives the reason, and the others are ingested. Ctrl-C loses nothing: the next run continues.
     """
-    given = _Given(paths=paths, acl=_given_tags(acl, no_acl=no_acl), topic=_checked_topic(topic))
+    if len(topic) > _LONGEST_TOPIC:
+        raise Invalid(f"A topic has at most {_LONGEST_TOPIC} characters")
+    order = _Order(paths=paths, acl=_parse_acl(acl, no_acl=no_acl), topic=topic.strip())
     if estimate:
-        return _estimate(given)
+        return _estimate(order)
     if no_wait:
-        return _enqueue(given)
-    return _ingest(given, budget)
+        return _enqueue(order)
+    return _ingest(order, budget)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Given:
+class _Order:
     """What a command ingests. `acl` is None where the command does not say who may see it, and empty for nobody."""
 
     paths: Sequence[Path]
@@ -115,7 +117,7 @@ class _Given:
     topic: str
 
 
-def _given_tags(acl: Sequence[str] | None, *, no_acl: bool) -> Tags | None:
+def _parse_acl(acl: Sequence[str] | None, *, no_acl: bool) -> Tags | None:
     """Return the tags that the command gives, none for nobody, None where it says nothing; raise `Invalid`."""
     tags = parse_document_tags(acl)
     if no_acl and acl is None:
@@ -127,20 +129,14 @@ def _given_tags(acl: Sequence[str] | None, *, no_acl: bool) -> Tags | None:
     return tags
 
 
-def _checked_topic(topic: str) -> str:
-    if len(topic) > _LONGEST_TOPIC:
-        raise Invalid(f"A topic has at most {_LONGEST_TOPIC} characters")
-    return topic.strip()
-
-
-async def _ingest(given: _Given, budget: int | None) -> Report:
+async def _ingest(order: _Order, budget: int | None) -> Report:
     """Ingest the paths and report the result of each document; `budget` overrides the settings."""
     from lightwell.entrypoints.cli.ingest_report import IngestSummary
 
     console, meter = errors_console(), budgeted_meter(budget)
     chosen = settings_that_may_create_a_store()
     async with open_store_project(chosen, meter) as kb:
-        sources = await _open_sources(kb, given, chosen)
+        sources = await _open_sources(kb, order, chosen)
         try:
             with show_progress(console) as progress:
                 ended = [
@@ -157,14 +153,14 @@ async def _ingest(given: _Given, budget: int | None) -> Report:
             console.print(Text(STOPPED))
             raise
     return IngestSummary(
-        found=[each.found for each in ended],
-        done=[outcome for each in ended for outcome in each.done],
+        synced=[result.found for result in ended],
+        done=[outcome for result in ended for outcome in result.done],
         sources=sources,
         usage=costs_of(meter),
     ).report()
 
 
-async def _estimate(given: _Given) -> Report:
+async def _estimate(order: _Order) -> Report:
     """Report what ingesting the paths would cost; no model is called, and nothing is stored.
 
     If no store exists, an empty one in a temporary folder replaces it, and is deleted afterwards.
@@ -174,11 +170,11 @@ async def _estimate(given: _Given) -> Report:
     with _existing_or_temporary(chosen) as there:
         async with open_store_project(there) as kb:
             sources = [
-                _source(path, given, await find_tags(kb, path, given.acl), chosen, anybody)
-                for path in given.paths
+                _source(path, order, await find_tags(kb, path, order.acl), chosen, anybody)
+                for path in order.paths
             ]
-            found = [await kb.ingestion.estimate(source) for source in sources]
-    return estimate_report(found, chosen, which="new or changed")
+            estimates = [await kb.ingestion.estimate(source) for source in sources]
+    return estimate_report(estimates, chosen, which="new or changed")
 
 
 @contextmanager
@@ -197,28 +193,28 @@ def _existing_or_temporary(settings: "Settings") -> "Generator[Settings]":
         yield settings.model_copy(update={"data": Path(folder) / "store"})
 
 
-async def _enqueue(given: _Given) -> Report:
+async def _enqueue(order: _Order) -> Report:
     """Enqueue what changed in the paths; workers do the rest."""
     from lightwell.entrypoints.cli.ingest_report import IngestSummary
 
     chosen = settings_that_may_create_a_store()
     async with open_store_project(chosen) as kb:
-        sources = await _open_sources(kb, given, chosen)
-        found = [await kb.ingestion.enqueue(source) for source in sources]
-    return IngestSummary(found=found, done=None, sources=sources).report()
+        sources = await _open_sources(kb, order, chosen)
+        results = [await kb.ingestion.enqueue(source) for source in sources]
+    return IngestSummary(synced=results, done=None, sources=sources).report()
 
 
 async def _open_sources(
-    kb: "KnowledgeBase", given: _Given, chosen: "Settings"
+    kb: "KnowledgeBase", order: _Order, chosen: "Settings"
 ) -> "list[GuardedSource]":
     """Return the paths as sources, and remember the access tags that the command gives, after saying what they change."""
-    owner = await tags_of_owner(kb, chosen) if given.acl is None else frozenset[str]()
+    owner = await tags_of_owner(kb, chosen) if order.acl is None else frozenset[str]()
     sources: list[GuardedSource] = []
-    for path in given.paths:
-        remembered = await remember_tags(kb, path, given.acl, owner)
-        sources.append(_source(path, given, remembered, chosen))
+    for path in order.paths:
+        remembered = await remember_tags(kb, path, order.acl, owner)
+        sources.append(_source(path, order, remembered, chosen))
     for message in dict.fromkeys(
-        word for each in sources for word in each.source.describe_ignored_settings()
+        note for source in sources for note in source.source.describe_ignored_settings()
     ):
         typer.echo(clean(f"Note: {message}"), err=True)
     return sources
@@ -226,7 +222,7 @@ async def _open_sources(
 
 def _source(
     path: Path,
-    given: _Given,
+    order: _Order,
     remembered: FolderTags,
     chosen: "Settings",
     default: Tags = frozenset(),
@@ -235,4 +231,4 @@ def _source(
     from lightwell.wiring import files
 
     source = files(path, default, chosen, remembered)
-    return GuardedSource(source=source, topic=given.topic, acl=given.acl or frozenset())
+    return GuardedSource(source=source, topic=order.topic, acl=order.acl or frozenset())

@@ -1,9 +1,8 @@
 """The report of an ingestion: each document once, who may see the documents, and what failed."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import TypeVar
 from urllib.parse import unquote
 
@@ -14,13 +13,12 @@ from rich.text import Text
 import lightwell.entrypoints.cli.costs as costs
 from lightwell.domain.access import Tags
 from lightwell.domain.documents import omission_warning
-from lightwell.domain.jobs import QueuedJob
 from lightwell.entrypoints.cli.console import clean, count_of, unwrapped_line
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.guarded_source import GuardedSource
 from lightwell.ingest.progress import DocumentOutcome
-from lightwell.ingest.sync import DocumentChange, DocumentProblem, SyncResult
+from lightwell.ingest.sync import DocumentChange, SyncResult
 
 T = TypeVar("T")
 
@@ -40,31 +38,53 @@ _KEPT = (
 class IngestSummary:
     """What one `ingest` did over all its paths; `done` is None if workers do the work."""
 
-    found: Sequence[SyncResult]
+    synced: Sequence[SyncResult]
     done: Sequence[DocumentOutcome] | None
     sources: Sequence[GuardedSource]
     usage: costs.Costs = costs.NOTHING
 
     def report(self) -> Report:
         """Return the counts and each failure; the exit code is incomplete if there is one."""
-        troubles, warnings = self._troubles(), self._warnings()
-        failed = {each.url for each in troubles}
-        counts = self._counts(failed)
+        done = self.done or ()
+        problems = {
+            problem.url: problem.message for sync in self.synced for problem in sync.problems
+        }
+        problems |= {outcome.url: outcome.error for outcome in done if outcome.error}
+        warnings = [
+            (warning.url, warning.message) for sync in self.synced for warning in sync.warnings
+        ]
+        warnings += [
+            (outcome.url, omission_warning(outcome.chunks, outcome.omitted))
+            for outcome in done
+            if outcome.omitted
+        ]
+        counts = self._counts(problems)
         waiting = counts["new"] + counts["changed"] if self.done is None else 0
         unseen = [url for source in self.sources for url in source.unseen]
         kept = [url for source in self.sources for url in source.kept]
-        tagged = Counter(_of_read(failed, (source.tags for source in self.sources)))
-        overruled = Counter(_of_read(failed, (source.overruled for source in self.sources)))
-        unknown = sum(each.unknown_predicates for each in self.done or ())
+        tagged = Counter(_of_read(problems, (source.tags for source in self.sources)))
+        overruled = Counter(_of_read(problems, (source.overruled for source in self.sources)))
+        unknown = sum(outcome.unknown_predicates for outcome in done)
         return Report(
             document={
                 **counts,
-                "failed": [_failed(each) for each in troubles],
-                "warnings": [_warning(each) for each in warnings],
+                "failed": [
+                    {"documentUrl": url, "errorMessage": message}
+                    for url, message in problems.items()
+                ],
+                "warnings": [{"documentUrl": url, "message": message} for url, message in warnings],
                 "unseen": unseen,
                 "kept": kept,
-                "jobs": [_job(job) for each in self.found for job in each.jobs],
-                "chunks": sum(each.chunks for each in self.done or ()),
+                "jobs": [
+                    {
+                        "jobId": str(job.id),
+                        "documentId": str(job.document_id),
+                        "documentUrl": job.url,
+                    }
+                    for sync in self.synced
+                    for job in sync.jobs
+                ],
+                "chunks": sum(outcome.chunks for outcome in done),
                 "unknownPredicates": unknown,
                 "waiting": waiting,
                 "tags": [
@@ -74,51 +94,31 @@ class IngestSummary:
                 "usage": self.usage.document(),
             },
             text=Group(
-                Text(f"{_summary(counts)}, {len(troubles)} failed", style="bold"),
+                Text(f"{_summary(counts)}, {len(problems)} failed", style="bold"),
                 *([Text(self.usage.text())] if self.usage.summary.calls else ()),
                 *_waiting_lines(waiting),
                 *_unknown_predicate_lines(unknown),
                 *_tag_lines(tagged, overruled),
-                *chain.from_iterable(map(_problem_lines, troubles)),
-                *chain.from_iterable(map(_warning_lines, warnings)),
+                *_message_lines(("failed  ", "red"), problems.items()),
+                *_message_lines(("in part ", "yellow"), warnings),
                 *_document_lines("hidden  ", unseen, _UNSEEN),
                 *_document_lines("kept    ", kept, _KEPT),
             ),
-            code=Exit.INCOMPLETE if troubles or unseen or kept else Exit.FINE,
+            code=Exit.INCOMPLETE if problems or unseen or kept else Exit.FINE,
         )
 
-    def _troubles(self) -> list[DocumentProblem]:
-        """Return each document that failed once, with its last message."""
-        found = {each.url: each for sync in self.found for each in sync.problems}
-        failed = {
-            each.url: DocumentProblem(url=each.url, message=each.error)
-            for each in self.done or ()
-            if each.error
-        }
-        return list((found | failed).values())
-
-    def _warnings(self) -> list[DocumentProblem]:
-        """Return each document that was read only in part."""
-        known = [each for sync in self.found for each in sync.warnings]
-        read = [
-            DocumentProblem(url=each.url, message=omission_warning(each.chunks, each.omitted))
-            for each in self.done or ()
-            if each.omitted
-        ]
-        return known + read
-
-    def _counts(self, failed: set[str]) -> dict[str, int]:
+    def _counts(self, failed: Container[str]) -> dict[str, int]:
         """Return how many documents had which result, each counted once, without the `failed` ones.
 
         A `finished` document was enqueued by an earlier run and ingested by this one.
         """
-        ends = {url: change.value for sync in self.found for url, change in sync.documents.items()}
-        for each in self.done or ():
-            if ends.get(each.url) not in _READ:
-                ends[each.url] = "finished"
+        ends = {url: change.value for sync in self.synced for url, change in sync.documents.items()}
+        for outcome in self.done or ():
+            if ends.get(outcome.url) not in _READ:
+                ends[outcome.url] = "finished"
         counts = Counter(end for url, end in ends.items() if url not in failed)
         names = ("new", "changed", "unchanged", "retagged", "renamed", "finished")
-        gone = sum(each.removed for each in self.found)
+        gone = sum(sync.removed for sync in self.synced)
         return {name: counts[name] for name in names} | {"gone": gone}
 
 
@@ -133,10 +133,10 @@ def _unknown_predicate_lines(relations: int) -> list[Text]:
     return [Text(f"{were} that Lightwell does not know: they became RELATED_TO")]
 
 
-def _of_read(failed: set[str], by_url: Iterable[Mapping[str, T]]) -> Iterator[T]:
+def _of_read(failed: Container[str], sources: Iterable[Mapping[str, T]]) -> Iterator[T]:
     """Yield the value of each document that did not fail."""
-    for said in by_url:
-        yield from (value for url, value in said.items() if url not in failed)
+    for by_url in sources:
+        yield from (value for url, value in by_url.items() if url not in failed)
 
 
 def _summary(counts: dict[str, int]) -> str:
@@ -147,8 +147,8 @@ def _summary(counts: dict[str, int]) -> str:
 
 
 def _waiting_lines(waiting: int) -> list[Text]:
-    told = f"{count_of(waiting, 'document')} waiting for `lightwell worker`."
-    return [Text(told)] if waiting else []
+    line = f"{count_of(waiting, 'document')} waiting for `lightwell worker`."
+    return [Text(line)] if waiting else []
 
 
 def _tag_lines(tagged: Counter[Tags], overruled: Counter[str]) -> list[Text]:
@@ -162,8 +162,8 @@ def _tag_lines(tagged: Counter[Tags], overruled: Counter[str]) -> list[Text]:
             Text(f"and {len(tagged) - _MAX_ORIGINS} other sets of tags; --json lists them")
         )
     for by, count in overruled.most_common(_MAX_ORIGINS):
-        told = f"--acl did not apply to {count}: {clean(unquote(by))} sets other tags"
-        lines.append(Text(told, style="yellow"))
+        line = f"--acl did not apply to {count}: {clean(unquote(by))} sets other tags"
+        lines.append(Text(line, style="yellow"))
     if len(overruled) > _MAX_ORIGINS:
         rest = sum(overruled.values()) - sum(dict(overruled.most_common(_MAX_ORIGINS)).values())
         lines.append(
@@ -172,34 +172,13 @@ def _tag_lines(tagged: Counter[Tags], overruled: Counter[str]) -> list[Text]:
     return lines
 
 
-def _job(job: QueuedJob) -> dict[str, str]:
-    return {
-        "jobId": str(job.id),
-        "documentId": str(job.document_id),
-        "documentUrl": job.url,
-    }
-
-
-def _failed(problem: DocumentProblem) -> dict[str, str]:
-    return {"documentUrl": problem.url, "errorMessage": problem.message}
-
-
-def _problem_lines(problem: DocumentProblem) -> list[RenderableType]:
-    return [
-        unwrapped_line(("failed  ", "red"), clean(problem.url)),
-        Padding(Text(clean(problem.message)), (0, 0, 0, 8)),
-    ]
-
-
-def _warning(problem: DocumentProblem) -> dict[str, str]:
-    return {"documentUrl": problem.url, "message": problem.message}
-
-
-def _warning_lines(problem: DocumentProblem) -> list[RenderableType]:
-    return [
-        unwrapped_line(("in part ", "yellow"), clean(problem.url)),
-        Padding(Text(clean(problem.message)), (0, 0, 0, 8)),
-    ]
+def _message_lines(
+    word: tuple[str, str], messages: Iterable[tuple[str, str]]
+) -> Iterator[RenderableType]:
+    """Yield each document behind this styled word, with its message below."""
+    for url, message in messages:
+        yield unwrapped_line(word, clean(url))
+        yield Padding(Text(clean(message)), (0, 0, 0, 8))
 
 
 def _document_lines(word: str, urls: Sequence[str], explanation: str) -> list[Text]:

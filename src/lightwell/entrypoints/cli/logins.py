@@ -57,7 +57,7 @@ def forget_login(url: str) -> None:
     saved = _read()
     if url not in saved.keys:
         raise NotFound(f"There is no saved login for {url}")
-    keys = {known: key for known, key in saved.keys.items() if known != url}
+    keys = {server: key for server, key in saved.keys.items() if server != url}
     _write(_Saved(default="" if saved.default == url else saved.default, keys=keys))
 
 

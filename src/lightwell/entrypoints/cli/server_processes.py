@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import multiprocessing
+import signal
 import socket
 from collections.abc import Callable
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -95,31 +96,31 @@ class _Processes:
         started = loop.time()
         while True:
             with self._ends() as ended:
-                waiting = [asyncio.ensure_future(each.wait()) for each in (stop, ended)]
+                waiting = [asyncio.ensure_future(event.wait()) for event in (stop, ended)]
                 await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-                for each in waiting:
-                    each.cancel()
+                for wait in waiting:
+                    wait.cancel()
             if stop.is_set():
                 return
-            dead = [each for each in self.running if not each.is_alive()]
+            dead = [process for process in self.running if not process.is_alive()]
             early = early + len(dead) if loop.time() - started < _EARLY_SECONDS else 0
             if early >= _MAX_EARLY_ENDS:
                 raise StoreFailed("The server's processes end as soon as they start; see the log")
-            for each in dead:
-                _log.warning("a server process ended and is replaced", exit_code=each.exitcode)
-                self.running.remove(each)
+            for process in dead:
+                _log.warning("a server process ended and is replaced", exit_code=process.exitcode)
+                self.running.remove(process)
                 self._start()
             started = loop.time()
 
     def end(self) -> None:
         """Ask all processes to stop, wait, and kill those that do not."""
-        for each in self.running:
-            each.terminate()
-        for each in self.running:
-            each.join(GRACE_SECONDS)
-            if each.is_alive():
-                each.kill()
-                each.join()
+        for process in self.running:
+            process.terminate()
+        for process in self.running:
+            process.join(GRACE_SECONDS)
+            if process.is_alive():
+                process.kill()
+                process.join()
         self.running.clear()
 
     def _start(self) -> None:
@@ -133,14 +134,14 @@ class _Processes:
     def _ends(self) -> "Generator[asyncio.Event]":
         """Yield an event that is set when a worker ends."""
         loop, ended = asyncio.get_running_loop(), asyncio.Event()
-        sentinels = [each.sentinel for each in self.running]
-        for each in sentinels:
-            loop.add_reader(each, ended.set)
+        sentinels = [process.sentinel for process in self.running]
+        for sentinel in sentinels:
+            loop.add_reader(sentinel, ended.set)
         try:
             yield ended
         finally:
-            for each in sentinels:
-                loop.remove_reader(each)
+            for sentinel in sentinels:
+                loop.remove_reader(sentinel)
 
 
 def run_worker(chosen: "Settings", listening: socket.socket, level: int) -> None:
@@ -152,7 +153,13 @@ def run_worker(chosen: "Settings", listening: socket.socket, level: int) -> None
     with listening:
         app = create_app(chosen)
         asyncio.run(
-            serving.serve_worker(app, listening, proxies=chosen.http.proxies, orphaned=parent)
+            serving.serve(
+                app,
+                listening,
+                proxies=chosen.http.proxies,
+                signals=(signal.SIGTERM,),
+                orphaned=parent,
+            )
         )
 
 
@@ -171,8 +178,6 @@ def run_ingestion(chosen: "Settings", listening: socket.socket, level: int) -> N
 
 def _prepare(level: int) -> int | None:
     """Log from this level on and leave SIGINT to the parent; return the file descriptor that is readable when it has ended."""
-    import signal
-
     from lightwell.entrypoints.cli.execution import configure_logging
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -167,7 +167,7 @@ class AsyncClient(Operations):
 
     async def wait_for_job(self, job: UUID | str) -> Job:
         """Return a job when it has ended, well or not. Raise `ServerError`."""
-        return [each async for each in self.follow_job(job)][-1]
+        return [state async for state in self.follow_job(job)][-1]
 
     async def _follow(self, source: "_Stream[T]") -> AsyncGenerator[T, None]:
         progress = _Progress(EventParser(source.read))

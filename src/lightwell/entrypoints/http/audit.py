@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -84,10 +85,8 @@ def rate_limit_headers(allowance: Allowance) -> dict[str, str]:
 
 
 def _ids(parameters: dict[str, object]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    ids: dict[str, str] = {}
     for name, value in parameters.items():
-        try:
-            found[name] = str(UUID(str(value)))
-        except ValueError:
-            continue
-    return found
+        with suppress(ValueError):
+            ids[name] = str(UUID(str(value)))
+    return ids

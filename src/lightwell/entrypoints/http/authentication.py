@@ -79,28 +79,24 @@ async def act_for(
     Raises `TooManyRequests` beyond a rate limit, `Forbidden` without the scope, whoever is named, `UnknownPerson` where nobody active has this name, and
     `Invalid` for another header that looks like the one that names a person.
     """
-    _refuse_similar_headers(request)
+    for name in request.headers:
+        if name != ACT_AS.lower() and _LIKE_ACT_AS.search(name.replace("_", "-")):
+            raise Invalid(f"The header {name} is not known here: name the person in {ACT_AS}")
     if act_as is None:
         request.state.allowance = await accepted.count(principal)
         return principal
     may_act = principal.allows(Scope.IMPERSONATE)
-    found = await accepted.principals.acting_for(principal, act_as) if may_act else None
-    request.state.allowance = await accepted.count(found or principal)
-    return _acting(request, principal, found)
+    person = await accepted.principals.acting_for(principal, act_as) if may_act else None
+    request.state.allowance = await accepted.count(person or principal)
+    return _acting(request, principal, person)
 
 
-def _refuse_similar_headers(request: Request) -> None:
-    for name in request.headers:
-        if name != ACT_AS.lower() and _LIKE_ACT_AS.search(name.replace("_", "-")):
-            raise Invalid(f"The header {name} is not known here: name the person in {ACT_AS}")
-
-
-def _acting(request: Request, principal: Principal, found: Principal | None) -> Principal:
+def _acting(request: Request, principal: Principal, person: Principal | None) -> Principal:
     _require(principal, Scope.IMPERSONATE)
-    if found is None:
+    if person is None:
         raise UnknownPerson(f"Nobody active in the directory has the name that {ACT_AS} gives")
-    request.state.principal = found
-    return found
+    request.state.principal = person
+    return person
 
 
 async def open_for(
@@ -150,8 +146,8 @@ async def recheck_caller(request: Request, scope: Scope) -> Caller:
     accepted = credentials_of(request)
     principal = await authenticate(request, accepted, await bearer_credentials(request))
     if (act_as := request.headers.get(ACT_AS)) is not None:
-        found = await accepted.principals.acting_for(principal, act_as)
-        principal = _acting(request, principal, found)
+        person = await accepted.principals.acting_for(principal, act_as)
+        principal = _acting(request, principal, person)
     return await caller_with(scope)(await open_for(projects_of(request), principal))
 
 

@@ -70,13 +70,13 @@ class BackgroundWorker:
             await asyncio.sleep(_FIRST_PAUSE_SECONDS)
             return {}
         now = asyncio.get_running_loop().time()
-        known = {name: each.project_id for name, each in self.projects.opened.items()}
-        pauses = dict.fromkeys(known, _UPKEEP_SECONDS) | dict.fromkeys(
+        opened = {name: kb.project_id for name, kb in self.projects.opened.items()}
+        pauses = dict.fromkeys(opened, _UPKEEP_SECONDS) | dict.fromkeys(
             dict(changing), _CHANGE_SECONDS
         )
         untended = {
             name: project_id
-            for name, project_id in (known | dict(changing)).items()
+            for name, project_id in (opened | dict(changing)).items()
             if now - self._worked_at.get(name, -_UPKEEP_SECONDS) >= pauses[name]
         }
         return dict(waiting) | {name: untended[name] for name in untended.keys() - dict(waiting)}

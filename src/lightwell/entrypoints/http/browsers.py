@@ -35,7 +35,7 @@ def guard_browsers(app: FastAPI, settings: Settings) -> None:
             expose_headers=_RESPONSE_HEADERS,
         )
     if settings.http.host in LOOPBACK:
-        named = {_without_port(each) for each in split_at_commas(settings.http.hosts)}
+        named = {_without_port(host) for host in split_at_commas(settings.http.hosts)}
         app.add_middleware(HostCheck, names=LOOPBACK | named)
 
 

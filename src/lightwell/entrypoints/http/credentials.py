@@ -49,12 +49,12 @@ class Credentials:
                 "Too many requests without a valid credential came from this address",
                 retry_seconds=math.ceil(wait),
             )
-        found = await self._find(credential)
-        if found is None:
+        principal = await self._find(credential)
+        if principal is None:
             self.failed_logins.note_failure(address, credential)
             raise Unauthenticated
         self.failed_logins.note_success(credential)
-        return found
+        return principal
 
     async def count(self, principal: Principal) -> Allowance | None:
         """Count a request of the principal; raise `TooManyRequests` beyond a rate limit. None without limits."""

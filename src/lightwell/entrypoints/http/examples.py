@@ -70,23 +70,23 @@ def add_examples(document: dict[str, Any]) -> None:
 
 def _with_required_fields(schemas: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the schemas without the fields that a request may leave out and that have no example of their own."""
-    return {name: {**each, "properties": _needed(each)} for name, each in schemas.items()}
+    return {name: {**schema, "properties": _needed(schema)} for name, schema in schemas.items()}
 
 
 def _needed(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     required = schema.get("required", ())
     fields = schema.get("properties", {}).items()
-    return {key: each for key, each in fields if key in required or "examples" in each}
+    return {key: field for key, field in fields if key in required or "examples" in field}
 
 
 def make_example(schema: Mapping[str, Any], schemas: Mapping[str, Any], name: str = "") -> object:
     """Return a value that has the form of the schema; `name` is the field's."""
-    for known in ("examples", "enum"):
-        if schema.get(known):
-            return schema[known][0]
-    for known in ("const", "default"):
-        if schema.get(known) not in (None, "", [], {}):
-            return schema[known]
+    for word in ("examples", "enum"):
+        if schema.get(word):
+            return schema[word][0]
+    for word in ("const", "default"):
+        if schema.get(word) not in (None, "", [], {}):
+            return schema[word]
     if "$ref" in schema:
         return make_example(schemas[schema["$ref"].rpartition("/")[2]], schemas, name)
     for choice in schema.get("anyOf", schema.get("oneOf", ())):
@@ -98,7 +98,7 @@ def _by_type(schema: Mapping[str, Any], schemas: Mapping[str, Any], name: str) -
     match schema.get("type"):
         case "object":
             fields = schema.get("properties", {})
-            return {key: make_example(each, schemas, key) for key, each in fields.items()}
+            return {key: make_example(field, schemas, key) for key, field in fields.items()}
         case "array":
             return [make_example(schema.get("items", {}), schemas, name.removesuffix("s"))]
         case "string":

@@ -64,7 +64,7 @@ def _digest(credential: str) -> bytes:
     return hashlib.sha256(credential.encode()).digest()
 
 
-def _keep(held: "OrderedDict[str, float] | OrderedDict[bytes, None]", most: int) -> None:
+def _keep(entries: "OrderedDict[str, float] | OrderedDict[bytes, None]", most: int) -> None:
     """Forget the oldest entries beyond `most`."""
-    while len(held) > most:
-        held.popitem(last=False)
+    while len(entries) > most:
+        entries.popitem(last=False)

@@ -31,12 +31,14 @@ class IntakeSlots:
     @asynccontextmanager
     async def take(self, credential: str) -> AsyncGenerator[None]:
         """Hold a slot; raise `Overloaded` where none becomes free in time."""
-        own = self._by_credential.setdefault(credential, asyncio.Semaphore(max(1, self.most // 2)))
-        async with AsyncExitStack() as held:
+        of_credential = self._by_credential.setdefault(
+            credential, asyncio.Semaphore(max(1, self.most // 2))
+        )
+        async with AsyncExitStack() as slots:
             try:
                 async with asyncio.timeout(self.wait_seconds):
-                    await held.enter_async_context(own)
-                    await held.enter_async_context(self._free)
+                    await slots.enter_async_context(of_credential)
+                    await slots.enter_async_context(self._free)
             except TimeoutError as error:
                 raise Overloaded(
                     "The server is busy with other uploads; send this one again later",

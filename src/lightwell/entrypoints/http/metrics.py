@@ -58,7 +58,7 @@ class ProcessReporter:
     async def write(self) -> None:
         resources = self.resources
         figures = ProcessFigures(
-            model_calls={each.value: calls for each, calls in resources.meter.totals.items()},
+            model_calls={kind.value: calls for kind, calls in resources.meter.totals.items()},
             pool=resources.database.pool_figures(),
         )
         await operations.write_process(resources.database, self.process, figures)
@@ -92,8 +92,8 @@ async def require_monitoring(
     projects = projects_of(request)
     token = request.app.state.reporter.resources.settings.server.metrics_token
     if token is not None and shown is not None:
-        given, known = shown.credentials.encode(), token.get_secret_value().encode()
-        if hmac.compare_digest(given, known):
+        expected = token.get_secret_value().encode()
+        if hmac.compare_digest(shown.credentials.encode(), expected):
             return
     principal = await authenticate(request, credentials_of(request), shown)
     if not principal.allows(Scope.ADMIN) or principal.project != projects.home:
@@ -133,56 +133,56 @@ class _Families:
         yield from self.families
 
 
-def _question_metrics(found: QuestionFigures) -> list[Metric]:
+def _question_metrics(figures: QuestionFigures) -> list[Metric]:
     questions = GaugeMetricFamily(
         "lightwell_recent_questions", "Questions of the last five minutes.", labels=["outcome"]
     )
-    questions.add_metric(["cited"], found.cited)
-    questions.add_metric(["uncited"], found.uncited)
+    questions.add_metric(["cited"], figures.cited)
+    questions.add_metric(["uncited"], figures.uncited)
     seconds = GaugeMetricFamily(
         "lightwell_recent_question_seconds",
         "Seconds that the questions of the last five minutes took in sum, by step.",
         labels=["step"],
     )
-    for step, took in found.seconds.items():
+    for step, took in figures.seconds.items():
         seconds.add_metric([step], took)
     return [questions, seconds]
 
 
-def _queue_metrics(found: QueueFigures) -> list[Metric]:
+def _queue_metrics(figures: QueueFigures) -> list[Metric]:
     jobs = GaugeMetricFamily(
         "lightwell_jobs", "Jobs by state; finished ones of the last day.", labels=["state"]
     )
-    for state, count in found.jobs.items():
+    for state, count in figures.jobs.items():
         jobs.add_metric([state.value], count)
     oldest = GaugeMetricFamily(
         "lightwell_queue_age_seconds", "How long the oldest queued job has waited."
     )
-    oldest.add_metric([], found.oldest_seconds)
+    oldest.add_metric([], figures.oldest_seconds)
     return [jobs, oldest]
 
 
-def _source_metrics(found: SourceFigures) -> list[Metric]:
+def _source_metrics(figures: SourceFigures) -> list[Metric]:
     sources = GaugeMetricFamily(
         "lightwell_sources", "Business systems that are synced, by state.", labels=["state"]
     )
-    for state, count in found.sources.items():
+    for state, count in figures.sources.items():
         sources.add_metric([state], count)
     overdue = GaugeMetricFamily(
         "lightwell_source_overdue_seconds",
         "How long the most overdue source has waited for its sync.",
     )
-    overdue.add_metric([], max(0.0, found.overdue_seconds))
+    overdue.add_metric([], max(0.0, figures.overdue_seconds))
     failed = GaugeMetricFamily(
         "lightwell_source_failed_items", "Items of business systems that could not be read."
     )
-    failed.add_metric([], found.failed_items)
+    failed.add_metric([], figures.failed_items)
     webhooks = CounterMetricFamily(
         "lightwell_source_webhooks",
         "Genuine webhooks of business systems: taken, or the repetition of one that was.",
         labels=["outcome"],
     )
-    for outcome, count in found.webhooks.items():
+    for outcome, count in figures.webhooks.items():
         webhooks.add_metric([outcome], count)
     return [sources, overdue, failed, webhooks]
 
@@ -206,11 +206,13 @@ def _space_metrics(spaces: Sequence[SpaceGaps]) -> list[Metric]:
         "Passages and descriptions without a vector, in spaces that questions use (active) or that are being filled (building).",
         labels=["space", "kind"],
     )
-    for status in sorted({each.status for each in spaces}):
-        own = [each for each in spaces if each.status is status]
-        gaps.add_metric([status.value, "passages"], sum(each.missing_chunks for each in own))
-        gaps.add_metric([status.value, "descriptions"], sum(each.missing_profiles for each in own))
-    changing = [each.seconds for each in spaces if each.status is SpaceStatus.BUILDING]
+    for status in sorted({space.status for space in spaces}):
+        alike = [space for space in spaces if space.status is status]
+        gaps.add_metric([status.value, "passages"], sum(space.missing_chunks for space in alike))
+        gaps.add_metric(
+            [status.value, "descriptions"], sum(space.missing_profiles for space in alike)
+        )
+    changing = [space.seconds for space in spaces if space.status is SpaceStatus.BUILDING]
     changes = GaugeMetricFamily(
         "lightwell_embedding_changes", "Projects whose embedding model is being changed."
     )
@@ -222,20 +224,20 @@ def _space_metrics(spaces: Sequence[SpaceGaps]) -> list[Metric]:
     return [gaps, changes, longest]
 
 
-def _process_metrics(found: ProcessFigures) -> list[Metric]:
+def _process_metrics(figures: ProcessFigures) -> list[Metric]:
     calls = CounterMetricFamily("lightwell_model_calls", "Calls of models.", labels=["operation"])
     tokens = CounterMetricFamily(
         "lightwell_model_tokens", "Tokens of models.", labels=["operation", "direction"]
     )
-    for operation, each in found.model_calls.items():
-        calls.add_metric([operation], each.calls)
-        tokens.add_metric([operation, "input"], each.input_tokens)
-        tokens.add_metric([operation, "output"], each.output_tokens)
+    for operation, spent in figures.model_calls.items():
+        calls.add_metric([operation], spent.calls)
+        tokens.add_metric([operation, "input"], spent.input_tokens)
+        tokens.add_metric([operation, "output"], spent.output_tokens)
     pool = GaugeMetricFamily(
         "lightwell_database_connections", "Connections of the pools.", labels=["state"]
     )
-    pool.add_metric(["idle"], found.pool.idle)
-    pool.add_metric(["used"], found.pool.size - found.pool.idle)
+    pool.add_metric(["idle"], figures.pool.idle)
+    pool.add_metric(["used"], figures.pool.size - figures.pool.idle)
     waiting = GaugeMetricFamily("lightwell_database_waiting", "Callers that wait for a connection.")
-    waiting.add_metric([], found.pool.waiting)
+    waiting.add_metric([], figures.pool.waiting)
     return [calls, tokens, pool, waiting]

@@ -115,21 +115,20 @@ class TokenVerifier:
         is_stale = self.clock() - self._fetched_at > _MAX_AGE_SECONDS
         if is_stale and not (self._keys and self._lock.locked()):
             await self._fetch_once()
-        found = self._find(key_id, algorithm)
-        if found is None:
+        key = self._find(key_id, algorithm)
+        if key is None:
             await self._fetch_once()
-            found = self._find(key_id, algorithm)
-        if found is None and not self._keys:
+            key = self._find(key_id, algorithm)
+        if key is None and not self._keys:
             raise SourceFailed(
                 "The OIDC issuer's keys cannot be fetched; its tokens cannot be checked"
             )
-        return found
+        return key
 
     def _find(self, key_id: object, algorithm: str) -> jwt.PyJWK | None:
-        fitting = [each for each in self._keys if _fits(each, algorithm)]
-        named = (
-            fitting if key_id is None else [each for each in fitting if each.get("kid") == key_id]
-        )
+        named = [
+            key for key in self._keys if _fits(key, algorithm) and key_id in (None, key.get("kid"))
+        ]
         return _parse_key(named[0], algorithm) if len(named) == 1 else None
 
     async def _fetch_once(self) -> None:
@@ -159,11 +158,8 @@ class TokenVerifier:
         keys = (await self._get(keys_url)).get("keys")
         if not isinstance(keys, list):
             raise SourceFailed("The issuer's key set has no keys")
-        return [
-            cast("dict[str, Any]", each)
-            for each in cast("list[object]", keys)
-            if isinstance(each, dict)
-        ]
+        listed = cast("list[object]", keys)
+        return [cast("dict[str, Any]", key) for key in listed if isinstance(key, dict)]
 
     async def _get(self, url: str) -> dict[str, object]:
         """Return the JSON object at a URL; follow no redirect, read at most a megabyte."""

@@ -34,7 +34,7 @@ class SpanSender:
     def open_request(self, request: Request) -> AbstractContextManager[Span]:
         """Open the span of a request, below the caller's own if its headers name one."""
         headers = request.headers
-        carrier = {each: headers[each] for each in ("traceparent", "tracestate") if each in headers}
+        carrier = {name: headers[name] for name in ("traceparent", "tracestate") if name in headers}
         return self.tracer.start_as_current_span(
             request.method,
             context=TraceContextTextMapPropagator().extract(carrier),

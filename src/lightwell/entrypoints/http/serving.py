@@ -5,10 +5,9 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
-import h11
 import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -21,7 +20,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 HEAD_SECONDS = 20.0
-"""How long the head of a request may take to arrive; it is checked so often, so it may take up to twice as long."""
+"""How long the head of a request may take to arrive."""
 
 STALLED_SECONDS = 120.0
 """A connection whose client takes nothing for so long is closed, while something waits to be sent."""
@@ -34,28 +33,30 @@ _FILES_FOR_OTHERS = 256
 class Connection(H11Protocol):
     """A connection that is closed if no request comes, or at once if there are too many.
 
-    Without that, clients that send nothing would take all file descriptors, and nobody else could connect.
+    Without that, clients that send nothing, or a head without end, would take all file descriptors, and nobody else could connect:
+    uvicorn itself has a time limit only for a client that sends nothing after a response.
     """
+
+    deadline: asyncio.TimerHandle
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         super().connection_made(transport)
+        self.deadline = self.loop.call_later(HEAD_SECONDS, self._close_without_request)
         if len(self.connections) > most_connections():
             transport.abort()
-            return
-        self.loop.call_later(HEAD_SECONDS, self._close_if_no_request, self._waits(), None)
 
-    def _waits(self) -> bool:
-        """Return whether the head of a request is awaited; uvicorn itself closes connections that idle after a response."""
-        has_begun = bool(self.conn.trailing_data[0])
-        return self.conn.their_state is h11.IDLE and (not self.cycle or has_begun)
+    def on_response_complete(self) -> None:
+        self.deadline.cancel()
+        self.deadline = self.loop.call_later(HEAD_SECONDS, self._close_without_request)
+        super().on_response_complete()
 
-    def _close_if_no_request(self, waited: bool, before: object) -> None:  # noqa: FBT001 - of a timer
-        if self.transport.is_closing():
-            return
-        if waited and self._waits() and self.cycle is before:
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.deadline.cancel()
+        super().connection_lost(exc)
+
+    def _close_without_request(self) -> None:
+        if not self.cycle or self.cycle.response_complete:
             self.transport.abort()
-            return
-        self.loop.call_later(HEAD_SECONDS, self._close_if_no_request, self._waits(), self.cycle)
 
 
 class _Server(uvicorn.Server):
@@ -76,34 +77,56 @@ def set_socket_options(listening: socket.socket, *, stalled: float = STALLED_SEC
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(1000 * stalled))
 
 
-async def serve(app: FastAPI, listening: socket.socket, *, proxies: str) -> None:
-    """Serve until SIGINT or SIGTERM; requests under way are answered first. A second signal ends it at once.
-
-    Only the `proxies`, addresses or networks separated by commas, are believed when they name a client's address.
-    """
-    server = _make_server(app, proxies)
-    for each in _SIGNALS:
-        asyncio.get_running_loop().add_signal_handler(each, _stop, server)
-    await _run(server, app, listening)
-
-
-async def serve_worker(
-    app: FastAPI, listening: socket.socket, *, proxies: str, orphaned: int | None
+async def serve(
+    app: FastAPI,
+    listening: socket.socket,
+    *,
+    proxies: str,
+    signals: Sequence[signal.Signals] = _SIGNALS,
+    orphaned: int | None = None,
 ) -> None:
-    """Serve until SIGTERM, or until the parent process ends, whose file descriptor `orphaned` is then readable."""
-    server, loop = _make_server(app, proxies), asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, _stop, server)
+    """Serve until one of these signals; requests under way are answered first. A second signal ends it at once.
+
+    It also ends with the parent process, whose file descriptor `orphaned` is then readable. Only the `proxies`, addresses or networks
+    separated by commas, are believed when they name a client's address.
+    """
+    config = uvicorn.Config(
+        app,
+        http=Connection,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=proxies,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        lifespan="off",
+    )
+    server, loop = _Server(config), asyncio.get_running_loop()
+
+    def stop() -> None:
+        server.force_exit = server.should_exit
+        server.should_exit = True
+
+    def stop_as_orphan(parent: int) -> None:
+        loop.remove_reader(parent)
+        server.should_exit = True
+
+    for number in signals:
+        loop.add_signal_handler(number, stop)
     if orphaned is not None:
-        loop.add_reader(orphaned, _stop_as_orphan, server, orphaned)
-    await _run(server, app, listening)
+        loop.add_reader(orphaned, stop_as_orphan, orphaned)
+    _raise_file_limit()
+    # Not by uvicorn, which would answer an error of ours with a traceback.
+    async with app.router.lifespan_context(app):
+        await server.serve(sockets=[listening])
 
 
 @contextmanager
 def stop_signals() -> Generator[asyncio.Event, None, None]:
     """Yield an event that the first SIGINT or SIGTERM sets."""
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    for each in _SIGNALS:
-        loop.add_signal_handler(each, stop.set)
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, stop.set)
     yield stop
 
 
@@ -119,35 +142,3 @@ def _raise_file_limit() -> None:
     wanted = _MOST_FILES if hard < 0 else min(hard, _MOST_FILES)
     if 0 <= soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
-def _make_server(app: FastAPI, proxies: str) -> _Server:
-    config = uvicorn.Config(
-        app,
-        http=Connection,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=bool(proxies),
-        forwarded_allow_ips=proxies,
-        timeout_graceful_shutdown=GRACE_SECONDS,
-        lifespan="off",
-    )
-    return _Server(config)
-
-
-async def _run(server: _Server, app: FastAPI, listening: socket.socket) -> None:
-    _raise_file_limit()
-    # Not by uvicorn, which would answer an error of ours with a traceback.
-    async with app.router.lifespan_context(app):
-        await server.serve(sockets=[listening])
-
-
-def _stop(server: _Server) -> None:
-    server.force_exit = server.should_exit
-    server.should_exit = True
-
-
-def _stop_as_orphan(server: _Server, orphaned: int) -> None:
-    asyncio.get_running_loop().remove_reader(orphaned)
-    server.should_exit = True

@@ -59,7 +59,7 @@ _FORM: dict[str, Any] = {
                             "examples": [["team:sales"]],
                         },
                         "title": {"type": "string", "description": "For a single file."},
-                        "format": {"type": "string", "enum": [each.value for each in Format]},
+                        "format": {"type": "string", "enum": [format_.value for format_ in Format]},
                         "topic": {"type": "string"},
                         "metadata": {"type": "string", "description": "A JSON object."},
                     },
