@@ -1,7 +1,7 @@
 """Spans: what an operation did, and how long it took. They hold names of steps and figures, never a text.
 
 A step opens a span with `span`. It is recorded by the tracer that is installed in this task, or in the task that started it;
-without one it costs nothing. `entrypoints/http/request_spans.py` installs the one that sends spans to a collector.
+without one it costs nothing. `entrypoints/http/spans.py` installs the one that sends spans to a collector.
 """
 
 from collections.abc import Callable, Generator

@@ -20,9 +20,9 @@ from lightwell.entrypoints.audit_log import AuditLog
 from lightwell.entrypoints.http import job_events
 from lightwell.entrypoints.http.app import create_app
 from lightwell.entrypoints.http.authentication import Caller
-from lightwell.entrypoints.http.intake_slots import IntakeSlots
 from lightwell.entrypoints.http.job_events import follow_job, render_error
 from lightwell.entrypoints.http.problems import CONTENT_TYPE
+from lightwell.entrypoints.http.slots import IntakeSlots
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.knowledge_base.api_keys import ApiKeys
 from lightwell.records.database import connect

@@ -12,7 +12,7 @@ from fastapi import FastAPI, Request, Response
 from lightwell.domain.errors import LightwellError
 from lightwell.entrypoints.http import serving
 from lightwell.entrypoints.http.event_streams import EventStream
-from lightwell.entrypoints.http.stream_slots import StreamSlots
+from lightwell.entrypoints.http.slots import StreamSlots
 from tests.patience import PATIENCE
 
 

@@ -22,7 +22,7 @@ from lightwell.domain.errors import Invalid, LightwellError, ModelFailed
 from lightwell.entrypoints.http import event_streams
 from lightwell.entrypoints.http.app import create_app
 from lightwell.entrypoints.http.event_streams import EventStream
-from lightwell.entrypoints.http.stream_slots import StreamSlots
+from lightwell.entrypoints.http.slots import StreamSlots
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.knowledge_base.answer_streams import AnswerStreams, StreamedEvent
 from lightwell.records import answer_streams

@@ -1,8 +1,5 @@
 """The methods of both clients, made of the same calls."""
 
-from collections.abc import Awaitable, Callable
-from typing import Generic, ParamSpec, Protocol, Self, TypeVar, overload
-
 import lightwell.entrypoints.client.document_calls as document_calls
 import lightwell.entrypoints.operations.analytics as analytics
 import lightwell.entrypoints.operations.briefs as briefs
@@ -15,51 +12,7 @@ import lightwell.entrypoints.operations.links as links
 import lightwell.entrypoints.operations.questions as questions
 import lightwell.entrypoints.operations.searches as searches
 import lightwell.entrypoints.operations.sources as sources
-from lightwell.entrypoints.operations.calls import Call
-
-P = ParamSpec("P")
-T = TypeVar("T")
-R = TypeVar("R")
-
-
-class _Sends(Protocol):
-    """`Client`: the reply to a call is returned."""
-
-    def send(self, call: Call[R]) -> R: ...
-
-
-class _SendsLater(Protocol):
-    """`AsyncClient`: the reply to a call is awaited."""
-
-    async def send(self, call: Call[R]) -> R: ...
-
-
-class Method(Generic[P, T]):
-    """A method of both clients that makes its call by itself. It returns the reply, in `AsyncClient` to be awaited; both raise `ServerError`."""
-
-    def __init__(self, make: Callable[P, Call[T]]) -> None:
-        self._make = make
-        self.__doc__ = make.__doc__
-
-    @overload
-    def __get__(self, client: _Sends, owner: type) -> Callable[P, T]: ...
-
-    @overload
-    def __get__(self, client: _SendsLater, owner: type) -> Callable[P, Awaitable[T]]: ...
-
-    @overload
-    def __get__(self, client: None, owner: type) -> Self: ...
-
-    def __get__(self, client: _Sends | _SendsLater | None, owner: type) -> object:
-        if client is None:
-            return self
-        send = client.send
-
-        def method(*args: P.args, **kwargs: P.kwargs) -> object:
-            return send(self._make(*args, **kwargs))
-
-        method.__doc__ = self.__doc__
-        return method
+from lightwell.entrypoints.operations.calls import Method
 
 
 class Operations:

@@ -1,11 +1,12 @@
-"""The HTTP server. A request goes: `authentication` (who asks?) → a route → the knowledge base → `schemas`.
+"""The HTTP server. A request goes: `authentication` (who asks?) → a route → an operation → the knowledge base.
 
 | module | what it holds |
 |---|---|
 | `app` | `create_app`: the routes on opened resources; what a process opens and closes |
+| `routes` | the operations of `entrypoints/operations` as routes |
 | `authentication` | from what a client shows to the caller: project, scopes, reader |
 | `credentials` | which credentials are accepted, and how often: keys, tokens (`oidc`), limits (`failed_logins`) |
-| `audit` | a line of the audit log for each request |
+| `audit` | what the audit log says of a request |
 | `browsers` | which web pages may call, and which names the server has |
 | `problems` | every error as a problem document (RFC 9457) |
 | `openapi`, `examples` | the OpenAPI document, with an example and the problems of every operation |
@@ -16,14 +17,15 @@
 | `exports` | downloads of what the caller sees |
 | `usage` | what models cost, as headers |
 | `query_streams` | answers as streams of events, which can be resumed |
-| `event_streams`, `stream_slots` | server-sent events: pings, errors, and cancellation when the client leaves; how many a key may have open |
-| `documents`, `uploads` | documents: read, change who sees them, delete; take new ones (`multipart` reads forms) |
+| `event_streams` | server-sent events: pings, errors, and cancellation when the client leaves |
+| `slots` | how many streams a key may have open, and how many documents may be handed in at once |
+| `uploads` | new documents (`multipart` reads forms) |
 | `jobs` | jobs and their progress |
 | `background_worker` | the worker in this process |
 | `administration`, `directory` | projects, keys, why somebody sees a document; people and groups |
 | `oauth_metadata` | where clients of MCP get a token |
 | `projects` | the projects of a process, each opened once |
-| `request_ids` | the id of each request, in its response and its log lines |
+| `request_trail` | what surrounds each request: its id, its span (`spans`), its line of the audit log |
 | `serving` | serves the application until a signal |
 | `openai_api` | what clients of OpenAI need: models and chat completions |
 | `mcp` | the tools of the Model Context Protocol at `/mcp` |

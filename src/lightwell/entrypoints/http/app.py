@@ -27,14 +27,13 @@ from lightwell.entrypoints.http.body_limit import BodyLimit
 from lightwell.entrypoints.http.browsers import guard_browsers
 from lightwell.entrypoints.http.credentials import open_credentials
 from lightwell.entrypoints.http.download_folders import open_download_folders
-from lightwell.entrypoints.http.intake_slots import IntakeSlots
 from lightwell.entrypoints.http.multipart import UploadLimits
 from lightwell.entrypoints.http.openapi import Application
 from lightwell.entrypoints.http.problems import add_error_handlers
 from lightwell.entrypoints.http.projects import projects_on
-from lightwell.entrypoints.http.request_spans import open_span_sender
 from lightwell.entrypoints.http.routes import router_of
-from lightwell.entrypoints.http.stream_slots import StreamSlots
+from lightwell.entrypoints.http.slots import IntakeSlots, StreamSlots
+from lightwell.entrypoints.http.spans import open_span_sender
 from lightwell.entrypoints.operations import (
     analytics,
     briefs,

@@ -1,49 +1,15 @@
-"""Writes a line of the audit log for each request, and says in headers what is left of the caller's rate limit."""
+"""The line of the audit log for a request, and the headers that say what is left of the caller's rate limit."""
 
-import time
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from uuid import UUID
 
 from pydantic.alias_generators import to_camel
-from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lightwell.domain.principals import Principal
 from lightwell.domain.rate_limits import WINDOW_SECONDS, Allowance
-
-_PREFIXES = ("/v1/", "/mcp")
-
-
-class AuditTrail:
-    """Writes a line when a request has ended, also where the client left before; health and documentation are left out."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not scope["path"].startswith(_PREFIXES):
-            await self._app(scope, receive, send)
-            return
-        request = Request(scope)
-        began, status = time.perf_counter(), 0
-
-        async def send_with_headers(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                allowance: Allowance | None = getattr(request.state, "allowance", None)
-                if allowance is not None:
-                    MutableHeaders(scope=message).update(rate_limit_headers(allowance))
-            await send(message)
-
-        try:
-            await self._app(scope, receive, send_with_headers)
-        finally:
-            milliseconds = round((time.perf_counter() - began) * 1000)
-            request.app.state.audit.write(audit_entry(request, status or None, milliseconds))
 
 
 def audit_entry(request: Request, status: int | None, milliseconds: int) -> dict[str, object]:

@@ -9,7 +9,7 @@ from fastapi import Request, Response
 from starlette.types import Receive, Scope, Send
 
 from lightwell.domain.errors import LightwellError
-from lightwell.entrypoints.http.stream_slots import StreamSlots
+from lightwell.entrypoints.http.slots import StreamSlots
 
 PING_SECONDS = 15.0
 _PING = b": ping\n\n"

@@ -6,12 +6,9 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
-from lightwell.entrypoints.http.audit import AuditTrail
 from lightwell.entrypoints.http.examples import add_examples
 from lightwell.entrypoints.http.problems import CONTENT_TYPE, Problem
-from lightwell.entrypoints.http.request_ids import RequestIds
-from lightwell.entrypoints.http.request_spans import RequestSpans
-from lightwell.entrypoints.http.shutdown import ShutdownAnswers
+from lightwell.entrypoints.http.request_trail import RequestTrail
 
 _OF_EVERY_OPERATION: Mapping[str, str] = {
     "404": "It does not exist, or you may not see it",
@@ -35,12 +32,11 @@ _SCHEMA = "Problem"
 
 
 class Application(FastAPI):
-    """FastAPI with our OpenAPI document and request ids. What a route declares itself is kept."""
+    """FastAPI with our OpenAPI document and a trail of each request. What a route declares itself is kept."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        """Return the application inside what gives requests their ids and audits them, errors of the framework included."""
-        answering = AuditTrail(super().build_middleware_stack())
-        return RequestIds(ShutdownAnswers(RequestSpans(answering)))
+        """Return the application inside what follows each request, errors of the framework included."""
+        return RequestTrail(super().build_middleware_stack())
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
@@ -63,9 +59,8 @@ def add_problems(document: dict[str, Any]) -> None:
 
 def _add_to_operation(operation: dict[str, Any]) -> None:
     responses: dict[str, Any] = operation["responses"]
-    for (
-        response
-    ) in responses.values():  # OpenAPI 3.1 has no form for events; they are not one string
+    # OpenAPI 3.1 has no form for events; they are not one string.
+    for response in responses.values():
         response.get("content", {}).get(_EVENTS, {}).pop("schema", None)
     if "HTTPValidationError" in str(responses.get("422")):
         del responses["422"]

@@ -26,7 +26,7 @@ def router_of(subject: Subject) -> APIRouter:
             response_model=operation.hints["return"] if operation.has_reply else None,
             status_code=operation.status,
             name=operation.run.__name__,
-            description=inspect.getdoc(operation.run),
+            description=operation.description,
         )
     return router
 

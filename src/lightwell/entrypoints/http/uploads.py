@@ -19,10 +19,10 @@ from lightwell.domain.errors import Invalid, LightwellError, Unreadable
 from lightwell.domain.requests import IdempotencyKey, IngestRequest
 from lightwell.domain.texts import require_text
 from lightwell.entrypoints.http.authentication import Caller, Ingesting, projects_of, recheck_caller
-from lightwell.entrypoints.http.intake_slots import IntakeSlots
 from lightwell.entrypoints.http.multipart import UploadLimits, read_form
 from lightwell.entrypoints.http.problems import CONTENT_TYPE
 from lightwell.entrypoints.http.projects import Projects
+from lightwell.entrypoints.http.slots import IntakeSlots
 from lightwell.entrypoints.operations.documents import MAX_TAGS, IngestJob
 from lightwell.entrypoints.operations.uploads import IngestBody, UploadJob, UploadJobs
 from lightwell.ingest.submission import Submission

@@ -1,9 +1,9 @@
 """What is sent to a server, and how its reply is read. Operations make calls; the clients send them."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 from urllib.parse import quote
 
 from pydantic import BaseModel, TypeAdapter
@@ -13,6 +13,7 @@ from lightwell.entrypoints.operations.replies import Schema
 if TYPE_CHECKING:
     import httpx
 
+P = ParamSpec("P")
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 M = TypeVar("M", bound=BaseModel)
@@ -61,6 +62,65 @@ class Call(Generic[T_co]):
         """The headers beside those of every request."""
         kind = {"Content-Type": "application/json"} if self.body else {}
         return {**kind, "Idempotency-Key": self.key} if self.key else kind
+
+
+class _Sends(Protocol):
+    """`Client`: the reply to a call is returned."""
+
+    def send(self, call: Call[T]) -> T: ...
+
+
+class _SendsLater(Protocol):
+    """`AsyncClient`: the reply to a call is awaited."""
+
+    async def send(self, call: Call[T]) -> T: ...
+
+
+class ClientMethod(Generic[P, T_co]):
+    """What becomes a method of both clients, which sends a call. In `AsyncClient` its reply is awaited; both raise `ServerError`."""
+
+    def call(self, *args: P.args, **kwargs: P.kwargs) -> Call[T_co]:
+        """Return what a client sends."""
+        raise NotImplementedError
+
+    @property
+    def description(self) -> str | None:
+        """What the method says of itself."""
+        raise NotImplementedError
+
+    @overload
+    def __get__(self, client: _Sends, owner: type) -> Callable[P, T_co]: ...
+
+    @overload
+    def __get__(self, client: _SendsLater, owner: type) -> Callable[P, Awaitable[T_co]]: ...
+
+    @overload
+    def __get__(self, client: None, owner: type) -> Self: ...
+
+    def __get__(self, client: _Sends | _SendsLater | None, owner: type) -> object:
+        if client is None:
+            return self
+        send = client.send
+
+        def method(*args: P.args, **kwargs: P.kwargs) -> object:
+            return send(self.call(*args, **kwargs))
+
+        method.__doc__ = self.description
+        return method
+
+
+@dataclass(frozen=True)
+class Method(ClientMethod[P, T_co]):
+    """A method whose call `make` makes by hand, since it carries more than JSON."""
+
+    make: Callable[P, Call[T_co]]
+
+    def call(self, *args: P.args, **kwargs: P.kwargs) -> Call[T_co]:
+        return self.make(*args, **kwargs)
+
+    @property
+    def description(self) -> str | None:
+        return self.make.__doc__
 
 
 def reader(adapter: TypeAdapter[T]) -> "Callable[[httpx.Response], T]":

@@ -11,13 +11,9 @@ from typing import (
     TYPE_CHECKING,
     Any,
     Concatenate,
-    Generic,
     ParamSpec,
-    Protocol,
-    Self,
     TypeVar,
     get_type_hints,
-    overload,
 )
 
 from pydantic import TypeAdapter, create_model
@@ -25,7 +21,7 @@ from pydantic.alias_generators import to_pascal
 
 from lightwell.domain.access import Reader, TagAuthority
 from lightwell.domain.api_keys import Scope
-from lightwell.entrypoints.operations.calls import Call, segment
+from lightwell.entrypoints.operations.calls import Call, ClientMethod, segment
 from lightwell.entrypoints.operations.replies import Schema
 
 if TYPE_CHECKING:
@@ -49,20 +45,8 @@ class Caller:
     authority: TagAuthority
 
 
-class _Sends(Protocol):
-    """`Client`: the reply to a call is returned."""
-
-    def send(self, call: Call[R]) -> R: ...
-
-
-class _SendsLater(Protocol):
-    """`AsyncClient`: the reply to a call is awaited."""
-
-    async def send(self, call: Call[R]) -> R: ...
-
-
 @dataclass(frozen=True, kw_only=True)
-class Operation(Generic[P, R_co]):
+class Operation(ClientMethod[P, R_co]):
     """One thing that a caller can do: `run` does it, the other fields say how it is reached over HTTP.
 
     Its parameters behind the caller are parts of the path, where `path` names them in braces, or else the query of GET and DELETE, and the
@@ -164,25 +148,9 @@ class Operation(Generic[P, R_co]):
             is_repeatable=self.is_repeatable,
         )
 
-    @overload
-    def __get__(self, client: _Sends, owner: type) -> Callable[P, R_co]: ...
-
-    @overload
-    def __get__(self, client: _SendsLater, owner: type) -> Callable[P, Awaitable[R_co]]: ...
-
-    @overload
-    def __get__(self, client: None, owner: type) -> Self: ...
-
-    def __get__(self, client: _Sends | _SendsLater | None, owner: type) -> object:
-        if client is None:
-            return self
-        send = client.send
-
-        def method(*args: P.args, **kwargs: P.kwargs) -> object:
-            return send(self.call(*args, **kwargs))
-
-        method.__doc__ = self.run.__doc__
-        return method
+    @property
+    def description(self) -> str | None:
+        return inspect.getdoc(self.run)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
