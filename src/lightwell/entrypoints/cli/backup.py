@@ -1,7 +1,7 @@
 """`backup`, `restore` and `migrate`: the whole store, for whoever operates it."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.text import Text
@@ -10,9 +10,6 @@ from lightwell.entrypoints.cli.console import clean, count_of
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.registration import command, single_command
 from lightwell.entrypoints.cli.store import settings, settings_of_store
-
-if TYPE_CHECKING:
-    from lightwell.wiring.backups import Restoration
 
 backup, restore, migrate = single_command(), single_command(), single_command()
 
@@ -66,12 +63,7 @@ async def restore_store(
     """
     from lightwell.wiring.backups import restore as load
 
-    return _report(
-        file, await load(settings(), file, lists=withdrawals or (), keeps_keys=keep_keys)
-    )
-
-
-def _report(file: Path, done: "Restoration") -> Report:
+    done = await load(settings(), file, lists=withdrawals or (), keeps_keys=keep_keys)
     lists = [str(path) for path in done.lists]
     lines = [f"Restored {file}."]
     if done.keys:

@@ -67,12 +67,13 @@ def raise_for_problem(response: httpx.Response) -> None:
             detail=f"The server answered {response.status_code} {response.reason_phrase}",
             code="no_problem_document",
         )
+    wait = response.headers.get("Retry-After", "")
     raise ServerError(
         problem.detail,
         status=response.status_code,
         code=problem.code,
         request_id=problem.requestId,
-        retry_after=_seconds(response.headers.get("Retry-After", "")),
+        retry_after=float(wait) if wait.isascii() and wait.isdigit() else None,
     )
 
 
@@ -92,7 +93,3 @@ def read_reply(call: Call[T], reply: httpx.Response) -> T:
 def unreachable(error: httpx.TransportError, url: str) -> ServerError:
     """Return the error for a server that cannot be reached, or that broke off."""
     return ServerError(f"{url} cannot be reached: {str(error) or type(error).__name__}")
-
-
-def _seconds(text: str) -> float | None:
-    return float(text) if text.isascii() and text.isdigit() else None

@@ -59,7 +59,7 @@ def add_examples(document: dict[str, Any]) -> None:
             bodies = [reply for status, reply in replies if status.startswith("2")]
             for body in bodies:
                 _add_to_body(body.get("content", {}).get(_JSON), schemas)
-            wanted = _with_required_fields(schemas)
+            wanted = {name: _with_required_fields(schema) for name, schema in schemas.items()}
             _add_to_body(operation.get("requestBody", {}).get("content", {}).get(_JSON), wanted)
             for parameter in operation.get("parameters", ()):
                 if parameter.get("required") and "example" not in parameter:
@@ -68,15 +68,12 @@ def add_examples(document: dict[str, Any]) -> None:
                     )
 
 
-def _with_required_fields(schemas: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the schemas without the fields that a request may leave out and that have no example of their own."""
-    return {name: {**schema, "properties": _needed(schema)} for name, schema in schemas.items()}
-
-
-def _needed(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_required_fields(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a schema without the fields that a request may leave out and that have no example of their own."""
     required = schema.get("required", ())
     fields = schema.get("properties", {}).items()
-    return {key: field for key, field in fields if key in required or "examples" in field}
+    needed = {key: field for key, field in fields if key in required or "examples" in field}
+    return {**schema, "properties": needed}
 
 
 def make_example(schema: Mapping[str, Any], schemas: Mapping[str, Any], name: str = "") -> object:

@@ -94,9 +94,8 @@ class TokenVerifier:
         if str(header.get("typ", "jwt")).lower() not in _TYPES or "crit" in header:
             return None
         key = await self._key(header.get("kid"), algorithm)
-        return None if key is None else self._decode(token, key, algorithm)
-
-    def _decode(self, token: str, key: jwt.PyJWK, algorithm: str) -> Claims | None:
+        if key is None:
+            return None
         try:
             return jwt.decode(
                 token,

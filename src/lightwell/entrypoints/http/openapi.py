@@ -54,22 +54,21 @@ def add_problems(document: dict[str, Any]) -> None:
     schemas[_SCHEMA] = Problem.model_json_schema(by_alias=True)
     for operations in document["paths"].values():
         for operation in operations.values():
-            _add_to_operation(operation)
-
-
-def _add_to_operation(operation: dict[str, Any]) -> None:
-    responses: dict[str, Any] = operation["responses"]
-    # OpenAPI 3.1 has no form for events; they are not one string.
-    for response in responses.values():
-        response.get("content", {}).get(_EVENTS, {}).pop("schema", None)
-    if "HTTPValidationError" in str(responses.get("422")):
-        del responses["422"]
-    problems = dict(_OF_EVERY_OPERATION)
-    if "security" in operation:
-        problems.update(_OF_PROTECTED_OPERATIONS)
-    if "requestBody" in operation:
-        problems.update(_OF_OPERATIONS_WITH_A_BODY)
-    for status, description in sorted(problems.items()):
-        schema = {"$ref": f"#/components/schemas/{_SCHEMA}"}
-        declared = {"description": description, "content": {CONTENT_TYPE: {"schema": schema}}}
-        responses.setdefault(status, declared)
+            responses: dict[str, Any] = operation["responses"]
+            # OpenAPI 3.1 has no form for events; they are not one string.
+            for response in responses.values():
+                response.get("content", {}).get(_EVENTS, {}).pop("schema", None)
+            if "HTTPValidationError" in str(responses.get("422")):
+                del responses["422"]
+            problems = dict(_OF_EVERY_OPERATION)
+            if "security" in operation:
+                problems.update(_OF_PROTECTED_OPERATIONS)
+            if "requestBody" in operation:
+                problems.update(_OF_OPERATIONS_WITH_A_BODY)
+            for status, description in sorted(problems.items()):
+                schema = {"$ref": f"#/components/schemas/{_SCHEMA}"}
+                declared = {
+                    "description": description,
+                    "content": {CONTENT_TYPE: {"schema": schema}},
+                }
+                responses.setdefault(status, declared)

@@ -120,25 +120,6 @@ def _challenge(request: Request) -> dict[str, str]:
     return {"WWW-Authenticate": f'Bearer resource_metadata="{where}"'}
 
 
-def _framework_problem(request: Request, error: HTTPException) -> JSONResponse:
-    """Return an error of the framework as a problem, with its headers, such as `Allow`."""
-    status = HTTPStatus(error.status_code)
-    is_too_large = status is HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-    code = TooLarge.code if is_too_large else status.name.lower()
-    reply = problem_response(request, status, code, str(error.detail))
-    reply.headers.update(error.headers or {})
-    return reply
-
-
-def _waiting_problem(request: Request, error: TooManyRequests) -> JSONResponse:
-    """Return the problem of who must wait, and for how long."""
-    if error.allowance is not None:
-        request.state.allowance = error.allowance
-    reply = problem_response(request, error.status, error.code, str(error))
-    reply.headers["Retry-After"] = str(error.retry_seconds)
-    return reply
-
-
 def add_error_handlers(app: FastAPI) -> None:
     """Answer every error of every route with a problem document."""
 
@@ -159,7 +140,11 @@ def add_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(TooManyRequests)
     async def too_many(request: Request, error: TooManyRequests) -> JSONResponse:
-        return _waiting_problem(request, error)
+        if error.allowance is not None:
+            request.state.allowance = error.allowance
+        reply = problem_response(request, error.status, error.code, str(error))
+        reply.headers["Retry-After"] = str(error.retry_seconds)
+        return reply
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -172,7 +157,12 @@ def add_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def of_the_framework(request: Request, error: HTTPException) -> JSONResponse:
-        return _framework_problem(request, error)
+        status = HTTPStatus(error.status_code)
+        is_too_large = status is HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+        code = TooLarge.code if is_too_large else status.name.lower()
+        reply = problem_response(request, status, code, str(error.detail))
+        reply.headers.update(error.headers or {})  # such as `Allow`
+        return reply
 
     @app.exception_handler(Exception)
     async def unexpected(request: Request, _: Exception) -> JSONResponse:
