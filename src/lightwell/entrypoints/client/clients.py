@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import ExitStack, aclosing
+from contextlib import ExitStack
 from dataclasses import dataclass
 from http import HTTPStatus
 from types import TracebackType
@@ -80,11 +80,11 @@ class Client(Operations):
 
     def stream(self, question: str | QueryRequest) -> Generator[StreamEvent, None, None]:
         """Yield an answer as events, each sentence when it is checked; a lost connection is resumed. Raise `ServerError`."""
-        yield from self._follow(_answer_stream(question))
+        return self._follow(_answer_stream(question))
 
     def follow_job(self, job: UUID | str) -> Generator[Job, None, None]:
         """Yield a job whenever it has changed, until it has ended. Raise `ServerError`."""
-        yield from self._follow(_job_stream(job))
+        return self._follow(_job_stream(job))
 
     def wait_for_job(self, job: UUID | str) -> Job:
         """Return a job when it has ended, well or not. Raise `ServerError`."""
@@ -95,26 +95,18 @@ class Client(Operations):
         progress = _Progress(EventParser(source.read))
         while not progress.is_complete:
             try:
-                yield from self._connect(source, progress)
-            except ServerError as error:
-                time.sleep(progress.wait_after(error))
-
-    def _connect(self, source: "_Stream[T]", progress: "_Progress[T]") -> Generator[T, None, None]:
-        """Yield the events of one connection; raise `ServerError` where it ends too early."""
-        try:
-            with self._http.stream(
-                source.method, source.path, content=source.content, headers=progress.headers
-            ) as reply:
-                if reply.is_error:
-                    reply.read()
-                    raise_for_problem(reply)
-                for line in reply.iter_lines():
-                    if event := progress.feed(line):
-                        yield event.value
-        except httpx.TransportError as error:
-            raise unreachable(error, self._url) from error
-        if not progress.is_complete:
-            raise ServerError("The server ended the stream before its last event")
+                with self._http.stream(
+                    source.method, source.path, content=source.content, headers=progress.headers
+                ) as reply:
+                    if reply.is_error:
+                        reply.read()
+                        raise_for_problem(reply)
+                    for line in reply.iter_lines():
+                        if event := progress.feed(line):
+                            yield event.value
+                progress.require_end()
+            except (httpx.TransportError, ServerError) as error:
+                time.sleep(progress.wait_after(error, self._url))
 
 
 class AsyncClient(Operations):
@@ -153,17 +145,13 @@ class AsyncClient(Operations):
                 return read_reply(call, reply)
         raise AssertionError("the last attempt returns or raises")
 
-    async def stream(self, question: str | QueryRequest) -> AsyncGenerator[StreamEvent, None]:
+    def stream(self, question: str | QueryRequest) -> AsyncGenerator[StreamEvent, None]:
         """Yield an answer as events, each sentence when it is checked; a lost connection is resumed. Raise `ServerError`."""
-        async with aclosing(self._follow(_answer_stream(question))) as events:
-            async for event in events:
-                yield event
+        return self._follow(_answer_stream(question))
 
-    async def follow_job(self, job: UUID | str) -> AsyncGenerator[Job, None]:
+    def follow_job(self, job: UUID | str) -> AsyncGenerator[Job, None]:
         """Yield a job whenever it has changed, until it has ended. Raise `ServerError`."""
-        async with aclosing(self._follow(_job_stream(job))) as events:
-            async for event in events:
-                yield event
+        return self._follow(_job_stream(job))
 
     async def wait_for_job(self, job: UUID | str) -> Job:
         """Return a job when it has ended, well or not. Raise `ServerError`."""
@@ -173,30 +161,18 @@ class AsyncClient(Operations):
         progress = _Progress(EventParser(source.read))
         while not progress.is_complete:
             try:
-                async with aclosing(self._connect(source, progress)) as events:
-                    async for event in events:
-                        yield event
-            except ServerError as error:
-                await asyncio.sleep(progress.wait_after(error))
-
-    async def _connect(
-        self, source: "_Stream[T]", progress: "_Progress[T]"
-    ) -> AsyncGenerator[T, None]:
-        """Yield the events of one connection; raise `ServerError` where it ends too early."""
-        try:
-            async with self._http.stream(
-                source.method, source.path, content=source.content, headers=progress.headers
-            ) as reply:
-                if reply.is_error:
-                    await reply.aread()
-                    raise_for_problem(reply)
-                async for line in reply.aiter_lines():
-                    if event := progress.feed(line):
-                        yield event.value
-        except httpx.TransportError as error:
-            raise unreachable(error, self._url) from error
-        if not progress.is_complete:
-            raise ServerError("The server ended the stream before its last event")
+                async with self._http.stream(
+                    source.method, source.path, content=source.content, headers=progress.headers
+                ) as reply:
+                    if reply.is_error:
+                        await reply.aread()
+                        raise_for_problem(reply)
+                    async for line in reply.aiter_lines():
+                        if event := progress.feed(line):
+                            yield event.value
+                progress.require_end()
+            except (httpx.TransportError, ServerError) as error:
+                await asyncio.sleep(progress.wait_after(error, self._url))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,10 +223,17 @@ class _Progress(Generic[T]):
             self.failures, self.is_complete = 0, event.is_last
         return event
 
-    def wait_after(self, error: ServerError) -> float:
-        """Return how many seconds to wait before the stream is connected again; raise the error where it is not."""
+    def require_end(self) -> None:
+        """Raise `ServerError` where a connection ended too early."""
+        if not self.is_complete:
+            raise ServerError("The server ended the stream before its last event")
+
+    def wait_after(self, error: httpx.TransportError | ServerError, url: str) -> float:
+        """Return how many seconds to wait before the stream is connected again; raise `ServerError` where it is not."""
         self.failures += 1
         self.parser.restart()
+        if not isinstance(error, ServerError):
+            error = unreachable(error, url)
         if not error.is_temporary or self.failures >= ATTEMPTS:
             raise error
         return min(MAX_WAIT, error.retry_after or 0.2 * 2**self.failures)
