@@ -19,9 +19,8 @@ from lightwell.domain.errors import Invalid, LightwellError, Unreadable
 from lightwell.domain.requests import IdempotencyKey, IngestRequest
 from lightwell.domain.texts import require_text
 from lightwell.entrypoints.http.authentication import Caller, Ingesting, projects_of, recheck_caller
-from lightwell.entrypoints.http.multipart import UploadLimits, read_form
+from lightwell.entrypoints.http.multipart import read_form
 from lightwell.entrypoints.http.problems import CONTENT_TYPE
-from lightwell.entrypoints.http.projects import Projects
 from lightwell.entrypoints.http.slots import IntakeSlots
 from lightwell.entrypoints.operations.documents import MAX_TAGS, IngestJob
 from lightwell.entrypoints.operations.uploads import IngestBody, UploadJob, UploadJobs
@@ -114,21 +113,11 @@ class _Uploads:
         return digest.digest()
 
 
-def intake_of(request: Request) -> Intake:
-    """Return what reads the documents that clients hand in."""
-    return request.app.state.intake
-
-
 async def hold_slot(request: Request, caller: Ingesting) -> AsyncGenerator[None]:
     """Hold one of the slots for uploads and fetches until the response is sent."""
     slots: IntakeSlots = request.app.state.intake_slots
     async with slots.take(caller.principal.credential):
         yield
-
-
-def upload_limits_of(request: Request) -> UploadLimits:
-    """Return the limits of uploads."""
-    return request.app.state.upload_limits
 
 
 @router.post(
@@ -138,24 +127,17 @@ def upload_limits_of(request: Request) -> UploadLimits:
     openapi_extra=_FORM,
     dependencies=[Depends(hold_slot)],
 )
-async def upload_documents(  # noqa: PLR0913 - what a request brings along
-    request: Request,
-    caller: Ingesting,
-    response: Response,
-    intake: Annotated[Intake, Depends(intake_of)],
-    limits: Annotated[UploadLimits, Depends(upload_limits_of)],
-    projects: Annotated[Projects, Depends(projects_of)],
-    key: Key = None,
+async def upload_documents(
+    request: Request, caller: Ingesting, response: Response, key: Key = None
 ) -> UploadJobs:
     """Take files as new documents, all of them or none, with a job for each."""
-    async with read_form(request, limits) as form:
-        caller = await recheck_caller(
-            request, Scope.INGEST
-        )  # the form may have taken long to arrive
+    async with read_form(request, request.app.state.upload_limits) as form:
+        # The form may have taken long to arrive.
+        caller = await recheck_caller(request, Scope.INGEST)
         files = _files_of(form)
         described = _to_request(form, caller, len(files))
         origins = [upload_origin(file.filename or "") for file in files]
-        uploads = _Uploads(intake, described, files, origins)
+        uploads = _Uploads(request.app.state.intake, described, files, origins)
         digest = await run_in_threadpool(uploads.check)
         submission = Submission(
             documents=uploads,
@@ -163,36 +145,26 @@ async def upload_documents(  # noqa: PLR0913 - what a request brings along
             authority=caller.authority,
             key=_idempotency_key(caller, key, described, digest),
         )
-        responses = await caller.knowledge_base.documents.submit(submission)
-    projects.has_work.set()
-    if len(responses) == 1:
-        response.headers["Location"] = f"/v1/jobs/{responses[0].job_id}"
+        queued = await caller.knowledge_base.documents.submit(submission)
+    projects_of(request).has_work.set()
+    if len(queued) == 1:
+        response.headers["Location"] = f"/v1/jobs/{queued[0].job_id}"
     jobs = [
-        UploadJob(
-            file_name=origin.name,
-            job_id=queued.job_id,
-            document_id=queued.document_id,
-            status=queued.status,
-            estimated_chunks=queued.estimated_chunks,
-        )
-        for origin, queued in zip(origins, responses, strict=True)
+        UploadJob(file_name=origin.name, **dict(IngestJob.model_validate(job)))
+        for origin, job in zip(origins, queued, strict=True)
     ]
     return UploadJobs(documents=jobs)
 
 
 @router.post("/ingest", status_code=202, responses=_TOO_LARGE, dependencies=[Depends(hold_slot)])
 async def ingest_document(
-    body: IngestBody,
-    caller: Ingesting,
-    response: Response,
-    intake: Annotated[Intake, Depends(intake_of)],
-    projects: Annotated[Projects, Depends(projects_of)],
-    key: Key = None,
+    request: Request, body: IngestBody, caller: Ingesting, response: Response, key: Key = None
 ) -> IngestJob:
     """Fetch a document from a URL or a path that is open for ingestion, with a job that ingests it.
 
     Only a URL takes `aclTags`: who sees a file is said where the file is.
     """
+    intake: Intake = request.app.state.intake
     tags, is_page = parse_tags(body.acl_tags), is_web_url(body.document_url)
     if is_page:
         tags = caller.authority.choose(tags)
@@ -207,10 +179,8 @@ async def ingest_document(
     )
     idempotency_key = _idempotency_key(caller, key, fetched, b"")
     documents = caller.knowledge_base.documents
-    responses = (
-        await documents.find_earlier(caller.reader, idempotency_key) if idempotency_key else None
-    )
-    if responses is None:
+    queued = idempotency_key and await documents.find_earlier(caller.reader, idempotency_key)
+    if queued is None:
         reading = (
             intake.read_page(fetched)
             if is_page
@@ -222,10 +192,10 @@ async def ingest_document(
             authority=caller.authority,
             key=idempotency_key,
         )
-        responses = await documents.submit(submission)
-        projects.has_work.set()
-    response.headers["Location"] = f"/v1/jobs/{responses[0].job_id}"
-    return IngestJob.model_validate(responses[0])
+        queued = await documents.submit(submission)
+        projects_of(request).has_work.set()
+    response.headers["Location"] = f"/v1/jobs/{queued[0].job_id}"
+    return IngestJob.model_validate(queued[0])
 
 
 def _files_of(form: FormData) -> list[UploadFile]:
