@@ -68,3 +68,18 @@ def test_whatever_reads_for_a_person_takes_the_reader_by_position() -> None:
 def test_the_public_face_names_what_is_there() -> None:
     assert [name for name in lightwell.__all__ if not hasattr(lightwell, name)] == []
     assert len(set(lightwell.__all__)) == len(lightwell.__all__)
+
+
+def test_rows_are_read_by_the_names_of_their_columns() -> None:
+    numbered = [
+        f"{path.name}:{node.lineno}"
+        for path in SOURCE
+        if path.relative_to(ROOT / "src" / "lightwell").parts[0] in ("records", "stores")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "row"
+        and isinstance(node.slice, ast.Constant)
+        and isinstance(node.slice.value, int)
+    ]
+    assert numbered == [], "name the columns as the fields of a value, and read rows `into` it"

@@ -89,30 +89,25 @@ def _make_rows(into: Callable[..., Any], cursor: AsyncCursor[Any]) -> RowMaker[A
 def _reader_of(kind: Any, names: tuple[str, ...]) -> Callable[[Sequence[Any]], Any]:
     """Return what turns a row with these columns into the dataclass."""
     hints = get_type_hints(kind)
-    plain: list[tuple[int, str, Convert | None]] = []
-    within: dict[str, list[tuple[int, str]]] = {}
-    for place, name in enumerate(names):
-        outer, dot, inner = name.partition(".")
+    conversions: list[tuple[str, Convert]] = []
+    within: dict[str, list[str]] = {}
+    for name in names:
+        field, dot, _ = name.partition(".")
         if dot:
-            within.setdefault(outer, []).append((place, inner))
-        else:
-            plain.append((place, name, _conversion(hints.get(name))))
+            within.setdefault(field, []).append(name)
+        elif convert := _conversion(hints.get(name)):
+            conversions.append((name, convert))
     parts = [
-        (
-            field,
-            [place for place, _ in columns],
-            _reader_of(hints[field], tuple(name for _, name in columns)),
-        )
-        for field, columns in within.items()
+        (field, inner, _reader_of(hints[field], tuple(name.partition(".")[2] for name in inner)))
+        for field, inner in within.items()
     ]
 
     def read(values: Sequence[Any]) -> Any:
-        fields = {
-            name: values[place] if convert is None else convert(values[place])
-            for place, name, convert in plain
-        }
-        for field, places, read_part in parts:
-            fields[field] = read_part([values[place] for place in places])
+        fields = dict(zip(names, values, strict=True))
+        for name, convert in conversions:
+            fields[name] = convert(fields[name])
+        for field, inner, read_part in parts:
+            fields[field] = read_part([fields.pop(name) for name in inner])
         return kind(**fields)
 
     return read
