@@ -56,21 +56,17 @@ def is_running(cluster: Path) -> bool:
         return True
     folder = socket_folder(cluster)
     if folder != cluster and os.path.lexists(folder):
-        _refuse_foreign(folder, _allowed_owners(cluster))
+        # This process's user, and for root the server's, may own the folder.
+        allowed = {os.geteuid()}
+        if os.geteuid() == 0 and cluster.exists():
+            allowed.add(server_user(cluster))
+        _refuse_foreign(folder, allowed)
     return _accepts_connections(folder / SOCKET)
 
 
 def server_user(cluster: Path) -> int:
     """Return the id of the user that the server runs as: the cluster's owner, because PostgreSQL requires that."""
     return cluster.stat().st_uid
-
-
-def _allowed_owners(cluster: Path) -> set[int]:
-    """Return the ids of users that may own the socket's folder: this process's user, and for root the server's."""
-    allowed = {os.geteuid()}
-    if os.geteuid() == 0 and cluster.exists():
-        allowed.add(server_user(cluster))
-    return allowed
 
 
 def _refuse_foreign(folder: Path, allowed: set[int]) -> None:
@@ -105,17 +101,13 @@ def make_socket_folder(cluster: Path, account: _programs.Account | None) -> Path
     """Return the folder for a new server's socket, without the files of a server that died."""
     folder = socket_folder(cluster)
     if folder != cluster:
-        _make_private(folder, account)
+        with suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+        _refuse_foreign(folder, {os.geteuid(), account.user} if account else {os.geteuid()})
+        folder.chmod(0o700)
+        if account:
+            os.chown(folder, account.user, account.group)
+            _programs.check_traversal(folder, account)
     for left in (folder / SOCKET, folder / f"{SOCKET}.lock"):
         left.unlink(missing_ok=True)
     return folder
-
-
-def _make_private(folder: Path, account: _programs.Account | None) -> None:
-    with suppress(FileExistsError):
-        folder.mkdir(mode=0o700)
-    _refuse_foreign(folder, {os.geteuid(), account.user} if account else {os.geteuid()})
-    folder.chmod(0o700)
-    if account:
-        os.chown(folder, account.user, account.group)
-        _programs.check_traversal(folder, account)

@@ -242,17 +242,15 @@ def _refusal(uri: str) -> str:
     except psycopg.OperationalError as error:
         if _NO_DATABASE_MESSAGE not in str(error):
             return str(error)
-        _rename_database(uri)
+        # A new database would take seven megabytes; renaming the unused one of initdb takes none.
+        try:
+            with psycopg.connect(uri, dbname="template1", autocommit=True) as connection:
+                connection.execute("ALTER DATABASE postgres RENAME TO lightwell")
+        except psycopg.Error as failure:
+            raise ServerFailed(
+                f"The database lightwell could not be created: {failure}"
+            ) from failure
     return ""
-
-
-def _rename_database(uri: str) -> None:
-    # A new database would take seven megabytes; renaming the unused one of initdb takes none.
-    try:
-        with psycopg.connect(uri, dbname="template1", autocommit=True) as connection:
-            connection.execute("ALTER DATABASE postgres RENAME TO lightwell")
-    except psycopg.Error as error:
-        raise ServerFailed(f"The database lightwell could not be created: {error}") from error
 
 
 def _start(home: _Home, account: _programs.Account | None, deadline: float) -> None:
@@ -276,13 +274,6 @@ def _start(home: _Home, account: _programs.Account | None, deadline: float) -> N
 
 def _starts(home: _Home, folder: Path, account: _programs.Account | None, deadline: float) -> bool:
     left = max(1, math.ceil(deadline - time.monotonic()))
-    options = shlex.join(_start_options(home.cluster, folder))
-    arguments = ["start", "--silent", "--wait", f"--timeout={left}", f"--options={options}"]
-    done = _programs.run(["pg_ctl", *arguments], account, cluster=home.cluster, log=home.log)
-    return done.returncode == 0 or _presence.is_running(home.cluster)
-
-
-def _start_options(cluster: Path, folder: Path) -> list[str]:
     quoted = '"' + str(folder).replace('"', '""') + '"'
     required = {
         "listen_addresses": "",
@@ -291,11 +282,11 @@ def _start_options(cluster: Path, folder: Path) -> list[str]:
         "unix_socket_permissions": "0700",  # root can connect regardless
         "logging_collector": "off",
     }
-    return [
-        "-D",
-        str(cluster),
-        *(part for pair in required.items() for part in ("-c", "=".join(pair))),
-    ]
+    settings = [part for pair in required.items() for part in ("-c", "=".join(pair))]
+    options = shlex.join(["-D", str(home.cluster), *settings])
+    arguments = ["start", "--silent", "--wait", f"--timeout={left}", f"--options={options}"]
+    done = _programs.run(["pg_ctl", *arguments], account, cluster=home.cluster, log=home.log)
+    return done.returncode == 0 or _presence.is_running(home.cluster)
 
 
 def _stop(home: _Home, timeout: float) -> None:
@@ -306,14 +297,8 @@ def _stop(home: _Home, timeout: float) -> None:
     account = _programs.server_account(home.cluster)
     started = time.monotonic()
     for mode in ("fast", "immediate"):
-        arguments = [
-            "pg_ctl",
-            "stop",
-            f"--mode={mode}",
-            "--wait",
-            f"--timeout={math.ceil(timeout)}",
-        ]
-        done = _programs.run(arguments, account, cluster=home.cluster)
+        arguments = ["stop", f"--mode={mode}", "--wait", f"--timeout={math.ceil(timeout)}"]
+        done = _programs.run(["pg_ctl", *arguments], account, cluster=home.cluster)
         if done.returncode == 0:
             _log.info("server.stopped", mode=mode, seconds=_since(started))
             return
