@@ -133,8 +133,8 @@ class Arriving:
     documents: tuple[NewDocument, ...]
     scope: str = "file:///nowhere/"
 
-    async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
-        del known
+    async def changes(self, hashes: Mapping[str, str]) -> AsyncIterator[Change]:
+        del hashes
         for document in self.documents:
             yield ChangedDocument(document=document)
 
