@@ -1,7 +1,8 @@
 """A collection: documents, and questions with what a right answer must contain."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Annotated
 
@@ -111,7 +112,12 @@ def load_collection(
             f"{folder} has no questions.jsonl: write one JSON object per line, such as"
             ' {"id": "1", "question": "How many days?", "gold": ["leave.md"], "answer_any": [["25 days"]]}'
         )
-    root = _root(documents or _find_documents(folder), unpack_below).resolve()
+    root = documents or _find_documents(folder)
+    if not root.is_dir():
+        if not root.is_file():
+            raise Invalid(f"{root} is neither a folder nor an archive; check the path")
+        root = unpack(root, unpack_below)
+    root = root.resolve()
     return Collection(
         name=folder.resolve().name, root=root, questions=tuple(_questions(questions, root))
     )
@@ -129,14 +135,6 @@ def _find_documents(folder: Path) -> Path:
     )
 
 
-def _root(documents: Path, unpack_below: Path) -> Path:
-    if documents.is_dir():
-        return documents
-    if documents.is_file():
-        return unpack(documents, unpack_below)
-    raise Invalid(f"{documents} is neither a folder nor an archive; check the path")
-
-
 def _questions(path: Path, root: Path) -> list[CollectionQuestion]:
     questions: list[CollectionQuestion] = []
     ids: set[str] = set()
@@ -147,22 +145,19 @@ def _questions(path: Path, root: Path) -> list[CollectionQuestion]:
                 f"{where}: the id {written.id!r} occurs twice; give each question its own"
             )
         ids.add(written.id)
-        questions.append(_question(where, written, root))
+        _check_answer(where, written)
+        question = CollectionQuestion(
+            id=written.id,
+            text=written.question,
+            kind=written.kind,
+            style=written.style,
+            split=written.split,
+            gold=frozenset(_url(where, file, root) for file in written.gold),
+            is_one_gold_enough=written.gold_any,
+            groups=tuple(tuple(group) for group in written.answer_any),
+        )
+        questions.append(question)
     return questions
-
-
-def _question(where: str, written: _Question, root: Path) -> CollectionQuestion:
-    _check_answer(where, written)
-    return CollectionQuestion(
-        id=written.id,
-        text=written.question,
-        kind=written.kind,
-        style=written.style,
-        split=written.split,
-        gold=frozenset(_url(where, path, root) for path in written.gold),
-        is_one_gold_enough=written.gold_any,
-        groups=tuple(tuple(group) for group in written.answer_any),
-    )
 
 
 def _check_answer(where: str, written: _Question) -> None:
@@ -177,15 +172,11 @@ def _check_answer(where: str, written: _Question) -> None:
             f"{where}: the kind {written.kind!r} contradicts 'gold'; questions of the kind"
             f" {UNANSWERABLE!r} have no 'gold', all other questions have one"
         )
-    for words in _flat(written.answer_any):
+    for words in chain.from_iterable(written.answer_any):
         if not normalize(words):
             raise Invalid(
                 f"{where}: 'answer_any' has {words!r}, which consists of characters that the comparison ignores"
             )
-
-
-def _flat(groups: Sequence[Sequence[str]]) -> list[str]:
-    return [words for group in groups for words in group]
 
 
 def _url(where: str, path: str, root: Path) -> str:

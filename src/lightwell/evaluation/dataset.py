@@ -99,7 +99,7 @@ def load_dataset(folder: Path) -> Dataset:
     """
     passages = _passages(_file(folder, "corpus"))
     questions = _questions(_file(folder, "questions"), passages)
-    folds: dict[str, set[int]] = {_url(passage): set() for passage in passages}
+    folds: dict[str, set[int]] = {_url(passage_id): set() for passage_id in passages}
     for question in questions:
         for url in question.gold:
             folds[url].add(question.fold)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from lightwell.domain.access_explanations import AccessExplanation, explain_access
-from lightwell.domain.api_keys import ApiKey, KeyId
+from lightwell.domain.api_keys import KeyId
 from lightwell.domain.directory import Person, PersonName, parse_person_name
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.ids import ProjectId
@@ -35,17 +35,13 @@ class AccessExplainer:
         )
         if access is None:
             raise NotFound(f"There is no document {document!r}")
-        shown_key = None if key is None else await self._key(KeyId(key))
+        shown_key = key and await api_keys.find(self.database, self.project_id, KeyId(key))
+        if key and shown_key is None:
+            raise NotFound(f"There is no API key {key}")
         named = PersonName(shown_key.person) if shown_key and shown_key.person else None
         about = await self._person(parse_person_name(person) if person else named)
         groups = await directory.list_groups_of(self.database, about.id) if about else []
         return explain_access(access, about, groups, shown_key, await self.database.now())
-
-    async def _key(self, key_id: KeyId) -> ApiKey:
-        api_key = await api_keys.find(self.database, self.project_id, key_id)
-        if api_key is None:
-            raise NotFound(f"There is no API key {key_id}")
-        return api_key
 
     async def _person(self, name: PersonName | None) -> Person | None:
         if name is None:

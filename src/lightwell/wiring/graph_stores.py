@@ -19,37 +19,30 @@ async def open_graph_store(settings: Settings, stack: AsyncExitStack) -> GraphSt
 
     The server need not answer now. Raises `Invalid` where the driver, the password or the URL is missing.
     """
-    if settings.stores.graph_store == "postgres":
+    stores = settings.stores
+    if stores.graph_store == "postgres":
         return None
-    if settings.stores.graph_store == "age":
-        return _open_age(settings)
-    return await _open_neo4j(settings, stack)
-
-
-def _open_age(settings: Settings) -> GraphStore:
-    if settings.stores.age_url is None:
-        raise Invalid(
-            "LIGHTWELL_GRAPH_STORE=age needs LIGHTWELL_AGE_URL, such as postgresql://user:password@host:5432/database"
-        )
-    url = settings.stores.age_url.get_secret_value()
-    return AgeGraph(AgeLogin(url=url, seconds=_SEARCH_SECONDS))
-
-
-async def _open_neo4j(settings: Settings, stack: AsyncExitStack) -> GraphStore:
+    if stores.graph_store == "age":
+        if stores.age_url is None:
+            raise Invalid(
+                "LIGHTWELL_GRAPH_STORE=age needs LIGHTWELL_AGE_URL, such as postgresql://user:password@host:5432/database"
+            )
+        url = stores.age_url.get_secret_value()
+        return AgeGraph(AgeLogin(url=url, seconds=_SEARCH_SECONDS))
     try:
         from lightwell.stores.neo4j.graph import Neo4jLogin, open_neo4j
     except ModuleNotFoundError:
         raise Invalid(
             "LIGHTWELL_GRAPH_STORE=neo4j needs the Neo4j driver: in Lightwell's checkout, `uv tool install '.[neo4j]'`"
         ) from None
-    if settings.stores.neo4j_password is None:
+    if stores.neo4j_password is None:
         raise Invalid(
             "LIGHTWELL_GRAPH_STORE=neo4j needs LIGHTWELL_NEO4J_PASSWORD, the password of LIGHTWELL_NEO4J_USER"
         )
     login = Neo4jLogin(
-        url=settings.stores.neo4j_url,
-        user=settings.stores.neo4j_user,
-        password=settings.stores.neo4j_password.get_secret_value(),
+        url=stores.neo4j_url,
+        user=stores.neo4j_user,
+        password=stores.neo4j_password.get_secret_value(),
         seconds=_SEARCH_SECONDS,
     )
     return await stack.enter_async_context(open_neo4j(login))
