@@ -143,7 +143,7 @@ def _report(
     return Report(
         document={
             "documents": _counts(ended.found),
-            "systems": {system: _counts(each) for system, each in systems.counts.items()},
+            "systems": {system: _counts(counts) for system, counts in systems.counts.items()},
             "links": systems.links,
             "questions": questions,
             "problems": problems,

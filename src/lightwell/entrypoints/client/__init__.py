@@ -8,8 +8,8 @@
 
 | module | is |
 |---|---|
-| `document_calls` | one function for each operation |
 | `operations` | the operations as methods of both clients |
+| `document_calls` | the calls that are made by hand: files, and what has an idempotency key |
 | `event_parser` | server-sent events, line by line |
 | `clients` | sends calls over HTTP, retries what may be repeated, and resumes streams |
 | `failures` | a problem document as an error |

@@ -10,24 +10,21 @@
 | `browsers` | which web pages may call, and which names the server has |
 | `problems` | every error as a problem document (RFC 9457) |
 | `openapi`, `examples` | the OpenAPI document, with an example and the problems of every operation |
-| `questions` | questions: an answer, statements, passages, keywords, briefs, candidates |
-| `conversations` | chat, and a person's own conversations |
-| `feedback` | feedback, sessions, logged questions; the figures of a project |
-| `graph`, `corrections` | entities, relations, neighbourhoods; merges, splits and edits |
 | `exports` | downloads of what the caller sees |
 | `usage` | what models cost, as headers |
 | `query_streams` | answers as streams of events, which can be resumed |
 | `event_streams` | server-sent events: pings, errors, and cancellation when the client leaves |
 | `slots` | how many streams a key may have open, and how many documents may be handed in at once |
 | `uploads` | new documents (`multipart` reads forms) |
-| `jobs` | jobs and their progress |
+| `job_events` | the progress of a job as events |
 | `background_worker` | the worker in this process |
 | `administration`, `directory` | projects, keys, why somebody sees a document; people and groups |
 | `oauth_metadata` | where clients of MCP get a token |
 | `projects` | the projects of a process, each opened once |
 | `request_trail` | what surrounds each request: its id, its span (`spans`), its line of the audit log |
 | `serving` | serves the application until a signal |
-| `openai_api` | what clients of OpenAI need: models and chat completions |
+| `openai_api`, `openai_responses` | what clients of OpenAI need: models, chat completions, responses |
+| `webhooks` | what business systems report |
 | `mcp` | the tools of the Model Context Protocol at `/mcp` |
 | `metrics` | figures for Prometheus, summed over all processes |
 | `health` | is the process alive, and can it answer? |

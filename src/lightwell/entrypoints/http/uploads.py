@@ -150,7 +150,7 @@ async def upload_documents(
     if len(queued) == 1:
         response.headers["Location"] = f"/v1/jobs/{queued[0].job_id}"
     jobs = [
-        UploadJob(file_name=origin.name, **dict(IngestJob.model_validate(job)))
+        UploadJob.of(IngestJob.model_validate(job), file_name=origin.name)
         for origin, job in zip(origins, queued, strict=True)
     ]
     return UploadJobs(documents=jobs)

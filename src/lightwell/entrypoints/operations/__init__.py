@@ -11,5 +11,6 @@ A module holds, for one subject, the replies (`Reply`, made from domain values b
 |---|---|
 | `declaration` | `Operation`, `Subject`, `Caller`: how an operation is declared, and how a client sends it |
 | `replies` | `Schema` and `Reply`, the bases of requests and replies; types that several subjects share; pages of lists |
+| `calls` | what is sent to a server, and how it becomes a method of the clients |
 | the others | one subject each |
 """

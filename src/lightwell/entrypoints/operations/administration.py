@@ -112,4 +112,4 @@ class AccessExplanation(Reply):
 
 def with_secret(key: domain.ApiKey, token: domain.Token) -> NewApiKey:
     """Return a key with its secret."""
-    return NewApiKey(**dict(ApiKey.model_validate(key)), key=token.text)
+    return NewApiKey.of(ApiKey.model_validate(key), key=token.text)
