@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from uuid import UUID
 
 from lightwell.domain.errors import Invalid
 from lightwell.logs import logger
@@ -74,3 +75,12 @@ class AuditLog:
         with suppress(FileNotFoundError):
             return not os.path.samestat(Path(self.target).expanduser().stat(), os.fstat(self._file))
         return True
+
+
+def only_ids(values: Mapping[str, object]) -> dict[str, str]:
+    """Return the values that are ids, by their names: nothing else of an action is written."""
+    ids: dict[str, str] = {}
+    for name, value in values.items():
+        with suppress(ValueError):
+            ids[name] = str(UUID(str(value)))
+    return ids

@@ -4,9 +4,8 @@ import getpass
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from uuid import UUID
 
-from lightwell.entrypoints.audit_log import STDOUT, AuditLog
+from lightwell.entrypoints.audit_log import STDOUT, AuditLog, only_ids
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.store import settings
 
@@ -23,25 +22,17 @@ def open_audit(command: str) -> Generator[Write]:
     """
     chosen = settings()
     with AuditLog("" if chosen.server.audit_log == STDOUT else chosen.server.audit_log) as log:
-        yield lambda document, code: log.write(_entry(command, chosen.project, document, code))
 
+        def write(document: Mapping[str, object], code: Exit) -> None:
+            log.write(
+                {
+                    "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                    "command": command,
+                    "account": getpass.getuser(),
+                    "project": chosen.project,
+                    "ids": only_ids({name: document.get(name) for name in _IDS}),
+                    "exitCode": code.value,
+                }
+            )
 
-def _entry(
-    name: str, project: str, document: Mapping[str, object], code: Exit
-) -> dict[str, object]:
-    return {
-        "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        "command": name,
-        "account": getpass.getuser(),
-        "project": project,
-        "ids": {name: document[name] for name in _IDS if _is_id(document.get(name))},
-        "exitCode": code.value,
-    }
-
-
-def _is_id(value: object) -> bool:
-    try:
-        UUID(str(value))
-    except ValueError:
-        return False
-    return True
+        yield write

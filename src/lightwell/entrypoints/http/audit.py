@@ -1,7 +1,6 @@
 """The line of the audit log for a request, and the headers that say what is left of the caller's rate limit."""
 
 from collections.abc import Iterable
-from contextlib import suppress
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -10,6 +9,7 @@ from starlette.requests import Request
 
 from lightwell.domain.principals import Principal
 from lightwell.domain.rate_limits import WINDOW_SECONDS, Allowance
+from lightwell.entrypoints.audit_log import only_ids
 
 
 def audit_entry(request: Request, status: int | None, milliseconds: int) -> dict[str, object]:
@@ -29,7 +29,7 @@ def audit_entry(request: Request, status: int | None, milliseconds: int) -> dict
         "project": principal.project if principal else None,
         "method": request.method,
         "route": getattr(route, "path", None),
-        "ids": _ids(request.path_params) | getattr(request.state, "audited_ids", {}),
+        "ids": only_ids(request.path_params) | getattr(request.state, "audited_ids", {}),
         "status": status,
         "durationMs": milliseconds,
         "address": request.client.host if request.client else None,
@@ -48,11 +48,3 @@ def rate_limit_headers(allowance: Allowance) -> dict[str, str]:
         "RateLimit-Policy": f'"{policy}";q={allowance.quota.requests};w={WINDOW_SECONDS}',
         "RateLimit": f'"{policy}";r={allowance.remaining};t={allowance.reset_seconds}',
     }
-
-
-def _ids(parameters: dict[str, object]) -> dict[str, str]:
-    ids: dict[str, str] = {}
-    for name, value in parameters.items():
-        with suppress(ValueError):
-            ids[name] = str(UUID(str(value)))
-    return ids

@@ -17,7 +17,7 @@ from lightwell.entrypoints.operations.directory import (
     Person,
     PersonBody,
 )
-from lightwell.entrypoints.operations.replies import cut_page
+from lightwell.entrypoints.operations.replies import page_of
 from lightwell.knowledge_base.directory import Directory
 
 router = APIRouter(prefix="/v1/admin", tags=["directory"])
@@ -37,7 +37,7 @@ async def list_people(query: Annotated[PeopleQuery, Query()], directory: Opened)
     """List the people of the project, or the members of a group."""
     start = parse_person_id(query.after) if query.after else None
     following = await directory.list_people(group=query.group, after=start, limit=query.limit + 1)
-    page, next_after = cut_page(following, query, lambda person: str(person.id))
+    page, next_after = page_of(following, query.limit, lambda person: str(person.id))
     return PeoplePage(
         people=[Person.model_validate(person) for person in page], next_after=next_after
     )

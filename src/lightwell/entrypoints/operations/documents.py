@@ -23,7 +23,7 @@ from lightwell.entrypoints.operations.replies import (
     Reply,
     Schema,
     Sorted,
-    cut_page,
+    page_of,
     read_from,
 )
 
@@ -221,7 +221,7 @@ async def list_documents(caller: Caller, query: DocumentQuery = _EVERY) -> Docum
     following = await caller.knowledge_base.documents.list(
         caller.reader, wanted, after=query.after, limit=query.limit + 1
     )
-    page, next_after = cut_page(following, query, lambda document: document.cursor)
+    page, next_after = page_of(following, query.limit, lambda document: document.cursor)
     shown = [Document.model_validate(document) for document in page]
     return DocumentPage(documents=shown, next_after=next_after)
 

@@ -89,11 +89,6 @@ class PageQuery(Schema):
     limit: PageLimit = 100
     after: After = ""
 
-    @property
-    def after_id(self) -> UUID | None:
-        """`after` where it is an id, None for the first page; raise `Invalid` for any other text."""
-        return parse_after(self.after)
-
 
 def parse_after(after: str) -> UUID | None:
     """Return where a list that is ordered by ids continues, None for its start; raise `Invalid` for what is no id."""
@@ -101,13 +96,6 @@ def parse_after(after: str) -> UUID | None:
         return UUID(after) if after else None
     except ValueError:
         raise Invalid(f"{after!r} is not where this list continues; take `nextAfter`") from None
-
-
-def cut_page(
-    items: Sequence[T], query: PageQuery, key: Callable[[T], str]
-) -> tuple[Sequence[T], str | None]:
-    """Return the page, and `nextAfter`; `items` has one more than the page where another page follows."""
-    return page_of(items, query.limit, key)
 
 
 def page_of(
