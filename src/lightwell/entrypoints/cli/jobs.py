@@ -19,7 +19,7 @@ from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.logins import Login
 from lightwell.entrypoints.cli.options import As, Before, PageSize, Server
 from lightwell.entrypoints.cli.registration import command, new_group
-from lightwell.entrypoints.cli.remote import dump, require_server
+from lightwell.entrypoints.cli.remote import dump, open_client, require_server
 from lightwell.entrypoints.cli.store import open_as
 from lightwell.entrypoints.operations.jobs import Job
 
@@ -135,9 +135,7 @@ async def wait_for_job(job: JobName, *, server: Server = None) -> Report:
 
 async def follow_to_end(job_id: UUID, login: Login) -> Job:
     """Return a job when it has ended; its steps are printed on stderr."""
-    from lightwell.entrypoints.client import AsyncClient
-
-    async with AsyncClient(login.url, api_key=login.api_key.get_secret_value()) as client:
+    async with open_client(login) as client:
         job = await client.get_job(job_id)
         async for job in client.follow_job(job_id):
             typer.echo(clean(f"{job.progress:3}% {job.current_step}"), err=True)
