@@ -37,7 +37,7 @@ def said(result: Result) -> dict[str, object]:
 
 
 def names(page: dict[str, object]) -> list[str]:
-    return [each["entityName"] for each in cast("list[dict[str, str]]", page["entities"])]
+    return [entity["entityName"] for entity in cast("list[dict[str, str]]", page["entities"])]
 
 
 def test_a_session_of_corrections(run: Run) -> None:
@@ -172,7 +172,7 @@ def test_s1_7_many_at_once_in_pages_and_by_passage(run: Run) -> None:
     )
     assert first["relation"] == page["nextAfter"]
     listed = [first, *cast("list[dict[str, str]]", rest["relations"])]
-    assert len({each["relation"] for each in listed}) == len(listed) > 2
+    assert len({relation["relation"] for relation in listed}) == len(listed) > 2
     assert rest["nextAfter"] is None
     passage = first["sourceChunkIds"][0]
     assert names(said(run("graph", "entities-of", passage, "--json")))

@@ -53,7 +53,7 @@ async def ask(site: Site, method: str, path: str, scope: str = Scope.ADMIN, **mo
 async def statuses(site: Site) -> list[tuple[str, str, int]]:
     reply = await ask(site, "GET", SPACES)
     assert reply.status_code == 200, reply.text
-    return [(each["model"], each["status"], each["percent"]) for each in reply.json()["spaces"]]
+    return [(space["model"], space["status"], space["percent"]) for space in reply.json()["spaces"]]
 
 
 async def metrics(site: Site) -> list[str]:
@@ -102,11 +102,11 @@ async def test_s3_12_a_change_is_estimated_started_followed_and_cancelled(
     assert 'lightwell_embedding_gaps{kind="passages",space="building"} 2.0' in await metrics(site)
     assert "lightwell_embedding_changes 1.0" in await metrics(site)
     checks = await examine(Settings(database_url=SecretStr(database_of_site)))
-    details = {each.name: each.detail for each in checks}
+    details = {check.name: check.detail for check in checks}
     assert details["vectors of default"] == f"{MiniLM().model} (384), 2 of 2 passages"
     assert "0 of 2 passages" in details["change of vectors of default"]
     cancelled = await ask(site, "DELETE", f"{SPACES}/change")
-    assert [each["model"] for each in cancelled.json()["spaces"]] == [MiniLM().model]
+    assert [space["model"] for space in cancelled.json()["spaces"]] == [MiniLM().model]
 
 
 async def test_s3_12_the_server_changes_a_project_between_two_real_models(site: Site) -> None:
@@ -130,7 +130,7 @@ async def test_s3_12_the_server_changes_a_project_between_two_real_models(site: 
     found = await site.kb.questions.search(question["query"], await site.kb.reader([TAG]))
     text = f"discount.md\n\n{found.evidence[0].chunk.text}"
     (vector,) = await BgeSmall().embed_query(question["query"])
-    distances = [float(vector @ each) for each in await BgeSmall().embed_documents([text])]
+    distances = [float(vector @ other) for other in await BgeSmall().embed_documents([text])]
     assert found.evidence[0].cosine_distance == pytest.approx(1 - distances[0], abs=0.05)
 
 
@@ -141,6 +141,6 @@ async def test_s3_12_the_doctor_names_a_model_that_the_settings_no_longer_do(
     rename = "UPDATE embedding_spaces SET model = 'owl' WHERE status = 'active'"
     await site.keys.database.execute(rename, {})
     checks = await examine(Settings(database_url=SecretStr(database_of_site)))
-    [found] = [each for each in checks if each.name == "vectors of default"]
+    [found] = [check for check in checks if check.name == "vectors of default"]
     assert not found.ok
     assert "Name owl in LIGHTWELL_EMBEDDING_URL" in found.fix

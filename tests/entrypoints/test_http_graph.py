@@ -44,7 +44,7 @@ async def change(site: Site, method: str, path: str, body: object = None, status
 
 async def names(site: Site, **query: object) -> list[str]:
     page = await site.get("/v1/graph/entities", US, **query)
-    return [each["entityName"] for each in page["entities"]]
+    return [entity["entityName"] for entity in page["entities"]]
 
 
 async def test_entities_are_found_by_name_and_kind_in_an_order_page_by_page(site: Site) -> None:
@@ -62,7 +62,7 @@ async def test_entities_are_found_by_name_and_kind_in_an_order_page_by_page(site
         after: str | None = ""
         while after is not None:
             page = await site.get("/v1/graph/entities", US, order=order, limit=2, after=after)
-            paged += [each["entityName"] for each in page["entities"]]
+            paged += [entity["entityName"] for entity in page["entities"]]
             after = page["nextAfter"]
         assert sorted(paged) == sorted(every)
     for wrong in ({"order": "passages", "after": "x"}, {"order": "size"}, {"page": "2"}):
@@ -72,8 +72,11 @@ async def test_entities_are_found_by_name_and_kind_in_an_order_page_by_page(site
 
 async def test_an_entity_comes_with_the_passages_that_mention_it(site: Site) -> None:
     found = await site.get("/v1/graph/entities/Jane Smith", US)
-    assert [each["documentUrl"].rpartition("/")[2] for each in found["sources"]] == ["a.md", "b.md"]
-    assert all("Jane Smith" in each["snippet"] for each in found["sources"])
+    assert [source["documentUrl"].rpartition("/")[2] for source in found["sources"]] == [
+        "a.md",
+        "b.md",
+    ]
+    assert all("Jane Smith" in source["snippet"] for source in found["sources"])
     of = await names(site, passage=found["sources"][0]["chunkRef"])
     assert {"Jane Smith", "Nordwind"} <= {*of}
     for path in ("entities", "relations"):
@@ -110,18 +113,18 @@ async def test_relations_and_the_neighbourhood_to_a_depth(site: Site) -> None:
         made = await change(site, "PUT", "relations", body)
         assert (made["source"], made["predicate"], made["target"]) == (source, "PART_OF", target)
     page = await site.get("/v1/graph/relations", US, limit=1000)
-    keys = {each["relation"] for each in page["relations"]}
-    assert any(" PART_OF " in each for each in keys)
+    keys = {relation["relation"] for relation in page["relations"]}
+    assert any(" PART_OF " in key for key in keys)
 
     async def around(depth: int, **more: object) -> dict[str, int]:
         found = await site.get(
             "/v1/graph/neighbourhood", US, entity="Zeta Dam", depth=depth, **more
         )
-        ids = {each["entityId"] for each in found["entities"]}
-        for each in found["relations"]:
-            assert {each["sourceEntityId"], each["targetEntityId"]} <= ids
+        ids = {entity["entityId"] for entity in found["entities"]}
+        for relation in found["relations"]:
+            assert {relation["sourceEntityId"], relation["targetEntityId"]} <= ids
         assert found["isCut"] == ("limit" in more)
-        return {each["entityName"]: each["depth"] for each in found["entities"]}
+        return {entity["entityName"]: entity["depth"] for entity in found["entities"]}
 
     assert await around(1) == {"Zeta Dam": 0, "Osprey": 1, "Eta": 1}
     assert (await around(2))["Tarn Valley"] == 2
@@ -130,7 +133,7 @@ async def test_relations_and_the_neighbourhood_to_a_depth(site: Site) -> None:
         params = {"entity": "Zeta Dam", **wrong}
         reply = await site.request("GET", "/v1/graph/neighbourhood", US, params=params)
         assert reply.status_code == 422
-    key = next(each for each in keys if each.endswith(":eta"))
+    key = next(key for key in keys if key.endswith(":eta"))
     gone = await change(site, "POST", "relations/delete", {"relations": [key]})
     assert gone["relations"][0]["target"] == "Eta"
     assert await around(1) == {"Zeta Dam": 0, "Osprey": 1}
@@ -154,9 +157,9 @@ async def test_s1_2_a_merge_and_its_undoing_with_the_five_validations(site: Site
         assert done["sourceEntitiesDeleted"] == 1
         assert "Nordwind AG" not in await names(site)
         listed = (await site.get("/v1/graph/merges", US))["merges"]
-        assert [each["mergeId"] for each in listed] == [done["mergeId"]]
+        assert [merge["mergeId"] for merge in listed] == [done["mergeId"]]
         apart = await change(site, "DELETE", f"merges/{done['mergeId']}")
-        assert [each["entityName"] for each in apart["entities"]] == ["Nordwind AG"]
+        assert [entity["entityName"] for entity in apart["entities"]] == ["Nordwind AG"]
     assert await names(site) == before
     await change(site, "DELETE", f"merges/{uuid4()}", status=404)
 
@@ -164,7 +167,7 @@ async def test_s1_2_a_merge_and_its_undoing_with_the_five_validations(site: Site
 async def test_a_merge_proposal_is_confirmed_or_rejected(site: Site) -> None:
     about = {"about": "Nordwind"}
     (found,) = (await site.get("/v1/graph/proposals", US, **about))["proposals"]
-    pair = [each["entityName"] for each in found["entities"]]
+    pair = [entity["entityName"] for entity in found["entities"]]
     assert {*pair} == {"Nordwind", "Nordwind AG"}
     body = {"one": "Nordwind", "other": "Nordwind AG"}
     for one, other in (pair, pair[::-1]):
@@ -263,7 +266,7 @@ async def test_s1_5_an_export_is_a_download_of_what_the_caller_sees(site: Site) 
             text = "".join(texts.values())
         elif file_format == "xlsx":
             book = openpyxl.load_workbook(io.BytesIO(reply.content))
-            text = str([[*each.values] for each in book.worksheets])
+            text = str([[*sheet.values] for sheet in book.worksheets])
         else:
             text = reply.text
         assert "Tarn Valley" in text
@@ -303,7 +306,7 @@ async def test_s3_4_feedback_sessions_and_metrics_are_a_persons_own(site: Site) 
     assert (await site.get("/v1/queries", *ada, sessionId=session))["queries"] == [logged]
     assert (await site.get("/v1/queries/summary", *ada))["meanRating"] == 4.0
     listed = await site.get("/v1/feedback", *ada)
-    assert [each["comment"] for each in listed["feedback"]] == ["Good."]
+    assert [entry["comment"] for entry in listed["feedback"]] == ["Good."]
     assert (await site.get(f"/v1/sessions/{session}", *ada))["queries"] == 1
     ended = await site.request("POST", f"/v1/sessions/{session}/end", *ada)
     assert ended.json()["endedAt"]
@@ -321,7 +324,7 @@ async def test_lists_of_figures_come_page_by_page(site: Site) -> None:
     after: str | None = ""
     while after is not None:
         page = await site.get("/v1/sessions", *eve, limit=2, after=after)
-        seen += [each["sessionId"] for each in page["sessions"]]
+        seen += [session["sessionId"] for session in page["sessions"]]
         after = page["nextAfter"]
     assert seen == sorted(seen, reverse=True)
     assert len(seen) == 3
@@ -335,7 +338,7 @@ async def test_s3_4_an_administrator_reads_the_figures_of_all_users_without_thei
 ) -> None:
     admin = (Scope.ADMIN,)
     sessions = await site.request("GET", "/v1/analytics/sessions", "team:none", scopes=admin)
-    assert len({each["userHash"] for each in sessions.json()["sessions"]}) >= 2
+    assert len({session["userHash"] for session in sessions.json()["sessions"]}) >= 2
     summary = await site.request("GET", "/v1/analytics/summary", "team:none", scopes=admin)
     assert summary.json()["queries"] >= 1
     later = await site.request(

@@ -51,7 +51,7 @@ def test_jobs_and_runs(folder: Path) -> None:
     assert told("jobs", "retry", job)["status"] == "queued"
     ingested(folder)
     listed = cast("list[dict[str, object]]", told("jobs", "list")["jobs"])
-    assert [each["progress"] for each in listed if each["jobId"] == job] == [100]
+    assert [row["progress"] for row in listed if row["jobId"] == job] == [100]
     assert "100%" in ran("jobs", "list", "--document", str(folder / "dam.md")).stdout
     assert told("jobs", "list", "--state", "failed") == {"jobs": []}
     assert ran("jobs", "show", str(uuid4())).exit_code == 3
@@ -75,8 +75,8 @@ def test_feedback_and_analytics(folder: Path) -> None:
     assert ran("feedback", query, "9").exit_code == 2
     assert ran("feedback", str(uuid4()), "3").exit_code == 3
     logged = cast("list[dict[str, object]]", told("analytics", "queries")["queries"])
-    assert [each["queryId"] for each in logged] == [other, query]
-    assert [each["rating"] for each in logged] == [None, 5.0]
+    assert [entry["queryId"] for entry in logged] == [other, query]
+    assert [entry["rating"] for entry in logged] == [None, 5.0]
     assert told("analytics", "summary", "--session", session)["queries"] == 1
     assert "95th percentile" in ran("analytics", "summary").stdout
     assert told("analytics", "end", session)["queries"] == 1

@@ -126,7 +126,7 @@ def test_a_server_s_sources_are_maintained_from_a_shell(
         assert not there("resume", "my-tracker")["paused"]
         shown = there("show", "my-tracker", "--limit", "1")
         assert len(shown["runs"]) == 1
-        assert [each["name"] for each in there("list")["sources"]] == ["my-tracker"]
+        assert [source["name"] for source in there("list")["sources"]] == ["my-tracker"]
         assert there("remove", "my-tracker", "--yes")["documentsRemoved"] == 3
         assert there("list")["sources"] == []
         assert "my-tracker" in there("show", "my-tracker", code=3)["detail"]
@@ -141,9 +141,9 @@ async def wait_for(site: Site, *names: str) -> None:
         while True:
             listed = await site.get("/v1/documents", "memory:team:core")
             found = {
-                each["documentUrl"].rpartition("example/")[2]
-                for each in listed["documents"]
-                if each["status"] in ("active", "COMPLETED")
+                document["documentUrl"].rpartition("example/")[2]
+                for document in listed["documents"]
+                if document["status"] in ("active", "COMPLETED")
             }
             if found == set(names):
                 return
@@ -177,7 +177,7 @@ async def test_a_server_syncs_by_itself_and_takes_each_genuine_webhook_once(
     assert (await site.request("POST", f"{path}/sync", scopes=ADMIN, json={})).status_code == 202
     await wait_for(site, "issue/1", "issue/2", "issue/4")
     shown = (await site.request("GET", path, scopes=ADMIN)).json()
-    assert [each["error"] for each in shown["runs"]] == [""] * len(shown["runs"])
+    assert [run["error"] for run in shown["runs"]] == [""] * len(shown["runs"])
     metrics = (await site.request("GET", "/metrics", scopes=ADMIN)).text
     assert 'lightwell_sources{state="working"} 1.0' in metrics
     assert 'lightwell_source_webhooks_total{outcome="taken"} 2.0' in metrics
@@ -195,8 +195,8 @@ async def test_an_unknown_source_and_a_forged_webhook_get_the_same_reply(
     late, old = system.webhook("d2", ["issue/1"], moment=datetime(2020, 1, 1, tzinfo=UTC))
     replayed = await site.client.post(added["webhookPath"], headers=late, content=old)
     replies = [
-        {**each.json(), "requestId": "", "status": each.status_code}
-        for each in (forged, unknown, replayed)
+        {**reply.json(), "requestId": "", "status": reply.status_code}
+        for reply in (forged, unknown, replayed)
     ]
     assert replies[0]["status"] == 401
     assert replies[0] == replies[1] == replies[2]
