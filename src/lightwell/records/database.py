@@ -22,7 +22,7 @@ from uuid import UUID
 
 import psycopg
 from pgvector.psycopg import register_vector_async
-from psycopg import AsyncConnection, postgres, sql
+from psycopg import AsyncConnection, postgres
 from psycopg.abc import Buffer
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import TupleRow
@@ -34,7 +34,7 @@ from lightwell.domain.operations import PoolFigures
 from lightwell.logs import logger
 from lightwell.records.connections import limit_silence, open_connection, with_keepalives
 from lightwell.records.errors import translate_errors
-from lightwell.records.rows import Row, fetch_values, row_factory
+from lightwell.records.rows import Query, Row, fetch_values, row_factory
 
 Connection = AsyncConnection[TupleRow]
 P = ParamSpec("P")
@@ -161,7 +161,7 @@ class Database:
     @overload
     async def rows(
         self,
-        query: LiteralString | sql.Composed,
+        query: Query,
         parameters: Mapping[str, object],
         into: None = None,
         *,
@@ -172,7 +172,7 @@ class Database:
     @overload
     async def rows(
         self,
-        query: LiteralString | sql.Composed,
+        query: Query,
         parameters: Mapping[str, object],
         into: Callable[..., T],
         *,
@@ -183,7 +183,7 @@ class Database:
     @repeatable
     async def rows(
         self,
-        query: LiteralString | sql.Composed,
+        query: Query,
         parameters: Mapping[str, object],
         into: Callable[..., Any] | None = None,
         *,
@@ -199,15 +199,13 @@ class Database:
             await cursor.execute(query, parameters, prepare=prepare, binary=binary)
             return await cursor.fetchall()
 
-    async def values(
-        self, query: LiteralString | sql.Composed, parameters: Mapping[str, object]
-    ) -> list[Any]:
+    async def values(self, query: Query, parameters: Mapping[str, object]) -> list[Any]:
         """Run one query in a transaction of its own and return its first column."""
         return [value for value, *_ in await self.rows(query, parameters)]
 
     async def row(
         self,
-        query: LiteralString | sql.Composed,
+        query: Query,
         parameters: Mapping[str, object],
         into: Callable[..., T],
     ) -> T | None:
@@ -215,17 +213,13 @@ class Database:
         rows = await self.rows(query, parameters, into)
         return rows[0] if rows else None
 
-    async def value(
-        self, query: LiteralString | sql.Composed, parameters: Mapping[str, object]
-    ) -> Any:
+    async def value(self, query: Query, parameters: Mapping[str, object]) -> Any:
         """Run one query in a transaction of its own and return the first column of its first row, None without one."""
         values = await self.values(query, parameters)
         return values[0] if values else None
 
     @repeatable
-    async def execute(
-        self, query: LiteralString | sql.Composed, parameters: Mapping[str, object]
-    ) -> int:
+    async def execute(self, query: Query, parameters: Mapping[str, object]) -> int:
         """Run one statement in a transaction of its own and return the number of affected rows."""
         async with self._lent() as connection:
             cursor = await connection.execute(query, parameters)

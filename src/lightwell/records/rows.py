@@ -22,6 +22,7 @@ from psycopg.rows import RowMaker, TupleRow, tuple_row
 Row = tuple[Any, ...]
 """A row whose columns are unpacked where it is read."""
 
+Query = LiteralString | sql.Composed
 Convert = Callable[[Any], Any]
 T = TypeVar("T")
 
@@ -29,7 +30,7 @@ T = TypeVar("T")
 @overload
 async def fetch(
     connection: AsyncConnection[TupleRow],
-    query: LiteralString | sql.Composed,
+    query: Query,
     parameters: Mapping[str, object],
     into: None = None,
 ) -> list[Row]: ...
@@ -38,7 +39,7 @@ async def fetch(
 @overload
 async def fetch(
     connection: AsyncConnection[TupleRow],
-    query: LiteralString | sql.Composed,
+    query: Query,
     parameters: Mapping[str, object],
     into: Callable[..., T],
 ) -> list[T]: ...
@@ -46,7 +47,7 @@ async def fetch(
 
 async def fetch(
     connection: AsyncConnection[TupleRow],
-    query: LiteralString | sql.Composed,
+    query: Query,
     parameters: Mapping[str, object],
     into: Callable[..., Any] | None = None,
 ) -> list[Any]:
@@ -63,7 +64,7 @@ async def fetch(
 
 async def fetch_values(
     connection: AsyncConnection[TupleRow],
-    query: LiteralString | sql.Composed,
+    query: Query,
     parameters: Mapping[str, object],
 ) -> list[Any]:
     """Run one query and return its first column."""
