@@ -53,27 +53,27 @@ class AnswerBuilder:
     def add(self, sentences: Iterable[SupportedSentence]) -> list[CitedSentence]:
         """Return the sentences with their citations, without those that the answer has already."""
         added: list[CitedSentence] = []
-        for each in sentences:
-            if each.text not in self._sentences:
-                self._sentences[each.text] = self._numbers.cite(each)
-                added.append(self._sentences[each.text])
+        for sentence in sentences:
+            if sentence.text not in self._sentences:
+                self._sentences[sentence.text] = self._numbers.cite(sentence)
+                added.append(self._sentences[sentence.text])
         return added
 
     def finish(
         self, author: str | None, *, relevance: float | None = None, remarks: Sequence[str] = ()
     ) -> Answer:
         """Return the answer; `relevance` is that of the retrieval where no model has judged it."""
-        found = self.retrieval
+        retrieval = self.retrieval
         return Answer(
-            query_id=found.query_id,
-            question=found.question.text,
+            query_id=retrieval.query_id,
+            question=retrieval.question.text,
             outcome=self._outcome(),
-            relevance=found.best_relevance if relevance is None else relevance,
+            relevance=retrieval.best_relevance if relevance is None else relevance,
             author=author,
-            metrics=found.metrics,
+            metrics=retrieval.metrics,
             context_tokens=self.context_tokens,
-            remarks=(*found.notes, *remarks),
-            ambiguous_names=found.ambiguous_names,
+            remarks=(*retrieval.notes, *remarks),
+            ambiguous_names=retrieval.ambiguous_names,
         )
 
     def _outcome(self) -> Outcome:

@@ -64,6 +64,6 @@ def courteous_reply(message: str) -> str | None:
 
     Case, punctuation and signs such as emoji do not count.
     """
-    known = unicodedata.normalize("NFC", message).casefold()
-    words = "".join(sign if sign.isalnum() else " " for sign in known).split()
+    folded = unicodedata.normalize("NFC", message).casefold()
+    words = "".join(sign if sign.isalnum() else " " for sign in folded).split()
     return _REPLIES.get(" ".join(words))

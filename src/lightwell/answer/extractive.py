@@ -158,15 +158,15 @@ def choose_pieces(parts: Sequence[PartCandidates]) -> list[SupportedSentence]:
     Pieces that overlap become one.
     """
     chosen: list[ScoredPiece] = []
-    for each in [each for part in parts for each in _answer_pieces(part)]:
-        if not any(holds(one.piece.quotes, each.unit.quote) for one in chosen):
-            add_or_join(chosen, each, _join)
-    return [each.piece for each in chosen]
+    for piece in [piece for part in parts for piece in _answer_pieces(part)]:
+        if not any(holds(other.piece.quotes, piece.unit.quote) for other in chosen):
+            add_or_join(chosen, piece, _join)
+    return [piece.piece for piece in chosen]
 
 
-def _join(one: ScoredPiece, other: ScoredPiece) -> ScoredPiece | None:
-    joined = join_pieces(one.piece, other.piece, one.unit.quote)
-    return replace(one, piece=joined) if joined else None
+def _join(piece: ScoredPiece, other: ScoredPiece) -> ScoredPiece | None:
+    joined = join_pieces(piece.piece, other.piece, piece.unit.quote)
+    return replace(piece, piece=joined) if joined else None
 
 
 def _answer_pieces(candidates: PartCandidates) -> list[ScoredPiece]:
@@ -180,9 +180,9 @@ def _answer_pieces(candidates: PartCandidates) -> list[ScoredPiece]:
         return [best, ScoredPiece(unit=linked, piece=piece, score=linked.score)]
     nearly = best.score - candidates.max_behind
     others = [
-        each
-        for each in candidates.pieces[1:]
-        if each.score >= nearly and not holds(best.piece.quotes, each.unit.quote)
+        piece
+        for piece in candidates.pieces[1:]
+        if piece.score >= nearly and not holds(best.piece.quotes, piece.unit.quote)
     ]
     return [best, *others[:1]]
 
@@ -193,12 +193,12 @@ def _select_answering(candidates: list[QuotableUnit], retrieval: Retrieval) -> l
     Where the best one stands in a passage below the threshold, only units of passages above it remain.
     """
     relevant = [
-        each for each in _about_asked_dates(candidates, retrieval) if _is_relevant(each, retrieval)
+        unit for unit in _about_asked_dates(candidates, retrieval) if _is_relevant(unit, retrieval)
     ]
-    good = [each for each in relevant if each.base_score >= _MIN_BASE_SCORE] or relevant
-    ordered = sorted(good, key=lambda each: -each.score)
+    good = [unit for unit in relevant if unit.base_score >= _MIN_BASE_SCORE] or relevant
+    ordered = sorted(good, key=lambda unit: -unit.score)
     if ordered and not _is_in_sufficient_passage(ordered[0]):
-        return [each for each in ordered if _is_in_sufficient_passage(each)]
+        return [unit for unit in ordered if _is_in_sufficient_passage(unit)]
     return ordered
 
 
@@ -209,14 +209,14 @@ def list_quotable_units(retrieval: Retrieval) -> list[QuotableUnit]:
     out as a whole.
     """
     expected = retrieval.analysis.expected
-    found = [
+    units = [
         candidate
         for entry in trusted_evidence(retrieval)
         for candidate in _candidates(entry, retrieval, expected)
     ]
     if retrieval.analysis.asks_for_message_content:
-        return found
-    return [each for each in found if not _is_injection(each)]
+        return units
+    return [unit for unit in units if not _is_injection(unit)]
 
 
 def trusted_evidence(retrieval: Retrieval) -> list[Evidence]:
@@ -227,7 +227,8 @@ def trusted_evidence(retrieval: Retrieval) -> list[Evidence]:
         entry
         for entry in retrieval.evidence
         if not any(
-            is_inside_injection(entry.chunk.text, each.start) for each in entry.highlights[:1]
+            is_inside_injection(entry.chunk.text, highlight.start)
+            for highlight in entry.highlights[:1]
         )
     ]
 
@@ -241,21 +242,23 @@ def report_instructions(retrieval: Retrieval) -> list[SupportedSentence]:
         return []
     candidates = list_quotable_units(retrieval)
     instructions = [
-        each for each in candidates if _is_injection(each) and _is_relevant(each, retrieval)
+        candidate
+        for candidate in candidates
+        if _is_injection(candidate) and _is_relevant(candidate, retrieval)
     ]
     if not instructions:
         return []
     others = [
-        each
-        for each in _select_answering(candidates, retrieval)[:MAX_QUOTES]
-        if each.own_terms and not _is_injection(each)
+        unit
+        for unit in _select_answering(candidates, retrieval)[:MAX_QUOTES]
+        if unit.own_terms and not _is_injection(unit)
     ]
     ordered = sorted(
         (*instructions, *others),
-        key=lambda each: -weighted_coverage(each.own_terms, retrieval.weights),
+        key=lambda unit: -weighted_coverage(unit.own_terms, retrieval.weights),
     )
-    quotes = [narrow(each.quote, frozenset(retrieval.weights)) for each in ordered[:MAX_QUOTES]]
-    return [SupportedSentence(text=render_quote(each), quotes=(each,)) for each in quotes]
+    quotes = [narrow(unit.quote, frozenset(retrieval.weights)) for unit in ordered[:MAX_QUOTES]]
+    return [SupportedSentence(text=render_quote(quote), quotes=(quote,)) for quote in quotes]
 
 
 def _is_injection(candidate: QuotableUnit) -> bool:
@@ -271,10 +274,10 @@ def _candidates(
     entry: Evidence, retrieval: Retrieval, expected: ExpectedAnswer
 ) -> list[QuotableUnit]:
     """Return the units of a passage, in order. What introduces a unit speaks for it, where it matches better: a heading, a line that ends in a colon."""
-    highlights = {each.start: each for each in entry.highlights}
+    highlights = {highlight.start: highlight for highlight in entry.highlights}
     title = frozenset(terms(entry.chunk.title))
     headings = _headings(entry.chunk)
-    found: list[QuotableUnit] = []
+    kept: list[QuotableUnit] = []
     leading: list[QuotableUnit] = []
     for quote in split_into_quotes(entry):
         context = title | frozenset(terms(quote.context))
@@ -285,13 +288,13 @@ def _candidates(
         if is_related and (introduces or len(quote.terms) >= _MIN_TERMS):
             units.append(_candidate(quote, context, highlight, retrieval.weights, expected))
         if not introduces:
-            units += [replace(each, quote=quote) for each in leading]
+            units += [replace(lead, quote=quote) for lead in leading]
             if units:
-                found.append(max(units, key=lambda each: each.score))
+                kept.append(max(units, key=lambda unit: unit.score))
             leading = []
         elif _leads(quote, headings) and not quote.terms <= title:
             leading += units
-    return found
+    return kept
 
 
 def _candidate(
@@ -301,16 +304,16 @@ def _candidate(
     weights: Mapping[str, float],
     expected: ExpectedAnswer,
 ) -> QuotableUnit:
-    own = quote.terms & weights.keys()
-    around = (context & weights.keys()) - own
+    own_terms = quote.terms & weights.keys()
+    around = (context & weights.keys()) - own_terms
     types = answer_types_in(quote.text, expected, context=quote.context)
     implied = terms_answered_by_type(types, expected)
-    coverage = weighted_coverage(own | implied, weights) + _CONTEXT_WEIGHT * weighted_coverage(
-        around - implied, weights
-    )
+    coverage = weighted_coverage(
+        own_terms | implied, weights
+    ) + _CONTEXT_WEIGHT * weighted_coverage(around - implied, weights)
     return QuotableUnit(
         quote=quote,
-        own_terms=own,
+        own_terms=own_terms,
         context_terms=around,
         implied_terms=implied,
         coverage=coverage,
@@ -337,8 +340,8 @@ def _leads(quote: Quote, headings: frozenset[str]) -> bool:
 
 
 def _headings(chunk: Chunk) -> frozenset[str]:
-    titles = {chunk.title, *(name for each in chunk.layout.sections for name in each.path)}
-    return frozenset(" ".join(words(each)) for each in titles)
+    titles = {chunk.title, *(name for section in chunk.layout.sections for name in section.path)}
+    return frozenset(" ".join(words(title)) for title in titles)
 
 
 def _is_relevant(candidate: QuotableUnit, retrieval: Retrieval) -> bool:
@@ -360,13 +363,17 @@ def _about_asked_dates(candidates: list[QuotableUnit], retrieval: Retrieval) -> 
         return candidates
 
     def names_one(text: str) -> bool:
-        found = find_dates(text)
-        return any(facts.may_be_equal(date, each) for date in dates for each in found)
+        text_dates = find_dates(text)
+        return any(
+            facts.may_be_equal(date, text_date) for date in dates for text_date in text_dates
+        )
 
-    if not any(names_one(each.text_in_context) for each in candidates):
+    if not any(names_one(candidate.text_in_context) for candidate in candidates):
         return []
     return [
-        each for each in candidates if names_one(each.quote.text) or not find_dates(each.quote.text)
+        candidate
+        for candidate in candidates
+        if names_one(candidate.quote.text) or not find_dates(candidate.quote.text)
     ]
 
 
@@ -376,21 +383,21 @@ def _linked_unit(best: QuotableUnit, candidates: PartCandidates) -> QuotableUnit
     It stands in the same document, or has a name that the best one brought up and the question lacks; and it has terms of
     the question that the best one lacks.
     """
-    asked, weights = candidates.part.analysis.expected.terms, candidates.part.weights
-    new_names = frozenset[str]().union(*facts.find_names(best.quote.text)) - asked
+    asked_terms, weights = candidates.part.analysis.expected.terms, candidates.part.weights
+    new_names = frozenset[str]().union(*facts.find_names(best.quote.text)) - asked_terms
     new_names -= MONTH_TERMS
     document = best.quote.evidence.chunk.document_id
 
-    def added(each: QuotableUnit) -> float:
-        own = weighted_coverage(each.own_terms - best.own_terms, weights)
-        around = weighted_coverage(each.context_terms - best.own_terms, weights)
-        return own + _CONTEXT_WEIGHT * around
+    def added(unit: QuotableUnit) -> float:
+        own_share = weighted_coverage(unit.own_terms - best.own_terms, weights)
+        around = weighted_coverage(unit.context_terms - best.own_terms, weights)
+        return own_share + _CONTEXT_WEIGHT * around
 
     linked = [
-        each
-        for each in candidates.units
-        if each.has_expected_type
-        and added(each) >= _MIN_LINKED_COVERAGE
-        and (each.quote.terms & new_names or each.quote.evidence.chunk.document_id == document)
+        unit
+        for unit in candidates.units
+        if unit.has_expected_type
+        and added(unit) >= _MIN_LINKED_COVERAGE
+        and (unit.quote.terms & new_names or unit.quote.evidence.chunk.document_id == document)
     ]
     return max(linked, key=added, default=None)

@@ -49,7 +49,7 @@ async def stream_events(
     """
     began = time.perf_counter()
     sent = ""
-    known: set[str] = set()
+    cited: set[str] = set()
     try:
         async with aclosing(parts) as coming:
             async for part in coming:
@@ -59,10 +59,10 @@ async def stream_events(
                     sent += text
                     yield StreamChunk(type=StreamType.TOKEN, content=text, sentence=sentence)
                 if sentence:
-                    for each in sentence.citations:
-                        if each.id not in known:
-                            known.add(each.id)
-                            yield StreamChunk(type=StreamType.CITATION, citation=each)
+                    for citation in sentence.citations:
+                        if citation.id not in cited:
+                            cited.add(citation.id)
+                            yield StreamChunk(type=StreamType.CITATION, citation=citation)
                 if isinstance(part, Answer):
                     answer = replace(part, latency_ms=_milliseconds(metrics, began))
                     yield StreamChunk(type=StreamType.METADATA, metadata=answer.metadata)
@@ -131,43 +131,45 @@ def courteous_response(reply: str, history: Sequence[ChatMessage]) -> ChatRespon
 
 def cited_documents(response: ChatResponse) -> tuple[DocumentId, ...]:
     """Return the documents among the response's sources, each once."""
-    found = (DocumentId(each.id) for each in response.sources if each.id is not None)
-    return tuple(dict.fromkeys(found))
+    document_ids = (DocumentId(source.id) for source in response.sources if source.id is not None)
+    return tuple(dict.fromkeys(document_ids))
 
 
 def chat_citations(answer: Answer) -> tuple[Citation, ...]:
     """Return the answer's citations with the numbers that they have in a chat response, in their order."""
     numbers = _source_numbers(answer)
-    found = (replace(each, id=f"[{numbers[each.chunk_id]}]") for each in answer.citations)
-    return tuple(sorted(found, key=lambda each: numbers[each.chunk_id]))
+    citations = (
+        replace(citation, id=f"[{numbers[citation.chunk_id]}]") for citation in answer.citations
+    )
+    return tuple(sorted(citations, key=lambda citation: numbers[citation.chunk_id]))
 
 
 def _source_numbers(answer: Answer) -> dict[str, int]:
     """Return for each cited chunk which source it is, from 1."""
-    chunks = dict.fromkeys(each.chunk_id for each in answer.citations)
+    chunks = dict.fromkeys(citation.chunk_id for citation in answer.citations)
     return {chunk: number for number, chunk in enumerate(chunks, start=1)}
 
 
 def _chat_text(answer: Answer) -> str:
     if answer.is_answered:
         numbers = _source_numbers(answer)
-        return "\n".join(_numbered_by_source(each, numbers) for each in answer.sentences)
+        return "\n".join(_numbered_by_source(sentence, numbers) for sentence in answer.sentences)
     return NO_INFORMATION if isinstance(answer.outcome, InsufficientEvidence) else answer.text
 
 
 def _numbered_by_source(sentence: CitedSentence, numbers: dict[str, int]) -> str:
-    own = dict.fromkeys(numbers[each.chunk_id] for each in sentence.citations)
-    return f"{sentence.text} {''.join(f'[{number}]' for number in own)}"
+    marks = dict.fromkeys(numbers[citation.chunk_id] for citation in sentence.citations)
+    return f"{sentence.text} {''.join(f'[{number}]' for number in marks)}"
 
 
 def _sources(answer: Answer, retrieval: Retrieval) -> list[SearchResult]:
     """Return the published chunks that the answer cites, in the order of their numbers."""
-    known = {
+    sources = {
         str(chunk.id): _source(chunk, entry.cosine_distance)
         for entry in retrieval.evidence
         for chunk in entry.published_chunks
     }
-    return [known[chunk] for chunk in _source_numbers(answer)]
+    return [sources[chunk] for chunk in _source_numbers(answer)]
 
 
 def _source(chunk: Chunk, distance: float | None) -> SearchResult:

@@ -65,12 +65,12 @@ def graph_facts(answer: Answer, retrieval: Retrieval, budget: Budget) -> tuple[G
         return ()
     shown = select_graph_context(retrieval, budget)
     answer_words = words(answer.text)
-    found = [
+    named_facts = [
         fact
         for fact in _facts(shown.entities, shown.relations)
         if all(_find_named(names, answer_words) for names in fact.names)
     ]
-    return tuple(found[:_MAX_LINES])
+    return tuple(named_facts[:_MAX_LINES])
 
 
 def _answering_facts(retrieval: Retrieval) -> tuple[GraphFact, ...]:
@@ -80,17 +80,22 @@ def _answering_facts(retrieval: Retrieval) -> tuple[GraphFact, ...]:
     contains what is asked for.
     """
     analysis, weights = retrieval.analysis, retrieval.weights
-    asked = words(analysis.text)
+    question_words = words(analysis.text)
     facts = [
         fact
         for fact in _facts(retrieval.entities, retrieval.relations)
-        if any(_find_named(names, asked) for names in fact.names)
+        if any(_find_named(names, question_words) for names in fact.names)
     ]
-    named = {name for fact in facts for names in fact.names for name in _find_named(names, asked)}
-    known = frozenset(terms(" ".join(named)))
-    rest = {term: weight for term, weight in weights.items() if term not in known}
+    named = {
+        name
+        for fact in facts
+        for names in fact.names
+        for name in _find_named(names, question_words)
+    }
+    named_terms = frozenset(terms(" ".join(named)))
+    rest = {term: weight for term, weight in weights.items() if term not in named_terms}
     chosen = _select([_match(fact, analysis) for fact in facts], rest)
-    covered = frozenset[str]().union(*(each.terms for each in chosen))
+    covered = frozenset[str]().union(*(match.terms for match in chosen))
     if (
         not chosen
         or weighted_coverage(covered, weights) < SUFFICIENT_RELEVANCE
@@ -99,22 +104,22 @@ def _answering_facts(retrieval: Retrieval) -> tuple[GraphFact, ...]:
         return ()
     if not all(name <= covered for name in analysis.names):
         return ()
-    return tuple(each.fact for each in chosen)
+    return tuple(match.fact for match in chosen)
 
 
 def _select(facts: Sequence[_MatchedFact], rest: dict[str, float]) -> list[_MatchedFact]:
     """Return the fact that covers most of the rest, and others that add to it; without a rest, all with what is asked for."""
     if not rest:
-        single = [each for each in facts if each.has_expected_type and len(each.fact.names) == 1]
+        single = [fact for fact in facts if fact.has_expected_type and len(fact.fact.names) == 1]
         return single[:_MAX_LINES]
-    answering = [each for each in facts if each.has_expected_type and each.terms & rest.keys()]
+    answering = [fact for fact in facts if fact.has_expected_type and fact.terms & rest.keys()]
     if not answering:
         return []
-    chosen = [max(answering, key=lambda each: weighted_coverage(each.terms, rest))]
-    for each in facts:
-        covered = frozenset[str]().union(*(one.terms for one in chosen))
-        if (each.terms - covered) & rest.keys() and len(chosen) < _MAX_LINES:
-            chosen.append(each)
+    chosen = [max(answering, key=lambda fact: weighted_coverage(fact.terms, rest))]
+    for fact in facts:
+        covered = frozenset[str]().union(*(match.terms for match in chosen))
+        if (fact.terms - covered) & rest.keys() and len(chosen) < _MAX_LINES:
+            chosen.append(fact)
     return chosen
 
 
@@ -149,7 +154,7 @@ def _facts(entities: Sequence[Entity], relations: Sequence[Relation]) -> Iterato
                     for text in (entity.name, entity.kind, description)
                 ),
             )
-    known = {entity.id: _names(entity) for entity in entities}
+    names_of = {entity.id: _names(entity) for entity in entities}
     for relation in relations:
         names = (relation.source, relation.target)
         ends = [
@@ -159,7 +164,8 @@ def _facts(entities: Sequence[Entity], relations: Sequence[Relation]) -> Iterato
         for texts in _relation_texts(relation):
             yield GraphFact(
                 names=tuple(
-                    known.get(end, (name,)) for end, name in zip(relation.ends, names, strict=True)
+                    names_of.get(end, (name,))
+                    for end, name in zip(relation.ends, names, strict=True)
                 ),
                 subject=f"{relation.source} → {relation.target} ({relation.predicate.words})",
                 description=state_relation(*map(DESCRIPTION_SEPARATOR.join, texts)),
@@ -180,13 +186,13 @@ def _relation_texts(relation: Relation) -> Iterator[tuple[list[str], list[str], 
     if any(compared):
         yield described, *compared
     else:
-        yield from (([each], [], []) for each in described)
+        yield from (([description], [], []) for description in described)
 
 
 def _descriptions(description: str) -> list[str]:
     """Return the parts of a description, without injected instructions."""
-    parts = [each.strip() for each in description.split(DESCRIPTION_SEPARATOR) if each.strip()]
-    return [each for each in parts if not is_inside_injection(" ".join(each.split()), 0)]
+    parts = [part.strip() for part in description.split(DESCRIPTION_SEPARATOR) if part.strip()]
+    return [part for part in parts if not is_inside_injection(" ".join(part.split()), 0)]
 
 
 def _names(entity: Entity) -> _Names:
@@ -203,9 +209,12 @@ def _find_named(names: _Names, text: Sequence[str]) -> list[str]:
 
 def _is_named(name: str, text: Sequence[str]) -> bool:
     """Return whether the words of a text contain the name; a single word counts only with a capital or a digit."""
-    own = words(name)
+    name_words = words(name)
     if not terms(name) or (
-        len(own) == 1 and name == name.lower() and not any(map(str.isdigit, name))
+        len(name_words) == 1 and name == name.lower() and not any(map(str.isdigit, name))
     ):
         return False
-    return any(own == text[at : at + len(own)] for at in range(len(text) - len(own) + 1))
+    return any(
+        name_words == text[start : start + len(name_words)]
+        for start in range(len(text) - len(name_words) + 1)
+    )

@@ -112,11 +112,11 @@ class TokenCountingModel:
     ) -> AsyncIterator[str]:
         """Yield the reply's text as it comes, counted here since a stream does not say; raise `ModelFailed`."""
         self.input_tokens += sum(token_count(message.content) for message in messages)
-        said: list[str] = []
+        parts: list[str] = []
         try:
             pieces = self._inner.stream(messages, max_tokens=max_tokens, schema=schema)
             async for piece in pieces:
-                said.append(piece)
+                parts.append(piece)
                 yield piece
         finally:
-            self.output_tokens += token_count("".join(said))
+            self.output_tokens += token_count("".join(parts))

@@ -41,8 +41,8 @@ def nearest_citations(retrieval: Retrieval) -> tuple[Citation, ...]:
     Where no unit bears on the question, they are of the best units of the three best passages, without injected instructions.
     """
     if pieces := _nearest_pieces(retrieval):
-        pieces.sort(key=lambda each: -each.evidence.relevance)
-        return tuple(make_citation(number, each) for number, each in enumerate(pieces, 1))
+        pieces.sort(key=lambda piece: -piece.evidence.relevance)
+        return tuple(make_citation(number, piece) for number, piece in enumerate(pieces, 1))
     trusted = trusted_evidence(retrieval)
     best = sorted(trusted, key=lambda entry: -entry.relevance)[:_MAX_UNRELATED]
     return tuple(make_nearest_citation(number, entry) for number, entry in enumerate(best, 1))
@@ -54,19 +54,19 @@ def _nearest_pieces(retrieval: Retrieval) -> list[Quote]:
     Where units were compared, those that match best token by token come first among themselves; others, such as those in another language,
     keep their places. Pieces that overlap become one.
     """
-    units = sorted(list_quotable_units(retrieval), key=lambda each: -each.score)
-    found: list[tuple[QuotableUnit, Quote]] = []
+    units = sorted(list_quotable_units(retrieval), key=lambda unit: -unit.score)
+    pieces: list[tuple[QuotableUnit, Quote]] = []
     for unit in units:
-        if unit.score < _LEAST_SHARE * units[0].score or len(found) == _MAX_CONSIDERED:
+        if unit.score < _LEAST_SHARE * units[0].score or len(pieces) == _MAX_CONSIDERED:
             break
-        if render_quote(unit.quote) and not holds([piece for _, piece in found], unit.quote):
-            found.append((unit, piece_quote(unit.quote, retrieval, NEAREST_PIECE)))
-    places = [at for at, (unit, _) in enumerate(found) if unit.token_match > 0]
-    by_match = sorted(places, key=lambda at: -_score(found[at][0]))
+        if render_quote(unit.quote) and not holds([piece for _, piece in pieces], unit.quote):
+            pieces.append((unit, piece_quote(unit.quote, retrieval, NEAREST_PIECE)))
+    places = [place for place, (unit, _) in enumerate(pieces) if unit.token_match > 0]
+    by_match = sorted(places, key=lambda place: -_score(pieces[place][0]))
     taken = dict(zip(places, by_match, strict=True))
     shown: list[Quote] = []
-    for at in range(min(_MAX_NEAREST, len(found))):
-        add_or_join(shown, found[taken.get(at, at)][1], join_quotes)
+    for place in range(min(_MAX_NEAREST, len(pieces))):
+        add_or_join(shown, pieces[taken.get(place, place)][1], join_quotes)
     return shown
 
 
@@ -78,7 +78,7 @@ def missing_words(retrieval: Retrieval) -> tuple[str, ...]:
     """Return the words of the question that no passage found has, in order; () without passages."""
     if not retrieval.evidence:
         return ()
-    known = frozenset(
+    evidence_terms = frozenset(
         term
         for entry in retrieval.evidence
         for term in terms(f"{entry.chunk.title}\n{entry.chunk.text}")
@@ -86,5 +86,7 @@ def missing_words(retrieval: Retrieval) -> tuple[str, ...]:
     return tuple(
         word
         for word in dict.fromkeys(words(retrieval.analysis.text))
-        if word not in _LIGHT_WORDS and (own := terms(word)) and known.isdisjoint(own)
+        if word not in _LIGHT_WORDS
+        and (word_terms := terms(word))
+        and evidence_terms.isdisjoint(word_terms)
     )

@@ -69,23 +69,25 @@ def _find_open_point(entry: Evidence) -> Quote | None:
     said_state = entry.chunk.work_state
     if said_state is WorkState.CLOSED:
         return None
-    if said_state is None and any(_OVER.search(each[1]) for each in states):
+    if said_state is None and any(_OVER.search(state[1]) for state in states):
         return None
     least = _HINTS_AT_OPEN if states or said_state else _PLAINLY_OPEN
     sentences = (
-        each
-        for each in split_into_quotes(entry)
-        if not any(each.start < state.end() and state.start() < each.end for state in states)
+        quote
+        for quote in split_into_quotes(entry)
+        if not any(quote.start < state.end() and state.start() < quote.end for state in states)
     )
-    said = _most_plainly_open(sentences, least)
-    if said is not None or not states:
-        return said
+    point = _most_plainly_open(sentences, least)
+    if point is not None or not states:
+        return point
     state = states[0]
     return make_quote(entry, state.start(), state.end())
 
 
 def _most_plainly_open(sentences: Iterable[Quote], least: int) -> Quote | None:
-    scored = [(open_issue_score(each.text, each.context), each) for each in sentences]
+    scored = [
+        (open_issue_score(sentence.text, sentence.context), sentence) for sentence in sentences
+    ]
     best = max(scored, key=lambda pair: pair[0], default=None)
     return best[1] if best is not None and best[0] >= least else None
 
@@ -94,5 +96,5 @@ def _write_point(quote: Quote, wanted: frozenset[str]) -> SupportedSentence:
     """Return the quote after the title of its document, which says what it is about."""
     quote = narrow(quote, wanted)
     title = " ".join(quote.evidence.chunk.title.split()).rstrip(".:")
-    said = " ".join(render_quote(quote).split())
-    return SupportedSentence(text=f"{title}: {said}" if title else said, quotes=(quote,))
+    sentence = " ".join(render_quote(quote).split())
+    return SupportedSentence(text=f"{title}: {sentence}" if title else sentence, quotes=(quote,))

@@ -35,7 +35,7 @@ async def extract_compared_pieces(
     if reported := report_instructions(retrieval):
         return reported
     parts = list_pieces(retrieval)
-    return choose_pieces([await _compare(each, late_interaction) for each in parts])
+    return choose_pieces([await _compare(part, late_interaction) for part in parts])
 
 
 async def _compare(candidates: PartCandidates, late_interaction: LateInteraction) -> PartCandidates:
@@ -44,7 +44,7 @@ async def _compare(candidates: PartCandidates, late_interaction: LateInteraction
     if len(pieces) < 2 or not all(map(_is_comparable, pieces)):
         return candidates
     question = candidates.part.question.text
-    matches = await late_interaction.compare(question, [_text(each) for each in pieces])
+    matches = await late_interaction.compare(question, [_text(piece) for piece in pieces])
     return replace(candidates, pieces=_reorder(pieces, matches), max_behind=_MAX_BEHIND)
 
 
@@ -60,7 +60,7 @@ def _reorder(
         )
         for piece, match in zip(pieces, matches, strict=True)
     ]
-    return tuple(sorted(compared, key=lambda each: -each.score))
+    return tuple(sorted(compared, key=lambda piece: -piece.score))
 
 
 def _is_comparable(piece: ScoredPiece) -> bool:

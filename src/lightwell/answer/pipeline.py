@@ -130,7 +130,7 @@ class AnswerGenerator:
         reply = _complete_reply(model, request)
         try:
             async with aclosing(self._verified(model, verifier, reply)) as verified:
-                sentences = [each async for each in verified]
+                sentences = [sentence async for sentence in verified]
         except ModelFailed as error:
             listed = statements.list_statements(retrieval, extracted)
             return listed.finish(None, remarks=(note_of_fallback(error),))
@@ -163,8 +163,8 @@ class AnswerGenerator:
         failure: ModelFailed | None = None
         try:
             async with aclosing(self._verified(model, verifier, reply)) as sentences:
-                async for each in sentences:
-                    for sentence in builder.add([each]):
+                async for supported in sentences:
+                    for sentence in builder.add([supported]):
                         yield sentence
         except ModelFailed as error:
             _log.info("the model did not finish an answer", error=str(error))
@@ -191,21 +191,21 @@ class AnswerGenerator:
         """Yield the sentences of a reply that are supported, as they arrive; raise `ModelFailed`."""
         async with aclosing(reply) as pieces:
             async for piece in pieces:
-                async for each in self._confirmed(model, verifier, verifier.feed(piece)):
-                    yield each
-        async for each in self._confirmed(model, verifier, verifier.flush()):
-            yield each
+                async for sentence in self._confirmed(model, verifier, verifier.feed(piece)):
+                    yield sentence
+        async for sentence in self._confirmed(model, verifier, verifier.flush()):
+            yield sentence
 
     async def _confirmed(
         self, model: ChatModel, verifier: ReplyVerifier, sentences: Sequence[SupportedSentence]
     ) -> AsyncGenerator[SupportedSentence, None]:
         """Yield the sentences that the second judge confirms too, where there is one; raise `ModelFailed`."""
-        for each in sentences:
-            passages = [passage_text(quote.evidence) for quote in each.quotes]
+        for sentence in sentences:
+            passages = [passage_text(quote.evidence) for quote in sentence.quotes]
             if self.verify_by is VerifyBy.RULES or await is_supported(
-                model, Prompt.VERIFY.text, each.text, passages
+                model, Prompt.VERIFY.text, sentence.text, passages
             ):
-                yield each
+                yield sentence
             else:
                 verifier.withdraw()
 
@@ -271,20 +271,20 @@ async def _model_alone(
         Message(role="user", content=retrieval.question.text),
     ]
     buffer = SentenceBuffer()
-    said = sent = ""
+    text = sent = ""
     async with aclosing(call(model, _Request(messages=messages))) as reply:
         async for piece in reply:
             for part in buffer.feed(piece):
-                said += strip_active_markup(strip_citation_marks(part))
-                ready = f"{NOT_FROM_DOCUMENTS}\n\n{said.strip()}"
+                text += strip_active_markup(strip_citation_marks(part))
+                ready = f"{NOT_FROM_DOCUMENTS}\n\n{text.strip()}"
                 if ready != sent:
                     yield ready[len(sent) :]
                 sent = ready
-    said += strip_active_markup(strip_citation_marks(buffer.flush()))
+    text += strip_active_markup(strip_citation_marks(buffer.flush()))
     yield Answer(
         query_id=retrieval.query_id,
         question=retrieval.question.text,
-        outcome=FromModelAlone(text=said.strip()),
+        outcome=FromModelAlone(text=text.strip()),
         relevance=0.0,
         author=model.model,
         metrics=retrieval.metrics,

@@ -105,8 +105,8 @@ def answer_messages(
         (*map(entity_line, context.entities), *map(relation_line, context.relations))
     )
     blocks = [
-        f"[{number}]\n{fence(passage_text(each))}"
-        for number, each in enumerate(context.passages, 1)
+        f"[{number}]\n{fence(passage_text(passage))}"
+        for number, passage in enumerate(context.passages, 1)
     ]
     parts = [f"Background:\n\n{fence(background)}"] if background else []
     parts.extend(("Evidence:\n\n" + "\n\n".join(blocks), f"Question: {question}"))
@@ -131,7 +131,7 @@ def select_context(retrieval: Retrieval, budget: Budget) -> Context:
         entities=graph.entities,
         relations=graph.relations,
         passages=passages,
-        tokens=graph.tokens + sum(_token_cost(each) for each in passages),
+        tokens=graph.tokens + sum(_token_cost(passage) for passage in passages),
     )
 
 
@@ -172,11 +172,11 @@ def _fit_lines(
 ) -> tuple[tuple[_Stated, ...], int]:
     chosen: list[_Stated] = []
     spent = 0
-    for each in stated:
-        cost = token_count(line(each)) + 1
-        said = each.description if isinstance(each, Entity) else each.statement
-        if said.strip() and spent + cost <= most:
-            chosen.append(each)
+    for fact in stated:
+        cost = token_count(line(fact)) + 1
+        statement = fact.description if isinstance(fact, Entity) else fact.statement
+        if statement.strip() and spent + cost <= most:
+            chosen.append(fact)
             spent += cost
     return tuple(chosen), spent
 
@@ -192,13 +192,13 @@ def _select_passages(
     retrieval: Retrieval, tokens_left: int, min_worth: float
 ) -> tuple[Evidence, ...]:
     evidence, weights = retrieval.evidence, retrieval.weights
-    held = [frozenset(terms(passage_text(entry))) & weights.keys() for entry in evidence]
+    held_terms = [frozenset(terms(passage_text(entry))) & weights.keys() for entry in evidence]
     left = list(range(len(evidence)))
     covered = frozenset[str]()
     chosen: list[Evidence] = []
 
     def worth(place: int) -> float:
-        adds = weighted_coverage(held[place] - covered, weights) if chosen else 0.0
+        adds = weighted_coverage(held_terms[place] - covered, weights) if chosen else 0.0
         return evidence[place].relevance + adds
 
     while left:
@@ -210,18 +210,18 @@ def _select_passages(
         fitting = _trim_to_budget(entry, tokens_left, always=not chosen)
         if fitting is not None:
             chosen.append(fitting)
-            covered |= held[best]
+            covered |= held_terms[best]
             tokens_left -= _token_cost(fitting)
     return tuple(chosen)
 
 
 def _is_near_duplicate(entry: Evidence, evidence: Sequence[Evidence]) -> bool:
     """Return whether a chosen passage contains nearly all of this one, with all its names and numbers."""
-    own = _facts_in(entry)
-    size = sum(map(len, own))
+    facts = _facts_in(entry)
+    size = sum(map(len, facts))
     marked = _capitalised_words(entry)
     for other in evidence:
-        shared = sum(map(len, own & _facts_in(other)))
+        shared = sum(map(len, facts & _facts_in(other)))
         if shared >= _ALIKE * size and marked <= _capitalised_words(other):
             return True
     return False
@@ -290,13 +290,13 @@ def _slice(entry: Evidence, start: int, end: int) -> Evidence:
         chunk=replace(chunk, text=text, tokens=token_count(text), locator=place),
         highlights=tuple(
             Highlight(
-                start=each.start - start,
-                end=each.end - start,
-                coverage=each.coverage,
-                similarity=each.similarity,
+                start=highlight.start - start,
+                end=highlight.end - start,
+                coverage=highlight.coverage,
+                similarity=highlight.similarity,
             )
-            for each in entry.highlights
-            if each.start >= start and each.end <= end
+            for highlight in entry.highlights
+            if highlight.start >= start and highlight.end <= end
         ),
     )
 

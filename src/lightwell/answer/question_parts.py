@@ -31,5 +31,5 @@ def _part(text: str, weights: Mapping[str, float], retrieval: Retrieval) -> Retr
 
 
 def _weights_of(text: str, retrieval: Retrieval) -> dict[str, float]:
-    own = frozenset(terms(text))
-    return {term: weight for term, weight in retrieval.weights.items() if term in own}
+    part_terms = frozenset(terms(text))
+    return {term: weight for term, weight in retrieval.weights.items() if term in part_terms}

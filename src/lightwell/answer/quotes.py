@@ -100,14 +100,14 @@ def narrow(quote: Quote, wanted: frozenset[str]) -> Quote:
     if len(quote.text) <= LONGEST_SNIPPET:
         return quote
     spans = [match.span() for match in _RUN.finditer(quote.text)]
-    held = [wanted.intersection(terms(quote.text[start:end])) for start, end in spans]
+    held_terms = [wanted.intersection(terms(quote.text[start:end])) for start, end in spans]
     best, most, last = (0, 0), -1, 0
     for first, (start, _) in enumerate(spans):
         while last < len(spans) and spans[last][1] - start <= LONGEST_SNIPPET:
             last += 1
-        found = len(frozenset[str]().union(*held[first:last]))
-        if found > most:
-            best, most = (start, spans[max(first, last - 1)][1]), found
+        count = len(frozenset[str]().union(*held_terms[first:last]))
+        if count > most:
+            best, most = (start, spans[max(first, last - 1)][1]), count
     start, end = best[0], min(best[1], best[0] + LONGEST_SNIPPET)
     return make_quote(quote.evidence, quote.start + start, quote.start + end, context=quote.context)
 
@@ -165,9 +165,9 @@ def quote_piece(key: Quote, retrieval: Retrieval) -> SupportedSentence:
 
 def add_or_join(kept: list[_T], new: _T, join: Callable[[_T, _T], _T | None]) -> None:
     """Replace the first kept one that `join` joins with the new one by both together, or append the new one."""
-    for at, each in enumerate(kept):
-        if joined := join(each, new):
-            kept[at] = joined
+    for place, other in enumerate(kept):
+        if joined := join(other, new):
+            kept[place] = joined
             return
     kept.append(new)
 
@@ -195,28 +195,28 @@ def join_quotes(quote: Quote, other: Quote) -> Quote | None:
 
 
 def _as_it_reads(spans: tuple[Quote, ...], key: Quote) -> SupportedSentence:
-    quotes = tuple(_with_key(each, key) for each in spans)
+    quotes = tuple(_with_key(span, key) for span in spans)
     text = "\n".join(map(render_quote, quotes))
     key_text = render_quote(key)
-    at = text.find(key_text)
-    is_part = at >= 0 and len(key_text) < len(text)
-    highlight = (at, at + len(key_text)) if is_part else (0, 0)
+    start = text.find(key_text)
+    is_part = start >= 0 and len(key_text) < len(text)
+    highlight = (start, start + len(key_text)) if is_part else (0, 0)
     return SupportedSentence(text=text, quotes=quotes, highlight=highlight)
 
 
 def piece_quote(key: Quote, retrieval: Retrieval, size: Size) -> Quote:
     """Return the piece around a unit as one quote; of a piece with several spans, the span with the unit."""
     around = _piece(key, retrieval, size)
-    own = next((each for each in around if each.start <= key.start < each.end), key)
-    return _with_key(own, key)
+    span = next((span for span in around if span.start <= key.start < span.end), key)
+    return _with_key(span, key)
 
 
 def holds(quotes: Iterable[Quote], key: Quote) -> bool:
     """Return whether one of these quotes contains a unit, at the same place."""
     document, place = key.place
     return any(
-        each.place[0] == document and each.place[1] <= place < each.place[1] + len(each.text)
-        for each in quotes
+        quote.place[0] == document and quote.place[1] <= place < quote.place[1] + len(quote.text)
+        for quote in quotes
     )
 
 
@@ -247,10 +247,10 @@ def _bounds(key: Quote, retrieval: Retrieval) -> Bounds:
 
 
 def _section(chunk: Chunk, place: int) -> Span:
-    at = chunk.locator.start + place
-    for each in chunk.layout.sections:
-        if each.start <= at < each.end:
-            return max(0, each.start - chunk.locator.start), each.end - chunk.locator.start
+    start = chunk.locator.start + place
+    for section in chunk.layout.sections:
+        if section.start <= start < section.end:
+            return max(0, section.start - chunk.locator.start), section.end - chunk.locator.start
     return 0, len(chunk.text)
 
 
@@ -272,16 +272,16 @@ def render_text(text: str, span: tuple[int, int] | None = None) -> str:
 
 
 def _render(chunk: str, start: int, end: int) -> str:
-    parts = [each for each in blocks(chunk) if each.end > start and each.start < end]
-    parts = [each for each in parts if each.kind is not BlockKind.CLUTTER]
+    parts = [block for block in blocks(chunk) if block.end > start and block.start < end]
+    parts = [part for part in parts if part.kind is not BlockKind.CLUTTER]
     if len(parts) == 1 and parts[0].kind is not BlockKind.CODE:
         text = chunk[start:end]
         is_row = parts[0].kind is BlockKind.ROW
         return _row(chunk, text, parts[0]) if is_row else render_sentence(text)
     lines = [
-        _line(chunk, each, chunk[max(each.start, start) : min(each.end, end)])
-        for each in parts
-        if not (_is_head(chunk, each) and _rows_of(parts, each) > 1)
+        _line(chunk, part, chunk[max(part.start, start) : min(part.end, end)])
+        for part in parts
+        if not (_is_head(chunk, part) and _rows_of(parts, part) > 1)
     ]
     return "\n".join(line for line in lines if line.strip()) or strip_markup(chunk[start:end])
 
@@ -295,7 +295,7 @@ def is_table_head(quote: Quote) -> bool:
     """Return whether the quote is a table's first row, which names its columns."""
     chunk = quote.evidence.chunk.text
     return any(
-        each.start <= quote.start < each.end and _is_head(chunk, each) for each in blocks(chunk)
+        block.start <= quote.start < block.end and _is_head(chunk, block) for block in blocks(chunk)
     )
 
 
@@ -305,11 +305,11 @@ def _is_head(chunk: str, block: Block) -> bool:
 
 
 def _first(chunk: str, row: Block) -> Block:
-    return next(each for each in blocks(chunk) if each.table == row.table)
+    return next(block for block in blocks(chunk) if block.table == row.table)
 
 
 def _rows_of(parts: list[Block], row: Block) -> int:
-    return sum(each.table == row.table for each in parts)
+    return sum(part.table == row.table for part in parts)
 
 
 def _line(chunk: str, block: Block, text: str) -> str:

@@ -102,14 +102,14 @@ def split_citation_marks(part: str) -> list[tuple[str, tuple[int, ...]]]:
     Marks at the end of several sentences, as models set them, stand for all of these.
     """
     moved = _MOVED.sub(r"\2\1", part)
-    found: list[tuple[str, tuple[int, ...]]] = []
+    sentences: list[tuple[str, tuple[int, ...]]] = []
     after: tuple[int, ...] = ()
     for unit in reversed(split_into_units(moved)):
         sentence = moved[unit.start : unit.end]
-        own = [int(n) for mark in _MARK.findall(sentence) for n in _DIGITS.findall(mark)]
-        after = tuple(dict.fromkeys(own)) or after
-        found.append((strip_bullet(strip_citation_marks(sentence)).strip(), after))
-    return found[::-1]
+        numbers = [int(n) for mark in _MARK.findall(sentence) for n in _DIGITS.findall(mark)]
+        after = tuple(dict.fromkeys(numbers)) or after
+        sentences.append((strip_bullet(strip_citation_marks(sentence)).strip(), after))
+    return sentences[::-1]
 
 
 def strip_citation_marks(text: str) -> str:
@@ -182,9 +182,9 @@ class JsonReply:
     def _complete_sentences(self) -> Iterator[ReplySentence]:
         decoder = json.JSONDecoder()
         while True:
-            at = _between(self._text, self._at)
+            start = _between(self._text, self._at)
             try:
-                item, end = decoder.raw_decode(self._text, at)
+                item, end = decoder.raw_decode(self._text, start)
             except (ValueError, RecursionError):
                 return  # the item has not arrived completely, or the list has ended
             if type(item) not in (str, dict):
@@ -197,20 +197,20 @@ class JsonReply:
         return [] if self.is_answerable is False else ready
 
 
-def _between(text: str, at: int) -> int:
-    match = _BETWEEN.match(text, at)
-    return match.end() if match else at
+def _between(text: str, start: int) -> int:
+    match = _BETWEEN.match(text, start)
+    return match.end() if match else start
 
 
 def _sentences_of(item: object) -> Iterator[ReplySentence]:
     """Yield the sentences of one item of the list; a text alone may hold marks."""
     try:
-        given = _JsonSentence.model_validate({"text": item} if isinstance(item, str) else item)
+        parsed = _JsonSentence.model_validate({"text": item} if isinstance(item, str) else item)
     except (ValidationError, RecursionError):
         yield ReplySentence(text="", numbers=())  # nothing that could be verified
         return
-    for text, numbers in split_citation_marks(given.text):
-        yield ReplySentence(text=text, numbers=tuple(dict.fromkeys((*given.numbers, *numbers))))
+    for text, numbers in split_citation_marks(parsed.text):
+        yield ReplySentence(text=text, numbers=tuple(dict.fromkeys((*parsed.numbers, *numbers))))
 
 
 @dataclass(slots=True)
@@ -229,7 +229,9 @@ class ReplyParser:
             piece = self._decide()
         if self.json is not None:
             return self.json.feed(piece)
-        return [one for part in self._buffer.feed(piece) for one in _plain_sentences(part)]
+        return [
+            sentence for part in self._buffer.feed(piece) for sentence in _plain_sentences(part)
+        ]
 
     def flush(self) -> list[ReplySentence]:
         """Return the sentences that are left when the reply has ended."""
@@ -237,7 +239,7 @@ class ReplyParser:
             return self.json.flush()
         undecided = "" if self._is_plain else self._start
         parts = [*self._buffer.feed(undecided), self._buffer.flush()]
-        return [one for part in parts for one in _plain_sentences(part)]
+        return [sentence for part in parts for sentence in _plain_sentences(part)]
 
     def _decide(self) -> str:
         """Decide between JSON and plain text as soon as the start tells; return what is to be read now."""
@@ -269,7 +271,7 @@ def _plain_sentences(part: str) -> list[ReplySentence]:
 def reply_text(reply: str) -> str:
     """Return what a whole reply says, one sentence a line, without marks."""
     parser = ReplyParser()
-    return "\n".join(each.text for each in (*parser.feed(reply), *parser.flush()))
+    return "\n".join(sentence.text for sentence in (*parser.feed(reply), *parser.flush()))
 
 
 # ── verification ───────────────────────────────────────────────────────────────────────────────────
@@ -337,12 +339,12 @@ class ReplyVerifier:
 
     def _verify(self, sentences: Sequence[ReplySentence]) -> list[SupportedSentence]:
         supported: list[SupportedSentence] = []
-        for each in sentences:
-            self._has_refused = self._has_refused or _REFUSED.search(each.text) is not None
+        for sentence in sentences:
+            self._has_refused = self._has_refused or _REFUSED.search(sentence.text) is not None
             if self._has_refused:
                 break
-            text = strip_active_markup(each.text).strip()
-            quotes = self._find_supporting_quotes(text, each.numbers)
+            text = strip_active_markup(sentence.text).strip()
+            quotes = self._find_supporting_quotes(text, sentence.numbers)
             if quotes:
                 self.kept_count += 1
                 wanted = frozenset(terms(text))
@@ -351,29 +353,29 @@ class ReplyVerifier:
             else:
                 self.removed_count += 1
                 # "The evidence does not say it", without a citation, is a refusal in the model's own words.
-                is_refusal = facts.has_negation(each.text) and not each.numbers
+                is_refusal = facts.has_negation(sentence.text) and not sentence.numbers
                 self._has_declined = self._has_declined or is_refusal
         return supported
 
     def _find_supporting_quotes(self, text: str, numbers: Sequence[int]) -> tuple[Quote, ...]:
-        given = self.whole if is_reported_speech(text) else self.sources
-        passages = [given[number - 1] for number in numbers if 0 < number <= len(given)]
+        sources = self.whole if is_reported_speech(text) else self.sources
+        passages = [sources[number - 1] for number in numbers if 0 < number <= len(sources)]
         if not passages:
             return ()
-        found = find_supporting_quotes(
+        quotes = find_supporting_quotes(
             text, passages, self.known
-        ) or find_supporting_quotes_elsewhere(text, passages, given, self.known)
-        cited = "\n".join(each.evidence.chunk.text for each in found).casefold()
-        is_known = all(each.casefold() in cited for each in find_addresses(text))
-        return found if is_known else ()
+        ) or find_supporting_quotes_elsewhere(text, passages, sources, self.known)
+        cited = "\n".join(quote.evidence.chunk.text for quote in quotes).casefold()
+        is_known = all(address.casefold() in cited for address in find_addresses(text))
+        return quotes if is_known else ()
 
 
 def reply_verifier(passages: Sequence[Evidence], analysis: QuestionAnalysis) -> ReplyVerifier:
     """Return the verifier of a reply to a question that was sent with these passages, numbered from 1."""
-    sources = tuple(prepare_passage(each) for each in passages)
+    sources = tuple(prepare_passage(passage) for passage in passages)
     whole = sources
     if analysis.asks_for_message_content:
-        whole = tuple(prepare_passage(each, with_orders=True) for each in passages)
+        whole = tuple(prepare_passage(passage, with_orders=True) for passage in passages)
     return ReplyVerifier(sources=sources, whole=whole, known=collect_names(analysis, sources))
 
 

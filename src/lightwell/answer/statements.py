@@ -41,22 +41,22 @@ def statement_quotes(retrieval: Retrieval) -> list[SupportedSentence]:
     the passages are not relevant enough for an answer, only units count that cover all of it by themselves and by
     whom their pronouns stand for.
     """
-    asked = retrieval.analysis.speech_acts
+    acts = retrieval.analysis.speech_acts
     pronouns = _pronoun_context(retrieval.evidence)
-    found = [
-        (each, _coverage(each, retrieval, asked, pronouns.get(each.quote.place, frozenset())))
-        for each in list_quotable_units(retrieval)
-        if not _is_question(each.quote) and (not asked or asked & _speech_acts(each.quote))
+    scored = [
+        (unit, _coverage(unit, retrieval, acts, pronouns.get(unit.quote.place, frozenset())))
+        for unit in list_quotable_units(retrieval)
+        if not _is_question(unit.quote) and (not acts or acts & _speech_acts(unit.quote))
     ]
-    best = max((coverage for _, coverage in found), default=0.0)
+    best = max((coverage for _, coverage in scored), default=0.0)
     least = max(_MIN_COVERAGE, _NEARLY_BEST * best) if retrieval.is_sufficient else _ALL
-    found.sort(key=lambda pair: (-pair[1], -pair[0].score))
+    scored.sort(key=lambda pair: (-pair[1], -pair[0].score))
     wanted = frozenset(retrieval.weights)
     return [
         SupportedSentence(text=_render_statement(quote), quotes=(quote,))
-        for each, coverage in found[:MAX_STATEMENTS]
+        for unit, coverage in scored[:MAX_STATEMENTS]
         if coverage >= least
-        for quote in [narrow(each.quote, wanted)]
+        for quote in [narrow(unit.quote, wanted)]
     ]
 
 
@@ -69,7 +69,7 @@ def list_statements(
     """
     builder = AnswerBuilder(retrieval=retrieval, context_tokens=context_tokens)
     merged = _merge_duplicates(sentences, retrieval.evidence)
-    builder.add(sorted(merged, key=lambda each: -_date_of(each).timestamp()))
+    builder.add(sorted(merged, key=lambda sentence: -_date_of(sentence).timestamp()))
     return builder
 
 
@@ -80,17 +80,17 @@ def paraphrase_question(analysis: QuestionAnalysis) -> str:
 
 def merge_retrievals(retrieval: Retrieval, more: Retrieval) -> Retrieval:
     """Return the retrieval with what was found for other words, with relevance 0: no reranker compared it with the question."""
-    known = {one.id for each in retrieval.evidence for one in each.published_chunks}
+    chunk_ids = {chunk.id for entry in retrieval.evidence for chunk in entry.published_chunks}
     new = tuple(
-        replace(each, relevance=0.0)
-        for each in more.evidence
-        if known.isdisjoint(one.id for one in each.published_chunks)
+        replace(entry, relevance=0.0)
+        for entry in more.evidence
+        if chunk_ids.isdisjoint(chunk.id for chunk in entry.published_chunks)
     )
     return replace(retrieval, evidence=(*retrieval.evidence, *new))
 
 
 def _coverage(
-    candidate: QuotableUnit, retrieval: Retrieval, asked: frozenset[str], pronoun: frozenset[str]
+    candidate: QuotableUnit, retrieval: Retrieval, acts: frozenset[str], pronoun: frozenset[str]
 ) -> float:
     """Return the share of the question's weights that a unit covers, with its context and what its dates answer.
 
@@ -98,21 +98,21 @@ def _coverage(
     at most as much as the unit's own terms.
     """
     own_terms = candidate.own_terms | candidate.implied_terms
-    own = weighted_coverage(own_terms, retrieval.weights)
+    own_share = weighted_coverage(own_terms, retrieval.weights)
     whole = weighted_coverage(
-        own_terms | candidate.context_terms | asked | pronoun, retrieval.weights
+        own_terms | candidate.context_terms | acts | pronoun, retrieval.weights
     )
-    return whole if asked else min(whole, 2 * own)
+    return whole if acts else min(whole, 2 * own_share)
 
 
 def _pronoun_context(evidence: Sequence[Evidence]) -> dict[tuple[str, int], frozenset[str]]:
     """Return for the place of each sentence with a pronoun the terms of the sentence before it, and of that one's own."""
-    found: dict[tuple[str, int], frozenset[str]] = {}
+    contexts: dict[tuple[str, int], frozenset[str]] = {}
     for entry in evidence:
-        for before, each in pairwise(split_into_quotes(entry)):
-            if _PRONOUN.search(each.text) and not _ITEM.match(each.text):
-                found[each.place] = before.terms | found.get(before.place, frozenset())
-    return found
+        for before, quote in pairwise(split_into_quotes(entry)):
+            if _PRONOUN.search(quote.text) and not _ITEM.match(quote.text):
+                contexts[quote.place] = before.terms | contexts.get(before.place, frozenset())
+    return contexts
 
 
 def _speech_acts(quote: Quote) -> frozenset[str]:
@@ -133,15 +133,17 @@ def _merge_duplicates(
     for entry in evidence:
         for quote in split_into_quotes(entry):
             places.setdefault(_fold_words(quote.text), []).append(quote)
-    found: dict[str, SupportedSentence] = {}
-    for each in sentences:
+    merged: dict[str, SupportedSentence] = {}
+    for sentence in sentences:
         quotes = [
-            quote for own in each.quotes for quote in (own, *places.get(_fold_words(own.text), ()))
+            quote
+            for cited in sentence.quotes
+            for quote in (cited, *places.get(_fold_words(cited.text), ()))
         ]
-        known = found.setdefault(_fold_words(each.text), replace(each, quotes=()))
-        by_place = {quote.place: quote for quote in (*known.quotes, *quotes)}
-        found[_fold_words(each.text)] = replace(known, quotes=tuple(by_place.values()))
-    return list(found.values())
+        first = merged.setdefault(_fold_words(sentence.text), replace(sentence, quotes=()))
+        by_place = {quote.place: quote for quote in (*first.quotes, *quotes)}
+        merged[_fold_words(sentence.text)] = replace(first, quotes=tuple(by_place.values()))
+    return list(merged.values())
 
 
 def _date_of(sentence: SupportedSentence) -> datetime:

@@ -31,15 +31,15 @@ def relevance_measures(first_pass: FirstPass, scores: Floats) -> Floats:
     """
     candidates, corpus = first_pass.candidates, first_pass.corpus
     most = max(float(signals.inverse_document_frequencies(corpus).sum()), 1e-9)
-    held = signals.term_coverage(candidates, corpus)
+    coverage = signals.term_coverage(candidates, corpus)
     return np.column_stack(
         [
             np.clip(candidates.cosine, 0.0, 1.0),
-            held,
+            coverage,
             first_pass.impacts.sum(axis=1) / most,
             signals.name_coverage(candidates, corpus),
             _titles_said(first_pass),
-            np.maximum(held, _held_together(first_pass, scores)),
+            np.maximum(coverage, _held_together(first_pass, scores)),
         ]
     )
 
@@ -56,7 +56,9 @@ def _held_together(first_pass: FirstPass, scores: Floats) -> Floats:
 
 
 def _titles_said(first_pass: FirstPass) -> Floats:
-    asked = frozenset(first_pass.candidates.terms)
+    question_terms = frozenset(first_pass.candidates.terms)
     titles = [signals.title_terms(title) for title in first_pass.candidates.titles]
-    shares = np.array([len(title & asked) / max(len(title), 1) for title in titles], np.float64)
+    shares = np.array(
+        [len(title & question_terms) / max(len(title), 1) for title in titles], np.float64
+    )
     return np.maximum(shares, first_pass.designation_matches)

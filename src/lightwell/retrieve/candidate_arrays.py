@@ -69,7 +69,8 @@ def collect_arrays(
         mentions=_mentions(neighbourhood),
         relations=_symmetric_relations(neighbourhood),
         named=np.array(
-            [at for at, entity in enumerate(neighbourhood.entities) if entity in named], np.intp
+            [place for place, entity in enumerate(neighbourhood.entities) if entity in named],
+            np.intp,
         ),
     )
 
@@ -106,10 +107,10 @@ def _mentions(neighbourhood: Neighbourhood) -> SparseMatrix:
 
 def _symmetric_relations(neighbourhood: Neighbourhood) -> SparseMatrix:
     size = (len(neighbourhood.entities), len(neighbourhood.entities))
-    one, other = neighbourhood.relations
+    sources, other = neighbourhood.relations
     return sparse_matrix(
-        np.concatenate([one, other]),
-        np.concatenate([other, one]),
+        np.concatenate([sources, other]),
+        np.concatenate([other, sources]),
         np.concatenate([neighbourhood.weights, neighbourhood.weights]),
         size,
     )

@@ -101,18 +101,18 @@ Search = Callable[[Stores, SearchQuery, ChannelResults, Reader], Awaitable[list[
 
 async def search_channels(stores: Stores, query: SearchQuery, reader: Reader) -> ChannelResults:
     """Return what the question's channels find. Neighbours come last, since they start from the best of the others."""
-    found = ChannelResults()
+    results = ChannelResults()
     wanted = query.question.channels
     await asyncio.gather(
         *(
-            _into(found, channel, find(stores, query, found, reader))
+            _into(results, channel, find(stores, query, results, reader))
             for channel, find in _CHANNELS.items()
             if channel in wanted
         )
     )
     if Channel.NEIGHBOURS in wanted:
-        await _into(found, Channel.NEIGHBOURS, _neighbours(stores, query, found, reader))
-    return found
+        await _into(results, Channel.NEIGHBOURS, _neighbours(stores, query, results, reader))
+    return results
 
 
 async def complete_scores(
@@ -295,8 +295,8 @@ def reciprocal_rank_scores(
     key_of = dict(zip(chunks, keys, strict=True))
     rankings: list[list[str]] = []
     for channel in Channel:
-        found = [chunk for chunk in chunks if channel in results.ranks[chunk]]
-        found.sort(key=lambda chunk: results.ranks[chunk][channel])
-        rankings.append([key_of[chunk] for chunk in found])
+        ranked = [chunk for chunk in chunks if channel in results.ranks[chunk]]
+        ranked.sort(key=lambda chunk: results.ranks[chunk][channel])
+        rankings.append([key_of[chunk] for chunk in ranked])
     fused = fusion.reciprocal_ranks(rankings)
     return np.array([fused[key] for key in keys])

@@ -30,11 +30,11 @@ async def retrieve_by_parts(question: Question, search: _Search) -> Retrieval | 
     whole = analyze_question(question.text)
     if whole.asks_what_is_open:
         return None
-    found = await asyncio.gather(*(search(replace(question, text=text)) for text in texts))
-    if not all(part.is_sufficient for part in found):
+    retrievals = await asyncio.gather(*(search(replace(question, text=text)) for text in texts))
+    if not all(part.is_sufficient for part in retrievals):
         return None
     return _merge_parts(
-        question, [replace(part, analysis=whole.of_part(part.analysis)) for part in found]
+        question, [replace(part, analysis=whole.of_part(part.analysis)) for part in retrievals]
     )
 
 
@@ -55,8 +55,10 @@ def _merge_parts(question: Question, parts: Sequence[Retrieval]) -> Retrieval:
         evidence=_take_turns([part.evidence for part in parts]),
         best_relevance=min(part.best_relevance for part in parts),
         metrics=replace(first.metrics, total_ms=total_ms),
-        entities=tuple({each.id: each for part in parts for each in part.entities}.values()),
-        relations=tuple({each.id: each for part in parts for each in part.relations}.values()),
+        entities=tuple({entity.id: entity for part in parts for entity in part.entities}.values()),
+        relations=tuple(
+            {relation.id: relation for part in parts for relation in part.relations}.values()
+        ),
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
         parts=tuple(parts),
     )
@@ -71,20 +73,20 @@ def _merge_analyses(question: Question, parts: Sequence[Retrieval]) -> QuestionA
     several = [part.analysis.keywords for part in parts]
     keywords = replace(
         whole.keywords,
-        high=clean_keywords(chain.from_iterable(each.high for each in several)),
-        low=clean_keywords(chain.from_iterable(each.low for each in several)),
-        by_model=any(each.by_model for each in several),
+        high=clean_keywords(chain.from_iterable(analysis.high for analysis in several)),
+        low=clean_keywords(chain.from_iterable(analysis.low for analysis in several)),
+        by_model=any(analysis.by_model for analysis in several),
     )
     return replace(whole, keywords=keywords)
 
 
 def _take_turns(several: Sequence[Sequence[Evidence]]) -> tuple[Evidence, ...]:
     """Return the first passage of each, then the second, and so on; of passages that share a chunk the first."""
-    known: set[object] = set()
+    seen: set[object] = set()
     taken: list[Evidence] = []
-    for each in chain.from_iterable(zip_longest(*several)):
-        chunks = {one.id for one in each.published_chunks} if each else set[object]()
-        if each and known.isdisjoint(chunks):
-            known |= chunks
-            taken.append(each)
+    for entry in chain.from_iterable(zip_longest(*several)):
+        chunks = {chunk.id for chunk in entry.published_chunks} if entry else set[object]()
+        if entry and seen.isdisjoint(chunks):
+            seen |= chunks
+            taken.append(entry)
     return tuple(taken)

@@ -61,7 +61,7 @@ def reciprocal_ranks(
         for place, key in enumerate(dict.fromkeys(ranking), start=1):
             parts.setdefault(key, []).append(1 / (k + place))
     sums = {key: sum(sorted(scores)) for key, scores in parts.items()}
-    return dict(sorted(sums.items(), key=lambda each: (-each[1], each[0])))
+    return dict(sorted(sums.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def rank(scores: Floats, keys: Sequence[str]) -> Places:
@@ -176,7 +176,7 @@ def _pagerank_from_question(
     restarts[chunks + candidates.named] = (1 / counts)[:, None]
     restarts[:chunks, 0] = _DENSE_RESTART * signals.min_max(candidates.cosine)
     dwelling = personalized_pagerank(steps, restarts)[:chunks]
-    return [signals.logarithms(dwelling[:, each], floor=_WALK_FLOOR) for each in range(2)]
+    return [signals.logarithms(dwelling[:, _], floor=_WALK_FLOOR) for _ in range(2)]
 
 
 def _pagerank_from_best(first_pass: FirstPass, firsts: Places, merit: Floats) -> Floats:

@@ -64,27 +64,27 @@ async def extract_keywords(
     A reply is stored under the hash of the question and the reader, and used for `max_age_seconds`, whichever model and prompt it
     is from.
     """
-    own = analysis.keywords
+    by_rules = analysis.keywords
     if model is None:
-        return ExtractedKeywords(keywords=own)
+        return ExtractedKeywords(keywords=by_rules)
     request = ModelRequest(
         kind=CacheType.KEYWORD_EXTRACTION,
         messages=keyword_messages(analysis.text),
         max_tokens=REPLY_TOKENS,
         schema=SCHEMA,
         max_age=max_age_seconds,
-        content_hash=f"{own.question_hash} {reader.cache_name}",
+        content_hash=f"{by_rules.question_hash} {reader.cache_name}",
     )
     try:
         reply = await model.reply(request)
     except ModelFailed as error:
         _log.warning("keywords are taken from the question: a model failed", error=str(error))
-        return ExtractedKeywords(keywords=own, note=UNANSWERED)
+        return ExtractedKeywords(keywords=by_rules, note=UNANSWERED)
     high, low = parse_keywords(reply.text, analysis.text)
     if not high and not low:
-        return ExtractedKeywords(keywords=own, note=UNUSABLE)
+        return ExtractedKeywords(keywords=by_rules, note=UNUSABLE)
     return ExtractedKeywords(
-        keywords=replace(_merge_keywords(own, high, low), cached_at=reply.stored_at)
+        keywords=replace(_merge_keywords(by_rules, high, low), cached_at=reply.stored_at)
     )
 
 
@@ -102,34 +102,34 @@ def parse_keywords(reply: str, question: str) -> tuple[tuple[str, ...], tuple[st
 
     A low keyword that shares no word with the question is left out: the model has guessed it.
     """
-    found: dict[str, list[str]] = {"high": [], "low": []}
+    lists: dict[str, list[str]] = {"high": [], "low": []}
     for level, listed in _LIST.findall(_THOUGHT.sub("", reply)):
-        found[level.casefold()].extend(_strings(listed))
+        lists[level.casefold()].extend(_strings(listed))
     beginnings = _beginnings(question)
-    held = [each for each in found["low"] if not beginnings.isdisjoint(_beginnings(each))]
-    return clean_keywords(found["high"]), clean_keywords(held)
+    low = [keyword for keyword in lists["low"] if not beginnings.isdisjoint(_beginnings(keyword))]
+    return clean_keywords(lists["high"]), clean_keywords(low)
 
 
-def _merge_keywords(own: Keywords, high: Sequence[str], low: Sequence[str]) -> Keywords:
+def _merge_keywords(by_rules: Keywords, high: Sequence[str], low: Sequence[str]) -> Keywords:
     """Return the model's keywords with the question's own names, each on one level.
 
     Small models repeat keywords on both levels. One that only repeats the names stays low; any other stays high.
     """
-    named = {word for each in own.low for word in words(each)}
-    themes = tuple(each for each in high if not named.issuperset(words(each))) or own.high
+    named = {word for name in by_rules.low for word in words(name)}
+    themes = tuple(theme for theme in high if not named.issuperset(words(theme))) or by_rules.high
     taken = set(map(normalize_name, themes))
-    rest = [each for each in low if normalize_name(each) not in taken]
-    return replace(own, high=themes, low=clean_keywords([*own.low, *rest]), by_model=True)
+    rest = [keyword for keyword in low if normalize_name(keyword) not in taken]
+    return replace(by_rules, high=themes, low=clean_keywords([*by_rules.low, *rest]), by_model=True)
 
 
 def _strings(listed: str) -> list[str]:
     """Return the strings of a JSON list, also of one that is cut off; for a single string, its parts between commas."""
-    found: list[str] = []
+    strings: list[str] = []
     for literal, names_a_field in _STRING.findall(listed):
         if not names_a_field:
             with suppress(ValueError):
-                found.append(cast("str", json.loads(literal, strict=False)))
-    return found if listed.startswith("[") else _LIST_END.split(" ".join(found))
+                strings.append(cast("str", json.loads(literal, strict=False)))
+    return strings if listed.startswith("[") else _LIST_END.split(" ".join(strings))
 
 
 def _beginnings(text: str) -> frozenset[str]:

@@ -33,7 +33,7 @@ async def match_windows(
     """Return how the windows of those of the chunks match that are encoded and that the reader sees; raise `ModelFailed`."""
     vectors = await multi_vectors.get_multi_vectors(database, reader, model.model, chunks)
     matches = await model.match(question, list(vectors.values()))
-    return {chunk: found for chunk, found in zip(vectors, matches, strict=True) if found}
+    return {chunk: windows for chunk, windows in zip(vectors, matches, strict=True) if windows}
 
 
 def token_matches(best: Places, chunks: Sequence[ChunkId], matches: WindowMatches) -> Floats:
@@ -43,8 +43,10 @@ def token_matches(best: Places, chunks: Sequence[ChunkId], matches: WindowMatche
     no two matches differ, so that they say nothing.
     """
     places: list[int] = best.tolist()
-    found = [matches.get(chunks[place], ()) for place in places]
-    values = np.array([max((each.token_match for each in some), default=np.nan) for some in found])
+    matched = [matches.get(chunks[place], ()) for place in places]
+    values = np.array(
+        [max((window.token_match for window in some), default=np.nan) for some in matched]
+    )
     is_known = ~np.isnan(values)
     signal = np.zeros(len(chunks))
     if is_known.any():

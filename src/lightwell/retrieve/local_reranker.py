@@ -132,13 +132,13 @@ async def _highlight(
 def _with_highlights(
     evidence: Sequence[Evidence], parts: Sequence[_Unit], compared: _UnitMatches
 ) -> list[Evidence]:
-    found: list[list[Highlight]] = [[] for _ in evidence]
+    highlights: list[list[Highlight]] = [[] for _ in evidence]
     for part in parts:
         match = compared.get((part.place, part.start), _NOT_COMPARED)
-        found[part.place].append(_make_highlight(part, match))
+        highlights[part.place].append(_make_highlight(part, match))
     return [
         replace(entry, highlights=tuple(_best(some)))
-        for entry, some in zip(evidence, found, strict=True)
+        for entry, some in zip(evidence, highlights, strict=True)
     ]
 
 
@@ -148,9 +148,14 @@ _Matches = Sequence[tuple[int, int, float]]
 
 def _window_matches(evidence: Sequence[Evidence]) -> list[_Matches]:
     """Return the windows of each passage; none of one that is not encoded."""
-    found = np.array([each.token_match for entry in evidence for each in entry.windows], np.float64)
-    matches: Iterator[float] = iter(min_max(found).tolist())
-    return [[(each.start, each.end, next(matches)) for each in entry.windows] for entry in evidence]
+    matches = np.array(
+        [window.token_match for entry in evidence for window in entry.windows], np.float64
+    )
+    matches: Iterator[float] = iter(min_max(matches).tolist())
+    return [
+        [(window.start, window.end, next(matches)) for window in entry.windows]
+        for entry in evidence
+    ]
 
 
 def _match_at(start: int, windows: _Matches) -> float:
@@ -173,7 +178,7 @@ async def _embed(embedder: Embedder, query: RerankQuery, parts: Sequence[_Unit])
     vectors = await embedder.embed_documents([_embedding_text(part) for part in parts])
     scale = cosine_scale(embedder.model)
     cosines: list[float] = np.asarray(vectors @ query.vector, float).tolist()
-    return _by_unit(parts, [_similar(scale.similarity(each)) for each in cosines])
+    return _by_unit(parts, [_similar(scale.similarity(cosine)) for cosine in cosines])
 
 
 def _similar(similarity: float) -> TextMatch:
@@ -191,13 +196,13 @@ def highlight_by_terms(
 
     Each unit is as similar to the question as its whole passage, so the question's terms decide which one is best.
     """
-    found: dict[int, list[Highlight]] = {}
+    highlights: dict[int, list[Highlight]] = {}
     for part in _units([entry.chunk for entry in evidence], weights):
         distance = evidence[part.place].cosine_distance
         similarity = scale.similarity(None if distance is None else 1.0 - distance)
-        found.setdefault(part.place, []).append(_make_highlight(part, _similar(similarity)))
+        highlights.setdefault(part.place, []).append(_make_highlight(part, _similar(similarity)))
     return tuple(
-        replace(entry, highlights=tuple(_best(found.get(place, []))))
+        replace(entry, highlights=tuple(_best(highlights.get(place, []))))
         for place, entry in enumerate(evidence)
     )
 
@@ -212,8 +217,8 @@ def compared_measures(query: RerankQuery, entry: Evidence) -> Floats:
     return np.array(
         [
             fitted.base + float(rerank_measures(query, entry) @ fitted.weights),
-            max((each.similarity for each in entry.highlights), default=0.0),
-            max((each.similarity for each in entry.windows), default=0.0),
+            max((highlight.similarity for highlight in entry.highlights), default=0.0),
+            max((window.similarity for window in entry.windows), default=0.0),
             _lacking(query, entry),
         ]
     )
@@ -222,7 +227,9 @@ def compared_measures(query: RerankQuery, entry: Evidence) -> Floats:
 def _lacking(query: RerankQuery, entry: Evidence) -> float:
     """Return how much of what is asked for a passage lacks, 0 to 1: the mean over its best units and the whole of it."""
     chunk = entry.chunk
-    best = "\n".join(chunk.text[each.start : each.end] for each in entry.highlights[:BEST_UNITS])
+    best = "\n".join(
+        chunk.text[highlight.start : highlight.end] for highlight in entry.highlights[:BEST_UNITS]
+    )
     in_best = lacking_share(best, query.expected, context=chunk.title)
     if not in_best:
         return 0.0
@@ -236,13 +243,13 @@ def rerank_measures(query: RerankQuery, entry: Evidence) -> Floats:
     how much of its title the question contains; and which of the question's proper names it lacks, since a passage
     about Nordwind says nothing about Castell. Other passages matter only for which units were compared.
     """
-    own = min(max(entry.relevance, _NEARLY_SURE), 1 - _NEARLY_SURE)
+    relevance = min(max(entry.relevance, _NEARLY_SURE), 1 - _NEARLY_SURE)
     title = title_terms(entry.chunk.title)
     return np.array(
         [
-            math.log(own / (1 - own)),
-            max((each.coverage for each in entry.highlights), default=0.0),
-            max((each.similarity for each in entry.highlights), default=0.0),
+            math.log(relevance / (1 - relevance)),
+            max((highlight.coverage for highlight in entry.highlights), default=0.0),
+            max((highlight.similarity for highlight in entry.highlights), default=0.0),
             len(title & query.weights.keys()) / max(len(title), 1),
             _missing_names(query, entry.chunk),
         ]
@@ -274,8 +281,10 @@ def _missing_names(query: RerankQuery, chunk: Chunk) -> float:
     named = {word: weight for word, weight in query.weights.items() if word in query.names}
     if not named:
         return 0.0
-    held = frozenset(terms(f"{chunk.title}\n{chunk.text}"))
-    return sum(weight for word, weight in named.items() if word not in held) / sum(named.values())
+    chunk_terms = frozenset(terms(f"{chunk.title}\n{chunk.text}"))
+    return sum(weight for word, weight in named.items() if word not in chunk_terms) / sum(
+        named.values()
+    )
 
 
 def _units(
@@ -292,22 +301,22 @@ def _units_of(
     chunk: Chunk, place: int, weights: Mapping[str, float], expected: ExpectedAnswer | None
 ) -> list[_Unit]:
     title = title_terms(chunk.title)
-    found: dict[str, _Unit] = {}
+    units: dict[str, _Unit] = {}
     for unit in split_into_units(chunk.text):
         text = chunk.text[unit.start : unit.end]
-        own = frozenset(terms(text))
-        if len(own) >= _SHORTEST and text not in found:
-            around = (title | frozenset(terms(unit.context))) - own
-            found[text] = _Unit(
+        unit_terms = frozenset(terms(text))
+        if len(unit_terms) >= _SHORTEST and text not in units:
+            around = (title | frozenset(terms(unit.context))) - unit_terms
+            units[text] = _Unit(
                 place=place,
                 start=unit.start,
                 end=unit.end,
                 context=unit.context,
                 text=text,
-                cover=_cover(own, around, weights),
+                cover=_cover(unit_terms, around, weights),
                 has_expected_type=_has_expected_type(text, unit.context, expected),
             )
-    ordered = sorted(found.values(), key=lambda part: (-part.promise, part.start))
+    ordered = sorted(units.values(), key=lambda part: (-part.promise, part.start))
     return ordered[:MAX_COMPARED]
 
 
@@ -318,12 +327,14 @@ def _has_expected_type(text: str, context: str, expected: ExpectedAnswer | None)
     return bool(answer_types_in(text, expected, context=context) - {AnswerType.NAME})
 
 
-def _cover(own: frozenset[str], around: frozenset[str], weights: Mapping[str, float]) -> float:
+def _cover(
+    text_terms: frozenset[str], around: frozenset[str], weights: Mapping[str, float]
+) -> float:
     """Return the share of the question's term weights that the unit holds, its surroundings at half: 0 to 1."""
     whole = sum(weights.values())
-    held = sum(weight for word, weight in weights.items() if word in own)
+    covered = sum(weight for word, weight in weights.items() if word in text_terms)
     near = sum(weight for word, weight in weights.items() if word in around)
-    return (held + CONTEXT_COUNTS * near) / whole if whole else 0.0
+    return (covered + CONTEXT_COUNTS * near) / whole if whole else 0.0
 
 
 def _embedding_text(part: _Unit) -> str:
@@ -331,4 +342,4 @@ def _embedding_text(part: _Unit) -> str:
 
 
 def _best(highlights: Sequence[Highlight]) -> list[Highlight]:
-    return sorted(highlights, key=lambda each: (-each.score, each.start))
+    return sorted(highlights, key=lambda highlight: (-highlight.score, highlight.start))

@@ -51,7 +51,7 @@ def make_metrics(
     dense = sorted(results.similarities.values(), reverse=True)
     by_passage = [ranks for ranks in results.ranks.values() if PASSAGE_CHANNELS & ranks.keys()]
     by_graph = [ranks for ranks in results.ranks.values() if GRAPH_CHANNELS & ranks.keys()]
-    took = {channel: each.ms for channel, each in results.metrics.items()}
+    took = {channel: channel.ms for channel, channel in results.metrics.items()}
     return Metrics(
         vector_ms=max((took.get(channel, 0) for channel in PASSAGE_CHANNELS), default=0),
         vector_hits=len(by_passage),
@@ -63,9 +63,9 @@ def make_metrics(
         graph_hits=len(by_graph),
         graph_depth=max(
             (
-                _EDGES_WALKED[each]
-                for each in GRAPH_CHANNELS & results.metrics.keys()
-                if results.metrics[each].hits
+                _EDGES_WALKED[channel]
+                for channel in GRAPH_CHANNELS & results.metrics.keys()
+                if results.metrics[channel].hits
             ),
             default=0,
         ),

@@ -34,7 +34,9 @@ def group_chunks(
         chunk = texts.get(id_)
         if chunk is None:
             continue
-        neighbour = next((at for at, each in enumerate(passages) if _fits(each, chunk)), None)
+        neighbour = next(
+            (place for place, passage in enumerate(passages) if _fits(passage, chunk)), None
+        )
         if neighbour is not None:
             passages[neighbour] = _with(passages[neighbour], chunk)
         elif len(passages) < limit:
@@ -46,14 +48,14 @@ def group_chunks(
 
 def join_passage(passage: Passage) -> Chunk:
     """Return the passage as one chunk: the best one's identity, with the text and the layout of all."""
-    best = next(each for each in passage.members if each.id == passage.best)
+    best = next(member for member in passage.members if member.id == passage.best)
     if len(passage.members) == 1:
         return best
     first, last = passage.members[0], passage.members[-1]
     return replace(
         best,
         text=_join_texts(passage.members),
-        tokens=sum(each.tokens for each in passage.members),
+        tokens=sum(member.tokens for member in passage.members),
         layout=_layout(passage.members),
         locator=Locator(
             page=first.locator.page,
@@ -74,19 +76,19 @@ def join_passage(passage: Passage) -> Chunk:
 def windows_of(passage: Passage, matches: WindowMatches) -> tuple[WindowMatch, ...]:
     """Return how the windows of the passage match, in their order, with their places in its joined text."""
     offsets = [0]
-    for before, each in pairwise(passage.members):
-        offsets.append(offsets[-1] + len(before.text) + len(_text_between(before, each)))
+    for before, member in pairwise(passage.members):
+        offsets.append(offsets[-1] + len(before.text) + len(_text_between(before, member)))
     return tuple(
         replace(window, start=offset + window.start, end=offset + window.end)
-        for offset, each in zip(offsets, passage.members, strict=True)
-        for window in matches.get(each.id, ())
+        for offset, member in zip(offsets, passage.members, strict=True)
+        for window in matches.get(member.id, ())
     )
 
 
 def _join_texts(members: Sequence[Chunk]) -> str:
     parts = [members[0].text]
-    for before, each in pairwise(members):
-        parts += [_text_between(before, each), each.text]
+    for before, member in pairwise(members):
+        parts += [_text_between(before, member), member.text]
     return "".join(parts)
 
 
@@ -100,16 +102,16 @@ def _fits(passage: Passage, chunk: Chunk) -> bool:
         chunk.document_id == first.document_id
         and chunk.ingested_at == first.ingested_at
         and chunk.index in (first.index - 1, last.index + 1)
-        and sum(each.tokens for each in passage.members) + chunk.tokens <= MAX_TOKENS
+        and sum(member.tokens for member in passage.members) + chunk.tokens <= MAX_TOKENS
     )
 
 
 def _with(passage: Passage, chunk: Chunk) -> Passage:
-    members = sorted((*passage.members, chunk), key=lambda each: each.index)
+    members = sorted((*passage.members, chunk), key=lambda member: member.index)
     return replace(passage, members=tuple(members))
 
 
 def _layout(members: Sequence[Chunk]) -> Layout:
-    sections = dict.fromkeys(section for each in members for section in each.layout.sections)
-    pages = dict.fromkeys(page for each in members for page in each.layout.pages)
+    sections = dict.fromkeys(section for member in members for section in member.layout.sections)
+    pages = dict.fromkeys(page for member in members for page in member.layout.pages)
     return Layout(sections=tuple(sections), pages=tuple(pages))

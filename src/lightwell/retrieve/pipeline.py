@@ -168,14 +168,14 @@ class Retriever:
         analysis = analyze_question(question.text)
         terms = analysis.terms[:_MAX_TERMS]
         database = self.stores.database
-        vector, statistics, found, extracted = await asyncio.gather(
+        vector, statistics, named_entities, extracted = await asyncio.gather(
             self._embed_question(question.text, until),
             search.get_term_statistics(database, reader, terms),
             search.find_named_entities(database, reader, analysis.candidate_names),
             self._keywords(question, analysis, reader, until),
         )
         low, high = await self._keyword_vectors(extracted.keywords, vector)
-        names = set(match_names(analysis.name_runs, {entity.name for entity in found}))
+        names = set(match_names(analysis.name_runs, {entity.name for entity in named_entities}))
         query = SearchQuery(
             question=question,
             analysis=replace(analysis, keywords=extracted.keywords),
@@ -184,7 +184,7 @@ class Retriever:
             high_vector=high[0],
             weights=signals.term_weights(statistics, terms),
             statistics=statistics,
-            entities=tuple(entity for entity in found if entity.name in names),
+            entities=tuple(entity for entity in named_entities if entity.name in names),
         )
         return query, extracted.note
 
@@ -283,7 +283,7 @@ class Retriever:
         if is_local:
             return scored, note
         pairs = zip(scored, evidence, strict=True)
-        return tuple(replace(one, relevance=given.relevance) for one, given in pairs), note
+        return tuple(replace(entry, relevance=before.relevance) for entry, before in pairs), note
 
     async def _graph_facts(
         self, query: SearchQuery, results: ChannelResults, reader: Reader
@@ -292,12 +292,14 @@ class Retriever:
         if not results.entities and not results.relations:
             return (), ()
         database = self.stores.database
-        wanted = list(dict.fromkeys([*(each.id for each in query.entities), *results.entities]))
+        wanted = list(dict.fromkeys([*(entity.id for entity in query.entities), *results.entities]))
         things, relations = await asyncio.gather(
             entities.get_many(database, reader, wanted),
             entities.get_relations(database, reader, results.relations),
         )
-        return tuple(things[each] for each in wanted if each in things), tuple(relations)
+        return tuple(things[entity_id] for entity_id in wanted if entity_id in things), tuple(
+            relations
+        )
 
 
 def _judged_count(query: SearchQuery) -> int:

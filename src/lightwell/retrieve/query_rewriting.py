@@ -56,19 +56,19 @@ async def rewrite_followup(
     """
     if not any(turn.role == "user" for turn in conversation):
         return RewrittenQuestion(text=message)
-    own = _complete_by_rules(message, conversation)
+    by_rules = _complete_by_rules(message, conversation)
     if model is None:
-        return RewrittenQuestion(text=own)
+        return RewrittenQuestion(text=by_rules)
     shown = _format_history(conversation)
     try:
         reply = await model.reply(_messages(message, shown), max_tokens=REPLY_TOKENS)
     except ModelFailed as error:
         _log.warning("a follow-up is not rewritten: a model failed", error=str(error))
-        return RewrittenQuestion(text=own, note=UNANSWERED)
-    said = _parse_reply(reply.text)
-    if not reply.complete or not _is_faithful(said, message, shown):
-        return RewrittenQuestion(text=own, note=UNUSABLE)
-    return RewrittenQuestion(text=said)
+        return RewrittenQuestion(text=by_rules, note=UNANSWERED)
+    rewritten = _parse_reply(reply.text)
+    if not reply.complete or not _is_faithful(rewritten, message, shown):
+        return RewrittenQuestion(text=by_rules, note=UNUSABLE)
+    return RewrittenQuestion(text=rewritten)
 
 
 def _messages(message: str, shown: str) -> list[Message]:
@@ -90,18 +90,20 @@ def _parse_reply(reply: str) -> str:
     return _LABEL.sub("", bare).strip('"“”„«» \t\n')
 
 
-def _is_faithful(said: str, message: str, shown: str) -> bool:
+def _is_faithful(rewritten: str, message: str, shown: str) -> bool:
     """Return whether this is one message that asks the same and adds no name that the conversation lacks."""
-    if not said or len(said) > MAX_QUESTION_LENGTH or "\n" in said:
+    if not rewritten or len(rewritten) > MAX_QUESTION_LENGTH or "\n" in rewritten:
         return False
-    if said.count("?") > max(1, message.count("?")) or ("?" in message and "?" not in said):
+    if rewritten.count("?") > max(1, message.count("?")) or (
+        "?" in message and "?" not in rewritten
+    ):
         return False
-    asked, kept = _content(message), frozenset(terms(said))
-    if len(asked & kept) < _KEPT_SHARE * len(asked):
+    question_terms, kept = _content(message), frozenset(terms(rewritten))
+    if len(question_terms & kept) < _KEPT_SHARE * len(question_terms):
         return False
-    return proper_name_terms(message) & asked <= kept and proper_name_terms(said) <= asked.union(
-        terms(shown)
-    )
+    return proper_name_terms(message) & question_terms <= kept and proper_name_terms(
+        rewritten
+    ) <= question_terms.union(terms(shown))
 
 
 def _complete_by_rules(message: str, conversation: Sequence[Message]) -> str:
@@ -112,15 +114,15 @@ def _complete_by_rules(message: str, conversation: Sequence[Message]) -> str:
     back = [turn.content for turn in reversed(conversation) if turn.role == "user"][:_LOOKED_BACK]
     bare = _GOES_ON.sub("", message.strip())
     goes_on, points = bare != message.strip(), not _POINTING.isdisjoint(words(bare))
-    held = _content(bare)
-    elliptic = len(held) <= 1
+    content = _content(bare)
+    elliptic = len(content) <= 1
     added: list[str] = []
     if not _names_in(bare) and (elliptic or goes_on or points):
         added.extend(next((named for text in back if (named := _names_in(text))), ()))
     if elliptic and (goes_on or not points):
         full = next((text for text in back if len(_content(text)) > 1), "")
         added.extend(rule_keywords(full).high)
-    new = [each for each in dict.fromkeys(added) if not held.issuperset(terms(each))]
+    new = [name for name in dict.fromkeys(added) if not content.issuperset(terms(name))]
     completed = f"{message.strip()} ({', '.join(new[:_MAX_ADDED])})" if new else message
     return completed if len(completed) <= MAX_QUESTION_LENGTH else message
 

@@ -58,7 +58,7 @@ class Ranker:
         chunks, keys = neighbourhood.chunks, first_pass.candidates.keys
         best = fusion.rank(first_pass.scores, keys)[:MATCHED]
         compared: list[int] = best.tolist()
-        matches = await self._match(query, [chunks[at] for at in compared], reader)
+        matches = await self._match(query, [chunks[place] for place in compared], reader)
         signal = late_interaction.token_matches(best, chunks, matches)
         if signal.any():
             first_pass = fusion.with_token_matches(first_pass, signal, load_weights())
@@ -66,12 +66,16 @@ class Ranker:
         relevance = calibration.calibrated_relevance(first_pass, scores)
         order: list[int] = fusion.rank(scores, keys)[: limit + _SPARE].tolist()
         ranked = {
-            chunks[at]: _RankedChunk(score=float(scores[at]), relevance=float(relevance[at]))
-            for at in order
+            chunks[place]: _RankedChunk(
+                score=float(scores[place]), relevance=float(relevance[place])
+            )
+            for place in order
         }
         missing = [chunk for chunk in ranked if chunk not in texts]
         texts |= await search.get_chunks(self.stores.database, reader, missing)
-        if late := [chunks[at] for at in order if at not in compared]:  # raised by links alone
+        if late := [
+            chunks[place] for place in order if place not in compared
+        ]:  # raised by links alone
             matches = {**matches, **await self._match(query, late, reader)}
         grouped = passages.group_chunks(list(ranked), texts, limit=limit)
         return tuple(
@@ -106,8 +110,10 @@ class Ranker:
         if self.fusion is Fusion.RRF:
             return reciprocal_rank_scores(results, chunks, first_pass.candidates.keys), {}
         top: list[int] = first_pass.top.tolist()
-        texts = await search.get_chunks(self.stores.database, reader, [chunks[at] for at in top])
-        by_place = {at: texts[chunks[at]].text for at in top if chunks[at] in texts}
+        texts = await search.get_chunks(
+            self.stores.database, reader, [chunks[place] for place in top]
+        )
+        by_place = {place: texts[chunks[place]].text for place in top if chunks[place] in texts}
         return fusion.second_pass_scores(first_pass, by_place, load_weights()), texts
 
     async def _match(
@@ -127,8 +133,8 @@ class Ranker:
 
 def _is_comparable(question: str) -> bool:
     """Return whether the question is in the language of late interaction, as far as can be told: in others its matches are noise."""
-    found = detect_language(question, default=ENCODED_LANGUAGE, min_confidence=_SURE)
-    return found == ENCODED_LANGUAGE
+    language = detect_language(question, default=ENCODED_LANGUAGE, min_confidence=_SURE)
+    return language == ENCODED_LANGUAGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +155,7 @@ def _make_evidence(
         chunk=passages.join_passage(passage),
         members=passage.members if len(passage.members) > 1 else (),
         windows=passages.windows_of(passage, matches),
-        relevance=round(max(ranked[each.id].relevance for each in passage.members), 6),
+        relevance=round(max(ranked[member.id].relevance for member in passage.members), 6),
         score=round(ranked[best].score, 6),
         cosine_distance=_distance(results.similarities.get(best)),
         ranks=results.ranks[best],

@@ -45,13 +45,13 @@ async def rerank(
         return RerankResult(evidence=())
     try:
         passages = [_passage(entry.chunk) for entry in before]
-        found = await reranker.rerank(neutralize_chat_marks(question), passages)
+        scores = await reranker.rerank(neutralize_chat_marks(question), passages)
     except ModelFailed as error:
         _log.warning("the order before reranking stands: the reranker failed", error=str(error))
         return RerankResult(evidence=tuple(before), note=UNANSWERED)
     after = (
-        replace(before[one.index], relevance=round(one.relevance, 6), new_rank=rank)
-        for rank, one in enumerate(found)
+        replace(before[score.index], relevance=round(score.relevance, 6), new_rank=rank)
+        for rank, score in enumerate(scores)
     )
     return RerankResult(evidence=tuple(entry for entry in after if entry.relevance >= min_score))
 

@@ -67,8 +67,8 @@ def shared_names(candidates: CandidateArrays, corpus: CorpusStatistics, firsts: 
     strength = np.where(is_link, 1 / np.log2(np.clip(counts, 2, None)), 0.0)
     weighted = np.zeros((len(counts), len(firsts)))
     for place, first in enumerate(firsts):
-        own = mentions.columns_of(int(first))
-        weighted[own, place] = strength[own]
+        columns = mentions.columns_of(int(first))
+        weighted[columns, place] = strength[columns]
     shared = np.minimum((mentions @ weighted).T, 1.0)
     shared[np.arange(len(firsts)), firsts] = 0.0
     return shared
@@ -77,10 +77,10 @@ def shared_names(candidates: CandidateArrays, corpus: CorpusStatistics, firsts: 
 def title_matches(titles: Sequence[str], text: str, *, besides: str) -> Floats:
     """Return 1 where the text names a title other than `besides`, 0 elsewhere, (n,); titles are `matchable`."""
     within = matchable(text)
-    held = frozenset(within.split())
+    text_words = frozenset(within.split())
     return np.array(
         [
-            title.split(maxsplit=1)[0] in held and title != besides and title in within
+            title.split(maxsplit=1)[0] in text_words and title != besides and title in within
             for title in titles
         ],
         np.float64,
@@ -94,12 +94,18 @@ def asked_titles(titles: Sequence[str], question: str) -> Floats:
     """
     whole = [matchable_title(title) for title in titles]
     is_given = title_matches(whole, question, besides="")
-    given = {title for title, is_one in zip(whole, is_given, strict=True) if is_one}
-    inner = {title for title in given if any(title != other and title in other for other in given)}
-    asked = frozenset(terms.terms(question))
+    asked_titles = {title for title, is_one in zip(whole, is_given, strict=True) if is_one}
+    inner = {
+        title
+        for title in asked_titles
+        if any(title != other and title in other for other in asked_titles)
+    }
+    question_terms = frozenset(terms.terms(question))
 
     def share(title: str) -> float:
-        return min(1.0, len(title_terms(title) & asked) / max(_FULLY * len(asked), 1.0))
+        return min(
+            1.0, len(title_terms(title) & question_terms) / max(_FULLY * len(question_terms), 1.0)
+        )
 
     return np.array(
         [
@@ -138,8 +144,12 @@ def designation(title: str) -> str:
     It is two or three words, the last one a number, that are the title or its part before a colon. A title without one
     gives a mark that no text contains.
     """
-    said = terms.words(title.partition(":")[0])
-    return f" {' '.join(said)} " if 2 <= len(said) <= 3 and said[-1].isdigit() else "\0"
+    title_words = terms.words(title.partition(":")[0])
+    return (
+        f" {' '.join(title_words)} "
+        if 2 <= len(title_words) <= 3 and title_words[-1].isdigit()
+        else "\0"
+    )
 
 
 @lru_cache(maxsize=_KEPT_TITLES)

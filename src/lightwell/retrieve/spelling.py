@@ -48,7 +48,7 @@ async def correct_spelling(
     chosen = choose_corrections(meant, statistics.chunks_with)
     if not chosen:
         return Respelled(question=question)
-    text = _WORD.sub(lambda found: chosen.get(found[0], found[0]), question.text)
+    text = _WORD.sub(lambda match: chosen.get(match[0], match[0]), question.text)
     pairs = ", ".join(f"“{word}” as “{other}”" for word, other in chosen.items())
     return Respelled(question=replace(question, text=text), note=f"Read {pairs}.")
 
@@ -81,22 +81,22 @@ def choose_corrections(
     """Return for each word that no chunk contains the most frequent of the words that may be meant, if a chunk contains one."""
     chosen: dict[str, str] = {}
     for word, others in meant.items():
-        known = [other for other in others if chunks_with.get(_term(other), 0)]
-        if known and not chunks_with.get(_term(word), 0):
-            chosen[word] = max(known, key=lambda other: (chunks_with[_term(other)], other))
+        contained = [other for other in others if chunks_with.get(_term(other), 0)]
+        if contained and not chunks_with.get(_term(word), 0):
+            chosen[word] = max(contained, key=lambda other: (chunks_with[_term(other)], other))
     return chosen
 
 
 def _one_edit_away(word: str) -> Collection[str]:
     """Return the words with the same first letter that one letter added, left out, replaced or swapped with the next one makes."""
-    found: set[str] = set()
+    spellings: set[str] = set()
     for place in range(1, len(word) + 1):
         before, after = word[:place], word[place:]
-        found.update(before + letter + after for letter in ascii_lowercase)
-        found.update(before + letter + after[1:] for letter in ascii_lowercase if after)
-        found.add(before + after[1:])
-        found.add(before + after[1:2] + after[:1] + after[2:])
-    return sorted(other for other in found - {word} - STOP_WORDS if len(other) >= _SHORTEST)
+        spellings.update(before + letter + after for letter in ascii_lowercase)
+        spellings.update(before + letter + after[1:] for letter in ascii_lowercase if after)
+        spellings.add(before + after[1:])
+        spellings.add(before + after[1:2] + after[:1] + after[2:])
+    return sorted(other for other in spellings - {word} - STOP_WORDS if len(other) >= _SHORTEST)
 
 
 def _term(word: str) -> str:

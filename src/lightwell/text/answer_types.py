@@ -126,8 +126,8 @@ _OPEN = re.compile(
 )
 _ANY_NAME = re.compile(r"\b(?:which|what|where|welche[rsnm]?|wo|quel(?:le)?s?|où)\b", re.IGNORECASE)
 _ACTS = tuple(
-    frozenset(terms(said))
-    for said in (
+    frozenset(terms(act))
+    for act in (
         "promise promised promises commit committed commitment guarantee pledge assure undertake assured versprochen"
         " versprechen zugesagt zusage promis promettre promesse engagement engagé",
         "decide decided decision agree agreed agreement approve approved approval resolve resolved beschlossen beschluss"
@@ -227,8 +227,8 @@ _ADDRESS = re.compile(r"\w@\w|\+?\d[\d ()/-]{6,}\d")
 def expected_answer(question: str) -> ExpectedAnswer:
     """Return what the question asks for: `when` a day, `how many` a figure, `who` a person, else `which` a name."""
     patterns = _PATTERNS if _SENTENCE.search(question) else (*_PATTERNS, *_KEYWORD_PATTERNS)
-    asked = _RELATIVE.sub(" ", question)
-    kinds = frozenset(kind for kind, pattern in patterns if pattern.search(asked))
+    bare_question = _RELATIVE.sub(" ", question)
+    kinds = frozenset(kind for kind, pattern in patterns if pattern.search(bare_question))
     if not kinds and _ANY_NAME.search(question):
         kinds = frozenset({AnswerType.NAME})
     counted = {unit for match in _COUNTED.finditer(question) for unit in possible_units(match[1])}
@@ -281,9 +281,9 @@ def _may_hold(kind: AnswerType, text: str, expected: ExpectedAnswer) -> bool:
             is_money = _holds_figure(text, "", replace(expected, units=_MONEY))
             return is_money or _VAGUE_FIGURE.search(text) is not None
         case AnswerType.FIGURE if not expected.units & _MEASURES:
-            found = facts.find_quantities(text)
+            figures = facts.find_quantities(text)
             return (
-                any(each.value not in expected.figures for each in found)
+                any(figure.value not in expected.figures for figure in figures)
                 or _VAGUE_FIGURE.search(text) is not None
             )
         case AnswerType.PERSON:
@@ -296,14 +296,14 @@ def terms_answered_by_type(
     kinds: Collection[AnswerType], expected: ExpectedAnswer
 ) -> frozenset[str]:
     """Return the terms of the question that a text answers by holding these kinds: `deadline` by a date."""
-    said = (_ASKING_TERMS.get(kind, frozenset[str]()) for kind in kinds)
-    return expected.terms.intersection(frozenset[str]().union(*said))
+    term_sets = (_ASKING_TERMS.get(kind, frozenset[str]()) for kind in kinds)
+    return expected.terms.intersection(frozenset[str]().union(*term_sets))
 
 
 def speech_act_terms(text: str) -> frozenset[str]:
     """Return all the words for what is done in saying, of each kind of which the text has one: promising, deciding."""
-    said = frozenset(terms(text))
-    return frozenset[str]().union(*(each for each in _ACTS if each & said))
+    text_terms = frozenset(terms(text))
+    return frozenset[str]().union(*(act for act in _ACTS if act & text_terms))
 
 
 def asks_what_is_open(question: str) -> bool:
@@ -316,7 +316,9 @@ def _holds(kind: AnswerType, text: str, context: str, expected: ExpectedAnswer) 
         case AnswerType.DAY:
             return bool(_dates(text) - expected.dates)
         case AnswerType.DEADLINE:
-            return any(_dates(each[0]) or _has_duration(each[0]) for each in _BY.finditer(text))
+            return any(
+                _dates(phrase[0]) or _has_duration(phrase[0]) for phrase in _BY.finditer(text)
+            )
         case AnswerType.FIGURE:
             return _holds_figure(text, context, expected)
         case AnswerType.FREQUENCY:
@@ -348,22 +350,22 @@ def _holds_figure(text: str, context: str, expected: ExpectedAnswer) -> bool:
         return True
     if expected.units == _SHARE and _SHARE_WORDS.search(text):
         expected = replace(expected, units=_SHARE | _MONEY)
-    found = facts.find_quantities(text)
-    if any(_is_wanted(each, expected, bare=not expected.units) for each in found):
+    figures = facts.find_quantities(text)
+    if any(_is_wanted(figure, expected, bare=not expected.units) for figure in figures):
         return True
     if not expected.units:
         return False
     if expected.counts:
         is_named = bool(expected.units.intersection(terms(f"{context} {text}")))
-        return is_named and any(_is_wanted(each, expected, bare=True) for each in found)
+        return is_named and any(_is_wanted(figure, expected, bare=True) for figure in figures)
     rows = facts.find_quantities("\n".join(_ROW.findall(text)))
-    return any(_is_wanted(each, expected, bare=True) for each in rows)
+    return any(_is_wanted(figure, expected, bare=True) for figure in rows)
 
 
 def _has_duration(text: str) -> bool:
     if _SPOKEN_DURATION.search(text):
         return True
-    return any(each.unit in _TIME for each in facts.find_quantities(text))
+    return any(figure.unit in _TIME for figure in facts.find_quantities(text))
 
 
 def _is_wanted(figure: facts.Figure, expected: ExpectedAnswer, *, bare: bool) -> bool:

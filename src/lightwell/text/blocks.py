@@ -59,13 +59,13 @@ def blocks(text: str) -> tuple[Block, ...]:
     indented blocks of their own.
     """
     scanner = _Scanner(text=text)
-    at = 0
-    while at < len(text):
-        at = scanner.step(at)
+    place = 0
+    while place < len(text):
+        place = scanner.step(place)
     return tuple(
-        replace(each, end=each.start + len(text[each.start : each.end].rstrip()))
-        for each in scanner.found
-        if text[each.start : each.end].strip()
+        replace(block, end=block.start + len(text[block.start : block.end].rstrip()))
+        for block in scanner.found
+        if text[block.start : block.end].strip()
     )
 
 
@@ -78,42 +78,42 @@ class _Scanner:
     is_open: bool = False
     has_gap: bool = True
 
-    def step(self, at: int) -> int:
+    def step(self, start: int) -> int:
         """Read the block or the line that begins at a place; return where the next one begins."""
-        match = _LINE.match(self.text, at)
+        match = _LINE.match(self.text, start)
         line, end = (match[0], match.end()) if match else ("", len(self.text))
         if not line.strip():
             self.is_open, self.has_gap = False, True
             return end
-        whole = self._whole(line, at, end)
+        whole = self._whole(line, start, end)
         if whole is not None:
             return whole
         kind = self._kind(line)
         if kind is None and self.is_open:
             self.found[-1] = replace(self.found[-1], end=end)
         elif kind is BlockKind.ROW:
-            self._add_row(at, end)
+            self._add_row(start, end)
         else:
-            self._add(kind or BlockKind.PARAGRAPH, at, end)
+            self._add(kind or BlockKind.PARAGRAPH, start, end)
             self.is_open = kind in (None, BlockKind.ITEM)
         return end
 
-    def _whole(self, line: str, at: int, end: int) -> int | None:
+    def _whole(self, line: str, start: int, end: int) -> int | None:
         """Read a block that ends with a mark of its own; return where it ends, or None where none begins here."""
         text = self.text
         bare = line.lstrip()
-        metadata = _METADATA.match(text) if at == 0 else None
+        metadata = _METADATA.match(text) if start == 0 else None
         if metadata:
-            return self._add(BlockKind.CLUTTER, at, metadata.end())
+            return self._add(BlockKind.CLUTTER, start, metadata.end())
         if fence := _FENCE.match(line):
-            close = _FENCE_END[fence[1]].search(text, at + len(fence[0]))
-            return self._add(BlockKind.CODE, at, close.end() if close else len(text))
+            close = _FENCE_END[fence[1]].search(text, start + len(fence[0]))
+            return self._add(BlockKind.CODE, start, close.end() if close else len(text))
         if bare.startswith("<!--"):
-            close_at = text.find("-->", at)
-            return self._add(BlockKind.CLUTTER, at, len(text) if close_at < 0 else close_at + 3)
+            close_at = text.find("-->", start)
+            return self._add(BlockKind.CLUTTER, start, len(text) if close_at < 0 else close_at + 3)
         if _TABLE_START.match(bare):
-            last = _TABLE_END.search(text, at)
-            return self._add_table(at, last.end() if last else len(text))
+            last = _TABLE_END.search(text, start)
+            return self._add_table(start, last.end() if last else len(text))
         return None
 
     def _kind(self, line: str) -> BlockKind | None:
@@ -143,19 +143,19 @@ class _Scanner:
     def _is_in_table(self) -> bool:
         if self.has_gap:
             return False
-        read = (each for each in reversed(self.found) if each.kind is not BlockKind.CLUTTER)
+        read = (block for block in reversed(self.found) if block.kind is not BlockKind.CLUTTER)
         last = next(read, None)
         return last is not None and last.kind is BlockKind.ROW
 
-    def _add(self, kind: BlockKind, at: int, end: int, table: int = -1) -> int:
-        bare = self.text[at:end].lstrip()
+    def _add(self, kind: BlockKind, line_start: int, end: int, table: int = -1) -> int:
+        bare = self.text[line_start:end].lstrip()
         start = end - len(bare)
         self.found.append(
             Block(
                 kind=kind,
                 start=start,
                 end=end,
-                indent=len(self.text[at:start].rpartition("\n")[2].expandtabs(_TAB)),
+                indent=len(self.text[line_start:start].rpartition("\n")[2].expandtabs(_TAB)),
                 table=table,
                 has_gap=self.has_gap,
             )
@@ -163,17 +163,17 @@ class _Scanner:
         self.is_open = self.has_gap = False
         return end
 
-    def _add_row(self, at: int, end: int) -> None:
-        before = [each for each in self.found[-2:] if each.kind is BlockKind.ROW]
+    def _add_row(self, start: int, end: int) -> None:
+        before = [block for block in self.found[-2:] if block.kind is BlockKind.ROW]
         goes_on = before and self._is_in_table()
-        self._add(BlockKind.ROW, at, end)
+        self._add(BlockKind.ROW, start, end)
         start = before[-1].table if goes_on else self.found[-1].start
         self.found[-1] = replace(self.found[-1], table=start)
 
-    def _add_table(self, at: int, end: int) -> int:
+    def _add_table(self, table_start: int, end: int) -> int:
         """Add the rows of an HTML table."""
-        for start, stop in _row_spans(self.text, at, end):
-            self._add(BlockKind.ROW, start, stop, table=at)
+        for start, stop in _row_spans(self.text, table_start, end):
+            self._add(BlockKind.ROW, start, stop, table=table_start)
         self.is_open = False
         return end
 

@@ -107,10 +107,10 @@ def find_header_date(parts: Sequence[str]) -> datetime | None:
 
 def find_date_texts(text: str) -> tuple[str, ...]:
     """Return the dates, quarters and weekdays that a text names, verbatim, each once, in order."""
-    found = [match.span() for match in _DATE.finditer(text)]
+    spans = [match.span() for match in _DATE.finditer(text)]
     apart = _QUARTER_OR_WEEKDAY.finditer(mask_dates(text))
-    found = sorted([*found, *(match.span() for match in apart)])
-    return tuple(dict.fromkeys(" ".join(text[start:end].split()) for start, end in found))
+    spans = sorted([*spans, *(match.span() for match in apart)])
+    return tuple(dict.fromkeys(" ".join(text[start:end].split()) for start, end in spans))
 
 
 def mask_dates(text: str) -> str:

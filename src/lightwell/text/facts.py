@@ -107,9 +107,11 @@ def find_quantities(text: str) -> frozenset[Figure]:
 
 def facts_with_context(text: str) -> list[tuple[Figure | PartialDate, frozenset[str]]]:
     """Return each figure and date of a text with the terms around it."""
-    found: list[tuple[int, Figure | PartialDate]] = [*_figures(text)]
-    found.extend(find_date_places(text))
-    return [(each, _context(text, start)) for start, each in sorted(found, key=lambda one: one[0])]
+    placed: list[tuple[int, Figure | PartialDate]] = [*_figures(text)]
+    placed.extend(find_date_places(text))
+    return [
+        (fact, _context(text, start)) for start, fact in sorted(placed, key=lambda pair: pair[0])
+    ]
 
 
 def _context(text: str, start: int) -> frozenset[str]:
@@ -122,35 +124,35 @@ def _context(text: str, start: int) -> frozenset[str]:
     return frozenset(terms(" ".join(bare)))
 
 
-def may_be_equal(one: Figure | PartialDate, other: Figure | PartialDate) -> bool:
+def may_be_equal(fact: Figure | PartialDate, other: Figure | PartialDate) -> bool:
     """Return whether two facts may be equal: no differing unit or date part."""
-    match one, other:
+    match fact, other:
         case Figure(), Figure():
-            is_same = one.value == other.value and _may_count_same_unit(one.unit, other.unit)
-            return is_same or are_equal_quantities(one.value, one.unit, other.value, other.unit)
+            is_same = fact.value == other.value and _may_count_same_unit(fact.unit, other.unit)
+            return is_same or are_equal_quantities(fact.value, fact.unit, other.value, other.unit)
         case PartialDate(), PartialDate():
-            pairs = ((one.year, other.year), (one.month, other.month), (one.day, other.day))
+            pairs = ((fact.year, other.year), (fact.month, other.month), (fact.day, other.day))
             return all(mine == others or not mine or not others for mine, others in pairs)
         case _:
             return False
 
 
-def conflict(one: Figure | PartialDate, other: Figure | PartialDate) -> bool:
+def conflict(fact: Figure | PartialDate, other: Figure | PartialDate) -> bool:
     """Return whether two facts contradict: another number with one unit, or another date."""
-    match one, other:
+    match fact, other:
         case Figure(), Figure():
-            return bool(one.unit) and one.unit == other.unit and one.value != other.value
+            return bool(fact.unit) and fact.unit == other.unit and fact.value != other.value
         case PartialDate(), PartialDate():
-            return not may_be_equal(one, other)
+            return not may_be_equal(fact, other)
         case _:
             return False
 
 
-def _may_count_same_unit(one: str, other: str) -> bool:
-    if _DATE_UNIT in (one, other):
-        return one not in _KNOWN_UNITS and other not in _KNOWN_UNITS
-    known = one in _KNOWN_UNITS or other in _KNOWN_UNITS
-    return one == other or not one or not other or not known
+def _may_count_same_unit(unit: str, other: str) -> bool:
+    if _DATE_UNIT in (unit, other):
+        return unit not in _KNOWN_UNITS and other not in _KNOWN_UNITS
+    is_known = unit in _KNOWN_UNITS or other in _KNOWN_UNITS
+    return unit == other or not unit or not other or not is_known
 
 
 def _figures(text: str) -> list[tuple[int, Figure]]:
@@ -198,12 +200,12 @@ def _figure(tokens: Sequence[tuple[str, str]], place: int) -> Iterable[Figure]:
 
 def _after_number(tokens: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
     """Return the tokens behind a number without what may stand before its unit: "2.5+ years", "ten (10) years", "3 or more days"."""
-    said = [text for _, text in tokens[:_MOST_BETWEEN]]
-    if said[:1] == ["+"]:
+    next_words = [text for _, text in tokens[:_MOST_BETWEEN]]
+    if next_words[:1] == ["+"]:
         tokens = tokens[1:]
-    elif said[:1] == ["("] and said[2:] == [")"] and tokens[1][0] == "number":
+    elif next_words[:1] == ["("] and next_words[2:] == [")"] and tokens[1][0] == "number":
         tokens = tokens[_MOST_BETWEEN:]
-    elif said[:1] == ["or"] and said[1:2] in (["more"], ["fewer"], ["less"]):
+    elif next_words[:1] == ["or"] and next_words[1:2] in (["more"], ["fewer"], ["less"]):
         tokens = tokens[2:]
     return tokens[: _MAX_WORDS_TO_UNIT + 1]
 
@@ -242,31 +244,31 @@ _NO_NAMES = frozenset(
 )
 
 
-def find_names(text: str, known: Collection[str] = ()) -> tuple[frozenset[str], ...]:
+def find_names(text: str, known_terms: Collection[str] = ()) -> tuple[frozenset[str], ...]:
     """Return the terms of each proper name in the text, in order.
 
     A name is a run of capitalised words, an identifier or an address. The first word of a sentence counts only
     if it is one of the `known` terms, or has further capitals.
     """
-    found: list[list[str]] = []
+    runs: list[list[str]] = []
     end = -1
     for match in _NAME_WORD.finditer(mask_dates(text)):
         word = match[0]
         first = _SENTENCE_END.search(text[max(0, match.start() - 8) : match.start()]) is not None
-        if not _is_name(word, known, is_first=first):
+        if not _is_name(word, known_terms, is_first=first):
             continue
-        if found and text[end : match.start()].strip(" ") == "" and match.start() > end > 0:
-            found[-1].append(word)
+        if runs and text[end : match.start()].strip(" ") == "" and match.start() > end > 0:
+            runs[-1].append(word)
         else:
-            found.append([word])
+            runs.append([word])
         end = match.end()
-    return tuple(name for run in found if (name := frozenset(terms(" ".join(run)))))
+    return tuple(name for run in runs if (name := frozenset(terms(" ".join(run)))))
 
 
-def _is_name(word: str, known: Collection[str], *, is_first: bool) -> bool:
+def _is_name(word: str, known_terms: Collection[str], *, is_first: bool) -> bool:
     folded = word.casefold()
     if len(word) == 1 or any(
-        folded in each for each in (STOP_WORDS, _NO_NAMES, UNIT_NAMES, _SCALES)
+        folded in word_list for word_list in (STOP_WORDS, _NO_NAMES, UNIT_NAMES, _SCALES)
     ):
         return False
     if "@" in word or (not word[0].isdigit() and any(sign.isdigit() for sign in word)):
@@ -275,7 +277,7 @@ def _is_name(word: str, known: Collection[str], *, is_first: bool) -> bool:
         return False
     if not is_first or any(sign.isupper() for sign in word[1:]):
         return True
-    return any(term in known for term in terms(word))
+    return any(term in known_terms for term in terms(word))
 
 
 # ── negation ─────────────────────────────────────────────────────────────────────────────────────────
@@ -311,14 +313,16 @@ def has_negation(text: str) -> bool:
     return _clause(words(text)).is_negated
 
 
-def differ_in_negation(one: Sequence[Clause], other: Sequence[Clause]) -> bool:
+def differ_in_negation(clauses: Sequence[Clause], other: Sequence[Clause]) -> bool:
     """Return whether one text negates a term that the other affirms."""
-    return _negates_affirmed_term(one, other) or _negates_affirmed_term(other, one)
+    return _negates_affirmed_term(clauses, other) or _negates_affirmed_term(other, clauses)
 
 
-def _negates_affirmed_term(one: Sequence[Clause], other: Sequence[Clause]) -> bool:
-    denied = frozenset[str]().union(*(clause.negated_terms for clause in one))
-    affirmed = frozenset[str]().union(*(clause.terms for clause in one if not clause.is_negated))
+def _negates_affirmed_term(clauses: Sequence[Clause], other: Sequence[Clause]) -> bool:
+    denied = frozenset[str]().union(*(clause.negated_terms for clause in clauses))
+    affirmed = frozenset[str]().union(
+        *(clause.terms for clause in clauses if not clause.is_negated)
+    )
     for term in denied - affirmed:
         containing = [clause for clause in other if term in clause.terms]
         if containing and not any(clause.is_negated for clause in containing):
@@ -347,7 +351,7 @@ def _clause(tokens: Sequence[str]) -> Clause:
 
 
 def _next_content(content: Sequence[str], tokens: Sequence[str]) -> list[str]:
-    found = (
+    following = (
         term for term, word in zip(content, tokens, strict=True) if term and word not in _FILLERS
     )
-    return list(found)[:1]
+    return list(following)[:1]

@@ -57,8 +57,8 @@ def fold_letters(text: str) -> str:
 
 def find_emails(text: str) -> tuple[str, ...]:
     """Return the e-mail addresses in an attribute, in small letters."""
-    found = (each.lower().strip(".") for each in _EMAIL.findall(text))
-    return tuple(dict.fromkeys(found))
+    addresses = (address.lower().strip(".") for address in _EMAIL.findall(text))
+    return tuple(dict.fromkeys(addresses))
 
 
 def is_role_address(email: str) -> bool:
@@ -125,7 +125,7 @@ def identifier_key(name: str) -> str:
 
 def find_urls(text: str) -> tuple[str, ...]:
     """Return the web addresses in the text as `url_key` forms them."""
-    return tuple(dict.fromkeys(url_key(each) for each in _URL.findall(text)))
+    return tuple(dict.fromkeys(url_key(url) for url in _URL.findall(text)))
 
 
 def url_key(url: str) -> str:
@@ -137,7 +137,7 @@ def url_key(url: str) -> str:
 
 def _name_words(name: str) -> list[str]:
     folded = _DOTTED.sub(
-        lambda found: found[0].replace(".", "").replace(" ", ""), fold_letters(name)
+        lambda match: match[0].replace(".", "").replace(" ", ""), fold_letters(name)
     )
     return _WORDS.findall(folded)
 

@@ -115,34 +115,34 @@ def find_links(text: str) -> list[tuple[int, int]]:
 def _strip_links(text: str) -> str:
     """Return the text with its links' words for the links, and without images; a link around an image goes with it."""
     kept: list[str] = []
-    at = 0
+    place = 0
     for match, end in _labels(text):
         is_link = end > match.end() or _NAME.fullmatch(match[2]) is not None
         label = "" if match[1] and end > match.end() else match[2]
-        kept += [text[at : match.start()], label if is_link else match[0]]
-        at = end
-    return "".join((*kept, text[at:]))
+        kept += [text[place : match.start()], label if is_link else match[0]]
+        place = end
+    return "".join((*kept, text[place:]))
 
 
 def _labels(text: str) -> Iterator[tuple[re.Match[str], int]]:
     """Yield what stands in brackets, with where its target ends; where it ends itself, it has none."""
-    at = 0
-    while match := _LABEL.search(text, at):
-        at = _target_end(text, match.end())
-        yield match, at
+    place = 0
+    while match := _LABEL.search(text, place):
+        place = _target_end(text, match.end())
+        yield match, place
 
 
-def _target_end(text: str, at: int) -> int:
+def _target_end(text: str, place: int) -> int:
     """Return where the target of a link ends whose label ends at a place; that place where it has none."""
-    if reference := _REFERENCE.match(text, at):
+    if reference := _REFERENCE.match(text, place):
         return reference.end()
-    if not text.startswith("(", at):
-        return at
+    if not text.startswith("(", place):
+        return place
     depth = 0
-    for match in _PARENTHESIS.finditer(text, at, at + _LONGEST_TARGET):
+    for match in _PARENTHESIS.finditer(text, place, place + _LONGEST_TARGET):
         depth += {"(": 1, ")": -1}.get(match[0], 0)
         if depth == 0:
             return match.end()
         if match[0] in "[\n":
             break
-    return at
+    return place

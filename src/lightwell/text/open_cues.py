@@ -54,8 +54,8 @@ def open_issue_score(text: str, context: str) -> int:
     """
     if is_heading(text) or _CLOSED.search(text):
         return 0
-    said = 2 * bool(_STRONG.search(text)) + bool(_WEAK.search(text)) + bool(_BY.search(text))
-    return said + 2 * bool(_OPEN_HEADING.search(context))
+    score = 2 * bool(_STRONG.search(text)) + bool(_WEAK.search(text)) + bool(_BY.search(text))
+    return score + 2 * bool(_OPEN_HEADING.search(context))
 
 
 def is_heading(text: str) -> bool:

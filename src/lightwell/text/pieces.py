@@ -63,96 +63,98 @@ class _Builder:
     @cached_property
     def parts(self) -> list[Block]:
         return [
-            each
-            for each in blocks(self.text)
-            if each.kind is not BlockKind.CLUTTER
-            and self.bounds.start <= each.start < self.bounds.end
+            block
+            for block in blocks(self.text)
+            if block.kind is not BlockKind.CLUTTER
+            and self.bounds.start <= block.start < self.bounds.end
         ]
 
     @cached_property
     def sizes(self) -> list[int]:
-        return [len(strip_markup(self.text[each.start : each.end])) for each in self.parts]
+        return [len(strip_markup(self.text[part.start : part.end])) for part in self.parts]
 
     def build(self, place: int) -> tuple[Span, ...]:
-        at = next((n for n, each in enumerate(self.parts) if each.start <= place < each.end), None)
-        if at is None or self._is_excluded(at):
+        index = next(
+            (n for n, part in enumerate(self.parts) if part.start <= place < part.end), None
+        )
+        if index is None or self._is_excluded(index):
             return ()
-        first, last = self._group(at)
+        first, last = self._group(index)
         size = self._size(first, last)
-        if self.parts[at].kind is BlockKind.ROW and size > self.most.unbroken:
-            return self._rows(at)
+        if self.parts[index].kind is BlockKind.ROW and size > self.most.unbroken:
+            return self._rows(index)
         if size > self.most.unbroken and last > first:
-            return self._items(at, first, last)
+            return self._items(index, first, last)
         if size > self.most.unbroken:
-            return (self._sentences(at, place),)
+            return (self._sentences(index, place),)
         return (self._span(*self._extend(first, last)),)
 
     # ── what belongs together ─────────────────────────────────────────────────────────────────────────
 
-    def _group(self, at: int) -> tuple[int, int]:
+    def _group(self, index: int) -> tuple[int, int]:
         """Return the first and the last of the blocks that cannot be read without the one at this place."""
-        kind = self.parts[at].kind
+        kind = self.parts[index].kind
         if kind is BlockKind.HEADING:
-            return self._below(at)
-        first, last = at, at
-        if self._is_listed(at):
-            first, last = self._run(at, self._is_listed)
+            return self._below(index)
+        first, last = index, index
+        if self._is_listed(index):
+            first, last = self._run(index, self._is_listed)
         elif kind is BlockKind.ROW:
-            first, last = self._run(at, lambda n: self.parts[n].table == self.parts[at].table)
-        elif self._leads(at):
-            first, last = self._below(at)
+            first, last = self._run(index, lambda n: self.parts[n].table == self.parts[index].table)
+        elif self._leads(index):
+            first, last = self._below(index)
         if self._may_take(first - 1) and self._leads(first - 1):
             first -= 1
         return first, last
 
-    def _run(self, at: int, is_alike: Callable[[int], bool]) -> tuple[int, int]:
+    def _run(self, index: int, is_alike: Callable[[int], bool]) -> tuple[int, int]:
         """Return the first and the last of the blocks in one row with the one at this place that are alike."""
-        first = last = at
+        first = last = index
         while self._may_take(first - 1) and is_alike(first - 1):
             first -= 1
         while self._may_take(last + 1) and is_alike(last + 1):
             last += 1
         return first, last
 
-    def _below(self, at: int) -> tuple[int, int]:
+    def _below(self, index: int) -> tuple[int, int]:
         """Return a line that leads to something together with that."""
-        following = at + 1
+        following = index + 1
         if not self._may_take(following):
-            return at, at
-        if self._leads(following) and self.parts[at].kind is BlockKind.HEADING:
-            return at, self._below(following)[1]
+            return index, index
+        if self._leads(following) and self.parts[index].kind is BlockKind.HEADING:
+            return index, self._below(following)[1]
         if self._leads(following) or self.parts[following].kind is BlockKind.PARAGRAPH:
-            return at, following
-        return at, max(following, self._group(following)[1])
+            return index, following
+        return index, max(following, self._group(following)[1])
 
-    def _leads(self, at: int) -> bool:
+    def _leads(self, index: int) -> bool:
         """Return whether a paragraph only introduces what stands below it: it ends in a colon, or is a question."""
-        each = self.parts[at]
-        if each.kind is not BlockKind.PARAGRAPH or at + 1 >= len(self.parts):
+        part = self.parts[index]
+        if part.kind is not BlockKind.PARAGRAPH or index + 1 >= len(self.parts):
             return False
-        said = strip_markup(self.text[each.start : each.end])
-        below = self.parts[at + 1]
-        if said.endswith(":") or (said.endswith("?") and len(said) <= _MAX_QUESTION):
+        line = strip_markup(self.text[part.start : part.end])
+        below = self.parts[index + 1]
+        if line.endswith(":") or (line.endswith("?") and len(line) <= _MAX_QUESTION):
             return True
-        is_label = len(said) <= _MAX_QUESTION and said[-1:] not in _ENDS
+        is_label = len(line) <= _MAX_QUESTION and line[-1:] not in _ENDS
         return not below.has_gap and (is_label or below.kind is not BlockKind.PARAGRAPH)
 
-    def _is_listed(self, at: int) -> bool:
-        each = self.parts[at]
-        if each.kind is BlockKind.ITEM:
+    def _is_listed(self, index: int) -> bool:
+        part = self.parts[index]
+        if part.kind is BlockKind.ITEM:
             return True
-        return each.indent > 1 and each.kind in (BlockKind.CODE, BlockKind.PARAGRAPH)
+        return part.indent > 1 and part.kind in (BlockKind.CODE, BlockKind.PARAGRAPH)
 
-    def _is_excluded(self, at: int) -> bool:
-        return self.bounds.is_excluded(self.parts[at].start, self.parts[at].end)
+    def _is_excluded(self, index: int) -> bool:
+        return self.bounds.is_excluded(self.parts[index].start, self.parts[index].end)
 
-    def _may_take(self, at: int) -> bool:
-        if not 0 <= at < len(self.parts) or self._is_excluded(at):
+    def _may_take(self, index: int) -> bool:
+        if not 0 <= index < len(self.parts) or self._is_excluded(index):
             return False
-        return self.parts[at].kind is not BlockKind.HEADING
+        return self.parts[index].kind is not BlockKind.HEADING
 
-    def _is_heading_to_quote(self, at: int) -> bool:
-        return self.parts[at].kind is BlockKind.HEADING and not self._is_excluded(at)
+    def _is_heading_to_quote(self, index: int) -> bool:
+        return self.parts[index].kind is BlockKind.HEADING and not self._is_excluded(index)
 
     # ── what fits ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -178,12 +180,12 @@ class _Builder:
     def _span(self, first: int, last: int) -> Span:
         return self.parts[first].start, self.parts[last].end
 
-    def _items(self, at: int, first: int, last: int) -> tuple[Span, ...]:
+    def _items(self, index: int, first: int, last: int) -> tuple[Span, ...]:
         """Return the lead-in of a long list, and the item at this place with as many of those beside it as fit."""
         has_lead = not self._is_listed(first)
         least = first + has_lead
         room = self.most.extended - (self.sizes[first] if has_lead else 0)
-        low = high = at
+        low = high = index
         while low > least and self.parts[low].indent > self.parts[least].indent:
             low -= 1
         while high < last and self._size(low, high + 1) <= room:
@@ -194,41 +196,43 @@ class _Builder:
             return (self._span(first if low == least else low, high),)
         return self._span(first, first), self._span(low, high)
 
-    def _rows(self, at: int) -> tuple[Span, ...]:
+    def _rows(self, index: int) -> tuple[Span, ...]:
         """Return the rows of a long table with nearly the best score, and the row at this place."""
-        table = self.parts[at].table
-        rows = [n for n, each in enumerate(self.parts) if each.table == table][1:]
+        table = self.parts[index].table
+        rows = [n for n, part in enumerate(self.parts) if part.table == table][1:]
         scores = {n: self.bounds.row_score(self.text[slice(*self._span(n, n))]) for n in rows}
         best = max(scores.values(), default=0.0)
-        scores[at] = best + 1
+        scores[index] = best + 1
         chosen: list[int] = []
         for row in sorted(rows, key=lambda n: (-scores[n], n)):
             size = sum(self.sizes[n] for n in (*chosen, row))
             is_good = scores[row] >= _NEARLY * best and scores[row] > 0
-            if row == at or (is_good and size <= self.most.extended and not self._is_excluded(row)):
+            if row == index or (
+                is_good and size <= self.most.extended and not self._is_excluded(row)
+            ):
                 chosen.append(row)
         return tuple(self._span(row, row) for row in sorted(chosen))
 
-    def _sentences(self, at: int, place: int) -> Span:
+    def _sentences(self, index: int, place: int) -> Span:
         """Return of a long paragraph the sentence at this place with as many of those beside it as fit."""
-        block = self.parts[at]
-        found = [
-            (each.start, each.end)
-            for each in split_into_units(self.text)
-            if block.start <= each.start and each.end <= block.end
+        block = self.parts[index]
+        spans = [
+            (unit.start, unit.end)
+            for unit in split_into_units(self.text)
+            if block.start <= unit.start and unit.end <= block.end
         ]
-        own = next((n for n, (start, end) in enumerate(found) if start <= place < end), None)
-        if own is None:
+        middle = next((n for n, (start, end) in enumerate(spans) if start <= place < end), None)
+        if middle is None:
             return place, block.end
-        low = high = own
+        low = high = middle
         is_growing = True
         while is_growing:
             is_growing = False
-            if high + 1 < len(found) and found[high + 1][1] - found[low][0] <= self.most.extended:
+            if high + 1 < len(spans) and spans[high + 1][1] - spans[low][0] <= self.most.extended:
                 high, is_growing = high + 1, True
-            if low > 0 and found[high][1] - found[low - 1][0] <= self.most.extended:
+            if low > 0 and spans[high][1] - spans[low - 1][0] <= self.most.extended:
                 low, is_growing = low - 1, True
-        return found[low][0], found[high][1]
+        return spans[low][0], spans[high][1]
 
 
 def shorten(text: str, most: int = LONGEST_SNIPPET) -> str:

@@ -56,13 +56,13 @@ def words(text: str) -> list[str]:
         ]
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", separated).casefold())
     unaccented = _MAY_COMBINE.sub(_without_combining, folded)
-    found: list[str] = []
+    folded_words: list[str] = []
     for word in _WORD.findall(unaccented):
         if _CJK.search(word):
-            found.extend(_pairs(word))
+            folded_words.extend(_pairs(word))
         else:
-            found.append(word.replace("’", "'").removesuffix("'s")[:_MAX_TERM_LENGTH])
-    return found
+            folded_words.append(word.replace("’", "'").removesuffix("'s")[:_MAX_TERM_LENGTH])
+    return folded_words
 
 
 def _without_combining(run: re.Match[str]) -> str:
@@ -81,4 +81,4 @@ def count_terms(text: str) -> dict[str, int]:
 
 def _pairs(run: str) -> list[str]:
     signs = unicodedata.normalize("NFC", run)
-    return [signs[at : at + 2] for at in range(max(1, len(signs) - 1))]
+    return [signs[place : place + 2] for place in range(max(1, len(signs) - 1))]

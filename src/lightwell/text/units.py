@@ -41,13 +41,13 @@ class Unit:
 @lru_cache(maxsize=_CACHE_SIZE)
 def split_into_units(text: str) -> tuple[Unit, ...]:
     """Return the units in order, without surrounding white space, horizontal rules and empty cells."""
-    found: list[Unit] = []
+    units: list[Unit] = []
     above = _Context()
     for start, end in _spans(text):
         part = text[start:end]
-        found.append(Unit(start=start, end=end, context=above.of(part)[:_MAX_CONTEXT_CHARACTERS]))
+        units.append(Unit(start=start, end=end, context=above.of(part)[:_MAX_CONTEXT_CHARACTERS]))
         above.see(part)
-    return tuple(found)
+    return tuple(units)
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ class _Context:
             near = self.lead
         elif _PRONOUN.match(part):
             near = self.before
-        return " ".join(each for each in (self.heading, near) if each and each != part)
+        return " ".join(line for line in (self.heading, near) if line and line != part)
 
     def see(self, part: str) -> None:
         if _HEADING.match(part):
@@ -86,15 +86,15 @@ def _spans(text: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     rows = _row_ends(text)
     for start, end in _with_whole_links(text, sentence_spans(text)):
-        at = start
+        place = start
         breaks = {match.start(): match.end() for match in _BREAK.finditer(text, start, end)}
         breaks |= {row: row + 1 for row in rows if start < row < end and row not in breaks}
         for stop, following in [*sorted(breaks.items()), (end, end)]:
-            part = text[at:stop]
+            part = text[place:stop]
             if not _RULE.fullmatch(part):
-                left = at + len(part) - len(part.lstrip())
-                spans.append((left, at + len(part.rstrip())))
-            at = max(at, following)
+                left = place + len(part) - len(part.lstrip())
+                spans.append((left, place + len(part.rstrip())))
+            place = max(place, following)
     return spans
 
 

@@ -69,11 +69,16 @@ _CONVERSIONS = {
 
 def are_equal_quantities(value: str, unit: str, other_value: str, other_unit: str) -> bool:
     """Return whether two amounts in different units are the same: 36 months are three years, 80 cents are 0.80 dollars."""
-    one, other = _CONVERSIONS.get(unit), _CONVERSIONS.get(other_unit)
-    if one is None or other is None or one[0] != other[0] or {unit, other_unit} <= CURRENCIES:
+    conversion, other = _CONVERSIONS.get(unit), _CONVERSIONS.get(other_unit)
+    if (
+        conversion is None
+        or other is None
+        or conversion[0] != other[0]
+        or {unit, other_unit} <= CURRENCIES
+    ):
         return False
     try:
-        return Decimal(value) * one[1] == Decimal(other_value) * other[1]
+        return Decimal(value) * conversion[1] == Decimal(other_value) * other[1]
     except ArithmeticError:
         return False
 

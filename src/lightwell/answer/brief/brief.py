@@ -65,30 +65,32 @@ async def brief(library: Library, name: str) -> Brief | Candidates:
 async def candidates(database: Database, reader: Reader, name: str) -> Candidates:
     """Return whom or what the name may mean, the likeliest first; none where no entity matches."""
     meant, _ = await _find_subjects(database, reader, name)
-    found = await list_candidates(database, reader, meant[:MAX_CANDIDATES]) if meant else ()
-    return Candidates(name=name, candidates=found)
+    several = await list_candidates(database, reader, meant[:MAX_CANDIDATES]) if meant else ()
+    return Candidates(name=name, candidates=several)
 
 
 async def _find_subjects(
     database: Database, reader: Reader, name: str
 ) -> tuple[list[Subject], bool]:
     """Return the subjects that match the name, and whether they match exactly or by an address."""
-    asked, address = namesakes.parse_name_with_address(validate_name(name))
-    found = await entity_lookup.match_entities(database, reader, asked)
-    distinct = await entity_passages.drop_same(database, reader, found.entities)
+    bare_name, address = namesakes.parse_name_with_address(validate_name(name))
+    matches = await entity_lookup.match_entities(database, reader, bare_name)
+    distinct = await entity_passages.drop_same(database, reader, matches.entities)
     distinct = await drop_restated(database, reader, distinct)
     meant = await possible_subjects(database, reader, distinct, address)
-    return meant, found.is_exact or address is not None
+    return meant, matches.is_exact or address is not None
 
 
 async def _brief(library: Library, subject: Subject) -> Brief:
     address = subject.namesake.address if subject.namesake else ""
-    found = await library.search(f"{subject.entity.name} {address}".strip())
+    retrieval = await library.search(f"{subject.entity.name} {address}".strip())
     model = None
     if subject.namesake is None:  # else a passage may be about the others, too
-        subject = await collect_passages(library.database, library.reader, subject.entity, found)
+        subject = await collect_passages(
+            library.database, library.reader, subject.entity, retrieval
+        )
         model = library.model
-    subject = _with_relevance(subject, found)
+    subject = _with_relevance(subject, retrieval)
     drafts = selection.extract_lines(subject.entity, subject.sentences)
     notes: tuple[str, ...] = ()
     if model is not None and drafts:
@@ -101,9 +103,11 @@ async def _brief(library: Library, subject: Subject) -> Brief:
     kept, marks = selection.limit_citations(drafts)
     lines = _lines(kept, marks)
     close = await _related_entities(library, subject) if lines else related.NONE
-    people = tuple(related.add_evidence(each, subject.sentences, marks) for each in close.people)
-    links = tuple(related.add_evidence(each, subject.sentences, marks) for each in close.links)
-    relevance = max((each.score for each in marks.citations), default=0.0)
+    people = tuple(
+        related.add_evidence(person, subject.sentences, marks) for person in close.people
+    )
+    links = tuple(related.add_evidence(link, subject.sentences, marks) for link in close.links)
+    relevance = max((citation.score for citation in marks.citations), default=0.0)
     return Brief(
         entity=subject.entity,
         about=lines.get(Part.ABOUT, ()),
@@ -129,18 +133,25 @@ def _confidence(subject: Subject, relevance: float) -> Confidence:
 
 def _with_relevance(subject: Subject, retrieval: Retrieval) -> Subject:
     """Return the subject with the relevance that the search gave each passage, 0 for those that it did not return."""
-    known = {one.id: each.relevance for each in retrieval.evidence for one in each.published_chunks}
+    relevance_of = {
+        chunk.id: entry.relevance
+        for entry in retrieval.evidence
+        for chunk in entry.published_chunks
+    }
 
-    def with_relevance(each: CandidateSentence) -> CandidateSentence:
-        evidence = each.quote.evidence
-        evidence = replace(evidence, relevance=known.get(evidence.chunk.id, 0.0))
-        return replace(each, quote=replace(each.quote, evidence=evidence))
+    def with_relevance(sentence: CandidateSentence) -> CandidateSentence:
+        evidence = sentence.quote.evidence
+        evidence = replace(evidence, relevance=relevance_of.get(evidence.chunk.id, 0.0))
+        return replace(sentence, quote=replace(sentence.quote, evidence=evidence))
 
-    passages = (replace(each, relevance=known.get(each.chunk.id, 0.0)) for each in subject.passages)
+    passages = (
+        replace(passage, relevance=relevance_of.get(passage.chunk.id, 0.0))
+        for passage in subject.passages
+    )
     return replace(
         subject,
         passages=tuple(passages),
-        sentences=tuple(with_relevance(each) for each in subject.sentences),
+        sentences=tuple(with_relevance(sentence) for sentence in subject.sentences),
     )
 
 
@@ -154,16 +165,20 @@ def _lines(drafts: Sequence[DraftLine], marks: CitationMarks) -> dict[Part, tupl
 
 async def _related_entities(library: Library, subject: Subject) -> related.RelatedEntities:
     """Return the related entities; for one of several people of a name, only those that the sentences about this person name."""
-    found = await related.find_related(
+    related_entities = await related.find_related(
         library.database, library.reader, subject.entity, subject.passages, subject.sentences
     )
     if subject.namesake is None:
-        return found
+        return related_entities
     return related.RelatedEntities(
         people=tuple(
-            each for each in found.people if related.sentences_naming(each, subject.sentences)
+            person
+            for person in related_entities.people
+            if related.sentences_naming(person, subject.sentences)
         ),
         links=tuple(
-            each for each in found.links if related.sentences_naming(each, subject.sentences)
+            link
+            for link in related_entities.links
+            if related.sentences_naming(link, subject.sentences)
         ),
     )

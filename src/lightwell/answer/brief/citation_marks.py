@@ -32,7 +32,7 @@ class CitationMarks:
     def line(self, text: str, quotes: Sequence[Quote], said_at: datetime | None) -> BriefLine:
         """Return the line with its citations; new ones get the next number."""
         return BriefLine(
-            text=text, citations=tuple(self._cited(each) for each in quotes), said_at=said_at
+            text=text, citations=tuple(self._cited(quote) for quote in quotes), said_at=said_at
         )
 
     def _cited(self, quote: Quote) -> Citation:

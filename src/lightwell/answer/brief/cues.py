@@ -54,13 +54,15 @@ class EntityNames:
 
     def occur_in(self, *texts: str) -> bool:
         """Return whether one of the names stands in one of the texts as whole words, and not as part of a longer one."""
-        said = self._mask("".join(map(fold_words, texts)))
-        return any(f" {name} " in said for name in self.folded)
+        folded = self._mask("".join(map(fold_words, texts)))
+        return any(f" {name} " in folded for name in self.folded)
 
     def count_in(self, text: str) -> int:
         """Return how often the name that stands in the text most often does."""
-        said = self.mask_longer(text).replace(" ", "  ")
-        return max((said.count(f" {name.replace(' ', '  ')} ") for name in self.folded), default=0)
+        folded = self.mask_longer(text).replace(" ", "  ")
+        return max(
+            (folded.count(f" {name.replace(' ', '  ')} ") for name in self.folded), default=0
+        )
 
     def are_whole_of(self, text: str) -> bool:
         """Return whether the text is one of the names and nothing else."""
@@ -70,20 +72,20 @@ class EntityNames:
         """Return the text's folded words with a dash for each longer name."""
         return self._mask(fold_words(text))
 
-    def _mask(self, said: str) -> str:
+    def _mask(self, folded: str) -> str:
         for name in self.longer:
-            said = said.replace(f" {name} ", " - ")
-        return said
+            folded = folded.replace(f" {name} ", " - ")
+        return folded
 
 
-def entity_names(given: Iterable[str], longer: Iterable[str] = ()) -> EntityNames:
+def entity_names(names: Iterable[str], longer: Iterable[str] = ()) -> EntityNames:
     """Return the names, folded for comparison; those without a letter or digit are left out."""
-    return EntityNames(folded=_folded_names(given), longer=_folded_names(longer))
+    return EntityNames(folded=_folded_names(names), longer=_folded_names(longer))
 
 
-def _folded_names(given: Iterable[str]) -> tuple[str, ...]:
-    each = (" ".join(words(name)) for name in given)
-    return tuple(dict.fromkeys(name for name in each if name))
+def _folded_names(names: Iterable[str]) -> tuple[str, ...]:
+    folded = (" ".join(words(name)) for name in names)
+    return tuple(dict.fromkeys(name for name in folded if name))
 
 
 @lru_cache(maxsize=_FOLDED_TEXTS)
@@ -94,8 +96,8 @@ def fold_words(text: str) -> str:
 
 def definition_score(text: str, entity_names: EntityNames) -> float:
     """Return how well the text says what it is, from 0; 4 is "NAME is a ..."."""
-    said = entity_names.mask_longer(_without_addresses(text))
-    best = max((_definition_score_for(said, name) for name in entity_names.folded), default=0.0)
+    folded = entity_names.mask_longer(_without_addresses(text))
+    best = max((_definition_score_for(folded, name) for name in entity_names.folded), default=0.0)
     label, cells = _LABEL.match(text), _CELLS.match(text)
     if label and entity_names.are_whole_of(label[0]):
         return max(best, 3.5)
@@ -119,19 +121,19 @@ def has_content(text: str) -> bool:
     """Return whether the text says more than names, dates and figures: no byline, no list of names, nor a question."""
     if _BYLINE.match(text) or _QUESTION.search(text):
         return False
-    said = _without_addresses(text)
-    if (opening := _OPENS.match(said)) and said[opening.end()].islower():
-        said = opening[0].casefold() + said[opening.end() :]
+    bare = _without_addresses(text)
+    if (opening := _OPENS.match(bare)) and bare[opening.end()].islower():
+        bare = opening[0].casefold() + bare[opening.end() :]
     return any(
         word.islower() and len(word) > _SHORTEST and word not in STOP_WORDS | _SMALL | _PRONOUNS
-        for word in _LETTERS.findall(said)
+        for word in _LETTERS.findall(bare)
     )
 
 
 def is_plausible_name(name: str) -> bool:
     """Return whether a name can be one: no pronoun, no heading that runs into the text, no form of address."""
-    own = words(name)
-    if len(own) == 1 and own[0] in STOP_WORDS | _PRONOUNS:
+    name_words = words(name)
+    if len(name_words) == 1 and name_words[0] in STOP_WORDS | _PRONOUNS:
         return False
     return not (_COURTESY.search(name) or _SHOUTED_HEADING.match(name))
 
@@ -142,28 +144,28 @@ def _without_addresses(text: str) -> str:
 
 
 def _unless_address(run: re.Match[str]) -> str:
-    said = run[0]
-    if "@" in said[1:-1] or "://" in said[1:-1] or _has_dot_inside(said):
+    text = run[0]
+    if "@" in text[1:-1] or "://" in text[1:-1] or _has_dot_inside(text):
         return " "
-    before, tag, after = said.partition("#")
-    return f"{before} " if tag and after else said
+    before, tag, after = text.partition("#")
+    return f"{before} " if tag and after else text
 
 
-def _has_dot_inside(said: str) -> bool:
-    letters = [place for place, sign in enumerate(said) if sign.isalnum() or sign == "_"]
-    return bool(letters) and "." in said[letters[0] : letters[-1]]
+def _has_dot_inside(text: str) -> bool:
+    letters = [place for place, sign in enumerate(text) if sign.isalnum() or sign == "_"]
+    return bool(letters) and "." in text[letters[0] : letters[-1]]
 
 
-def _definition_score_for(said: str, name: str) -> float:
-    if f" {name} " not in said:
+def _definition_score_for(folded: str, name: str) -> float:
+    if f" {name} " not in folded:
         return 0.0
-    begins = 1.5 * said.startswith(f" {name} ")
+    begins = 1.5 * folded.startswith(f" {name} ")
     near = rf" {re.escape(name)} (?:\S+ ){{0,3}}?"
-    if re.search(rf"{near}{_WAS} (?:\S+ )?{_A} ", said):
+    if re.search(rf"{near}{_WAS} (?:\S+ )?{_A} ", folded):
         return 4.0 + begins
-    if re.search(rf"{near}{_IS} ", said):
+    if re.search(rf"{near}{_IS} ", folded):
         return 2.0 + begins
-    if re.search(rf" {re.escape(name)} {_A} ", said):
+    if re.search(rf" {re.escape(name)} {_A} ", folded):
         return 2.5 + begins
     return 1.0 + begins
 

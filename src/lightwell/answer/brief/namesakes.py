@@ -31,11 +31,11 @@ class Namesake:
 
 def parse_name_with_address(name: str) -> tuple[str, str | None]:
     """Return the name and the address of `Jonas Weber <jonas@halden.example>`, None where it has no brackets."""
-    asked, bracket, address = name.strip().removesuffix(">").rpartition("<")
-    is_picked = bracket and asked.strip() and name.rstrip().endswith(">")
+    bare_name, bracket, address = name.strip().removesuffix(">").rpartition("<")
+    is_picked = bracket and bare_name.strip() and name.rstrip().endswith(">")
     if not is_picked or ">" in address or len(address.split()) > 1 or address != address.strip():
         return name, None
-    return asked.rstrip(), address.casefold()
+    return bare_name.rstrip(), address.casefold()
 
 
 def address_matches_name(address: str, name: str) -> bool:
@@ -43,16 +43,20 @@ def address_matches_name(address: str, name: str) -> bool:
     local = [
         part.rstrip("0123456789") for part in words(address.partition("@")[0].replace("_", "."))
     ]
-    return any(_spells_name(local, own) for own in ascii_spellings(name))
+    return any(_spells_name(local, spelling) for spelling in ascii_spellings(name))
 
 
 def likely_address_prefixes(name: str) -> list[str]:
     """Return what the address of somebody with this name begins with most often; none for a single word."""
     return [
         begin
-        for own in ascii_spellings(name)
-        if len(own) > 1
-        for begin in (f"{own[0]}.{own[-1]}", f"{own[0]}_{own[-1]}", f"{own[0][0]}{own[-1]}")
+        for spelling in ascii_spellings(name)
+        if len(spelling) > 1
+        for begin in (
+            f"{spelling[0]}.{spelling[-1]}",
+            f"{spelling[0]}_{spelling[-1]}",
+            f"{spelling[0][0]}{spelling[-1]}",
+        )
     ]
 
 
@@ -69,58 +73,66 @@ def split_by_address(
     A sentence belongs to the address that stands in it or in its lead-in, else to the only one in its passage, else to the
     only one in its document. Addresses that one sentence gives beside one mention of the name belong to one person.
     """
-    own = _own_addresses(names, sentences)
+    groups = _own_addresses(names, sentences)
     in_chunk: dict[ChunkId, _Whose] = {}
     in_document: dict[DocumentId, _Whose] = {}
-    for each in passages:
-        those = _addresses_in(each.chunk.text, names, own)
-        in_chunk[each.chunk.id] = those
-        in_document.setdefault(each.chunk.document_id, set()).update(those)
-    found: dict[frozenset[str], list[CandidateSentence]] = {}
-    for each in sentences:
-        chunk, text = each.quote.evidence.chunk, each.quote.text
+    for passage in passages:
+        those = _addresses_in(passage.chunk.text, names, groups)
+        in_chunk[passage.chunk.id] = those
+        in_document.setdefault(passage.chunk.document_id, set()).update(those)
+    sentences_of: dict[frozenset[str], list[CandidateSentence]] = {}
+    for sentence in sentences:
+        chunk, text = sentence.quote.evidence.chunk, sentence.quote.text
         near = (
-            _addresses_in(text, names, own),
-            _addresses_in(each.quote.context, names, own),
+            _addresses_in(text, names, groups),
+            _addresses_in(sentence.quote.context, names, groups),
             in_chunk[chunk.id],
             in_document[chunk.document_id],
         )
         whose = next((those for those in near if those), set[frozenset[str]]())
-        found.setdefault(next(iter(whose)) if len(whose) == 1 else frozenset(), []).append(each)
+        sentences_of.setdefault(next(iter(whose)) if len(whose) == 1 else frozenset(), []).append(
+            sentence
+        )
     people = [
-        Namesake(addresses=tuple(sorted(addresses)), sentences=tuple(own))
-        for addresses, own in found.items()
+        Namesake(addresses=tuple(sorted(addresses)), sentences=tuple(assigned))
+        for addresses, assigned in sentences_of.items()
     ]
-    return sorted(people, key=lambda each: (not each.addresses, each.addresses))
+    return sorted(people, key=lambda person: (not person.addresses, person.addresses))
 
 
 def _own_addresses(
     names: Sequence[str], sentences: Iterable[CandidateSentence]
 ) -> dict[str, frozenset[str]]:
     """Return, for each address that a sentence gives together with others beside one mention of the name, all of them."""
-    own: dict[str, frozenset[str]] = {}
+    groups: dict[str, frozenset[str]] = {}
     mentions = entity_names(names)
-    for each in sentences:
-        given = _addresses(each.quote.text, names)
-        if len(given) > 1 and mentions.count_in(_ADDRESS.sub(" ", each.quote.text)) == 1:
-            whole = frozenset(given).union(*(own.get(address, frozenset()) for address in given))
-            own.update({address: whole for address in whole})
-    return own
+    for sentence in sentences:
+        addresses = _addresses(sentence.quote.text, names)
+        if len(addresses) > 1 and mentions.count_in(_ADDRESS.sub(" ", sentence.quote.text)) == 1:
+            whole = frozenset(addresses).union(
+                *(groups.get(address, frozenset()) for address in addresses)
+            )
+            groups.update({address: whole for address in whole})
+    return groups
 
 
-def _addresses_in(text: str, names: Sequence[str], own: Mapping[str, frozenset[str]]) -> _Whose:
-    return {own.get(each, frozenset((each,))) for each in _addresses(text, names)}
+def _addresses_in(text: str, names: Sequence[str], groups: Mapping[str, frozenset[str]]) -> _Whose:
+    return {groups.get(address, frozenset((address,))) for address in _addresses(text, names)}
 
 
 def _addresses(text: str, names: Sequence[str]) -> set[str]:
-    found = {match[0].casefold() for match in _ADDRESS.finditer(text)}
-    return {each for each in found if any(address_matches_name(each, name) for name in names)}
+    addresses = {match[0].casefold() for match in _ADDRESS.finditer(text)}
+    return {
+        address
+        for address in addresses
+        if any(address_matches_name(address, name) for name in names)
+    }
 
 
-def _spells_name(local: Sequence[str], own: Sequence[str]) -> bool:
-    if len(own) < 2:
+def _spells_name(local: Sequence[str], name_words: Sequence[str]) -> bool:
+    if len(name_words) < 2:
         return False
-    first, last = own[0], own[-1]
+    first, last = name_words[0], name_words[-1]
     whole = "".join(local)
     return {first, last} <= {*local} or whole in (
         first + last,

@@ -55,28 +55,38 @@ async def find_related(
     relations: dict[EntityId, EntityRelation] = {}
     for relation in await entity_passages.list_related(database, reader, entity.id):
         relations.setdefault(relation.entity.id, relation)
-    chunks = [each.chunk.id for each in passages]
+    chunks = [passage.chunk.id for passage in passages]
     wanted = entity_passages.EntityFilter(kinds=_PERSONS, extra_entities=list(relations))
     counts = await entity_passages.count_co_mentions(database, reader, entity.id, chunks, wanted)
     beside = await entities.get_many(
-        database, reader, [each for each in counts if each not in relations]
+        database, reader, [entity_id for entity_id in counts if entity_id not in relations]
     )
-    found = [
-        _related_entity(each.entity, each, counts.get(each.entity.id, 0))
-        for each in relations.values()
+    candidates = [
+        _related_entity(relation.entity, relation, counts.get(relation.entity.id, 0))
+        for relation in relations.values()
     ]
-    found += [
-        _related_entity(beside[each], None, counts[each]) for each in counts if each in beside
+    candidates += [
+        _related_entity(beside[entity_id], None, counts[entity_id])
+        for entity_id in counts
+        if entity_id in beside
     ]
-    text = "\n".join(each.chunk.text for each in passages)
-    found = [each for each in found if each.relation or sentences_naming(each, sentences)]
-    found = [each for each in found if _is_plausible(each, entity, text)]
-    people = await _people_by_address(database, reader, found)
+    text = "\n".join(passage.chunk.text for passage in passages)
+    candidates = [
+        candidate
+        for candidate in candidates
+        if candidate.relation or sentences_naming(candidate, sentences)
+    ]
+    candidates = [candidate for candidate in candidates if _is_plausible(candidate, entity, text)]
+    people = await _people_by_address(database, reader, candidates)
     return RelatedEntities(
         people=_without_name_parts(
-            people.get(each.ref, each) for each in found if _is_person(each, people)
+            people.get(candidate.ref, candidate)
+            for candidate in candidates
+            if _is_person(candidate, people)
         ),
-        links=_without_name_parts(each for each in found if not _is_person(each, people)),
+        links=_without_name_parts(
+            candidate for candidate in candidates if not _is_person(candidate, people)
+        ),
     )
 
 
@@ -91,27 +101,33 @@ async def _people_by_address(
 
     The owner of an address counts as a person only where the reader's passages name him or her.
     """
-    nameless = [each for each in related if each.kind == UNKNOWN_KIND]
+    nameless = [entity for entity in related if entity.kind == UNKNOWN_KIND]
     begin = {
-        one: each for each in nameless[:_MAX_ASKED] for one in likely_address_prefixes(each.name)
+        prefix: entity
+        for entity in nameless[:_MAX_ASKED]
+        for prefix in likely_address_prefixes(entity.name)
     }
-    found = await entity_passages.find_addresses(database, reader, sorted(begin)) if begin else []
+    addresses = (
+        await entity_passages.find_addresses(database, reader, sorted(begin)) if begin else []
+    )
     owners = {
-        each.ref: each
-        for each in nameless
-        if any(address_matches_name(one, each.name) for one in found)
+        entity.ref: entity
+        for entity in nameless
+        if any(address_matches_name(address, entity.name) for address in addresses)
     }
     spelled = {
-        each.ref: " ".join(words(each.name.partition("@")[0]))
-        for each in related
-        if "@" in each.name and each.kind in _PERSONS
+        entity.ref: " ".join(words(entity.name.partition("@")[0]))
+        for entity in related
+        if "@" in entity.name and entity.kind in _PERSONS
     }
-    known = await search.find_named_entities(database, reader, sorted(set(spelled.values())))
-    seen = await entities.get_many(database, reader, [each.id for each in known])
-    by_name = {each.name: seen[each.id] for each in known if each.id in seen}
-    for each in related:
-        if owner := by_name.get(spelled.get(each.ref, "")):
-            owners[each.ref] = replace(each, ref=owner.ref, name=owner.name, kind=owner.kind)
+    named_entities = await search.find_named_entities(
+        database, reader, sorted(set(spelled.values()))
+    )
+    seen = await entities.get_many(database, reader, [named.id for named in named_entities])
+    by_name = {named.name: seen[named.id] for named in named_entities if named.id in seen}
+    for entity in related:
+        if owner := by_name.get(spelled.get(entity.ref, "")):
+            owners[entity.ref] = replace(entity, ref=owner.ref, name=owner.name, kind=owner.kind)
     return owners
 
 
@@ -126,12 +142,15 @@ def _is_plausible(related: RelatedEntity, entity: Entity, text: str) -> bool:
         return False
     if related.kind != UNKNOWN_KIND or related.relation not in ("", Predicate.RELATED_TO.value):
         return True
-    own, other = words(related.name), words(entity.name)
-    is_part = own in (other[: len(own)], other[-len(own) :]) or own[-len(other) :] == other
+    name_words, other = words(related.name), words(entity.name)
+    is_part = (
+        name_words in (other[: len(name_words)], other[-len(name_words) :])
+        or name_words[-len(other) :] == other
+    )
     return (
         not is_part
         and is_plausible_name(related.name)
-        and (len(own) > 1 or is_proper(related.name, text))
+        and (len(name_words) > 1 or is_proper(related.name, text))
     )
 
 
@@ -147,12 +166,14 @@ def is_proper(word: str, text: str) -> bool:
 
 def _without_name_parts(related: Iterable[RelatedEntity]) -> tuple[RelatedEntity, ...]:
     """Return the first six, without those whose name is part of another's: `Weber` beside Jonas Weber."""
-    found: list[tuple[frozenset[str], RelatedEntity]] = []
-    for each in related:
-        own = frozenset(words(each.name))
-        if len(found) < _MAX_RELATED and not any(own <= had or had <= own for had, _ in found):
-            found.append((own, each))
-    return tuple(each for _, each in found)
+    kept: list[tuple[frozenset[str], RelatedEntity]] = []
+    for entity in related:
+        name_words = frozenset(words(entity.name))
+        if len(kept) < _MAX_RELATED and not any(
+            name_words <= had or had <= name_words for had, _ in kept
+        ):
+            kept.append((name_words, entity))
+    return tuple(entity for _, entity in kept)
 
 
 def sentences_naming(
@@ -160,7 +181,7 @@ def sentences_naming(
 ) -> list[CandidateSentence]:
     """Return the sentences that name the related entity."""
     names = entity_names([related.name])
-    return [each for each in sentences if names.occur_in(each.quote.text)]
+    return [sentence for sentence in sentences if names.occur_in(sentence.quote.text)]
 
 
 def add_evidence(
@@ -169,9 +190,9 @@ def add_evidence(
     """Return the related entity with the sentence of the highest news score that names it, from a cited passage if possible."""
     ranked = sorted(
         sentences_naming(related, sentences),
-        key=lambda each: (not marks.knows(each.quote), -each.news_score),
+        key=lambda sentence: (not marks.knows(sentence.quote), -sentence.news_score),
     )
-    best = next((each for each in ranked if passes_verification(each)), None)
+    best = next((sentence for sentence in ranked if passes_verification(sentence)), None)
     if best is None or not (marks.knows(best.quote) or marks.are_left):
         return related
     line = marks.line(shorten(render_quote(best.quote)), [best.quote], best.shown_date)

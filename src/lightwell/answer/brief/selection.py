@@ -92,13 +92,15 @@ def candidate_sentences(
     Where there are none, passages that mention the entity do so in other words: then all sentences of these.
     """
     named = [
-        each
+        sentence
         for passage in passages
-        for each in _candidates_in(passage, entity_names, everywhere=False)
+        for sentence in _candidates_in(passage, entity_names, everywhere=False)
     ]
-    known = (passage for passage in passages if passage.mention_count)
+    mentioning = (passage for passage in passages if passage.mention_count)
     return named or [
-        each for passage in known for each in _candidates_in(passage, entity_names, everywhere=True)
+        sentence
+        for passage in mentioning
+        for sentence in _candidates_in(passage, entity_names, everywhere=True)
     ]
 
 
@@ -111,21 +113,23 @@ def extract_lines(entity: Entity, sentences: Sequence[CandidateSentence]) -> lis
     for draft in about:
         taken.add(draft)
     still_open = sorted(
-        _newest_first(each for each in sentences if each.open_issue_score),
-        key=lambda each: (each.open_issue_score < 2, not each.dated),
+        _newest_first(sentence for sentence in sentences if sentence.open_issue_score),
+        key=lambda sentence: (sentence.open_issue_score < 2, not sentence.dated),
     )
     left = _drafts(Part.OPEN, taken.without_repeated(still_open, _MAX_LINES))
     lately = _drafts(
         Part.LATELY, _newest_first(taken.without_repeated(_newest(sentences, taken), _MAX_LINES))
     )
     drafts = [*about, *lately, *left]
-    spare = _by_definition_score([each for each in sentences if each.names_entity])
-    quoted = {each.evidence.chunk.id for draft in drafts for each in draft.quotes}
+    spare = _by_definition_score([sentence for sentence in sentences if sentence.names_entity])
+    quoted = {quote.evidence.chunk.id for draft in drafts for quote in draft.quotes}
     more = taken.without_repeated(
         _from_other_passages(spare, quoted), FEWEST_CITATIONS - len(quoted)
     )
     missing = (
-        FEWEST_CITATIONS - len(more) - len({each.place for one in drafts for each in one.quotes})
+        FEWEST_CITATIONS
+        - len(more)
+        - len({quote.place for draft in drafts for quote in draft.quotes})
     )
     more += taken.without_repeated(spare, missing)
     return [*about, *_drafts(Part.ABOUT, more), *lately, *left]
@@ -144,7 +148,11 @@ def passes_verification(sentence: CandidateSentence) -> bool:
 def best_definition(sentences: Sequence[CandidateSentence]) -> str:
     """Return the sentence that best says what the entity is, "" for none."""
     return next(
-        (each.quote.text for each in _by_definition_score(sentences) if passes_verification(each)),
+        (
+            sentence.quote.text
+            for sentence in _by_definition_score(sentences)
+            if passes_verification(sentence)
+        ),
         "",
     )
 
@@ -162,19 +170,20 @@ async def generate_lines(
     The model sees the passages of the extracted lines first. A part that it leaves empty keeps the extracted lines.
     """
     shown = _passages_to_show(passages, drafts, max_tokens)
-    evidence = [_evidence(each) for each in shown]
-    dates = {each.chunk.id: each.chunk.dated_at for each in shown}
+    evidence = [_evidence(passage) for passage in shown]
+    dates = {passage.chunk.id: passage.chunk.dated_at for passage in shown}
     reply = await model.reply(brief_messages(entity, evidence), max_tokens=MAX_REPLY_TOKENS)
     made: list[DraftLine] = []
     for part, text in _parts(reply.text):
         made += [
             DraftLine(
                 part=part,
-                text=each.text,
-                quotes=each.quotes,
-                said_at=find_first_date(each.text) or dates[each.quotes[0].evidence.chunk.id],
+                text=statement.text,
+                quotes=statement.quotes,
+                said_at=find_first_date(statement.text)
+                or dates[statement.quotes[0].evidence.chunk.id],
             )
-            for each in verify_reply(text, evidence, entity.name)[:_MAX_LINES]
+            for statement in verify_reply(text, evidence, entity.name)[:_MAX_LINES]
         ]
     done = {draft.part for draft in made}
     return _add_extracted([*made, *(draft for draft in drafts if draft.part not in done)], drafts)
@@ -182,7 +191,7 @@ async def generate_lines(
 
 def _add_extracted(lines: list[DraftLine], drafts: Sequence[DraftLine]) -> list[DraftLine]:
     """Return the lines, with extracted ones added as long as fewer than three passages are quoted."""
-    quoted = {each.evidence.chunk.id for draft in lines for each in draft.quotes}
+    quoted = {quote.evidence.chunk.id for draft in lines for quote in draft.quotes}
     for draft in drafts:
         chunk = draft.quotes[0].evidence.chunk.id
         if len(quoted) < FEWEST_CITATIONS and chunk not in quoted:
@@ -212,19 +221,19 @@ def limit_citations(drafts: Sequence[DraftLine]) -> tuple[list[DraftLine], Citat
     The first line of each part is kept before the second line of any. Where fewer than three passages are quoted, each
     quote has a citation of its own.
     """
-    passages = {each.evidence.chunk.id for draft in drafts for each in draft.quotes}
+    passages = {quote.evidence.chunk.id for draft in drafts for quote in draft.quotes}
     marks = CitationMarks(by_quote=len(passages) < FEWEST_CITATIONS)
     places: dict[Part, int] = {}
     ranked: list[tuple[int, DraftLine]] = []
     for draft in drafts:
         ranked.append((places.setdefault(draft.part, 0), draft))
         places[draft.part] += 1
-    held: set[tuple[str, int]] = set()
+    cited: set[tuple[str, int]] = set()
     kept: list[DraftLine] = []
     for _, draft in sorted(ranked, key=lambda pair: pair[0]):
-        keys = {marks.key(each) for each in draft.quotes}
-        if len(held | keys) <= MAX_CITATIONS:
-            held |= keys
+        keys = {marks.key(quote) for quote in draft.quotes}
+        if len(cited | keys) <= MAX_CITATIONS:
+            cited |= keys
             kept.append(draft)
     return sorted(kept, key=lambda draft: list(Part).index(draft.part)), marks
 
@@ -236,19 +245,19 @@ class _Deduplicator:
     said: set[str] = field(default_factory=set[str])
 
     def add(self, draft: DraftLine) -> None:
-        self.said |= {fold_words(each.text) for each in draft.quotes}
+        self.said |= {fold_words(quote.text) for quote in draft.quotes}
 
     def without_repeated(
         self, sentences: Iterable[CandidateSentence], most: int
     ) -> list[CandidateSentence]:
         """Return the first `most` sentences that repeat nothing, and remember them."""
-        found: list[CandidateSentence] = []
-        for each in sentences:
-            said = fold_words(each.quote.text)
-            if len(found) < most and said not in self.said and passes_verification(each):
-                self.said.add(said)
-                found.append(each)
-        return found
+        kept: list[CandidateSentence] = []
+        for sentence in sentences:
+            folded = fold_words(sentence.quote.text)
+            if len(kept) < most and folded not in self.said and passes_verification(sentence):
+                self.said.add(folded)
+                kept.append(sentence)
+        return kept
 
 
 def _candidates_in(
@@ -262,11 +271,11 @@ def _candidates_in(
         near = everywhere or entity_names.occur_in(*section, unit.context, text)
         names_entity = everywhere or entity_names.occur_in(chunk.title, text)
         if near or names_entity:
-            own = make_quote(entry, unit.start, unit.end, context=unit.context)
-            day, heads = find_first_date(text), is_heading(own)
+            quote = make_quote(entry, unit.start, unit.end, context=unit.context)
+            day, heads = find_first_date(text), is_heading(quote)
             news = near or (day is not None and not text.startswith("|"))
             yield CandidateSentence(
-                quote=own,
+                quote=quote,
                 said_at=day or chunk.updated_at,
                 dated=day is not None or chunk.dated_at is not None,
                 names_entity=names_entity,
@@ -293,11 +302,11 @@ def _drafts(part: Part, sentences: Iterable[CandidateSentence]) -> list[DraftLin
     return [
         DraftLine(
             part=part,
-            text=shorten(render_quote(each.quote)),
-            quotes=(each.quote,),
-            said_at=each.shown_date,
+            text=shorten(render_quote(sentence.quote)),
+            quotes=(sentence.quote,),
+            said_at=sentence.shown_date,
         )
-        for each in sentences
+        for sentence in sentences
     ]
 
 
@@ -310,40 +319,47 @@ def _supported_description(
     """
     if entity.described_by_hand:
         return []
-    passages = {each.quote.evidence.chunk.id: each for each in sentences}
-    dates = {each.quote.place: each.shown_date for each in sentences}
-    found: list[DraftLine] = []
+    passages = {sentence.quote.evidence.chunk.id: sentence for sentence in sentences}
+    dates = {sentence.quote.place: sentence.shown_date for sentence in sentences}
+    drafts: list[DraftLine] = []
     for text in _sentences(entity.description):
         evidence = _passages_to_verify(text, sentences)
         marks = "".join(f"[{number}]" for number in range(1, len(evidence) + 1))
-        for each in verify_reply(f"{text} {marks}.", evidence, entity.name)[:1]:
-            first = each.quotes[0]
+        for statement in verify_reply(f"{text} {marks}.", evidence, entity.name)[:1]:
+            first = statement.quotes[0]
             said_at = dates.get(first.place, passages[first.evidence.chunk.id].shown_date)
-            found.append(
-                DraftLine(part=Part.ABOUT, text=each.text, quotes=(first,), said_at=said_at)
+            drafts.append(
+                DraftLine(part=Part.ABOUT, text=statement.text, quotes=(first,), said_at=said_at)
             )
-    return found[:_MAX_DESCRIBED]
+    return drafts[:_MAX_DESCRIBED]
 
 
 def _passages_to_verify(text: str, sentences: Sequence[CandidateSentence]) -> list[Evidence]:
     """Return the passages that say the text word for word, else all, at most eight: others may have most of its words."""
-    said = fold_words(text)
-    quoted = [each for each in sentences if said in fold_words(each.quote.text)]
-    passages = {each.quote.evidence.chunk.id: each.quote.evidence for each in quoted or sentences}
+    folded = fold_words(text)
+    quoted = [sentence for sentence in sentences if folded in fold_words(sentence.quote.text)]
+    passages = {
+        sentence.quote.evidence.chunk.id: sentence.quote.evidence
+        for sentence in quoted or sentences
+    }
     return [*passages.values()][:_MAX_SHOWN]
 
 
 def _sentences(description: str) -> Iterator[str]:
-    for said in description.split(DESCRIPTION_SEPARATOR):
-        for unit in split_into_units(said):
-            yield said[unit.start : unit.end].rstrip(" .")
+    for part in description.split(DESCRIPTION_SEPARATOR):
+        for unit in split_into_units(part):
+            yield part[unit.start : unit.end].rstrip(" .")
 
 
 def _by_definition_score(sentences: Sequence[CandidateSentence]) -> list[CandidateSentence]:
     """Return the sentences by definition score, then news score, then relevance, best first; of equal ones the newest first."""
     return sorted(
-        (each for each in sentences if each.definition_score or each.news_score),
-        key=lambda each: (-each.definition_score, -each.news_score, -each.quote.evidence.relevance),
+        (sentence for sentence in sentences if sentence.definition_score or sentence.news_score),
+        key=lambda sentence: (
+            -sentence.definition_score,
+            -sentence.news_score,
+            -sentence.quote.evidence.relevance,
+        ),
     )
 
 
@@ -352,9 +368,9 @@ def _from_other_passages(
 ) -> list[CandidateSentence]:
     """Return the first sentence of each passage that is not quoted yet."""
     first: dict[ChunkId, CandidateSentence] = {}
-    for each in sentences:
-        first.setdefault(each.quote.evidence.chunk.id, each)
-    return [each for chunk, each in first.items() if chunk not in quoted]
+    for sentence in sentences:
+        first.setdefault(sentence.quote.evidence.chunk.id, sentence)
+    return [sentence for chunk, sentence in first.items() if chunk not in quoted]
 
 
 def _newest(
@@ -365,31 +381,33 @@ def _newest(
     Of one day the sentence with the highest news score is taken. Sentences without a date count only where none has one.
     """
     by_document: dict[str, list[CandidateSentence]] = {}
-    for each in sentences:
-        if each.news_score and fold_words(each.quote.text) not in taken.said:
-            by_document.setdefault(each.quote.evidence.chunk.url, []).append(each)
+    for sentence in sentences:
+        if sentence.news_score and fold_words(sentence.quote.text) not in taken.said:
+            by_document.setdefault(sentence.quote.evidence.chunk.url, []).append(sentence)
     best = [
-        max(own, key=lambda each: (each.dated, each.said_at, each.news_score))
-        for own in by_document.values()
+        max(
+            candidates, key=lambda sentence: (sentence.dated, sentence.said_at, sentence.news_score)
+        )
+        for candidates in by_document.values()
     ]
-    return _newest_first([each for each in best if each.dated] or best)
+    return _newest_first([sentence for sentence in best if sentence.dated] or best)
 
 
 def _newest_first(sentences: Iterable[CandidateSentence]) -> list[CandidateSentence]:
-    return sorted(sentences, key=lambda each: each.said_at, reverse=True)
+    return sorted(sentences, key=lambda sentence: sentence.said_at, reverse=True)
 
 
 def _passages_to_show(
     passages: Sequence[EntityPassage], drafts: Sequence[DraftLine], max_tokens: int
 ) -> list[EntityPassage]:
-    wanted = [each.evidence.chunk.id for draft in drafts for each in draft.quotes]
+    wanted = [quote.evidence.chunk.id for draft in drafts for quote in draft.quotes]
     first = {chunk: place for place, chunk in reversed(list(enumerate(wanted)))}
-    ranked = sorted(passages, key=lambda each: first.get(each.chunk.id, len(wanted)))
+    ranked = sorted(passages, key=lambda passage: first.get(passage.chunk.id, len(wanted)))
     shown: list[EntityPassage] = []
-    for each in ranked[:_MAX_SHOWN]:
-        cost = token_count(passage_text(_evidence(each)))
+    for passage in ranked[:_MAX_SHOWN]:
+        cost = token_count(passage_text(_evidence(passage)))
         if not shown or cost <= max_tokens:
-            shown.append(each)
+            shown.append(passage)
             max_tokens -= cost
     return shown
 

@@ -61,10 +61,10 @@ async def possible_subjects(
     With an address, only its owner is returned; "" means the person without an address.
     """
     return [
-        each
+        subject
         for entity in entities
         if entity.kind != UNKNOWN_KIND or is_plausible_name(entity.name)
-        for each in split_by_person(await collect_passages(database, reader, entity), address)
+        for subject in split_by_person(await collect_passages(database, reader, entity), address)
     ]
 
 
@@ -80,11 +80,14 @@ async def collect_passages(
         for part in await entity_passages.list_parts(database, reader, entity.id):
             same += [part, *await entity_passages.list_same(database, reader, part.id)]
     aliases = await entities.list_aliases(database, reader, entity)
-    names = tuple(dict.fromkeys((entity.name, *aliases, *(each.name for each in same))))
+    names = tuple(dict.fromkeys((entity.name, *aliases, *(other.name for other in same))))
     short = await entity_lookup.find_longer_names(database, reader, entity)
-    longer = [each.name for each in short.longer] if short.alone_count else []
+    longer = [other.name for other in short.longer] if short.alone_count else []
     parts = {
-        part for name in names for own in namesakes.ascii_spellings(name) for part in own[1:][-1:]
+        part
+        for name in names
+        for spelling in namesakes.ascii_spellings(name)
+        for part in spelling[1:][-1:]
     }
     parts = {part for part in parts if len(part) >= _SHORTEST_LOOKED_FOR}
     also = (
@@ -93,20 +96,22 @@ async def collect_passages(
         else []
     )
     also += _chunks(retrieval) if retrieval else []
-    meant = [entity.id, *(each.id for each in same)]
+    meant = [entity.id, *(other.id for other in same)]
     passages = await entity_passages.list_passages(database, reader, meant, CUES, also)
     sentences = selection.candidate_sentences(passages, entity_names(names, longer))
-    quoted = {each.quote.evidence.chunk.id for each in sentences}
+    quoted = {sentence.quote.evidence.chunk.id for sentence in sentences}
     return Subject(
         entity=entity,
         names=names,
-        passages=tuple(each for each in passages if each.mention_count or each.chunk.id in quoted),
+        passages=tuple(
+            passage for passage in passages if passage.mention_count or passage.chunk.id in quoted
+        ),
         sentences=sentences,
     )
 
 
 def _chunks(retrieval: Retrieval) -> list[ChunkId]:
-    return [one.id for each in retrieval.evidence for one in each.published_chunks]
+    return [chunk.id for entry in retrieval.evidence for chunk in entry.published_chunks]
 
 
 def split_by_person(subject: Subject, address: str | None) -> list[Subject]:
@@ -115,26 +120,26 @@ def split_by_person(subject: Subject, address: str | None) -> list[Subject]:
     With an address, only its owner is returned; "" means the person without an address.
     """
     people = namesakes.split_by_address(subject.names, subject.passages, subject.sentences)
-    if len([each for each in people if each.addresses]) <= 1:
-        known = {one for each in people for one in each.addresses}
-        return [subject] if address is None or address in known else []
+    if len([person for person in people if person.addresses]) <= 1:
+        addresses = {own_address for person in people for own_address in person.addresses}
+        return [subject] if address is None or address in addresses else []
     picked = [
-        each
-        for each in people
-        if address is None or address in each.addresses or address == each.address
+        person
+        for person in people
+        if address is None or address in person.addresses or address == person.address
     ]
-    return [_for_namesake(subject, each) for each in picked]
+    return [_for_namesake(subject, person) for person in picked]
 
 
 def _for_namesake(subject: Subject, namesake: Namesake) -> Subject:
-    chunks = {each.quote.evidence.chunk.id for each in namesake.sentences}
+    chunks = {sentence.quote.evidence.chunk.id for sentence in namesake.sentences}
     entity = replace(
         subject.entity,
         ref=f"{subject.entity.ref}<{namesake.address}>",
         description=", ".join(namesake.addresses),
         chunk_count=len(chunks),
     )
-    passages = tuple(each for each in subject.passages if each.chunk.id in chunks)
+    passages = tuple(passage for passage in subject.passages if passage.chunk.id in chunks)
     return replace(
         subject, entity=entity, passages=passages, sentences=namesake.sentences, namesake=namesake
     )
@@ -144,35 +149,38 @@ async def list_candidates(
     database: Database, reader: Reader, subjects: Sequence[Subject]
 ) -> tuple[Candidate, ...]:
     """Return a candidate for each, with the fields in which they differ."""
-    entity_ids = [each.entity.id for each in subjects]
-    known = await entity_passages.get_attributes(database, reader, entity_ids)
-    apart = [_distinguishing_fields(each, known.get(each.entity.id, {})) for each in subjects]
+    entity_ids = [subject.entity.id for subject in subjects]
+    attributes = await entity_passages.get_attributes(database, reader, entity_ids)
+    apart = [
+        _distinguishing_fields(subject, attributes.get(subject.entity.id, {}))
+        for subject in subjects
+    ]
     same = {
         field
         for field, value in apart[0].items()
-        if len(subjects) > 1 and all(each.get(field) == value for each in apart)
+        if len(subjects) > 1 and all(fields.get(field) == value for fields in apart)
     }
     return tuple(
         Candidate(
             entity=subject.entity,
             distinguishing={
-                field: value for field, value in each.items() if value and field not in same
+                field: value for field, value in fields.items() if value and field not in same
             },
         )
-        for subject, each in zip(subjects, apart, strict=True)
+        for subject, fields in zip(subjects, apart, strict=True)
     )
 
 
 def _distinguishing_fields(subject: Subject, attributes: Mapping[str, str]) -> dict[str, str]:
     dates = (passage.chunk.dated_at for passage in subject.passages)
     latest = max(filter(None, dates), default=None)
-    own = {"kind": subject.entity.kind}
+    fields = {"kind": subject.entity.kind}
     if subject.namesake is not None:
         email = subject.entity.description or _NOT_SAID
         attributes = {"email": email, "documents": _documents(subject)}
     return {
-        **own,
-        **{field: value for field, value in sorted(attributes.items()) if field not in own},
+        **fields,
+        **{field: value for field, value in sorted(attributes.items()) if field not in fields},
         "description": _defining_line(subject),
         "passages": str(subject.entity.chunk_count),
         "latest": "" if latest is None else f"{latest:%Y-%m-%d}",
@@ -180,15 +188,17 @@ def _distinguishing_fields(subject: Subject, attributes: Mapping[str, str]) -> d
 
 
 def _documents(subject: Subject) -> str:
-    titles = dict.fromkeys(each.quote.evidence.chunk.title for each in subject.sentences)
+    titles = dict.fromkeys(sentence.quote.evidence.chunk.title for sentence in subject.sentences)
     return "; ".join([*titles][:_MAX_DOCUMENTS]) + ("; …" if len(titles) > _MAX_DOCUMENTS else "")
 
 
 def _defining_line(subject: Subject) -> str:
     """Return one line that says what the entity is."""
     described = subject.entity.description if subject.namesake is None else ""
-    said = described.split(DESCRIPTION_SEPARATOR)[0] or selection.best_definition(subject.sentences)
-    plain = " ".join(said.split())
+    definition = described.split(DESCRIPTION_SEPARATOR)[0] or selection.best_definition(
+        subject.sentences
+    )
+    plain = " ".join(definition.split())
     if len(plain) <= _MAX_DEFINING_LINE:
         return plain
     return plain[:_MAX_DEFINING_LINE].rsplit(" ", 1)[0] + "…"
@@ -201,25 +211,30 @@ async def drop_restated(
 
     One with attributes of its own stays, since these may tell it from the stated one.
     """
-    stated = [each for each in entities if not each.ref.startswith(_FROM_TEXTS)]
+    stated = [entity for entity in entities if not entity.ref.startswith(_FROM_TEXTS)]
     restated = [
-        each
-        for each in entities
-        if each.ref.startswith(_FROM_TEXTS) and any(_may_restate(each, one) for one in stated)
+        entity
+        for entity in entities
+        if entity.ref.startswith(_FROM_TEXTS)
+        and any(_may_restate(entity, other) for other in stated)
     ]
     if not restated:
         return list(entities)
-    apart = await entity_passages.get_attributes(database, reader, [each.id for each in restated])
-    gone = {each.id for each in restated if not apart.get(each.id)}
-    return [each for each in entities if each.id not in gone]
+    apart = await entity_passages.get_attributes(
+        database, reader, [entity.id for entity in restated]
+    )
+    gone = {entity.id for entity in restated if not apart.get(entity.id)}
+    return [entity for entity in entities if entity.id not in gone]
 
 
 def _may_restate(named: Entity, stated: Entity) -> bool:
     """Return whether a text that names the one may mean the other: by its name, or by a part of it that says no kind."""
-    own, other = normalize_name(named.name).split(), normalize_name(stated.name).split()
+    name_words, other = normalize_name(named.name).split(), normalize_name(stated.name).split()
     if named.kind == UNKNOWN_KIND:
-        return {*own} <= {*other}
-    return own == other and (named.kind == stated.kind or {named.kind, stated.kind} <= _COMPANIES)
+        return {*name_words} <= {*other}
+    return name_words == other and (
+        named.kind == stated.kind or {named.kind, stated.kind} <= _COMPANIES
+    )
 
 
 # ── ambiguous names of a question ──────────────────────────────────────────────────────────────────
@@ -233,20 +248,20 @@ async def ambiguous_names(
     A name is ambiguous when several entities have it, when it is short for several names, or when people of that name have
     different e-mail addresses. The question settles it by naming one of them in full, or an address.
     """
-    found: list[Candidates] = []
+    ambiguous: list[Candidates] = []
     for name in analysis.capitalized_names[:MAX_NAMES]:
         meant = await _possible_entities(database, reader, name)
         if len(meant) > 1 and not _says_which(analysis.text, name, meant):
             several = await list_candidates(database, reader, meant[:MAX_CANDIDATES])
-            found.append(Candidates(name=name, candidates=several))
-    return tuple(found)
+            ambiguous.append(Candidates(name=name, candidates=several))
+    return tuple(ambiguous)
 
 
 async def _possible_entities(database: Database, reader: Reader, name: str) -> list[Subject]:
-    found = await entity_lookup.match_entities(database, reader, name)
-    fits = found.entities
-    if not found.is_exact:
-        fits = _named_by_part(name, found.entities)
+    matches = await entity_lookup.match_entities(database, reader, name)
+    fits = matches.entities
+    if not matches.is_exact:
+        fits = _named_by_part(name, matches.entities)
         if fits and await _is_mostly_said_alone(database, reader, name, fits):
             return []
     fits = await entity_passages.drop_same(database, reader, fits)
@@ -260,10 +275,10 @@ def _named_by_part(name: str, entities: Sequence[Entity]) -> list[Entity]:
     """Return the entities whose names hold the name as whole words; names that are only similar are not meant."""
     words = {*normalize_name(name).split()}
     return [
-        each
-        for each in entities
-        if each.kind not in entity_lookup.TITLE_KINDS
-        and words <= {*normalize_name(each.name).split()}
+        entity
+        for entity in entities
+        if entity.kind not in entity_lookup.TITLE_KINDS
+        and words <= {*normalize_name(entity.name).split()}
     ]
 
 
@@ -276,33 +291,40 @@ async def _is_mostly_said_alone(
     A person, a company or a project may be called by a part of its name; by rules a person may have no kind, and a rare first
     name no entity of its own.
     """
-    own = terms(name)
+    name_terms = terms(name)
     may_be_more = len(longer) >= MAX_CANDIDATES
-    if len(own) > 1 or may_be_more or may_be_called_by_a_part(longer):
+    if len(name_terms) > 1 or may_be_more or may_be_called_by_a_part(longer):
         return False
-    if not own:
+    if not name_terms:
         return not name.isupper()
-    statistics = await search.get_term_statistics(database, reader, own)
-    alone_count = statistics.chunks_with.get(own[0], 0) - sum(each.chunk_count for each in longer)
+    statistics = await search.get_term_statistics(database, reader, name_terms)
+    alone_count = statistics.chunks_with.get(name_terms[0], 0) - sum(
+        entity.chunk_count for entity in longer
+    )
     return alone_count >= count_for_itself(longer)
 
 
 async def _may_be_several_people(database: Database, reader: Reader, entity: Entity) -> bool:
     """Return whether the reader's passages hold several e-mail addresses that are made of the entity's name."""
     likely = likely_address_prefixes(entity.name)
-    known = (
+    addresses = (
         await entity_passages.find_addresses(database, reader, sorted(set(likely)))
         if likely
         else []
     )
-    return len([each for each in known if address_matches_name(each, entity.name)]) > 1
+    return len([address for address in addresses if address_matches_name(address, entity.name)]) > 1
 
 
 def _says_which(question: str, name: str, subjects: Iterable[Subject]) -> bool:
     """Return whether the question names one of the candidates in full, or by an e-mail address."""
-    whole, own = f" {normalize_name(question)} ", normalize_name(name)
-    longer = {normalize_name(each.entity.name) for each in subjects} - {own}
+    whole, folded_name = f" {normalize_name(question)} ", normalize_name(name)
+    longer = {normalize_name(subject.entity.name) for subject in subjects} - {folded_name}
     addresses = {
-        one for each in subjects if each.namesake is not None for one in each.namesake.addresses
+        address
+        for subject in subjects
+        if subject.namesake is not None
+        for address in subject.namesake.addresses
     }
-    return any(f" {each} " in whole for each in longer) or any(one in whole for one in addresses)
+    return any(f" {longer_name} " in whole for longer_name in longer) or any(
+        address in whole for address in addresses
+    )

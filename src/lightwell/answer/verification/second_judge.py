@@ -33,7 +33,7 @@ async def is_supported(
 
     `rules` is the system message. Raises `ModelFailed`.
     """
-    evidence = "\n\n".join(fence(each) for each in dict.fromkeys(passages))
+    evidence = "\n\n".join(fence(passage) for passage in dict.fromkeys(passages))
     messages = [
         Message(role="system", content=rules),
         Message(
@@ -41,5 +41,5 @@ async def is_supported(
         ),
     ]
     reply = await model.reply(messages, max_tokens=MAX_VERDICT_TOKENS, schema=VERDICT_SCHEMA)
-    verdicts = {each.casefold() for each in _VERDICT.findall(reply.text)}
+    verdicts = {verdict.casefold() for verdict in _VERDICT.findall(reply.text)}
     return verdicts == {"true"}

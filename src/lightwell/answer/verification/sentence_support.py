@@ -93,36 +93,36 @@ class _QuoteFacts:
 def prepare_passage(evidence: Evidence, *, with_orders: bool = False) -> CheckedPassage:
     """Return a passage ready to be checked against, without the orders in it unless these are asked for."""
     around = frozenset(terms(_heading(evidence)))
-    given = tuple(
-        each
-        for each in split_into_quotes(evidence)
-        if with_orders or not is_inside_injection(evidence.chunk.text, each.start)
+    quotes = tuple(
+        quote
+        for quote in split_into_quotes(evidence)
+        if with_orders or not is_inside_injection(evidence.chunk.text, quote.start)
     )
     return CheckedPassage(
         evidence=evidence,
-        quotes=given,
+        quotes=quotes,
         around=around,
-        terms=around.union(*(each.terms for each in given)),
+        terms=around.union(*(quote.terms for quote in quotes)),
     )
 
 
 def collect_names(analysis: QuestionAnalysis, sources: Sequence[CheckedPassage]) -> frozenset[str]:
     """Return the terms of all names that the question and the passages contain."""
-    texts = [each.evidence.chunk.text for each in sources]
-    texts.extend(_heading(each.evidence) for each in sources)
-    found = (name for text in texts for name in facts.find_names(text))
-    return frozenset[str]().union(*analysis.names, *found)
+    texts = [source.evidence.chunk.text for source in sources]
+    texts.extend(_heading(source.evidence) for source in sources)
+    names = (name for text in texts for name in facts.find_names(text))
+    return frozenset[str]().union(*analysis.names, *names)
 
 
 def find_supporting_quotes(
-    text: str, sources: Sequence[CheckedPassage], known: frozenset[str]
+    text: str, sources: Sequence[CheckedPassage], known_terms: frozenset[str]
 ) -> tuple[Quote, ...]:
     """Return the quotes that support a sentence, the cited passages in order; () when they do not.
 
     Of several passages those stay that support it by themselves; where none does, all of them may support it together.
     """
-    sentence = _sentence_facts(text, known)
-    alone = [quote for each in sources for quote in _supporting(sentence, [each], MIN_SUPPORT)]
+    sentence = _sentence_facts(text, known_terms)
+    alone = [quote for source in sources for quote in _supporting(sentence, [source], MIN_SUPPORT)]
     if alone or len(sources) < 2:
         return tuple(alone)
     return tuple(_supporting(sentence, sources, MIN_JOINT_SUPPORT))
@@ -132,18 +132,18 @@ def find_supporting_quotes_elsewhere(
     text: str,
     sources: Sequence[CheckedPassage],
     other_sources: Sequence[CheckedPassage],
-    known: frozenset[str],
+    known_terms: frozenset[str],
 ) -> tuple[Quote, ...]:
     """Return the quotes of the one given passage that best supports what the cited ones do not; () when none does.
 
     It must support it by itself, with as many words as several together need, and no cited passage may say otherwise.
     """
-    sentence = _sentence_facts(text, known)
-    if any(_contradicts(sentence, each) for each in sources):
+    sentence = _sentence_facts(text, known_terms)
+    if any(_contradicts(sentence, source) for source in sources):
         return ()
-    others = [each for each in other_sources if each not in sources]
-    found = [_supporting(sentence, [each], MIN_JOINT_SUPPORT) for each in others]
-    return tuple(max(found, key=lambda quotes: _shared_terms(sentence, quotes), default=()))
+    others = [source for source in other_sources if source not in sources]
+    supporting = [_supporting(sentence, [source], MIN_JOINT_SUPPORT) for source in others]
+    return tuple(max(supporting, key=lambda quotes: _shared_terms(sentence, quotes), default=()))
 
 
 def _contradicts(sentence: _SentenceFacts, source: CheckedPassage) -> bool:
@@ -159,18 +159,18 @@ def _contradicts(sentence: _SentenceFacts, source: CheckedPassage) -> bool:
 
 
 def _shared_terms(sentence: _SentenceFacts, quotes: Sequence[Quote]) -> int:
-    return len(sentence.content & frozenset[str]().union(*(each.terms for each in quotes)))
+    return len(sentence.content & frozenset[str]().union(*(quote.terms for quote in quotes)))
 
 
-def _sentence_facts(text: str, known: frozenset[str]) -> _SentenceFacts:
-    said = frozenset(terms(text))
-    told = frozenset(terms(mask_dates(text))) - _UNIT_TERMS
+def _sentence_facts(text: str, known_terms: frozenset[str]) -> _SentenceFacts:
+    all_terms = frozenset(terms(text))
+    undated_terms = frozenset(terms(mask_dates(text))) - _UNIT_TERMS
     return _SentenceFacts(
         text=text,
-        content=frozenset(term for term in told if not _DIGIT.search(term)) or said,
+        content=frozenset(term for term in undated_terms if not _DIGIT.search(term)) or all_terms,
         figures=tuple(facts.facts_with_context(text)),
-        names=facts.find_names(text, known),
-        known=known,
+        names=facts.find_names(text, known_terms),
+        known=known_terms,
         clauses=facts.split_into_clauses(text),
     )
 
@@ -178,17 +178,19 @@ def _sentence_facts(text: str, known: frozenset[str]) -> _SentenceFacts:
 def _supporting(
     sentence: _SentenceFacts, sources: Sequence[CheckedPassage], least: float
 ) -> list[Quote]:
-    picks = [pick for each in sources if (pick := _best(sentence, each)) is not None]
+    picks = [pick for source in sources if (pick := _best(sentence, source)) is not None]
     if len(picks) < len(sources) or _support(sentence, picks) < _least(sentence, least):
         return []
     if not _names_are_supported(sentence, picks) or any(
-        _is_negated_or_altered(sentence, each.quote) for each in picks
+        _is_negated_or_altered(sentence, pick.quote) for pick in picks
     ):
         return []
     further = _quotes_for_missing_facts(sentence, picks)
     if further is None:
         return []
-    return list({each.place: each for each in (*(pick.quote for pick in picks), *further)}.values())
+    return list(
+        {quote.place: quote for quote in (*(pick.quote for pick in picks), *further)}.values()
+    )
 
 
 # ── words ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -204,36 +206,36 @@ def _best(sentence: _SentenceFacts, source: CheckedPassage) -> _BestQuote | None
     if not most:
         return None
     equals = [place for place, share in enumerate(shares) if share == most]
-    held = {place: _shared_share(sentence, source.quotes[place]) for place in equals}
-    return _BestQuote(source=source, place=max(equals, key=lambda place: (held[place], -place)))
+    stated = {place: _shared_share(sentence, source.quotes[place]) for place in equals}
+    return _BestQuote(source=source, place=max(equals, key=lambda place: (stated[place], -place)))
 
 
 def _shared_share(sentence: _SentenceFacts, quote: Quote) -> int:
-    said = _facts_of(quote)
-    return sum(_states(said.figures, figure) for figure, _ in sentence.figures)
+    quote_facts = _facts_of(quote)
+    return sum(_states(quote_facts.figures, figure) for figure, _ in sentence.figures)
 
 
 def _support(sentence: _SentenceFacts, best_quotes: Sequence[_BestQuote]) -> float:
-    own = frozenset[str]().union(*(each.quote.terms for each in best_quotes))
-    near = frozenset[str]().union(*(each.near for each in best_quotes))
-    return _share(sentence.content, own, near)
+    own_terms = frozenset[str]().union(*(best.quote.terms for best in best_quotes))
+    near = frozenset[str]().union(*(best.near for best in best_quotes))
+    return _share(sentence.content, own_terms, near)
 
 
 def _least(sentence: _SentenceFacts, least: float) -> float:
     return max(least, MIN_SUPPORT + 0.5 / max(1, len(sentence.content)) - 1e-9)
 
 
-def _share(wanted: frozenset[str], own: frozenset[str], near: frozenset[str]) -> float:
-    held = len(wanted & own) + _NEAR * len((wanted & near) - own)
-    return held / len(wanted) if wanted else 0.0
+def _share(wanted: frozenset[str], own_terms: frozenset[str], near: frozenset[str]) -> float:
+    weight = len(wanted & own_terms) + _NEAR * len((wanted & near) - own_terms)
+    return weight / len(wanted) if wanted else 0.0
 
 
 def _near(source: CheckedPassage, place: int) -> frozenset[str]:
     stands_alone = _is_parallel(source.quotes[place])
     beside = [
-        each
-        for each in source.quotes[max(0, place - 1) : place + 2]
-        if not (stands_alone and _is_parallel(each))
+        quote
+        for quote in source.quotes[max(0, place - 1) : place + 2]
+        if not (stands_alone and _is_parallel(quote))
     ]
     context = frozenset(terms(source.quotes[place].context))
     return frozenset[str]().union(source.around, context, *(quote.terms for quote in beside))
@@ -252,19 +254,19 @@ def _quotes_for_missing_facts(
     sentence: _SentenceFacts, best_quotes: Sequence[_BestQuote]
 ) -> list[Quote] | None:
     """Return the quotes that bring what figures and dates the picked ones lack; None when one is wrong."""
-    said = [_facts_of(each.quote) for each in best_quotes]
+    stated = [_facts_of(best.quote) for best in best_quotes]
     mine = frozenset(figure for figure, _ in sentence.figures)
     further: list[Quote] = []
     for wanted, beside in sentence.figures:
-        held = any(_states(each.figures, wanted) for each in said)
-        if held and any(_is_elsewhere(wanted, beside, each.quote) for each in best_quotes):
+        is_stated = any(_states(quote_facts.figures, wanted) for quote_facts in stated)
+        if is_stated and any(_is_elsewhere(wanted, beside, best.quote) for best in best_quotes):
             return None
-        if held:
+        if is_stated:
             continue
-        if any(_has_conflicting_fact(each.own - mine, wanted) for each in said):
+        if any(_has_conflicting_fact(quote_facts.own - mine, wanted) for quote_facts in stated):
             return None
         bringing = _quote_with_figure(
-            wanted, beside or sentence.content, [each.source for each in best_quotes]
+            wanted, beside or sentence.content, [best.source for best in best_quotes]
         )
         if bringing is None:
             return None
@@ -275,13 +277,13 @@ def _quotes_for_missing_facts(
 def _is_elsewhere(fact: Figure | PartialDate, beside: frozenset[str], quote: Quote) -> bool:
     """Return whether it is another figure of the quote that counts what this one does, or stands beside its words."""
     placed = facts.facts_with_context(quote.text)
-    mine = [near for each, near in placed if facts.may_be_equal(fact, each)]
-    others = [near for each, near in placed if facts.conflict(fact, each)]
+    mine = [near for other, near in placed if facts.may_be_equal(fact, other)]
+    others = [near for other, near in placed if facts.conflict(fact, other)]
     if not mine or not others:
         return False
-    own = frozenset[str]().union(*mine)
+    own_context = frozenset[str]().union(*mine)
     theirs = frozenset[str]().union(*others)
-    return not beside & (own - theirs) and bool(beside & (theirs - own))
+    return not beside & (own_context - theirs) and bool(beside & (theirs - own_context))
 
 
 def _quote_with_figure(
@@ -290,8 +292,8 @@ def _quote_with_figure(
     """Return the quote that holds a figure and most of the words beside it, at least half of them."""
     holding = [
         quote
-        for each in sources
-        for quote in each.quotes
+        for source in sources
+        for quote in source.quotes
         if 2 * len(quote.terms & beside) >= len(beside) and _states(_facts_of(quote).figures, fact)
     ]
     return max(holding, key=lambda quote: len(quote.terms & beside), default=None)
@@ -306,15 +308,15 @@ def _facts_of(quote: Quote) -> _QuoteFacts:
     )
 
 
-def _states(said: frozenset[Figure | PartialDate], fact: Figure | PartialDate) -> bool:
-    return any(facts.may_be_equal(fact, each) for each in said)
+def _states(stated: frozenset[Figure | PartialDate], fact: Figure | PartialDate) -> bool:
+    return any(facts.may_be_equal(fact, other) for other in stated)
 
 
 def _has_conflicting_fact(
-    said: frozenset[Figure | PartialDate], fact: Figure | PartialDate
+    stated: frozenset[Figure | PartialDate], fact: Figure | PartialDate
 ) -> bool:
     """Return whether another figure or date stands in this one's place."""
-    return any(facts.conflict(fact, each) for each in said)
+    return any(facts.conflict(fact, other) for other in stated)
 
 
 # ── names, denial ─────────────────────────────────────────────────────────────────────────────────────
@@ -326,25 +328,30 @@ def _names_are_supported(sentence: _SentenceFacts, best_quotes: Sequence[_BestQu
     A row of a table speaks of what it names, with its head and its headings, and of nobody else.
     German writes every noun with a capital: there only those are names that stand in a passage or the question.
     """
-    whole = frozenset[str]().union(*(each.source.terms for each in best_quotes))
-    is_german = any(each.source.evidence.chunk.language == "de" for each in best_quotes)
-    wanted = [each for each in sentence.names if not is_german or each <= sentence.known]
+    whole = frozenset[str]().union(*(best.source.terms for best in best_quotes))
+    is_german = any(best.source.evidence.chunk.language == "de" for best in best_quotes)
+    wanted = [name for name in sentence.names if not is_german or name <= sentence.known]
     if not all(name <= whole for name in wanted):
         return False
-    said = frozenset[str]().union(*(_facts_of(each.quote).terms for each in best_quotes))
-    absent = [name for name in wanted if not name & said]
+    quote_terms = frozenset[str]().union(*(_facts_of(best.quote).terms for best in best_quotes))
+    absent = [name for name in wanted if not name & quote_terms]
     runs = [
         run
-        for each in best_quotes
-        for run in facts.find_names(_quote_in_context(each.quote), sentence.known)
+        for best in best_quotes
+        for run in facts.find_names(_quote_in_context(best.quote), sentence.known)
     ]
-    if any(_is_partly_different(name, run) for name in wanted if not name <= said for run in runs):
+    if any(
+        _is_partly_different(name, run)
+        for name in wanted
+        if not name <= quote_terms
+        for run in runs
+    ):
         return False
     if is_german or not absent:
         return True
-    if any(each.quote.text.startswith("|") for each in best_quotes):
+    if any(best.quote.text.startswith("|") for best in best_quotes):
         return False
-    return not any(_has_other_names(sentence, each.quote) for each in best_quotes) and (
+    return not any(_has_other_names(sentence, best.quote) for best in best_quotes) and (
         len(wanted) == 1 or all(_is_free(name, sentence, best_quotes) for name in absent)
     )
 
@@ -360,8 +367,8 @@ def _is_free(
     """Return whether a name that the quotes lack stands somewhere in the passages without somebody else."""
     naming = [
         quote
-        for each in best_quotes
-        for quote in each.source.quotes
+        for best in best_quotes
+        for quote in best.source.quotes
         if name & _facts_of(quote).terms
     ]
     return any(not _has_other_names(sentence, quote) for quote in naming)

@@ -34,9 +34,9 @@ _INVISIBLE = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
 _FOLDED = str.maketrans(
     {
         **{
-            own: other
+            lookalike: other
             for ours, theirs in _LOOKALIKES.values()
-            for own, other in zip(ours, theirs, strict=True)
+            for lookalike, other in zip(ours, theirs, strict=True)
         },
         **dict.fromkeys(_INVISIBLE, ""),
     }
@@ -50,12 +50,12 @@ def decode_base64_runs(text: str) -> list[str]:
     e-mail attachment, are also decoded as one, with the shorter last line. Only the first 65,536 characters are
     examined.
     """
-    found: list[str] = []
+    texts: list[str] = []
     for runs, tail in _runs(normalize_lookalikes(text[:_MAX_CHARACTERS])):
         whole = "".join(runs)
         several = [*runs, whole] if len(runs) > 1 else runs
-        found += map(_decoded, [*several, whole + tail] if tail else several)
-    return [each for each in found if each]
+        texts += map(_decoded, [*several, whole + tail] if tail else several)
+    return [decoded for decoded in texts if decoded]
 
 
 def _runs(text: str) -> Iterator[tuple[list[str], str]]:
