@@ -14,11 +14,20 @@ from lightwell.ingest.extract import descriptions, identifying, kinds, names, pa
 from lightwell.ingest.extract.reply_rows import parse_rows
 from lightwell.ingest.extract.sentences import read_sentences, without_code
 from lightwell.ingest.extract.spans import Setting
-from lightwell.text import answer_types, dates, facts, markup, open_cues, terms
+from lightwell.text import (
+    answer_types,
+    dates,
+    markup,
+    open_cues,
+    terms,
+)
 from lightwell.text.blocks import blocks
+from lightwell.text.figures import facts_with_context, find_figures
 from lightwell.text.injection import disguises, is_inside_injection
 from lightwell.text.markup import strip_markup
+from lightwell.text.negation import split_into_clauses
 from lightwell.text.pieces import Bounds, Size, piece_around
+from lightwell.text.proper_names import find_names
 from lightwell.text.sentences import sentence_spans
 from lightwell.text.units import split_into_units
 from tests.growth import Timed
@@ -51,11 +60,11 @@ READERS: dict[str, Callable[[str], object]] = {
         answer_types.lacking_share(text, each) for each in ASKED
     ],
     "question_names.proper_name_terms": proper_name_terms,
-    "facts.find_figures": facts.find_figures,
-    "facts.placed": facts.facts_with_context,
+    "figures.find_figures": find_figures,
+    "figures.facts_with_context": facts_with_context,
     "dates.find_date_texts": dates.find_date_texts,
-    "facts.find_names": facts.find_names,
-    "facts.split_into_clauses": facts.split_into_clauses,
+    "proper_names.find_names": find_names,
+    "negation.split_into_clauses": split_into_clauses,
     "reply.split_citation_marks": reply.split_citation_marks,
     "telling.defining": lambda text: cues.definition_score(f"Jane Smith {text}", JANE),
     "telling.telling": lambda text: cues.news_score(text, JANE),

@@ -6,13 +6,9 @@ from lightwell.answer.quotes import LONGEST_SNIPPET
 from lightwell.answer.reply import verify_reply
 from lightwell.domain.evidence import Evidence
 from lightwell.text.dates import PartialDate, find_date_texts, find_dates
-from lightwell.text.facts import (
-    Figure,
-    differ_in_negation,
-    find_figures,
-    find_names,
-    split_into_clauses,
-)
+from lightwell.text.figures import Figure, find_figures
+from lightwell.text.negation import differ_in_negation, split_into_clauses
+from lightwell.text.proper_names import find_names
 from tests.passages import chunk, passage
 
 CONTRACT = (

@@ -27,7 +27,6 @@ from lightwell.domain.evidence import (
     Retrieval,
     match_score,
 )
-from lightwell.text import facts
 from lightwell.text.answer_types import (
     AnswerType,
     ExpectedAnswer,
@@ -35,7 +34,9 @@ from lightwell.text.answer_types import (
     terms_answered_by_type,
 )
 from lightwell.text.dates import MONTH_TERMS, find_dates
+from lightwell.text.figures import may_be_equal
 from lightwell.text.injection import is_inside_injection
+from lightwell.text.proper_names import find_names
 from lightwell.text.terms import terms, words
 
 MAX_QUOTES = 4
@@ -364,9 +365,7 @@ def _about_asked_dates(candidates: list[QuotableUnit], retrieval: Retrieval) -> 
 
     def names_one(text: str) -> bool:
         text_dates = find_dates(text)
-        return any(
-            facts.may_be_equal(date, text_date) for date in dates for text_date in text_dates
-        )
+        return any(may_be_equal(date, text_date) for date in dates for text_date in text_dates)
 
     if not any(names_one(candidate.text_in_context) for candidate in candidates):
         return []
@@ -384,7 +383,7 @@ def _linked_unit(best: QuotableUnit, candidates: PartCandidates) -> QuotableUnit
     the question that the best one lacks.
     """
     asked_terms, weights = candidates.part.analysis.expected.terms, candidates.part.weights
-    new_names = frozenset[str]().union(*facts.find_names(best.quote.text)) - asked_terms
+    new_names = frozenset[str]().union(*find_names(best.quote.text)) - asked_terms
     new_names -= MONTH_TERMS
     document = best.quote.evidence.chunk.document_id
 

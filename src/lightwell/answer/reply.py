@@ -21,9 +21,9 @@ from lightwell.answer.verification.sentence_support import (
 )
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.question_analysis import QuestionAnalysis, analyze_question
-from lightwell.text import facts
 from lightwell.text.injection import is_reported_speech
 from lightwell.text.markup import find_addresses, strip_active_markup, strip_bullet
+from lightwell.text.negation import has_negation
 from lightwell.text.terms import terms
 from lightwell.text.units import split_into_units
 
@@ -353,7 +353,7 @@ class ReplyVerifier:
             else:
                 self.removed_count += 1
                 # "The evidence does not say it", without a citation, is a refusal in the model's own words.
-                is_refusal = facts.has_negation(sentence.text) and not sentence.numbers
+                is_refusal = has_negation(sentence.text) and not sentence.numbers
                 self._has_declined = self._has_declined or is_refusal
         return supported
 

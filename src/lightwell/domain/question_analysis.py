@@ -9,7 +9,6 @@ from lightwell.domain.question_names import (
     find_name_runs,
     proper_name_terms,
 )
-from lightwell.text import facts
 from lightwell.text.answer_types import (
     ExpectedAnswer,
     asks_what_is_open,
@@ -18,6 +17,7 @@ from lightwell.text.answer_types import (
 )
 from lightwell.text.dates import PartialDate, find_dates
 from lightwell.text.injection import asks_for_message_content
+from lightwell.text.proper_names import find_names
 from lightwell.text.terms import terms
 
 
@@ -66,7 +66,7 @@ def analyze_question(text: str) -> QuestionAnalysis:
         name_runs=find_name_runs(text),
         capitalized_names=capitalized_names(text),
         proper_name_terms=proper_name_terms(text),
-        names=facts.find_names(text),
+        names=find_names(text),
         expected=expected_answer(text),
         dates=find_dates(text),
         speech_acts=speech_act_terms(text),

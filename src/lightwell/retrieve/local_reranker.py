@@ -148,10 +148,10 @@ _Matches = Sequence[tuple[int, int, float]]
 
 def _window_matches(evidence: Sequence[Evidence]) -> list[_Matches]:
     """Return the windows of each passage; none of one that is not encoded."""
-    matches = np.array(
+    token_matches = np.array(
         [window.token_match for entry in evidence for window in entry.windows], np.float64
     )
-    matches: Iterator[float] = iter(min_max(matches).tolist())
+    matches: Iterator[float] = iter(min_max(token_matches).tolist())
     return [
         [(window.start, window.end, next(matches)) for window in entry.windows]
         for entry in evidence

@@ -51,7 +51,7 @@ def make_metrics(
     dense = sorted(results.similarities.values(), reverse=True)
     by_passage = [ranks for ranks in results.ranks.values() if PASSAGE_CHANNELS & ranks.keys()]
     by_graph = [ranks for ranks in results.ranks.values() if GRAPH_CHANNELS & ranks.keys()]
-    took = {channel: channel.ms for channel, channel in results.metrics.items()}
+    took = {channel: metrics.ms for channel, metrics in results.metrics.items()}
     return Metrics(
         vector_ms=max((took.get(channel, 0) for channel in PASSAGE_CHANNELS), default=0),
         vector_hits=len(by_passage),

@@ -5,10 +5,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from lightwell.text import facts
 from lightwell.text.dates import find_date_texts
+from lightwell.text.figures import UNIT_NAMES, Figure, find_figures, find_quantities, possible_units
+from lightwell.text.proper_names import find_names
 from lightwell.text.terms import terms
-from lightwell.text.units_of_measure import UNIT_NAMES, possible_units
 
 
 class AnswerType(StrEnum):
@@ -240,7 +240,7 @@ def expected_answer(question: str) -> ExpectedAnswer:
         counts=bool(counted),
         units=frozenset(counted) or frozenset[str]().union(*counting[:1]),
         terms=frozenset(terms(question)),
-        figures=frozenset(figure.value for figure in facts.find_figures(question)),
+        figures=frozenset(figure.value for figure in find_figures(question)),
         dates=_dates(question),
     )
 
@@ -281,7 +281,7 @@ def _may_hold(kind: AnswerType, text: str, expected: ExpectedAnswer) -> bool:
             is_money = _holds_figure(text, "", replace(expected, units=_MONEY))
             return is_money or _VAGUE_FIGURE.search(text) is not None
         case AnswerType.FIGURE if not expected.units & _MEASURES:
-            figures = facts.find_quantities(text)
+            figures = find_quantities(text)
             return (
                 any(figure.value not in expected.figures for figure in figures)
                 or _VAGUE_FIGURE.search(text) is not None
@@ -324,7 +324,7 @@ def _holds(kind: AnswerType, text: str, context: str, expected: ExpectedAnswer) 
         case AnswerType.FREQUENCY:
             return _OFTEN.search(text) is not None
         case AnswerType.NAME:
-            return any(not name & expected.terms for name in facts.find_names(text))
+            return any(not name & expected.terms for name in find_names(text))
         case AnswerType.ADDRESS:
             return _ADDRESS.search(text) is not None
         case AnswerType.PERSON:
@@ -350,7 +350,7 @@ def _holds_figure(text: str, context: str, expected: ExpectedAnswer) -> bool:
         return True
     if expected.units == _SHARE and _SHARE_WORDS.search(text):
         expected = replace(expected, units=_SHARE | _MONEY)
-    figures = facts.find_quantities(text)
+    figures = find_quantities(text)
     if any(_is_wanted(figure, expected, bare=not expected.units) for figure in figures):
         return True
     if not expected.units:
@@ -358,17 +358,17 @@ def _holds_figure(text: str, context: str, expected: ExpectedAnswer) -> bool:
     if expected.counts:
         is_named = bool(expected.units.intersection(terms(f"{context} {text}")))
         return is_named and any(_is_wanted(figure, expected, bare=True) for figure in figures)
-    rows = facts.find_quantities("\n".join(_ROW.findall(text)))
+    rows = find_quantities("\n".join(_ROW.findall(text)))
     return any(_is_wanted(figure, expected, bare=True) for figure in rows)
 
 
 def _has_duration(text: str) -> bool:
     if _SPOKEN_DURATION.search(text):
         return True
-    return any(figure.unit in _TIME for figure in facts.find_quantities(text))
+    return any(figure.unit in _TIME for figure in find_quantities(text))
 
 
-def _is_wanted(figure: facts.Figure, expected: ExpectedAnswer, *, bare: bool) -> bool:
+def _is_wanted(figure: Figure, expected: ExpectedAnswer, *, bare: bool) -> bool:
     counts = not expected.units or figure.unit in expected.units or (bare and not figure.unit)
     return counts and figure.value not in expected.figures and ":" not in figure.value
 

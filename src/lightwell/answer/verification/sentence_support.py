@@ -14,13 +14,20 @@ from lightwell.answer.quotes import Quote, split_into_quotes
 from lightwell.answer.verification.overstatement import is_overstated
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.question_analysis import QuestionAnalysis
-from lightwell.text import facts
 from lightwell.text.dates import PartialDate, find_dates, mask_dates
-from lightwell.text.facts import Clause, Figure
+from lightwell.text.figures import (
+    UNIT_NAMES,
+    Figure,
+    conflict,
+    facts_with_context,
+    find_figures,
+    may_be_equal,
+)
 from lightwell.text.injection import is_inside_injection
 from lightwell.text.markup import strip_bullet
+from lightwell.text.negation import Clause, differ_in_negation, split_into_clauses
+from lightwell.text.proper_names import find_names
 from lightwell.text.terms import terms
-from lightwell.text.units_of_measure import UNIT_NAMES
 
 MIN_SUPPORT = 0.5
 """The share of a sentence's words that one passage must have; what stands around its quote counts half.
@@ -110,7 +117,7 @@ def collect_names(analysis: QuestionAnalysis, sources: Sequence[CheckedPassage])
     """Return the terms of all names that the question and the passages contain."""
     texts = [source.evidence.chunk.text for source in sources]
     texts.extend(_heading(source.evidence) for source in sources)
-    names = (name for text in texts for name in facts.find_names(text))
+    names = (name for text in texts for name in find_names(text))
     return frozenset[str]().union(*analysis.names, *names)
 
 
@@ -168,10 +175,10 @@ def _sentence_facts(text: str, known_terms: frozenset[str]) -> _SentenceFacts:
     return _SentenceFacts(
         text=text,
         content=frozenset(term for term in undated_terms if not _DIGIT.search(term)) or all_terms,
-        figures=tuple(facts.facts_with_context(text)),
-        names=facts.find_names(text, known_terms),
+        figures=tuple(facts_with_context(text)),
+        names=find_names(text, known_terms),
         known=known_terms,
-        clauses=facts.split_into_clauses(text),
+        clauses=split_into_clauses(text),
     )
 
 
@@ -276,9 +283,9 @@ def _quotes_for_missing_facts(
 
 def _is_elsewhere(fact: Figure | PartialDate, beside: frozenset[str], quote: Quote) -> bool:
     """Return whether it is another figure of the quote that counts what this one does, or stands beside its words."""
-    placed = facts.facts_with_context(quote.text)
-    mine = [near for other, near in placed if facts.may_be_equal(fact, other)]
-    others = [near for other, near in placed if facts.conflict(fact, other)]
+    placed = facts_with_context(quote.text)
+    mine = [near for other, near in placed if may_be_equal(fact, other)]
+    others = [near for other, near in placed if conflict(fact, other)]
     if not mine or not others:
         return False
     own_context = frozenset[str]().union(*mine)
@@ -302,21 +309,21 @@ def _quote_with_figure(
 def _facts_of(quote: Quote) -> _QuoteFacts:
     text = _quote_in_context(quote)
     return _QuoteFacts(
-        figures=facts.find_figures(text).union(find_dates(text)),
-        own=facts.find_figures(quote.text).union(find_dates(quote.text)),
+        figures=find_figures(text).union(find_dates(text)),
+        own=find_figures(quote.text).union(find_dates(quote.text)),
         terms=quote.terms | frozenset(terms(text)),
     )
 
 
 def _states(stated: frozenset[Figure | PartialDate], fact: Figure | PartialDate) -> bool:
-    return any(facts.may_be_equal(fact, other) for other in stated)
+    return any(may_be_equal(fact, other) for other in stated)
 
 
 def _has_conflicting_fact(
     stated: frozenset[Figure | PartialDate], fact: Figure | PartialDate
 ) -> bool:
     """Return whether another figure or date stands in this one's place."""
-    return any(facts.conflict(fact, other) for other in stated)
+    return any(conflict(fact, other) for other in stated)
 
 
 # ── names, denial ─────────────────────────────────────────────────────────────────────────────────────
@@ -338,7 +345,7 @@ def _names_are_supported(sentence: _SentenceFacts, best_quotes: Sequence[_BestQu
     runs = [
         run
         for best in best_quotes
-        for run in facts.find_names(_quote_in_context(best.quote), sentence.known)
+        for run in find_names(_quote_in_context(best.quote), sentence.known)
     ]
     if any(
         _is_partly_different(name, run)
@@ -376,13 +383,13 @@ def _is_free(
 
 def _has_other_names(sentence: _SentenceFacts, quote: Quote) -> bool:
     mine = sentence.content.union(*sentence.names)
-    return any(not name & mine for name in facts.find_names(quote.text, sentence.known))
+    return any(not name & mine for name in find_names(quote.text, sentence.known))
 
 
 def _is_negated_or_altered(sentence: _SentenceFacts, quote: Quote) -> bool:
     """Return whether a quote denies what is claimed, or claims less."""
-    clauses = facts.split_into_clauses(quote.text)
-    return facts.differ_in_negation(sentence.clauses, clauses) or is_overstated(
+    clauses = split_into_clauses(quote.text)
+    return differ_in_negation(sentence.clauses, clauses) or is_overstated(
         sentence.text, f"{quote.context}\n{quote.text}"
     )
 
