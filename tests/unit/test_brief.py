@@ -10,7 +10,6 @@ from lightwell.answer.brief.cues import (
     definition_score,
     entity_names,
     has_content,
-    is_plausible_name,
     news_score,
 )
 from lightwell.answer.brief.namesakes import address_matches_name
@@ -234,14 +233,6 @@ def test_names_and_figures_alone_say_nothing(text: str) -> None:
 )
 def test_a_sentence_says_something(text: str) -> None:
     assert has_content(text)
-
-
-@pytest.mark.parametrize(
-    "name", ["Nobody", "Whoever", "Händen von Frau Sabine Roth", "CALL NOTES Castell Water"]
-)
-def test_some_capitals_make_no_name(name: str) -> None:
-    assert not is_plausible_name(name)
-    assert all(is_plausible_name(each) for each in ("Frau Roth", "ACME Corp", "Heron", "The Who"))
 
 
 def test_lately_stands_what_names_its_day_and_the_newest_first() -> None:

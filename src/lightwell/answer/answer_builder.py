@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from lightwell.answer.nearest import missing_words, nearest_citations
-from lightwell.answer.quotes import Quote, SupportedSentence, make_citation
+from lightwell.answer.quotes import SupportedSentence, make_citation
 from lightwell.domain.answers import (
     Answer,
     Answered,
@@ -26,15 +26,13 @@ class CitationNumbers:
 
     def cite(self, sentence: SupportedSentence) -> CitedSentence:
         """Return the sentence with numbered citations in place of its quotes."""
-        citations = dict.fromkeys(self._citation(quote) for quote in sentence.quotes)
+        for quote in sentence.quotes:
+            if quote.place not in self._by_place:
+                self._by_place[quote.place] = make_citation(len(self._by_place) + 1, quote)
+        citations = dict.fromkeys(self._by_place[quote.place] for quote in sentence.quotes)
         return CitedSentence(
             text=sentence.text, citations=tuple(citations), highlight=sentence.highlight
         )
-
-    def _citation(self, quote: Quote) -> Citation:
-        if quote.place not in self._by_place:
-            self._by_place[quote.place] = make_citation(len(self._by_place) + 1, quote)
-        return self._by_place[quote.place]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -64,21 +62,21 @@ class AnswerBuilder:
     ) -> Answer:
         """Return the answer; `relevance` is that of the retrieval where no model has judged it."""
         retrieval = self.retrieval
+        outcome: Outcome = (
+            InsufficientEvidence(
+                nearest=nearest_citations(retrieval), missing_words=missing_words(retrieval)
+            )
+            if self.is_empty
+            else Answered(sentences=tuple(self._sentences.values()))
+        )
         return Answer(
             query_id=retrieval.query_id,
             question=retrieval.question.text,
-            outcome=self._outcome(),
+            outcome=outcome,
             relevance=retrieval.best_relevance if relevance is None else relevance,
             author=author,
             metrics=retrieval.metrics,
             context_tokens=self.context_tokens,
             remarks=(*retrieval.notes, *remarks),
             ambiguous_names=retrieval.ambiguous_names,
-        )
-
-    def _outcome(self) -> Outcome:
-        if self._sentences:
-            return Answered(sentences=tuple(self._sentences.values()))
-        return InsufficientEvidence(
-            nearest=nearest_citations(self.retrieval), missing_words=missing_words(self.retrieval)
         )

@@ -62,16 +62,17 @@ def _nearest_pieces(retrieval: Retrieval) -> list[Quote]:
         if render_quote(unit.quote) and not holds([piece for _, piece in pieces], unit.quote):
             pieces.append((unit, piece_quote(unit.quote, retrieval, NEAREST_PIECE)))
     places = [place for place, (unit, _) in enumerate(pieces) if unit.token_match > 0]
-    by_match = sorted(places, key=lambda place: -_score(pieces[place][0]))
+    by_match = sorted(
+        places,
+        key=lambda place: (
+            -(pieces[place][0].score + _TOKEN_MATCH_WEIGHT * pieces[place][0].token_match)
+        ),
+    )
     taken = dict(zip(places, by_match, strict=True))
     shown: list[Quote] = []
     for place in range(min(_MAX_NEAREST, len(pieces))):
         add_or_join(shown, pieces[taken.get(place, place)][1], join_quotes)
     return shown
-
-
-def _score(unit: QuotableUnit) -> float:
-    return unit.score + _TOKEN_MATCH_WEIGHT * unit.token_match
 
 
 def missing_words(retrieval: Retrieval) -> tuple[str, ...]:

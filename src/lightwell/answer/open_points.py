@@ -1,7 +1,6 @@
 """Answers to "What is open with X?": of each document about X, what it says is open, or the state of its item."""
 
 import re
-from collections.abc import Iterable
 
 from lightwell.answer.quotes import (
     Quote,
@@ -42,22 +41,20 @@ def open_points(retrieval: Retrieval) -> list[SupportedSentence]:
 
     A document counts that names it in full, or that a confirmed link leads to from it. An item that is closed has no open points.
     """
+    named, wanted = retrieval.analysis.proper_name_terms, frozenset(retrieval.weights)
     points: dict[str, SupportedSentence] = {}
     for entry in retrieval.evidence:
-        document = entry.chunk.document_ref
-        if document in points or not _is_about(entry, retrieval):
+        document, title = entry.chunk.document_ref, entry.chunk.title
+        is_named = named and named <= frozenset(terms(f"{title}\n{entry.chunk.text}"))
+        if document in points or not (is_named or Channel.LINKS in entry.ranks):
             continue
-        quote = _find_open_point(entry)
-        if quote is not None:
-            points[document] = _write_point(quote, frozenset(retrieval.weights))
+        if quote := _find_open_point(entry):
+            quote = narrow(quote, wanted)
+            about = " ".join(title.split()).rstrip(".:")
+            point = " ".join(render_quote(quote).split())
+            text = f"{about}: {point}" if about else point
+            points[document] = SupportedSentence(text=text, quotes=(quote,))
     return list(points.values())[:_MAX_POINTS]
-
-
-def _is_about(entry: Evidence, retrieval: Retrieval) -> bool:
-    if Channel.LINKS in entry.ranks:
-        return True
-    named = retrieval.analysis.proper_name_terms
-    return bool(named) and named <= frozenset(terms(f"{entry.chunk.title}\n{entry.chunk.text}"))
 
 
 def _find_open_point(entry: Evidence) -> Quote | None:
@@ -77,24 +74,11 @@ def _find_open_point(entry: Evidence) -> Quote | None:
         for quote in split_into_quotes(entry)
         if not any(quote.start < state.end() and state.start() < quote.end for state in states)
     )
-    point = _most_plainly_open(sentences, least)
-    if point is not None or not states:
-        return point
+    scored = ((open_issue_score(quote.text, quote.context), quote) for quote in sentences)
+    score, best = max(scored, key=lambda pair: pair[0], default=(0, None))
+    if score >= least:
+        return best
+    if not states:
+        return None
     state = states[0]
     return make_quote(entry, state.start(), state.end())
-
-
-def _most_plainly_open(sentences: Iterable[Quote], least: int) -> Quote | None:
-    scored = [
-        (open_issue_score(sentence.text, sentence.context), sentence) for sentence in sentences
-    ]
-    best = max(scored, key=lambda pair: pair[0], default=None)
-    return best[1] if best is not None and best[0] >= least else None
-
-
-def _write_point(quote: Quote, wanted: frozenset[str]) -> SupportedSentence:
-    """Return the quote after the title of its document, which says what it is about."""
-    quote = narrow(quote, wanted)
-    title = " ".join(quote.evidence.chunk.title.split()).rstrip(".:")
-    sentence = " ".join(render_quote(quote).split())
-    return SupportedSentence(text=f"{title}: {sentence}" if title else sentence, quotes=(quote,))

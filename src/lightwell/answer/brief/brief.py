@@ -5,12 +5,11 @@ a name ─ which entities match? ─ none ─► not found
                                └ one ─► passages ─► lines, extracted or written by the model and verified ─► citations ─► brief
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from lightwell.answer.brief import namesakes, related, selection
-from lightwell.answer.brief.citation_marks import CitationMarks
-from lightwell.answer.brief.selection import CandidateSentence, DraftLine, Part
+from lightwell.answer.brief.selection import CandidateSentence, Part
 from lightwell.answer.brief.subjects import (
     Subject,
     collect_passages,
@@ -101,7 +100,10 @@ async def _brief(library: Library, subject: Subject) -> Brief:
         except ModelFailed as error:
             model, notes = None, (note_of_fallback(error),)
     kept, marks = selection.limit_citations(drafts)
-    lines = _lines(kept, marks)
+    lines: dict[Part, tuple[BriefLine, ...]] = {}
+    for draft in kept:
+        line = marks.line(draft.text, draft.quotes, draft.said_at)
+        lines[draft.part] = (*lines.get(draft.part, ()), line)
     close = await _related_entities(library, subject) if lines else related.NONE
     people = tuple(
         related.add_evidence(person, subject.sentences, marks) for person in close.people
@@ -153,14 +155,6 @@ def _with_relevance(subject: Subject, retrieval: Retrieval) -> Subject:
         passages=tuple(passages),
         sentences=tuple(with_relevance(sentence) for sentence in subject.sentences),
     )
-
-
-def _lines(drafts: Sequence[DraftLine], marks: CitationMarks) -> dict[Part, tuple[BriefLine, ...]]:
-    lines: dict[Part, tuple[BriefLine, ...]] = {}
-    for draft in drafts:
-        line = marks.line(draft.text, draft.quotes, draft.said_at)
-        lines[draft.part] = (*lines.get(draft.part, ()), line)
-    return lines
 
 
 async def _related_entities(library: Library, subject: Subject) -> related.RelatedEntities:

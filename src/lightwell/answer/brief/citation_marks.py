@@ -31,13 +31,10 @@ class CitationMarks:
 
     def line(self, text: str, quotes: Sequence[Quote], said_at: datetime | None) -> BriefLine:
         """Return the line with its citations; new ones get the next number."""
-        return BriefLine(
-            text=text, citations=tuple(self._cited(quote) for quote in quotes), said_at=said_at
-        )
-
-    def _cited(self, quote: Quote) -> Citation:
-        number = self._known.setdefault(self.key(quote), len(self._known) + 1)
-        citation = make_citation(number, quote)
-        if number > len(self.citations):
-            self.citations.append(citation)
-        return citation
+        citations: list[Citation] = []
+        for quote in quotes:
+            number = self._known.setdefault(self.key(quote), len(self._known) + 1)
+            citations.append(make_citation(number, quote))
+            if number > len(self.citations):
+                self.citations.append(citations[-1])
+        return BriefLine(text=text, citations=tuple(citations), said_at=said_at)

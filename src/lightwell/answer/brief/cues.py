@@ -24,10 +24,6 @@ _PRONOUNS = frozenset(
     whatever whichever whenever wherever others another each either neither both many few several yes
     niemand jemand jeder jede jedes alle man nichts etwas wer personne quelqu'un chacun rien tout tous quiconque""".split()
 )
-_SHOUTED_HEADING = re.compile(r"(?:[^\W\d_a-zà-ÿ]{4,} ){2,}[^\W\d_]+[a-zà-ÿ]")
-_COURTESY = re.compile(
-    r"(?<=\w )(?:mr|mrs|ms|dr|prof|herr|herrn|frau|madame|monsieur|mme|sir)\b\.?", re.IGNORECASE
-)
 
 _IS = (
     r"(?:is|are|means|denotes|describes|stands for|refers to|ist|sind|bezeichnet|est|sont|designe)"
@@ -130,14 +126,6 @@ def has_content(text: str) -> bool:
     )
 
 
-def is_plausible_name(name: str) -> bool:
-    """Return whether a name can be one: no pronoun, no heading that runs into the text, no form of address."""
-    name_words = words(name)
-    if len(name_words) == 1 and name_words[0] in STOP_WORDS | _PRONOUNS:
-        return False
-    return not (_COURTESY.search(name) or _SHOUTED_HEADING.match(name))
-
-
 def _without_addresses(text: str) -> str:
     """Return the text with a blank for each tag, e-mail address, URL and name with a dot inside."""
     return _RUN.sub(_unless_address, text)
@@ -145,15 +133,12 @@ def _without_addresses(text: str) -> str:
 
 def _unless_address(run: re.Match[str]) -> str:
     text = run[0]
-    if "@" in text[1:-1] or "://" in text[1:-1] or _has_dot_inside(text):
+    letters = [place for place, sign in enumerate(text) if sign.isalnum() or sign == "_"]
+    has_dot_inside = bool(letters) and "." in text[letters[0] : letters[-1]]
+    if "@" in text[1:-1] or "://" in text[1:-1] or has_dot_inside:
         return " "
     before, tag, after = text.partition("#")
     return f"{before} " if tag and after else text
-
-
-def _has_dot_inside(text: str) -> bool:
-    letters = [place for place, sign in enumerate(text) if sign.isalnum() or sign == "_"]
-    return bool(letters) and "." in text[letters[0] : letters[-1]]
 
 
 def _definition_score_for(folded: str, name: str) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lightwell.answer.brief.citation_marks import CitationMarks
-from lightwell.answer.brief.cues import entity_names, is_plausible_name
+from lightwell.answer.brief.cues import entity_names
 from lightwell.answer.brief.namesakes import address_matches_name, likely_address_prefixes
 from lightwell.answer.brief.selection import CandidateSentence, passes_verification
 from lightwell.answer.quotes import render_quote
@@ -26,11 +26,6 @@ _INSIDE, _LEAD = re.compile(r"[\w,][\s*_]{1,8}$|[(\"“]$"), 9
 
 _MAX_RELATED = 6
 _MAX_ASKED = 12
-_ROLES = frozenset(
-    """support info sales service office contact hello help admin team billing jobs press mail noreply no-reply
-    kontakt vertrieb""".split()
-)
-"""Local parts of addresses that belong to no single person."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +133,7 @@ def _is_plausible(related: RelatedEntity, entity: Entity, text: str) -> bool:
     begins nor ends the entity's name, and does not end with it; a single word has its capital inside a sentence, and
     stands nowhere in lower case.
     """
-    if address_matches_name(related.name, entity.name) or related.name.partition("@")[0] in _ROLES:
+    if address_matches_name(related.name, entity.name):
         return False
     if related.kind != UNKNOWN_KIND or related.relation not in ("", Predicate.RELATED_TO.value):
         return True
@@ -147,11 +142,7 @@ def _is_plausible(related: RelatedEntity, entity: Entity, text: str) -> bool:
         name_words in (other[: len(name_words)], other[-len(name_words) :])
         or name_words[-len(other) :] == other
     )
-    return (
-        not is_part
-        and is_plausible_name(related.name)
-        and (len(name_words) > 1 or is_proper(related.name, text))
-    )
+    return not is_part and (len(name_words) > 1 or is_proper(related.name, text))
 
 
 def is_proper(word: str, text: str) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lightwell.answer.brief import namesakes, selection
-from lightwell.answer.brief.cues import entity_names, is_plausible_name
+from lightwell.answer.brief.cues import entity_names
 from lightwell.answer.brief.namesakes import (
     Namesake,
     address_matches_name,
@@ -16,7 +16,6 @@ from lightwell.domain.briefs import EntityPassage
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, UNKNOWN_KIND, Entity, normalize_name
 from lightwell.domain.graph_views import MAX_CANDIDATES, Candidate, Candidates
-from lightwell.domain.ids import ChunkId
 from lightwell.domain.longer_names import count_for_itself, may_be_called_by_a_part
 from lightwell.domain.question_analysis import QuestionAnalysis
 from lightwell.records import search
@@ -63,7 +62,6 @@ async def possible_subjects(
     return [
         subject
         for entity in entities
-        if entity.kind != UNKNOWN_KIND or is_plausible_name(entity.name)
         for subject in split_by_person(await collect_passages(database, reader, entity), address)
     ]
 
@@ -95,7 +93,8 @@ async def collect_passages(
         if parts
         else []
     )
-    also += _chunks(retrieval) if retrieval else []
+    for entry in retrieval.evidence if retrieval else ():
+        also += [chunk.id for chunk in entry.published_chunks]
     meant = [entity.id, *(other.id for other in same)]
     passages = await entity_passages.list_passages(database, reader, meant, CUES, also)
     sentences = selection.candidate_sentences(passages, entity_names(names, longer))
@@ -108,10 +107,6 @@ async def collect_passages(
         ),
         sentences=sentences,
     )
-
-
-def _chunks(retrieval: Retrieval) -> list[ChunkId]:
-    return [chunk.id for entry in retrieval.evidence for chunk in entry.published_chunks]
 
 
 def split_by_person(subject: Subject, address: str | None) -> list[Subject]:
@@ -177,7 +172,11 @@ def _distinguishing_fields(subject: Subject, attributes: Mapping[str, str]) -> d
     fields = {"kind": subject.entity.kind}
     if subject.namesake is not None:
         email = subject.entity.description or _NOT_SAID
-        attributes = {"email": email, "documents": _documents(subject)}
+        titles = [
+            *dict.fromkeys(sentence.quote.evidence.chunk.title for sentence in subject.sentences)
+        ]
+        more = "; …" if len(titles) > _MAX_DOCUMENTS else ""
+        attributes = {"email": email, "documents": "; ".join(titles[:_MAX_DOCUMENTS]) + more}
     return {
         **fields,
         **{field: value for field, value in sorted(attributes.items()) if field not in fields},
@@ -185,11 +184,6 @@ def _distinguishing_fields(subject: Subject, attributes: Mapping[str, str]) -> d
         "passages": str(subject.entity.chunk_count),
         "latest": "" if latest is None else f"{latest:%Y-%m-%d}",
     }
-
-
-def _documents(subject: Subject) -> str:
-    titles = dict.fromkeys(sentence.quote.evidence.chunk.title for sentence in subject.sentences)
-    return "; ".join([*titles][:_MAX_DOCUMENTS]) + ("; …" if len(titles) > _MAX_DOCUMENTS else "")
 
 
 def _defining_line(subject: Subject) -> str:

@@ -148,9 +148,13 @@ def find_supporting_quotes_elsewhere(
     sentence = _sentence_facts(text, known_terms)
     if any(_contradicts(sentence, source) for source in sources):
         return ()
+
+    def shared_terms(quotes: Sequence[Quote]) -> int:
+        return len(sentence.content & frozenset[str]().union(*(quote.terms for quote in quotes)))
+
     others = [source for source in other_sources if source not in sources]
     supporting = [_supporting(sentence, [source], MIN_JOINT_SUPPORT) for source in others]
-    return tuple(max(supporting, key=lambda quotes: _shared_terms(sentence, quotes), default=()))
+    return tuple(max(supporting, key=shared_terms, default=()))
 
 
 def _contradicts(sentence: _SentenceFacts, source: CheckedPassage) -> bool:
@@ -163,10 +167,6 @@ def _contradicts(sentence: _SentenceFacts, source: CheckedPassage) -> bool:
     return _is_negated_or_altered(sentence, pick.quote) or any(
         _has_conflicting_fact(others, figure) for figure in figures
     )
-
-
-def _shared_terms(sentence: _SentenceFacts, quotes: Sequence[Quote]) -> int:
-    return len(sentence.content & frozenset[str]().union(*(quote.terms for quote in quotes)))
 
 
 def _sentence_facts(text: str, known_terms: frozenset[str]) -> _SentenceFacts:
