@@ -225,7 +225,9 @@ async def _neighbours(
     stores: Stores, query: SearchQuery, results: ChannelResults, reader: Reader
 ) -> list[ChunkId]:
     """Return chunks that share rare entities with the best chunks so far."""
-    best = sorted(results.ranks, key=lambda chunk: (_first_score(results.ranks[chunk]), chunk.int))
+    best = sorted(
+        results.ranks, key=lambda chunk: (-rrf_score(results.ranks[chunk].values()), chunk.int)
+    )
     return await stores.graph.neighbour_chunks(
         reader,
         best[:_EXPANDED],
@@ -263,11 +265,6 @@ _CHANNELS: Mapping[Channel, Search] = {
     Channel.RELATIONS: _from_relations,
     Channel.LINKS: _from_links,
 }
-
-
-def _first_score(ranks: Mapping[Channel, int]) -> float:
-    """Return the negative RRF score, which orders candidates before there are signals: less is better."""
-    return -rrf_score(ranks.values())
 
 
 def _lexical_query(statistics: TermStatistics, wanted: Sequence[str]) -> str:

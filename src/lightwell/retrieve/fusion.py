@@ -176,7 +176,7 @@ def _pagerank_from_question(
     restarts[chunks + candidates.named] = (1 / counts)[:, None]
     restarts[:chunks, 0] = _DENSE_RESTART * signals.min_max(candidates.cosine)
     dwelling = personalized_pagerank(steps, restarts)[:chunks]
-    return [signals.logarithms(dwelling[:, _], floor=_WALK_FLOOR) for _ in range(2)]
+    return [signals.logarithms(dwelling[:, walk], floor=_WALK_FLOOR) for walk in range(2)]
 
 
 def _pagerank_from_best(first_pass: FirstPass, firsts: Places, merit: Floats) -> Floats:

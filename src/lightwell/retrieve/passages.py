@@ -38,7 +38,9 @@ def group_chunks(
             (place for place, passage in enumerate(passages) if _fits(passage, chunk)), None
         )
         if neighbour is not None:
-            passages[neighbour] = _with(passages[neighbour], chunk)
+            joined = passages[neighbour]
+            members = sorted((*joined.members, chunk), key=lambda member: member.index)
+            passages[neighbour] = replace(joined, members=tuple(members))
         elif len(passages) < limit:
             passages.append(Passage(best=id_, members=(chunk,)))
         else:
@@ -104,11 +106,6 @@ def _fits(passage: Passage, chunk: Chunk) -> bool:
         and chunk.index in (first.index - 1, last.index + 1)
         and sum(member.tokens for member in passage.members) + chunk.tokens <= MAX_TOKENS
     )
-
-
-def _with(passage: Passage, chunk: Chunk) -> Passage:
-    members = sorted((*passage.members, chunk), key=lambda member: member.index)
-    return replace(passage, members=tuple(members))
 
 
 def _layout(members: Sequence[Chunk]) -> Layout:

@@ -116,7 +116,11 @@ class Retriever:
         """
         timer = StepTimer()
         with span("retrieve.prepare"):
-            respelled = await self._correct_spelling(question, reader)
+            respelled = Respelled(question=question)
+            if self.is_word is not None and question.channels:
+                respelled = await correct_spelling(
+                    self.stores.database, reader, question, self.is_word
+                )
             query, keyword_note = await self._prepare(respelled.question, reader, until)
         timer.lap()
         with span("retrieve.search"):
@@ -127,9 +131,14 @@ class Retriever:
             neighbourhood = await self._neighbourhood(query, results, chunks, reader)
         timer.graph = timer.lap()
         with span("retrieve.rank"):
-            evidence = await self._ranker.rank(
-                query, results, neighbourhood, reader, limit=self._passage_count(query)
+            ranker = Ranker(
+                stores=self.stores,
+                fusion=self.ranking.fusion,
+                late_interaction=self.late_interaction,
             )
+            # as many passages as a reranking endpoint is sent, or as are scored here
+            count = _judged_count(query) if self.reranker is None else _RERANKED
+            evidence = await ranker.rank(query, results, neighbourhood, reader, limit=count)
             things, relations = await self._graph_facts(query, results, reader)
         timer.fusion = timer.lap()
         with span("retrieve.rerank"):
@@ -155,11 +164,6 @@ class Retriever:
         """Return the keywords with which `retrieve` would search the graph."""
         analysis = analyze_question(question.text)
         return (await self._keywords(question, analysis, reader, until)).keywords
-
-    async def _correct_spelling(self, question: Question, reader: Reader) -> Respelled:
-        if self.is_word is None or not question.channels:
-            return Respelled(question=question)
-        return await correct_spelling(self.stores.database, reader, question, self.is_word)
 
     async def _prepare(
         self, question: Question, reader: Reader, until: float | None
@@ -238,18 +242,6 @@ class Retriever:
         except GraphFailed:
             results.notes.append(WITHOUT_GRAPH)
             return empty_neighbourhood(chunks)
-
-    @property
-    def _ranker(self) -> Ranker:
-        return Ranker(
-            stores=self.stores,
-            fusion=self.ranking.fusion,
-            late_interaction=self.late_interaction,
-        )
-
-    def _passage_count(self, query: SearchQuery) -> int:
-        """Return how many passages are made: those that a reranking endpoint is sent, or those that are scored here."""
-        return _judged_count(query) if self.reranker is None else _RERANKED
 
     async def _rerank(
         self, query: SearchQuery, evidence: Sequence[Evidence]

@@ -151,19 +151,17 @@ def _make_evidence(
     rank: int,
 ) -> Evidence:
     best = passage.best
+    similarity = results.similarities.get(best)
     return Evidence(
         chunk=passages.join_passage(passage),
         members=passage.members if len(passage.members) > 1 else (),
         windows=passages.windows_of(passage, matches),
         relevance=round(max(ranked[member.id].relevance for member in passage.members), 6),
         score=round(ranked[best].score, 6),
-        cosine_distance=_distance(results.similarities.get(best)),
+        cosine_distance=None
+        if similarity is None
+        else round(min(1.0, max(0.0, 1 - similarity)), 6),
         ranks=results.ranks[best],
         original_rank=rank,
         new_rank=rank,
     )
-
-
-def _distance(similarity: float | None) -> float | None:
-    """Return the cosine distance clamped to [0, 1]."""
-    return None if similarity is None else round(min(1.0, max(0.0, 1.0 - similarity)), 6)
