@@ -26,7 +26,7 @@ def load_word_lists(package: str) -> Mapping[str, WordLists]:
 
 def any_of(alternatives: Iterable[str]) -> str:
     """Return a pattern for one of the alternatives."""
-    joined = "|".join(alternatives).replace(" ", r"\s+")
+    joined = "|".join(alternatives).replace(" ", r"\s++")
     return f"(?:{joined})"
 
 

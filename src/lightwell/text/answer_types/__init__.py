@@ -1,7 +1,7 @@
 """What kind of thing a question asks for, and which texts hold one that the question itself does not."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -9,6 +9,7 @@ from lightwell.text.dates import find_date_texts
 from lightwell.text.figures import UNIT_NAMES, Figure, find_figures, find_quantities, possible_units
 from lightwell.text.proper_names import find_names
 from lightwell.text.terms import terms
+from lightwell.text.word_lists import any_of, load_word_lists
 
 
 class AnswerType(StrEnum):
@@ -19,6 +20,17 @@ class AnswerType(StrEnum):
     FREQUENCY = "frequency"
     ADDRESS = "address"
     NAME = "name"
+
+
+_ASKED_KINDS = (
+    AnswerType.ADDRESS,
+    AnswerType.DEADLINE,
+    AnswerType.DAY,
+    AnswerType.FREQUENCY,
+    AnswerType.FIGURE,
+    AnswerType.PERSON,
+)
+"""What a question may ask for; some name, only where it asks for none of these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,188 +49,80 @@ class ExpectedAnswer:
     dates: frozenset[str]
 
 
-_AUXILIARY = (
-    r"(?:is|are|was|were|do|does|did|will|would|can|could|should|must|has|have|had|may|might)"
-)
-_OWNED = r"what(?:['’]s|\s+(?:is|are|was|were))\s+(?:the|our|your|its)\s+(?:(?!(?:of|for|in|on|to|with|at|by|from|that|which|when|if|as)\b)[\w'’-]+\s+){0,6}"
-"""Before the noun that a question asks for: "what is the minimum"."""
-_QUANTITY = (
-    r"(?:amount|price|cost|discount|budget|margin|rent|rate|fee|fine|salary|allowance|limit|maximum|minimum|max|cap|quota|size|length"
-    r"|duration|period|interval|timeout|threshold|number|percentage|share|age)s?"
-)
-_SPAN = r"(?:target|response|recovery|waiting|lead|turnaround|processing|retention|reaction|notice) (?:time|period)s?"
-"""What is told in hours or days, not a time of day."""
-_CONDITION = (
-    r"(?:is it (?:ok|okay|allowed|permitted|legal|safe|necessary|needed|required|mandatory|possible|worth|best|better|appropriate"
-    r"|acceptable|fine|good|right)\b|(?:should|may|must|can|shall) (?:i|we|you|one|they|people|it)\b)"
-)
-"""What follows `when` in a question for a condition: "when is it safe", "when should I restart it"."""
-_RELATIVE = re.compile(
-    r"\b(?:(?:any|every|some|no)(?:body|one)|people|those|(?:person|member|user|customer|employee|colleague|teammate|developer|admin|friend"
-    r"|visitor|manager|candidate|maintainer|author|reader|man|woman|men|women)s?)\s+(?:who|whom|whose)\b",
-    re.IGNORECASE,
-)
-"""A clause that only says more about somebody: it does not ask who."""
-_ASKING = (
-    (
-        AnswerType.ADDRESS,
-        rf"e-?mail address(?:es)?|(?:tele)?phone numbers?|telefonnummer|{_OWNED}e-?mail|(?:which|what) e-?mail",
-    ),
-    (
-        AnswerType.DEADLINE,
-        rf"{_OWNED}(?:deadline|due date)s?|(?:which|what|about|any) (?:(?:the|our|their) )?deadlines?|due(?=\W*$)|(?:by|until|before) when|how soon"
-        r"|fristen?|termine?|bis wann|délais?|échéances?|avant quand",
-    ),
-    (
-        AnswerType.DAY,
-        rf"when\s+(?!{_CONDITION}){_AUXILIARY}|when(?=\W*$)|(?:since|from|know|tell me|say) when"
-        rf"|(?:which|what) (?:day|date|month|year)|{_OWNED}dates?"
-        r"|wann|an welchem tag|welches datum|quand|quel jour|quelles? dates?",
-    ),
-    (
-        AnswerType.FREQUENCY,
-        r"how (?:often|frequently)|wie oft|wie häufig|(?:à quelle|combien de) (?:fréquence|fois)",
-    ),
-    (
-        AnswerType.FIGURE,
-        r"how (?:many|much|long|fast|soon|quickly|far|old|high|large|big|small)|what (?:amounts?|prices?|costs?|discounts?"
-        rf"|budgets?|margins?|rent|salary|share|rate|percentage|prize money)|{_OWNED}(?:{_QUANTITY}|{_SPAN})"
-        rf"|what {_AUXILIARY} [^?.]{{1,80}} (?:cost|earn|charge|pay|owe|deduct)"
-        r"|wie ?viele?|wie (?:lange|hoch|teuer|weit)|combien|quel (?:prix|montant)",
-    ),
-    (AnswerType.PERSON, r"who|whom|whose|wer|wem|wen|(?:^|(?:à|par|de) )qui"),
-)
-_ASKING_IN_KEYWORDS = (
-    (AnswerType.ADDRESS, r"e-?mail"),
-    (AnswerType.DEADLINE, r"deadlines?|due"),
-    (AnswerType.DAY, r"dates?"),
-    (AnswerType.FIGURE, rf"(?:{_QUANTITY}|{_SPAN})"),
-    (AnswerType.PERSON, r"leader|founder|inventor|author|chair(?:wo)?man|c[efto]o|head of"),
-)
-"""What a question asks for that is no sentence: "password expiry period"."""
-_SENTENCE = re.compile(
-    rf"\b(?:{_AUXILIARY}|who|whom|whose|what|which|when|where|why|how|am|i|we|you|my|our|wer|was|wann|wo|wie|warum|welche\w*|ist|sind|qui|que|quoi|quand|où|comment|est|sont)\b",
-    re.IGNORECASE,
-)
+_LISTS = load_word_lists("lightwell.text.answer_types")
+_PART = re.compile(r"<(\w+)>")
+
+
+def _pattern(alternatives: Iterable[str]) -> str:
+    """Return a pattern for one of the alternatives, with the parts that they name as `<part>`."""
+    pattern = any_of(alternatives)
+    return _PART.sub(lambda part: any_of(_LISTS["parts"][part[1]]), pattern)
+
+
+def _words(table: str, name: str) -> str:
+    return rf"\b{_pattern(_LISTS[table][name])}\b"
+
+
 _PATTERNS = tuple(
-    (kind, re.compile(rf"\b(?:{asking})\b", re.IGNORECASE)) for kind, asking in _ASKING
+    (kind, re.compile(_words("asking", kind), re.IGNORECASE)) for kind in _ASKED_KINDS
 )
 _KEYWORD_PATTERNS = tuple(
-    (kind, re.compile(rf"\b(?:{asking})\b", re.IGNORECASE)) for kind, asking in _ASKING_IN_KEYWORDS
+    (kind, re.compile(_words("asking_in_keywords", kind), re.IGNORECASE))
+    for kind in _ASKED_KINDS
+    if kind in _LISTS["asking_in_keywords"]
 )
+"""What a question asks for that is no sentence: "password expiry period"."""
 _ASKING_TERMS = {
-    kind: frozenset(terms(asking))
-    for kind, asking in {
-        AnswerType.ADDRESS: "e mail email address telephone phone number adresse telefonnummer",
-        AnswerType.DEADLINE: "deadline due date soon frist fristen termin termine délai délais échéance échéances",
-        AnswerType.DAY: "day date month year datum tag jour date",
-        AnswerType.FIGURE: "amount price cost many much number",
-    }.items()
+    AnswerType(kind): frozenset(terms(" ".join(words)))
+    for kind, words in _LISTS["asking_terms"].items()
 }
 """The words by which a question says what it asks for: a text that holds such a thing need not say them."""
+_ACTS = tuple(frozenset(terms(" ".join(words))) for words in _LISTS["acts"].values())
+"""What people do in saying something; one of a row stands for the others."""
 
+_RELATIVE = re.compile(_words("questions", "relative"), re.IGNORECASE)
+_SENTENCE = re.compile(_words("questions", "sentence"), re.IGNORECASE)
 _OPEN = re.compile(
-    r"^\W*(?:what(?:['’]s|\s+is|\s+are|\s+remains?)\s+(?:still\s+|currently\s+|now\s+)?(?:open|pending|outstanding|unresolved|left to do|going on)"
-    r"|was\s+ist\s+(?:noch\s+|gerade\s+)?(?:offen|los)|was\s+steht\s+(?:noch\s+)?(?:aus|an)"
-    r"|qu['’]est-ce\s+qui\s+(?:est|reste)\s+(?:encore\s+)?(?:ouvert|en (?:cours|suspens)|à faire))\s+"
-    r"(?:with|for|at|about|on|bei|mit|für|avec|chez|pour)\s+\S",
+    rf"^\W*{_pattern(_LISTS['questions']['what_is'])}\s+{_pattern(_LISTS['questions']['with'])}\s+\S",
     re.IGNORECASE,
 )
-_ANY_NAME = re.compile(r"\b(?:which|what|where|welche[rsnm]?|wo|quel(?:le)?s?|où)\b", re.IGNORECASE)
-_ACTS = tuple(
-    frozenset(terms(act))
-    for act in (
-        "promise promised promises commit committed commitment guarantee pledge assure undertake assured versprochen"
-        " versprechen zugesagt zusage promis promettre promesse engagement engagé",
-        "decide decided decision agree agreed agreement approve approved approval resolve resolved beschlossen beschluss"
-        " entschieden entscheidung décidé décision",
-        "offer offered propose proposed proposal angebot angeboten offre proposé",
-        "ask asked request requested demand demanded require required verlangt gefordert demandé exige",
-    )
-)
-"""What people do in saying something; one of a row stands for the others."""
+_ANY_NAME = re.compile(_words("asking", "name"), re.IGNORECASE)
+_COUNTED = re.compile(rf"\b{_pattern(_LISTS['questions']['counted'])}\s*(\w+)", re.IGNORECASE)
+_PEOPLE = frozenset(terms(" ".join(_LISTS["questions"]["people"])))
+_EXTENT = frozenset(terms(" ".join(_LISTS["questions"]["extent"])))
 
 _TIME = frozenset({"second", "minute", "hour", "day", "week", "month", "year"})
 _MONEY = frozenset({"eur", "usd", "gbp", "chf"})
 _SHARE = frozenset({"percent"})
 """What a discount or a margin is told in. An amount of money may be one, and is where the text calls it so."""
-_SHARE_WORDS = re.compile(
-    r"\b(?:discount|rebate|margin|share|rabatt|nachlass|marge|remise)s?\b", re.I
-)
-_EXTENT = frozenset(terms("lines characters letters words pages slides bytes metres meters feet"))
-_UNITS_ASKED = (
-    (
-        re.compile(r"\bhow long (?:may|can|should|must|shall)\b[^?]*\bbe\b", re.I),
-        _TIME | _EXTENT,
-    ),
-    (
-        re.compile(
-            rf"\b(?:how (?:long|soon|fast|quickly|old)|duration|period|interval|timeout|{_SPAN}|wie lange|combien de temps)\b",
-            re.I,
-        ),
-        _TIME,
-    ),
-    (
-        re.compile(r"\b(?:discount|margin|share|rabatt|nachlass|remise)\b", re.I),
-        _SHARE,
-    ),
-    (
-        re.compile(
-            r"\b(?:price|cost|budget|rent|salary|fee|fine|allowance|earn|charge|pay|owe|deduct|prize money|preis|kosten|prix|amount)\b",
-            re.I,
-        ),
-        _MONEY,
-    ),
-)
 _MEASURES = frozenset(UNIT_NAMES.values())
-_PEOPLE = frozenset(
-    terms(
-        "people persons employees staff workers colleagues mitarbeiter mitarbeitende beschäftigte personen leute salariés employés"
-    )
+_UNITS_ASKED = tuple(
+    (re.compile(_words("units", name), re.IGNORECASE), units)
+    for name, units in {
+        "extent": _TIME | _EXTENT,
+        "time": _TIME,
+        "share": _SHARE,
+        "money": _MONEY,
+    }.items()
 )
-_COUNTED = re.compile(r"\b(?:how many|wie viele|combien (?:de |d'))\s*(\w+)", re.IGNORECASE)
-_PERSON = re.compile(
-    r"\b(?!(?:The|This|That|Our|In|On|At|By)\b)[A-ZÀ-Þ][a-zß-ÿ]+(?:[ -][A-ZÀ-Þ]\.)?(?:[ -][A-ZÀ-Þ][a-zß-ÿ]+)+\b|\w@\w"
-)
-_BY = re.compile(
-    r"\b(?:by|before|until|till|no later than|at the latest|due|deadline|within|bis|vor|spätestens|fällig|frist|avant|jusqu|échéance"
-    r"|d[’']ici)\b.{0,40}",
-    re.IGNORECASE | re.DOTALL,
-)
-_OFTEN = re.compile(
-    r"\b(?:once|twice|times|every|each|daily|nightly|hourly|weekly|monthly|quarterly|yearly|annual(?:ly)?|always|never"
-    r"|mal|täglich|wöchentlich|monatlich|jährlich|jede[rsnm]?|fois|chaque|tous|toutes|quotidien\w*|hebdomadaire\w*|mensuel\w*)\b",
-    re.IGNORECASE,
-)
-_SPOKEN_DURATION = re.compile(
-    r"\b(?:half an? hour|(?:within|for|after|in|takes?|lasts?|about|least|most|than|every) an? (?:hour|day|week|month|year)|a (?:couple|few) of (?:minute|hour|day|week|month|year)s"
-    r"|(?:a few|several|some) (?:minute|hour|day|week|month|year)s|fortnight|overnight|indefinitely|forever|perpetuity)\b",
-    re.IGNORECASE,
-)
-_CURRENCY = (
-    r"(?:crowns?|kron(?:a|e|er|or)|koruna|yen|yuan|rupees?|zloty|forint|lira|rand|pesos?|reais|roubles?|rubles?"
-    r"|sek|nok|dkk|czk|pln|huf|jpy|cny|inr|cad|aud|nzd|zar|brl|mxn|try|krw|sgd|hkd)"
-)
+
+_SHARE_WORDS = re.compile(_words("texts", "share"), re.IGNORECASE)
+_BY = re.compile(_words("texts", "by") + ".{0,40}", re.IGNORECASE | re.DOTALL)
+_OFTEN = re.compile(_words("texts", "often"), re.IGNORECASE)
+_SPOKEN_DURATION = re.compile(_words("texts", "duration"), re.IGNORECASE)
+_VAGUE_FIGURE = re.compile(_words("texts", "vague_figure"), re.IGNORECASE)
+_TIME_WORDS = re.compile(_words("texts", "time"), re.IGNORECASE)
+_ROLE = re.compile(rf"@\w|#\w|{_words('texts', 'role')}", re.IGNORECASE)
+_CURRENCY = any_of(_LISTS["parts"]["currency"])
 _OTHER_MONEY = re.compile(
     rf"\d(?: (?:thousand|million|billion))? ?{_CURRENCY}\b|\b{_CURRENCY} ?\d|[¥₹₩₽₺] ?\d",
     re.IGNORECASE,
 )
 """Amounts in other currencies than those that figures have as units."""
-_VAGUE_FIGURE = re.compile(
-    r"\b(?:half|a third|a quarter|two thirds|three quarters|dozens?|hundreds?|thousands?|millions?|free|unlimited|no (?:limit|maximum|minimum|charge|cost)"
-    r"|any number|as (?:many|long|much) as|none|single|both|multiple|several)\b",
-    re.IGNORECASE,
+_PERSON = re.compile(
+    r"\b(?!(?:The|This|That|Our|In|On|At|By)\b)[A-ZÀ-Þ][a-zß-ÿ]+(?:[ -][A-ZÀ-Þ]\.)?(?:[ -][A-ZÀ-Þ][a-zß-ÿ]+)+\b|\w@\w"
 )
 _YEAR = re.compile(r"(?<![\d.,:/€$£-])(?:1[5-9]|20)\d\d(?![\d.,:/-]\d|\d)")
-_TIME_WORDS = re.compile(
-    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|june|july|august|september|october|november"
-    r"|december|q[1-4]|quarter|noon|midnight|\d{1,2}(?::\d\d)? ?(?:am|pm|utc|uhr)|daily|nightly|weekly|monthly|yearly|immediately|tomorrow)\b",
-    re.IGNORECASE,
-)
-_ROLE = re.compile(
-    r"@\w|#\w|\b(?:team|manager|lead|leader|officer|head|director|department|committee|maintainer|owner|helpdesk|vp|c[efto]o)s?\b",
-    re.IGNORECASE,
-)
 _ROW = re.compile(r"^.*\|.*$", re.MULTILINE)
 """Rows of tables: the head of a column may stand for the unit."""
 _ADDRESS = re.compile(r"\w@\w|\+?\d[\d ()/-]{6,}\d")
