@@ -35,9 +35,15 @@ _CONVERSIONS = {
 }
 
 SCALES = {name: int(scale) for scale, names in _LISTS["scales"].items() for name in names}
-_NUMBER_WORDS = {name: number for number, names in _LISTS["numbers"].items() for name in names}
 _ONE = frozenset(_LISTS["numbers"]["1"])
-_ONES = {word: int(number) for word, number in _NUMBER_WORDS.items() if int(number) < 10}
+"""They are a number only before a unit."""
+_NUMBER_WORDS = {
+    name: number for number, names in _LISTS["numbers"].items() for name in names if number != "1"
+}
+_ONES = {
+    **dict.fromkeys(_ONE, 1),
+    **{word: int(number) for word, number in _NUMBER_WORDS.items() if int(number) < 10},
+}
 _TENS = {word: int(number) for word, number in _NUMBER_WORDS.items() if int(number) >= 20}
 """Before one of `_ONES` they make one number: forty-two."""
 _KNOWN_UNITS = frozenset(UNIT_NAMES.values())
