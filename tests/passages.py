@@ -10,7 +10,7 @@ from lightwell.domain.evidence import Evidence, Highlight, Metrics, Retrieval
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
 from lightwell.domain.question_analysis import analyze_question
-from lightwell.domain.questions import Mode, make_question
+from lightwell.domain.questions import Mode, Question
 from lightwell.text.terms import terms
 from lightwell.text.tokens import token_count
 from lightwell.text.units import split_into_units
@@ -98,7 +98,7 @@ def found(
         each if isinstance(each, Evidence) else passage(each, weights=weighed) for each in chunks
     )
     return Retrieval(
-        question=make_question(text, mode=mode),
+        question=Question(text=text, mode=mode),
         analysis=analyze_question(text),
         weights=weighed,
         evidence=evidence,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     )
     from lightwell.domain.evidence import Evidence, Retrieval
     from lightwell.domain.graph_views import Candidates
-    from lightwell.domain.questions import Mode, QueryRequest
+    from lightwell.domain.questions import Mode, Question
     from lightwell.domain.requests import EmbeddedChunk, IngestRequest, IngestResponse
     from lightwell.domain.usage import OperationType, TokenSummary, TokenUsage
     from lightwell.knowledge_base import IngestionResult, KnowledgeBase, Status
@@ -72,7 +72,7 @@ __all__ = [
     "NotFound",
     "OperationType",
     "ParserFailed",
-    "QueryRequest",
+    "Question",
     "Reader",
     "Resources",
     "Retrieval",
@@ -103,7 +103,7 @@ _NAMES = {
     "domain.errors": "BudgetSpent Invalid LightwellError ModelFailed NotFound ParserFailed SourceFailed StoreFailed Unreadable",
     "domain.evidence": "Evidence Retrieval",
     "domain.graph_views": "Candidates",
-    "domain.questions": "Mode QueryRequest",
+    "domain.questions": "Mode Question",
     "domain.requests": "EmbeddedChunk IngestRequest IngestResponse",
     "domain.usage": "OperationType TokenSummary TokenUsage",
     "knowledge_base": "IngestionResult KnowledgeBase Status",

@@ -12,7 +12,7 @@ from lightwell.domain.briefs import Brief
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph_views import Candidates
 from lightwell.domain.ids import QueryId, SessionId, new_id
-from lightwell.domain.questions import Channel, Mode, QueryRequest, Strategy
+from lightwell.domain.questions import Channel, Mode, Question, Strategy
 from lightwell.records.database import Database
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.text.tokens import token_count
@@ -160,7 +160,7 @@ async def test_s3_6_queries_of_a_session_belong_together(sales: Project) -> None
     reader = await sales.kb.reader(TAGS)
     session = await sales.kb.analytics.begin_session(reader)
     assert session.ended_at is None
-    asked = QueryRequest(query=QUESTION, session_id=session.id)
+    asked = Question(text=QUESTION, session_id=session.id)
     await sales.kb.questions.ask(asked, reader)
     events = [event async for event in sales.kb.questions.stream(asked, reader)]
     assert events[-1].answer
@@ -171,24 +171,24 @@ async def test_s3_6_queries_of_a_session_belong_together(sales: Project) -> None
     assert (await sales.kb.analytics.summary(reader, session=session.id)).queries == 2
     for whose in (session.id, SessionId(new_id())):
         with pytest.raises(NotFound, match=f"You have no open session {whose}"):
-            await sales.kb.questions.ask(QueryRequest(query=QUESTION, session_id=whose), reader)
+            await sales.kb.questions.ask(Question(text=QUESTION, session_id=whose), reader)
 
 
 async def test_s3_6_without_the_graph_only_passages_are_looked_at(sales: Project) -> None:
     reader = await sales.kb.reader(TAGS)
-    answer = await sales.kb.questions.ask(QueryRequest(query=QUESTION, include_graph=False), reader)
+    answer = await sales.kb.questions.ask(Question(text=QUESTION, include_graph=False), reader)
     assert set(answer.metrics.channels) <= {Channel.DENSE, Channel.LEXICAL}
     logged = await sales.kb.analytics.query(reader, answer.query_id)
     assert (logged.strategy, logged.graph_result_count) == (Strategy.VECTOR_ONLY, 0)
     with pytest.raises(Invalid, match="searches only the graph"):
-        QueryRequest(query=QUESTION, include_graph=False, mode=Mode.LOCAL).to_question()
-    for wrong, said in (
-        (QueryRequest(query=" "), "Query cannot be empty"),
-        (QueryRequest(query="x" * 2001), "Query exceeds maximum length"),
-        (QueryRequest(query="x", top_k=21), "topK must be between 1 and 20"),
+        Question(text=QUESTION, include_graph=False, mode=Mode.LOCAL)
+    for text, limit, message in (
+        (" ", 5, "Query cannot be empty"),
+        ("x" * 2001, 5, "Query exceeds maximum length"),
+        ("x", 21, "topK must be between 1 and 20"),
     ):
-        with pytest.raises(Invalid, match=f"^{said}$"):
-            await sales.kb.questions.ask(wrong, reader)
+        with pytest.raises(Invalid, match=f"^{message}$"):
+            await sales.kb.questions.ask(text, reader, limit=limit)
 
 
 async def test_s3_4_analytics_are_each_users_own(sales: Project) -> None:
@@ -213,7 +213,7 @@ async def test_s3_4_analytics_are_each_users_own(sales: Project) -> None:
         with pytest.raises(NotFound, match="You have no "):
             await kb.analytics.end_session(other, session.id)
         with pytest.raises(NotFound, match="You have no "):
-            await kb.questions.ask(QueryRequest(query=QUESTION, session_id=session.id), other)
+            await kb.questions.ask(Question(text=QUESTION, session_id=session.id), other)
         request = FeedbackRequest(query_id=given.query_id, rating=1)
         with pytest.raises(NotFound, match=f"You have no query {given.query_id}"):
             await kb.analytics.give_feedback(other, request)

@@ -13,7 +13,7 @@ from lightwell.domain.questions import (
     Channel,
     Fusion,
     Mode,
-    make_question,
+    Question,
 )
 from lightwell.records.database import Database
 from lightwell.retrieve.pipeline import Ranking
@@ -222,8 +222,8 @@ async def test_what_nobody_described_is_found_by_the_names_that_it_relates(
 
 async def test_a_channel_can_be_left_out(database: Database) -> None:
     project = await described(database, hidden=False)
-    asked = make_question(
-        QUESTION, excluded_channels=frozenset({Channel.LEXICAL, Channel.ENTITIES})
+    asked = Question(
+        text=QUESTION, excluded_channels=frozenset({Channel.LEXICAL, Channel.ENTITIES})
     )
     reader = await project.kb.reader(["team:a"])
     found = await make_retriever(project.project.context).retrieve(asked, reader)
@@ -234,7 +234,7 @@ async def test_reciprocal_ranks_order_by_the_channels_places(database: Database)
     project = await described(database, hidden=False)
     reader = await project.kb.reader(["team:a"])
     by_ranks = make_retriever(project.project.context, ranking=Ranking(fusion=Fusion.RRF))
-    found = await by_ranks.retrieve(make_question(QUESTION), reader)
+    found = await by_ranks.retrieve(Question(text=QUESTION), reader)
     scores = [sum(1 / (61 + rank) for rank in one.ranks.values()) for one in found.evidence]
     assert [one.score for one in found.evidence] == pytest.approx(scores, abs=1e-6)
     assert scores == sorted(scores, reverse=True)

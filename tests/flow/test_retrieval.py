@@ -4,7 +4,7 @@ from dataclasses import replace
 from operator import attrgetter
 
 from lightwell.domain.question_analysis import analyze_question
-from lightwell.domain.questions import Channel, make_question
+from lightwell.domain.questions import Channel, Question
 from lightwell.entrypoints.operations.searches import Passages
 from lightwell.retrieve.passages import Passage, join_passage
 from lightwell.retrieve.pipeline import Ranking
@@ -56,7 +56,7 @@ async def test_without_a_reranker_no_sentence_is_embedded_and_terms_choose_the_b
         InMemorySource(documents=(make_document("a.md", text, TAGS),))
     )
     reader = await project.kb.reader(TAGS)
-    asked = make_question("What does the pump Tarn 4 cost?")
+    asked = Question(text="What does the pump Tarn 4 cost?")
     project.embedder.texts.clear()
     retriever = make_retriever(project.context, ranking=Ranking(is_local=False))
     [entry] = (await retriever.retrieve(asked, reader)).evidence

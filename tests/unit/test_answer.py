@@ -20,7 +20,7 @@ from lightwell.domain.documents import Chunk
 from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.domain.evidence import Evidence, Retrieval
 from lightwell.domain.ids import ChunkId
-from lightwell.domain.questions import Mode, make_question
+from lightwell.domain.questions import Mode, Question
 from lightwell.testing.models import ScriptedModel
 from lightwell.text.answer_types import answer_types_in, expected_answer
 from lightwell.text.units import split_into_units
@@ -397,7 +397,7 @@ def test_questions_are_refused_in_the_words_of_the_specification(
     text: str, limit: int, message: str
 ) -> None:
     with pytest.raises(Invalid, match=message):
-        make_question(text, limit=limit)
+        Question(text=text, limit=limit)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ from lightwell.domain.evidence import Evidence, Metrics, Retrieval
 from lightwell.domain.graph import Entity, Predicate, Relation
 from lightwell.domain.ids import ChunkId, DocumentId, EntityId, GlobalRef, QueryId, RelationId
 from lightwell.domain.question_analysis import analyze_question
-from lightwell.domain.questions import make_question
+from lightwell.domain.questions import Question
 from lightwell.entrypoints.operations.conversations import ChatReply
 from lightwell.ports import Message
 from lightwell.testing.models import ScriptedModel
@@ -215,7 +215,7 @@ def retrieval(
     *evidence: Evidence, entities: tuple[Entity, ...] = (), relations: tuple[Relation, ...] = ()
 ) -> Retrieval:
     return Retrieval(
-        question=make_question("What?"),
+        question=Question(text="What?"),
         analysis=analyze_question("What?"),
         weights={},
         evidence=evidence,

@@ -8,7 +8,7 @@ from lightwell.answer.extractive import extract_pieces
 from lightwell.answer.question_parts import question_parts
 from lightwell.domain.evidence import Evidence, Retrieval
 from lightwell.domain.question_parts import split_question
-from lightwell.domain.questions import Mode, Question, make_question
+from lightwell.domain.questions import Mode, Question
 from lightwell.retrieve.decomposition import retrieve_by_parts
 from tests.passages import NOTHING, chunk, found, passage
 
@@ -69,7 +69,7 @@ async def test_parts_that_are_answered_each_are_one_retrieval() -> None:
         first=(passage(PLOVER, relevance=0.9), passage(STAFF, relevance=0.3)),
         second=(passage(HERON, relevance=0.7), passage(PLOVER, relevance=0.2)),
     )
-    merged = await retrieve_by_parts(make_question(ASKED), search)
+    merged = await retrieve_by_parts(Question(text=ASKED), search)
     assert merged is not None
     assert search.asked == [FIRST, SECOND]
     assert [each.chunk.text for each in merged.evidence] == [PLOVER.text, HERON.text, STAFF.text]
@@ -85,7 +85,7 @@ async def test_the_passages_of_all_parts_come_in_turn_each_with_as_many_as_it_ha
         first=tuple(passage(chunk(f"Plover ends {n}.", n)) for n in (11, 12, 13)),
         second=tuple(passage(chunk(f"Heron leads {n}.", n)) for n in (21, 22)),
     )
-    merged = await retrieve_by_parts(make_question(ASKED), search)
+    merged = await retrieve_by_parts(Question(text=ASKED), search)
     assert merged is not None
     assert [each.chunk.text for each in merged.evidence] == [
         "Plover ends 11.",
@@ -98,7 +98,7 @@ async def test_the_passages_of_all_parts_come_in_turn_each_with_as_many_as_it_ha
 
 async def test_the_whole_is_searched_where_a_part_is_not_answered_by_itself() -> None:
     search = Searched(first=(passage(PLOVER),), second=(passage(HERON, relevance=0.59),))
-    assert await retrieve_by_parts(make_question(ASKED), search) is None
+    assert await retrieve_by_parts(Question(text=ASKED), search) is None
 
 
 @pytest.mark.parametrize(
@@ -111,13 +111,13 @@ async def test_the_whole_is_searched_where_a_part_is_not_answered_by_itself() ->
 )
 async def test_nothing_is_searched_where_there_are_no_parts_that_say_something(asked: str) -> None:
     search = Searched()
-    assert await retrieve_by_parts(make_question(asked), search) is None
+    assert await retrieve_by_parts(Question(text=asked), search) is None
     assert search.asked == []
 
 
 async def test_a_mode_that_does_not_search_has_no_parts() -> None:
     search = Searched(first=(passage(PLOVER),), second=(passage(HERON),))
-    assert await retrieve_by_parts(make_question(ASKED, mode=Mode.BYPASS), search) is None
+    assert await retrieve_by_parts(Question(text=ASKED, mode=Mode.BYPASS), search) is None
     assert search.asked == []
 
 
@@ -128,7 +128,7 @@ async def test_corrected_words_keywords_and_the_longest_time_are_those_of_the_pa
         slow = replace(NOTHING, total_ms=90 if question.text == SECOND else 20)
         return replace(one, question=question, metrics=slow)
 
-    merged = await retrieve_by_parts(make_question(ASKED), search)
+    merged = await retrieve_by_parts(Question(text=ASKED), search)
     assert merged is not None
     assert merged.question.text == ASKED
     assert merged.analysis.text == ASKED.replace("Plover", "Plovers")
@@ -145,7 +145,7 @@ async def test_a_part_alone_does_not_unlock_injected_instructions() -> None:
         return found("What does the message say?", passage(order))
 
     assert inner in split_question(asked)
-    merged = await retrieve_by_parts(make_question(asked), search)
+    merged = await retrieve_by_parts(Question(text=asked), search)
     assert merged is not None
     assert not any(part.analysis.asks_for_message_content for part in merged.parts)
     assert extract_pieces(merged) == []
@@ -155,7 +155,7 @@ async def test_each_part_that_was_searched_alone_may_have_two_pieces() -> None:
     lead = chunk("Heron is led by Ann Lee, whom Bo May follows in June.", 4)
     other = chunk("Who leads Heron changes every June.", 5)
     search = Searched(first=(passage(PLOVER),), second=(passage(lead), passage(other)))
-    merged = await retrieve_by_parts(make_question(ASKED), search)
+    merged = await retrieve_by_parts(Question(text=ASKED), search)
     assert merged is not None
     assert [each.text for each in extract_pieces(merged)] == [PLOVER.text, other.text, lead.text]
     whole = found(ASKED, PLOVER, lead, other)
@@ -165,6 +165,6 @@ async def test_each_part_that_was_searched_alone_may_have_two_pieces() -> None:
 async def test_what_answers_two_parts_is_quoted_once() -> None:
     both = chunk("Plover ends in May 2026. Heron is led by Ann Lee.")
     search = Searched(first=(passage(both),), second=(passage(both),))
-    merged = await retrieve_by_parts(make_question(ASKED), search)
+    merged = await retrieve_by_parts(Question(text=ASKED), search)
     assert merged is not None
     assert [each.text for each in extract_pieces(merged)] == [both.text]

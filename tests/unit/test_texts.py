@@ -7,7 +7,7 @@ import pytest
 from lightwell.domain.access import parse_tags
 from lightwell.domain.chat import user_message
 from lightwell.domain.errors import Invalid
-from lightwell.domain.questions import Mode, make_question, require_retrieval_mode
+from lightwell.domain.questions import Mode, Question, require_retrieval_mode
 from lightwell.domain.texts import require_text
 
 
@@ -33,8 +33,8 @@ def test_any_text_is_well_formed() -> None:
 
 
 READS: list[tuple[Callable[[str], object], str]] = [
-    (lambda text: make_question(text), "The question"),
-    (lambda text: make_question("What?", topic=text), "The topic"),
+    (lambda text: Question(text=text), "The question"),
+    (lambda text: Question(text="What?", topic=text), "The topic"),
     (lambda text: user_message(text), "The message"),
     (lambda text: parse_tags([text]), "The access tag"),
 ]
@@ -47,6 +47,6 @@ def test_every_word_that_comes_in_is_looked_at(read: Callable[[str], object], wh
 
 
 def test_a_mode_that_looks_nowhere_finds_nothing() -> None:
-    assert require_retrieval_mode(make_question("What?")).mode is Mode.MIX
+    assert require_retrieval_mode(Question(text="What?")).mode is Mode.MIX
     with pytest.raises(Invalid, match="does not search"):
-        require_retrieval_mode(make_question("What?", mode=Mode.BYPASS))
+        require_retrieval_mode(Question(text="What?", mode=Mode.BYPASS))

@@ -97,79 +97,46 @@ _STRATEGIES: Mapping[Mode, Strategy] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A validated question; `topic` restricts it to a topic tag, "" for all; `limit` is the number of passages.
+    """A question with its options, valid once it is made: a malformed one raises `Invalid`.
 
-    `excluded_channels` are not searched; evaluation uses this to measure what each channel contributes.
+    `topic` restricts it to a topic tag, "" for all; `limit` is the number of passages. Without `include_graph` only passages are
+    searched. `excluded_channels` are not searched either; evaluation uses this to measure what each channel contributes.
+    `session_id` is an open session of the same user, which the question is logged in. `text` is without surrounding white space.
     """
 
     text: str
     topic: str = ""
     limit: int = DEFAULT_LIMIT
     mode: Mode = Mode.MIX
+    include_graph: bool = True
     excluded_channels: frozenset[Channel] = frozenset()
+    session_id: SessionId | None = None
+
+    def __post_init__(self) -> None:
+        if not self.text.strip():
+            raise Invalid("Query cannot be empty")
+        if len(self.text) > MAX_QUESTION_LENGTH:
+            raise Invalid("Query exceeds maximum length")
+        if not 1 <= self.limit <= 20:
+            raise Invalid("topK must be between 1 and 20")
+        if len(self.topic) > 256:
+            raise Invalid("A topic has at most 256 characters")
+        require_text(self.topic, "The topic")
+        object.__setattr__(self, "text", require_text(self.text, "The question").strip())
+        if not self.include_graph and self.mode is not Mode.BYPASS and not self.channels:
+            raise Invalid(
+                f"Mode {self.mode.value} searches only the graph: set includeGraph to true, or use mode naive or mix"
+            )
 
     @property
     def channels(self) -> frozenset[Channel]:
-        return self.mode.channels - self.excluded_channels
+        without_graph = frozenset[Channel]() if self.include_graph else GRAPH_CHANNELS
+        return self.mode.channels - self.excluded_channels - without_graph
 
     @property
     def strategy(self) -> Strategy:
         """Return the strategy for the query log: VECTOR_ONLY where no graph channel is searched."""
         return self.mode.strategy if self.channels & GRAPH_CHANNELS else Strategy.VECTOR_ONLY
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryRequest:
-    """A question with its options; `session_id` is an open session of the same user, which the query is logged in."""
-
-    query: str
-    session_id: SessionId | None = None
-    top_k: int = 5
-    include_graph: bool = True
-    topic_filter: str = ""
-    mode: Mode = Mode.MIX
-
-    def to_question(self) -> Question:
-        """Return the validated question; raise `Invalid`, also when no channel is left to search."""
-        without = frozenset[Channel]() if self.include_graph else GRAPH_CHANNELS
-        question = make_question(
-            self.query,
-            topic=self.topic_filter,
-            limit=self.top_k,
-            mode=self.mode,
-            excluded_channels=without,
-        )
-        if self.mode is not Mode.BYPASS and not question.channels:
-            raise Invalid(
-                f"Mode {self.mode.value} searches only the graph: set includeGraph to true, or use mode naive or mix"
-            )
-        return question
-
-
-def make_question(
-    text: str,
-    *,
-    topic: str = "",
-    limit: int = DEFAULT_LIMIT,
-    mode: Mode = Mode.MIX,
-    excluded_channels: frozenset[Channel] = frozenset(),
-) -> Question:
-    """Return a validated question; raise `Invalid`."""
-    if not text.strip():
-        raise Invalid("Query cannot be empty")
-    if len(text) > MAX_QUESTION_LENGTH:
-        raise Invalid("Query exceeds maximum length")
-    if not 1 <= limit <= 20:
-        raise Invalid("topK must be between 1 and 20")
-    if len(topic) > 256:
-        raise Invalid("A topic has at most 256 characters")
-    return Question(
-        text=require_text(text, "The question").strip(),
-        topic=require_text(topic, "The topic"),
-        limit=limit,
-        mode=mode,
-        excluded_channels=excluded_channels,
-    )
 
 
 def require_retrieval_mode(question: Question) -> Question:

@@ -34,9 +34,7 @@ from lightwell.domain.questions import (
     DEFAULT_LIMIT,
     Channel,
     Mode,
-    QueryRequest,
     Question,
-    make_question,
     require_retrieval_mode,
 )
 from lightwell.domain.usage import OperationType
@@ -74,8 +72,8 @@ class Questions:
 
         `without` excludes channels, to measure the effect of each.
         """
-        question = make_question(
-            text, topic=topic, limit=limit, mode=mode, excluded_channels=without
+        question = Question(
+            text=text, topic=topic, limit=limit, mode=mode, excluded_channels=without
         )
         asking = self._begin(reader)
         with record_usage(OperationType.QUERY) as usage:
@@ -105,12 +103,12 @@ class Questions:
 
         The chat model extracts them if it is configured to, otherwise they are words of the question. Documents have no effect; replies are kept for this reader alone.
         """
-        question = make_question(text)
+        question = Question(text=text)
         return await self.retriever.keywords(question, reader, until=self._deadline())
 
     async def ask(
         self,
-        question: str | QueryRequest,
+        question: str | Question,
         reader: Reader,
         *,
         topic: str = "",
@@ -119,22 +117,21 @@ class Questions:
     ) -> Answer:
         """Return an answer of cited sentences, or insufficient evidence.
 
-        The options go with a text; a `QueryRequest` has its own. Mode `bypass` is the one answer without citations, and says
+        The options go with a text; a `Question` has its own. Mode `bypass` is the one answer without citations, and says
         so. Raises `Invalid`, also where that mode has no model, and `NotFound` for a session that is not the user's own.
         """
-        request = _request(question, topic, limit, mode)
-        checked = request.to_question()
-        asking = await self._begin_in_session(reader, request.session_id)
+        question = _with_options(question, topic, limit, mode)
+        asking = await self._begin_in_session(reader, question.session_id)
         with record_usage(OperationType.QUERY) as usage:
-            retrieval = await asking.retrieve(_widen(checked))
+            retrieval = await asking.retrieve(_widen(question))
             with span("answer"):
                 answer = await asking.generator.answer(retrieval)
-        await asking.log(query_log.make_query_log(checked.strategy, answer))
+        await asking.log(query_log.make_query_log(question.strategy, answer))
         return replace(answer, usage=usage.summary, latency_ms=asking.milliseconds)
 
     async def stream(
         self,
-        question: str | QueryRequest,
+        question: str | Question,
         reader: Reader,
         *,
         topic: str = "",
@@ -146,15 +143,14 @@ class Questions:
         `done` carries the whole answer and comes last; a model that fails is an `error` event instead. Raises as `ask`
         before the first event.
         """
-        request = _request(question, topic, limit, mode)
-        checked = request.to_question()
-        asking = await self._begin_in_session(reader, request.session_id)
+        question = _with_options(question, topic, limit, mode)
+        asking = await self._begin_in_session(reader, question.session_id)
         with record_usage(OperationType.QUERY) as usage:
-            retrieval = await asking.retrieve(_widen(checked))
+            retrieval = await asking.retrieve(_widen(question))
         async with aclosing(asking.generator.stream(retrieval)) as events:
             async for event in record_stream(events, usage, OperationType.QUERY):
                 if event.answer is not None:
-                    await asking.log(query_log.make_query_log(checked.strategy, event.answer))
+                    await asking.log(query_log.make_query_log(question.strategy, event.answer))
                     answer = replace(event.answer, usage=usage.summary)
                     event = replace(event, answer=answer)
                 yield event
@@ -169,7 +165,7 @@ class Questions:
         mode: Mode = Mode.MIX,
     ) -> Answer:
         """Return an answer whose sentences are what the documents state about the question, the newest first."""
-        question = make_question(text, topic=topic, limit=limit, mode=mode)
+        question = Question(text=text, topic=topic, limit=limit, mode=mode)
         asking = self._begin(reader)
         with record_usage(OperationType.QUERY) as usage:
             retrieval = await asking.retrieve(require_retrieval_mode(question))
@@ -177,8 +173,8 @@ class Questions:
             paraphrase = statements.paraphrase_question(retrieval.analysis)
             if paraphrase and question.mode in (Mode.MIX, Mode.NAIVE):
                 limit = min(question.limit, statements.MAX_PARAPHRASED)
-                other = make_question(
-                    paraphrase, topic=question.topic, limit=limit, mode=Mode.NAIVE
+                other = Question(
+                    text=paraphrase, topic=question.topic, limit=limit, mode=Mode.NAIVE
                 )
                 retrieval = statements.merge_retrievals(retrieval, await asking.evidence(other))
             answer = await asking.generator.statements(retrieval)
@@ -191,7 +187,7 @@ class Questions:
         retrievals: list[Retrieval] = []
 
         async def search(words: str) -> Retrieval:
-            question = make_question(words, limit=briefing.READ, mode=Mode.NAIVE)
+            question = Question(text=words, limit=briefing.READ, mode=Mode.NAIVE)
             retrievals.append(await asking.evidence(question))
             return retrievals[-1]
 
@@ -265,7 +261,7 @@ class Questions:
         model = TokenCountingModel(generator.model) if generator.model else None
         with record_usage(OperationType.QUERY) as usage:
             alone = await query_rewriting.rewrite_followup(latest.content, _turns(history), model)
-            question = make_question(alone.text, topic=topic, mode=mode)
+            question = Question(text=alone.text, topic=topic, mode=mode)
             retrieval = await asking.retrieve(_widen(question))
             answer = await replace(generator, model=model).answer(retrieval)
         facts = graph_answer.graph_facts(answer, retrieval, generator.budget)
@@ -384,10 +380,11 @@ class _Asking:
         return conversation
 
 
-def _request(question: str | QueryRequest, topic: str, limit: int, mode: Mode) -> QueryRequest:
-    if isinstance(question, QueryRequest):
+def _with_options(question: str | Question, topic: str, limit: int, mode: Mode) -> Question:
+    """Return the question; the options are those of a text."""
+    if isinstance(question, Question):
         return question
-    return QueryRequest(query=question, topic_filter=topic, top_k=limit, mode=mode)
+    return Question(text=question, topic=topic, limit=limit, mode=mode)
 
 
 def _widen(question: Question) -> Question:

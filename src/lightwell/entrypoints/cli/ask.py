@@ -11,10 +11,11 @@ from rich.text import Text
 
 import lightwell.entrypoints.cli.text_output as text_output
 import lightwell.entrypoints.operations.questions as operations
+from lightwell.domain import questions
 from lightwell.domain.answers import StreamType
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.ids import SessionId
-from lightwell.domain.questions import DEFAULT_LIMIT, Mode, QueryRequest
+from lightwell.domain.questions import DEFAULT_LIMIT, Mode
 from lightwell.entrypoints.cli.asking import Asker
 from lightwell.entrypoints.cli.console import clean
 from lightwell.entrypoints.cli.execution import Report
@@ -88,21 +89,20 @@ async def answer_question(  # noqa: PLR0913 - the options of a command are its a
         raise typer.BadParameter("a list is not streamed; leave one out", param_hint="--stream")
     if statements and session:
         raise typer.BadParameter("a list belongs to no session", param_hint="--session")
-    request = QueryRequest(
-        query=question,
+    checked = questions.Question(  # raises `Invalid` before anything is opened
+        text=question,
         session_id=SessionId(session) if session else None,
-        top_k=limit or (_STATEMENTS if statements else DEFAULT_LIMIT),
-        topic_filter=topic,
+        limit=limit or (_STATEMENTS if statements else DEFAULT_LIMIT),
+        topic=topic,
         mode=mode,
     )
-    request.to_question()  # raises `Invalid` before anything is opened
     if stream:
-        return await _print_stream(asker.stream(request), as_json=as_json)
+        return await _print_stream(asker.stream(checked), as_json=as_json)
     if statements:
         listed = await asker(
             operations.list_statements,
             question,
-            top_k=request.top_k,
+            top_k=checked.limit,
             topic_filter=topic,
             mode=mode,
         )
@@ -111,7 +111,7 @@ async def answer_question(  # noqa: PLR0913 - the options of a command are its a
         operations.answer_question,
         question,
         session_id=session,
-        top_k=request.top_k,
+        top_k=checked.limit,
         topic_filter=topic,
         mode=mode,
     )

@@ -14,7 +14,7 @@ from lightwell.entrypoints.cli.store import open_as, open_store_project, setting
 from lightwell.entrypoints.operations.declaration import Caller, Operation
 
 if TYPE_CHECKING:
-    from lightwell.domain.questions import QueryRequest
+    from lightwell.domain.questions import Question
     from lightwell.entrypoints.operations.questions import StreamEvent
     from lightwell.models.meter import Meter
     from lightwell.settings import Settings
@@ -55,17 +55,17 @@ class Asker:
             return await send(operation.call(*args, **kwargs), self.login)
         return await operation.run(await self._open(), *args, **kwargs)
 
-    async def stream(self, request: "QueryRequest") -> "AsyncGenerator[StreamEvent]":
+    async def stream(self, question: "Question") -> "AsyncGenerator[StreamEvent]":
         """Yield an answer as events, each sentence when it is checked."""
         from lightwell.entrypoints.operations.questions import StreamEvent
 
         if self.login:
-            async with open_client(self.login) as client, aclosing(client.stream(request)) as sent:
+            async with open_client(self.login) as client, aclosing(client.stream(question)) as sent:
                 async for event in sent:
                     yield event
             return
         caller = await self._open()
-        answered = caller.knowledge_base.questions.stream(request, caller.reader)
+        answered = caller.knowledge_base.questions.stream(question, caller.reader)
         async with aclosing(answered) as made:
             async for event in made:
                 yield StreamEvent.model_validate(event)

@@ -2,7 +2,7 @@
 
 import lightwell.entrypoints.cli.text_output as text_output
 import lightwell.entrypoints.operations.searches as operations
-from lightwell.domain.questions import make_question, require_retrieval_mode
+from lightwell.domain import questions
 from lightwell.entrypoints.cli.asking import Asker
 from lightwell.entrypoints.cli.console import fields
 from lightwell.entrypoints.cli.costs import with_costs
@@ -32,7 +32,9 @@ async def search_passages(
     mode: SearchWhere = SearchMode.MIX,
 ) -> Report:
     """List the passages that are relevant to a question, best first."""
-    require_retrieval_mode(make_question(question, topic=topic, limit=limit, mode=mode.mode))
+    questions.require_retrieval_mode(
+        questions.Question(text=question, topic=topic, limit=limit, mode=mode.mode)
+    )
     passages = await asker(
         operations.search_passages, question, top_k=limit, topic_filter=topic, mode=mode.mode
     )

@@ -13,7 +13,7 @@ from uuid import UUID
 import httpx
 import stamina
 
-from lightwell.domain.questions import QueryRequest
+from lightwell.domain.questions import Question
 from lightwell.entrypoints.client.event_parser import (
     EventParser,
     Received,
@@ -78,7 +78,7 @@ class Client(Operations):
                 return read_reply(call, reply)
         raise AssertionError("the last attempt returns or raises")
 
-    def stream(self, question: str | QueryRequest) -> Generator[StreamEvent, None, None]:
+    def stream(self, question: str | Question) -> Generator[StreamEvent, None, None]:
         """Yield an answer as events, each sentence when it is checked; a lost connection is resumed. Raise `ServerError`."""
         return self._follow(_answer_stream(question))
 
@@ -145,7 +145,7 @@ class AsyncClient(Operations):
                 return read_reply(call, reply)
         raise AssertionError("the last attempt returns or raises")
 
-    def stream(self, question: str | QueryRequest) -> AsyncGenerator[StreamEvent, None]:
+    def stream(self, question: str | Question) -> AsyncGenerator[StreamEvent, None]:
         """Yield an answer as events, each sentence when it is checked; a lost connection is resumed. Raise `ServerError`."""
         return self._follow(_answer_stream(question))
 
@@ -185,16 +185,18 @@ class _Stream(Generic[T]):
     read: Callable[[str, str], Received[T]]
 
 
-def _answer_stream(question: str | QueryRequest) -> _Stream[StreamEvent]:
-    request = QueryRequest(query=question) if isinstance(question, str) else question
-    call = answer_question.call(
-        request.query,
-        session_id=request.session_id,
-        top_k=request.top_k,
-        include_graph=request.include_graph,
-        topic_filter=request.topic_filter,
-        mode=request.mode,
-    )
+def _answer_stream(question: str | Question) -> _Stream[StreamEvent]:
+    if isinstance(question, str):
+        call = answer_question.call(question)
+    else:
+        call = answer_question.call(
+            question.text,
+            session_id=question.session_id,
+            top_k=question.limit,
+            include_graph=question.include_graph,
+            topic_filter=question.topic,
+            mode=question.mode,
+        )
     path = "/v1/query/stream"
     return _Stream(method="POST", path=path, content=call.content, read=read_answer_event)
 

@@ -21,7 +21,7 @@ from lightwell.domain.chat import ChatMessage, Role
 from lightwell.domain.errors import Invalid, LightwellError, NotFound
 from lightwell.domain.evidence import NO_METRICS
 from lightwell.domain.ids import new_query_id
-from lightwell.domain.questions import QueryRequest
+from lightwell.domain.questions import Question
 from lightwell.domain.usage import OperationType, TokenSummary
 from lightwell.entrypoints.http.authentication import Caller, Reading
 from lightwell.entrypoints.http.event_streams import EventStream
@@ -200,10 +200,10 @@ class Asked:
             metrics=NO_METRICS,
         )
 
-    async def _rewrite(self, caller: Caller) -> QueryRequest:
+    async def _rewrite(self, caller: Caller) -> Question:
         """Return the question so that it stands alone; a model may be called."""
         text = await caller.knowledge_base.questions.rewrite_followup(self.text, self.history)
-        return QueryRequest(query=text)
+        return Question(text=text)
 
 
 def parse_conversation(model: str, messages: Sequence[tuple[str, str]]) -> Asked:
@@ -221,7 +221,7 @@ def parse_conversation(model: str, messages: Sequence[tuple[str, str]]) -> Asked
         for role, said in before
         if role in (Role.USER, Role.ASSISTANT)
     ]
-    QueryRequest(query=text).to_question()  # raises `Invalid` before a model is called
+    Question(text=text)  # raises `Invalid` before a model is called
     return Asked(text=text, history=history)
 
 

@@ -9,11 +9,10 @@ from pydantic import Field, create_model
 
 from lightwell.domain.answers import StreamChunk, StreamType
 from lightwell.domain.errors import LightwellError
-from lightwell.domain.questions import QueryRequest
 from lightwell.entrypoints.http.authentication import Reading, projects_of
 from lightwell.entrypoints.http.event_streams import EventStream, format_event
 from lightwell.entrypoints.http.projects import Projects
-from lightwell.entrypoints.operations.questions import StreamEvent, answer_question
+from lightwell.entrypoints.operations.questions import StreamEvent, answer_question, asked_question
 from lightwell.entrypoints.operations.replies import Schema
 from lightwell.knowledge_base.answer_streams import (
     AnswerStreams,
@@ -69,7 +68,7 @@ async def stream_answer(
         rest = streams.resume(caller.reader, credential, last, interrupted=_INTERRUPTED)
         return EventStream(_format(rest), render_error=_render_error)
     fields = {name: getattr(body, name) for name in answer_question.request_names}
-    answered = caller.knowledge_base.questions.stream(QueryRequest(**fields), caller.reader)
+    answered = caller.knowledge_base.questions.stream(asked_question(**fields), caller.reader)
     kept = await streams.open(caller.reader, credential)
     events = _format(kept.record(_events(answered)))
     return EventStream(events, render_error=_render_error, on_ping=kept.touch)

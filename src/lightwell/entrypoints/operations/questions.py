@@ -8,7 +8,7 @@ from pydantic import Field
 from lightwell.domain.answers import Confidence, StreamType
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
 from lightwell.domain.ids import SessionId
-from lightwell.domain.questions import MAX_QUESTION_LENGTH, Mode, QueryRequest
+from lightwell.domain.questions import MAX_QUESTION_LENGTH, Mode, Question
 from lightwell.entrypoints.operations.citations import AmbiguousName, Citation, Usage
 from lightwell.entrypoints.operations.declaration import Caller, Subject
 from lightwell.entrypoints.operations.replies import Moment, Reply, Rounded, read_from
@@ -140,15 +140,35 @@ async def answer_question(  # noqa: PLR0913 - the fields of the request
     mode: SearchMode = Mode.MIX,
 ) -> Answer:
     """Answer a question with citations, or say that the evidence is insufficient."""
-    request = QueryRequest(
-        query=query,
-        session_id=SessionId(session_id) if session_id else None,
+    question = asked_question(
+        query,
+        session_id=session_id,
         top_k=top_k,
         include_graph=include_graph,
         topic_filter=topic_filter,
         mode=mode,
     )
-    return Answer.model_validate(await caller.knowledge_base.questions.ask(request, caller.reader))
+    return Answer.model_validate(await caller.knowledge_base.questions.ask(question, caller.reader))
+
+
+def asked_question(
+    query: str,
+    *,
+    session_id: UUID | None,
+    top_k: int,
+    include_graph: bool,
+    topic_filter: str,
+    mode: Mode,
+) -> Question:
+    """Return the question that a request asks, by the names of its fields; raise `Invalid`."""
+    return Question(
+        text=query,
+        session_id=SessionId(session_id) if session_id else None,
+        limit=top_k,
+        include_graph=include_graph,
+        topic=topic_filter,
+        mode=mode,
+    )
 
 
 @questions.operation("POST", "/statements", is_repeatable=True)
