@@ -22,12 +22,12 @@ from lightwell.answer.brief.selection import (
     generate_lines,
     limit_citations,
 )
+from lightwell.answer.open_points import open_issue_score
 from lightwell.domain.briefs import BriefLine, EntityPassage
 from lightwell.domain.documents import Chunk, Layout, Locator, Section
 from lightwell.domain.graph import Entity
 from lightwell.domain.ids import ChunkId, DocumentId, EntityId, GlobalRef
 from lightwell.testing.models import ScriptedModel
-from lightwell.text.open_cues import open_issue_score
 
 MOMENT = datetime(2026, 5, 1, tzinfo=UTC)
 NORDWIND = entity_names(["Nordwind Energie", "NWE"])

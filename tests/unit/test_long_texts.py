@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lightwell.answer import reply
+from lightwell.answer import open_points, reply
 from lightwell.answer.brief import cues, namesakes, related
 from lightwell.answer.verification.overstatement import is_overstated
 from lightwell.domain.graph import normalize_name
@@ -18,7 +18,6 @@ from lightwell.text import (
     answer_types,
     dates,
     markup,
-    open_cues,
     terms,
 )
 from lightwell.text.blocks import blocks
@@ -69,7 +68,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "telling.defining": lambda text: cues.definition_score(f"Jane Smith {text}", JANE),
     "telling.telling": lambda text: cues.news_score(text, JANE),
     "telling.says_something": cues.has_content,
-    "telling.openness": lambda text: open_cues.open_issue_score(text, text),
+    "telling.openness": lambda text: open_points.open_issue_score(text, text),
     "ties.is_proper": lambda text: related.is_proper("Jane", text),
     "orders.is_order": lambda text: is_inside_injection(text, len(text) - 1),
     "overstatement.is_overstated": lambda text: is_overstated(text, text),

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lightwell.answer.extractive import extract_pieces
-from lightwell.answer.question_parts import question_parts
+from lightwell.answer.extractive import extract_pieces, question_parts
 from lightwell.domain.evidence import Evidence, Retrieval
 from lightwell.domain.question_parts import split_question
 from lightwell.domain.questions import Mode, Question

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from lightwell.answer.extractive import extract_pieces
+from lightwell.answer.extractive import extract_pieces, question_parts
 from lightwell.answer.nearest import missing_words, nearest_citations
-from lightwell.answer.question_parts import question_parts
 from lightwell.answer.quotes import (
     join_pieces,
     make_citation,

@@ -1,43 +1,18 @@
 """What a conversation needs beside answers: the messages that are carried along, and replies to greetings and thanks."""
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from lightwell.domain.chat import ChatMessage, Role
 from lightwell.text.tokens import token_count
+from lightwell.text.word_lists import load_word_lists
 
 MAX_REMEMBERED = 2000
 """Tokens of a conversation that are carried along."""
 
-_PHRASES: Mapping[str, str] = {
-    "Hello! Ask me about your documents.": (
-        "hello|hello there|hi|hi there|hey|hey there|good morning|good afternoon|good evening|greetings"
-    ),
-    "You're welcome.": (
-        "thanks|thanks a lot|thanks so much|thanks very much|many thanks|thank you|thank you very much|thank you so much"
-        "|thx|ty|cheers|ok thanks|okay thanks|ok thank you|okay thank you|great thanks|great thank you|perfect thanks"
-        "|perfect thank you|thanks for your help|thank you for your help|thanks that helps|thanks that helped"
-    ),
-    "Goodbye.": "bye|bye bye|goodbye|good bye|see you|see you later|good night",
-    "Hallo! Fragen Sie mich nach Ihren Dokumenten.": (
-        "hallo|guten tag|guten morgen|guten abend|moin|moin moin|servus|grüß gott|grüezi|grüß dich"
-    ),
-    "Gern geschehen.": (
-        "danke|danke schön|dankeschön|danke sehr|danke dir|danke ihnen|vielen dank|besten dank|herzlichen dank|tausend dank"
-        "|ok danke|okay danke|super danke|perfekt danke|danke für die hilfe|danke für deine hilfe|danke für ihre hilfe"
-        "|vielen dank für die hilfe|vielen dank für ihre hilfe"
-    ),
-    "Auf Wiedersehen.": "tschüss|tschüß|auf wiedersehen|bis bald|bis später|gute nacht",
-    "Bonjour ! Posez-moi une question sur vos documents.": "bonjour|bonsoir|salut|coucou",
-    "Je vous en prie.": (
-        "merci|merci beaucoup|merci bien|mille mercis|un grand merci|grand merci|ok merci|super merci|parfait merci|merci à vous"
-        "|merci à toi|merci pour votre aide|merci pour ton aide|je vous remercie"
-    ),
-    "Au revoir.": "au revoir|à bientôt|à plus tard|bonne nuit|bonne journée",
-}
-_REPLIES = {
-    phrase.casefold(): reply for reply, phrases in _PHRASES.items() for phrase in phrases.split("|")
-}
+_PHRASES = load_word_lists("lightwell.answer")["courtesies"]
+"""The known courtesies, by the reply to them."""
+_REPLIES = {phrase.casefold(): reply for reply, phrases in _PHRASES.items() for phrase in phrases}
 
 
 def recent_messages(history: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from lightwell.answer.question_parts import question_parts
 from lightwell.answer.quotes import (
     LONGEST_SNIPPET,
     Quote,
@@ -27,6 +26,8 @@ from lightwell.domain.evidence import (
     Retrieval,
     match_score,
 )
+from lightwell.domain.question_analysis import analyze_question
+from lightwell.domain.question_parts import split_question
 from lightwell.text.answer_types import (
     AnswerType,
     ExpectedAnswer,
@@ -139,6 +140,22 @@ def list_pieces(retrieval: Retrieval) -> list[PartCandidates]:
     parts = question_parts(retrieval)
     is_alone = len(parts) == 1 or bool(retrieval.parts)
     return [replace(_part_candidates(part), is_alone=is_alone) for part in parts]
+
+
+def question_parts(retrieval: Retrieval) -> list[Retrieval]:
+    """Return the retrieval of each part, where parts were searched one by one, else the whole evidence with each part's words and weights."""
+    if retrieval.parts:
+        return list(retrieval.parts)
+    parts: list[Retrieval] = []
+    for text in split_question(retrieval.analysis.text):
+        part_terms = frozenset(terms(text))
+        weights = {term: weight for term, weight in retrieval.weights.items() if term in part_terms}
+        if weights:
+            question = replace(retrieval.question, text=text)
+            analysis = retrieval.analysis.of_part(analyze_question(text))
+            part = replace(retrieval, question=question, analysis=analysis, weights=weights)
+            parts.append(part)
+    return parts if len(parts) > 1 else [retrieval]
 
 
 def _part_candidates(part: Retrieval) -> PartCandidates:

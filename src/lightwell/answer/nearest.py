@@ -15,6 +15,7 @@ from lightwell.answer.quotes import (
 from lightwell.domain.answers import Citation
 from lightwell.domain.evidence import Retrieval
 from lightwell.text.terms import terms, words
+from lightwell.text.word_lists import load_word_lists
 
 _MAX_NEAREST = 5
 _MAX_CONSIDERED = 8
@@ -25,13 +26,7 @@ _LEAST_SHARE = 0.5
 _TOKEN_MATCH_WEIGHT = 2.0
 """What a unit's token match counts beside its score, for what is shown. To choose what answers, it helps no more beside the comparison of whole pieces."""
 
-_LIGHT_WORDS = frozenset(
-    "much many long often soon far fast quickly i'm we're it's don't ok okay please now still till besides exactly actually really"
-    " get gets got getting go goes going come comes coming take took give gave make makes let lets know tell told ask asked mean"
-    " need needs want wants anybody somebody anyone someone nobody"
-    " viel viele lange oft gibt geht macht brauche bekomme jemand noch bitte"
-    " combien quel quelle faut encore quelqu'un".split()
-)
+_LIGHT_WORDS = frozenset(load_word_lists("lightwell.answer")["light"]["words"])
 """Words of questions that are about nothing, so that no passage needs to have them."""
 
 

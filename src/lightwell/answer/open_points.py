@@ -1,4 +1,4 @@
-"""Answers to "What is open with X?": of each document about X, what it says is open, or the state of its item."""
+"""What is open: by which words a text says so, and answers to "What is open with X?": of each document about X, what it says, or the state of its item."""
 
 import re
 
@@ -13,8 +13,9 @@ from lightwell.answer.quotes import (
 from lightwell.domain.documents import WorkState
 from lightwell.domain.evidence import Evidence, Retrieval
 from lightwell.domain.questions import Channel
-from lightwell.text.open_cues import open_issue_score
+from lightwell.text.dates import MONTH, WEEKDAY
 from lightwell.text.terms import terms
+from lightwell.text.word_lists import any_of, load_word_lists, whole_words
 
 MAX_PASSAGES = 20
 """Passages that are retrieved for such a question."""
@@ -22,6 +23,25 @@ MAX_PASSAGES = 20
 _MAX_POINTS = 8
 _PLAINLY_OPEN, _HINTS_AT_OPEN = 2, 1
 """The score of a sentence that counts, in any document and in one whose item is open."""
+
+_LISTS = load_word_lists("lightwell.answer")["open"]
+_PLAIN = re.compile(rf"\[ \]|\bto\s+do:|{whole_words(_LISTS['plain'])}", re.IGNORECASE)
+_HINT = re.compile(whole_words(_LISTS["hint"]), re.IGNORECASE)
+_BY = re.compile(
+    rf"\b{any_of(_LISTS['by'])}\s+(?:the\s+)?(?:end\s+of\s+)?(?:\d{{1,2}}(?:st|nd|rd|th|\.)?\s+)?"
+    rf"(?:(?:{MONTH})\b|\d{{4}}\b|{WEEKDAY}|q[1-4]\b|{any_of(_LISTS['soon'])}|\d{{1,2}}[./]\d)",
+    re.IGNORECASE,
+)
+_CLOSED = re.compile(rf"\[x\]|~~|✅|{whole_words(_LISTS['closed'])}", re.IGNORECASE)
+_OPEN_HEADING = re.compile(
+    rf"{whole_words(_LISTS['heading'])}|^(?:open|actions)\W*$", re.IGNORECASE
+)
+CUES = tuple(dict.fromkeys(terms(" ".join(_LISTS["search"]))))
+"""The terms by which passages are found that say what is open."""
+
+_HASHES, _FIRST_LETTER = re.compile(r"#{1,6}\s"), re.compile(r"\w")
+_COLON_LAST = re.compile(r"\w[^\w:]*(:)\W*$")
+_LONGEST_HEADING = 60
 
 _STATE = re.compile(
     r"^[^\S\n]*+(?:[-*][^\S\n]+)?\**(?:(?:\w+ )?(?:status|state|stage)|zustand|phase|statut|étape)\**:\**[^\S\n]+([^\n]+)"
@@ -82,3 +102,25 @@ def _find_open_point(entry: Evidence) -> Quote | None:
         return None
     state = states[0]
     return make_quote(entry, state.start(), state.end())
+
+
+def open_issue_score(text: str, context: str) -> int:
+    """Return how surely the text says that something is open: 0 not at all, from 2 plainly.
+
+    `context` is what it stands under; a heading such as "Open points" makes its items open.
+    """
+    if is_heading(text) or _CLOSED.search(text):
+        return 0
+    score = 2 * bool(_PLAIN.search(text)) + bool(_HINT.search(text)) + bool(_BY.search(text))
+    return score + 2 * bool(_OPEN_HEADING.search(context))
+
+
+def is_heading(text: str) -> bool:
+    """Return whether a text is a heading: marked as one, or a few words before a colon."""
+    if _HASHES.match(text):
+        return True
+    first, last = _FIRST_LETTER.search(text), _COLON_LAST.search(text)
+    if first is None or last is None:
+        return False
+    label = text[first.start() : last.start(1)]
+    return len(label) <= _LONGEST_HEADING and not any(sign in label for sign in "\n.!?")

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from lightwell.text.open_cues import is_heading
+from lightwell.answer.open_points import is_heading
 from lightwell.text.terms import STOP_WORDS, words
 
 _BYLINE = re.compile(

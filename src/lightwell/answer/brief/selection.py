@@ -16,6 +16,7 @@ from lightwell.answer.brief.cues import (
     news_score,
 )
 from lightwell.answer.extractive import is_heading
+from lightwell.answer.open_points import open_issue_score
 from lightwell.answer.prompt import passage_text
 from lightwell.answer.quotes import Quote, make_quote, render_quote
 from lightwell.answer.reply import verify_reply
@@ -27,7 +28,6 @@ from lightwell.domain.ids import ChunkId
 from lightwell.domain.prompt_fencing import fence
 from lightwell.ports import ChatModel, Message
 from lightwell.text.dates import find_first_date
-from lightwell.text.open_cues import open_issue_score
 from lightwell.text.pieces import shorten
 from lightwell.text.tokens import token_count
 from lightwell.text.units import split_into_units

@@ -11,6 +11,7 @@ from lightwell.answer.brief.namesakes import (
     likely_address_prefixes,
 )
 from lightwell.answer.brief.selection import CandidateSentence
+from lightwell.answer.open_points import CUES
 from lightwell.domain.access import Reader
 from lightwell.domain.briefs import EntityPassage
 from lightwell.domain.evidence import Retrieval
@@ -21,7 +22,6 @@ from lightwell.domain.question_analysis import QuestionAnalysis
 from lightwell.records import search
 from lightwell.records.database import Database
 from lightwell.records.graph import entities, entity_lookup, entity_passages
-from lightwell.text.open_cues import CUES
 from lightwell.text.terms import terms
 
 MAX_NAMES = 4
