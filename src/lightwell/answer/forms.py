@@ -103,7 +103,7 @@ def chat_response(
     What the graph says comes last among the sources. Where no passage answers, it is the response, word for word.
     """
     from_graph = bool(graph) and not answer.is_answered
-    text = _graph_text(graph) if from_graph else _chat_text(answer)
+    text = "\n".join(f"{fact.text} [1]" for fact in graph) if from_graph else _chat_text(answer)
     is_counted = counted is not None and counted.input_tokens > 0
     return ChatResponse(
         response=text,
@@ -153,43 +153,36 @@ def _source_numbers(answer: Answer) -> dict[str, int]:
 def _chat_text(answer: Answer) -> str:
     if answer.is_answered:
         numbers = _source_numbers(answer)
-        return "\n".join(_numbered_by_source(sentence, numbers) for sentence in answer.sentences)
+        lines: list[str] = []
+        for sentence in answer.sentences:
+            marks = dict.fromkeys(numbers[citation.chunk_id] for citation in sentence.citations)
+            lines.append(f"{sentence.text} {''.join(f'[{number}]' for number in marks)}")
+        return "\n".join(lines)
     return NO_INFORMATION if isinstance(answer.outcome, InsufficientEvidence) else answer.text
-
-
-def _numbered_by_source(sentence: CitedSentence, numbers: dict[str, int]) -> str:
-    marks = dict.fromkeys(numbers[citation.chunk_id] for citation in sentence.citations)
-    return f"{sentence.text} {''.join(f'[{number}]' for number in marks)}"
 
 
 def _sources(answer: Answer, retrieval: Retrieval) -> list[SearchResult]:
     """Return the published chunks that the answer cites, in the order of their numbers."""
     sources = {
-        str(chunk.id): _source(chunk, entry.cosine_distance)
+        str(chunk.id): SearchResult(
+            id=chunk.document_id,
+            chunk_text=chunk.text,
+            chunk_index=chunk.index,
+            source=_document_label(chunk),
+            distance=None
+            if entry.cosine_distance is None
+            else round(min(1.0, max(0.0, entry.cosine_distance)), 4),
+        )
         for entry in retrieval.evidence
         for chunk in entry.published_chunks
     }
     return [sources[chunk] for chunk in _source_numbers(answer)]
 
 
-def _source(chunk: Chunk, distance: float | None) -> SearchResult:
-    return SearchResult(
-        id=chunk.document_id,
-        chunk_text=chunk.text,
-        chunk_index=chunk.index,
-        source=_document_label(chunk),
-        distance=None if distance is None else round(min(1.0, max(0.0, distance)), 4),
-    )
-
-
 def _document_label(chunk: Chunk) -> str:
     """Return what people call the document: a file's name, else its title."""
     name = unquote(PurePosixPath(urlsplit(chunk.url).path).name)
     return (name or chunk.title if chunk.system == "file" else chunk.title or name) or chunk.url
-
-
-def _graph_text(graph: Sequence[GraphFact]) -> str:
-    return "\n".join(f"{fact.text} [1]" for fact in graph)
 
 
 def _graph_source(graph: Sequence[GraphFact]) -> list[SearchResult]:

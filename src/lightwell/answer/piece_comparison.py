@@ -4,19 +4,17 @@ A unit may match the question's words while what stands around it is about somet
 answered from evidence above the threshold, the pieces that are chosen so are right for 78 % instead of some 65 % (`benchmarks/README.md`).
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from lightwell.answer.extractive import (
     PartCandidates,
-    ScoredPiece,
     choose_pieces,
     list_pieces,
     report_instructions,
 )
 from lightwell.answer.quotes import SupportedSentence
 from lightwell.domain.evidence import Retrieval
-from lightwell.domain.reranking import ENCODED_LANGUAGE, TextMatch
+from lightwell.domain.reranking import ENCODED_LANGUAGE
 from lightwell.ports import LateInteraction
 from lightwell.text.pieces import shorten
 
@@ -41,16 +39,14 @@ async def extract_compared_pieces(
 async def _compare(candidates: PartCandidates, late_interaction: LateInteraction) -> PartCandidates:
     """Return the candidates with pieces ordered by comparison, unchanged where there is no choice or the model lacks the language."""
     pieces = candidates.pieces
-    if len(pieces) < 2 or not all(map(_is_comparable, pieces)):
+    chunks = [piece.unit.quote.evidence.chunk for piece in pieces]
+    if len(pieces) < 2 or any(chunk.language != ENCODED_LANGUAGE for chunk in chunks):
         return candidates
-    question = candidates.part.question.text
-    matches = await late_interaction.compare(question, [_text(piece) for piece in pieces])
-    return replace(candidates, pieces=_reorder(pieces, matches), max_behind=_MAX_BEHIND)
-
-
-def _reorder(
-    pieces: Sequence[ScoredPiece], matches: Sequence[TextMatch]
-) -> tuple[ScoredPiece, ...]:
+    texts = [
+        f"{shorten(chunk.heading_path)}: {piece.piece.text}"  # below the title and the headings
+        for chunk, piece in zip(chunks, pieces, strict=True)
+    ]
+    matches = await late_interaction.compare(candidates.part.question.text, texts)
     compared = [
         replace(
             piece,
@@ -60,13 +56,5 @@ def _reorder(
         )
         for piece, match in zip(pieces, matches, strict=True)
     ]
-    return tuple(sorted(compared, key=lambda piece: -piece.score))
-
-
-def _is_comparable(piece: ScoredPiece) -> bool:
-    return piece.unit.quote.evidence.chunk.language == ENCODED_LANGUAGE
-
-
-def _text(piece: ScoredPiece) -> str:
-    """Return the piece below the title and the headings of its passage."""
-    return f"{shorten(piece.unit.quote.evidence.chunk.heading_path)}: {piece.piece.text}"
+    ordered = tuple(sorted(compared, key=lambda piece: -piece.score))
+    return replace(candidates, pieces=ordered, max_behind=_MAX_BEHIND)

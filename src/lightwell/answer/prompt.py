@@ -262,7 +262,8 @@ def _around(entry: Evidence, parts: Sequence[Unit], tokens_left: int) -> tuple[i
         token_count(entry.chunk.text[part.start : end])
         for part, end in zip(parts, ends, strict=True)
     ]
-    first = last = _best_unit(entry, parts)
+    start = entry.highlights[0].start if entry.highlights else 0
+    first = last = next((place for place, part in enumerate(parts) if part.end > start), 0)
     tokens_left -= _token_cost(_slice(entry, 0, 0)) + sizes[first]
     while True:
         if last + 1 < len(parts) and sizes[last + 1] <= tokens_left:
@@ -273,11 +274,6 @@ def _around(entry: Evidence, parts: Sequence[Unit], tokens_left: int) -> tuple[i
             tokens_left -= sizes[first]
         else:
             return first, last
-
-
-def _best_unit(entry: Evidence, parts: Sequence[Unit]) -> int:
-    start = entry.highlights[0].start if entry.highlights else 0
-    return next((place for place, part in enumerate(parts) if part.end > start), 0)
 
 
 def _slice(entry: Evidence, start: int, end: int) -> Evidence:

@@ -46,7 +46,8 @@ def statement_quotes(retrieval: Retrieval) -> list[SupportedSentence]:
     scored = [
         (unit, _coverage(unit, retrieval, acts, pronouns.get(unit.quote.place, frozenset())))
         for unit in list_quotable_units(retrieval)
-        if not _is_question(unit.quote) and (not acts or acts & _speech_acts(unit.quote))
+        if not unit.quote.text.rstrip("\"'”’)*_ ").endswith("?")
+        and (not acts or acts & _speech_acts(unit.quote))
     ]
     best = max((coverage for _, coverage in scored), default=0.0)
     least = max(_MIN_COVERAGE, _NEARLY_BEST * best) if retrieval.is_sufficient else _ALL
@@ -119,10 +120,6 @@ def _speech_acts(quote: Quote) -> frozenset[str]:
     """Return what a quote does in saying; a heading or a list's first line says it for what stands below."""
     above = "" if quote.context.endswith((".", "!", "?")) else quote.context
     return speech_act_terms(f"{above}\n{quote.text}")
-
-
-def _is_question(quote: Quote) -> bool:
-    return quote.text.rstrip("\"'”’)*_ ").endswith("?")
 
 
 def _merge_duplicates(

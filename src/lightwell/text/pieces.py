@@ -153,9 +153,6 @@ class _Builder:
             return False
         return self.parts[index].kind is not BlockKind.HEADING
 
-    def _is_heading_to_quote(self, index: int) -> bool:
-        return self.parts[index].kind is BlockKind.HEADING and not self._is_excluded(index)
-
     # ── what fits ─────────────────────────────────────────────────────────────────────────────────────
 
     def _size(self, first: int, last: int) -> int:
@@ -173,8 +170,10 @@ class _Builder:
             if self._size(above, last) > self.most.extended:
                 break
             first = above
-        if first > 0 and self._is_heading_to_quote(first - 1):
-            first -= 1
+        above = first - 1
+        is_heading = above >= 0 and self.parts[above].kind is BlockKind.HEADING
+        if is_heading and not self._is_excluded(above):
+            first = above
         return first, last
 
     def _span(self, first: int, last: int) -> Span:

@@ -174,7 +174,8 @@ async def generate_lines(
     dates = {passage.chunk.id: passage.chunk.dated_at for passage in shown}
     reply = await model.reply(brief_messages(entity, evidence), max_tokens=MAX_REPLY_TOKENS)
     made: list[DraftLine] = []
-    for part, text in _parts(reply.text):
+    _, *pieces = _PART_HEAD.split(reply.text)  # text before the first part is left out
+    for part, text in zip(map(Part, pieces[::2]), pieces[1::2], strict=True):
         made += [
             DraftLine(
                 part=part,
@@ -410,9 +411,3 @@ def _passages_to_show(
             shown.append(passage)
             max_tokens -= cost
     return shown
-
-
-def _parts(reply: str) -> list[tuple[Part, str]]:
-    """Return the text of each part of the reply; text before the first part is left out."""
-    pieces = _PART_HEAD.split(reply)
-    return [(Part(word), text) for word, text in zip(pieces[1::2], pieces[2::2], strict=True)]

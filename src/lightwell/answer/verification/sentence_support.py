@@ -213,13 +213,13 @@ def _best(sentence: _SentenceFacts, source: CheckedPassage) -> _BestQuote | None
     if not most:
         return None
     equals = [place for place, share in enumerate(shares) if share == most]
-    stated = {place: _shared_share(sentence, source.quotes[place]) for place in equals}
-    return _BestQuote(source=source, place=max(equals, key=lambda place: (stated[place], -place)))
 
+    def stated_count(place: int) -> int:
+        figures = _facts_of(source.quotes[place]).figures
+        return sum(_states(figures, figure) for figure, _ in sentence.figures)
 
-def _shared_share(sentence: _SentenceFacts, quote: Quote) -> int:
-    quote_facts = _facts_of(quote)
-    return sum(_states(quote_facts.figures, figure) for figure, _ in sentence.figures)
+    place = max(equals, key=lambda place: (stated_count(place), -place))
+    return _BestQuote(source=source, place=place)
 
 
 def _support(sentence: _SentenceFacts, best_quotes: Sequence[_BestQuote]) -> float:
@@ -347,8 +347,9 @@ def _names_are_supported(sentence: _SentenceFacts, best_quotes: Sequence[_BestQu
         for best in best_quotes
         for run in find_names(_quote_in_context(best.quote), sentence.known)
     ]
+    # two names that share a part and differ in another, as Jonas Weber and Jonas Klein do
     if any(
-        _is_partly_different(name, run)
+        name & run and name - run and run - name
         for name in wanted
         if not name <= quote_terms
         for run in runs
@@ -361,11 +362,6 @@ def _names_are_supported(sentence: _SentenceFacts, best_quotes: Sequence[_BestQu
     return not any(_has_other_names(sentence, best.quote) for best in best_quotes) and (
         len(wanted) == 1 or all(_is_free(name, sentence, best_quotes) for name in absent)
     )
-
-
-def _is_partly_different(name: frozenset[str], other: frozenset[str]) -> bool:
-    """Return whether two names share a part and differ in another, as Jonas Weber and Jonas Klein do."""
-    return bool(name & other and name - other and other - name)
 
 
 def _is_free(
