@@ -18,42 +18,14 @@ LEFT JOIN pg_class AS index_ ON index_.oid = pg_index.indexrelid
 WHERE table_.relnamespace = current_schema()::regnamespace AND table_.relname = ANY(%(tables)s)
 """
 
-_TABLES_WITH_NAMES = (
-    *(
-        "source_documents",
-        "document_chunks",
-        "chunk_terms",
-        "term_counts",
-        "entities",
-        "entity_names",
-        "relations",
-        "profiles",
-    ),
-    *(
-        "document_entity_mentions",
-        "relation_mentions",
-        "long_profiles",
-        "described_profiles",
-        "entity_links",
-    ),
-    *(
-        "extraction_cache",
-        "ingestion_jobs",
-        "ingestion_runs",
-        "ingestion_cursors",
-        "entity_merges",
-        "merged_entities",
-    ),
-    *(
-        "merge_summaries",
-        "rejected_merges",
-        "entity_edits",
-        "relation_edits",
-        "conversations",
-        "conversation_turns",
-    ),
-    *("rag_queries", "retrieval_metrics", "analytics_sessions", "feedback_events"),
-)
+_TABLES_WITH_NAMES = """
+    source_documents document_chunks chunk_terms term_counts entities entity_names relations
+    profiles document_entity_mentions relation_mentions long_profiles described_profiles
+    entity_links extraction_cache ingestion_jobs ingestion_runs ingestion_cursors entity_merges
+    merged_entities merge_summaries rejected_merges entity_edits relation_edits conversations
+    conversation_turns rag_queries retrieval_metrics analytics_sessions feedback_events
+""".split()
+
 _MIN_VERSION_TO_CLEAR = 180_000
 """The first PostgreSQL version with a function for it; ANALYZE keeps the statistics of an empty table."""
 
@@ -66,7 +38,7 @@ async def clear(database: Database) -> None:
     """
     async with database.transaction() as connection:
         if connection.info.server_version >= _MIN_VERSION_TO_CLEAR:
-            tables = {"tables": list(_TABLES_WITH_NAMES)}
+            tables = {"tables": _TABLES_WITH_NAMES}
             rows = await fetch(connection, _OUR_RELATIONS, tables)
             names = {name for row in rows for name in row if name}
             await connection.execute(_CLEAR_STATISTICS, {"relations": list(names)})
