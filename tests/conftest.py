@@ -138,7 +138,7 @@ DECLARE
 BEGIN
     PERFORM pg_terminate_backend(pid, 5000) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid();
-    FOR named IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename ~ '_vectors_[0-9]+$' LOOP
+    FOR named IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename ~ '_vectors_[0-9]+(_signs)?$' LOOP
         EXECUTE format('DROP TABLE %I', named);
     END LOOP;
     FOR named IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'migrations' LOOP
