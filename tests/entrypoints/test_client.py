@@ -60,7 +60,7 @@ async def test_both_clients_get_the_same_cited_answer(site: Site, url: str) -> N
         with Client(url, api_key=key) as client:
             return client.query(QUESTION), [*client.stream(QUESTION)], client.search(QUESTION)
 
-    reply, events, found = await asyncio.to_thread(ask)
+    reply, events, passages = await asyncio.to_thread(ask)
     async with AsyncClient(url, api_key=key) as client:
         same = await client.query(QUESTION)
         streamed = [event async for event in client.stream(QUESTION)]
@@ -70,7 +70,7 @@ async def test_both_clients_get_the_same_cited_answer(site: Site, url: str) -> N
     assert [event.type for event in events] == [event.type for event in streamed]
     assert "".join(event.content for event in events) == reply.answer
     assert events[-1].type is StreamType.DONE
-    assert found.results[0].content == DISCOUNT
+    assert passages.results[0].content == DISCOUNT
     assert brief
 
 
@@ -98,10 +98,10 @@ async def test_s3_7_a_file_is_handed_in_followed_read_and_deleted(
 
     def hand_in() -> tuple[str, list[Job], Job]:
         with Client(url, api_key=key) as client:
-            given = client.upload([file], tags=["team:sales"], title="Osprey", topic="plants")
-            job = given.documents[0].job_id
+            uploaded = client.upload([file], tags=["team:sales"], title="Osprey", topic="plants")
+            job = uploaded.documents[0].job_id
             return (
-                str(given.documents[0].document_id),
+                str(uploaded.documents[0].document_id),
                 [*client.follow_job(job)],
                 client.get_job(job),
             )
@@ -111,13 +111,13 @@ async def test_s3_7_a_file_is_handed_in_followed_read_and_deleted(
     async with AsyncClient(url, api_key=key) as client:
         assert await client.wait_for_job(job.job_id) == job
         page = await client.list_documents(DocumentQuery(title="OSPREY", limit=1))
-        assert [str(each.document_id) for each in page.documents] == [document]
+        assert [str(listed.document_id) for listed in page.documents] == [document]
         assert (await client.get_document(document)).topic == "plants"
         assert "24 pumps" in (await client.get_text(document)).text
         changed = await client.change_access(document, list(tags))
         assert changed.acl_tags == sorted(tags)
         jobs = await client.list_jobs(document=document)
-        assert [each.job_id for each in jobs.jobs] == [job.job_id]
+        assert [listed.job_id for listed in jobs.jobs] == [job.job_id]
         for refused in (client.cancel_job(job.job_id), client.retry_job(job.job_id)):
             with pytest.raises(ServerError):
                 await refused
@@ -133,8 +133,8 @@ async def test_s3_7_a_file_is_handed_in_followed_read_and_deleted(
 async def test_the_graph_links_and_feedback_are_reached(site: Site, url: str) -> None:
     key = await site.key("team:sales", scopes=ALL_BUT_ADMIN)
     async with AsyncClient(url, api_key=key) as client:
-        found = await client.list_entities(EntityQuery(query="nordwind", limit=1))
-        name = found.entities[0].entity_name
+        page = await client.list_entities(EntityQuery(query="nordwind", limit=1))
+        name = page.entities[0].entity_name
         assert (await client.get_entity(name)).sources[0].snippet == DISCOUNT
         near = await client.explore_neighbourhood(name, depth=2)
         assert near.entities[0].entity_name == name
@@ -148,8 +148,8 @@ async def test_the_graph_links_and_feedback_are_reached(site: Site, url: str) ->
             await client.confirm_link(UUID(int=1))
         assert unknown.value.status == 404
         answer = await client.query(QUESTION)
-        given = await client.give_feedback(answer.query_id, 5, comment="Right")
-        assert (await client.list_feedback()).feedback[0] == given
+        feedback = await client.give_feedback(answer.query_id, 5, comment="Right")
+        assert (await client.list_feedback()).feedback[0] == feedback
         session = await client.begin_session()
         assert (await client.end_session(session.session_id)).ended_at
         logged = (await client.list_queries()).queries
@@ -176,7 +176,7 @@ async def test_what_is_handed_in_is_sent_again_with_its_idempotency_key(tmp_path
     file.write_text("One.")
     assert (await client.upload([file], tags=["a", "b"])).documents[0].job_id == UUID(int=1)
     assert (await client.ingest("https://example.org/a")).document_id == UUID(int=2)
-    keys = [each.headers["Idempotency-Key"] for each in sent]
+    keys = [request.headers["Idempotency-Key"] for request in sent]
     assert (keys[0], keys[2]) == (keys[1], keys[3])
     assert keys[0] != keys[2]
     assert sent[1].content.count(b'name="aclTags"') == 2
@@ -244,13 +244,13 @@ async def test_a_stream_that_breaks_off_is_resumed_after_its_last_event() -> Non
     def part(text: str) -> httpx.Response:
         return httpx.Response(200, text=text, headers={"Content-Type": "text/event-stream"})
 
-    one = 'event: token\nid: s:1\ndata: {"type": "token", "content": "One."}\n\n'
+    first = 'event: token\nid: s:1\ndata: {"type": "token", "content": "One."}\n\n'
     two = 'event: token\nid: s:2\ndata: {"type": "token", "content": "Two."}\n\n'
     done = 'event: done\nid: s:3\ndata: {"type": "done", "new": 1}\n\n'
-    client, sent = answering(part(f"{one}: ping\n\nid: s:2\ndata: {{"), part(f"{two}{done}"))
+    client, sent = answering(part(f"{first}: ping\n\nid: s:2\ndata: {{"), part(f"{two}{done}"))
     events = [event async for event in client.stream(QUESTION)]
     assert [event.content for event in events] == ["One.", "Two.", ""]
-    assert [each.headers.get("Last-Event-ID") for each in sent] == [None, "s:1"]
+    assert [request.headers.get("Last-Event-ID") for request in sent] == [None, "s:1"]
 
 
 async def test_a_stream_that_always_breaks_off_ends_with_an_error(

@@ -89,9 +89,9 @@ def answered(text: str, snippet: str = "") -> Answer:
 def test_an_answer_is_held_against_the_promise(
     question: Question, who: str, answer: Answer, complaint: str
 ) -> None:
-    found = check_answer(question, who, answer)
-    assert found.startswith(complaint)
-    assert bool(found) == bool(complaint)
+    problem = check_answer(question, who, answer)
+    assert problem.startswith(complaint)
+    assert bool(problem) == bool(complaint)
 
 
 async def test_a_server_has_nothing_to_sync_after_the_demo(database_url: str) -> None:

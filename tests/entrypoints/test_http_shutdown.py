@@ -28,10 +28,10 @@ async def test_a_request_that_outlasts_the_grace_of_a_stop_is_answered_with_503(
         url = "http://{}:{}/endless".format(*listening.getsockname())
         server = asyncio.create_task(serving.serve(app, listening, proxies="", orphaned=orphaned))
         async with httpx.AsyncClient(timeout=PATIENCE) as client:
-            asked = asyncio.create_task(client.get(url))
+            request = asyncio.create_task(client.get(url))
             await arrived.wait()
             os.close(parent)
-            reply = await asked
+            reply = await request
         await server
     os.close(orphaned)
     assert (reply.status_code, reply.json()["code"]) == (503, "stopping")

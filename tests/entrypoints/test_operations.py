@@ -77,13 +77,13 @@ async def test_metrics_count_and_name_nothing(site: Site) -> None:
     assert (await site.client.post("/v1/query", json=QUESTION, headers=reading)).status_code == 200
     reply = await site.client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
     assert reply.headers["content-type"].startswith("text/plain")
-    found = dict(re.findall(r"^(\w+(?:\{.*\})?) (\S+)$", reply.text, re.M))
-    assert float(found['lightwell_recent_questions{outcome="cited"}']) == 1
-    assert float(found['lightwell_recent_question_seconds{step="total"}']) > 0
-    assert float(found['lightwell_model_calls_total{operation="QUERY"}']) >= 1
-    assert float(found['lightwell_jobs{state="complete"}']) == 1
-    assert float(found["lightwell_queue_age_seconds"]) == 0
-    assert float(found['lightwell_database_connections{state="idle"}']) >= 1
+    figures = dict(re.findall(r"^(\w+(?:\{.*\})?) (\S+)$", reply.text, re.M))
+    assert float(figures['lightwell_recent_questions{outcome="cited"}']) == 1
+    assert float(figures['lightwell_recent_question_seconds{step="total"}']) > 0
+    assert float(figures['lightwell_model_calls_total{operation="QUERY"}']) >= 1
+    assert float(figures['lightwell_jobs{state="complete"}']) == 1
+    assert float(figures["lightwell_queue_age_seconds"]) == 0
+    assert float(figures['lightwell_database_connections{state="idle"}']) >= 1
     assert not re.search("Nordwind|sales|contract|default|test", reply.text)
 
 
@@ -146,10 +146,10 @@ async def test_every_log_line_of_a_request_has_its_id(
     monkeypatch.setattr(Principals, "of_key", noting)
     headers = {"Authorization": "Bearer lw_x"}
     replies = [await site.client.get("/v1/models", headers=headers) for _ in range(2)]
-    ids = [each.headers["x-request-id"] for each in replies]
+    ids = [reply.headers["x-request-id"] for reply in replies]
     lines = written.getvalue().splitlines()
     assert len(set(ids)) == len(lines) == 2
-    assert all(own in line for own, line in zip(ids, lines, strict=True))
+    assert all(request_id in line for request_id, line in zip(ids, lines, strict=True))
 
 
 async def test_a_backup_becomes_the_same_store_elsewhere_and_overwrites_nothing(
@@ -301,8 +301,8 @@ async def test_a_restored_backup_shows_nothing_that_was_withdrawn_since(
     async with open_knowledge_base(elsewhere) as kb:
         shown = {
             tag: {
-                each.url.rpartition("/")[2]
-                async for each in kb.documents.iterate(await kb.reader([tag]))
+                document.url.rpartition("/")[2]
+                async for document in kb.documents.iterate(await kb.reader([tag]))
             }
             for tag in BOTH
         }

@@ -41,14 +41,14 @@ def test_s2_3_people_groups_and_keys_are_maintained_from_a_shell(audit: Path) ->
     assert rotated["keyId"] == key["keyId"]
     assert rotated["key"] != key["key"]
     assert not run("people", "change", person["personId"], "--deactivate")["active"]
-    assert [each["email"] for each in run("people", "list", "--group", "sales")["people"]] == [
+    assert [person["email"] for person in run("people", "list", "--group", "sales")["people"]] == [
         "ada@halden.example"
     ]
     assert run("groups", "leave", "sales", "telegram:1")["members"] == 0
-    assert [each["name"] for each in run("groups", "list")["groups"]] == ["sales"]
+    assert [group["name"] for group in run("groups", "list")["groups"]] == ["sales"]
     run("groups", "delete", "sales", "--yes")
     run("people", "delete", "telegram:1", "--yes")
-    assert [each["name"] for each in run("keys", "list")["keys"]] == ["first"]
+    assert [key["name"] for key in run("keys", "list")["keys"]] == ["first"]
     check_audit(audit, person["personId"], key)
 
 
@@ -56,13 +56,13 @@ def check_audit(audit: Path, person: str, key: dict[str, str]) -> None:
     """Each change has a line, each reading none, and no line has a name or a secret."""
     text = audit.read_text()
     lines = [json.loads(line) for line in text.splitlines()]
-    assert [each["command"] for each in lines] == [
+    assert [line["command"] for line in lines] == [
         "keys create", "people add", "groups save", "groups join", "keys create", "keys rotate",
         "people change", "groups leave", "groups delete", "people delete",
     ]  # fmt: skip
     assert lines[1]["ids"] == {"personId": person}
     assert lines[4]["ids"] == {"keyId": key["keyId"], "personId": person}
-    assert {each["exitCode"] for each in lines} == {0}
+    assert {line["exitCode"] for line in lines} == {0}
     for word in ("halden", "telegram", key["key"].split("_", 2)[2], "laptop"):
         assert word not in text
 
@@ -75,7 +75,7 @@ def test_what_is_wrong_is_named_and_audited(audit: Path) -> None:
     wrong = ("people", "add", "", "--external-id", "telegram:1", "--external-id", "telegram:2")
     assert "one external id" in run(*wrong, code=Exit.INVALID)["detail"]
     assert "no such" not in audit.read_text()
-    assert [json.loads(each)["exitCode"] for each in audit.read_text().splitlines()] == [2, 0, 2]
+    assert [json.loads(line)["exitCode"] for line in audit.read_text().splitlines()] == [2, 0, 2]
 
 
 def test_without_its_audit_log_a_command_changes_nothing(

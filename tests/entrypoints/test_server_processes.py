@@ -89,9 +89,9 @@ async def test_two_workers_share_a_socket_replace_a_dead_one_and_end_with_their_
             now = await replaced(process.pid, min(first), 3)
             assert (await client.get(f"{url}/health/live")).status_code == 200
         process.send_signal(signal.SIGTERM)
-        _, said = await asyncio.to_thread(process.communicate, timeout=PATIENCE)
+        _, log = await asyncio.to_thread(process.communicate, timeout=PATIENCE)
         assert process.returncode == 0
-        assert "is replaced" in said
+        assert "is replaced" in log
         assert not any(map(is_running, now))
 
 
@@ -109,8 +109,8 @@ async def test_ingestion_has_a_process_that_is_replaced_yields_to_questions_and_
             os.kill(ingesting, signal.SIGKILL)
             (again,) = await replaced(process.pid, ingesting, 1)
             await upload(client, "kestrel.md", "The Kestrel pump weighs 44 kg.")
-            asked = {"query": "How much does the Kestrel pump weigh?"}
-            assert "44 kg" in (await client.post("/v1/query", json=asked)).json()["answer"]
+            question = {"query": "How much does the Kestrel pump weigh?"}
+            assert "44 kg" in (await client.post("/v1/query", json=question)).json()["answer"]
         process.kill()
         process.wait()
         async with asyncio.timeout(PATIENCE):
@@ -147,9 +147,9 @@ async def test_a_server_whose_ingestion_does_not_start_answers_and_tries_again(
             assert (await client.get("/health/live")).status_code == 200
             await replaced(process.pid, ingesting, 1)
         process.send_signal(signal.SIGTERM)
-        _, said = await asyncio.to_thread(process.communicate, timeout=PATIENCE)
+        _, log = await asyncio.to_thread(process.communicate, timeout=PATIENCE)
     assert process.returncode == 0
-    assert "ingestion does not start and is tried again" in said
+    assert "ingestion does not start and is tried again" in log
 
 
 def test_a_new_server_needs_nothing_but_a_key_and_an_upload() -> None:
@@ -159,8 +159,8 @@ def test_a_new_server_needs_nothing_but_a_key_and_an_upload() -> None:
         headers = {"Authorization": f"Bearer {made.stdout.split()[0]}"}
         asyncio.run(upload_and_ask(url, headers))
         process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=PATIENCE)
-    assert "`lightwell keys create" in said
+        _, log = process.communicate(timeout=PATIENCE)
+    assert "`lightwell keys create" in log
 
 
 async def upload_and_ask(url: str, headers: dict[str, str]) -> None:
