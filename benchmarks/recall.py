@@ -11,8 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from lightwell.domain.questions import Mode
-from lightwell.entrypoints.cli.evaluating import evaluate
-from lightwell.entrypoints.cli.evaluation_run import Plan
+from lightwell.entrypoints.cli.evaluating import Plan, evaluate
 
 EVALUATION = Path(__file__).parents[2] / "shared" / "eval"
 SETS = ("hotpotqa_train100", "musique_train100", "lihua_world")

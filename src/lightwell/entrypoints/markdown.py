@@ -31,7 +31,7 @@ def render_token(event: StreamChunk) -> str:
 
 def sentence_spans(answer: Answer) -> Sequence[tuple[int, int]]:
     """Return where each sentence with its citation numbers stands in the rendered text: start and end characters, in order."""
-    lengths = [len(_render_sentence(each)) for each in answer.sentences]
+    lengths = [len(_render_sentence(sentence)) for sentence in answer.sentences]
     starts = accumulate((length + len("\n") for length in lengths), initial=0)
     return [(start, start + length) for start, length in zip(starts, lengths, strict=False)]
 
@@ -42,9 +42,9 @@ def link_definitions(answer: Answer) -> str:
     A citation whose URL is none that a link may lead to has none: its mark stays text.
     """
     lines = [
-        f'{each.id}: <{_url(each)}> "{_escape_title(citation_title(each))}"'
-        for each in answer.citations
-        if may_be_linked(each)
+        f'{citation.id}: <{_url(citation)}> "{_escape_title(citation_title(citation))}"'
+        for citation in answer.citations
+        if may_be_linked(citation)
     ]
     return "\n\n" + "\n".join(lines) if lines else ""
 

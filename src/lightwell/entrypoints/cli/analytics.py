@@ -56,8 +56,8 @@ async def rate_answer(
     ] = "",
 ) -> Report:
     """Rate an answer to one of your questions."""
-    given = await asker(operations.give_feedback, query, rating, comment=comment)
-    return Report(document=given, text=Text(f"Rated {given.rating} of 5."))
+    feedback = await asker(operations.give_feedback, query, rating, comment=comment)
+    return Report(document=feedback, text=Text(f"Rated {feedback.rating} of 5."))
 
 
 @command(analytics, "begin", "lightwell analytics begin --as user:ada --json")
@@ -163,9 +163,9 @@ async def list_feedback(*, asker: Asker, limit: PageSize = 100, before: Before =
     """List the feedback that you gave, the latest first."""
     page = await asker(operations.list_feedback, limit=limit, after=_after(before))
     table = new_table("query", "when", "rating", "comment")
-    for given in page.feedback:
-        when = _second(given.created_at)
-        table.add_row(str(given.query_id), when, str(given.rating), clean(given.comment))
+    for opinion in page.feedback:
+        when = _second(opinion.created_at)
+        table.add_row(str(opinion.query_id), when, str(opinion.rating), clean(opinion.comment))
     return Report(document=page, text=_page(table, page.next_after))
 
 

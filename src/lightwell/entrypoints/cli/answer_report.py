@@ -12,15 +12,16 @@ from rich.text import Text
 from lightwell.entrypoints.cli.console import clean
 from lightwell.entrypoints.cli.saved_results import (
     Json,
+    Measured,
     differences,
     make_table,
     percent,
     rounded,
+    rounded_times,
     warnings_of_comparison,
 )
 from lightwell.evaluation.answer_measures import AnswerSummary, summarize_answers, worst_first
 from lightwell.evaluation.answers import AnswerTrial, Reason, Stage
-from lightwell.evaluation.correctness import AnswerGroup
 from lightwell.evaluation.measures import percentile, split_by
 
 _PERCENTILES = {"p50": 0.5, "p95": 0.95}
@@ -43,31 +44,20 @@ _NOTE_OF_TIME = "CPU is the time of this process, without the database server an
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerResults:
-    """One evaluation of answers; `passages` are chunks, `root` is the URL below which the documents lie.
+    """One evaluation of answers; `root` is the URL below which the documents lie."""
 
-    `code_hash` is of Lightwell's own files, `questions_hash` of the questions that were asked, in order.
-    """
-
-    version: str
-    code_hash: str
-    dataset: str
-    corpus_hash: str
-    questions_hash: str
-    documents: int
-    passages: int
-    settings: Mapping[str, str]
+    measured: Measured
     trials: Sequence[AnswerTrial]
     root: str
-    problems: Sequence[str]
 
     @property
     def summaries(self) -> dict[str, AnswerSummary]:
         """All questions; then each split, kind and style, if there are several."""
         parts = {"all": list(self.trials)}
         for word, by in (
-            ("split", split_by(self.trials, lambda each: each.question.split)),
-            ("kind", split_by(self.trials, lambda each: each.question.kind)),
-            ("style", split_by(self.trials, lambda each: each.question.style)),
+            ("split", split_by(self.trials, lambda trial: trial.question.split)),
+            ("kind", split_by(self.trials, lambda trial: trial.question.kind)),
+            ("style", split_by(self.trials, lambda trial: trial.question.style)),
         ):
             if len(by) > 1:
                 parts |= {f"{word} {name}".strip(): part for name, part in by.items()}
@@ -77,8 +67,8 @@ class AnswerResults:
     def times(self) -> dict[str, dict[str, float | None]]:
         """Milliseconds per question: processor time and elapsed time."""
         values = {
-            "cpuMs": [each.took.cpu for each in self.trials],
-            "wallMs": [each.took.wall for each in self.trials],
+            "cpuMs": [trial.took.cpu for trial in self.trials],
+            "wallMs": [trial.took.wall for trial in self.trials],
         }
         return {
             name: {word: percentile(ms, share) for word, share in _PERCENTILES.items()}
@@ -89,40 +79,29 @@ class AnswerResults:
 def document(results: AnswerResults) -> Json:
     """Return the results as JSON; numbers are rounded to significant digits."""
     return {
-        "version": results.version,
-        "codeHash": results.code_hash,
-        "dataset": results.dataset,
-        "corpusHash": results.corpus_hash,
-        "questionsHash": results.questions_hash,
-        "documents": results.documents,
-        "passages": results.passages,
-        "questions": len(results.trials),
-        "settings": dict(results.settings),
-        "quality": {name: _quality(each) for name, each in results.summaries.items()},
-        "time": {
-            name: {word: rounded(value, 1) for word, value in each.items()}
-            for name, each in results.times.items()
-        },
-        "modelTokens": sum(each.tokens for each in results.trials),
-        "answers": [_trial(each, results.root) for each in results.trials],
-        "failed": list(results.problems),
+        **results.measured.document(),
+        "quality": {name: _quality(summary) for name, summary in results.summaries.items()},
+        "time": rounded_times(results.times),
+        "modelTokens": sum(trial.tokens for trial in results.trials),
+        "answers": [_trial(trial, results.root) for trial in results.trials],
+        "failed": list(results.measured.problems),
     }
 
 
 def text(results: AnswerResults, before: Json | None, *, cases: int) -> RenderableType:
     """Return the results as tables with the worst `cases`, and the changes since the results `before`."""
     summaries = results.summaries
-    parts: list[RenderableType] = [Text(_headline(results), style="bold"), _qualities(summaries)]
+    parts: list[RenderableType] = [results.measured.headline(), _qualities(summaries)]
     parts += [Text(_NOTE, style="dim"), _stages(summaries), Text(_NOTE_OF_STAGES, style="dim")]
     parts += [_reasons(summaries), _times(results), Text(_NOTE_OF_TIME, style="dim")]
     worst = worst_first(results.trials)[:cases]
     if worst:
         parts.append(Text(f"The worst {len(worst)}", style="bold"))
-        parts += [_case(each, results.root) for each in worst]
-    parts += [Text(clean(f"failed  {each}"), style="red") for each in results.problems]
+        parts += [_case(trial, results.root) for trial in worst]
+    parts += results.measured.failures()
     if before is not None:
         parts += _comparison(before, document(results))
-    return Group(*(part for each in parts for part in (each, Text())))
+    return Group(*(line for part in parts for line in (part, Text())))
 
 
 def _quality(of: AnswerSummary) -> Json:
@@ -165,14 +144,6 @@ def _trial(trial: AnswerTrial, root: str) -> Json:
     }
 
 
-def _headline(results: AnswerResults) -> str:
-    chosen = ", ".join(f"{name} {value}" for name, value in results.settings.items())
-    return clean(
-        f"{results.dataset}: {len(results.trials)} questions, {results.documents:,} documents,"
-        f" {results.passages:,} passages ({chosen}; Lightwell {results.version})"
-    )
-
-
 def _qualities(summaries: Mapping[str, AnswerSummary]) -> Table:
     table = make_table(
         "",
@@ -187,36 +158,36 @@ def _qualities(summaries: Mapping[str, AnswerSummary]) -> Table:
         "gold first",
         "gold found",
     )
-    for name, each in summaries.items():
+    for name, summary in summaries.items():
         table.add_row(
             clean(name),
-            f"{each.answerable} + {each.unanswerable}",
-            percent(each.right),
-            percent(each.right_of_answered),
-            percent(each.wrongly_refused),
-            percent(each.answer_shown),
-            percent(each.right_or_shown),
-            percent(each.unanswerable_refused),
-            "–" if each.auroc is None else f"{each.auroc:.3f}",
-            percent(each.gold_first),
-            percent(each.gold_found),
+            f"{summary.answerable} + {summary.unanswerable}",
+            percent(summary.right),
+            percent(summary.right_of_answered),
+            percent(summary.wrongly_refused),
+            percent(summary.answer_shown),
+            percent(summary.right_or_shown),
+            percent(summary.unanswerable_refused),
+            "–" if summary.auroc is None else f"{summary.auroc:.3f}",
+            percent(summary.gold_first),
+            percent(summary.gold_found),
         )
     return table
 
 
 def _stages(summaries: Mapping[str, AnswerSummary]) -> Table:
     table = make_table("answer whole in", *(stage.value for stage in Stage))
-    for name, each in summaries.items():
-        if each.answerable:
-            table.add_row(clean(name), *(percent(each.held[stage]) for stage in Stage))
+    for name, summary in summaries.items():
+        if summary.answerable:
+            table.add_row(clean(name), *(percent(summary.held[stage]) for stage in Stage))
     return table
 
 
 def _reasons(summaries: Mapping[str, AnswerSummary]) -> Table:
-    held = [reason for reason in Reason if reason in summaries["all"].reasons]
-    table = make_table("questions failed", *(reason.value for reason in held))
-    for name, each in summaries.items():
-        table.add_row(clean(name), *(str(each.reasons.get(reason, 0)) for reason in held))
+    reasons = [reason for reason in Reason if reason in summaries["all"].reasons]
+    table = make_table("questions failed", *(reason.value for reason in reasons))
+    for name, summary in summaries.items():
+        table.add_row(clean(name), *(str(summary.reasons.get(reason, 0)) for reason in reasons))
     return table
 
 
@@ -230,25 +201,21 @@ def _times(results: AnswerResults) -> Table:
 
 def _case(trial: AnswerTrial, root: str) -> Text:
     """Return one failed question with its reason, the answer that was given, and what a right answer contains."""
-    asked = trial.question
-    said = trial.text or f"(refused, relevance {trial.relevance:.2f})"
-    lines = [f"{asked.id}  {asked.text}", f"    {trial.reason}; relevance {trial.relevance:.2f}"]
-    lines.append(f"    answer: {_short(said)}")
+    question = trial.question
+    answer = " ".join(trial.text.split()) or f"(refused, relevance {trial.relevance:.2f})"
+    short = answer if len(answer) <= _LONGEST_TEXT else f"{answer[:_LONGEST_TEXT]}…"
+    lines = [
+        f"{question.id}  {question.text}",
+        f"    {trial.reason}; relevance {trial.relevance:.2f}",
+        f"    answer: {short}",
+    ]
     if trial.missing:
-        lines.append(f"    missing: {_groups(trial.missing)}")
-    if asked.gold:
-        places = ", ".join(sorted(_path(url, root) for url in asked.gold))
+        groups = (" or ".join(repr(words) for words in group) for group in trial.missing)
+        lines.append(f"    missing: {' and '.join(groups)}")
+    if question.gold:
+        places = ", ".join(sorted(_path(url, root) for url in question.gold))
         lines.append(f"    documents: {places}")
     return Text("\n".join(map(clean, lines)))
-
-
-def _groups(groups: Sequence[AnswerGroup]) -> str:
-    return " and ".join(" or ".join(repr(words) for words in group) for group in groups)
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST_TEXT else f"{line[:_LONGEST_TEXT]}…"
 
 
 def _path(url: str, root: str) -> str:
@@ -261,22 +228,20 @@ def _path(url: str, root: str) -> str:
 def _comparison(before: Json, now: Json) -> list[RenderableType]:
     if "answers" not in before:
         return [Text("The saved results are of a set of passages, so they are not compared.")]
-    warnings = [Text(clean(each), style="red") for each in warnings_of_comparison(before, now)]
-    return [*warnings, differences(before, now), *_changed_sides(before, now)]
+    changes = _changed_sides(before, now)
+    return [*warnings_of_comparison(before, now), differences(before, now), *changes]
 
 
 def _changed_sides(before: Json, now: Json) -> Iterator[RenderableType]:
     """Yield the questions that are right now and were not before, then the reverse."""
     old, new = _by_id(before), _by_id(now)
-    both = [each for each in new if each in old]
+    both = [id_ for id_ in new if id_ in old]
     for word, was in (("Better now", False), ("Worse now", True)):
-        moved = [
-            each for each in both if old[each]["isWell"] is was and new[each]["isWell"] is not was
-        ]
+        moved = [id_ for id_ in both if old[id_]["isWell"] is was and new[id_]["isWell"] is not was]
         yield Text(f"{word}: {len(moved)}", style="bold")
-        for each in moved:
-            change = f"{_state(old[each])} → {_state(new[each])}"
-            yield Text(clean(f"  {each}  {new[each]['question']}  ({change})"))
+        for id_ in moved:
+            change = f"{_state(old[id_])} → {_state(new[id_])}"
+            yield Text(clean(f"  {id_}  {new[id_]['question']}  ({change})"))
 
 
 def _state(trial: Json) -> str:
@@ -284,4 +249,4 @@ def _state(trial: Json) -> str:
 
 
 def _by_id(results: Json) -> dict[str, Json]:
-    return {str(each["id"]): each for each in cast("Sequence[Json]", results["answers"])}
+    return {str(trial["id"]): trial for trial in cast("Sequence[Json]", results["answers"])}

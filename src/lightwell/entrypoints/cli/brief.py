@@ -83,6 +83,6 @@ def _related_text(related: Related) -> str:
     is_stated = related.relation in Predicate.__members__
     relation = Predicate(related.relation).words if is_stated else related.relation
     what = ", ".join(part for part in (related.entity_type, relation) if part)
-    said = state_relation(related.description, related.comparison, related.use_case)
-    evidence = _line_text(related.evidence) if related.evidence else " ".join(clean(said).split())
+    stated = state_relation(related.description, related.comparison, related.use_case)
+    evidence = _line_text(related.evidence) if related.evidence else " ".join(clean(stated).split())
     return f"{clean(related.entity_name)} ({clean(what)})" + (f": {evidence}" if evidence else "")

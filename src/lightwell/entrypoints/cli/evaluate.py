@@ -105,10 +105,9 @@ def evaluate(  # noqa: PLR0913 - the options of a command are its arguments
     Everything goes into a separate store, which the next run uses again; your projects are not touched.
     """
     import lightwell.entrypoints.cli.evaluating as evaluating
-    from lightwell.entrypoints.cli.evaluation_run import Plan
     from lightwell.entrypoints.cli.execution import run
 
-    plan = Plan(
+    plan = evaluating.Plan(
         folder=folder,
         documents=documents,
         max_questions=limit_questions,

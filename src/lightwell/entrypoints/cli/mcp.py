@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, cast
 
 from rich.text import Text
 
+from lightwell.domain.access import TagAuthority
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.errors import Invalid
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.options import As
 from lightwell.entrypoints.cli.registration import command, single_command
 from lightwell.entrypoints.cli.store import open_store_project, parse_reader_tags, settings_of_store
+from lightwell.entrypoints.operations.declaration import Caller
 
 if TYPE_CHECKING:
     from anyio import AsyncFile
 
-    from lightwell.domain.access import Tags
+    from lightwell.domain.access import Reader, Tags
     from lightwell.entrypoints.mcp_server import GetCaller
+    from lightwell.knowledge_base import KnowledgeBase
     from lightwell.settings import Settings
 
 mcp = single_command()
@@ -72,19 +75,16 @@ def _callers(chosen: "Settings", who: list[str] | None) -> "AbstractAsyncContext
 
 @asynccontextmanager
 async def _open_with_tags(chosen: "Settings", tags: "Tags") -> "AsyncGenerator[GetCaller]":
-    from lightwell.entrypoints.mcp_server import Caller
-
     async with open_store_project(chosen) as kb:
 
         async def get_caller(_: object) -> Caller:
-            return Caller(knowledge_base=kb, reader=await kb.reader(tags))
+            return _caller(kb, await kb.reader(tags))
 
         yield get_caller
 
 
 @asynccontextmanager
 async def _open_with_key(chosen: "Settings", shown: str) -> "AsyncGenerator[GetCaller]":
-    from lightwell.entrypoints.mcp_server import Caller
     from lightwell.knowledge_base.principals import Principals
     from lightwell.wiring import open_project, open_resources
 
@@ -96,9 +96,13 @@ async def _open_with_key(chosen: "Settings", shown: str) -> "AsyncGenerator[GetC
         kb = await open_project(resources, first.project)
 
         async def get_caller(_: object) -> Caller:
-            found = await principals.of_key(shown)  # it may have been revoked meanwhile
-            if found is None or not found.allows(Scope.READ):
+            principal = await principals.of_key(shown)  # it may have been revoked meanwhile
+            if principal is None or not principal.allows(Scope.READ):
                 raise Invalid(_REFUSED)
-            return Caller(knowledge_base=kb, reader=await kb.reader(found.tags, user=found.user))
+            return _caller(kb, await kb.reader(principal.tags, user=principal.user))
 
         yield get_caller
+
+
+def _caller(kb: "KnowledgeBase", reader: "Reader") -> Caller:
+    return Caller(knowledge_base=kb, reader=reader, authority=TagAuthority(tags=reader.tags))

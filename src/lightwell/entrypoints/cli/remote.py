@@ -27,18 +27,18 @@ def choose_server(server: str | None, who: object) -> Login | None:
     return find_login(server, settings().api_key)
 
 
-def open_client(at: Login) -> "AsyncClient":
+def open_client(login: Login) -> "AsyncClient":
     """Return a connection to a server, to be used in `async with`."""
     from lightwell.entrypoints.client import AsyncClient
 
-    return AsyncClient(at.url, api_key=at.api_key.get_secret_value())
+    return AsyncClient(login.url, api_key=login.api_key.get_secret_value())
 
 
-async def send(call: "Call[T]", at: Login) -> T:
+async def send(call: "Call[T]", login: Login) -> T:
     """Return a server's reply to a call; raise `NotFound` and `Invalid` as for the store here, else `ServerError`."""
     from lightwell.entrypoints.client import ServerError
 
-    async with open_client(at) as client:
+    async with open_client(login) as client:
         try:
             return await client.send(call)
         except ServerError as error:

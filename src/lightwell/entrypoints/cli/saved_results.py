@@ -1,7 +1,8 @@
-"""Results of `lightwell eval` as files: written, read again, and compared number by number."""
+"""Results of `lightwell eval`: what all have in common, and files that are written, read again, and compared number by number."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -17,15 +18,67 @@ Json = Mapping[str, object]
 _COMPARED_APART = "answers"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What was measured; `passages` are chunks.
+
+    `code_hash` is of Lightwell's own files, `questions_hash` of the questions that were asked, in order.
+    """
+
+    version: str
+    code_hash: str
+    dataset: str
+    corpus_hash: str
+    questions_hash: str
+    documents: int
+    passages: int
+    questions: int
+    settings: Mapping[str, str]
+    problems: Sequence[str]
+
+    def document(self) -> Json:
+        """Return it as JSON, without the problems."""
+        return {
+            "version": self.version,
+            "codeHash": self.code_hash,
+            "dataset": self.dataset,
+            "corpusHash": self.corpus_hash,
+            "questionsHash": self.questions_hash,
+            "documents": self.documents,
+            "passages": self.passages,
+            "questions": self.questions,
+            "settings": dict(self.settings),
+        }
+
+    def headline(self) -> Text:
+        chosen = ", ".join(f"{name} {value}" for name, value in self.settings.items())
+        line = (
+            f"{self.dataset}: {self.questions} questions, {self.documents:,} documents,"
+            f" {self.passages:,} passages ({chosen}; Lightwell {self.version})"
+        )
+        return Text(clean(line), style="bold")
+
+    def failures(self) -> list[Text]:
+        return [Text(clean(f"failed  {problem}"), style="red") for problem in self.problems]
+
+
+def rounded_times(times: Mapping[str, Mapping[str, float | None]]) -> Json:
+    """Return milliseconds as JSON."""
+    return {
+        name: {share: rounded(value, 1) for share, value in values.items()}
+        for name, values in times.items()
+    }
+
+
 def read_results(path: Path) -> Json:
     """Return saved results; raise `Invalid` if the file has none."""
     try:
-        found = cast("object", json.loads(path.read_bytes()))
+        results = cast("object", json.loads(path.read_bytes()))
     except (OSError, ValueError) as error:
         raise Invalid(f"{path} cannot be read as results: {error}") from error
-    if not isinstance(found, dict) or "quality" not in found:
+    if not isinstance(results, dict) or "quality" not in results:
         raise Invalid(f"{path} has no results of `lightwell eval`; create such a file with --save")
-    return cast("Json", found)
+    return cast("Json", results)
 
 
 def write_results(path: Path, results: Json) -> None:
@@ -36,25 +89,30 @@ def write_results(path: Path, results: Json) -> None:
         raise Invalid(f"{path} cannot be written: {error}") from error
 
 
-def warnings_of_comparison(before: Json, now: Json) -> list[str]:
+def warnings_of_comparison(before: Json, now: Json) -> list[Text]:
     """Return warnings if the results are of other documents or other questions."""
-    found: list[str] = []
+    differing: list[str] = []
     if before.get("corpusHash") != now["corpusHash"]:
-        found.append(f"The documents differ: {before.get('dataset')} before, {now['dataset']} now.")
+        differing.append(
+            f"The documents differ: {before.get('dataset')} before, {now['dataset']} now."
+        )
     if before.get("questionsHash", now["questionsHash"]) != now["questionsHash"] or (
         before.get("questions") != now["questions"]
     ):
-        found.append(
+        differing.append(
             f"The questions differ: {before.get('questions')} before, {now['questions']} now."
         )
-    return [f"{each} The comparison below is therefore not meaningful." for each in found]
+    return [
+        Text(clean(f"{difference} The comparison below is therefore not meaningful."), style="red")
+        for difference in differing
+    ]
 
 
 def differences(before: Json, now: Json) -> RenderableType:
     """Return a table of the values that differ between both results."""
     old, new = dict(_leaves(before)), dict(_leaves(now))
     table = make_table("value", "before", "now", "change")
-    for name in (each for each in new if each in old and old[each] != new[each]):
+    for name in (name for name in new if name in old and old[name] != new[name]):
         was, is_ = old[name], new[name]
         if isinstance(was, float | int) and isinstance(is_, float | int):
             table.add_row(clean(name), f"{was:g}", f"{is_:g}", f"{is_ - was:+.4g}")

@@ -15,7 +15,7 @@ from starlette.types import Scope as Connection
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.texts import split_at_commas
 from lightwell.entrypoints import mcp_server
-from lightwell.entrypoints.http.authentication import caller_of
+from lightwell.entrypoints.http.authentication import Caller, caller_of
 from lightwell.entrypoints.http.body_limit import MAX_BODY_BYTES
 from lightwell.settings import Settings
 
@@ -65,20 +65,19 @@ class _Endpoint:
         await request.app.state.mcp.handle_request(connection, receive, send)
 
 
-async def _caller(context: ServerRequestContext) -> mcp_server.Caller:
+async def _caller(context: ServerRequestContext) -> Caller:
     assert context.request is not None  # noqa: S101  # the SDK attaches the HTTP request
-    caller = context.request.state.caller
-    return mcp_server.Caller(knowledge_base=caller.knowledge_base, reader=caller.reader)
+    return context.request.state.caller
 
 
 def _protection(settings: Settings) -> TransportSecuritySettings:
     """Return which `Host` and `Origin` a request may have, so that a web page cannot rebind its name to this server."""
     hosts = [*_LOOPBACK, settings.http.host, *split_at_commas(settings.http.hosts)]
-    with_ports = [*hosts, *(f"{each}:*" for each in hosts)]
+    with_ports = [*hosts, *(f"{host}:*" for host in hosts)]
     return TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
         allowed_hosts=with_ports,
         allowed_origins=[
-            f"{scheme}://{each}" for each in with_ports for scheme in ("http", "https")
+            f"{scheme}://{host}" for host in with_ports for scheme in ("http", "https")
         ],
     )

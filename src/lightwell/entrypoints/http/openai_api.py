@@ -16,7 +16,7 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from lightwell.answer.chat import courteous_reply
-from lightwell.domain.answers import Answer, Citation, Courtesy, StreamChunk, StreamType
+from lightwell.domain.answers import Answer, Courtesy, StreamChunk, StreamType
 from lightwell.domain.chat import ChatMessage, Role
 from lightwell.domain.errors import Invalid, LightwellError, NotFound
 from lightwell.domain.evidence import NO_METRICS
@@ -143,17 +143,19 @@ async def complete_chat(
     body: CompletionRequest, caller: Reading, response: Response
 ) -> Completion | EventStream:
     """Answer the last message with citations, or say that the evidence is insufficient."""
-    asked = parse_conversation(body.model, [(each.role, each.text) for each in body.messages])
+    conversation = parse_conversation(
+        body.model, [(message.role, message.text) for message in body.messages]
+    )
     if body.stream:
         with_usage = bool(body.stream_options and body.stream_options.include_usage)
-        chunks = _stream(asked, caller, with_usage=with_usage)
+        chunks = _stream(conversation, caller, with_usage=with_usage)
         return EventStream(chunks, render_error=_render_error)
     with record_usage(OperationType.QUERY) as spent:
-        answer = await asked.answer(caller)
+        answer = await conversation.answer(caller)
     add_usage_headers(response, spent.summary)
     reply = Reply(content=render_answer(answer), annotations=annotations(answer))
     return Completion(
-        id=_completion_id(answer),
+        id=f"chatcmpl-{answer.query_id.hex}",
         created=int(time.time()),
         choices=[Choice(message=reply)],
         usage=_usage(spent.summary),
@@ -161,7 +163,7 @@ async def complete_chat(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Conversation:
     """The last message, and the conversation before it, the oldest message first."""
 
     text: str
@@ -206,7 +208,7 @@ class Asked:
         return Question(text=text)
 
 
-def parse_conversation(model: str, messages: Sequence[tuple[str, str]]) -> Asked:
+def parse_conversation(model: str, messages: Sequence[tuple[str, str]]) -> Conversation:
     """Return what these messages, each a role and a text, ask; the last is the question.
 
     Raises `NotFound` for another model, `Invalid` for a last message by others.
@@ -217,15 +219,17 @@ def parse_conversation(model: str, messages: Sequence[tuple[str, str]]) -> Asked
     if role != "user":
         raise Invalid("The last message must be the user's")
     history = [
-        ChatMessage(role=Role(role), content=said)
-        for role, said in before
+        ChatMessage(role=Role(role), content=content)
+        for role, content in before
         if role in (Role.USER, Role.ASSISTANT)
     ]
     Question(text=text)  # raises `Invalid` before a model is called
-    return Asked(text=text, history=history)
+    return Conversation(text=text, history=history)
 
 
-async def _stream(asked: Asked, caller: Caller, *, with_usage: bool) -> AsyncGenerator[bytes, None]:
+async def _stream(
+    conversation: Conversation, caller: Caller, *, with_usage: bool
+) -> AsyncGenerator[bytes, None]:
     """Yield the chunks of a completion as server-sent events; an error is an event, never a part of the text."""
     created, name = int(time.time()), f"chatcmpl-{uuid4().hex}"
 
@@ -234,7 +238,7 @@ async def _stream(asked: Asked, caller: Caller, *, with_usage: bool) -> AsyncGen
         return _event(_chunk(name, created, choices=[choice]))
 
     yield chunk({"role": "assistant", "content": ""})
-    async with aclosing(asked.stream(caller)) as events:
+    async with aclosing(conversation.stream(caller)) as events:
         async for event in events:
             if event.type is StreamType.TOKEN:
                 yield chunk({"content": render_token(event)})
@@ -243,8 +247,8 @@ async def _stream(asked: Asked, caller: Caller, *, with_usage: bool) -> AsyncGen
                 return
             elif event.answer is not None:
                 answer = event.answer
-                found = [each.model_dump() for each in annotations(answer)]
-                yield chunk({"content": link_definitions(answer), "annotations": found})
+                cited = [annotation.model_dump() for annotation in annotations(answer)]
+                yield chunk({"content": link_definitions(answer), "annotations": cited})
                 yield chunk({}, finish_reason="stop")
                 if with_usage:
                     usage = _usage(answer.usage).model_dump()
@@ -276,22 +280,18 @@ def _event(data: dict[str, object]) -> bytes:
 def annotations(answer: Answer) -> list[Annotation]:
     """Return a citation for each sentence and each document that supports it, with the sentence's place in the text."""
     return [
-        _annotation(each, start, end)
+        Annotation(
+            url_citation=UrlCitation(
+                url=citation.source_url,
+                title=citation_title(citation),
+                start_index=start,
+                end_index=end,
+            )
+        )
         for sentence, (start, end) in zip(answer.sentences, sentence_spans(answer), strict=True)
-        for each in sentence.citations
-        if may_be_linked(each)
+        for citation in sentence.citations
+        if may_be_linked(citation)
     ]
-
-
-def _annotation(citation: Citation, start: int, end: int) -> Annotation:
-    cited = UrlCitation(
-        url=citation.source_url, title=citation_title(citation), start_index=start, end_index=end
-    )
-    return Annotation(url_citation=cited)
-
-
-def _completion_id(answer: Answer) -> str:
-    return f"chatcmpl-{answer.query_id.hex}"
 
 
 def _usage(spent: TokenSummary) -> Usage:

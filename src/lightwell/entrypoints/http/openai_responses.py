@@ -22,7 +22,7 @@ from lightwell.entrypoints.http.event_streams import EventStream, format_event
 from lightwell.entrypoints.http.openai_api import (
     MAX_MESSAGES,
     MODEL,
-    Asked,
+    Conversation,
     UrlCitation,
     annotations,
     parse_conversation,
@@ -70,17 +70,14 @@ class ResponseRequest(BaseModel):
         str | None, Field(description="Refused: no response is stored.")
     ] = None
 
-    def parse(self) -> Asked:
+    def parse(self) -> Conversation:
         """Return what is asked; raise `NotFound` for another model, `Invalid` for a response that would be stored here."""
         if self.previous_response_id:
             raise Invalid("No response is stored here: send the messages of the conversation")
-        given = self.input
-        said = (
-            [("user", given)]
-            if isinstance(given, str)
-            else [(each.role, each.text) for each in given]
-        )
-        return parse_conversation(self.model, said)
+        if isinstance(self.input, str):
+            return parse_conversation(self.model, [("user", self.input)])
+        messages = [(message.role, message.text) for message in self.input]
+        return parse_conversation(self.model, messages)
 
 
 class UrlAnnotation(UrlCitation):
@@ -148,16 +145,16 @@ async def create_response(
     body: ResponseRequest, caller: Reading, response: Response
 ) -> ResponseObject | EventStream:
     """Answer the last message with citations, or say that the evidence is insufficient."""
-    asked = body.parse()
+    conversation = body.parse()
     if body.stream:
-        return EventStream(_stream(asked, caller), render_error=_render_error)
+        return EventStream(_stream(conversation, caller), render_error=_render_error)
     with record_usage(OperationType.QUERY) as spent:
-        answer = await asked.answer(caller)
+        answer = await conversation.answer(caller)
     add_usage_headers(response, spent.summary)
     return _complete(_begin(), _output(answer), spent.summary)
 
 
-async def _stream(asked: Asked, caller: Caller) -> AsyncGenerator[bytes, None]:
+async def _stream(conversation: Conversation, caller: Caller) -> AsyncGenerator[bytes, None]:
     """Yield OpenAI's events of a response with one message of one part; an error is an event, never a part of the text."""
     numbers, begun = count(), _begin()
     message = OutputMessage(id=_message_id(begun), status="in_progress", content=[])
@@ -173,23 +170,23 @@ async def _stream(asked: Asked, caller: Caller) -> AsyncGenerator[bytes, None]:
     yield event(
         "content_part.added", **place, part=OutputText(text="", annotations=[]).model_dump()
     )
-    async with aclosing(asked.stream(caller)) as events:
-        async for each in events:
-            if each.type is StreamType.TOKEN:
-                yield event("output_text.delta", **place, delta=render_token(each), logprobs=[])
-            elif each.type is StreamType.ERROR:
-                yield _error_event(each.error, "model_failed", next(numbers))
+    async with aclosing(conversation.stream(caller)) as chunks:
+        async for chunk in chunks:
+            if chunk.type is StreamType.TOKEN:
+                yield event("output_text.delta", **place, delta=render_token(chunk), logprobs=[])
+            elif chunk.type is StreamType.ERROR:
+                yield _error_event(chunk.error, "model_failed", next(numbers))
                 return
-            elif each.answer is not None:
-                part = _output(each.answer)
-                if footnotes := link_definitions(each.answer):
+            elif chunk.answer is not None:
+                part = _output(chunk.answer)
+                if footnotes := link_definitions(chunk.answer):
                     yield event("output_text.delta", **place, delta=footnotes, logprobs=[])
-                for index, cited in enumerate(part.annotations):
-                    found = {"annotation_index": index, "annotation": cited.model_dump()}
-                    yield event("output_text.annotation.added", **place, **found)
+                for index, annotation in enumerate(part.annotations):
+                    cited = {"annotation_index": index, "annotation": annotation.model_dump()}
+                    yield event("output_text.annotation.added", **place, **cited)
                 yield event("output_text.done", **place, text=part.text, logprobs=[])
                 yield event("content_part.done", **place, part=part.model_dump())
-                done = _complete(begun, part, each.answer.usage)
+                done = _complete(begun, part, chunk.answer.usage)
                 yield event("output_item.done", output_index=0, item=done.output[0].model_dump())
                 yield event("completed", response=done.model_dump())
 
@@ -214,10 +211,11 @@ def _message_id(begun: ResponseObject) -> str:
 
 
 def _output(answer: Answer) -> OutputText:
-    found = [
-        UrlAnnotation.model_validate(each.url_citation.model_dump()) for each in annotations(answer)
+    cited = [
+        UrlAnnotation.model_validate(annotation.url_citation.model_dump())
+        for annotation in annotations(answer)
     ]
-    return OutputText(text=render_answer(answer), annotations=found)
+    return OutputText(text=render_answer(answer), annotations=cited)
 
 
 def _error_event(message: str, code: str, number: int = 0) -> bytes:

@@ -172,7 +172,7 @@ async def list_feedback(
         limit=limit + 1,
     )
     page, next_after = page_of(listed, limit, lambda feedback: str(feedback.id))
-    feedback = [Feedback.model_validate(given) for given in page]
+    feedback = [Feedback.model_validate(opinion) for opinion in page]
     return FeedbackPage(feedback=feedback, next_after=next_after)
 
 

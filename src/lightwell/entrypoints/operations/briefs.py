@@ -100,5 +100,5 @@ async def brief_entity(caller: Caller, name: EntityName) -> Brief | Candidates:
 @briefs.operation("GET", "/candidates")
 async def list_candidates(caller: Caller, name: EntityName) -> Candidates:
     """List the entities that a name may mean, the likeliest first, with what distinguishes them: none, one or several."""
-    found = await caller.knowledge_base.questions.candidates(name, caller.reader)
-    return Candidates.model_validate(found)
+    candidates = await caller.knowledge_base.questions.candidates(name, caller.reader)
+    return Candidates.model_validate(candidates)

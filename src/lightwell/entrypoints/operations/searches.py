@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
 from lightwell.domain.graph import Predicate
@@ -43,7 +43,7 @@ class Passage(Reply):
     in_both_sources: Annotated[bool, read_from("inBothSources", "is_in_both_sources")]
     distance: Annotated[Rounded | None, read_from("distance", "cosine_distance")]
     sources: Annotated[list[Channel], read_from("sources", "channels")]
-    ranks: dict[Channel, int]
+    ranks: Annotated[dict[Channel, int], AfterValidator(lambda ranks: dict(sorted(ranks.items())))]
     original_rank: int | None
     new_rank: int | None
     chunk_refs: list[str]
@@ -102,13 +102,17 @@ class ChannelFigures(Reply):
     hits: int
 
 
+def _in_order(channels: dict[Channel, ChannelFigures]) -> dict[Channel, ChannelFigures]:
+    return {channel: channels[channel] for channel in Channel if channel in channels}
+
+
 class SearchMetadata(Reply):
     """How much each channel found, and how long it took."""
 
     vector_result_count: Annotated[int, read_from("vectorResultCount", "vector_hits")]
     graph_result_count: Annotated[int, read_from("graphResultCount", "graph_hits")]
     latency_ms: Annotated[int, read_from("latencyMs", "total_ms")]
-    channels: dict[Channel, ChannelFigures]
+    channels: Annotated[dict[Channel, ChannelFigures], AfterValidator(_in_order)]
 
 
 class Passages(Reply):
