@@ -60,16 +60,16 @@ class Client:
         return f"key:{parsed.key_id}"
 
     async def upload(self, *files: tuple[str, bytes], **more: Any) -> httpx.Response:
-        given = [("files", file) for file in files]
-        return await self("POST", "/documents", files=given, **more)
+        uploaded = [("files", file) for file in files]
+        return await self("POST", "/documents", files=uploaded, **more)
 
     async def finished(self, job: str) -> dict[str, Any]:
         """Return the job when it has ended."""
         async with asyncio.timeout(PATIENCE):
             while True:
-                found = (await self("GET", f"/jobs/{job}")).json()
-                if found["jobState"] in ("complete", "failed", "cancelled"):
-                    return found
+                state = (await self("GET", f"/jobs/{job}")).json()
+                if state["jobState"] in ("complete", "failed", "cancelled"):
+                    return state
                 await asyncio.sleep(0.05)
 
     async def ingested(self, name: str, content: bytes, **fields: Any) -> dict[str, Any]:
@@ -127,22 +127,22 @@ async def test_s3_7_an_uploaded_file_is_ingested_and_answers(site: Site, tag: st
     client = await site.client(tag)
     reply = await client.upload(("offer.md", OFFER))
     assert reply.status_code == 202
-    (given,) = reply.json()["documents"]
-    assert given.keys() == {"fileName", "jobId", "documentId", "status", "estimatedChunks"}
-    assert (given["status"], given["estimatedChunks"], given["fileName"]) == (
+    (uploaded,) = reply.json()["documents"]
+    assert uploaded.keys() == {"fileName", "jobId", "documentId", "status", "estimatedChunks"}
+    assert (uploaded["status"], uploaded["estimatedChunks"], uploaded["fileName"]) == (
         "queued",
         1,
         "offer.md",
     )
-    assert reply.headers["location"] == f"/v1/jobs/{given['jobId']}"
-    job = await client.finished(given["jobId"])
+    assert reply.headers["location"] == f"/v1/jobs/{uploaded['jobId']}"
+    job = await client.finished(uploaded["jobId"])
     assert (job["status"], job["progress"], job["documentId"]) == (
         "complete",
         100,
-        given["documentId"],
+        uploaded["documentId"],
     )
     assert (job["totalChunks"], job["processedChunks"]) == (1, 1)
-    document = (await client("GET", f"/documents/{given['documentId']}")).json()
+    document = (await client("GET", f"/documents/{uploaded['documentId']}")).json()
     assert (document["title"], document["format"], document["aclTags"]) == (
         "Offer",
         "markdown",
@@ -153,7 +153,7 @@ async def test_s3_7_an_uploaded_file_is_ingested_and_answers(site: Site, tag: st
     ).json()
     cited = answer["citations"][0]
     text = await client(
-        "GET", f"/documents/{given['documentId']}/text", params={"chunkId": cited["chunkId"]}
+        "GET", f"/documents/{uploaded['documentId']}/text", params={"chunkId": cited["chunkId"]}
     )
     place = cited["locator"]
     assert text.json()["text"][place["start"] : place["end"]] == cited["snippet"]
@@ -169,9 +169,9 @@ async def test_s3_6_several_files_come_together_or_not_at_all(site: Site, tag: s
     assert "c.exe" in reply.json()["detail"]
     assert (await client("GET", "/documents")).json() == {"documents": [], "nextAfter": None}
     reply = await client.upload(("a.txt", b"One."), ("../../etc/a.txt", b"Two."))
-    assert [each["fileName"] for each in reply.json()["documents"]] == ["a.txt", "a.txt"]
+    assert [job["fileName"] for job in reply.json()["documents"]] == ["a.txt", "a.txt"]
     assert "location" not in reply.headers
-    assert len({each["documentId"] for each in reply.json()["documents"]}) == 2
+    assert len({job["documentId"] for job in reply.json()["documents"]}) == 2
 
 
 async def test_s3_6_a_file_that_is_too_large_is_refused_while_it_arrives(
@@ -206,10 +206,10 @@ async def test_s3_6_what_is_wrong_with_an_upload_is_named(site: Site, tag: str) 
         ({"data": {"aclTags": "team sales"}}, "not an access tag"),
         ({"data": {"title": "\0"}}, "NUL"),
     ]
-    for more, said in wrong:
+    for more, message in wrong:
         reply = await client.upload(("a.txt", b"One."), **more)
-        assert reply.status_code == 422, said
-        assert said in reply.json()["detail"]
+        assert reply.status_code == 422, message
+        assert message in reply.json()["detail"]
     no_files = await client("POST", "/documents", data={"title": "x"})
     assert (no_files.status_code, no_files.json()["code"]) == (422, "invalid_request")
     broken = await client(
@@ -228,8 +228,8 @@ async def test_nobody_gives_tags_that_they_do_not_have(site: Site, tag: str) -> 
     for tags in ([], [f"{tag}:c"], [tag, f"{tag}:c"]):
         reply = await client.upload(("a.txt", b"One."), data={"aclTags": tags})
         assert reply.status_code == 422, tags
-    own = f"---\nacl_tags: [{tag}:c]\n---\n\nOne.".encode()
-    reply = await client.upload(("a.md", own), data={"aclTags": tag})
+    tagged = f"---\nacl_tags: [{tag}:c]\n---\n\nOne.".encode()
+    reply = await client.upload(("a.md", tagged), data={"aclTags": tag})
     assert f"not {tag}:c" in reply.json()["detail"]
     narrower = f"---\nacl_tags: [{tag}:b]\ntitle: Own\n---\n\nOne.".encode()
     job = await client.ingested("a.md", narrower, aclTags=tag)
@@ -251,8 +251,8 @@ async def test_access_tags_change_within_what_the_caller_has(site: Site, tag: st
     reply = await client("PUT", f"{path}/access", json={"aclTags": [tag, f"{tag}:b"]})
     assert reply.json()["aclTags"] == [tag, f"{tag}:b"]
     assert (await other("GET", f"{path}/text")).json()["text"] == "The pump stands in the valley."
-    asked = {"query": "Where does the pump stand?"}
-    assert "valley" in (await other("POST", "/query", json=asked)).json()["answer"]
+    question = {"query": "Where does the pump stand?"}
+    assert "valley" in (await other("POST", "/query", json=question)).json()["answer"]
     refused: list[tuple[Client, list[str]]] = [
         (client, [f"{tag}:c"]),  # not its own
         (client, []),
@@ -304,9 +304,9 @@ async def test_the_audit_log_names_each_deleted_document_by_its_id(
         await client("POST", "/documents/delete", json={"documentIds": ids[:1]})
     site.app.state.audit = silent
     lines = [json.loads(line) for line in target.read_text().splitlines()]
-    assert [each["status"] for each in lines] == [200, 200, 404]
-    both, one = {"documentIds": ids[:2]}, {"document": ids[2], "documentIds": ids[2:]}
-    assert [each["ids"] for each in lines] == [both, one, {}]
+    assert [line["status"] for line in lines] == [200, 200, 404]
+    both, single = {"documentIds": ids[:2]}, {"document": ids[2], "documentIds": ids[2:]}
+    assert [line["ids"] for line in lines] == [both, single, {}]
 
 
 async def test_s2_9_only_an_administrator_deletes_without_a_tombstone(site: Site, tag: str) -> None:
@@ -336,7 +336,7 @@ async def test_documents_are_listed_by_filter_and_page(site: Site, tag: str) -> 
     async def titles(**query: str) -> set[str]:
         reply = await client("GET", "/documents", params=query)
         assert reply.status_code == 200, reply.text
-        return {each["title"] for each in reply.json()["documents"]}
+        return {document["title"] for document in reply.json()["documents"]}
 
     everything = {"Dam notes", "Pump notes", "100% true"}
     assert await titles() == everything
@@ -349,7 +349,7 @@ async def test_documents_are_listed_by_filter_and_page(site: Site, tag: str) -> 
     after: str | None = ""
     while after is not None:
         page = (await client("GET", "/documents", params={"limit": "2", "after": after})).json()
-        seen += [each["title"] for each in page["documents"]]
+        seen += [document["title"] for document in page["documents"]]
         after = page["nextAfter"]
     assert sorted(seen) == sorted(everything)
     for wrong in ({"states": "x"}, {"status": "gone"}, {"limit": "0"}, {"title": "\0"}):
@@ -388,10 +388,10 @@ async def test_a_key_replaces_and_deletes_only_documents_of_which_it_has_all_tag
     put = await both("PUT", f"{path}/passages", json=forged)
     assert put.status_code == 202
     await both.finished(put.json()["jobId"])
-    asked = {"query": "To whom should I send my bank password?"}
-    answer = (await less("POST", "/query", json=asked)).json()
+    question = {"query": "To whom should I send my bank password?"}
+    answer = (await less("POST", "/query", json=question)).json()
     cited = [*answer["citations"], *answer["nearest"]]
-    assert {each["suppliedByHand"] for each in cited} == {True}
+    assert {citation["suppliedByHand"] for citation in cited} == {True}
 
 
 async def test_the_same_request_with_one_key_has_one_effect(site: Site, tag: str) -> None:
@@ -424,7 +424,7 @@ async def test_s3_8_a_job_is_shown_with_its_progress_and_as_events(site: Site, t
     assert kinds[-1] == "done"
     assert set(kinds[:-1]) <= {"progress"}
     shown = [json.loads(line) for line in re.findall(r"^data: (.*)$", events.text, re.M)]
-    assert [each["progress"] for each in shown] == sorted(each["progress"] for each in shown)
+    assert [state["progress"] for state in shown] == sorted(state["progress"] for state in shown)
     job = (await client("GET", f"/jobs/{job_id}")).json()
     assert shown[-1] == job
     needed = {
@@ -451,7 +451,7 @@ async def test_jobs_fail_are_retried_and_cannot_be_cancelled_twice(site: Site, t
     assert (await client("POST", f"{path}/retry")).json()["status"] == "queued"
     assert (await client.finished(job["jobId"]))["status"] == "failed"
     listed = (await client("GET", "/jobs", params={"state": "failed", "limit": 1})).json()
-    assert [each["jobId"] for each in listed["jobs"]] == [job["jobId"]]
+    assert [listed_job["jobId"] for listed_job in listed["jobs"]] == [job["jobId"]]
     assert (await client("GET", "/jobs", params={"after": "x"})).status_code == 422
     reader = await site.client(tag, scopes=(Scope.READ,))
     assert (await reader("GET", path)).status_code == 403
@@ -465,7 +465,7 @@ async def test_what_one_may_not_see_is_answered_like_what_does_not_exist(
     await stranger.ingested("own.txt", b"The valley of the stranger.")
 
     async def replies(document: str, job: str) -> list[tuple[int, str]]:
-        asked = [
+        replies = [
             await stranger("GET", "/documents"),
             await stranger("GET", "/jobs"),
             await stranger("GET", "/documents", params={"title": "dam"}),
@@ -484,12 +484,12 @@ async def test_what_one_may_not_see_is_answered_like_what_does_not_exist(
         ]
         return [
             (
-                each.status_code,
-                re.sub(r'"requestId":"\w+"', "", each.text)
+                reply.status_code,
+                re.sub(r'"requestId":"\w+"', "", reply.text)
                 .replace(document, "D")
                 .replace(job, "J"),
             )
-            for each in asked
+            for reply in replies
         ]
 
     before = await replies(str(uuid4()), str(uuid4()))
@@ -501,17 +501,17 @@ async def test_what_one_may_not_see_is_answered_like_what_does_not_exist(
 
 async def serve_once(answers: list[bytes]) -> tuple[asyncio.Server, int, list[str]]:
     """Serve these raw HTTP responses, one for each connection, and return the paths that were asked for."""
-    asked: list[str] = []
+    paths: list[str] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        asked.append(head.split()[1])
-        writer.write(answers[len(asked) - 1])
+        paths.append(head.split()[1])
+        writer.write(answers[len(paths) - 1])
         await writer.drain()
         writer.close()
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    return server, server.sockets[0].getsockname()[1], asked
+    return server, server.sockets[0].getsockname()[1], paths
 
 
 def response(body: bytes, kind: str = "text/html", status: str = "200 OK") -> bytes:
@@ -525,24 +525,25 @@ async def test_s3_6_a_page_is_fetched_once_for_each_set_of_tags(site: Site, tag:
     server, port, _ = await serve_once(pages)
     async with server:
         url = f"http://127.0.0.1:{port}/dam?x=1"
-        asked = {
+        body = {
             "documentUrl": url,
             "title": "The dam",
             "metadata": {"customer": "Nordwind", "n": 3},
         }
-        first = await client("POST", "/documents/ingest", json=asked)
+        first = await client("POST", "/documents/ingest", json=body)
         assert (first.status_code, first.json()["status"]) == (202, "queued"), first.text
         assert first.headers["location"] == f"/v1/jobs/{first.json()['jobId']}"
         await client.finished(first.json()["jobId"])
-        theirs = await other("POST", "/documents/ingest", json=asked)
-        again = await client("POST", "/documents/ingest", json=asked)
+        theirs = await other("POST", "/documents/ingest", json=body)
+        again = await client("POST", "/documents/ingest", json=body)
         await client.finished(again.json()["jobId"])
         await other.finished(theirs.json()["jobId"])
     assert again.json()["documentId"] == first.json()["documentId"] != theirs.json()["documentId"]
     documents = (await client("GET", "/documents")).json()["documents"]
-    assert [(each["documentUrl"], each["sourceSystem"], each["format"]) for each in documents] == [
-        (url, "web", "html")
-    ]
+    assert [
+        (document["documentUrl"], document["sourceSystem"], document["format"])
+        for document in documents
+    ] == [(url, "web", "html")]
     assert documents[0]["metadata"] == {"customer": "Nordwind", "n": "3"}
     text = await client("GET", f"/documents/{first.json()['documentId']}/text")
     assert text.json()["text"] == "The dam has 3 gates."
@@ -551,8 +552,8 @@ async def test_s3_6_a_page_is_fetched_once_for_each_set_of_tags(site: Site, tag:
     pages_of_both.append(
         (await both("GET", "/documents", params={"after": pages_of_both[0]["nextAfter"]})).json()
     )
-    found = [each["documentId"] for page in pages_of_both for each in page["documents"]]
-    assert sorted(found) == sorted({first.json()["documentId"], theirs.json()["documentId"]})
+    ids = [document["documentId"] for page in pages_of_both for document in page["documents"]]
+    assert sorted(ids) == sorted({first.json()["documentId"], theirs.json()["documentId"]})
 
 
 async def test_s3_6_a_path_is_read_below_open_folders_only(
@@ -579,8 +580,8 @@ async def test_s3_6_a_path_is_read_below_open_folders_only(
     for missing in ("nothing.md", ".hidden.md", "."):
         assert (await ingest(folder / missing)).status_code == 404, missing
     outside = [
-        await ingest(each)
-        for each in (
+        await ingest(url)
+        for url in (
             tmp_path / "outside.md",
             tmp_path / "nothing.md",
             folder / "link.md",
@@ -590,13 +591,13 @@ async def test_s3_6_a_path_is_read_below_open_folders_only(
             "file:///etc/passwd",
         )
     ]
-    assert {(each.status_code, each.json()["detail"]) for each in outside} == {
+    assert {(reply.status_code, reply.json()["detail"]) for reply in outside} == {
         (422, "The path is not below a folder that this server may read")
     }
     assert (await ingest(folder / "theirs.md")).status_code == 404
     stranger = await site.client(f"{tag}:b")
-    asked = {"documentUrl": str(folder / "dam.md")}
-    theirs = await stranger("POST", "/documents/ingest", json=asked)
+    body = {"documentUrl": str(folder / "dam.md")}
+    theirs = await stranger("POST", "/documents/ingest", json=body)
     assert (theirs.status_code, theirs.json()["code"]) == (404, "not_found")
 
 
@@ -608,8 +609,8 @@ async def test_a_file_is_read_only_for_whom_its_place_names(site: Site, tag: str
     (folder / "minutes.md").write_text("The board closes the plant in Kiel.")
 
     async def ingest(client: Client, **more: object) -> httpx.Response:
-        asked = {"documentUrl": str(folder / "minutes.md"), **more}
-        return await client("POST", "/documents/ingest", json=asked)
+        body = {"documentUrl": str(folder / "minutes.md"), **more}
+        return await client("POST", "/documents/ingest", json=body)
 
     for client in (ours, theirs):
         assert (await ingest(client)).status_code == 404
@@ -617,14 +618,14 @@ async def test_a_file_is_read_only_for_whom_its_place_names(site: Site, tag: str
     remembered = site.kb.documents.remember_folder_tags
     await remembered(folder.as_uri(), frozenset({tag}), replaces_inside=False)
     assert (await ingest(theirs)).status_code == 404
-    given = await ingest(ours)
-    assert given.status_code == 202, given.text
-    await ours.finished(given.json()["jobId"])
-    await ours("DELETE", f"/documents/{given.json()['documentId']}")
+    handed_in = await ingest(ours)
+    assert handed_in.status_code == 202, handed_in.text
+    await ours.finished(handed_in.json()["jobId"])
+    await ours("DELETE", f"/documents/{handed_in.json()['documentId']}")
     assert (await ingest(theirs)).status_code == 404
     # Nor where its place names others since, who could not see the document.
     await remembered(folder.as_uri(), frozenset({f"{tag}:b"}), replaces_inside=False)
-    assert [(await ingest(each)).status_code for each in (theirs, ours)] == [404, 404]
+    assert [(await ingest(reader)).status_code for reader in (theirs, ours)] == [404, 404]
     await remembered(folder.as_uri(), frozenset({tag}), replaces_inside=False)
     assert (await ingest(ours)).status_code == 202
 
@@ -645,10 +646,10 @@ async def test_settings_of_its_folder_keep_a_file_from_those_of_the_folder_above
     await site.kb.documents.remember_folder_tags(
         folder.as_uri(), frozenset({tag}), replaces_inside=False
     )
-    for each in (folder / "pay", folder / "pay" / "drafts"):
-        each.chmod(mode)
-    asked = {"documentUrl": str(folder / "pay" / "drafts" / "raise.md")}
-    reply = await client("POST", "/documents/ingest", json=asked)
+    for inside in (folder / "pay", folder / "pay" / "drafts"):
+        inside.chmod(mode)
+    body = {"documentUrl": str(folder / "pay" / "drafts" / "raise.md")}
+    reply = await client("POST", "/documents/ingest", json=body)
     missing = await client("POST", "/documents/ingest", json={"documentUrl": f"{folder}/none.md"})
     assert (reply.status_code, reply.json()["detail"]) == (404, missing.json()["detail"])
     assert (await client("GET", "/documents")).json()["documents"] == []
@@ -668,8 +669,8 @@ async def test_a_file_that_cannot_be_read_exists_only_for_those_of_its_place(
     )
 
     async def ingest(client: Client, name: str) -> httpx.Response:
-        asked = {"documentUrl": str(folder / name)}
-        return await client("POST", "/documents/ingest", json=asked)
+        body = {"documentUrl": str(folder / name)}
+        return await client("POST", "/documents/ingest", json=body)
 
     missing = (await ingest(theirs, "nothing.md")).json()["detail"]
     for name in ("pay.xls", "pay.md", "huge.md"):
@@ -680,14 +681,14 @@ async def test_a_file_that_cannot_be_read_exists_only_for_those_of_its_place(
 
 async def test_s3_6_a_request_with_one_key_fetches_once(site: Site, tag: str) -> None:
     client = await site.client(tag)
-    server, port, asked = await serve_once([response(b"<p>One.</p>")])
+    server, port, paths = await serve_once([response(b"<p>One.</p>")])
     async with server:
         body = {"documentUrl": f"http://127.0.0.1:{port}/a"}
         key = {"Idempotency-Key": "a key"}
         first = await client("POST", "/documents/ingest", json=body, headers=key)
         again = await client("POST", "/documents/ingest", json=body, headers=key)
     assert first.json() == again.json()
-    assert asked == ["/a"]
+    assert paths == ["/a"]
     body["title"] = "Other"
     assert (await client("POST", "/documents/ingest", json=body, headers=key)).status_code == 422
 
@@ -722,8 +723,8 @@ async def test_s3_6_what_cannot_be_fetched_is_refused(site: Site, tag: str) -> N
 async def test_every_operation_has_an_example_and_declares_its_errors(site: Site) -> None:
     described = (await site.http.get("/openapi.json")).json()
     paths = {
-        path: each
-        for path, each in described["paths"].items()
+        path: operations
+        for path, operations in described["paths"].items()
         if "documents" in path or "jobs" in path
     }
     assert len(paths) == 12
@@ -732,8 +733,15 @@ async def test_every_operation_has_an_example_and_declares_its_errors(site: Site
         for method, operation in operations.items():
             assert operation["security"], (method, path)
             assert {"401", "403", "404", "422"} <= operation["responses"].keys()
-            given = [each for each in operation.get("parameters", []) if each["in"] == "path"]
-            assert all("example" in str(each["schema"]) + str(each.keys()) for each in given), path
+            in_path = [
+                parameter
+                for parameter in operation.get("parameters", [])
+                if parameter["in"] == "path"
+            ]
+            assert all(
+                "example" in str(parameter["schema"]) + str(parameter.keys())
+                for parameter in in_path
+            ), path
             for body in operation.get("requestBody", {"content": {}})["content"].values():
                 name = body["schema"].get("$ref", "").rpartition("/")[2]
                 schema = described["components"]["schemas"].get(name, body["schema"])
@@ -829,25 +837,25 @@ async def test_an_upload_must_arrive_in_time(site: Site, tag: str) -> None:
 
     limits = site.app.state.upload_limits
     site.app.state.upload_limits = replace(limits, seconds=0.01)
-    given = form(b"") | {"content": dripping()}
-    reply = await client("POST", "/documents", **given)
+    body = form(b"") | {"content": dripping()}
+    reply = await client("POST", "/documents", **body)
     site.app.state.upload_limits = limits
     assert (reply.status_code, reply.json()["code"]) == (408, "request_timeout")
 
 
 async def test_more_uploads_at_once_wait_and_are_told_to_come_again(site: Site, tag: str) -> None:
-    one, other = await site.client(tag), await site.client(tag)
+    first, other = await site.client(tag), await site.client(tag)
     slots = site.app.state.intake_slots
     site.app.state.intake_slots = IntakeSlots(most=2, wait_seconds=0.01)
     try:
-        async with site.app.state.intake_slots.take(one.credential):
-            refused = await one.upload(("a.txt", b"One."))
+        async with site.app.state.intake_slots.take(first.credential):
+            refused = await first.upload(("a.txt", b"One."))
             assert (refused.status_code, refused.json()["code"]) == (503, "busy")
             assert refused.headers["retry-after"] == "5"
             assert (await other.upload(("a.txt", b"Two."))).status_code == 202
             url = {"documentUrl": "http://127.0.0.1:9/", "aclTags": [tag]}
-            assert (await one("POST", "/documents/ingest", json=url)).status_code == 503
-        assert (await one.upload(("a.txt", b"One."))).status_code == 202
+            assert (await first("POST", "/documents/ingest", json=url)).status_code == 503
+        assert (await first.upload(("a.txt", b"One."))).status_code == 202
     finally:
         site.app.state.intake_slots = slots
 
@@ -882,7 +890,7 @@ async def test_kill_minus_9_during_uploads_loses_nothing_that_was_acknowledged(
                 await enough.wait()
             process.kill()
             ends = await asyncio.gather(*uploads, return_exceptions=True)
-    assert any(isinstance(each, httpx.TransportError) for each in ends)
+    assert any(isinstance(end, httpx.TransportError) for end in ends)
     before = dict(acknowledged)
     async with connect(site.database_url) as database:
         await database.execute(
@@ -892,10 +900,10 @@ async def test_kill_minus_9_during_uploads_loses_nothing_that_was_acknowledged(
     for n in range(16):
         await upload(client, n)
     assert {n: acknowledged[n] for n in before} == before
-    jobs = [json.loads(each)["documents"][0]["jobId"] for each in acknowledged.values()]
+    jobs = [json.loads(reply)["documents"][0]["jobId"] for reply in acknowledged.values()]
     assert {(await client.finished(job))["status"] for job in jobs} == {"complete"}
     listed = (await client("GET", "/documents")).json()["documents"]
-    assert sorted(each["title"] for each in listed) == sorted(str(n) for n in range(16))
+    assert sorted(document["title"] for document in listed) == sorted(str(n) for n in range(16))
 
 
 async def test_no_request_makes_the_server_fail(site: Site, tag: str) -> None:

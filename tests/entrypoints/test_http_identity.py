@@ -222,8 +222,8 @@ async def test_without_the_scope_nobody_acts_for_anybody_whoever_is_named(site: 
         await site.send("GET", "/v1/models", key, act_as=name)
         for name in (person.email, "nobody@halden.example", "not a name")
     ]
-    assert [each.status_code for each in replies] == [403, 403, 403]
-    assert len({each.json()["detail"] for each in replies}) == 1
+    assert [reply.status_code for reply in replies] == [403, 403, 403]
+    assert len({reply.json()["detail"] for reply in replies}) == 1
 
 
 async def test_nobody_and_whoever_is_not_active_are_told_apart_by_nothing(site: Site) -> None:
@@ -233,10 +233,10 @@ async def test_nobody_and_whoever_is_not_active_are_told_apart_by_nothing(site: 
         await site.send("GET", "/v1/models", bot, act_as=name)
         for name in (gone.email, "nobody@halden.example", "telegram:404")
     ]
-    assert {(each.status_code, each.json()["code"]) for each in replies} == {
+    assert {(reply.status_code, reply.json()["code"]) for reply in replies} == {
         (404, "unknown_person")
     }
-    assert len({each.json()["detail"] for each in replies}) == 1
+    assert len({reply.json()["detail"] for reply in replies}) == 1
 
 
 async def test_acting_for_somebody_administers_nothing(site: Site) -> None:
@@ -285,10 +285,10 @@ async def test_s2_3_keys_are_made_rotated_and_revoked_by_an_administrator(site: 
     assert await site.sees(second)
     assert await site.sees(first)
     third = (await site.send("POST", rotate, admin, {})).json()["key"]
-    assert [await site.status(each) for each in (first, second, third)] == [401, 401, 200]
+    assert [await site.status(key) for key in (first, second, third)] == [401, 401, 200]
     listed = await site.send("GET", "/v1/admin/keys", admin)
-    assert key_id in [each["keyId"] for each in listed.json()["keys"]]
-    assert not any(each.split("_", 2)[2] in listed.text for each in (first, second, third))
+    assert key_id in [key["keyId"] for key in listed.json()["keys"]]
+    assert not any(key.split("_", 2)[2] in listed.text for key in (first, second, third))
     assert (await site.send("DELETE", f"/v1/admin/keys/{key_id}", admin)).status_code == 204
     assert await site.status(third) == 401
     assert (await site.send("POST", rotate, admin, {})).status_code == 404
@@ -342,7 +342,7 @@ async def test_what_is_no_text_is_refused_and_fails_nothing(site: Site) -> None:
 async def test_s2_3_only_an_administrator_administers(
     site: Site, method: str, path: str, body: object
 ) -> None:
-    everything_else = tuple(each for each in Scope if each is not Scope.ADMIN)
+    everything_else = tuple(scope for scope in Scope if scope is not Scope.ADMIN)
     key = await site.key("team:sales", scopes=everything_else)
     assert (await site.send(method, path, key, body)).status_code == 403
 
@@ -375,7 +375,7 @@ async def test_people_and_groups_are_maintained_over_http(site: Site) -> None:
     assert (changed.json()["displayName"], changed.json()["externalIds"]) == ("", {"sso": "a"})
     assert changed.json()["aclTags"] == ["user:ada"]
     members = (await site.send("GET", "/v1/admin/people?group=board", admin)).json()
-    assert [each["personId"] for each in members["people"]] == [made["personId"]]
+    assert [person["personId"] for person in members["people"]] == [made["personId"]]
     left = await site.send("DELETE", "/v1/admin/groups/board/members/sso:a", admin)
     assert left.json()["members"] == 0
     assert (await site.send("DELETE", "/v1/admin/groups/board", admin)).status_code == 204
@@ -398,16 +398,16 @@ async def test_an_address_or_external_id_belongs_to_one_person(site: Site) -> No
 async def test_people_come_in_pages(site: Site) -> None:
     made = {(await site.person()).email for _ in range(3)}
     admin = await site.key(scopes=("admin",))
-    found: list[str] = []
+    emails: list[str] = []
     after = ""
     while True:
         page = await site.send("GET", f"/v1/admin/people?limit=2&after={after}", admin)
-        found += [each["email"] for each in page.json()["people"]]
+        emails += [person["email"] for person in page.json()["people"]]
         after = page.json()["nextAfter"]
         if after is None:
             break
-    assert len(found) == len(set(found))
-    assert made <= set(found)
+    assert len(emails) == len(set(emails))
+    assert made <= set(emails)
 
 
 # ── projects, and why somebody sees a document ───────────────────────────────────────────────────────────────
@@ -432,8 +432,8 @@ async def test_projects_are_made_and_deleted_and_their_administrators_stay_in_th
     again = await site.send("POST", "/v1/admin/projects", admin, {"name": "trial"})
     assert not await site.sees(again.json()["adminKey"]["key"])
     assert site.app.state.projects.opened["trial"].project_id != first
-    own = "/v1/admin/projects/default?confirm=default"
-    assert (await site.send("DELETE", own, admin)).status_code == 422
+    path = "/v1/admin/projects/default?confirm=default"
+    assert (await site.send("DELETE", path, admin)).status_code == 422
 
 
 async def test_a_project_that_another_process_made_anew_is_opened_anew(
@@ -517,15 +517,15 @@ async def test_s2_3_a_token_of_the_issuer_has_the_person_s_current_tags_or_its_o
     site: Site, issuer: LocalIssuer
 ) -> None:
     person = await site.person(external_ids={"oidc": "cleo"})
-    known, stranger = token(issuer, sub="cleo", groups=["team:sales"]), token(issuer, sub="x")
-    assert await site.status(known) == 401
+    of_cleo, stranger = token(issuer, sub="cleo", groups=["team:sales"]), token(issuer, sub="x")
+    assert await site.status(of_cleo) == 401
     async with trusting(site, issuer):
-        assert not await site.sees(known)  # the directory knows better than the token
+        assert not await site.sees(of_cleo)  # the directory knows better than the token
         tagged = PersonChange(acl_tags=frozenset({"team:sales"}))
         await site.directory.change_person(person.email, tagged)
-        assert await site.sees(known)
+        assert await site.sees(of_cleo)
         await site.directory.change_person(person.email, PersonChange(active=False))
-        assert await site.status(known) == 401
+        assert await site.status(of_cleo) == 401
         assert not await site.sees(stranger)
         assert await site.sees(token(issuer, sub="x", groups=["team:sales"]))
         assert (await site.send("GET", "/v1/admin/keys", stranger)).status_code == 403
@@ -570,10 +570,10 @@ async def test_s2_3_a_key_has_a_limit_and_is_told_when_to_come_again(site: Site)
     key, other = await site.key("team:sales"), await site.key("team:sales")
     async with accepting(site, limiter=replace(site.app.state.credentials.limiter, limits=limits)):
         replies = [await site.send("GET", "/v1/models", key) for _ in range(4)]
-        assert [each.status_code for each in replies] == [200, 200, 200, 429]
+        assert [reply.status_code for reply in replies] == [200, 200, 200, 429]
         assert await site.status(other) == 200
     assert replies[0].headers["ratelimit-policy"] == '"key";q=3;w=60'
-    assert [each.headers["ratelimit"].split(";")[1] for each in replies] == ["r=2", "r=1", "r=0", "r=0"]  # fmt: skip
+    assert [reply.headers["ratelimit"].split(";")[1] for reply in replies] == ["r=2", "r=1", "r=0", "r=0"]  # fmt: skip
     assert 1 <= int(replies[3].headers["retry-after"]) <= 20
     assert replies[3].json()["code"] == "too_many_requests"
 
@@ -585,13 +585,13 @@ async def test_a_tenant_has_a_limit_that_holds_across_processes(site: Site) -> N
         database=site.app.state.projects.keys.database, tenant="default", limits=limits
     )
     keys = [await site.key() for _ in range(2)]
-    principals = [await site.app.state.credentials.principals.of_key(each) for each in keys]
+    principals = [await site.app.state.credentials.principals.of_key(key) for key in keys]
     taken = await asyncio.gather(
-        *(each.take(principals[n % 2]) for n in range(30) for each in (limiter, elsewhere))
+        *(buckets.take(principals[n % 2]) for n in range(30) for buckets in (limiter, elsewhere))
     )
-    refused = [each for each in taken if each and each.retry_seconds]
+    refused = [allowance for allowance in taken if allowance and allowance.retry_seconds]
     assert 60 - len(refused) in (40, 41)  # a share of the minute may pass meanwhile
-    assert {each.quota.policy for each in refused} == {"tenant"}
+    assert {allowance.quota.policy for allowance in refused} == {"tenant"}
 
 
 async def test_many_failures_of_an_address_are_stopped_and_valid_keys_pass(site: Site) -> None:
@@ -599,7 +599,7 @@ async def test_many_failures_of_an_address_are_stopped_and_valid_keys_pass(site:
     async with accepting(site, failed_logins=FailedLogins(per_minute=5, clock=lambda: 0.0)):
         assert await site.status(key) == 200
         wrong = [await site.send("GET", "/v1/models", f"lw_wrong{n}") for n in range(7)]
-        assert [each.status_code for each in wrong] == [401] * 5 + [429] * 2
+        assert [reply.status_code for reply in wrong] == [401] * 5 + [429] * 2
         assert int(wrong[-1].headers["retry-after"]) >= 1
         assert await site.status(key) == 200
         assert (await site.client.get("/v1/models")).status_code == 401
@@ -615,9 +615,9 @@ async def test_failures_count_for_the_network_of_one_client() -> None:
         "2001:db8::1": "2001:db8::ffff",
         "198.51.100.1": "::ffff:198.51.100.1",
     }
-    for one, same in addresses.items():
+    for address, same in addresses.items():
         for _ in range(2):
-            logins.note_failure(one, "wrong")
+            logins.note_failure(address, "wrong")
         assert logins.wait_seconds(same, "wrong") > 0
     for other in ("2001:db8:0:1::1", "198.51.100.2", "unix"):
         assert logins.wait_seconds(other, "wrong") == 0
@@ -651,7 +651,7 @@ async def test_s2_3_each_action_has_a_line_and_no_text(site: Site, tmp_path: Pat
     assert DISCOUNT in answer.text
     assert DISCOUNT in stream.text
     lines = [json.loads(line) for line in target.read_text().splitlines()]
-    assert [(each["method"], each["route"], each["status"]) for each in lines] == [
+    assert [(line["method"], line["route"], line["status"]) for line in lines] == [
         ("POST", "/v1/query", 200),
         ("POST", "/v1/query/stream", 200),
         ("GET", "/v1/models", 401),
@@ -702,11 +702,13 @@ async def hidden_things(site: Site, key: str) -> dict[str, str]:
     session = await site.send("POST", "/v1/sessions", key, {})
     kb = await site.app.state.projects.open("default")
     turn = await kb.questions.chat("Which salary rises?", await kb.reader(["team:payroll"]))
-    asked = {**QUESTION, "sessionId": session.json()["sessionId"]}
+    question = {**QUESTION, "sessionId": session.json()["sessionId"]}
     return {
-        "name": next(each["entityName"] for each in entities if "Zyntrix" in each["entityName"]),
-        "session_id": asked["sessionId"],
-        "query_id": (await site.send("POST", "/v1/query", key, asked)).json()["queryId"],
+        "name": next(
+            entity["entityName"] for entity in entities if "Zyntrix" in entity["entityName"]
+        ),
+        "session_id": question["sessionId"],
+        "query_id": (await site.send("POST", "/v1/query", key, question)).json()["queryId"],
         "conversation_id": str(turn.conversation_id),
     }
 
@@ -725,20 +727,20 @@ async def test_what_one_may_not_see_and_what_does_not_exist_give_the_same_docume
         parameter = re.search(r"\{(\w+)", path)
         if parameter is None or path.startswith(NOT_FOR_READERS):
             continue
-        asked = (things.get(parameter[1], str(seen.id)), str(uuid4()))
+        names = (things.get(parameter[1], str(seen.id)), str(uuid4()))
         for method in set(operations) & {"get", "delete", "post"}:
             replies = [
-                await site.send(method.upper(), re.sub(r"\{[^}]*\}", each, path), key)
-                for each in asked
+                await site.send(method.upper(), re.sub(r"\{[^}]*\}", name, path), key)
+                for name in names
             ]
-            if [each.status_code for each in replies] == [422, 422]:
+            if [reply.status_code for reply in replies] == [422, 422]:
                 continue
-            said = [
-                reply.text.replace(each, "IT").replace(reply.headers["x-request-id"], "ID")
-                for reply, each in zip(replies, asked, strict=True)
+            texts = [
+                reply.text.replace(name, "IT").replace(reply.headers["x-request-id"], "ID")
+                for reply, name in zip(replies, names, strict=True)
             ]
-            assert [each.status_code for each in replies] == [404, 404], (method, path)
-            assert said[0] == said[1]
+            assert [reply.status_code for reply in replies] == [404, 404], (method, path)
+            assert texts[0] == texts[1]
             compared.add(parameter[1])
     assert compared >= things.keys()
 
