@@ -6,6 +6,7 @@ from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import JSONResponse
 
 from lightwell.entrypoints.http.audit import note_ids
 from lightwell.entrypoints.http.authentication import caller_with, projects_of
@@ -24,6 +25,7 @@ def router_of(subject: Subject) -> APIRouter:
             _endpoint(operation),
             methods=[operation.method],
             response_model=operation.hints["return"] if operation.has_reply else None,
+            response_class=JSONResponse if operation.has_reply else Response,
             status_code=operation.status,
             name=operation.run.__name__,
             description=operation.description,
