@@ -6,7 +6,6 @@ none can control the terminal. The consoles see to it for whatever they print; w
 
 import re
 import sys
-import time
 import unicodedata
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -136,8 +135,3 @@ def _console(*, stderr: bool) -> Console:
         emoji=False,
         width=None if stream.isatty() else _WIDTH_OF_A_FILE,
     )
-
-
-def milliseconds_since(began: float) -> int:
-    """Return how long ago `began` was, which `time.perf_counter` gave."""
-    return round((time.perf_counter() - began) * 1000)

@@ -27,9 +27,6 @@ _MAX_SHOWN = 3
 _MAX_DISTINGUISHING = 80
 
 
-SUPPLIED = "passage supplied by hand, not read from its source"
-
-
 def describe_place(locator: "Locator", title: str) -> str:
     """Return a place in the document with this title, such as `page 3, Radio › Range`; "" for the whole document."""
     pages = ""
@@ -127,7 +124,8 @@ def citation(citation: "Citation") -> Iterable[Text]:
     """Yield a citation's lines: its mark, its place, its URL, and its key sentence."""
     where = describe_place(citation.locator, citation.document_title)
     title = clean(citation.document_title)
-    supplied = f" ({SUPPLIED})" if citation.supplied_by_hand else ""
+    by_hand = " (passage supplied by hand, not read from its source)"
+    supplied = by_hand if citation.supplied_by_hand else ""
     yield Text.assemble((citation.id, "bold"), " ", title, f", {where}" if where else "", supplied)
     yield unwrapped_line((f"    {clean(citation.source_url)}", "dim"))
     snippet = citation.snippet
