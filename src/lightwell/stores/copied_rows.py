@@ -113,7 +113,7 @@ def make_subgraph(
     relations: Iterable[tuple[str, str, float]],
 ) -> Subgraph:
     """Return the subgraph of these rows: each chunk with its entities, and source, target and weight of each relation."""
-    roots = {str(one): root.bytes for one, root in scope.roots.items()}
+    roots = {str(entity): root.bytes for entity, root in scope.roots.items()}
     return Subgraph(
         mentions={
             id_bytes(chunk): b"".join(roots.get(entity) or id_bytes(entity) for entity in entities)

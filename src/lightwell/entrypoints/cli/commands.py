@@ -161,8 +161,8 @@ class Commands(TyperGroup):
         if entry is None:
             return None
         module, _, attribute = entry.target.partition(":")
-        found, *_ = [_import(name) for name in (module, *entry.also)]
-        return typer.main.get_command(cast("typer.Typer", getattr(found, attribute)))
+        holder, *_ = [_import(name) for name in (module, *entry.also)]
+        return typer.main.get_command(cast("typer.Typer", getattr(holder, attribute)))
 
     def resolve_command(
         self, ctx: "Context", args: list[str]

@@ -47,8 +47,8 @@ class GuardedSource:
     async def changes(self, hashes: Mapping[str, str]) -> AsyncIterator[Change]:
         """Yield the changes of the source, with the topic added and untagged new documents refused."""
         # a topic is part of the stored hash, so the source's own hashes never match: ask it for every document
-        told = dict.fromkeys(hashes, "") if self.topic else hashes
-        async for change in self.source.changes(told):
+        hashes_to_compare = dict.fromkeys(hashes, "") if self.topic else hashes
+        async for change in self.source.changes(hashes_to_compare):
             match change:
                 case ChangedDocument(document=document) | UnchangedDocument(document=document):
                     if document.url in hashes and not self._is_access_stated(document):
@@ -70,10 +70,10 @@ class GuardedSource:
         self,
         change: ChangedDocument | UnchangedDocument,
         document: NewDocument,
-        known: Mapping[str, str],
+        hashes: Mapping[str, str],
     ) -> Change:
         if not document.acl_tags:
-            if document.url not in known:
+            if document.url not in hashes:
                 self.refused += 1
                 return UnreadableDocument(url=document.url, reason="no_tags", message=_NO_TAGS)
             self.unseen.append(document.url)
@@ -81,12 +81,12 @@ class GuardedSource:
         if self.acl and document.acl_tags != self.acl:
             is_own = document.acl_origin == FRONT_MATTER
             self.overruled[document.url] = document.url if is_own else document.acl_origin
-        return self._with_topic(document, known) if self.topic else change
+        return self._with_topic(document, hashes) if self.topic else change
 
-    def _with_topic(self, document: NewDocument, known: Mapping[str, str]) -> Change:
+    def _with_topic(self, document: NewDocument, hashes: Mapping[str, str]) -> Change:
         if not document.topic:
             digest = hashlib.sha256(f"{document.content_hash}\0{self.topic}".encode()).hexdigest()
             document = replace(document, topic=self.topic, content_hash=digest)
-        if known.get(document.url) == document.content_hash:
+        if hashes.get(document.url) == document.content_hash:
             return UnchangedDocument(url=document.url, document=replace(document, content=b""))
         return ChangedDocument(document=document)
