@@ -1,5 +1,6 @@
 """`ask`: answers a question at once, sentence by sentence, or as a list of statements."""
 
+import json
 import sys
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Annotated
@@ -124,7 +125,7 @@ async def _print_stream(events: "AsyncGenerator[StreamEvent]", *, as_json: bool)
     async for event in events:
         received.append(event)
         if as_json:
-            typer.echo(event.data)
+            typer.echo(json.dumps(json.loads(event.data)))  # in ASCII, whatever stdout is
         else:
             sys.stdout.write(clean(event.content))
         sys.stdout.flush()
