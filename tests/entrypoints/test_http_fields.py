@@ -49,7 +49,7 @@ def field(schema: str, name: str) -> dict[str, Any]:
         ),
         ("IngestBody", {"documentUrl"}, {"title", "format", "metadata"}),
         (
-            "IngestResponseSchema",
+            "IngestJob",
             {"jobId", "documentId", "status", "estimatedChunks"},
             set[str](),
         ),
