@@ -32,6 +32,7 @@ from lightwell.ingest.extract.spans import (
 _CODE_LIKE = re.compile(rf"[{UPPERCASE}]\d{{1,3}}")
 """Levels, rooms and rows, such as `P1`: names only where they are repeated."""
 _CAMEL = re.compile(rf"(?<=[^\W\d{UPPERCASE}_])(?=[{UPPERCASE}])")
+_IS_DEFINED = re.compile(r" (?:is|was|ist|war|est) (?:an?|the|our|ein|eine|der|die|das|un|une) ")
 _AFTER_NUMBER = re.compile(r"\d ?$")
 _LONGEST_UNIT = 3
 _ABBREVIATED = re.compile(rf"\b{ABBREVIATION}$|\b[{UPPERCASE}]\.[{UPPERCASE}]\.$")
@@ -159,6 +160,8 @@ def _evidence_of_word(text: str, span: Span) -> int:
     if ordinariness is Commonness.UNKNOWN:
         return CERTAIN if span.setting.is_prose else 1
     if ordinariness is Commonness.NAME_LIKE and span.setting.is_prose:
+        if _IS_DEFINED.match(span.sentence, span.end):
+            return CERTAIN
         return 1 if span.is_initial or span.before in DETERMINERS else CERTAIN
     if not is_noted or ordinariness is Commonness.NAME_LIKE or text.endswith("s"):
         return 0
