@@ -55,3 +55,26 @@ async def test_a_client_that_never_reads_gives_its_stream_back() -> None:
             await wait_until_open(slots, wanted=False)
         serving_it.cancel()
         await asyncio.gather(serving_it, return_exceptions=True)
+
+
+async def test_a_client_that_takes_a_response_slowly_gets_all_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(serving, "HEAD_SECONDS", 0.2)
+    size, app = 20_000_000, FastAPI()
+
+    @app.get("/large")
+    async def large() -> Response:  # pyright: ignore[reportUnusedFunction]
+        return Response(bytes(size))
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        serving_it = asyncio.create_task(serving.serve(app, listening, proxies=""))
+        reader, writer = await asyncio.open_connection(*listening.getsockname())
+        writer.write(b"GET /large HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        await reader.readuntil(b"\r\n\r\n")
+        await asyncio.sleep(1)
+        async with asyncio.timeout(PATIENCE):
+            assert len(await reader.readexactly(size)) == size
+        writer.close()
+        serving_it.cancel()
+        await asyncio.gather(serving_it, return_exceptions=True)

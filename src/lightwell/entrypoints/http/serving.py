@@ -55,7 +55,11 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def _close_without_request(self) -> None:
-        if not self.cycle or self.cycle.response_complete:
+        if self.cycle and not self.cycle.response_complete:
+            return
+        if self.transport.get_write_buffer_size():  # a slow client still takes the response
+            self.deadline = self.loop.call_later(HEAD_SECONDS, self._close_without_request)
+        else:
             self.transport.abort()
 
 
