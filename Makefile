@@ -21,7 +21,7 @@ help:
 	@echo "make fuzz    requests made from the OpenAPI document, many more than in make test"
 	@echo "make quick   the tests that need no database"
 	@echo "make test-model  the tests with a real small model (LIGHTWELL_TEST_GGUF names another)"
-	@echo "make check   format, lint, types, floors"
+	@echo "make check   format, lint, types, layers"
 	@echo "make docs    write docs/cli.md, the reference of the commands"
 	@echo "make sbom    write lightwell.cdx.json: what an installation contains, with licences (CycloneDX)"
 	@echo "make audit   look up known vulnerabilities of the dependencies, at osv.dev"
