@@ -2,11 +2,13 @@
 
 | shared module | what it holds |
 |---|---|
-| `groups` | registers functions as commands |
+| `registration` | registers functions as commands |
 | `options` | options and arguments that several commands have |
 | `execution` | runs a command, prints its report, logs |
 | `errors` | exit codes, and errors as messages |
+| `asking` | runs an operation on the store here, or sends it to a server |
 | `store` | opens the store for a reader: `open_as` |
+| `remote`, `logins` | which server a command asks, and with which key |
 | `console` | text that is safe to print, tables, fields |
 | `text_output` | answers, passages and candidates as text; as JSON they are the replies of `entrypoints/operations/` |
 | `costs`, `progress` | the cost of model calls; the progress of an operation |

@@ -8,20 +8,21 @@
 | `credentials` | which credentials are accepted, and how often: keys, tokens (`oidc`), limits (`failed_logins`) |
 | `audit` | what the audit log says of a request |
 | `browsers` | which web pages may call, and which names the server has |
+| `body_limit` | how much of a request's body is read |
 | `problems` | every error as a problem document (RFC 9457) |
 | `openapi`, `examples` | the OpenAPI document, with an example and the problems of every operation |
-| `exports` | downloads of what the caller sees |
+| `exports` | downloads of what the caller sees (`download_folders` has their files) |
 | `usage` | what models cost, as headers |
 | `query_streams` | answers as streams of events, which can be resumed |
 | `event_streams` | server-sent events: pings, errors, and cancellation when the client leaves |
 | `slots` | how many streams a key may have open, and how many documents may be handed in at once |
 | `uploads` | new documents (`multipart` reads forms) |
 | `job_events` | the progress of a job as events |
-| `background_worker` | the worker in this process |
+| `background_worker`, `ingestion_process` | the worker in this process, or in one beside those that answer |
 | `administration`, `directory` | projects, keys, why somebody sees a document; people and groups |
 | `oauth_metadata` | where clients of MCP get a token |
 | `projects` | the projects of a process, each opened once |
-| `request_trail` | what surrounds each request: its id, its span (`spans`), its line of the audit log |
+| `request_trail` | what surrounds each request: its id, its span (`spans`; `opentelemetry` sends them), its line of the audit log |
 | `serving` | serves the application until a signal |
 | `openai_api`, `openai_responses` | what clients of OpenAI need: models, chat completions, responses |
 | `webhooks` | what business systems report |
