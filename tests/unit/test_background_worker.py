@@ -27,6 +27,10 @@ class Work:
     rounds: int = 0
     enough: asyncio.Event = field(default_factory=asyncio.Event)
 
+    @property
+    def ingestion(self) -> "Work":
+        return self
+
     async def work_until_idle(self, stop: asyncio.Event, on_outcome: object) -> None:
         self.rounds += 1
         if self.rounds == 4:
@@ -73,9 +77,9 @@ async def test_a_project_that_fails_is_tried_again_and_disturbs_no_other(
         "c": Work([ZeroDivisionError()]),
     }
     async with asyncio.timeout(PATIENCE), work_in_background(projects(work, failures=2)):
-        for each in work.values():
-            await each.enough.wait()
-    assert not any(each.failures for each in work.values())
-    rounds = [each.rounds for each in work.values()]
+        for project in work.values():
+            await project.enough.wait()
+    assert not any(project.failures for project in work.values())
+    rounds = [project.rounds for project in work.values()]
     await asyncio.sleep(0.05)
-    assert [each.rounds for each in work.values()] == rounds
+    assert [project.rounds for project in work.values()] == rounds
