@@ -76,7 +76,7 @@ def _csv_value(cell: Cell) -> str | int | float | None:
 class XlsxSheets:
     """One workbook; a table with more rows than a sheet holds goes on in `entities 2`.
 
-    Rows go to files in `folder` as they come, and into the workbook at its end.
+    Rows go to temporary files beside `path` as they come, and into the workbook at its end.
     """
 
     def __init__(self, path: Path, dimension: int, *, max_rows: int = MAX_ROWS) -> None:

@@ -148,7 +148,7 @@ def judge(
 def stages_holding(groups: Sequence[AnswerGroup], retrieval: Retrieval) -> frozenset[Stage]:
     """Return the stages that contain the whole answer.
 
-    Sentences are those of all passages, the best by its `worth`; windows lie around the best one of the best passage.
+    Sentences are those of all passages, the best by its score; windows lie around the best one of the best passage.
     """
     return frozenset(
         stage for stage in Stage if holds_answer(groups, _text_of(stage, retrieval.evidence))

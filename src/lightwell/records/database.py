@@ -190,7 +190,7 @@ class Database:
         prepare: bool | None = None,
         binary: bool = False,
     ) -> list[Any]:
-        """Run one query in a transaction of its own and return its rows, each made `into` a value as `fetch` does.
+        """Run one query in a transaction of its own and return its rows, each made `into` a value as `rows.fetch` does.
 
         With `prepare=False` the server plans it anew each time; `binary` rows are cheaper for columns of bytes.
         """

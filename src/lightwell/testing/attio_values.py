@@ -69,7 +69,7 @@ def make_values(
     records: Mapping[str, Row],
     slug_of: Callable[[Row], str],
 ) -> list[Row]:
-    """Return a plain value, or each of a list of such, as Attio's values that hold since `at`."""
+    """Return a plain value, or each of a list of such, as Attio's values that hold since `moment`."""
     plain = cast("list[object]", value) if isinstance(value, list) else [value]
     head: Row = {
         "active_from": moment,

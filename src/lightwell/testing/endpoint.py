@@ -22,10 +22,10 @@ Body = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Behaviour:
-    """How the server handles one request. `status` other than 200 refuses it with `complaint` in OpenAI's form.
+    """How the server handles one request. `status` other than 200 refuses it with `error` in OpenAI's form.
 
-    `latency` in seconds comes before everything, `pace` before each word of a stream; `raw` is sent instead
-    of a proper body; `hangs_up` closes the connection without a word; `halves` sends only the first half of
+    `latency` in seconds comes before everything, `word_delay` before each word of a stream; `raw_body` is sent instead
+    of a proper body; `closes_connection` does so without a word; `sends_half` sends only the first half of
     a stream or of a list of vectors.
     """
 
@@ -56,9 +56,9 @@ class Request:
 class FakeEndpoint:
     """Speaks `/v1/chat/completions` (streams too), `/v1/embeddings`, and every form of `/rerank`.
 
-    The first requests behave as `script` says, in order, all others like `behaves`. `declines` are parameters
+    The first requests behave as `script` says, in order, all others like `behaviour`. `declined_parameters` are those
     that it answers with 400. Vectors are those of `embedder`, a `HashEmbedder` by default, and not of length one; a passage's score is the share of the question's
-    terms in it, turned by `scored`.
+    terms in it, turned by `score_of`.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class FakeEndpoint:
                 self._at_once -= 1
 
     def expect(self, behaviour: Behaviour) -> None:
-        """Handle the next request so that has no script yet."""
+        """Handle so the next request that has no script yet."""
         with self._lock:
             self._script.append(behaviour)
 

@@ -62,7 +62,7 @@ ScriptedReply = str | ModelFailed
 class ScriptedModel:
     """A chat model with scripted replies; `sent` records its calls.
 
-    `says` is either the replies in order, after which it fails, or a function of the messages. A reply longer
+    `replies` are either the replies in order, after which it fails, or a function of the messages. A reply longer
     than `max_tokens` is cut like a real one. `latency` seconds pass before each reply, by `sleep`.
     """
 

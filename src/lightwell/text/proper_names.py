@@ -19,7 +19,7 @@ def find_names(text: str, known_terms: Collection[str] = ()) -> tuple[frozenset[
     """Return the terms of each proper name in the text, in order.
 
     A name is a run of capitalised words, an identifier or an address. The first word of a sentence counts only
-    if it is one of the `known` terms, or has further capitals.
+    if it is one of the `known_terms`, or has further capitals.
     """
     runs: list[list[str]] = []
     end = -1

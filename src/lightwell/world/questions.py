@@ -13,7 +13,7 @@ _NOBODY = frozenset[str]()
 class Place:
     """Where something stands: `quote` is literally there, up to white space.
 
-    `where` is `page 3` in a pdf, a heading elsewhere, and empty in a plain text. In a quote from
+    `location` is `page 3` in a pdf, a heading elsewhere, and empty in a plain text. In a quote from
     a table, ` | ` stands between two cells of a row.
     """
 

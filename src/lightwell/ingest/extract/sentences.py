@@ -26,7 +26,7 @@ _PROSE_WORDS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
-    """One sentence of a passage. Capitals in headings, labels and cells of tables mean nothing, so these are no `prose`.
+    """One sentence of a passage. Capitals in headings, labels and cells of tables mean nothing, so `is_prose` is false for these.
 
     `speaker` is set in the first sentence of a line of a chat.
     """

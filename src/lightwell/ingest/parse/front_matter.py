@@ -108,7 +108,7 @@ def _repeated_keys(text: str) -> Iterator[str]:
 
 
 def _reject_long_numbers(value: object) -> None:
-    """Raise `Invalid` for a number that Python would not write out; the value is at most `_DEEPEST` deep."""
+    """Raise `Invalid` for a number that Python would not write out; the value is at most `_MAX_DEPTH` levels deep."""
     if isinstance(value, int) and value.bit_length() > _MAX_NUMBER_BITS:
         raise Invalid("the YAML holds a number of more than 300 digits; quote it")
     if isinstance(value, dict):
