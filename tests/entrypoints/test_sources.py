@@ -15,8 +15,10 @@ from typer.testing import CliRunner
 
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.business_systems import Source
+from lightwell.domain.usage import OperationType, TokenUsage
 from lightwell.entrypoints.cli import app
 from lightwell.entrypoints.http.failed_logins import FailedLogins
+from lightwell.metering import note_usage
 from lightwell.source_secrets import SourceSecrets
 from lightwell.testing.item_source import MemorySource, MemorySystem
 from lightwell.wiring import connectors
@@ -254,3 +256,26 @@ async def test_sources_are_for_administrators(site: Site) -> None:
     ):
         assert (await site.request(method, path, "team:a")).status_code == 403
     assert (await site.request("GET", "/v1/sources/x", scopes=ADMIN)).status_code == 404
+
+
+@pytest.mark.usefixtures("system")
+async def test_the_removal_of_a_source_does_not_tell_what_texts_of_others_cost(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def describe(_: object) -> None:
+        spent = TokenUsage(
+            operation_type=OperationType.INGESTION,
+            model_name="reader",
+            input_tokens=100,
+            output_tokens=10,
+            timestamp=datetime.now(UTC),
+        )
+        note_usage(spent)
+
+    monkeypatch.setattr("lightwell.knowledge_base.sources.finish_derived", describe)
+    body = {"name": "my-tracker", "system": "memory"}
+    await site.request("POST", "/v1/sources", scopes=ADMIN, json=body)
+    await wait_for(site, "issue/1", "issue/2")
+    reply = await site.request("DELETE", "/v1/sources/my-tracker", scopes=ADMIN)
+    assert reply.status_code == 204, reply.text
+    assert "x-token-usage-calls" not in reply.headers

@@ -20,6 +20,7 @@ from lightwell.domain.ids import DocumentId
 from lightwell.ingest.context import IngestContext
 from lightwell.ingest.derived_data import apply_pending_changes, finish_derived
 from lightwell.ingest.item_sync import SyncReport, SyncRequest, sync_source
+from lightwell.metering import stop_recording
 from lightwell.records import item_fetches, source_runs, sources
 from lightwell.records.database import repeatable
 from lightwell.records.documents import documents, items
@@ -173,7 +174,8 @@ class Sources:
             removed += len(gone)
         await sources.delete(database, source.id)
         await apply_pending_changes(self.context)
-        await finish_derived(self.context)
+        with stop_recording():  # what it costs would tell of what the caller does not see
+            await finish_derived(self.context)
         return removed
 
     async def list_due(self) -> Sequence[tuple["Sources", Source]]:
