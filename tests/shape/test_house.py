@@ -70,6 +70,20 @@ def test_the_public_face_names_what_is_there() -> None:
     assert len(set(lightwell.__all__)) == len(lightwell.__all__)
 
 
+def test_commands_ask_for_confirmation_outside_of_the_event_loop() -> None:
+    """Inside it, the first Ctrl-C at the question does nothing."""
+    coroutines = [
+        node.name
+        for _, node in functions()
+        if isinstance(node, ast.AsyncFunctionDef)
+        for call in ast.walk(node)
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and call.func.id == "confirm"
+    ]
+    assert coroutines == []
+
+
 def test_rows_are_read_by_the_names_of_their_columns() -> None:
     numbered = [
         f"{path.name}:{node.lineno}"

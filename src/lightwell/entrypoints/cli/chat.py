@@ -19,7 +19,7 @@ from lightwell.entrypoints.cli.asking import Asker
 from lightwell.entrypoints.cli.console import clean, dim, minute, new_table, page_text
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.options import Json, PageSize, Topic, Where, Yes
-from lightwell.entrypoints.cli.registration import command, confirm, new_group, single_command
+from lightwell.entrypoints.cli.registration import Work, command, confirm, new_group, single_command
 from lightwell.entrypoints.operations.conversations import CitedChatReply
 
 chat = single_command()
@@ -122,9 +122,13 @@ async def show_conversation(conversation: Own, *, asker: Asker) -> Report:
 
 
 @command(conversations, "forget", "lightwell conversations forget 0198… --as team:us --yes")
-async def forget_conversation(conversation: Own, *, asker: Asker, yes: Yes = False) -> Report:
+def forget_conversation(conversation: Own, *, asker: Asker, yes: Yes = False) -> Work:
     """Delete one of your conversations; this cannot be undone."""
     confirm(f"Delete the conversation {conversation}?", yes=yes)
+    return _forget(conversation, asker)
+
+
+async def _forget(conversation: str, asker: Asker) -> Report:
     await asker(operations.delete_conversation, parse_conversation_id(conversation))
     text = Text(f"Deleted the conversation {conversation}.")
     return Report(document={"forgotten": conversation}, text=text)

@@ -8,7 +8,7 @@ from rich.text import Text
 from lightwell.entrypoints.cli.console import count_of, errors_console, fields
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.options import Yes
-from lightwell.entrypoints.cli.registration import command, confirm, new_group
+from lightwell.entrypoints.cli.registration import Work, command, confirm, new_group
 from lightwell.entrypoints.cli.store import open_store_project, settings_of_store
 from lightwell.entrypoints.operations.embeddings import ChangeEstimate, Space, SpaceList, spaces_of
 
@@ -83,9 +83,13 @@ async def cancel_change() -> Report:
 
 
 @command(embeddings, "drop", "lightwell embeddings drop --yes", audited="embeddings drop")
-async def drop_old(*, yes: Yes = False) -> Report:
+def drop_old(*, yes: Yes = False) -> Work:
     """Drop the vectors of the earlier models now, instead of after the grace period; a change back embeds everything again."""
     confirm("Drop the vectors of the earlier models?", yes=yes)
+    return _drop_old()
+
+
+async def _drop_old() -> Report:
     async with open_store_project(settings_of_store()) as kb:
         dropped = await kb.embeddings.drop_retired()
     return Report(

@@ -85,7 +85,10 @@ def command(
 
 
 def confirm(question: str, *, yes: bool) -> None:
-    """Ask for confirmation; end the command if the answer is no, or if there is no terminal to ask on."""
+    """Ask for confirmation; end the command if the answer is no, or if there is no terminal to ask on.
+
+    Not for a coroutine: the event loop would swallow the first Ctrl-C.
+    """
     if yes:
         return
     if not sys.stdin.isatty():
