@@ -17,7 +17,7 @@ from neo4j.time import DateTime
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import GraphFailed, Invalid, NotFound
-from lightwell.domain.graph import ManualEdit, Predicate, RelationMention
+from lightwell.domain.graph import ManualEdit, Predicate, RelationKey, RelationMention
 from lightwell.domain.ids import EntityId
 from lightwell.ingest.graph_copy import GraphCopy
 from lightwell.ports import GraphBatch, GraphStore
@@ -375,7 +375,9 @@ class History:
             lambda: graph.delete(reader, one),
             lambda: graph.restore(reader, one),
             lambda: graph.relate(reader, related),
-            lambda: graph.unrelate(reader, one, other, Predicate.USES),
+            lambda: graph.delete_relations(
+                reader, [RelationKey(source=one, predicate=Predicate.USES, target=other)]
+            ),
             lambda: graph.split(reader, one, f"{one} II", documents=[self._any_url()]),
         ]
         try:

@@ -6,7 +6,13 @@ import pytest
 
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import NotFound
-from lightwell.domain.graph import ManualEdit, MergeStrategy, Predicate, RelationMention
+from lightwell.domain.graph import (
+    ManualEdit,
+    MergeStrategy,
+    Predicate,
+    RelationKey,
+    RelationMention,
+)
 from lightwell.records.database import Database
 from lightwell.testing.models import ScriptedModel
 from lightwell.testing.sources import InMemorySource, make_document
@@ -144,7 +150,8 @@ async def hidden(store: Noted, reader: Reader) -> None:
 
 
 async def unrelated(store: Noted, reader: Reader) -> None:
-    await store.kb.graph.unrelate(reader, "Zyxwvut Ltd", "Zyx Inc", Predicate.USES)
+    key = RelationKey(source="Zyxwvut Ltd", predicate=Predicate.USES, target="Zyx Inc")
+    await store.kb.graph.delete_relations(reader, [key])
 
 
 async def related_and_taken_back(store: Noted, reader: Reader) -> None:
@@ -152,7 +159,8 @@ async def related_and_taken_back(store: Noted, reader: Reader) -> None:
     said = RelationMention(subject="Zyxwvut Ltd", object="Oslo", predicate=Predicate.PART_OF)
     await store.kb.graph.relate(reader, said, tags=["user:ada"])
     ada = await store.kb.reader([*SALES, "user:ada"])
-    await store.kb.graph.unrelate(ada, "Zyxwvut Ltd", "Oslo", Predicate.PART_OF)
+    key = RelationKey(source="Zyxwvut Ltd", predicate=Predicate.PART_OF, target="Oslo")
+    await store.kb.graph.delete_relations(ada, [key])
 
 
 async def rejected(store: Noted, reader: Reader) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightwell.domain.errors import Invalid, NotFound
-from lightwell.domain.graph import ManualEdit, Predicate, RelationMention
+from lightwell.domain.graph import ManualEdit, Predicate, RelationKey, RelationMention
 from lightwell.records.database import Database
 from lightwell.records.graph.entities import ORDER
 from tests.generation import examples
@@ -138,8 +138,10 @@ async def test_a_relation_by_hand_lives_beside_what_texts_state(store: Noted) ->
     ]
     await store.remove("two")
     reader = await store.kb.reader(A)
-    await graph.unrelate(reader, "Nordwind", "Acme Corp", Predicate.PART_OF)
-    await graph.unrelate(reader, "Acme Corp", "Nordwind", Predicate.USES)
+    part = RelationKey(source="Nordwind", predicate=Predicate.PART_OF, target="Acme Corp")
+    use = RelationKey(source="Acme Corp", predicate=Predicate.USES, target="Nordwind")
+    await graph.delete_relations(reader, [part])
+    await graph.delete_relations(reader, [use])
     assert (await graph.entity(reader, "Acme Corp")).relations == ()
     await store.put("two", A, "Acme Corp -> Nordwind [USES]: weekly")
     assert (await graph.entity(reader, "Acme Corp")).relations == ()
@@ -195,7 +197,9 @@ async def test_words_that_cannot_stand_are_refused(store: Noted) -> None:
     with pytest.raises(NotFound):
         await graph.delete(await store.kb.reader(B), "Acme Corp")
     with pytest.raises(NotFound):
-        await graph.unrelate(reader, "Nordwind", "Acme Corp", Predicate.USES)
+        await graph.delete_relations(
+            reader, [RelationKey(source="Nordwind", predicate=Predicate.USES, target="Acme Corp")]
+        )
     for weight in (0, -1, float("nan")):
         linked = RelationMention(subject="Nordwind", object="Acme Corp", weight=weight)
         with pytest.raises(Invalid):

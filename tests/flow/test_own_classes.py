@@ -5,7 +5,13 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from lightwell.domain.errors import Invalid, NotFound
-from lightwell.domain.graph import ManualEdit, MergeStrategy, Predicate, RelationMention
+from lightwell.domain.graph import (
+    ManualEdit,
+    MergeStrategy,
+    Predicate,
+    RelationKey,
+    RelationMention,
+)
 from lightwell.domain.item_structure import LinkType
 from lightwell.domain.links import LinkFilter
 from lightwell.records.database import Database
@@ -33,7 +39,8 @@ async def hide_several(store: Noted) -> object:
 
 async def unrelate(store: Noted) -> object:
     reader = await store.kb.reader(A)
-    return await store.kb.graph.unrelate(reader, "Acme Corp", "Nordwind", predicate=Predicate.USES)
+    key = RelationKey(source="Acme Corp", predicate=Predicate.USES, target="Nordwind")
+    return await store.kb.graph.delete_relations(reader, [key])
 
 
 async def edit(store: Noted) -> object:

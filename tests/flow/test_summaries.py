@@ -10,6 +10,7 @@ import pytest
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.ids import ProjectId
 from lightwell.ingest.summaries import Summarizer
+from lightwell.metering import record_usage
 from lightwell.records.database import Database
 from lightwell.records.llm_cache.cached_model import CachedModel
 from lightwell.testing.endpoint import Behaviour, Body, FakeEndpoint, Request
@@ -217,5 +218,6 @@ async def test_s1_1_a_deletion_tells_the_cost_of_what_its_reader_sees(database: 
             )
             taken = len(summaries(endpoint))
             reader = await project.kb.reader(["team:a"])
-            deleted = await project.kb.documents.delete(reader, [notes[0].url])
-            assert (deleted.usage.calls, len(summaries(endpoint)) - taken) == (1, 2)
+            with record_usage() as spent:
+                await project.kb.documents.delete(reader, [notes[0].url])
+            assert (spent.summary.calls, len(summaries(endpoint)) - taken) == (1, 2)

@@ -118,7 +118,10 @@ async def delete_entities(
 async def delete_relations(
     context: CurationContext, reader: Reader, keys: Sequence[RelationKey]
 ) -> tuple[Relation, ...]:
-    """Hide several relations as `unrelate` does, rebuilding once; raise `NotFound`, with none hidden."""
+    """Hide relations in the reader's own classes, also after re-ingestion; return their last state.
+
+    Rebuilds once. Raises `NotFound` or `Invalid`, with none hidden.
+    """
     database = context.database
     deleted: dict[tuple[ResolvedName, ResolvedName, Predicate], Relation] = {}
     for key in keys:
@@ -174,21 +177,6 @@ async def relate(
     async with context.finish_derived_after(reader):
         await edits.create_relation(database, reader, names, relation_mention, audiences)
     return await _get_relation(database, reader, (source, target), relation_mention.predicate)
-
-
-async def unrelate(
-    context: CurationContext, reader: Reader, source: str, target: str, predicate: Predicate
-) -> Relation:
-    """Hide a relation in the reader's own classes, also after re-ingestion; return its last state. Raises `NotFound`, `Invalid`."""
-    database = context.database
-    ends = (
-        await entities.resolve_name(database, reader, source),
-        await entities.resolve_name(database, reader, target),
-    )
-    deleted = await _get_relation(database, reader, ends, predicate)
-    async with context.finish_derived_after(reader):
-        await edits.hide_relation(database, reader, ends[0], ends[1], predicate)
-    return deleted
 
 
 def _validate(manual_edit: ManualEdit) -> ManualEdit:

@@ -15,7 +15,6 @@ from lightwell.domain.graph import (
     EntityDetails,
     ManualEdit,
     MergeStrategy,
-    Predicate,
     Relation,
     RelationKey,
     RelationMention,
@@ -288,17 +287,10 @@ class Graph:
     async def delete_relations(
         self, reader: Reader, keys: Sequence[RelationKey]
     ) -> tuple[Relation, ...]:
-        """Hide several relations as `unrelate` does, with one rebuild; raise `NotFound`, with none hidden."""
+        """Hide relations in documents of which the reader has all access tags; raise `NotFound`, `Invalid`, with none hidden."""
         return tuple(
             map(self._with_separator, await editing.delete_relations(self.context, reader, keys))
         )
-
-    async def unrelate(
-        self, reader: Reader, source: str, target: str, predicate: Predicate
-    ) -> Relation:
-        """Hide a relation in documents of which the reader has all access tags; raise `NotFound`, `Invalid`."""
-        deleted = await editing.unrelate(self.context, reader, source, target, predicate)
-        return self._with_separator(deleted)
 
     def _with_separator(self, described: _Described) -> _Described:
         """Return the value with the configured separator in its descriptions."""

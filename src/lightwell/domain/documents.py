@@ -9,7 +9,6 @@ from uuid import UUID
 from lightwell.domain.access import Tags
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, GlobalRef
 from lightwell.domain.item_structure import NO_STRUCTURE, ItemStructure
-from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 MIN_CHUNK_TOKENS, TARGET_CHUNK_TOKENS, MAX_CHUNK_TOKENS = 100, (512, 1024), 2000
 """Tokens. A document that is short as a whole is one chunk, however short."""
@@ -387,8 +386,7 @@ class Deletion:
     """What a deletion removed, of what the deleting reader sees.
 
     An entity or relation counts as deleted when nothing that the reader sees mentions it any more, as rebuilt
-    when something still does. Entities are given by reference, in order. `usage` is what models cost for what this reader sees: other access classes
-    are described anew, too, and nobody is told at what cost.
+    when something still does. Entities are given by reference, in order.
     """
 
     documents: tuple[DocumentId, ...]
@@ -398,7 +396,6 @@ class Deletion:
     relations_rebuilt: int
     removed: RemovedRows
     errors: tuple[str, ...] = ()
-    usage: TokenSummary = NO_USAGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

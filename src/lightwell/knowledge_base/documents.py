@@ -16,7 +16,6 @@ from lightwell.ingest import deletion, submission
 from lightwell.ingest.context import IngestContext, follow_space
 from lightwell.ingest.derived_data import apply_pending_changes, finish_derived_for
 from lightwell.ingest.submission import Submission
-from lightwell.metering import record_usage
 from lightwell.records import folder_tags, projects, search
 from lightwell.records.database import Database
 from lightwell.records.documents import documents, published_chunks
@@ -148,19 +147,15 @@ class Documents:
         """
         document_ids = await resolve_names(self.context.database, reader, names)
         deleted = await deletion.delete(self.context, reader, document_ids)
-        return await self._finish_deletion(reader, deleted)
+        await finish_derived_for(self.context, reader)
+        return deleted
 
     async def erase(self, reader: Reader, names: Sequence[str]) -> Deletion:
         """Delete as `delete` does, without tombstones: not even the documents' names are left."""
         document_ids = await resolve_names(self.context.database, reader, names)
         erased = await deletion.erase(self.context, reader, document_ids)
-        return await self._finish_deletion(reader, erased)
-
-    async def _finish_deletion(self, reader: Reader, report: Deletion) -> Deletion:
-        """Finish derived data, and return the report with what the reader's part of it cost."""
-        with record_usage() as usage:
-            await finish_derived_for(self.context, reader)
-        return replace(report, usage=usage.summary)
+        await finish_derived_for(self.context, reader)
+        return erased
 
     async def export(
         self,
