@@ -18,9 +18,10 @@ from rich.table import Table
 
 from benchmarks.growth import TAGS, Arriving, Timed, document, project, question
 from lightwell.domain.access import Reader
+from lightwell.domain.graph_views import EntityFilter, EntityOrder
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.records.database import Database, connect
-from lightwell.records.graph import entities
+from lightwell.records.graph import entity_lists
 from lightwell.stores.embedded.server import run_server, status
 from lightwell.testing.server import temporary_folder
 
@@ -44,9 +45,10 @@ def server_seconds(postmaster: psutil.Process) -> float:
 
 async def pairs(database: Database, reader: Reader, count: int) -> list[tuple[str, str]]:
     """Return the ids of sources and targets, each in one pair: the commonest entities are targets."""
-    listed = await entities.list_page(database, reader, after="", limit=100_000)
-    listed.sort(key=lambda entity: (-entity.chunk_count, entity.ref))
-    ids = [str(entity.id) for entity in listed if entity.kind != "document"]
+    listed = await entity_lists.list_page(
+        database, reader, EntityFilter(order=EntityOrder.PASSAGES), after="", limit=100_000
+    )
+    ids = [str(entity.id) for entity, _ in listed if entity.kind != "document"]
     sources = ids[count : 2 * count]
     random.Random(count).shuffle(sources)
     return list(zip(sources, ids[:count], strict=True))

@@ -13,9 +13,12 @@ from tempfile import TemporaryDirectory
 from typing import TypeVar, cast
 from uuid import UUID
 
+from lightwell.curate.graph import Graph
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import LightwellError
 from lightwell.domain.exports import ExportConfig, ExportFormat
+from lightwell.domain.graph import Entity
+from lightwell.domain.graph_views import EntityFilter
 from lightwell.domain.links import LinkFilter
 from lightwell.domain.questions import Mode
 from lightwell.knowledge_base import KnowledgeBase
@@ -91,6 +94,12 @@ async def _attempt(call: Awaitable[object]) -> object:
         return (type(error).__name__, str(error))
 
 
+async def entities_seen(graph: Graph, reader: Reader) -> list[Entity]:
+    """Return the entities that a reader sees, by reference and name."""
+    listed = await graph.list_entities(reader, EntityFilter(), limit=1000)
+    return sorted((entity for entity, _ in listed), key=attrgetter("ref", "name"))
+
+
 async def _all(items: AsyncIterable[Item]) -> list[Item]:
     return [item async for item in items]
 
@@ -119,7 +128,7 @@ async def observe(
     documents = await _all(kb.documents.iterate(reader, limit=500))
     links = await graph.links.list_links(reader, LinkFilter())
     seen |= {
-        "entities": await _all(graph.entities(reader, limit=500)),
+        "entities": await entities_seen(graph, reader),
         "relations": await _all(graph.relations(reader, limit=500)),
         "merges": await graph.merges(reader),
         "splits": await graph.splits(reader),

@@ -10,6 +10,7 @@ from lightwell.testing.sources import InMemorySource, make_document
 
 from .conftest import project_on
 from .notes import Noted, noted, outline
+from .observed import entities_seen
 
 A, B, AB = ["team:a"], ["team:b"], ["team:a", "team:b"]
 OSLO = "Anna Schmidt (person, email=anna@oslo.example): runs sales"
@@ -28,7 +29,7 @@ async def annas(store: Noted, tags: list[str]) -> dict[str, str]:
 
 async def entities(store: Noted, tags: list[str]) -> list[Entity]:
     reader = await store.kb.reader(tags)
-    return [each async for each in store.kb.graph.entities(reader)]
+    return [each for each in await entities_seen(store.kb.graph, reader)]
 
 
 @pytest.mark.parametrize(
@@ -166,7 +167,7 @@ async def test_s2_8_rules_state_the_address_that_a_mail_gives_with_a_name(
     reader = await project.kb.reader(A)
     found = {
         each.ref.partition("<")[2].rstrip(">"): sorted(path[-7:-3] for path in each.paths)
-        async for each in project.kb.graph.entities(reader)
+        for each in await entities_seen(project.kb.graph, reader)
         if each.name == "Anna Schmidt"
     }
     assert found == {
@@ -235,7 +236,7 @@ async def test_s2_8_rules_state_the_domain_owner_and_location_that_a_text_plainl
     reader = await project.kb.reader(A)
     found = {
         each.ref.partition("<")[2].rstrip(">"): sorted(path[-7:-3] for path in each.paths)
-        async for each in project.kb.graph.entities(reader)
+        for each in await entities_seen(project.kb.graph, reader)
         if each.name == name
     }
     assert found == bearers

@@ -20,6 +20,7 @@ from lightwell.testing.sources import InMemorySource, make_document
 
 from .extraction_model import passage, read_by_model
 from .notes import Noted, noted
+from .observed import entities_seen
 
 TEAM = ["team:a"]
 STATED = Concept(
@@ -56,7 +57,7 @@ async def test_s3_3_the_fields_of_a_concept_are_read_wherever_an_entity_is(
             assert shown.created_at
             assert shown.updated_at
             assert shown.created_at <= shown.updated_at
-            listed = {each.name: each async for each in kb.graph.entities(reader)}
+            listed = {each.name: each for each in await entities_seen(kb.graph, reader)}
             assert listed["Dijkstra"].concept == STATED
             found = await kb.questions.search("What does Dijkstra find?", reader)
             (entity,) = Passages.model_validate(found).entities

@@ -33,6 +33,7 @@ from tests.neo4j_server.server import PASSWORD, Neo4jServer
 from tests.store_combinations import Stores
 
 from .conftest import Project, project_on
+from .observed import entities_seen
 
 pytestmark = pytest.mark.slow
 
@@ -142,7 +143,7 @@ async def test_s3_3_nodes_show_what_a_person_looks_for(copied: Copied) -> None:
     }
     seen = {
         each.name: each.description
-        async for each in kb.graph.entities(await kb.reader(A))
+        for each in await entities_seen(kb.graph, await kb.reader(A))
         if each.name in ("Breadth-first search", "Ada Quist")
     }
     assert all(seen.values())

@@ -19,6 +19,7 @@ from lightwell.testing.sources import InMemorySource, make_document
 
 from .conftest import Project
 from .notes import Noted, noted
+from .observed import entities_seen
 from .test_ingestion import ingest, residue
 
 SALES, SUPPORT = ["team:sales"], ["team:support"]
@@ -239,7 +240,7 @@ async def test_erasing_keeps_what_people_said_in_words_and_what_others_name(
     reader = await store.kb.reader([*SALES, *SUPPORT])
     assert (await store.kb.graph.entity(reader, "Zyxwvut Ltd")).entity.name == "Acme Corp"
     assert (await store.kb.graph.entity(reader, "Osprey")).entity.name == "Tarn"
-    names = [entity.name async for entity in store.kb.graph.entities(reader)]
+    names = [entity.name for entity in await entities_seen(store.kb.graph, reader)]
     assert names == ["Acme Corp", "Tarn"]
 
 

@@ -14,6 +14,7 @@ from lightwell.records.graph.entities import ORDER
 from tests.generation import examples
 
 from .notes import Noted, dump, noted
+from .observed import entities_seen
 from .test_merging import AB, A, B, seen
 
 ACME = "Acme Corp (organization): sells pumps"
@@ -30,7 +31,7 @@ async def store(database: Database) -> Noted:
 
 async def names(store: Noted, tags: list[str]) -> list[str]:
     reader = await store.kb.reader(tags)
-    return [entity.name async for entity in store.kb.graph.entities(reader)]
+    return [entity.name for entity in await entities_seen(store.kb.graph, reader)]
 
 
 async def test_a_person_s_word_stands_before_texts_and_stays(store: Noted) -> None:
@@ -228,7 +229,7 @@ async def test_a_new_name_for_others_does_not_tell_the_old_one(database: Databas
     both = await store.kb.reader(AB)
     await store.kb.graph.edit(both, "Project Falcon", ManualEdit(name="The Site"), tags=B)
     other = await store.kb.reader(B)
-    listed = [entity async for entity in store.kb.graph.entities(other)]
+    listed = [entity for entity in await entities_seen(store.kb.graph, other)]
     assert [(each.name, each.ref) for each in listed] == [("The Site", "kg:codename:the-site")]
     assert (await store.kb.graph.entity(other, "kg:codename:the-site")).entity.name == "The Site"
     assert (await store.kb.graph.entity(other, "The Site")).aliases == ()
@@ -258,7 +259,7 @@ async def test_edits_in_other_classes_and_invisible_texts_are_not_felt(
         )
         for store in (full, own) if is_visible else (full,):
             reader = await store.kb.reader(AB)
-            listed = [entity async for entity in store.kb.graph.entities(reader)]
+            listed = [entity for entity in await entities_seen(store.kb.graph, reader)]
             entity = next(each for each in listed if each.name.startswith(name))
             await store.kb.graph.edit(reader, str(entity.id), word, tags=A if is_visible else B)
     assert await seen(full, await full.kb.reader(A)) == await seen(own, await own.kb.reader(A))

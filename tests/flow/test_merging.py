@@ -17,6 +17,7 @@ from lightwell.testing.models import ScriptedModel
 from tests.generation import examples
 
 from .notes import Noted, dump, noted, outline
+from .observed import entities_seen
 
 A, B, AB = ["team:a"], ["team:b"], ["team:a", "team:b"]
 JOINED = MergeStrategy.CONCATENATE
@@ -63,7 +64,7 @@ async def test_a_merge_redirects_drops_loops_and_joins_duplicates(store: Noted) 
         ("Acme Corp", "PART_OF", "Osprey", 1.0),
         ("Acme Corp", "RELATED_TO", "Tarn", 1.0),
     ]
-    names = [entity.name async for entity in store.kb.graph.entities(reader)]
+    names = [entity.name for entity in await entities_seen(store.kb.graph, reader)]
     assert names == ["Acme Corp", "Nordwind", "Osprey", "Tarn"]
     assert (await store.kb.documents.status(reader)).entities == 4
 
@@ -226,7 +227,7 @@ async def test_who_sees_one_of_two_merged_entities_learns_nothing_of_the_other(
     before = await seen(store, own)
     done = await store.kb.graph.merge(await store.kb.reader(AB), ["Zeta"], "Project Falcon")
     assert await seen(store, own) == before
-    entities = [entity async for entity in store.kb.graph.entities(own)]
+    entities = [entity for entity in await entities_seen(store.kb.graph, own)]
     assert "falcon" not in str(entities).lower()
     for name in ("Project Falcon", str(done.target_entity.id)):
         with pytest.raises(NotFound):
@@ -352,7 +353,7 @@ async def test_what_merged_entities_show_depends_on_no_invisible_document(
 async def seen(store: Noted, reader: Reader) -> object:
     """Return all that a reader can observe, without ids."""
     portraits: list[str] = []
-    async for entity in store.kb.graph.entities(reader):
+    for entity in await entities_seen(store.kb.graph, reader):
         portrait = await store.kb.graph.entity(reader, str(entity.id))
         portraits.append(_plain(portrait))
     found: list[object] = []

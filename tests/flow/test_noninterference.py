@@ -50,6 +50,7 @@ from .conftest import Project, project_on
 from .extraction_model import Options, names, read_by_model
 from .linked import entity, put_item, stated
 from .notes import Noted, Notes, noted
+from .observed import entities_seen
 from .test_merging import seen as seen_of_the_graph
 
 TAGS = ("team:a", "team:b", "team:c", "user:d")
@@ -495,7 +496,7 @@ async def say_with_sources(store: Noted, tag: str) -> None:
         async for document in store.kb.documents.iterate(editor)
         for chunk in await store.kb.documents.chunks(editor, document.url)
     ]
-    for known in [each async for each in graph.entities(editor)]:
+    for known in [each for each in await entities_seen(graph, editor)]:
         word = ManualEdit(description="is secretly bankrupt", sources=tuple(passages))
         await graph.edit(editor, str(known.id), word, tags=[tag])
 
@@ -923,7 +924,7 @@ async def _put_visible(store: Noted) -> None:
 async def _graph(store: Noted) -> object:
     """Return all that the reader can observe of the graph, ids included."""
     graph, reader = store.kb.graph, await store.kb.reader(OWN)
-    entities = [entity async for entity in graph.entities(reader)]
+    entities = [entity for entity in await entities_seen(graph, reader)]
     portraits = [await graph.entity(reader, str(entity.id)) for entity in entities]
     pairs = [
         (each.one.id, each.other.id, each.confidence, each.evidence, each.shared_neighbours)
@@ -1015,7 +1016,9 @@ async def test_s2_8_attributes_of_the_invisible_separate_nothing(
     await full.remove("secret 2")
     assert await _graph(full) == await _graph(own)
     reader = await own.kb.reader(OWN)
-    refs = [each.ref async for each in own.kb.graph.entities(reader) if each.name == "Tern Ltd"]
+    refs = [
+        each.ref for each in await entities_seen(own.kb.graph, reader) if each.name == "Tern Ltd"
+    ]
     assert refs == [
         "kg:organization:tern-ltd<tern.example>",
         "kg:organization:tern-ltd<wide.example>",

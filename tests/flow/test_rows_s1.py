@@ -36,6 +36,7 @@ from lightwell.testing.sources import InMemorySource, make_document
 
 from .extraction_model import content, names
 from .notes import noted
+from .observed import entities_seen
 
 QUESTION = "What does Acme Corp buy from Nordwind?"
 ORDERS = tuple(
@@ -205,7 +206,7 @@ async def test_s1_7_entities_and_relations_are_deleted_together_or_not_at_all(
     assert (await graph.entity(reader, "Acme")).relations == ()
     were = await graph.delete_entities(reader, ["Tarn", "Nordwind"])
     assert [each.name for each in were] == ["Tarn", "Nordwind"]
-    assert [each.name async for each in graph.entities(reader)] == ["Acme", "Osprey"]
+    assert [each.name for each in await entities_seen(graph, reader)] == ["Acme", "Osprey"]
 
 
 async def test_s1_7_a_description_by_hand_names_the_passages_that_it_comes_from(

@@ -19,6 +19,7 @@ from lightwell.records.documents.item_merges import follow_chains
 from lightwell.testing.sources import InMemorySource, make_document
 
 from .conftest import Project, project_on
+from .observed import entities_seen
 
 SALES, SUPPORT = ["team:sales"], ["team:support"]
 NORDWIND = (
@@ -149,7 +150,7 @@ async def test_s2_14_what_is_mostly_said_by_itself_needs_no_choice(
 ) -> None:
     kb = (await filled(project, *texts)).kb
     reader = await kb.reader(SALES)
-    assert {*names} <= {each.name async for each in kb.graph.entities(reader)}
+    assert {*names} <= {each.name for each in await entities_seen(kb.graph, reader)}
     assert (await kb.questions.ask(asked, reader)).ambiguous_names == ()
 
 

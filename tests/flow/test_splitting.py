@@ -8,6 +8,7 @@ from lightwell.domain.errors import Invalid, NotFound
 from lightwell.records.database import Database
 
 from .notes import Noted, dump, noted, outline
+from .observed import entities_seen
 
 A, B, AB = ["team:a"], ["team:b"], ["team:a", "team:b"]
 KIEL = "Anna Schmidt (Kiel)"
@@ -42,7 +43,7 @@ async def store(database: Database) -> Noted:
 
 async def described(store: Noted, tags: list[str]) -> dict[str, str]:
     reader = await store.kb.reader(tags)
-    return {each.name: each.description async for each in store.kb.graph.entities(reader)}
+    return {each.name: each.description for each in await entities_seen(store.kb.graph, reader)}
 
 
 async def test_s2_8_a_split_moves_what_documents_say_with_its_relations(store: Noted) -> None:

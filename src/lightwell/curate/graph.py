@@ -61,19 +61,6 @@ class Graph:
         """Links across systems: proposals and decisions."""
         return Links(context=self.context)
 
-    async def entities(
-        self, reader: Reader, *, after: str = "", limit: int = 100
-    ) -> AsyncIterator[Entity]:
-        """Yield up to `limit` of the reader's entities by reference, those after the reference `after`."""
-        while limit > 0:
-            page_size = min(limit, _MAX_PAGE)
-            page = await entities.list_page(self._database, reader, after=after, limit=page_size)
-            for entity in page:
-                yield self._with_separator(entity)
-            if len(page) < page_size:
-                return
-            after, limit = page[-1].ref, limit - len(page)
-
     async def list_entities(
         self, reader: Reader, wanted: EntityFilter, *, after: str = "", limit: int = 100
     ) -> list[tuple[Entity, str]]:

@@ -237,13 +237,6 @@ async def resolve_name(database: Database, reader: Reader, name: str) -> Resolve
     return resolved[0]
 
 
-async def list_page(database: Database, reader: Reader, *, after: str, limit: int) -> list[Entity]:
-    """Return the reader's entities by reference, those after the reference `after`."""
-    page = {"after": stored_ref(after) if after else "", "limit": limit}
-    rows = await database.rows(LIST, {**reader.parameters, **page}, into=seen_entity)
-    return await _entities(database, reader, rows)
-
-
 async def get_many(
     database: Database, reader: Reader, entities: Sequence[EntityId]
 ) -> dict[EntityId, Entity]:
