@@ -1,8 +1,10 @@
 """Commands against a server on a socket."""
 
 import json
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -278,6 +280,33 @@ def test_a_wrong_key_is_not_saved(running: Running, tmp_path: Path) -> None:
     refused = run(tmp_path, "login", running.url, stdin="lw_wrong\n")
     assert refused.returncode != 0
     assert "valid API key" in refused.stderr
+    assert not (tmp_path / "config").exists()
+
+
+class Stranger(BaseHTTPRequestHandler):
+    """Answers everything, and is no Lightwell server."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"status": "fine"}')
+
+    def log_message(self, format: str, *args: object) -> None:
+        return
+
+
+def test_a_key_for_what_is_no_lightwell_server_is_not_saved(tmp_path: Path) -> None:
+    with HTTPServer(("127.0.0.1", 0), Stranger) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            url = f"http://127.0.0.1:{server.server_port}"
+            refused = run(tmp_path, "login", url, stdin="lw_key\n")
+        finally:
+            server.shutdown()
+            thread.join()
+    assert refused.returncode == 4
+    assert "has not the form" in refused.stderr
     assert not (tmp_path / "config").exists()
 
 

@@ -240,6 +240,16 @@ async def test_a_page_of_a_proxy_is_not_shown() -> None:
     assert "secret" not in str(refused.value)
 
 
+@pytest.mark.parametrize("text", ["<html>secret</html>", '["secret"]', '{"response": "secret"}'])
+async def test_a_message_that_another_program_answers_is_an_error_without_its_text(
+    text: str,
+) -> None:
+    client, _ = answering(httpx.Response(200, text=text))
+    with pytest.raises(ServerError, match="has not the form") as refused:
+        await client.chat(QUESTION)
+    assert "secret" not in str(refused.value)
+
+
 async def test_a_stream_that_breaks_off_is_resumed_after_its_last_event() -> None:
     def part(text: str) -> httpx.Response:
         return httpx.Response(200, text=text, headers={"Content-Type": "text/event-stream"})

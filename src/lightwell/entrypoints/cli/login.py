@@ -1,10 +1,11 @@
 """`login` and `logout`: the API key of a server, for commands without `--as`."""
 
 import sys
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import typer
-from pydantic import SecretStr
+from pydantic import JsonValue, SecretStr, TypeAdapter
 from rich.text import Text
 
 from lightwell.entrypoints.cli.console import clean
@@ -21,20 +22,29 @@ Url = Annotated[
 ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Models:
+    """What a server answers to a valid key; another program at its address answers otherwise."""
+
+    object: Literal["list"]
+    data: list[JsonValue]
+
+
 @command(login, "login", "lightwell login http://127.0.0.1:8000")
 async def log_in(url: Url) -> Report:
     """Save an API key for a server, for commands without --as.
 
     The key is asked for, or read from stdin where that is no terminal. It is tried before it is saved.
     """
-    from lightwell.entrypoints.operations.calls import Call
+    from lightwell.entrypoints.operations.calls import Call, reader
 
     server = parse_server_url(url)
     is_terminal = sys.stdin.isatty()
     key = typer.prompt("API key", hide_input=True) if is_terminal else sys.stdin.readline()
     made = Login(url=server, api_key=SecretStr(key.strip()))
     async with open_client(made) as client:
-        await client.send(Call(method="GET", path="/v1/models", read=lambda _: None))
+        tried = Call(method="GET", path="/v1/models", read=reader(TypeAdapter(_Models)))
+        await client.send(tried)
     path = save_login(made)
     return Report(
         document={"server": server, "file": str(path)},

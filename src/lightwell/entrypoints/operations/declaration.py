@@ -16,7 +16,7 @@ from typing import (
     get_type_hints,
 )
 
-from pydantic import TypeAdapter, create_model
+from pydantic import JsonValue, TypeAdapter, create_model
 from pydantic.alias_generators import to_pascal
 
 from lightwell.domain.access import Reader, TagAuthority
@@ -115,13 +115,14 @@ class Operation(ClientMethod[P, R_co]):
         return self.hints["return"] is not type(None)
 
     def read(self, response: "httpx.Response") -> R_co:
-        """Return the reply that a server sent; keys that a newer one has in addition are left out."""
+        """Return the reply that a server sent; keys that a newer one has in addition are left out. Raises pydantic's `ValidationError`."""
         if not self.has_reply:
             return self._reply.validate_python(None)
         if not self.headers:
             return self._reply.validate_json(response.content, extra="ignore")
-        fields = {name: response.headers[header] for name, header in self.headers.items()}
-        return self._reply.validate_json(json.dumps(response.json() | fields), extra="ignore")
+        fields = {name: response.headers.get(header) for name, header in self.headers.items()}
+        document = TypeAdapter(dict[str, JsonValue]).validate_json(response.content) | fields
+        return self._reply.validate_json(json.dumps(document), extra="ignore")
 
     @cached_property
     def _reply(self) -> TypeAdapter[R_co]:
