@@ -148,6 +148,8 @@ def texts(node: ast.AST, owner: str, parts: Mapping[str, str]) -> Iterator[tuple
         own = owner
         if isinstance(child, ast.Assign) and isinstance(child.targets[0], ast.Name):
             own = child.targets[0].id
+        elif isinstance(child, ast.AnnAssign) and isinstance(child.target, ast.Name):
+            own = child.target.id
         elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
             own = child.name
         if isinstance(child, ast.JoinedStr | ast.Constant):
@@ -157,13 +159,17 @@ def texts(node: ast.AST, owner: str, parts: Mapping[str, str]) -> Iterator[tuple
 
 
 def reads() -> dict[str, str]:
-    """Return the queries on protected tables that only read: by `module:CONSTANT`, "" for those that filter."""
+    """Return the queries on protected tables that only read, and the parts that others are made of: by `module:CONSTANT`, "" for those that filter."""
     found: dict[str, str] = {}
     for path in sorted(SOURCE.rglob("*.py")):
         module = ast.parse(path.read_text("utf-8"))
         for owner, text in texts(module, "module", constants(module)):
             sql = re.sub(r"--[^\n]*", "", text).strip()
-            if re.match(r"(SELECT|WITH)\b", sql) and READS.search(sql) and not WRITES.search(sql):
+            if (
+                re.match(r"(SELECT|WITH|FROM|JOIN)\b", sql)
+                and READS.search(sql)
+                and not WRITES.search(sql)
+            ):
                 name = f"{path.relative_to(SOURCE)}:{owner}"
                 found[name] = found.get(name, "") + ("" if FILTER in sql else sql)
     return found
