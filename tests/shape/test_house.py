@@ -4,6 +4,8 @@ import ast
 from pathlib import Path
 
 import lightwell
+from lightwell.entrypoints.client.operations import Operations
+from lightwell.entrypoints.http.app import SUBJECTS
 
 ROOT = Path(__file__).parents[2]
 SOURCE = sorted((ROOT / "src" / "lightwell").rglob("*.py"))
@@ -68,6 +70,17 @@ def test_whatever_reads_for_a_person_takes_the_reader_by_position() -> None:
 def test_the_public_face_names_what_is_there() -> None:
     assert [name for name in lightwell.__all__ if not hasattr(lightwell, name)] == []
     assert len(set(lightwell.__all__)) == len(lightwell.__all__)
+
+
+def test_every_operation_is_a_method_of_the_clients() -> None:
+    methods = list(vars(Operations).values())
+    missing = [
+        operation.run.__name__
+        for subject in SUBJECTS
+        for operation in subject.operations
+        if not any(method is operation for method in methods)
+    ]
+    assert missing == []
 
 
 def test_commands_ask_for_confirmation_outside_of_the_event_loop() -> None:

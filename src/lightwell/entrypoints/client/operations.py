@@ -6,6 +6,7 @@ import lightwell.entrypoints.operations.briefs as briefs
 import lightwell.entrypoints.operations.conversations as conversations
 import lightwell.entrypoints.operations.corrections as corrections
 import lightwell.entrypoints.operations.documents as documents
+import lightwell.entrypoints.operations.embeddings as embeddings
 import lightwell.entrypoints.operations.graph as graph
 import lightwell.entrypoints.operations.jobs as jobs
 import lightwell.entrypoints.operations.links as links
@@ -84,6 +85,11 @@ class Operations:
     resume_source = sources.resume_source
     retry_source = sources.retry_source
     remove_source = sources.remove_source
+
+    show_embeddings = embeddings.show_spaces
+    estimate_embedding_change = embeddings.estimate_change
+    start_embedding_change = embeddings.start_change
+    cancel_embedding_change = embeddings.cancel_change
 
     give_feedback = analytics.give_feedback
     list_feedback = analytics.list_feedback

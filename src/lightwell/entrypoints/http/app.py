@@ -71,7 +71,7 @@ _ROUTES = (
 _FILES_IN_UPLOAD = 4
 """How many files of the largest size one upload may have."""
 
-_SUBJECTS = (
+SUBJECTS = (
     questions.questions,
     searches.searches,
     briefs.briefs,
@@ -136,7 +136,7 @@ def create_app(settings: Settings) -> FastAPI:
     guard_browsers(app, settings)
     for module in _ROUTES:
         app.include_router(module.router)
-    for subject in _SUBJECTS:
+    for subject in SUBJECTS:
         app.include_router(router_of(subject))
     app.router.routes.append(mcp.make_route())
     return app
