@@ -1,5 +1,6 @@
 """A store keeps what is in it when a later version adds to its schema, and one from before the first release is refused."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from lightwell.records.database import (
 )
 from lightwell.settings import Settings
 from lightwell.wiring.backups import back_up, restore
+from lightwell.wiring.examination import examine
 
 LATER = (
     "0002_colours",
@@ -68,6 +70,9 @@ async def test_a_store_from_before_the_first_release_is_told_what_to_do_and_left
         async with connect(store):
             pass
     settings = Settings(database_url=SecretStr(store))
+    (check,) = [check for check in await examine(settings) if check.name == "database"]
+    assert not check.ok
+    assert re.search(advice, check.fix)
     await back_up(settings, tmp_path / "store.backup")
     with pytest.raises(StoreFailed, match=advice):
         await restore(settings, tmp_path / "store.backup")

@@ -304,10 +304,11 @@ def refuse_before_release(applied: Collection[str]) -> None:
 
 
 async def list_pending_migrations(conninfo: str) -> list[str]:
-    """Return the names of the migrations that this database lacks; raise `StoreFailed`."""
+    """Return the names of the migrations that this database lacks; raise `StoreFailed`, also for a store that lacks more than these."""
     with translate_errors():
         async with await open_connection(validate_conninfo(conninfo)) as connection:
             applied = await _applied_migrations(connection)
+    refuse_before_release(applied)
     return [name for name, _ in list_migrations() if name not in applied]
 
 
