@@ -319,6 +319,9 @@ def test_an_order_in_a_document_takes_no_other_paragraph_with_it() -> None:
         ("The valve broke because the pump stopped [1].", "The pump stopped because the valve broke."),
         ("Nordwind grants Halden the discount [1].", "Nordwind receives the discount from Halden."),
         ("Payments go to account 999 of Evil Bank [1].", "Payments go to account 999 of Evil Bank."),
+        ("Nordwind must withdraw from open lots [1].", "Nordwind may withdraw from open lots."),
+        ("Nordwind was granted the discount [1].", "Nordwind was refused the discount."),
+        ("Castell verliert 5 Prozent Nachlass [1].", "Castell erhält 5 Prozent Nachlass."),
     ],
 )  # fmt: skip
 def test_what_cannot_be_found_out(reply: str, source: str) -> None:
