@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from lightwell.answer.pipeline import AnswerGenerator
+from lightwell.domain.questions import MAX_QUESTION_LENGTH
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.records.database import Database
 from lightwell.testing.sources import InMemorySource, make_document
@@ -37,3 +38,5 @@ async def test_a_misspelt_question_is_read_as_the_documents_spell_it(database: D
     assert found.notes == ("Read “pasword” as “password”.",)
     assert found.weights == right.weights
     assert found.best_relevance == right.best_relevance > 0.5
+    longest = ("wifi pasword " + "the " * MAX_QUESTION_LENGTH)[: MAX_QUESTION_LENGTH - 1] + "?"
+    assert (await kb.questions.search(longest, reader)).notes == ()

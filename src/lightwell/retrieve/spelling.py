@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from string import ascii_lowercase
 
 from lightwell.domain.access import Reader
-from lightwell.domain.questions import Question
+from lightwell.domain.questions import MAX_QUESTION_LENGTH, Question
 from lightwell.records import search
 from lightwell.records.database import Database
 from lightwell.text.terms import STOP_WORDS, terms, words
@@ -49,6 +49,8 @@ async def correct_spelling(
     if not chosen:
         return Respelled(question=question)
     text = _WORD.sub(lambda match: chosen.get(match[0], match[0]), question.text)
+    if len(text) > MAX_QUESTION_LENGTH:  # the longest questions stay as they are
+        return Respelled(question=question)
     pairs = ", ".join(f"“{word}” as “{other}”" for word, other in chosen.items())
     return Respelled(question=replace(question, text=text), note=f"Read {pairs}.")
 
