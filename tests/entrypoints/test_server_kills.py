@@ -211,7 +211,8 @@ def ingesting(server: Server) -> set[int]:
     """Return the process that ingests: the one with a lower priority."""
     assert server.process is not None
     own = children(server.process.pid)
-    return {each for each in own if os.getpriority(os.PRIO_PROCESS, each) > 0}
+    usual = os.getpriority(os.PRIO_PROCESS, server.process.pid)
+    return {child for child in own if os.getpriority(os.PRIO_PROCESS, child) > usual}
 
 
 async def started(server: Server) -> None:

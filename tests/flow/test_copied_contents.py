@@ -244,7 +244,9 @@ async def test_every_query_in_the_documentation_finds_something(copied: Copied) 
 
 @on_age
 async def test_s0_10_age_shows_profiles_with_their_sources(copied: Copied) -> None:
-    await copied.project.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS))
+    again = make_document("again.md", SEARCH, A, title="Searching graphs, again", topic="graphs")
+    documents = (*DOCUMENTS, again)
+    await copied.project.kb.ingestion.ingest(InMemorySource(documents=documents))
     await compared(copied)
     shown = await copied.contents()
     rows = await copied.project.database.rows(
