@@ -172,7 +172,7 @@ def _metadata(document: Document, characters: int) -> dict[str, str]:
 
 def _success(result: Schema, *, text: str = "") -> CallToolResult:
     """Return a result as text, its JSON unless another text is given, and as structured content."""
-    document = result.model_dump(mode="json", by_alias=True)
+    document = result.to_document()
     return CallToolResult(
         content=[TextContent(type="text", text=text or result.model_dump_json(by_alias=True))],
         structured_content=document,

@@ -43,7 +43,7 @@ class Costs:
 
     def document(self) -> Mapping[str, object]:
         """Return the cost as JSON."""
-        usage = Usage.model_validate(self.summary).model_dump(mode="json", by_alias=True)
+        usage = Usage.model_validate(self.summary).to_document()
         return {**usage, "price": self.price}
 
     def lines(self) -> list[Text]:

@@ -18,7 +18,6 @@ from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.progress import show_progress
 from lightwell.entrypoints.cli.registration import command, single_command
-from lightwell.entrypoints.cli.remote import dump
 from lightwell.entrypoints.cli.store import open_store_project, settings
 from lightwell.world import DEMO, DOCUMENTS, PEOPLE, Question
 
@@ -137,7 +136,7 @@ def _report(
         if answer.wrong
     ]
     questions = [
-        {"as": answer.who, **dump(operations.Answer.model_validate(answer.answer))}
+        {"as": answer.who, **operations.Answer.model_validate(answer.answer).to_document()}
         for answer in (*answers, *systems.answers)
     ]
     return Report(

@@ -111,7 +111,7 @@ async def show_document(
         return Report(document=document, text=_document_fields(document))
     text = (await asker(operations.get_text, name)).text
     return Report(
-        document={**document.model_dump(mode="json", by_alias=True), "text": text},
+        document={**document.to_document(), "text": text},
         text=Group(_document_fields(document), Text(), Text(clean(text))),
     )
 

@@ -10,12 +10,13 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 
 import typer
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from rich.console import RenderableType
 
 from lightwell.domain.errors import Invalid, LightwellError
 from lightwell.entrypoints.cli.console import print_report
 from lightwell.entrypoints.cli.errors import Exit, report_error
+from lightwell.entrypoints.operations.replies import Schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,15 +26,15 @@ class Report:
     `document` is the reply of an operation, or JSON, or a function, which is called only where the JSON is wanted.
     """
 
-    document: BaseModel | Mapping[str, object] | Callable[[], Mapping[str, object]]
+    document: Schema | Mapping[str, object] | Callable[[], Mapping[str, object]]
     text: RenderableType
     code: Exit = Exit.FINE
     printed: bool = False
 
     def as_json(self) -> Mapping[str, object]:
         """Return the document."""
-        if isinstance(self.document, BaseModel):
-            return self.document.model_dump(mode="json", by_alias=True)
+        if isinstance(self.document, Schema):
+            return self.document.to_document()
         return self.document() if callable(self.document) else self.document
 
 

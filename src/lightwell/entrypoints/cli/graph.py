@@ -15,7 +15,6 @@ from lightwell.entrypoints.cli.console import clean, dim, fields, minute, new_ta
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.options import PageSize
 from lightwell.entrypoints.cli.registration import command, new_group
-from lightwell.entrypoints.cli.remote import dump
 from lightwell.entrypoints.cli.store import settings_of_store
 from lightwell.entrypoints.operations.graph import (
     Entity,
@@ -152,7 +151,7 @@ async def list_entities_of(
     """List the entities that passages mention; `documents passages` lists the passages of a document."""
     query = EntityQuery(passage=tuple(passages), limit=_ALL)
     mentioned = (await asker(operations.list_entities, query)).entities
-    document = {"entities": [dump(entity) for entity in mentioned]}
+    document = {"entities": [entity.to_document() for entity in mentioned]}
     return Report(document=document, text=_entities_table(mentioned))
 
 

@@ -23,7 +23,6 @@ from lightwell.entrypoints.cli.graph import (
 )
 from lightwell.entrypoints.cli.options import Yes
 from lightwell.entrypoints.cli.registration import Work, command, confirm
-from lightwell.entrypoints.cli.remote import dump
 from lightwell.entrypoints.cli.store import parse_document_tags
 from lightwell.entrypoints.operations.corrections import EntityEdit, NewEntity, StatedRelation
 from lightwell.entrypoints.operations.graph import Relation, get_entity
@@ -240,7 +239,7 @@ async def unrelate_entities(
     """Hide a relation, now and in future, in documents of which you have all access tags."""
     hidden = await asker(operations.delete_relations, [f"{source} {predicate.value} {target}"])
     (relation,) = hidden.relations
-    return Report(document={"hidden": dump(relation)}, text=_hidden_relations([relation]))
+    return Report(document={"hidden": relation.to_document()}, text=_hidden_relations([relation]))
 
 
 @command(
@@ -272,7 +271,7 @@ async def _edit(asker: Asker, name: str, edit: EntityEdit) -> Report:
     """Store an edit of an entity, and report the entity as it is now."""
     before = (await asker(get_entity, name)).entity_ref
     now = await asker(operations.edit_entity, name, edit)
-    document = {**dump(now), "previousEntityRef": before}
+    document = {**now.to_document(), "previousEntityRef": before}
     if before == now.entity_ref:
         return Report(document=document, text=entity_fields(now))
     moved = f"The reference is now {now.entity_ref}; {before} still names the same entity."
@@ -284,13 +283,13 @@ async def _hide(asker: Asker, name: str) -> Report:
     entity = await asker(operations.delete_entity, name)
     again = "`lightwell graph unhide` shows it again, as documents describe it."
     text = f"{entity.entity_name} ({entity.entity_ref}) is hidden now; {again}"
-    return Report(document={"hidden": dump(entity)}, text=Text(clean(text)))
+    return Report(document={"hidden": entity.to_document()}, text=Text(clean(text)))
 
 
 async def _hide_relations(asker: Asker, keys: list[str]) -> Report:
     """Hide relations, and report what they were."""
     relations = (await asker(operations.delete_relations, keys)).relations
-    document = {"hidden": [dump(relation) for relation in relations]}
+    document = {"hidden": [relation.to_document() for relation in relations]}
     return Report(document=document, text=_hidden_relations(relations))
 
 
@@ -298,7 +297,7 @@ async def _hide_entities(asker: Asker, names: list[str]) -> Report:
     """Hide entities, and report what they were."""
     entities = (await asker(operations.delete_entities, names)).entities
     lines = [f"{entity.entity_name} ({entity.entity_ref}) is hidden now." for entity in entities]
-    document = {"hidden": [dump(entity) for entity in entities]}
+    document = {"hidden": [entity.to_document() for entity in entities]}
     return Report(document=document, text=Text(clean("\n".join(lines))))
 
 

@@ -14,7 +14,6 @@ from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.graph import EntityName, SourceName, TargetName, graph
 from lightwell.entrypoints.cli.options import PageSize
 from lightwell.entrypoints.cli.registration import command
-from lightwell.entrypoints.cli.remote import dump
 from lightwell.entrypoints.operations.corrections import Merge, Proposal
 
 
@@ -130,7 +129,7 @@ async def reject_merge(source: SourceName, target: TargetName, *, asker: Asker) 
     pair = (await asker(operations.reject_merge_proposal, source, target)).entities
     names = " and ".join(entity.entity_name for entity in pair)
     text = Text(clean(f"{names} stay separate; this merge is not proposed again."))
-    return Report(document={"rejected": [dump(entity) for entity in pair]}, text=text)
+    return Report(document={"rejected": [entity.to_document() for entity in pair]}, text=text)
 
 
 @command(

@@ -19,7 +19,7 @@ from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.logins import Login
 from lightwell.entrypoints.cli.options import As, Before, PageSize, Server
 from lightwell.entrypoints.cli.registration import command, new_group
-from lightwell.entrypoints.cli.remote import dump, open_client, require_server
+from lightwell.entrypoints.cli.remote import open_client, require_server
 from lightwell.entrypoints.cli.store import open_as
 from lightwell.entrypoints.operations.jobs import Job
 
@@ -83,7 +83,7 @@ async def list_jobs(
             clean(f"{job.document_url}: {failure}" if failure else job.document_url),
         )
     return Report(
-        document={"jobs": [dump(job) for job in listed.jobs]},
+        document={"jobs": [job.to_document() for job in listed.jobs]},
         text=page_text(table, None, nothing="There are no such jobs that you may see."),
     )
 

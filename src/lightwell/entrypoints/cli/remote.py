@@ -1,6 +1,5 @@
 """Which server a command asks, and how it is asked: what commands do with `--server` or a saved login."""
 
-from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, TypeVar
 
@@ -11,7 +10,6 @@ from lightwell.entrypoints.cli.store import settings
 if TYPE_CHECKING:
     from lightwell.entrypoints.client import AsyncClient
     from lightwell.entrypoints.operations.calls import Call
-    from lightwell.entrypoints.operations.replies import Schema
 
 T = TypeVar("T")
 
@@ -52,8 +50,3 @@ async def send(call: "Call[T]", login: Login) -> T:
 def require_server(server: str | None) -> Login:
     """Return the login of the server that a command without a form for the store here needs; raise `NotFound`."""
     return find_login(server, settings().api_key)
-
-
-def dump(sent: "Schema") -> Mapping[str, object]:
-    """Return what a server sends, or would send, as JSON."""
-    return sent.model_dump(mode="json", by_alias=True)

@@ -22,7 +22,6 @@ from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.options import NoWait, PageSize, Yes
 from lightwell.entrypoints.cli.registration import Work, command, confirm, new_group
-from lightwell.entrypoints.cli.remote import dump
 from lightwell.entrypoints.cli.store import (
     open_store_project,
     settings_of_store,
@@ -235,7 +234,7 @@ async def list_failures(
             _second(failure.due_at),
             clean(failure.message),
         )
-    failures = [dump(failure) for failure in source.failures]
+    failures = [failure.to_document() for failure in source.failures]
     return Report(document={"failedItems": source.failed_items, "failures": failures}, text=table)
 
 
@@ -347,7 +346,7 @@ def _report_sync_on_server(source: SourceDetails) -> Report:
     text = f"{_counts_line(latest)} The server ingests what is new.{problem}{warning}"
     is_incomplete = latest.unreadable or latest.error or source.warning
     return Report(
-        document={**dump(latest), "warning": source.warning},
+        document={**latest.to_document(), "warning": source.warning},
         text=Text(clean(text)),
         code=Exit.INCOMPLETE if is_incomplete else Exit.FINE,
     )

@@ -164,11 +164,10 @@ async def list_feedback(
     after: After = "",
 ) -> FeedbackPage:
     """List your own feedback, the latest first."""
-    before = parse_after(after)
     listed = await caller.knowledge_base.analytics.feedback(
         caller.reader,
         query=QueryId(query_id) if query_id else None,
-        before=FeedbackId(before) if before else None,
+        before=parse_after(after, FeedbackId),
         limit=limit + 1,
     )
     page, next_after = page_of(listed, limit, lambda feedback: str(feedback.id))
@@ -187,9 +186,8 @@ async def begin_session(caller: Caller) -> Session:
 @analytics.operation("GET", "/sessions")
 async def list_sessions(caller: Caller, limit: PageLimit = 100, after: After = "") -> SessionPage:
     """List your own sessions, the latest first."""
-    before = parse_after(after)
     listed = await caller.knowledge_base.analytics.sessions(
-        caller.reader, before=SessionId(before) if before else None, limit=limit + 1
+        caller.reader, before=parse_after(after, SessionId), limit=limit + 1
     )
     page, next_after = page_of(listed, limit, lambda session: str(session.id))
     sessions = [Session.model_validate(session) for session in page]
@@ -217,11 +215,10 @@ async def list_queries(
     caller: Caller, session_id: InSession = None, limit: PageLimit = 100, after: After = ""
 ) -> LoggedQueryPage:
     """List your own questions with their metrics, the latest first; their words are not kept."""
-    before = parse_after(after)
     listed = await caller.knowledge_base.analytics.queries(
         caller.reader,
         session=SessionId(session_id) if session_id else None,
-        before=QueryId(before) if before else None,
+        before=parse_after(after, QueryId),
         limit=limit + 1,
     )
     page, next_after = page_of(listed, limit, lambda query: str(query.id))
@@ -251,9 +248,8 @@ async def list_project_sessions(
     caller: Caller, limit: PageLimit = 100, after: After = ""
 ) -> ProjectSessionPage:
     """List the sessions of all users of the project, the latest first; users are hashes."""
-    before = parse_after(after)
     listed = await caller.knowledge_base.analytics.project_sessions(
-        before=SessionId(before) if before else None,
+        before=parse_after(after, SessionId),
         limit=limit + 1,
         project_id=caller.knowledge_base.project_id,
     )

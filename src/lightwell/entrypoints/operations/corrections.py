@@ -203,9 +203,8 @@ async def merge_entities(
 @corrections.operation("GET", "/merges")
 async def list_merges(caller: Caller, limit: PageLimit = 100, after: After = "") -> MergePage:
     """List active merges of which you see both sides, the latest first."""
-    last = parse_after(after)
     following = await caller.knowledge_base.graph.merges(
-        caller.reader, after=MergeId(last) if last else None, limit=limit + 1
+        caller.reader, after=parse_after(after, MergeId), limit=limit + 1
     )
     page, next_after = page_of(following, limit, lambda merge: str(merge.merge_id))
     return MergePage(
@@ -276,9 +275,8 @@ async def split_entity(
 @corrections.operation("GET", "/splits")
 async def list_splits(caller: Caller, limit: PageLimit = 100, after: After = "") -> SplitPage:
     """List active splits in documents that you see, the latest first."""
-    last = parse_after(after)
     following = await caller.knowledge_base.graph.splits(
-        caller.reader, after=SplitId(last) if last else None, limit=limit + 1
+        caller.reader, after=parse_after(after, SplitId), limit=limit + 1
     )
     page, next_after = page_of(following, limit, lambda split: str(split.split_id))
     return SplitPage(

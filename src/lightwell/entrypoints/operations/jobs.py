@@ -75,10 +75,9 @@ async def list_jobs(
 ) -> JobPage:
     """List the jobs of documents that the caller sees, the latest first."""
     require_text(document, "The document")
-    last = parse_after(after)
     following = await caller.knowledge_base.jobs.list(
         caller.reader,
-        before=JobId(last) if last else None,
+        before=parse_after(after, JobId),
         state=state,
         document=document,
         limit=limit + 1,

@@ -48,6 +48,10 @@ class Schema(BaseModel):
         alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True
     )
 
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON document that HTTP sends."""
+        return self.model_dump(mode="json", by_alias=True)
+
 
 class Reply(Schema):
     """What an operation returns: read from the attributes of a domain value, or from the JSON of a server."""
@@ -90,10 +94,10 @@ class PageQuery(Schema):
     after: After = ""
 
 
-def parse_after(after: str) -> UUID | None:
-    """Return where a list that is ordered by ids continues, None for its start; raise `Invalid` for what is no id."""
+def parse_after(after: str, kind: Callable[[UUID], T]) -> T | None:
+    """Return where a list that is ordered by ids of this kind continues, None for its start; raise `Invalid` for what is no id."""
     try:
-        return UUID(after) if after else None
+        return kind(UUID(after)) if after else None
     except ValueError:
         raise Invalid(f"{after!r} is not where this list continues; take `nextAfter`") from None
 
