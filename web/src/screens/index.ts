@@ -1,0 +1,33 @@
+/** The screens by the first part of the address. All but Ask are loaded when they are first shown. */
+import type { Component } from 'svelte';
+import type { IconName } from '../parts/Icon.svelte';
+import type { Scope } from '../state/session.svelte';
+
+type Load = () => Promise<{ default: Component }>;
+
+export const screens: Record<string, Load> = {
+  '': () => import('./ask/Ask.svelte'),
+  c: () => import('./ask/Ask.svelte'),
+  documents: () => import('./documents/Documents.svelte'),
+  d: () => import('./source/Document.svelte'),
+  map: () => import('./map/Map.svelte'),
+  brief: () => import('./brief/Brief.svelte'),
+  review: () => import('./review/Review.svelte'),
+  setup: () => import('./setup/Setup.svelte'),
+  welcome: () => import('./welcome/Welcome.svelte'),
+};
+
+/** What the rail shows, with the scope that one needs; `screens` are those that belong to it. */
+export const rail = [
+  { href: '/', icon: 'ask', word: 'ask', screens: ['', 'c'] },
+  { href: '/documents', icon: 'documents', word: 'documents', screens: ['documents', 'd'] },
+  { href: '/map', icon: 'map', word: 'map', screens: ['map', 'brief'] },
+  { href: '/review', icon: 'review', word: 'review', screens: ['review'], scope: 'curate' },
+  { href: '/setup', icon: 'setup', word: 'setup', screens: ['setup', 'welcome'], scope: 'admin' },
+] as const satisfies readonly {
+  href: string;
+  icon: IconName;
+  word: string;
+  screens: readonly string[];
+  scope?: Scope;
+}[];

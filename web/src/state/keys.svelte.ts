@@ -1,0 +1,48 @@
+/** Keys of the page. A screen lists its keys while it is shown; the list is what `?` shows. */
+
+export interface Key {
+  /** One key, or two that are pressed one after the other: `g d`. */
+  keys: string;
+  does: string;
+  run: () => void;
+}
+
+class Keys {
+  #lists = $state<Key[][]>([]);
+  #first = '';
+
+  constructor() {
+    addEventListener('keydown', (event) => this.#press(event));
+  }
+
+  /** All keys that work now, those of the innermost screen first. */
+  get all(): Key[] {
+    return this.#lists.flat();
+  }
+
+  /** Add keys until the returned function is called; `$effect(() => keys.add([...]))` does both. */
+  add(list: Key[]): () => void {
+    this.#lists = [list, ...this.#lists];
+    return () => (this.#lists = this.#lists.filter((other) => other !== list));
+  }
+
+  #press(event: KeyboardEvent): void {
+    if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey) return;
+    if (event.key !== 'Escape' && (isWriting(event.target) || document.querySelector('dialog:modal'))) return;
+    const sequence = this.#first ? `${this.#first} ${event.key}` : event.key;
+    const key = this.all.find(({ keys }) => keys === sequence);
+    this.#first = !key && this.all.some(({ keys }) => keys.startsWith(`${sequence} `)) ? event.key : '';
+    if (!key) return;
+    event.preventDefault();
+    key.run();
+  }
+}
+
+function isWriting(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName))
+  );
+}
+
+export const keys = new Keys();

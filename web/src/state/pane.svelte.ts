@@ -1,0 +1,48 @@
+/** Which source is open beside the screen. It stands in the address: `#d=<document>&s=<start>-<end>`. */
+import { router } from './router.svelte';
+
+/** A place in a document: characters of its text, `end` is behind the last one. */
+export interface Span {
+  start: number;
+  end: number;
+}
+
+export interface Place {
+  document: string;
+  span: Span | null;
+}
+
+export function readSpan(text: string | null): Span | null {
+  const [, start, end] = /^(\d{1,9})-(\d{1,9})$/.exec(text ?? '') ?? [];
+  return start && end && Number(start) < Number(end) ? { start: Number(start), end: Number(end) } : null;
+}
+
+export function writeSpan(span: Span): string {
+  return `${span.start}-${span.end}`;
+}
+
+class Pane {
+  /** All marks of the answer that the source belongs to, in the order of the document; the open one is `place.span`. */
+  marks = $state<Span[]>([]);
+
+  get place(): Place | null {
+    const fields = new URLSearchParams(router.fragment);
+    const document = fields.get('d');
+    return document ? { document, span: readSpan(fields.get('s')) } : null;
+  }
+
+  /** Open a source; one that replaces another leaves no step in the history. */
+  open(place: Place, marks: Span[] = place.span ? [place.span] : []): void {
+    this.marks = marks;
+    const span = place.span ? `&s=${writeSpan(place.span)}` : '';
+    router.go(`${location.pathname}${location.search}#d=${encodeURIComponent(place.document)}${span}`, {
+      replace: this.place !== null,
+    });
+  }
+
+  close(): void {
+    if (this.place) router.go(location.pathname + location.search, { replace: true });
+  }
+}
+
+export const pane = new Pane();

@@ -1,0 +1,24 @@
+/** Short messages about what was just done; an undo stands beside them. */
+
+export interface Toast {
+  text: string;
+  undo?: () => void;
+}
+
+const SECONDS = 6;
+
+class Toasts {
+  shown = $state<Toast[]>([]);
+
+  show(text: string, undo?: () => void): void {
+    const toast: Toast = undo ? { text, undo } : { text };
+    this.shown.push(toast);
+    setTimeout(() => this.hide(toast), SECONDS * 1000);
+  }
+
+  hide(toast: Toast): void {
+    this.shown = this.shown.filter((other) => other.text !== toast.text || other.undo !== toast.undo);
+  }
+}
+
+export const toasts = new Toasts();

@@ -1,0 +1,44 @@
+/** The words of the page in the reader's language. */
+import { en, type Words } from './en';
+
+export const languages = { en: 'English', de: 'Deutsch' } as const;
+export type Language = keyof typeof languages;
+
+const KEY = 'lightwell.language';
+
+function isLanguage(code: string | null | undefined): code is Language {
+  return code === 'en' || code === 'de';
+}
+
+function chosen(): Language {
+  const stored = localStorage.getItem(KEY);
+  if (isLanguage(stored)) return stored;
+  return navigator.languages.map((code) => code.slice(0, 2)).find(isLanguage) ?? 'en';
+}
+
+/** Choose a language for this browser; the page begins anew with it. */
+export function chooseLanguage(code: Language): void {
+  localStorage.setItem(KEY, code);
+  location.reload();
+}
+
+export const language: Language = chosen();
+export const words: Words = language === 'de' ? (await import('./de')).de : en;
+
+const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium' });
+const moment = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short' });
+
+/** A day such as `2 Mar 2026`, of an ISO date. */
+export function dayOf(iso: string): string {
+  return day.format(new Date(iso));
+}
+
+/** A day with its time. */
+export function momentOf(iso: string): string {
+  return moment.format(new Date(iso));
+}
+
+/** A number such as `50,000`. */
+export function numberOf(value: number): string {
+  return value.toLocaleString(language);
+}

@@ -1,0 +1,18 @@
+import { svelte } from '@sveltejs/vite-plugin-svelte';
+import { defineConfig } from 'vite';
+
+// The server that `npm run dev` asks; another one by LIGHTWELL_URL.
+const server = process.env['LIGHTWELL_URL'] ?? 'http://127.0.0.1:8000';
+
+export default defineConfig({
+  plugins: [svelte()],
+  build: {
+    outDir: '../src/lightwell/entrypoints/web',
+    emptyOutDir: true,
+    manifest: true,
+    // A picture in the page's own text would need `data:` in the Content-Security-Policy.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+  server: { proxy: { '/v1': server } },
+});
