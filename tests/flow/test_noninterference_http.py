@@ -20,6 +20,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.analytics import FeedbackRequest
 from lightwell.domain.graph import ManualEdit
 from lightwell.domain.item_structure import LinkType
+from lightwell.entrypoints.http import page
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.conftest import Databases
 from tests.entrypoints.http_site import ALL_BUT_ADMIN, Site, open_site
@@ -259,9 +260,12 @@ CASES: dict[str, list[Case]] = {
 
 WITHOUT_A_CASE = {
     "GET /openapi.json": "describes the routes",
+    **dict.fromkeys(
+        (f"GET {each.replace(':path', '')}" for each in page.ADDRESSES),
+        "the built page: test_page.py",
+    ),
     "GET /docs": "shows the description",
-    "GET /docs/oauth2-redirect": "shows the description",
-    "GET /redoc": "shows the description",
+    "GET /assets/{name}": "a file of the built page: test_page.py",
     "GET /health/live": "says only that the process runs",
     "GET /health/ready": "says only whether the server's components work",
     "GET /.well-known/oauth-protected-resource": "names the issuer of tokens",

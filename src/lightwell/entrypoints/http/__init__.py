@@ -7,7 +7,8 @@
 | `authentication` | from what a client shows to the caller: project, scopes, reader |
 | `credentials` | which credentials are accepted, and how often: keys, tokens (`oidc`), limits (`failed_logins`) |
 | `audit` | what the audit log says of a request |
-| `browsers` | which web pages may call, and which names the server has |
+| `browsers` | which web pages may call, which names the server has, and what a browser may do with its responses |
+| `page` | the built web page: its addresses, scripts and styles |
 | `body_limit` | how much of a request's body is read |
 | `problems` | every error as a problem document (RFC 9457) |
 | `openapi`, `examples` | the OpenAPI document, with an example and the problems of every operation |

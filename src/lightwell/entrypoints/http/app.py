@@ -18,6 +18,7 @@ from lightwell.entrypoints.http import (
     oauth_metadata,
     openai_api,
     openai_responses,
+    page,
     query_streams,
     uploads,
     webhooks,
@@ -129,6 +130,8 @@ def create_app(settings: Settings) -> FastAPI:
         version=version("lightwell"),
         summary="Cited answers, only from what the asking person may see.",
         lifespan=lifespan,
+        docs_url=None,  # its page loads scripts of a foreign host; ours is in `page`
+        redoc_url=None,
         redirect_slashes=False,  # a redirect would name the host that the caller sent
     )
     add_error_handlers(app)
@@ -139,4 +142,5 @@ def create_app(settings: Settings) -> FastAPI:
     for subject in SUBJECTS:
         app.include_router(router_of(subject))
     app.router.routes.append(mcp.make_route())
+    app.router.routes.extend(page.make_routes())
     return app

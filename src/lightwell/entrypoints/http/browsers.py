@@ -20,6 +20,16 @@ _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _REQUEST_HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "X-Lightwell-Act-As")  # fmt: skip
 _RESPONSE_HEADERS = ("Location", "Retry-After", "RateLimit", "RateLimit-Policy", "X-Request-Id")
 
+PROTECTIVE_HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self';"
+    " font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+}
+"""What every response has that does not say it itself: a browser runs and loads only what this server sent as a script, a style,
+a picture, and shows none of it within another page."""
+
 
 def guard_browsers(app: FastAPI, settings: Settings) -> None:
     """Allow the pages that the settings name (CORS), and refuse other names of a server that listens on this machine only."""

@@ -12,6 +12,7 @@ from structlog.contextvars import bound_contextvars
 
 from lightwell.domain.rate_limits import Allowance
 from lightwell.entrypoints.http.audit import audit_entry, rate_limit_headers
+from lightwell.entrypoints.http.browsers import PROTECTIVE_HEADERS
 from lightwell.entrypoints.http.problems import problem_response
 from lightwell.entrypoints.http.spans import open_span
 from lightwell.logs import logger, raise_location
@@ -26,7 +27,9 @@ _log = logger(__name__)
 
 
 class RequestTrail:
-    """Gives each request an id, which its response, its errors and its log lines name, and says in headers what is left of a rate limit."""
+    """Gives each request an id, which its response, its errors and its log lines name; says in headers what is left of a rate limit, and
+    what a browser may do with the response.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -42,6 +45,8 @@ class RequestTrail:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers[HEADER] = request_id
+                for name, value in PROTECTIVE_HEADERS.items():
+                    headers.setdefault(name, value)
                 allowance: Allowance | None = getattr(request.state, "allowance", None)
                 if allowance is not None:
                     headers.update(rate_limit_headers(allowance))
