@@ -58,4 +58,10 @@ export const de: Words = {
     goReview: 'Zu Prüfen',
     show: 'Alle Tasten zeigen',
   },
+  setup: {
+    groups: { people: 'Menschen', documents: 'Dokumente', answers: 'Antworten', server: 'Server' },
+    parts: {
+      models: 'Modelle',
+    },
+  },
 };

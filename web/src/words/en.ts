@@ -56,6 +56,12 @@ export const en = {
     goReview: 'Go to Review',
     show: 'Show all keys',
   },
+  setup: {
+    groups: { people: 'People', documents: 'Documents', answers: 'Answers', server: 'Server' },
+    parts: {
+      models: 'Models',
+    },
+  },
 };
 
 export type Words = typeof en;
