@@ -1,3 +1,5 @@
+import { untrack } from 'svelte';
+
 /** Keys of the page. A screen lists its keys while it is shown; the list is what `?` shows. */
 
 export interface Key {
@@ -8,7 +10,7 @@ export interface Key {
 }
 
 class Keys {
-  #lists = $state<Key[][]>([]);
+  #lists = $state.raw<Key[][]>([]);
   #first = '';
 
   constructor() {
@@ -22,13 +24,16 @@ class Keys {
 
   /** Add keys until the returned function is called; `$effect(() => keys.add([...]))` does both. */
   add(list: Key[]): () => void {
-    this.#lists = [list, ...this.#lists];
+    // Not read by the effect that calls this: it would run again for every list that others add.
+    untrack(() => (this.#lists = [list, ...this.#lists]));
     return () => (this.#lists = this.#lists.filter((other) => other !== list));
   }
 
   #press(event: KeyboardEvent): void {
     if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey) return;
-    if (event.key !== 'Escape' && (isWriting(event.target) || document.querySelector('dialog:modal'))) return;
+    if (event.key !== 'Escape' && isWriting(event.target)) return;
+    // What is open in front has the keys for itself.
+    if (document.querySelector('dialog:modal, [role="menu"]:popover-open')) return;
     const sequence = this.#first ? `${this.#first} ${event.key}` : event.key;
     const key = this.all.find(({ keys }) => keys === sequence);
     this.#first = !key && this.all.some(({ keys }) => keys.startsWith(`${sequence} `)) ? event.key : '';
