@@ -54,21 +54,21 @@ demo: .venv/.ready
 
 # The web page. Its packages are fetched when package-lock.json has changed, and run nothing when they are installed.
 web/node_modules/.ready: web/package-lock.json | .venv/.ready
-	$(NPM) ci --ignore-scripts --loglevel=error
+	@$(NPM) ci --ignore-scripts --loglevel=error
 	@touch $@
 
 $(PAGE): web/node_modules/.ready $(shell find web -name node_modules -prune -o -path web/src/api/openapi.json -o -path web/src/api/schema.d.ts -o -type f -print)
-	$(NPM) run --silent build
+	@$(NPM) run --silent build
 
 # What the page knows of the server: types of its OpenAPI document, which no build needs but every editor and check.
 web/src/api/schema.d.ts: web/node_modules/.ready $(shell find src/lightwell -name '*.py')
 	$(RUN) python -m tests.openapi_document > web/src/api/openapi.json
-	$(NPM) run --silent types
+	@$(NPM) run --silent types
 
 web: $(PAGE) web/src/api/schema.d.ts
 
 web-dev: web
-	$(NPM) run dev
+	@$(NPM) run dev
 
 # The example company over HTTP, with its page and API keys to try it.
 serve: export LIGHTWELL_DATA ?= $(CURDIR)/.lightwell
@@ -109,7 +109,7 @@ check: .venv/.ready web/src/api/schema.d.ts
 	$(RUN) ruff check
 	$(RUN) basedpyright
 	$(RUN) lint-imports
-	$(NPM) run --silent check
+	@$(NPM) run --silent check
 
 docs: .venv/.ready
 	$(RUN) python -m tests.cli_reference > docs/.cli.md
@@ -128,7 +128,7 @@ audit: .venv/.ready
 format: .venv/.ready web/node_modules/.ready
 	$(RUN) ruff format
 	$(RUN) ruff check --fix
-	$(NPM) run --silent format
+	@$(NPM) run --silent format
 
 bench: .venv/.ready
 	$(RUN) python -m benchmarks

@@ -1,0 +1,112 @@
+"""The page before anybody has signed in: what it loads, from where, and how much."""
+
+import gzip
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+from playwright.sync_api import Error, Page, expect
+
+from lightwell.entrypoints.http import page as built_page
+from tests.browser.conftest import OpenPage
+from tests.browser.looking import axe, screenshot
+from tests.browser.people import CALM, DARK, GERMAN, PHONE
+
+FIRST_VIEW_BYTES = 150_000
+
+
+LOOKS: dict[str, Mapping[str, Any]] = {
+    "light": {},
+    "dark": DARK,
+    "phone": PHONE,
+    "phone-dark": {**PHONE, **DARK},
+    "calm": CALM,
+    "german": GERMAN,
+}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_who_is_not_signed_in_gets_the_form_from_every_address(
+    open_page: OpenPage, name: str
+) -> None:
+    page = open_page("/documents", **LOOKS[name])
+    expect(page.get_by_role("button").first).to_be_visible()
+    expect(page.locator("input").first).to_be_visible()
+    assert page.evaluate("document.documentElement.lang") == ("de" if name == "german" else "en")
+    axe(page)
+    screenshot(page, f"sign-in-{name}")
+
+
+def test_a_page_that_breaks_a_rule_fails_its_test(
+    open_page: OpenPage, watches: dict[Any, Any]
+) -> None:
+    """The guards of `conftest.py` see what they are for; the faults are taken away again."""
+    page = open_page("/sign-in")
+    page.evaluate("""async () => {
+        console.error("an error is logged");
+        setTimeout(() => { throw new Error("an error is raised") });
+        document.body.append(Object.assign(document.createElement("script"), {textContent: "document.title = 'inline'"}));
+        document.body.append(Object.assign(document.createElement("img"), {src: "https://foreign.example/pixel.png"}));
+        await fetch("https://foreign.example/").catch(() => undefined);
+        await fetch("/assets/none.js");
+    }""")
+    title = page.title()
+    with pytest.raises(Error, match="ERR_NAME_NOT_RESOLVED"):
+        page.goto("https://foreign.example/left")
+    (watched,) = watches.values()
+    faults = "\n".join(watched.faults)
+    watched.faults.clear()
+    for fault in (
+        "console: an error is logged",
+        "an error is raised",
+        "script-src",
+        "img-src",
+        "connect-src",
+        "reply 404: ",
+        "foreign host: https://foreign.example/left",
+    ):
+        assert fault in faults
+    assert title != "inline"
+
+
+def test_what_a_page_is_sent_is_recorded_while_it_comes(
+    open_page: OpenPage, texts_received: Callable[[Page], str]
+) -> None:
+    page = open_page("/sign-in")
+    page.evaluate("fetch('/health/ready').then(reply => reply.text())")
+    assert '"components"' in texts_received(page)
+
+
+def test_the_first_view_is_small() -> None:
+    """What is loaded before anything can be asked: the start, the frame, and the screens that open first, with their words."""
+    manifest = json.loads((built_page.FOLDER / ".vite" / "manifest.json").read_text("utf-8"))
+    entries = [
+        "index.html",
+        "src/screens/ask/Ask.svelte",
+        "src/screens/signin/SignIn.svelte",
+        "src/screens/source/SourcePane.svelte",
+        "src/words/de.ts",
+    ]
+    parts = {"index.html", *(part for entry in entries for part in _parts(manifest, entry))}
+    sizes = {part: len(gzip.compress((built_page.FOLDER / part).read_bytes())) for part in parts}
+    assert sum(sizes.values()) <= FIRST_VIEW_BYTES, sorted(sizes.items(), key=lambda each: each[1])
+    assert sum(sizes.values()) > FIRST_VIEW_BYTES / 20
+
+
+def _parts(manifest: dict[str, Any], entry: str) -> Iterator[str]:
+    """Yield the files that an entry of the manifest loads with it."""
+    described = manifest[entry]
+    yield described["file"]
+    yield from described.get("css", ())
+    for imported in described.get("imports", ()):
+        yield from _parts(manifest, imported)
+
+
+def test_the_built_page_holds_nothing_inline_and_names_no_foreign_host() -> None:
+    document = (built_page.FOLDER / "index.html").read_text("utf-8")
+    assert "<style" not in document
+    assert "style=" not in document
+    assert all(" src=" in tag for tag in document.split("<script")[1:])
+    assert "//" not in document.replace("<!doctype html>", "")
+    assert not [*(built_page.FOLDER / "assets").glob("*.map")]
