@@ -1,13 +1,31 @@
-"""Who owns a file or folder, and who else may write to it."""
+"""Who owns a file or folder, who else may write to it, and how to open what others may have made."""
 
+import errno
 import os
 import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
+_READ_ONLY = (
+    os.O_RDONLY
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+)
 _OWNED_BY_OTHERS = "belongs to another user"
 _WRITABLE_BY_OTHERS = "can be changed by other users"
+
+
+def open_regular_file(path: Path) -> BinaryIO:
+    """Open a regular file for reading; raise `OSError` for a link, folder, pipe or device, without blocking."""
+    number = os.open(path, _READ_ONLY)
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise OSError(errno.EISDIR, "it is not a regular file", str(path))
+    return os.fdopen(number, "rb")
+
 
 if sys.platform == "win32":
 

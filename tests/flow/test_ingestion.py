@@ -96,16 +96,20 @@ async def test_a_vanished_document_leaves_no_word_behind(project: Project) -> No
 
 
 async def residue(project: Project, canary: str) -> list[str]:
-    """Return the tables that still hold the word, in any column."""
+    """Return the tables that still hold the word, in any column; bytes hold it as given, in small letters or capitalized."""
     tables = await project.database.rows(
         "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'",
         {},
     )
     held: list[str] = []
     for (table,) in tables:
-        holding = sql.SQL("SELECT count(*) FROM {} AS row WHERE row::text ILIKE %(canary)s")
+        holding = sql.SQL("SELECT count(*) FROM {} AS row WHERE row::text ILIKE ANY(%(canaries)s)")
+        words = [
+            canary,
+            *(word.encode().hex() for word in (canary, canary.lower(), canary.capitalize())),
+        ]
         rows = await project.database.rows(
-            holding.format(sql.Identifier(table)), {"canary": f"%{canary}%"}
+            holding.format(sql.Identifier(table)), {"canaries": [f"%{word}%" for word in words]}
         )
         if rows[0][0]:
             held.append(table)

@@ -163,7 +163,7 @@ async def test_s3_8_a_failed_job_keeps_its_bytes_for_a_retry(project: Project) -
     await project.kb.ingestion.ingest(
         InMemorySource(documents=(broken, make_document("b.md", "The dam.", TAGS)))
     )
-    kept = "SELECT count(*) FROM ingestion_jobs WHERE upload IS NOT NULL"
+    kept = "SELECT count(*) FROM document_originals WHERE NOT is_published"
     assert await project.database.rows(kept, {}) == [(1,)]
     await project.kb.ingestion.ingest(
         InMemorySource(
@@ -183,12 +183,7 @@ async def test_s3_8_deletion_takes_the_bytes_of_cancelled_jobs(project: Project)
     reader = await project.kb.reader(TAGS)
     await project.kb.jobs.cancel(reader, job.id)
     await project.kb.documents.delete(reader, [job.url])
-    assert (
-        await project.database.rows(
-            "SELECT upload FROM ingestion_jobs WHERE upload IS NOT NULL", {}
-        )
-        == []
-    )
+    assert await project.database.rows("SELECT content FROM original_parts", {}) == []
     with pytest.raises(NotFound):
         await project.kb.jobs.get(reader, job.id)
 

@@ -9,7 +9,7 @@ import json
 import re
 import zipfile
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 
@@ -43,6 +43,7 @@ HIDDEN = (
     make_document("h2.md", "Jane Smith (jane.smith@tern.example) met Zeta in Osprey.", BOARD),
     make_document("h3.md", "Jane Smith (jane.smith@kiel.example) sells nets to Zeta.", BOARD),
     make_document("h4.md", "Acme Corp ordered pumps from Zeta in April. Nordwind knows.", BOARD),
+    replace(make_document("h5.md", "Zeta sends an offer for nets.", BOARD), system="upload"),
 )
 QUESTIONS = ("Who ordered pumps?", "What does Jane Smith know of Project Falcon?")
 SECRET_NAMES = ("Project Falcon", "Zeta", "jane.smith@tern.example")
@@ -222,6 +223,9 @@ CASES: dict[str, list[Case]] = {
         Case("/v1/documents/{document_id}/text", query={"chunkId": "{hidden_chunk}"}),
         Case("/v1/documents/{hidden_document}/text"),
     ],
+    "GET /v1/documents/{document}/original": named(
+        "/v1/documents/NAME/original", "{document_id}", "{hidden_document}", "{hidden_upload}"
+    ),
     "GET /v1/documents/{document}/passages": named(
         "/v1/documents/NAME/passages", "{document_id}", "{hidden_document}"
     ),
@@ -353,7 +357,7 @@ async def own_ids(site: Site) -> dict[str, str]:
 
 HIDDEN_IDS = (
     "hidden_document hidden_chunk hidden_entity hidden_conversation hidden_query hidden_session "
-    "hidden_merge hidden_split hidden_job hidden_link"
+    "hidden_merge hidden_split hidden_job hidden_link hidden_upload"
 ).split()
 
 
@@ -367,6 +371,7 @@ async def hidden_ids(site: Site, both: Reader) -> dict[str, str]:
     split = await graph.split(board, "Zeta", "Zeta Kiel", documents=["file:///shelf/h3.md"])
     entity = (await graph.entity(board, "Zeta")).entity
     job = next(iter(await site.kb.jobs.list(board, document=document.url)))
+    uploaded = await site.kb.originals.get(board, "file:///shelf/h5.md")
     await graph.edit(board, "Acme Corp", ManualEdit(description="Owes money."))
     await graph.reject(both, "Nordwind AG", "Project Falcon")
     link = await graph.links.add(both, "Acme Corp", "Zeta", LinkType.SAME_AS)
@@ -382,6 +387,7 @@ async def hidden_ids(site: Site, both: Reader) -> dict[str, str]:
         "hidden_merge": str(merge.merge_id),
         "hidden_split": str(split.split_id),
         "hidden_job": str(job.id),
+        "hidden_upload": str(uploaded.document),
     }
 
 

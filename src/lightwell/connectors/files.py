@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
 from stat import S_ISREG
-from typing import BinaryIO
 
 from lightwell.connectors._file_settings import (
     FileSettingsLayer,
@@ -31,7 +30,7 @@ from lightwell.ingest.parse.front_matter import (
     parse_yaml_mapping,
     split_front_matter,
 )
-from lightwell.ownership import reason_to_distrust
+from lightwell.ownership import open_regular_file, reason_to_distrust
 from lightwell.ports import (
     Change,
     ChangedDocument,
@@ -43,9 +42,6 @@ from lightwell.ports import (
 SETTINGS_NAME = ".lightwell.yaml"
 MAX_BYTES = 50 * 1024 * 1024
 _CHECK_PERMISSIONS = "check its permissions"
-_READ_ONLY = (
-    os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-)
 
 _IGNORED_EXTENSIONS = frozenset(
     """.png .jpg .jpeg .gif .bmp .tif .tiff .webp .svg .ico .heic .psd .ai .eps .mp3 .wav .ogg .flac .m4a .mp4
@@ -199,7 +195,7 @@ class Files:
         )
 
     def _read_file(self, path: Path) -> tuple[bytes, datetime]:
-        with _open_regular_file(path) as file:
+        with open_regular_file(path) as file:
             status = os.fstat(file.fileno())
             content = file.read(self.max_bytes + 1) if status.st_size <= self.max_bytes else None
         if content is None or len(content) > self.max_bytes:
@@ -322,7 +318,7 @@ def _folder_settings(folder: Path) -> FolderSettings | None:
     """Return the settings of a folder, None without a settings file; raise `Invalid` if the file cannot be read."""
     path = folder / SETTINGS_NAME
     try:
-        with _open_regular_file(path) as file:
+        with open_regular_file(path) as file:
             content = file.read(MAX_YAML_CHARACTERS + 1)
         return parse_folder_settings(parse_unique_mapping(content.decode("utf-8-sig")), str(path))
     except (FileNotFoundError, NotADirectoryError):
@@ -336,15 +332,6 @@ def _folder_settings(folder: Path) -> FolderSettings | None:
         raise Invalid(
             f"{SETTINGS_NAME} of {folder.name!r} is not UTF-8 text; save it as UTF-8"
         ) from error
-
-
-def _open_regular_file(path: Path) -> BinaryIO:
-    """Open a regular file for reading; raise `OSError` for a link, folder, pipe or device, without blocking."""
-    number = os.open(path, _READ_ONLY)
-    if not S_ISREG(os.fstat(number).st_mode):
-        os.close(number)
-        raise OSError(errno.EISDIR, "it is not a regular file", str(path))
-    return os.fdopen(number, "rb")
 
 
 def parse_front_matter_of(content: bytes) -> FileSettingsLayer:

@@ -225,7 +225,7 @@ class Document:
     the source; of a file, the date that the document states, between 1970 and today, else the file's own time, which is no date
     of what is in it. `author` is the author that the source names, else the document; `author_ref`
     the entity of that name, or the source's own reference. `metadata` holds other values from front matter,
-    `.lightwell.yaml` or the source; `raw_payload` the source's own record.
+    `.lightwell.yaml` or the source; `raw_payload` the source's own record. `page_count` is that of a PDF, of which there are pictures.
     """
 
     id: DocumentId
@@ -252,6 +252,8 @@ class Document:
     metadata: Mapping[str, str] = field(default_factory=dict[str, str])
     raw_payload: Mapping[str, object] = field(default_factory=dict[str, object])
     omitted_chunks: int = 0
+    has_original: bool = False
+    page_count: int = 0
 
     @property
     def cursor(self) -> str:

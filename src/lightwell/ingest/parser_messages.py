@@ -58,13 +58,17 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkedDocument:
-    """A parsed document: its own metadata and its chunks, which omit nothing but white space and the last `omitted` chunks."""
+    """A parsed document: its own metadata and its chunks, which omit nothing but white space and the last `omitted` chunks.
+
+    `pages` counts those of a PDF.
+    """
 
     title: str
     author: str
     updated_at: datetime | None
     chunks: tuple[ChunkDraft, ...]
     omitted: int = 0
+    pages: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

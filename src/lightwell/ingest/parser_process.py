@@ -100,6 +100,7 @@ def _parse_request(request: Request, content: bytes, limits: ParserLimits) -> Re
                 updated_at=document.updated_at,
                 chunks=chunking.drafts,
                 omitted=chunking.omitted,
+                pages=len(document.pages),
             )
         )
     except Unreadable as error:

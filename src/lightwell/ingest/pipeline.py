@@ -32,7 +32,7 @@ from lightwell.ingest.titles import title_from_url
 from lightwell.ports import ExtractionInput
 from lightwell.records import embedding_spaces
 from lightwell.records.documents import chunks as staging
-from lightwell.records.documents import publishing
+from lightwell.records.documents import originals, publishing
 from lightwell.records.documents.chunks import StagedChunk
 from lightwell.records.documents.publishing import PublishedTerms, PublishedText
 from lightwell.records.jobs import queue
@@ -111,6 +111,7 @@ class _StagedDocument:
     author: str = ""
     dated: datetime | None = None
     omitted: int = 0
+    pages: int = 0
 
 
 def _take_group(waiting: deque[_StagedDocument]) -> list[_StagedDocument]:
@@ -211,6 +212,9 @@ async def _chunk_documents(
                 )
                 for document in chunked
             ],
+        )
+        await originals.settle(
+            connection, {document.claim.job_id: document.pages for document in chunked}
         )
     return [replace(document, claim=replace(document.claim, step="embed")) for document in chunked]
 
@@ -378,14 +382,16 @@ async def _parse(context: IngestContext, claim: Claim) -> _StagedDocument:
         or (document.updated_at or find_header_date([chunk.text for chunk in document.chunks[:1]])),
         chunks=staged,
         omitted=document.omitted,
+        pages=document.pages,
     )
 
 
 async def _parse_upload(context: IngestContext, claim: Claim) -> ChunkedDocument:
     """Parse the document's bytes. An item without a text that can be read, such as a picture, is found by its title."""
     name = file_name_from_url(claim.url)
+    content = await originals.read_staged(context.database, claim.job_id)
     try:
-        return await context.parser.parse(claim.upload, claim.format, name=name)
+        return await context.parser.parse(content, claim.format, name=name)
     except Unreadable as error:
         if not claim.is_item or isinstance(error, LimitExceeded):
             raise

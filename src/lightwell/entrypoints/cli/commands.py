@@ -53,7 +53,7 @@ COMMANDS: Mapping[str, Entry] = {
     "documents": Entry(
         "documents:documents",
         "List, show, add, re-extract and delete documents.",
-        ("documents_add", "documents_reread"),
+        ("documents_add", "documents_original", "documents_reread"),
     ),
     "graph": Entry(
         "graph:graph",

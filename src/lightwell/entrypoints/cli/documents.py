@@ -1,4 +1,4 @@
-"""`documents`: lists, shows and deletes documents; `documents_add` and `documents_reread` hold the other commands."""
+"""`documents`: lists, shows and deletes documents; `documents_add`, `documents_original` and `documents_reread` hold the other commands."""
 
 import re
 from pathlib import Path

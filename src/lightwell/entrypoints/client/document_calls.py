@@ -1,4 +1,4 @@
-"""Calls that hand in documents: what JSON cannot carry, and what has an idempotency key."""
+"""Calls that carry documents: what JSON cannot hold, and what has an idempotency key."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,7 +8,7 @@ from uuid import uuid4
 from pydantic import JsonValue
 
 from lightwell.domain.documents import Format
-from lightwell.entrypoints.operations.calls import Call, Upload, reader_of
+from lightwell.entrypoints.operations.calls import Call, Upload, reader_of, segment
 from lightwell.entrypoints.operations.documents import IngestJob
 from lightwell.entrypoints.operations.uploads import IngestBody, UploadJobs
 
@@ -66,3 +66,9 @@ def ingest(  # noqa: PLR0913 - the fields of the body
         read=reader_of(IngestJob),
         key=key or str(uuid4()),
     )
+
+
+def get_original(document: str) -> Call[bytes]:
+    """Get a document as it was uploaded or fetched."""
+    path = f"/v1/documents/{segment(document)}/original"
+    return Call(method="GET", path=path, read=lambda reply: reply.content)

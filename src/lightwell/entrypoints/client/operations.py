@@ -35,6 +35,7 @@ class Operations:
     list_documents = documents.list_documents
     get_document = documents.get_document
     get_text = documents.get_text
+    get_original = Method(document_calls.get_original)
     list_passages = documents.list_passages
     replace_passages = documents.replace_passages
     change_access = documents.change_access

@@ -18,6 +18,7 @@ from lightwell.entrypoints.http import (
     oauth_metadata,
     openai_api,
     openai_responses,
+    originals,
     page,
     query_streams,
     uploads,
@@ -64,6 +65,7 @@ _ROUTES = (
     administration,
     oauth_metadata,
     uploads,
+    originals,
     job_events,
     webhooks,
 )

@@ -64,7 +64,10 @@ class DocumentQuery(PageQuery):
 
 
 class Document(Reply):
-    """A document. `updatedAt` is its last change at the source, `ingestedAt` the end of its last complete ingestion."""
+    """A document. `updatedAt` is its last change at the source, `ingestedAt` the end of its last complete ingestion.
+
+    `hasOriginal` says that it can be downloaded as it was handed in, `pageCount` of how many pages there are pictures.
+    """
 
     document_id: Annotated[DocumentId, read_from("documentId", "id")]
     document_ref: Annotated[str, read_from("documentRef", "ref")]
@@ -86,6 +89,8 @@ class Document(Reply):
     file_size: int
     chunk_count: int
     omitted_chunk_count: Annotated[int, read_from("omittedChunkCount", "omitted_chunks")]
+    has_original: bool
+    page_count: int
     created_at: Moment
     updated_at: Moment
     ingested_at: Moment | None

@@ -11,6 +11,7 @@ from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import ClassId, DocumentId, ProjectId
 from lightwell.records import access_classes, analytics, conversations
 from lightwell.records.database import Connection, Database
+from lightwell.records.documents import originals
 from lightwell.records.documents.publishing import reclassify, unpublish
 from lightwell.records.graph.profiles import refresh_subjects
 from lightwell.records.locks import lock_project
@@ -25,11 +26,6 @@ WITH open AS (
 UPDATE ingestion_jobs
 SET status = 'cancelled', leased_by = NULL, leased_until = NULL, completed_at = now()
 FROM open WHERE ingestion_jobs.id = open.id
-"""
-
-# Failed and cancelled jobs keep their bytes for a retry, until a newer version or the deletion of the document.
-_DROP_UPLOADS = """
-UPDATE ingestion_jobs SET upload = NULL WHERE document_id = ANY(%(documents)s) AND upload IS NOT NULL
 """
 
 _RETAG = """
@@ -57,7 +53,11 @@ _COLUMNS = """
 document_id AS id, global_ref AS ref, source_url AS url, title, format, author, topic_tag AS topic, language, acl_tags,
 class_id, status AS state, error_message AS error, content_hash, file_size, chunk_count, created_at, updated_at,
 ingested_at, coalesce(author_ref, '') AS author_ref, metadata, coalesce(raw_payload, '{}') AS raw_payload,
-omitted_chunks, source_system AS system, source_type AS kind
+omitted_chunks, source_system AS system, source_type AS kind,
+EXISTS (SELECT FROM document_originals AS original
+        WHERE original.document_id = source_documents.document_id AND place <> 'none') AS has_original,
+coalesce((SELECT page_count FROM document_originals AS original
+          WHERE original.document_id = source_documents.document_id AND is_published), 0) AS page_count
 """
 
 _LIST = f"""
@@ -116,10 +116,12 @@ class StoreCounts:
 
 
 async def cancel_jobs(connection: Connection, documents: Sequence[DocumentId]) -> None:
-    """Cancel these documents' open jobs and delete the bytes that their jobs keep."""
-    keys = {"documents": list(documents)}
-    await connection.execute(_CANCEL, keys)
-    await connection.execute(_DROP_UPLOADS, keys)
+    """Cancel these documents' open jobs, and delete what they have to read.
+
+    Failed and cancelled jobs have it for a retry until here: a newer version, or the deletion of the document.
+    """
+    await connection.execute(_CANCEL, {"documents": list(documents)})
+    await originals.drop_staged(connection, documents)
 
 
 async def change_access(
@@ -173,6 +175,7 @@ async def tombstone(
     await cancel_jobs(connection, documents)
     stale = await unpublish(connection, project_id, documents, staged=True)
     await refresh_subjects(connection, project_id, stale)
+    await originals.delete(connection, documents)
     await connection.execute(_TOMBSTONE, ids)
     await conversations.delete_exchanges_citing(connection, documents)
     await analytics.delete_comments_citing(connection, documents)

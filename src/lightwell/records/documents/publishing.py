@@ -13,7 +13,7 @@ from lightwell.domain.graph import Extraction
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, ProjectId
 from lightwell.domain.reranking import ENCODED_LANGUAGE
 from lightwell.records.database import Connection
-from lightwell.records.documents import structures
+from lightwell.records.documents import originals, structures
 from lightwell.records.graph import mentions, resolution, same_names, stated_links
 from lightwell.records.locks import PUBLISHING_LOCK
 from lightwell.records.rows import fetch_values
@@ -206,6 +206,7 @@ async def publish(
     async with connection.pipeline():
         ids = [document.document_id for document in documents]
         names, _ = await _unpublish(connection, project_id, ids, staged=False)
+        await originals.publish(connection, ids)
         await connection.execute(_PUBLISH_CHUNKS, {"documents": ids})
         await connection.execute(_NOTE_GAPS, {"documents": ids, "project_id": project_id})
         await connection.execute(_NOTE_UNENCODED, {"documents": ids, "language": ENCODED_LANGUAGE})

@@ -13,9 +13,10 @@ from lightwell.domain.documents import FILE, NewDocument, estimate_chunks
 from lightwell.domain.entity_refs import author_ref
 from lightwell.domain.ids import DocumentId, JobId, ProjectId, new_id
 from lightwell.domain.jobs import QueuedJob
+from lightwell.domain.originals import place_of
 from lightwell.records import access_classes
 from lightwell.records.database import Connection
-from lightwell.records.documents import documents, index_descriptions
+from lightwell.records.documents import documents, index_descriptions, originals
 from lightwell.records.documents.registered import (
     check_url,
     check_url_owner,
@@ -75,8 +76,8 @@ WHERE document_id = %(id)s
 """
 
 _ENQUEUE = """
-INSERT INTO ingestion_jobs (id, project_id, document_id, upload)
-VALUES (%(job)s, %(project_id)s, %(id)s, %(upload)s)
+INSERT INTO ingestion_jobs (id, project_id, document_id)
+VALUES (%(job)s, %(project_id)s, %(id)s)
 """
 
 _ENQUEUE_RESTATED = """
@@ -181,7 +182,14 @@ async def _write(
     )
     await documents.move(connection, project_id, old)
     async with connection.cursor() as cursor:
-        await cursor.executemany(_ENQUEUE, [row for row in rows if not row["keeps_chunks"]])
+        changed = [row for row in rows if not row["keeps_chunks"]]
+        await cursor.executemany(_ENQUEUE, changed)
+        await cursor.executemany(originals.STAGE, changed)
+        for row in changed:
+            parts = originals.parts_of(
+                JobId(cast("UUID", row["job"])), cast("bytes", row["content"])
+            )
+            await cursor.executemany(originals.STAGE_PART, parts)
         await cursor.executemany(_ENQUEUE_RESTATED, [row for row in rows if row["keeps_chunks"]])
 
 
@@ -235,7 +243,9 @@ def _fields(
         "created_at": document.created_at,
         "updated_at": document.updated_at,
         "is_dated": document.updated_at is not None and document.system != FILE,
-        "upload": document.content,
+        "content": document.content,
+        "sha256": hashlib.sha256(document.content).digest(),
+        "place": place_of(document).value,
         "source": origin.source if origin else None,
         "restate_step": origin.restate_step if origin else "",
         "item_ref": document.item_ref or "",

@@ -51,7 +51,8 @@ UPDATE ingestion_jobs AS job
 SET status = CASE current_step WHEN '' THEN 'queued' WHEN 'embed' THEN 'embedding' ELSE 'extracting' END,
     error_code = '', error_message = '', attempts = 0, completed_at = NULL
 WHERE job.id = %(job)s
-  AND CASE WHEN current_step = '' THEN upload IS NOT NULL
+  AND CASE WHEN current_step = '' THEN EXISTS (SELECT FROM document_originals
+                                              WHERE original_id = job.id AND NOT is_published)
            ELSE EXISTS (SELECT FROM document_chunks AS chunk
                         WHERE chunk.document_id = job.document_id
                           AND (chunk.class_id = 0) = (job.current_step IN ('embed', 'read'))) END

@@ -25,7 +25,7 @@ from lightwell.records.rows import fetch_values
 class Claim:
     """A job that a worker has claimed, with its document; `step` is the step to continue with, "" at first.
 
-    `upload` holds the bytes until they are chunked, b"" afterwards. `is_item` marks a document of a business system.
+    `is_item` marks a document of a business system.
     """
 
     job_id: JobId
@@ -39,7 +39,6 @@ class Claim:
     class_id: ClassId
     step: str
     attempts: int
-    upload: bytes
     is_item: bool = False
 
 
@@ -75,7 +74,7 @@ WITH next AS (
 )
 SELECT claimed.id AS job_id, claimed.project_id, document_id, global_ref AS ref, source_url AS url, title, format,
        topic_tag AS topic, class_id, claimed.current_step AS step, claimed.attempts,
-       coalesce(claimed.upload, ''::bytea) AS upload, source_key IS NOT NULL AS is_item
+       source_key IS NOT NULL AS is_item
 FROM claimed JOIN source_documents USING (document_id)
 ORDER BY claimed.created_at, claimed.id
 """
@@ -138,7 +137,7 @@ WITH given AS (
                          %(author_refs)s::text[], %(dates)s::timestamptz[], %(omitted)s::integer[])
         AS given (id, chunks, title, author, author_ref, dated, omitted)
 ), job AS (
-    UPDATE ingestion_jobs SET total_chunks = given.chunks, processed_chunks = 0, upload = NULL
+    UPDATE ingestion_jobs SET total_chunks = given.chunks, processed_chunks = 0
     FROM given WHERE ingestion_jobs.id = given.id
     RETURNING document_id, given.title, given.author, given.author_ref, given.dated, given.omitted,
               coalesce(given.dated > 'epoch' AND given.dated <= now(), false) AS is_plausible
@@ -311,7 +310,7 @@ class ChunkedJob:
 
 
 async def record_chunking(connection: Connection, chunked: Sequence[ChunkedJob]) -> None:
-    """Store the result of chunking, and delete the documents' bytes."""
+    """Store the result of chunking."""
     await connection.execute(
         _RECORD_CHUNKING,
         {
