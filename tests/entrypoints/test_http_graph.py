@@ -105,6 +105,82 @@ async def test_s3_9_an_invalid_predicate_is_refused_with_the_prescribed_message(
     assert "Invalid predicate type" in str(refused)
 
 
+async def found(site: Site, query: str, **more: object) -> list[str]:
+    page = await site.get("/v1/graph/names", US, query=query, **more)
+    return [name["entityName"] for name in page["names"]]
+
+
+async def test_names_are_found_as_one_types_the_best_fit_first(site: Site) -> None:
+    assert (await found(site, "nord"))[0] == "Nordwind"
+    assert await found(site, "nordwind ag") == ["Nordwind AG"]
+    assert "Jane Smith" in await found(site, "SMI")
+    assert "Tarn Valley" in await found(site, "arn")
+    assert await found(site, "") != []
+    assert await found(site, "", limit=1) == ["Jane Smith"]
+    for nothing in ("falcon", "no such name", "%", "_", "\\", "j%h"):
+        assert await found(site, nothing) == []
+    (jane,) = (await site.get("/v1/graph/names", US, query="jane smith"))["names"]
+    assert jane["chunkCount"] == 2
+    assert await found(site, "jane", kind=jane["entityType"]) == ["Jane Smith"]
+    assert await found(site, "jane", kind="no such kind") == []
+
+
+async def test_a_map_has_sizes_and_ties_between_its_names(site: Site) -> None:
+    around = await site.get("/v1/graph/map", US, entity="Jane Smith", depth=2, limit=2000)
+    by_id = {name["entityId"]: name for name in around["names"]}
+    assert around["names"][0]["entityName"] == "Jane Smith"
+    assert around["names"][0]["chunkCount"] == 2
+    assert "Project Falcon" not in {name["entityName"] for name in around["names"]}
+    assert around["ties"]
+    for tie in around["ties"]:
+        assert {tie["sourceEntityId"], tie["targetEntityId"]} <= by_id.keys()
+    ties = [{tie["sourceEntityId"], tie["targetEntityId"]} for tie in around["ties"]]
+    centre = around["names"][0]["entityId"]
+    assert any(centre not in ends for ends in ties), "neighbours are tied to each other, too"
+    small = await site.get("/v1/graph/map", US, entity="Jane Smith", limit=2)
+    assert (len(small["names"]), small["isCut"]) == (2, True)
+    for wrong in ({"depth": 4}, {"limit": 0}, {"limit": 2001}):
+        params = {"entity": "Jane Smith", **wrong}
+        refused = await site.request("GET", "/v1/graph/map", US, params=params)
+        assert refused.status_code == 422
+
+
+async def test_a_profile_says_where_each_fact_stands(site: Site) -> None:
+    profile = await site.get("/v1/graph/profiles/Jane Smith", US)
+    assert [place["documentTitle"] for place in profile["places"]] == ["b", "a"]
+    texts = {}
+    for number in range(len(DOCUMENTS) - 1):
+        document = await site.kb.documents.get(
+            await site.kb.reader([US]), f"file:///shelf/{DOCUMENTS[number].url.rsplit('/')[-1]}"
+        )
+        texts[str(document.id)] = DOCUMENTS[number].content.decode()
+    fact = next(fact for fact in profile["facts"] if fact["other"]["entityName"] == "Tarn Valley")
+    assert fact["place"]["text"] == "Jane Smith met Nordwind in Tarn Valley."
+    for place in (*profile["places"], *(each["place"] for each in profile["facts"])):
+        assert texts[place["documentId"]][place["start"] : place["end"]] == place["text"]
+    assert "secret" not in str(profile)
+    unknown = await site.request("GET", "/v1/graph/profiles/Project Falcon", US)
+    assert unknown.status_code == 404
+
+
+async def test_a_way_between_names_is_a_shortest_one_with_its_places(site: Site) -> None:
+    way = await site.get("/v1/graph/path", US, source="Tarn Valley", target="Nordwind AG")
+    names = [name["entityName"] for name in way["names"]]
+    assert names == ["Tarn Valley", "Jane Smith", "Nordwind AG"]
+    first, last = (step["place"]["text"] for step in way["steps"])
+    assert (first, last) == (
+        "Jane Smith met Nordwind in Tarn Valley.",
+        "Jane Smith wrote to Nordwind AG about Osprey.",
+    )
+    itself = await site.get("/v1/graph/path", US, source="Osprey", target="Osprey")
+    assert (len(itself["names"]), itself["steps"]) == (1, [])
+    await change(site, "POST", "entities", {"name": "Lone Peak", "kind": "site"}, 201)
+    none = await site.get("/v1/graph/path", US, source="Lone Peak", target="Osprey")
+    assert none == {"names": [], "steps": [], "isCut": False}
+    hidden = {"source": "Osprey", "target": "Project Falcon"}
+    assert (await site.request("GET", "/v1/graph/path", US, params=hidden)).status_code == 404
+
+
 async def test_relations_and_the_neighbourhood_to_a_depth(site: Site) -> None:
     for source, target in (("Tarn Valley", "Osprey"), ("Osprey", "Zeta Dam"), ("Zeta Dam", "Eta")):
         if target in ("Zeta Dam", "Eta"):
@@ -117,14 +193,12 @@ async def test_relations_and_the_neighbourhood_to_a_depth(site: Site) -> None:
     assert any(" PART_OF " in key for key in keys)
 
     async def around(depth: int, **more: object) -> dict[str, int]:
-        found = await site.get(
-            "/v1/graph/neighbourhood", US, entity="Zeta Dam", depth=depth, **more
-        )
-        ids = {entity["entityId"] for entity in found["entities"]}
-        for relation in found["relations"]:
+        near = await site.get("/v1/graph/neighbourhood", US, entity="Zeta Dam", depth=depth, **more)
+        ids = {entity["entityId"] for entity in near["entities"]}
+        for relation in near["relations"]:
             assert {relation["sourceEntityId"], relation["targetEntityId"]} <= ids
-        assert found["isCut"] == ("limit" in more)
-        return {entity["entityName"]: entity["depth"] for entity in found["entities"]}
+        assert near["isCut"] == ("limit" in more)
+        return {entity["entityName"]: entity["depth"] for entity in near["entities"]}
 
     assert await around(1) == {"Zeta Dam": 0, "Osprey": 1, "Eta": 1}
     assert (await around(2))["Tarn Valley"] == 2

@@ -149,6 +149,21 @@ CASES: dict[str, list[Case]] = {
     "GET /v1/graph/neighbourhood": [
         Case("/v1/graph/neighbourhood", query={"entity": each, "depth": 3}) for each in ENTITIES
     ],
+    "GET /v1/graph/names": [
+        Case("/v1/graph/names", query={"query": each, "limit": 50})
+        for each in ("", "n", "o", "nord", "jane", "falcon", "zeta", "tern", *ENTITIES)
+    ],
+    "GET /v1/graph/map": [
+        Case("/v1/graph/map", query={"entity": each, "depth": depth, "limit": limit})
+        for each in ENTITIES
+        for depth, limit in ((1, 300), (3, 2000), (3, 4))
+    ],
+    "GET /v1/graph/path": [
+        Case("/v1/graph/path", query={"source": source, "target": target})
+        for source in ("Acme Corp", "Tarn Valley", "Zeta")
+        for target in ENTITIES
+    ],
+    "GET /v1/graph/profiles/{name}": named("/v1/graph/profiles/NAME", *ENTITIES),
     "GET /v1/graph/merges": [Case("/v1/graph/merges")],
     "GET /v1/graph/splits": [Case("/v1/graph/splits")],
     "GET /v1/graph/proposals": [

@@ -7,6 +7,7 @@ from typing import TypeVar
 from lightwell.curate import editing, merge_proposals, merging, neighbourhood, splitting
 from lightwell.curate.context import CurationContext
 from lightwell.curate.links import Links
+from lightwell.curate.names import Names
 from lightwell.domain.access import Reader
 from lightwell.domain.descriptions import with_separator
 from lightwell.domain.exports import ExportedRelation
@@ -60,6 +61,11 @@ class Graph:
     def links(self) -> Links:
         """Links across systems: proposals and decisions."""
         return Links(context=self.context)
+
+    @property
+    def names(self) -> Names:
+        """Names for a map: search, surroundings, profiles and ways."""
+        return Names(context=self.context)
 
     async def list_entities(
         self, reader: Reader, wanted: EntityFilter, *, after: str = "", limit: int = 100

@@ -68,10 +68,15 @@ def parse_passages_cursor(text: str) -> tuple[int, str]:
 
 def validate_bounds(depth: int, limit: int) -> None:
     """Raise `Invalid` unless a neighbourhood may reach so far and be so large."""
-    if not 1 <= depth <= MAX_DEPTH:
-        raise Invalid(f"The depth must be between 1 and {MAX_DEPTH}")
+    validate_depth(depth)
     if not 1 <= limit <= MAX_NEIGHBOURS:
         raise Invalid(f"The limit must be between 1 and {MAX_NEIGHBOURS}")
+
+
+def validate_depth(depth: int) -> None:
+    """Raise `Invalid` unless a neighbourhood may reach so far."""
+    if not 1 <= depth <= MAX_DEPTH:
+        raise Invalid(f"The depth must be between 1 and {MAX_DEPTH}")
 
 
 MAX_CANDIDATES = 10

@@ -10,6 +10,7 @@ import lightwell.entrypoints.operations.embeddings as embeddings
 import lightwell.entrypoints.operations.graph as graph
 import lightwell.entrypoints.operations.jobs as jobs
 import lightwell.entrypoints.operations.links as links
+import lightwell.entrypoints.operations.names as names
 import lightwell.entrypoints.operations.questions as questions
 import lightwell.entrypoints.operations.searches as searches
 import lightwell.entrypoints.operations.sources as sources
@@ -51,6 +52,10 @@ class Operations:
     get_entity = graph.get_entity
     list_relations = graph.list_relations
     explore_neighbourhood = graph.explore_neighbourhood
+    find_names = names.find_names
+    get_map = names.get_map
+    get_name_profile = names.get_name_profile
+    find_path = names.find_path
     merge_entities = corrections.merge_entities
     list_merges = corrections.list_merges
     undo_merge = corrections.undo_merge
