@@ -13,14 +13,15 @@ from lightwell.domain.chat import (
     NO_INFORMATION,
     ChatMessage,
     ChatTurn,
-    ConversationId,
+    Exchange,
     GraphClaim,
     Role,
+    Thread,
 )
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import Invalid, ModelFailed, NotFound
 from lightwell.domain.graph import ManualEdit
-from lightwell.domain.ids import DocumentId, new_id
+from lightwell.domain.ids import ConversationId, DocumentId, new_id
 from lightwell.domain.questions import Mode
 from lightwell.entrypoints.operations.conversations import ChatReply
 from lightwell.knowledge_base import KnowledgeBase
@@ -352,10 +353,12 @@ async def test_an_answer_whose_document_went_meanwhile_is_not_written_down(
     reader = await papers(project)
     document = await project.kb.documents.get(reader, "file:///shelf/contract.md")
     await project.kb.documents.delete(reader, ["file:///shelf/contract.md"])
-    exchange = [ChatMessage(role=Role.USER, content=DISCOUNT)]
-    for cited in ([document.id], [DocumentId(new_id())]):
-        own = await conversations.append_exchange(project.database, reader, None, exchange, cited)
-        assert await conversations.list_messages(project.database, reader, own) == ()
+    asked = ChatMessage(role=Role.USER, content=DISCOUNT)
+    for cited in (document.id, DocumentId(new_id())):
+        said = Exchange(messages=(asked,), documents=(cited,))
+        own = await conversations.append_exchange(project.database, reader, Thread(), said)
+        assert own.place is None
+        assert await conversations.list_messages(project.database, reader, own.conversation) == ()
     assert await project.database.rows("SELECT content FROM conversation_turns", {}) == []
 
 
@@ -391,41 +394,39 @@ async def test_what_the_graph_says_to_others_now_is_not_read_back(database: Data
     line = GraphClaim(
         subject=(await store.kb.graph.entity(reader, "Merlin")).entity.id, text=MERLIN
     )
-    exchange = [ChatMessage(role=Role.ASSISTANT, content=MERLIN)]
-    own = await conversations.append_exchange(
-        database, reader, None, exchange, [], graph_claims=[line]
+    exchange = Exchange(
+        messages=(ChatMessage(role=Role.ASSISTANT, content=MERLIN),), claims=(line,)
     )
+    own = await conversations.append_exchange(database, reader, Thread(), exchange)
 
     async def held(tags: list[str]) -> tuple[ChatMessage, ...]:
         await store.put("a", tags, "About that.", said)
         reader = await store.kb.reader(SALES)
         assert (await store.kb.conversations.list(reader))[0].messages == bool(tags == SALES)
-        return await conversations.list_messages(database, reader, own)
+        return await conversations.list_messages(database, reader, own.conversation)
 
-    assert await held(SALES) == tuple(exchange)
+    assert await held(SALES) == exchange.messages
     assert await held(["team:legal"]) == ()
-    assert await held(SALES) == tuple(exchange)
+    assert await held(SALES) == exchange.messages
     gone = replace(line, text="Hannah Price leads them.")
-    other = await conversations.append_exchange(
-        database, reader, None, exchange, [], graph_claims=[line, gone]
-    )
-    assert await conversations.list_messages(database, reader, other) == ()
+    more = replace(exchange, claims=(line, gone))
+    other = await conversations.append_exchange(database, reader, Thread(), more)
+    assert await conversations.list_messages(database, reader, other.conversation) == ()
 
 
 async def test_only_the_latest_messages_are_carried_along(project: Project) -> None:
     reader = await papers(project)
     turn = await project.kb.questions.chat(DISCOUNT, reader)
-    exchange = [
-        ChatMessage(role=Role.USER, content="Again?"),
-        ChatMessage(role=Role.ASSISTANT, content="Again."),
-    ]
+    asked = ChatMessage(role=Role.USER, content="Again?")
+    exchange = Exchange(messages=(asked, ChatMessage(role=Role.ASSISTANT, content="Again.")))
+    thread = Thread(conversation=turn.conversation_id)
     for _ in range(15):
-        await conversations.append_exchange(
-            project.database, reader, turn.conversation_id, exchange, []
-        )
+        await conversations.append_exchange(project.database, reader, thread, exchange)
     assert await history(project, reader, turn) == ["Again?", "Again."] * 10
-    long = replace(exchange[0], content="pump " * 1900)
-    await conversations.append_exchange(project.database, reader, turn.conversation_id, [long], [])
+    long = replace(asked, content="pump " * 1900)
+    await conversations.append_exchange(
+        project.database, reader, thread, Exchange(messages=(long,))
+    )
     held = await history(project, reader, turn)
     assert held[-1] == long.content
     assert len(held) < 20

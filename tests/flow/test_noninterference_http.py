@@ -74,7 +74,17 @@ QUESTIONS_ASKED = [{"query": each} for each in QUESTIONS]
 
 CASES: dict[str, list[Case]] = {
     "POST /v1/query": [Case("/v1/query", each) for each in QUESTIONS_ASKED],
-    "POST /v1/query/stream": [Case("/v1/query/stream", each) for each in QUESTIONS_ASKED],
+    "POST /v1/query/stream": [
+        *(Case("/v1/query/stream", each) for each in QUESTIONS_ASKED),
+        *(
+            Case("/v1/query/stream", {**each, "steps": True, "remember": True})
+            for each in QUESTIONS_ASKED
+        ),
+        Case(
+            "/v1/query/stream",
+            {**QUESTIONS_ASKED[0], "conversationId": "{hidden_conversation}", "replaces": 0},
+        ),
+    ],
     "POST /v1/statements": [Case("/v1/statements", each) for each in QUESTIONS_ASKED],
     "POST /v1/search": [
         Case("/v1/search", {**each, "topK": 20, "mode": mode})
@@ -89,10 +99,24 @@ CASES: dict[str, list[Case]] = {
         *(Case("/v1/chat", {"message": each, "withCitations": True}) for each in QUESTIONS),
         Case("/v1/chat", {"message": "And why?", "conversationId": "{hidden_conversation}"}),
     ],
-    "GET /v1/conversations": [Case("/v1/conversations", who=QUIET)],
+    "GET /v1/conversations": [
+        Case("/v1/conversations", who=QUIET),
+        Case("/v1/conversations", who=QUIET, query={"title": "falcon"}),
+    ],
     "GET /v1/conversations/{conversation_id}": [
         Case("/v1/conversations/{conversation}", who=QUIET),
         *named("/v1/conversations/NAME", "{conversation}", "{hidden_conversation}"),
+    ],
+    "GET /v1/conversations/{conversation_id}/turns": [
+        Case("/v1/conversations/{conversation}/turns", who=QUIET),
+        *named("/v1/conversations/NAME/turns", "{conversation}", "{hidden_conversation}"),
+    ],
+    "PATCH /v1/conversations/{conversation_id}": [
+        Case("/v1/conversations/{conversation}", {"title": QUESTIONS[0]}, who=QUIET),
+        *(
+            Case(f"/v1/conversations/{{{name}}}", {"title": "Falcon"})
+            for name in ("conversation", "hidden_conversation")
+        ),
     ],
     "DELETE /v1/conversations/{conversation_id}": [Case("/v1/conversations/{hidden_conversation}")],
     "POST /v1/chat/completions": [
@@ -315,7 +339,7 @@ class Ids:
 
 
 VARYING = re.compile(
-    r'"(requestId|queryId|latencyMs|ms|totalDuration|created|created_at|\w+Ms)":\s*("[^"]*"|[\d.]+|null)'
+    r'"(requestId|queryId|conversationId|latencyMs|ms|totalDuration|created|created_at|\w+Ms)":\s*("[^"]*"|[\d.]+|null)'
 )
 OF_THE_REQUEST = frozenset(("x-request-id", "x-query-id", "x-conversation-id", "content-length"))
 

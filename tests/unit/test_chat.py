@@ -13,14 +13,19 @@ from lightwell.answer.graph_answer import graph_facts
 from lightwell.answer.model_calls import TokenCountingModel
 from lightwell.answer.prompt import Budget
 from lightwell.answer.quotes import make_citation, make_quote
-from lightwell.domain.answers import Answer, Answered, CitedSentence, InsufficientEvidence
+from lightwell.domain.answers import (
+    Answer,
+    Answered,
+    AnswerState,
+    CitedSentence,
+    InsufficientEvidence,
+)
 from lightwell.domain.chat import (
     GRAPH_SOURCE,
     NO_INFORMATION,
     ChatMessage,
     ChatResponse,
     ChatTurn,
-    ConversationId,
     Role,
     SearchResult,
     parse_conversation_id,
@@ -30,7 +35,15 @@ from lightwell.domain.documents import Chunk, Layout, Locator
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.evidence import Evidence, Metrics, Retrieval
 from lightwell.domain.graph import Entity, Predicate, Relation
-from lightwell.domain.ids import ChunkId, DocumentId, EntityId, GlobalRef, QueryId, RelationId
+from lightwell.domain.ids import (
+    ChunkId,
+    ConversationId,
+    DocumentId,
+    EntityId,
+    GlobalRef,
+    QueryId,
+    RelationId,
+)
 from lightwell.domain.question_analysis import analyze_question
 from lightwell.domain.questions import Question
 from lightwell.entrypoints.operations.conversations import ChatReply
@@ -70,7 +83,10 @@ def said(text: str, sources: Sequence[SearchResult], count: int | None = None) -
 def check(given: ChatResponse, expected: str) -> None:
     """Compare as text, so that the order of keys and every null count."""
     turn = ChatTurn(
-        conversation_id=ConversationId(UUID(int=1)), query_id=QueryId(UUID(int=2)), response=given
+        conversation_id=ConversationId(UUID(int=1)),
+        query_id=QueryId(UUID(int=2)),
+        response=given,
+        state=AnswerState.ANSWERED,
     )
     reply = ChatReply.model_validate(turn)
     assert reply.model_dump_json(by_alias=True, indent=2) == expected.strip()

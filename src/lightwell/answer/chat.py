@@ -3,7 +3,10 @@
 import unicodedata
 from collections.abc import Sequence
 
+from lightwell.domain.answers import Answer, Courtesy
 from lightwell.domain.chat import ChatMessage, Role
+from lightwell.domain.evidence import NO_METRICS
+from lightwell.domain.ids import new_query_id
 from lightwell.text.tokens import token_count
 from lightwell.text.word_lists import load_word_lists
 
@@ -27,6 +30,21 @@ def recent_messages(history: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
     while kept and kept[-1].role is not Role.USER:
         kept.pop()
     return tuple(reversed(kept))
+
+
+def courteous_answer(message: str) -> Answer | None:
+    """Return the reply to a greeting or to thanks as an answer; None for a question."""
+    reply = courteous_reply(message)
+    if reply is None:
+        return None
+    return Answer(
+        query_id=new_query_id(),
+        question=message.strip(),
+        outcome=Courtesy(text=reply),
+        relevance=0.0,
+        author=None,
+        metrics=NO_METRICS,
+    )
 
 
 def is_courtesy(message: str) -> bool:

@@ -11,10 +11,15 @@ from lightwell.answer.graph_answer import GraphFact
 from lightwell.answer.model_calls import TokenCountingModel
 from lightwell.domain.answers import (
     EXTRACTS,
+    LEADING,
     Answer,
+    Answered,
+    AnswerState,
     Citation,
     CitedSentence,
     InsufficientEvidence,
+    Step,
+    StepKind,
     StreamChunk,
     StreamType,
 )
@@ -25,6 +30,7 @@ from lightwell.domain.chat import (
     ChatResponse,
     Role,
     SearchResult,
+    ShownAnswer,
 )
 from lightwell.domain.documents import Chunk
 from lightwell.domain.errors import ModelFailed
@@ -50,25 +56,39 @@ async def stream_events(
     began = time.perf_counter()
     sent = ""
     cited: set[str] = set()
+    leading = LEADING
     try:
         async with aclosing(parts) as coming:
             async for part in coming:
                 text = _text_of(part, sent)
-                sentence = part if isinstance(part, CitedSentence) else None
-                if text:
-                    sent += text
-                    yield StreamChunk(type=StreamType.TOKEN, content=text, sentence=sentence)
-                if sentence:
-                    for citation in sentence.citations:
+                if isinstance(part, CitedSentence):
+                    yield _token(part, text, sent, leads=leading > 0)
+                    leading -= 1
+                    for citation in part.citations:
                         if citation.id not in cited:
                             cited.add(citation.id)
                             yield StreamChunk(type=StreamType.CITATION, citation=citation)
+                elif text:
+                    yield StreamChunk(type=StreamType.TOKEN, content=text)
+                sent += text
                 if isinstance(part, Answer):
                     answer = replace(part, latency_ms=_milliseconds(metrics, began))
                     yield StreamChunk(type=StreamType.METADATA, metadata=answer.metadata)
                     yield StreamChunk(type=StreamType.DONE, answer=answer)
     except ModelFailed as error:
         yield StreamChunk(type=StreamType.ERROR, error=str(error))
+
+
+def _token(sentence: CitedSentence, text: str, sent: str, *, leads: bool) -> StreamChunk:
+    """Return the event of a sentence that comes as `text` behind what was sent."""
+    start = len(sent) + len(text) - len(sentence.marked_text)
+    return StreamChunk(
+        type=StreamType.TOKEN,
+        content=text,
+        sentence=sentence,
+        placed=sentence.placed(start),
+        key=sentence.placed_key(start) if leads else None,
+    )
 
 
 def _text_of(part: Part, sent: str) -> str:
@@ -135,13 +155,58 @@ def cited_documents(response: ChatResponse) -> tuple[DocumentId, ...]:
     return tuple(dict.fromkeys(document_ids))
 
 
-def chat_citations(answer: Answer) -> tuple[Citation, ...]:
-    """Return the answer's citations with the numbers that they have in a chat response, in their order."""
-    numbers = _source_numbers(answer)
-    citations = (
-        replace(citation, id=f"[{numbers[citation.chunk_id]}]") for citation in answer.citations
+def reading_steps(retrieval: Retrieval) -> list[Step]:
+    """Return what is done with evidence: its documents are read, then so many passages are checked; nothing without evidence."""
+    titles = dict.fromkeys(entry.chunk.title for entry in retrieval.evidence)
+    count = len(retrieval.evidence)
+    if not count:
+        return []
+    return [
+        Step(kind=StepKind.READING, titles=tuple(filter(None, titles))),
+        Step(kind=StepKind.CHECKING, count=count),
+    ]
+
+
+def chat_state(answer: Answer, facts: Sequence[GraphFact]) -> AnswerState:
+    """Return what became of a message; what the graph states possibly answers."""
+    is_from_graph = bool(facts) and answer.state is AnswerState.INSUFFICIENT
+    return AnswerState.POSSIBLY if is_from_graph else answer.state
+
+
+def shown_answer(answer: Answer, facts: Sequence[GraphFact] = ()) -> ShownAnswer | None:
+    """Return what is stored of an answer to show it again, None where the graph states it."""
+    if facts and not answer.is_answered:
+        return None
+    return ShownAnswer(
+        query_id=answer.query_id,
+        text=answer.text,
+        state=answer.state,
+        lead=answer.lead,
+        sentences=answer.placed_sentences,
+        citations=answer.citations,
+        notes=answer.notes,
     )
-    return tuple(sorted(citations, key=lambda citation: numbers[citation.chunk_id]))
+
+
+def chat_citations(numbered: Answer) -> tuple[Citation, ...]:
+    """Return the citations of an answer that is numbered by source, in the order of their numbers."""
+    return tuple(sorted(numbered.citations, key=lambda citation: int(citation.id.strip("[]"))))
+
+
+def number_by_source(answer: Answer) -> Answer:
+    """Return the answer with the numbers that its citations have in a chat response: those of their passages."""
+    numbers = _source_numbers(answer)
+    sentences = [
+        replace(
+            sentence,
+            citations=tuple(
+                replace(citation, id=f"[{numbers[citation.chunk_id]}]")
+                for citation in sentence.citations
+            ),
+        )
+        for sentence in answer.sentences
+    ]
+    return replace(answer, outcome=Answered(sentences=tuple(sentences))) if sentences else answer
 
 
 def _source_numbers(answer: Answer) -> dict[str, int]:
@@ -151,14 +216,8 @@ def _source_numbers(answer: Answer) -> dict[str, int]:
 
 
 def _chat_text(answer: Answer) -> str:
-    if answer.is_answered:
-        numbers = _source_numbers(answer)
-        lines: list[str] = []
-        for sentence in answer.sentences:
-            marks = dict.fromkeys(numbers[citation.chunk_id] for citation in sentence.citations)
-            lines.append(f"{sentence.text} {''.join(f'[{number}]' for number in marks)}")
-        return "\n".join(lines)
-    return NO_INFORMATION if isinstance(answer.outcome, InsufficientEvidence) else answer.text
+    is_insufficient = isinstance(answer.outcome, InsufficientEvidence)
+    return NO_INFORMATION if is_insufficient else number_by_source(answer).text
 
 
 def _sources(answer: Answer, retrieval: Retrieval) -> list[SearchResult]:

@@ -1,6 +1,6 @@
 """An answer: what became of a question, in cited sentences. Text, chat, stream and statements are rendered from this one value."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import accumulate
@@ -9,7 +9,7 @@ from lightwell.domain.documents import Locator
 from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Metrics
 from lightwell.domain.graph_views import Candidates
-from lightwell.domain.ids import QueryId
+from lightwell.domain.ids import ConversationId, QueryId
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 from lightwell.text.dates import find_date_texts
 from lightwell.text.tokens import token_count
@@ -24,6 +24,9 @@ NOT_FROM_DOCUMENTS = (
 
 EXTRACTS = "extracts"
 """The model's name in answers that no model wrote."""
+
+LEADING = 3
+"""How many sentences answer by themselves, at most; what follows is context."""
 
 _UNANSWERABLE_SCALE = 0.99
 
@@ -54,6 +57,15 @@ class Citation:
     locator: Locator
     highlight: tuple[int, int] = (0, 0)
     is_supplied: bool = False
+
+
+class AnswerState(StrEnum):
+    """What became of a question, as a page says it: `possibly` is an answer of low confidence, `courtesy` the reply to a greeting."""
+
+    ANSWERED = "answered"
+    POSSIBLY = "possibly"
+    INSUFFICIENT = "insufficient"
+    COURTESY = "courtesy"
 
 
 class Confidence(StrEnum):
@@ -103,9 +115,27 @@ class CitedSentence:
         return f"{self.text} {self.marks}"
 
     @property
+    def ids(self) -> tuple[str, ...]:
+        """The numbers of its citations, each once."""
+        return tuple(dict.fromkeys(citation.id for citation in self.citations))
+
+    @property
     def marks(self) -> str:
         """The numbers of its citations, such as `[1][2]`."""
-        return "".join(citation.id for citation in self.citations)
+        return "".join(self.ids)
+
+    def placed(self, start: int) -> "PlacedSentence":
+        """Return the sentence where it begins at `start` of an answer's text."""
+        return PlacedSentence(
+            text=self.text, start=start, end=start + len(self.text), citations=self.ids
+        )
+
+    def placed_key(self, start: int) -> "PlacedSentence":
+        """Return its key part where the sentence begins at `start` of an answer's text."""
+        key_start = start + self.highlight[0]
+        return replace(
+            self.placed(key_start), text=self.key_text, end=key_start + len(self.key_text)
+        )
 
     @property
     def key_text(self) -> str:
@@ -127,6 +157,16 @@ class CitedSentence:
     def source_chunk_id(self) -> str:
         """The chunk that the first citation quotes."""
         return self.citations[0].chunk_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedSentence:
+    """A sentence without citation numbers, `text[start:end]` of an answer's text, and the numbers of its citations."""
+
+    text: str
+    start: int
+    end: int
+    citations: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +240,28 @@ class Answer:
     def sentences(self) -> tuple[CitedSentence, ...]:
         """The cited sentences in order; () where the evidence is insufficient, and in mode `bypass`."""
         return self.outcome.sentences if isinstance(self.outcome, Answered) else ()
+
+    @property
+    def state(self) -> AnswerState:
+        """What became of the question; what a model says by itself leaves it insufficient."""
+        if isinstance(self.outcome, Courtesy):
+            return AnswerState.COURTESY
+        if not self.is_answered:
+            return AnswerState.INSUFFICIENT
+        is_doubtful = self.confidence is Confidence.LOW
+        return AnswerState.POSSIBLY if is_doubtful else AnswerState.ANSWERED
+
+    @property
+    def lead(self) -> tuple[PlacedSentence, ...]:
+        """The one to three sentences that answer: the key parts of the first ones. All else of the text is their context."""
+        placed = zip(self.sentences, self.sentence_spans, strict=True)
+        return tuple(sentence.placed_key(start) for sentence, (start, _) in placed)[:LEADING]
+
+    @property
+    def placed_sentences(self) -> tuple[PlacedSentence, ...]:
+        """The cited sentences with their places in `text`, in order."""
+        placed = zip(self.sentences, self.sentence_spans, strict=True)
+        return tuple(sentence.placed(start) for sentence, (start, _) in placed)
 
     @property
     def text(self) -> str:
@@ -283,11 +345,35 @@ class Answer:
 
 
 class StreamType(StrEnum):
+    STEP = "step"
     TOKEN = "token"  # noqa: S105 - the name of an event
     CITATION = "citation"
     METADATA = "metadata"
     DONE = "done"
     ERROR = "error"
+
+
+class StepKind(StrEnum):
+    SEARCHING = "searching"
+    READING = "reading"
+    CHECKING = "checking"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What is done before the first sentence: `titles` of the documents that are read, or the `count` of the passages that are checked."""
+
+    kind: StepKind
+    titles: tuple[str, ...] = ()
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredExchange:
+    """Where an exchange is stored: `place` is the number of its first message, None where one of its sources is gone."""
+
+    conversation: ConversationId
+    place: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,16 +391,21 @@ class ResponseMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamChunk:
-    """One event: a `token` has content, a `citation` its citation, `metadata` the figures, an `error` its message.
+    """One event: a `step` says what is done, a `token` has content, a `citation` its citation, `metadata` the figures, an `error` its message.
 
-    The concatenated contents of the tokens are the answer's text. `sentence` is what a token says, where it has citations. `answer` is the whole answer, on `done` only:
-    for the query log. Only its notes are sent to the client.
+    The concatenated contents of the tokens are the answer's text. `sentence` is what a token says, where it has citations;
+    `placed` is where that stands in the answer's text, and `key` its key part where it is one of those that answer. `answer`
+    is the whole answer, on `done` only, and `stored` where its conversation has it.
     """
 
     type: StreamType
+    step: Step | None = None
     content: str = ""
     sentence: CitedSentence | None = None
+    placed: PlacedSentence | None = None
+    key: PlacedSentence | None = None
     citation: Citation | None = None
     metadata: ResponseMetadata | None = None
     error: str = ""
     answer: Answer | None = None
+    stored: StoredExchange | None = None

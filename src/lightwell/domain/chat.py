@@ -3,18 +3,16 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import NewType, cast
+from typing import cast
 from uuid import UUID
 
-from lightwell.domain.answers import Citation
+from lightwell.domain.answers import AnswerState, Citation, PlacedSentence
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph_views import Candidates
-from lightwell.domain.ids import QueryId
+from lightwell.domain.ids import ConversationId, DocumentId, QueryId
 from lightwell.domain.questions import MAX_QUESTION_LENGTH
 from lightwell.domain.texts import require_text
 from lightwell.domain.usage import NO_USAGE, TokenSummary
-
-ConversationId = NewType("ConversationId", UUID)
 
 NO_INFORMATION = "I don't have information about that in the available documents."
 """The fixed text for insufficient evidence, used in chat only."""
@@ -97,6 +95,7 @@ class ChatResponse:
 class ChatTurn:
     """A response and the conversation that it belongs to; `notes` report what failed.
 
+    `state`, `lead` and `sentences` are those of its answer: what the graph states possibly answers, and has no sentence.
     `citations` are the quotes behind the response, in the order of their numbers, which are those of its
     sources; quotes of one passage share a number. `nearest`, best first, are the closest passages where the
     response has no source. `ambiguous_names` lists the candidates of each name in the message that several
@@ -106,6 +105,9 @@ class ChatTurn:
     conversation_id: ConversationId
     response: ChatResponse
     query_id: QueryId
+    state: AnswerState
+    lead: tuple[PlacedSentence, ...] = ()
+    sentences: tuple[PlacedSentence, ...] = ()
     citations: tuple[Citation, ...] = ()
     nearest: tuple[Citation, ...] = ()
     notes: tuple[str, ...] = ()
@@ -114,8 +116,57 @@ class ChatTurn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Thread:
+    """Where an exchange belongs: to a conversation, to a new one for None.
+
+    It takes the place of the conversation's message `replaces` and of all that follow; None adds it at the end.
+    """
+
+    conversation: ConversationId | None = None
+    replaces: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownAnswer:
+    """What is shown again of an answer: `sentences`, and `lead`, in `text`, with the citations whose ids they name.
+
+    `is_changed` where a document does not say any more what one of its citations quoted; that citation is left out.
+    """
+
+    query_id: QueryId
+    text: str
+    state: AnswerState
+    lead: tuple[PlacedSentence, ...]
+    sentences: tuple[PlacedSentence, ...]
+    citations: tuple[Citation, ...]
+    notes: tuple[str, ...]
+    is_changed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """What is stored of a message and its response: `documents` are those that the response cites, `claims` what it takes from the graph."""
+
+    messages: tuple[ChatMessage, ...]
+    documents: tuple[DocumentId, ...] = ()
+    claims: tuple[GraphClaim, ...] = ()
+    answer: ShownAnswer | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationTurn:
+    """A message of a conversation with its response, `text`; `answer` is None where an older version stored it."""
+
+    place: int
+    question: str
+    asked_at: datetime
+    text: str
+    answer: ShownAnswer | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """A reader's own conversation; `title` is its first message, "" when no message may be shown any more."""
+    """A reader's own conversation; `title` is its own, else its first message, "" when it may not be shown any more."""
 
     id: ConversationId
     title: str
@@ -127,6 +178,19 @@ class Conversation:
     def cursor(self) -> str:
         """Where a list continues after this conversation."""
         return f"{self.updated_at.isoformat()} {self.id}"
+
+
+MAX_TITLE_LENGTH = 120
+
+
+def require_title(title: str) -> str:
+    """Return a conversation's title on one line; raise `Invalid` if it is empty or too long."""
+    line = " ".join(require_text(title, "The title").split())
+    if not line:
+        raise Invalid("A title cannot be empty")
+    if len(line) > MAX_TITLE_LENGTH:
+        raise Invalid(f"A title has at most {MAX_TITLE_LENGTH} characters")
+    return line
 
 
 def user_message(message: str) -> ChatMessage:

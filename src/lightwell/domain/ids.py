@@ -17,6 +17,7 @@ JobId = NewType("JobId", UUID)
 RunId = NewType("RunId", UUID)
 QueryId = NewType("QueryId", UUID)
 SessionId = NewType("SessionId", UUID)
+ConversationId = NewType("ConversationId", UUID)
 FeedbackId = NewType("FeedbackId", UUID)
 
 GlobalRef = NewType("GlobalRef", str)

@@ -8,27 +8,23 @@ from dataclasses import dataclass, replace
 
 from lightwell.answer import forms, graph_answer, statements
 from lightwell.answer.brief import brief as briefing
-from lightwell.answer.brief.subjects import ambiguous_names
-from lightwell.answer.chat import courteous_reply, is_courtesy, recent_messages
+from lightwell.answer.chat import courteous_answer, is_courtesy, recent_messages
 from lightwell.answer.model_calls import TokenCountingModel
 from lightwell.answer.open_points import MAX_PASSAGES
 from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.domain.access import Reader
-from lightwell.domain.answers import Answer, StreamChunk
+from lightwell.domain.answers import Answer, Step, StepKind, StreamChunk, StreamType
 from lightwell.domain.briefs import Brief, RelatedEntity
 from lightwell.domain.chat import (
     ChatMessage,
-    ChatResponse,
     ChatTurn,
-    ConversationId,
-    GraphClaim,
+    Thread,
     user_message,
 )
 from lightwell.domain.descriptions import replace_separator, with_separator
-from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import NO_METRICS, Retrieval
 from lightwell.domain.graph_views import Candidates
-from lightwell.domain.ids import SessionId, new_query_id
+from lightwell.domain.ids import ConversationId, SessionId
 from lightwell.domain.keywords import Keywords
 from lightwell.domain.questions import (
     DEFAULT_LIMIT,
@@ -38,12 +34,13 @@ from lightwell.domain.questions import (
     require_retrieval_mode,
 )
 from lightwell.domain.usage import OperationType
-from lightwell.knowledge_base.conversations import Conversations
+from lightwell.knowledge_base.asking import Asking, candidates_with_separator
+from lightwell.knowledge_base.dialogue import begin_dialogue
 from lightwell.metering import record_stream, record_usage
 from lightwell.ports import Message
-from lightwell.records import analytics, conversations, query_log
+from lightwell.records import analytics, query_log
 from lightwell.records.database import Database
-from lightwell.records.query_log import QueryLog, QuestionContext
+from lightwell.records.query_log import QueryLog
 from lightwell.retrieve import query_rewriting
 from lightwell.retrieve.pipeline import Retriever
 from lightwell.text.answer_types import asks_what_is_open
@@ -144,16 +141,48 @@ class Questions:
         before the first event.
         """
         question = _with_options(question, topic, limit, mode)
+        async with aclosing(self.show(question, reader)) as events:
+            async for event in events:
+                yield event
+
+    async def show(
+        self,
+        question: Question,
+        reader: Reader,
+        *,
+        thread: Thread | None = None,
+        with_steps: bool = False,
+    ) -> AsyncGenerator[StreamChunk, None]:
+        """Yield the events of `stream` for somebody who watches: with what is done meanwhile, and as an exchange of a conversation.
+
+        With a thread, the question may refer to what was said before, and `done` says where the exchange is stored. With
+        `with_steps` errors of models are `error` events from the first step on. Raises as `stream`, and `NotFound` for a
+        conversation that is not the reader's own.
+        """
         asking = await self._begin_in_session(reader, question.session_id)
+        asking.generator.require_model_for(question.mode)
+        dialogue = await begin_dialogue(asking, thread)
+        courtesy = None if question.mode is Mode.BYPASS else dialogue.courtesy(question.text)
+        if courtesy is not None:
+            async for event in dialogue.greet(courtesy):
+                yield event
+            return
+        if with_steps:
+            yield StreamChunk(type=StreamType.STEP, step=Step(kind=StepKind.SEARCHING))
         with record_usage(OperationType.QUERY) as usage:
-            retrieval = await asking.retrieve(_widen(question))
+            alone = await dialogue.stand_alone(question.text, asking.generator.model)
+            retrieval = await asking.retrieve(_widen(replace(question, text=alone.text)))
+        for step in forms.reading_steps(retrieval) if with_steps else ():
+            yield StreamChunk(type=StreamType.STEP, step=step)
         async with aclosing(asking.generator.stream(retrieval)) as events:
             async for event in record_stream(events, usage, OperationType.QUERY):
-                if event.answer is not None:
-                    await asking.log(query_log.make_query_log(question.strategy, event.answer))
-                    answer = replace(event.answer, usage=usage.summary)
-                    event = replace(event, answer=answer)
-                yield event
+                if event.answer is None:
+                    yield event
+                    continue
+                remarks = alone.remarks(event.answer.remarks)
+                answer = replace(event.answer, usage=usage.summary, remarks=remarks)
+                stored = await dialogue.keep(answer, retrieval, question)
+                yield replace(event, answer=answer, stored=stored)
 
     async def statements(
         self,
@@ -216,7 +245,7 @@ class Questions:
     async def candidates(self, name: str, reader: Reader) -> Candidates:
         """Return the reader's entities that a name may mean, none, one or several; raise `Invalid`."""
         candidates = await briefing.candidates(self.database, reader, name)
-        return _with_separator_in(candidates, self.generator.separator)
+        return candidates_with_separator(candidates, self.generator.separator)
 
     async def rewrite_followup(self, message: str, history: Sequence[ChatMessage]) -> str:
         """Return a message so that it stands alone, without the conversation before it, whose oldest message is first."""
@@ -240,59 +269,41 @@ class Questions:
 
         Messages that cite documents which the reader no longer sees are not used. Raises `NotFound`, `Invalid`.
         """
-        asking = replace(self._begin(reader), conversation=conversation)
+        asking = self._begin(reader)
         self.generator.require_model_for(mode)
         latest = user_message(message)
-        history: tuple[ChatMessage, ...] = ()
-        if conversation:
-            history = await Conversations(database=self.database).messages(reader, conversation)
-        courtesy = None if mode is Mode.BYPASS else courteous_reply(latest.content)
+        dialogue = await begin_dialogue(asking, Thread(conversation=conversation))
+        messages = (*dialogue.history, latest)
+        courtesy = None if mode is Mode.BYPASS else courteous_answer(latest.content)
         if courtesy is not None:
-            response = forms.courteous_response(courtesy, (*history, latest))
-            log = QueryLog(
-                id=new_query_id(),
-                question=response.messages[-2].content,
-                strategy=mode.strategy,
-                metrics=NO_METRICS,
-            )
-            conversation_id = await asking.remember(response, log)
-            return ChatTurn(conversation_id=conversation_id, response=response, query_id=log.id)
+            response = forms.courteous_response(courtesy.text, messages)
+            return await dialogue.respond(courtesy, response, mode.strategy)
         generator = asking.generator
         model = TokenCountingModel(generator.model) if generator.model else None
         with record_usage(OperationType.QUERY) as usage:
-            alone = await query_rewriting.rewrite_followup(latest.content, _turns(history), model)
+            alone = await dialogue.stand_alone(latest.content, model)
             question = Question(text=alone.text, topic=topic, mode=mode)
             retrieval = await asking.retrieve(_widen(question))
             answer = await replace(generator, model=model).answer(retrieval)
+        answer = replace(answer, remarks=alone.remarks(answer.remarks), usage=usage.summary)
         facts = graph_answer.graph_facts(answer, retrieval, generator.budget)
         response = forms.chat_response(
             answer,
             retrieval,
-            (*history, latest),
+            messages,
             milliseconds=asking.milliseconds,
             counted=model,
             graph=facts,
         )
-        claims = [] if answer.citations else [claim for fact in facts for claim in fact.claims]
-        log = query_log.make_query_log(mode.strategy, answer)
-        return ChatTurn(
-            conversation_id=await asking.remember(response, log, claims),
-            response=response,
-            query_id=answer.query_id,
-            citations=forms.chat_citations(answer),
-            nearest=() if response.sources else answer.nearest,
-            notes=(alone.note, *answer.notes) if alone.note else answer.notes,
-            usage=usage.summary,
-            ambiguous_names=answer.ambiguous_names,
-        )
+        return await dialogue.respond(answer, response, mode.strategy, facts)
 
     def _deadline(self) -> float:
         """Return until when models may take for a question that begins now."""
         return asyncio.get_running_loop().time() + self.generator.seconds
 
-    def _begin(self, reader: Reader) -> "_Asking":
+    def _begin(self, reader: Reader) -> Asking:
         deadline = self._deadline()
-        return _Asking(
+        return Asking(
             database=self.database,
             retriever=self.retriever,
             generator=self.generator.limited(deadline),
@@ -301,83 +312,12 @@ class Questions:
             started_at=time.perf_counter(),
         )
 
-    async def _begin_in_session(self, reader: Reader, session: SessionId | None) -> "_Asking":
+    async def _begin_in_session(self, reader: Reader, session: SessionId | None) -> Asking:
         """Begin a question of a session; raise `NotFound` where it is not an open one of the reader's."""
         asking = self._begin(reader)
         if session is not None:
             await analytics.require_open_session(self.database, reader, session)
         return replace(asking, session=session)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Asking:
-    """One question that a reader asks: since when, in which session or conversation, and how long models may take.
-
-    `deadline` is the event loop's time from which on no model is waited for; the calls of `generator` fail then.
-    """
-
-    database: Database
-    retriever: Retriever
-    generator: AnswerGenerator
-    deadline: float
-    reader: Reader
-    started_at: float
-    session: SessionId | None = None
-    conversation: ConversationId | None = None
-
-    @property
-    def milliseconds(self) -> int:
-        """How long ago the question came."""
-        return round((time.perf_counter() - self.started_at) * 1000)
-
-    async def retrieve(self, question: Question) -> Retrieval:
-        """Return the evidence with the candidates of the question's ambiguous names; no evidence if the mode does not search.
-
-        Raises `Invalid` where the question's mode needs a model that is not there.
-        """
-        if not isinstance(self.reader, Reader):  # pyright: ignore[reportUnnecessaryIsInstance] - not every program is checked
-            raise Invalid(
-                "Ask as a reader: `await kb.reader(['team:sales'])`, not as a list of tags"
-            )
-        self.generator.require_model_for(question.mode)
-        retrieval = await self.evidence(question)
-        if question.mode is Mode.BYPASS:
-            return retrieval
-        several = await ambiguous_names(self.database, self.reader, retrieval.analysis)
-        separator = self.generator.separator
-        return replace(
-            retrieval,
-            ambiguous_names=tuple(_with_separator_in(names, separator) for names in several),
-        )
-
-    async def evidence(self, question: Question) -> Retrieval:
-        """Return the evidence alone."""
-        return await self.retriever.retrieve(question, self.reader, until=self.deadline)
-
-    async def log(self, log: QueryLog) -> None:
-        """Store the question's metrics."""
-        context = QuestionContext(
-            reader=self.reader,
-            started_at=self.started_at,
-            session=self.session,
-            conversation=self.conversation,
-        )
-        await query_log.record(self.database, context, log)
-
-    async def remember(
-        self, response: ChatResponse, log: QueryLog, claims: Sequence[GraphClaim] = ()
-    ) -> ConversationId:
-        """Store and log the last exchange of a response; return its conversation, a new one if there is none."""
-        conversation = await conversations.append_exchange(
-            self.database,
-            self.reader,
-            self.conversation,
-            response.messages[-2:],
-            forms.cited_documents(response),
-            graph_claims=list(claims),
-        )
-        await replace(self, conversation=conversation).log(log)
-        return conversation
 
 
 def _with_options(question: str | Question, topic: str, limit: int, mode: Mode) -> Question:
@@ -411,22 +351,13 @@ def _turns(history: Iterable[ChatMessage]) -> list[Message]:
 def _with_separator(made: Brief | Candidates, separator: str) -> Brief | Candidates:
     """Return the brief or the candidates with this separator in descriptions."""
     if isinstance(made, Candidates):
-        return _with_separator_in(made, separator)
+        return candidates_with_separator(made, separator)
     return replace(
         made,
         entity=with_separator(made.entity, separator),
         people=tuple(_related_with_separator(person, separator) for person in made.people),
         links=tuple(_related_with_separator(link, separator) for link in made.links),
     )
-
-
-def _with_separator_in(several: Candidates, separator: str) -> Candidates:
-    """Return the candidates with this separator in their descriptions."""
-    renamed = [
-        replace(candidate, entity=with_separator(candidate.entity, separator))
-        for candidate in several.candidates
-    ]
-    return replace(several, candidates=tuple(renamed))
 
 
 def _related_with_separator(related: RelatedEntity, separator: str) -> RelatedEntity:

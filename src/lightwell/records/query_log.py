@@ -10,10 +10,9 @@ from psycopg.types.json import Jsonb
 
 from lightwell.domain.access import Reader
 from lightwell.domain.answers import Answer, Citation
-from lightwell.domain.chat import ConversationId
 from lightwell.domain.errors import StoreFailed
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Metrics
-from lightwell.domain.ids import ProjectId, QueryId, SessionId, new_id
+from lightwell.domain.ids import ConversationId, ProjectId, QueryId, SessionId, new_id
 from lightwell.domain.questions import Strategy
 from lightwell.logs import logger
 from lightwell.records.database import Database, repeatable

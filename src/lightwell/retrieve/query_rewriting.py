@@ -45,6 +45,10 @@ class RewrittenQuestion:
     text: str
     note: str = ""
 
+    def remarks(self, remarks: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the remarks on its answer, after the note."""
+        return (self.note, *remarks) if self.note else remarks
+
 
 async def rewrite_followup(
     message: str, conversation: Sequence[Message], model: ChatModel | None

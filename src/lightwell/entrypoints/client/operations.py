@@ -29,6 +29,8 @@ class Operations:
     chat = conversations.answer_message
     list_conversations = conversations.list_conversations
     get_conversation = conversations.get_conversation
+    list_turns = conversations.list_turns
+    rename_conversation = conversations.rename_conversation
     delete_conversation = conversations.delete_conversation
 
     upload = Method(document_calls.upload)

@@ -15,12 +15,10 @@ from uuid import uuid4
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from lightwell.answer.chat import courteous_reply
-from lightwell.domain.answers import Answer, Courtesy, StreamChunk, StreamType
+from lightwell.answer.chat import courteous_answer
+from lightwell.domain.answers import Answer, StreamChunk, StreamType
 from lightwell.domain.chat import ChatMessage, Role
 from lightwell.domain.errors import Invalid, LightwellError, NotFound
-from lightwell.domain.evidence import NO_METRICS
-from lightwell.domain.ids import new_query_id
 from lightwell.domain.questions import Question
 from lightwell.domain.usage import OperationType, TokenSummary
 from lightwell.entrypoints.http.authentication import Caller, Reading
@@ -171,13 +169,13 @@ class Conversation:
 
     async def answer(self, caller: Caller) -> Answer:
         """Return the answer, or a reply to a greeting; a model may be called."""
-        if courtesy := self._courtesy():
+        if courtesy := courteous_answer(self.text):
             return courtesy
         return await caller.knowledge_base.questions.ask(await self._rewrite(caller), caller.reader)
 
     async def stream(self, caller: Caller) -> AsyncGenerator[StreamChunk, None]:
         """Yield what `answer` returns as events."""
-        if courtesy := self._courtesy():
+        if courtesy := courteous_answer(self.text):
             yield StreamChunk(type=StreamType.TOKEN, content=courtesy.text)
             yield StreamChunk(type=StreamType.DONE, answer=courtesy)
             return
@@ -187,20 +185,6 @@ class Conversation:
         ) as events:
             async for event in events:
                 yield event
-
-    def _courtesy(self) -> Answer | None:
-        """Return a reply to a greeting or to thanks, as in a chat; None for a question."""
-        reply = courteous_reply(self.text)
-        if reply is None:
-            return None
-        return Answer(
-            query_id=new_query_id(),
-            question=self.text,
-            outcome=Courtesy(text=reply),
-            relevance=0.0,
-            author=None,
-            metrics=NO_METRICS,
-        )
 
     async def _rewrite(self, caller: Caller) -> Question:
         """Return the question so that it stands alone; a model may be called."""

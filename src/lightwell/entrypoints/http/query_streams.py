@@ -3,12 +3,15 @@
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Annotated, Literal
+from uuid import UUID
 
 from fastapi import APIRouter, Depends, Header
 from pydantic import Field, create_model
 
 from lightwell.domain.answers import StreamChunk, StreamType
-from lightwell.domain.errors import LightwellError
+from lightwell.domain.chat import Thread
+from lightwell.domain.errors import Invalid, LightwellError
+from lightwell.domain.ids import ConversationId
 from lightwell.entrypoints.http.authentication import Reading, projects_of
 from lightwell.entrypoints.http.event_streams import EventStream, format_event
 from lightwell.entrypoints.http.projects import Projects
@@ -33,7 +36,13 @@ LastEventId = Annotated[
 ]
 
 if TYPE_CHECKING:
-    StreamBody = Schema
+
+    class StreamBody(Schema):
+        steps: bool
+        remember: bool
+        conversation_id: UUID | None
+        replaces: int | None
+
 else:
     StreamBody = create_model(
         "StreamBody",
@@ -42,6 +51,43 @@ else:
         stream=(
             Annotated[Literal[True], Field(description="Always true, with or without this field.")],
             True,
+        ),
+        steps=(
+            Annotated[
+                bool,
+                Field(
+                    description="Whether `step` events say what is done before the first sentence."
+                ),
+            ],
+            False,
+        ),
+        remember=(
+            Annotated[
+                bool,
+                Field(
+                    description="Whether question and answer are kept in a conversation, a new one without `conversationId`."
+                ),
+            ],
+            False,
+        ),
+        conversation_id=(
+            Annotated[
+                UUID | None,
+                Field(
+                    description="Your conversation that the question goes on with, and is kept in."
+                ),
+            ],
+            None,
+        ),
+        replaces=(
+            Annotated[
+                int | None,
+                Field(
+                    ge=0,
+                    description="The `place` in the conversation from which on the question takes the place of what was said.",
+                ),
+            ],
+            None,
         ),
     )
 
@@ -60,6 +106,7 @@ async def stream_answer(
 ) -> EventStream:
     """Answer a question as events: `token`, `citation`, `metadata`, `done`, or `error`; each sentence when it is checked.
 
+    With `steps`, events say first what is done; an error is an `error` event then. In a conversation, the question may refer to what was said before.
     With `Last-Event-ID`, the rest of an earlier stream is sent instead; with the same key, within five minutes.
     """
     credential = caller.principal.credential
@@ -68,10 +115,22 @@ async def stream_answer(
         rest = streams.resume(caller.reader, credential, last, interrupted=_INTERRUPTED)
         return EventStream(_format(rest), render_error=_render_error)
     fields = {name: getattr(body, name) for name in answer_question.request_names}
-    answered = caller.knowledge_base.questions.stream(asked_question(**fields), caller.reader)
+    answered = caller.knowledge_base.questions.show(
+        asked_question(**fields), caller.reader, thread=_thread(body), with_steps=body.steps
+    )
     kept = await streams.open(caller.reader, credential)
     events = _format(kept.record(_events(answered)))
     return EventStream(events, render_error=_render_error, on_ping=kept.touch)
+
+
+def _thread(body: "StreamBody") -> Thread | None:
+    """Return where the exchange belongs, None where it is not kept; raise `Invalid`."""
+    conversation, replaces = body.conversation_id, body.replaces
+    if conversation is None:
+        if replaces is not None:
+            raise Invalid("replaces needs a conversationId")
+        return Thread() if body.remember else None
+    return Thread(conversation=ConversationId(conversation), replaces=replaces)
 
 
 async def _events(

@@ -5,12 +5,20 @@ from uuid import UUID
 
 from pydantic import Field
 
-from lightwell.domain.chat import ConversationId, Role
+from lightwell.domain.chat import MAX_TITLE_LENGTH, Role
 from lightwell.domain.errors import NotFound
+from lightwell.domain.ids import ConversationId
 from lightwell.domain.questions import Mode
 from lightwell.entrypoints.operations.citations import AmbiguousName, Citation
 from lightwell.entrypoints.operations.declaration import Caller, Subject
-from lightwell.entrypoints.operations.questions import QuestionText, SearchMode, Topic
+from lightwell.entrypoints.operations.questions import (
+    Lead,
+    QuestionText,
+    SearchMode,
+    Sentence,
+    State,
+    Topic,
+)
 from lightwell.entrypoints.operations.replies import (
     After,
     Moment,
@@ -61,14 +69,48 @@ class ChatReply(Reply):
 class CitedChatReply(ChatReply):
     """The response with what is behind it, numbered as its `sources`; `nearest` where it has no source."""
 
+    state: State
+    lead: Lead
+    sentences: list[Sentence]
     citations: list[Citation]
     nearest: list[Citation]
     notes: list[str]
     ambiguous_names: list[AmbiguousName]
 
 
+class ShownAnswer(Reply):
+    """An answer as it is shown again, with the citations that its documents still bear out; `isChanged` where one is missing."""
+
+    query_id: UUID
+    text: str
+    state: State
+    lead: Lead
+    sentences: list[Sentence]
+    citations: list[Citation]
+    notes: list[str]
+    is_changed: bool
+
+
+class Turn(Reply):
+    """A message with its response, `text`; `place` is its number. `answer` is null where the graph responded, or an older version."""
+
+    place: int
+    question: str
+    asked_at: Moment
+    text: str
+    answer: ShownAnswer | None
+
+
+class ConversationTurns(Reply):
+    """The latest fifty exchanges of a conversation that you may still read, the oldest first."""
+
+    conversation_id: UUID
+    title: str
+    turns: list[Turn]
+
+
 class Conversation(Reply):
-    """A conversation; `title` is its first message that you may still read."""
+    """A conversation; `title` is the one that you gave it, else its first message that you may still read."""
 
     conversation_id: Annotated[UUID, read_from("conversationId", "id")]
     title: str
@@ -113,7 +155,7 @@ async def answer_message(  # noqa: PLR0913 - the fields of the request
     with_citations: Annotated[
         bool,
         Field(
-            description="Whether to add `citations`, `nearest`, `notes` and `ambiguousNames`, as `/v1/query` returns them."
+            description="Whether to add `state`, `lead`, `sentences`, `citations`, `nearest`, `notes` and `ambiguousNames`, as `/v1/query` returns them."
         ),
     ] = False,
 ) -> CitedChatReply | ChatReply:
@@ -136,11 +178,16 @@ async def answer_message(  # noqa: PLR0913 - the fields of the request
 
 @conversations.operation("GET", "/conversations")
 async def list_conversations(
-    caller: Caller, limit: PageLimit = 100, after: After = ""
+    caller: Caller,
+    limit: PageLimit = 100,
+    after: After = "",
+    title: Annotated[
+        str, Field(max_length=200, description="Only those in whose title this stands.")
+    ] = "",
 ) -> ConversationPage:
     """List your own conversations, the latest first."""
     listed = await caller.knowledge_base.conversations.list(
-        caller.reader, after=after, limit=limit + 1
+        caller.reader, title=title, after=after, limit=limit + 1
     )
     page, next_after = page_of(listed, limit, lambda conversation: conversation.cursor)
     return ConversationPage(
@@ -159,6 +206,32 @@ async def get_conversation(caller: Caller, conversation_id: UUID) -> Conversatio
         conversation_id=conversation_id,
         messages=[Message.model_validate(message) for message in messages],
     )
+
+
+@conversations.operation("GET", "/conversations/{conversation_id}/turns")
+async def list_turns(caller: Caller, conversation_id: UUID) -> ConversationTurns:
+    """Return one of your own conversations as it is shown: each question with its answer, sentences and citations, checked for access now."""
+    conversation = ConversationId(conversation_id)
+    kept = caller.knowledge_base.conversations
+    turns = await kept.turns(caller.reader, conversation)
+    return ConversationTurns(
+        conversation_id=conversation_id,
+        title=(await kept.get(caller.reader, conversation)).title,
+        turns=[Turn.model_validate(turn) for turn in turns],
+    )
+
+
+@conversations.operation("PATCH", "/conversations/{conversation_id}")
+async def rename_conversation(
+    caller: Caller,
+    conversation_id: UUID,
+    title: Annotated[str, Field(json_schema_extra={"minLength": 1, "maxLength": MAX_TITLE_LENGTH})],
+) -> Conversation:
+    """Give one of your own conversations a title."""
+    conversation = ConversationId(conversation_id)
+    kept = caller.knowledge_base.conversations
+    await kept.rename(caller.reader, conversation, title)
+    return Conversation.model_validate(await kept.get(caller.reader, conversation))
 
 
 @conversations.operation("DELETE", "/conversations/{conversation_id}", status=204)

@@ -3,9 +3,9 @@
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
-from lightwell.domain.answers import Confidence, StreamType
+from lightwell.domain.answers import AnswerState, Confidence, StepKind, StreamType
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
 from lightwell.domain.ids import SessionId
 from lightwell.domain.questions import MAX_QUESTION_LENGTH, Mode, Question
@@ -48,12 +48,41 @@ class AnswerMetadata(Reply):
     latency_ms: int
 
 
+class Sentence(Reply):
+    """A sentence without its marks, from `start` to `end` of the answer's text, and the ids of its citations."""
+
+    text: Annotated[
+        str, Field(examples=["Nordwind receives a discount of 18 percent on all items."])
+    ]
+    start: int
+    end: int
+    citations: Annotated[list[str], Field(examples=[["[1]"]])]
+
+
+State = Annotated[
+    AnswerState,
+    Field(
+        description="What became of the question: an answer of low confidence is `possibly`, the reply to a greeting `courtesy`."
+    ),
+]
+Lead = Annotated[
+    list[Sentence],
+    Field(description="The one to three sentences that answer; all else is their context."),
+]
+
+
 class Answer(Reply):
     """An answer: the specification's QueryResponse. Insufficient evidence is an answer, too: then `nearest` has what came closest."""
 
     query_id: UUID
     query: Annotated[str, read_from("query", "question")]
     answer: Annotated[str, read_from("answer", "text")]
+    state: State
+    lead: Lead
+    # The domain's own sentences have that name, too.
+    sentences: Annotated[
+        list[Sentence], Field(validation_alias=AliasChoices("placed_sentences", "sentences"))
+    ]
     confidence: Confidence
     relevance: Rounded
     threshold: float = SUFFICIENT_RELEVANCE
@@ -71,23 +100,61 @@ def _is_empty(value: object) -> bool:
     return not value
 
 
+def _is_none(value: object) -> bool:
+    return value is None
+
+
+class StreamStep(Reply):
+    """What is done before the first sentence: `titles` of the documents that are read, `count` of the passages that are checked."""
+
+    kind: StepKind
+    titles: list[str]
+    count: int
+
+
 class StreamEvent(Reply):
     """A piece of an answer: the specification's StreamChunk.
 
-    `content` belongs to `token`, `citation` and `metadata` to the events of these names, `error` to `error`; the others to `done`.
+    `content`, `sentence` and `key` belong to `token`, `citation` and `metadata` to the events of these names, `error` to
+    `error`, `step` to `step`; the others to `done`, `conversationId` and `place` in a conversation. A token that is a sentence says where it stands, and its key part where it is one of those that answer.
     """
 
     type: StreamType
+    step: Annotated[StreamStep | None, Field(exclude_if=_is_empty)] = None
     content: Annotated[str, Field(exclude_if=_is_empty)] = ""
+    sentence: Annotated[
+        Sentence | None,
+        Field(validation_alias=AliasChoices("placed", "sentence")),
+        Field(exclude_if=_is_empty),
+    ] = None
+    key: Annotated[Sentence | None, Field(exclude_if=_is_empty)] = None
     citation: Annotated[Citation | None, Field(exclude_if=_is_empty)] = None
     metadata: Annotated[AnswerMetadata | None, Field(exclude_if=_is_empty)] = None
     error: Annotated[str, Field(exclude_if=_is_empty)] = ""
+    state: Annotated[AnswerState | None, read_from("state", "answer.state")] = None
+    lead: Annotated[tuple[Sentence, ...], read_from("lead", "answer.lead")] = ()
+    sentences: Annotated[
+        tuple[Sentence, ...], read_from("sentences", "answer.placed_sentences")
+    ] = ()
     nearest: Annotated[tuple[Citation, ...], read_from("nearest", "answer.nearest")] = ()
     notes: Annotated[tuple[str, ...], read_from("notes", "answer.notes")] = ()
     ambiguous_names: Annotated[
         tuple[AmbiguousName, ...], read_from("ambiguousNames", "answer.ambiguous_names")
     ] = ()
     usage: Annotated[Usage | None, read_from("usage", "answer.usage")] = None
+    conversation_id: Annotated[
+        UUID | None,
+        read_from("conversationId", "stored.conversation"),
+        Field(exclude_if=_is_none),
+    ] = None
+    place: Annotated[
+        int | None,
+        read_from("place", "stored.place"),
+        Field(
+            exclude_if=_is_none,
+            description="The number of the question in its conversation; absent where it is not kept.",
+        ),
+    ] = None
 
     @property
     def data(self) -> str:
