@@ -73,6 +73,7 @@ ENTITIES = ("Acme Corp", "Jane Smith", "Nordwind", "{entity}", *SECRET_NAMES, "{
 QUESTIONS_ASKED = [{"query": each} for each in QUESTIONS]
 
 CASES: dict[str, list[Case]] = {
+    "GET /v1/me": [Case("/v1/me"), Case("/v1/me", who=QUIET)],
     "POST /v1/query": [Case("/v1/query", each) for each in QUESTIONS_ASKED],
     "POST /v1/query/stream": [
         *(Case("/v1/query/stream", each) for each in QUESTIONS_ASKED),
@@ -314,6 +315,10 @@ WITHOUT_A_CASE = {
     "GET /.well-known/oauth-protected-resource": "names the issuer of tokens",
     "GET /.well-known/oauth-protected-resource/mcp": "names the issuer of tokens",
     "GET /v1/models": "names one fixed model",
+    "GET /v1/sign-in": "says only how one can sign in",
+    "POST /v1/sign-in/key": "begins a session or does not: test_web_sessions.py",
+    "POST /v1/sign-in/link": "begins a session or does not: test_web_sessions.py",
+    "POST /v1/sign-out": "ends a session",
     "POST /v1/sessions": "opens an empty session",
     "POST /v1/webhooks/{source_id}": "replies only whether the webhook is genuine: test_sources.py",
     "POST /v1/documents": "makes a document of its own: test_http_documents.py",

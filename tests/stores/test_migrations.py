@@ -22,7 +22,7 @@ from lightwell.wiring.backups import back_up, restore
 from lightwell.wiring.examination import examine
 
 LATER = (
-    "0002_colours",
+    "9999_colours",
     "ALTER TABLE projects ADD COLUMN colour text NOT NULL DEFAULT 'grey'; UPDATE projects SET colour = 'red' WHERE name = 'one'",
 )
 COLOURS = "SELECT name, colour FROM projects ORDER BY name"
@@ -47,14 +47,14 @@ async def test_s0_12_a_later_version_adds_to_a_store_of_today(
     migrations = [*list_migrations(), LATER]
     with monkeypatch.context() as patch:
         patch.setattr(database, "list_migrations", lambda: migrations)
-        assert await list_pending_migrations(store) == ["0002_colours"]
+        assert await list_pending_migrations(store) == ["9999_colours"]
         await try_migrations(store)
-        assert await list_pending_migrations(store) == ["0002_colours"]
+        assert await list_pending_migrations(store) == ["9999_colours"]
         for _ in range(2):
             async with connect(store) as later:
                 assert await later.rows(COLOURS, {}) == [("one", "red"), ("two", "grey")]
         assert await list_pending_migrations(store) == []
-    with pytest.raises(StoreFailed, match=r"newer Lightwell \(migration 0002_colours\)"):
+    with pytest.raises(StoreFailed, match=r"newer Lightwell \(migration 9999_colours\)"):
         async with connect(store):
             pass
 

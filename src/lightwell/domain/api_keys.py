@@ -4,10 +4,8 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import NewType
 from uuid import UUID
 
@@ -15,6 +13,7 @@ from lightwell.domain.access import Tags
 from lightwell.domain.directory import PersonId
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import new_id
+from lightwell.domain.scopes import Scope
 
 KeyId = NewType("KeyId", UUID)
 
@@ -25,18 +24,6 @@ _PREFIX = "lw"
 _SECRET_BYTES = 32
 _TOKEN = re.compile(rf"{_PREFIX}_([0-9a-f]{{32}})_([A-Za-z0-9_-]{{43}})")
 _MAX_NAME_LENGTH = 100
-
-
-class Scope(StrEnum):
-    """What a key allows; `admin` includes all others."""
-
-    READ = "read"
-    INGEST = "ingest"
-    DELETE = "delete"
-    CURATE = "curate"
-    EXPORT = "export"
-    IMPERSONATE = "impersonate"
-    ADMIN = "admin"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,18 +83,6 @@ def parse_token(text: str) -> Token | None:
     """Return the token that a client sent, None where it is none of ours."""
     match = _TOKEN.fullmatch(text)
     return Token(KeyId(UUID(match[1])), match[2]) if match else None
-
-
-def parse_scopes(words: Iterable[str]) -> frozenset[Scope]:
-    """Return the scopes of these names; raise `Invalid` for none, and for a name that is no scope."""
-    names = ", ".join(Scope)
-    try:
-        scopes = frozenset(Scope(word.strip()) for word in words if word.strip())
-    except ValueError as error:
-        raise Invalid(f"{error}; the scopes are {names}") from None
-    if not scopes:
-        raise Invalid(f"A key needs at least one scope: {names}")
-    return scopes
 
 
 def parse_key_name(text: str) -> str:

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from lightwell.domain.access import Tags
 from lightwell.domain.errors import Invalid
+from lightwell.domain.scopes import Scope
 from lightwell.domain.texts import require_text
 
 PersonId = NewType("PersonId", UUID)
@@ -17,6 +18,7 @@ GroupId = NewType("GroupId", UUID)
 EMAIL = "email"
 """The word that stands for the system of e-mail addresses where a person is named: `email:ada@halden.example`."""
 
+_USER = "user:"
 _SYSTEM = re.compile(r"[a-z][a-z0-9_.-]{0,49}")
 _ADDRESS = re.compile(r"[^\s@,:<>]{1,64}@[^\s@,:<>]{1,189}")
 _MAX_NAME_LENGTH = 200
@@ -27,7 +29,8 @@ _MAX_EXTERNAL_ID_LENGTH = 300
 class Person:
     """A person of a project. `acl_tags` are the person's own tags; `tags` are the current ones, with those of `groups`.
 
-    `external_ids` has at most one id for each system. A person who is not active has no access.
+    `external_ids` has at most one id for each system. `scopes` are what the person may do when signed in by a browser. A person who is
+    not active has no access.
     """
 
     id: PersonId
@@ -37,6 +40,7 @@ class Person:
     acl_tags: Tags
     groups: tuple[str, ...]
     tags: Tags
+    scopes: frozenset[Scope]
     active: bool
     created_at: datetime
 
@@ -54,6 +58,7 @@ class PersonChange:
     display_name: str | None = None
     external_ids: Mapping[str, str] | None = None
     acl_tags: Tags | None = None
+    scopes: frozenset[Scope] | None = None
     active: bool | None = None
 
 
@@ -67,6 +72,15 @@ class Group:
     members: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A tag that somebody may give to new documents. `name` is a group's that has it, else the tag; `is_own` where nobody else has it."""
+
+    tag: str
+    name: str
+    is_own: bool
+
+
 @dataclass(frozen=True, slots=True)
 class PersonName:
     """How a request names a person: by one of `id`, and `system` with `external_id`; the system may be `EMAIL`."""
@@ -74,6 +88,23 @@ class PersonName:
     id: PersonId | None
     system: str = ""
     external_id: str = ""
+
+
+def find_places(tags: Tags, groups: Iterable[Group], shared: Tags) -> list[Place]:
+    """Return the places of whoever has these tags: the own one first, then groups and tags by name. `shared` are those that others have."""
+    names: dict[str, str] = {}
+    for group in sorted(groups, key=lambda group: (len(group.acl_tags), group.name)):
+        for tag in group.acl_tags & tags:
+            names.setdefault(tag, group.name)
+    places = [
+        Place(
+            tag=tag,
+            name=names.get(tag, tag),
+            is_own=tag.startswith(_USER) and tag not in shared,
+        )
+        for tag in tags
+    ]
+    return sorted(places, key=lambda place: (not place.is_own, place.name.lower(), place.tag))
 
 
 def user_of_person(person: PersonId) -> str:

@@ -52,6 +52,12 @@ class Forbidden(LightwellError):
     code = "missing_scope"
 
 
+class ForeignPage(Forbidden):
+    """A browser sent its session with a request that does not come from this server's own page."""
+
+    code = "foreign_page"
+
+
 class Refused(LightwellError):
     code = "refused"
 

@@ -3,18 +3,21 @@
 from dataclasses import dataclass, replace
 
 from lightwell.domain.access import Tags
-from lightwell.domain.api_keys import ApiKey, Scope
 from lightwell.domain.directory import Person, PersonId
 from lightwell.domain.ids import ProjectId
+from lightwell.domain.scopes import Scope
+
+SESSION = "session:"
+"""What the credential of a browser's session begins with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
     """Whom a request speaks for, resolved anew for each request.
 
-    `credential` names what was shown, `key:<id>` or `oidc:<subject>`; it is no secret. `tags` make the reader. `user` owns
+    `credential` names what was shown, `key:<id>`, `oidc:<subject>` or `session:<id>`; it is no secret. `tags` make the reader. `user` owns
     sessions and conversations: the person, else the key, and "" for an issuer's token that names nobody. `person` is whom the credential names, `acting_for` whom the
-    request names in addition.
+    request names in addition. `name` is what people call a credential without a person: the key's name, or the name that a token says.
     """
 
     project_id: ProjectId
@@ -25,6 +28,12 @@ class Principal:
     user: str = ""
     person: PersonId | None = None
     acting_for: PersonId | None = None
+    name: str = ""
+
+    @property
+    def caller(self) -> str:
+        """What limits count by: the credential; of a session, whose it is, so that several sessions have no more than one."""
+        return self.user if self.credential.startswith(SESSION) else self.credential
 
     def allows(self, scope: Scope) -> bool:
         return scope in self.scopes or Scope.ADMIN in self.scopes
@@ -44,12 +53,12 @@ class Principal:
         )
 
 
-def tags_of_key(key: ApiKey, person_tags: Tags | None) -> Tags:
-    """Return the tags that a key reads with; `person_tags` are the current ones of the person it names, None for nobody.
+def tags_of_key(key_tags: Tags, person_tags: Tags | None) -> Tags:
+    """Return the tags that a key with these tags of its own reads with; `person_tags` are the current ones of the person it names, None for nobody.
 
     The tags of a key that names a person narrow that person's tags: it has those of both. Without tags it has all of
     the person's.
     """
     if person_tags is None:
-        return key.acl_tags
-    return person_tags & key.acl_tags if key.acl_tags else person_tags
+        return key_tags
+    return person_tags & key_tags if key_tags else person_tags

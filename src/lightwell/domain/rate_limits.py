@@ -41,7 +41,7 @@ class RateLimits:
 
     def quotas(self, principal: Principal, tenant: str) -> tuple[Quota, ...]:
         """Return the quotas that a request of the principal counts for."""
-        caller = f"{principal.project_id} {principal.credential} {principal.acting_for or ''}"
+        caller = f"{principal.project_id} {principal.caller} {principal.acting_for or ''}"
         limits = (("key", caller, self.per_key), ("tenant", tenant, self.per_tenant))
         return tuple(
             Quota(

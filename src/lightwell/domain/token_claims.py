@@ -3,16 +3,17 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from lightwell.domain.access import Tags, parse_tags
-from lightwell.domain.api_keys import Scope
 from lightwell.domain.directory import EMAIL, PersonName, parse_email, parse_external_ids
 from lightwell.domain.errors import Invalid
+from lightwell.domain.scopes import Scope
 
 OIDC = "oidc"
 """The system whose external ids are the subjects of tokens: `oidc:<subject>`."""
 
+_MAX_NAME_LENGTH = 200
 _SEPARATORS = re.compile(r"[\s,]+")
 
 
@@ -35,7 +36,10 @@ class ClaimNames:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenIdentity:
-    """Who a token speaks for. `tags` are those of the token; they count only for whom the directory does not know."""
+    """Who a token speaks for. `tags` are those of the token; they count only for whom the directory does not know.
+
+    `name` is what people call the person, "" where the token does not say it.
+    """
 
     issuer: str
     subject: str
@@ -43,6 +47,7 @@ class TokenIdentity:
     person: PersonName
     tags: Tags
     scopes: frozenset[Scope]
+    name: str = ""
 
     @property
     def user(self) -> str:
@@ -69,7 +74,44 @@ def read_claims(claims: Mapping[str, object], names: ClaimNames) -> TokenIdentit
         person=person,
         tags=_tags(_find(claims, names.tags)) if names.tags else frozenset(),
         scopes=names.scopes,
+        name=_name(claims),
     )
+
+
+def identity_to_json(identity: TokenIdentity) -> dict[str, object]:
+    """Return what a session keeps of who has signed in with an issuer."""
+    return {
+        "issuer": identity.issuer,
+        "subject": identity.subject,
+        "project": identity.project,
+        "system": identity.person.system,
+        "externalId": identity.person.external_id,
+        "tags": sorted(identity.tags),
+        "scopes": sorted(identity.scopes),
+        "name": identity.name,
+    }
+
+
+def identity_from_json(stored: Mapping[str, Any]) -> TokenIdentity:
+    """Return what `identity_to_json` made."""
+    return TokenIdentity(
+        issuer=stored["issuer"],
+        subject=stored["subject"],
+        project=stored["project"],
+        person=PersonName(None, stored["system"], stored["externalId"]),
+        tags=frozenset(stored["tags"]),
+        scopes=frozenset(map(Scope, stored["scopes"])),
+        name=stored["name"],
+    )
+
+
+def _name(claims: Mapping[str, object]) -> str:
+    """Return the name that the claims say, trimmed and not too long; "" for none."""
+    for claim in ("name", "preferred_username", EMAIL):
+        value = claims.get(claim)
+        if isinstance(value, str) and "\0" not in value and value.split():
+            return " ".join(value.split())[:_MAX_NAME_LENGTH]
+    return ""
 
 
 def _person(claims: Mapping[str, object], name: str) -> PersonName | None:

@@ -13,11 +13,11 @@ from lightwell.domain.api_keys import (
     Token,
     new_token,
     parse_key_name,
-    parse_scopes,
 )
 from lightwell.domain.directory import PersonId, parse_person_name
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.ids import ProjectId
+from lightwell.domain.scopes import parse_scopes
 from lightwell.records import api_keys, directory, projects
 from lightwell.records.access_classes import get_or_create_project
 from lightwell.records.database import Database

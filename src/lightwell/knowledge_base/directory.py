@@ -9,11 +9,15 @@ from lightwell.domain.directory import (
     Person,
     PersonChange,
     PersonId,
+    Place,
+    find_places,
     parse_group_name,
     parse_person_name,
 )
 from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import ProjectId
+from lightwell.domain.principals import Principal
+from lightwell.domain.scopes import Scope
 from lightwell.domain.texts import require_text
 from lightwell.records import directory
 from lightwell.records.database import Database
@@ -68,6 +72,16 @@ class Directory:
         """Delete a person with the person's API keys; raise `NotFound`."""
         person = await self.get_person(name)
         await directory.delete_person(self.database, self.project_id, person.id)
+
+    async def list_places(self, principal: Principal) -> list[Place]:
+        """Return where the principal may put new documents, with a name for each tag; for administrators also what groups have."""
+        groups = await self.list_groups()
+        tags = principal.tags
+        if principal.allows(Scope.ADMIN):
+            tags = tags.union(*(group.acl_tags for group in groups))
+        person = principal.acting_for or principal.person
+        shared = await directory.list_shared_tags(self.database, self.project_id, person, tags)
+        return find_places(tags, groups, shared)
 
     async def list_groups(self) -> list[Group]:
         """Return all groups by name."""

@@ -112,9 +112,10 @@ async def find_principal(database: Database, tenant: str, token: Token) -> Princ
         project=project,
         credential=f"key:{key.id}",
         scopes=key.scopes,
-        tags=tags_of_key(key, None if person_tags is None else frozenset(person_tags)),
+        tags=tags_of_key(key.acl_tags, None if person_tags is None else frozenset(person_tags)),
         user=user_of_person(key.person) if key.person else user_of_key(key.id),
         person=key.person,
+        name=key.name,
     )
 
 

@@ -34,7 +34,7 @@ coalesce((SELECT jsonb_object_agg(system, external_id) FROM person_external_ids
 person.acl_tags,
 ARRAY(SELECT of_group.name FROM group_members AS member JOIN directory_groups AS of_group USING (group_id)
       WHERE member.person_id = person.person_id ORDER BY of_group.name) AS groups,
-{CURRENT_TAGS} AS tags, person.is_active AS active, person.created_at
+{CURRENT_TAGS} AS tags, person.scopes, person.is_active AS active, person.created_at
 """  # noqa: S608 - only our own words
 
 _LIST = f"""
@@ -64,7 +64,7 @@ _INSERT = "INSERT INTO people (person_id, project_id) VALUES (%(person_id)s, %(p
 _UPDATE = """
 UPDATE people
 SET email = coalesce(%(email)s, email), display_name = coalesce(%(display_name)s, display_name),
-    acl_tags = coalesce(%(acl_tags)s, acl_tags), is_active = coalesce(%(active)s, is_active), updated_at = now()
+    acl_tags = coalesce(%(acl_tags)s, acl_tags), scopes = coalesce(%(scopes)s, scopes), is_active = coalesce(%(active)s, is_active), updated_at = now()
 WHERE person_id = %(person_id)s AND project_id = %(project_id)s
 """
 
@@ -82,6 +82,21 @@ _FORGET_IDS = "DELETE FROM person_external_ids WHERE person_id = %(person_id)s"
 _INSERT_IDS = """
 INSERT INTO person_external_ids (project_id, system, external_id, person_id)
 SELECT %(project_id)s, key, value, %(person_id)s FROM jsonb_each_text(%(external_ids)s)
+"""
+
+END_SESSIONS: LiteralString = """
+WITH unused AS (DELETE FROM sign_in_links WHERE person_id = %(person_id)s)
+DELETE FROM web_sessions
+WHERE person_id = %(person_id)s OR key_id IN (SELECT key_id FROM api_keys WHERE person_id = %(person_id)s)
+"""
+"""Ends the sessions of a person, also those by the person's keys, and the links that would sign the person in."""
+
+# Those of these tags that another person or a group has, too.
+_SHARED = """
+SELECT DISTINCT tag FROM unnest(%(tags)s::text[]) AS tag
+WHERE EXISTS (SELECT FROM people WHERE project_id = %(project_id)s AND tag = ANY(people.acl_tags)
+              AND people.person_id IS DISTINCT FROM %(person_id)s)
+   OR EXISTS (SELECT FROM directory_groups AS of_group WHERE project_id = %(project_id)s AND tag = ANY(of_group.acl_tags))
 """
 
 _DELETE = "DELETE FROM people WHERE person_id = %(person_id)s AND project_id = %(project_id)s"
@@ -161,6 +176,7 @@ async def save_person(
         "email": change.email,
         "display_name": change.display_name,
         "acl_tags": None if change.acl_tags is None else sorted(change.acl_tags),
+        "scopes": None if change.scopes is None else sorted(change.scopes),
         "active": change.active,
         "external_ids": Jsonb(dict(change.external_ids or {})),
     }
@@ -172,6 +188,8 @@ async def save_person(
             raise Invalid("Another person of this project has this e-mail address or external id")
         if not (await connection.execute(_UPDATE, fields)).rowcount:
             raise NotFound(f"There is no person {person_id}")
+        if change.active is False:
+            await connection.execute(END_SESSIONS, fields)
         if change.external_ids is not None:
             await connection.execute(_FORGET_IDS, fields)
             await connection.execute(_INSERT_IDS, fields)
@@ -183,6 +201,14 @@ async def save_person(
 async def delete_person(database: Database, project_id: ProjectId, person_id: PersonId) -> None:
     """Delete a person with the person's keys and memberships."""
     await database.execute(_DELETE, {"project_id": project_id, "person_id": person_id})
+
+
+async def list_shared_tags(
+    database: Database, project_id: ProjectId, person_id: PersonId | None, tags: Tags
+) -> Tags:
+    """Return those of the tags that somebody other than this person, or a group, has."""
+    whose = {"project_id": project_id, "person_id": person_id, "tags": sorted(tags)}
+    return frozenset(await database.values(_SHARED, whose))
 
 
 async def list_groups(

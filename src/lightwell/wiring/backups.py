@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lightwell.domain.errors import Invalid, StoreFailed
-from lightwell.records import api_keys
+from lightwell.records import api_keys, web_sessions
 from lightwell.records.database import connect, list_migrations, refuse_before_release
 from lightwell.records.documents.withdrawing import withdraw_again
 from lightwell.records.restoration import begin_restoration, end_restoration
@@ -38,8 +38,8 @@ async def restore(
     """Restore a backup into an empty database, and apply the migrations that it lacks; raise `Invalid`, `StoreFailed`.
 
     The backup may come from the embedded server or from any other one. What these lists and the list beside the store say
-    was withdrawn after the backup is withdrawn again, and all API keys are revoked unless it `keeps_keys`, since nobody can
-    tell which of them were revoked meanwhile. Nobody can use the database before all of that is done; where it was interrupted, the
+    was withdrawn after the backup is withdrawn again, all sessions of browsers end, and all API keys are revoked unless it `keeps_keys`, since
+    nobody can tell which of them were ended or revoked meanwhile. Nobody can use the database before all of that is done; where it was interrupted, the
     same call finishes it.
     """
     from lightwell.stores.embedded import backup
@@ -64,6 +64,7 @@ async def restore(
                 raise
         async with connect(conninfo, is_restoring=True) as database:
             keys = 0 if keeps_keys else await api_keys.revoke_all(database)
+            await web_sessions.end_every(database)
             documents = await withdraw_again(
                 database, [withdrawal for listed in read.values() for withdrawal in listed]
             )

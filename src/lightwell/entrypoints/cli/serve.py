@@ -15,8 +15,20 @@ from lightwell.domain.errors import Invalid
 from lightwell.entrypoints.cli.console import errors_console, unwrapped_line
 from lightwell.entrypoints.cli.demo import ingest_example_company, temporary_store
 from lightwell.entrypoints.cli.execution import Report
+from lightwell.entrypoints.cli.first_sign_in import (
+    add_demo_people,
+    email_of,
+    sign_in_address,
+    sign_in_administrator,
+    sign_in_owner,
+)
 from lightwell.entrypoints.cli.registration import command, single_command
-from lightwell.entrypoints.cli.store import open_keys_of, settings, settings_that_may_create_a_store
+from lightwell.entrypoints.cli.store import (
+    open_directory_of,
+    open_keys_of,
+    settings,
+    settings_that_may_create_a_store,
+)
 from lightwell.world import DEMO, PEOPLE
 
 if TYPE_CHECKING:
@@ -78,7 +90,8 @@ async def serve_http(
     """Serve questions over HTTP until SIGINT (Ctrl-C) or SIGTERM.
 
     Every request needs an API key: `lightwell keys create`. A store that does not exist is created, empty. The server listens on this machine only, unless --host or
-    LIGHTWELL_HTTP_HOST names another address. `/docs` describes the interface.
+    LIGHTWELL_HTTP_HOST names another address. There it prints an address that signs its owner in with a browser, once, within an hour.
+    `/docs` describes the interface.
     """
     from lightwell.entrypoints.cli.server_processes import ingest_beside, serve_in_workers
     from lightwell.entrypoints.http import serving as http_server
@@ -95,8 +108,8 @@ async def serve_http(
         url = "http://{}:{}".format(*listening.getsockname()[:2])
         if demo:
             await _prepare_demo(chosen, url)
-
-        announce = partial(_announce, chosen, url, is_new=is_new)
+        address = await _sign_in_address(chosen, url, demo=demo)
+        announce = partial(_announce, chosen, url, address, is_new=is_new)
         answering = chosen.with_values({"http.worker": False})
         async with AsyncExitStack() as stack:
             if chosen.http.worker:
@@ -110,10 +123,27 @@ async def serve_http(
     return Report(document={"stopped": True}, text=Text("Stopped."))
 
 
-def _announce(chosen: "Settings", url: str, *, is_new: bool) -> None:
+async def _sign_in_address(chosen: "Settings", url: str, *, demo: bool) -> str:
+    """Return the address that signs the owner of the store in; "" for a server that others reach, whose log would have it."""
+    from lightwell.entrypoints.http.browsers import LOOPBACK
+
+    if chosen.http.host not in LOOPBACK or chosen.http.proxies or chosen.http.hosts:
+        return ""
+    if not demo:
+        secret = await sign_in_owner(chosen)
+    else:
+        async with open_directory_of(chosen) as directory:
+            secret = await sign_in_administrator(directory)
+    return sign_in_address(url, secret) if secret else ""
+
+
+def _announce(chosen: "Settings", url: str, address: str, *, is_new: bool) -> None:
     from lightwell.entrypoints.http.browsers import LOOPBACK
 
     console = errors_console()
+    if address:
+        console.print(Text("Open in a browser, where this signs you in (once, within an hour):"))
+        console.print(unwrapped_line(address))
     console.print(Text(f"Listening on {url}; Ctrl-C stops."))
     if is_new:
         console.print(Text(_NO_KEY))
@@ -137,12 +167,14 @@ def _listen(chosen: "Settings") -> socket.socket:
 async def _prepare_demo(chosen: "Settings", url: str) -> None:
     """Ingest the example company, and print a key for each of its people and a first request."""
     await ingest_example_company(chosen)
+    async with open_directory_of(chosen) as directory:
+        await add_demo_people(directory)
     lines: list[Text] = []
     token = ""
     async with open_keys_of(chosen) as keys:
         for who, person in PEOPLE.items():
             _, made = await keys.create(
-                chosen.project, f"demo: {who}", scopes=[Scope.READ], tags=person.tags
+                chosen.project, f"demo: {who}", scopes=[Scope.READ], tags=[], person=email_of(who)
             )
             token = token or made.text
             lines.append(Text(f"  {person.name}, {person.role}: {made.text}"))

@@ -101,11 +101,17 @@ async def open_keys(chosen: "Settings | None" = None) -> "AsyncGenerator[tuple[A
 @asynccontextmanager
 async def open_directory() -> "AsyncGenerator[Directory]":
     """Open the directory of the existing project that the settings name; raise `NotFound`."""
+    async with open_directory_of(settings_of_store()) as directory:
+        yield directory
+
+
+@asynccontextmanager
+async def open_directory_of(chosen: "Settings") -> "AsyncGenerator[Directory]":
+    """Open the directory of the existing project that these settings name; raise `NotFound`."""
     from lightwell.knowledge_base.directory import Directory
     from lightwell.records import projects
     from lightwell.wiring.database import open_database
 
-    chosen = settings_of_store()
     async with open_database(chosen) as database:
         project_id = await projects.find(database, chosen.tenant, chosen.project)
         yield Directory(database=database, project_id=project_id)

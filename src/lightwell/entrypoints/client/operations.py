@@ -1,6 +1,7 @@
 """The methods of both clients, made of the same calls."""
 
 import lightwell.entrypoints.client.document_calls as document_calls
+import lightwell.entrypoints.client.session_calls as session_calls
 import lightwell.entrypoints.operations.analytics as analytics
 import lightwell.entrypoints.operations.briefs as briefs
 import lightwell.entrypoints.operations.conversations as conversations
@@ -19,6 +20,8 @@ from lightwell.entrypoints.operations.calls import Method
 
 class Operations:
     """The methods that both clients have."""
+
+    me = Method(session_calls.me)
 
     query = questions.answer_question
     statements = questions.list_statements

@@ -21,6 +21,7 @@ from lightwell.entrypoints.http import (
     originals,
     page,
     query_streams,
+    sessions,
     uploads,
     webhooks,
 )
@@ -59,6 +60,7 @@ _ROUTES = (
     health,
     metrics,
     query_streams,
+    sessions,
     exports,
     openai_api,
     openai_responses,

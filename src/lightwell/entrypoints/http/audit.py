@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic.alias_generators import to_camel
 from starlette.requests import Request
 
-from lightwell.domain.principals import Principal
+from lightwell.domain.principals import SESSION, Principal
 from lightwell.domain.rate_limits import WINDOW_SECONDS, Allowance
 from lightwell.entrypoints.audit_log import only_ids
 
@@ -34,6 +34,12 @@ def audit_entry(request: Request, status: int | None, milliseconds: int) -> dict
         "durationMs": milliseconds,
         "address": request.client.host if request.client else None,
     }
+
+
+def is_of_session(request: Request) -> bool:
+    """Return whether a session of a browser was shown."""
+    principal: Principal | None = getattr(request.state, "principal", None)
+    return principal is not None and principal.credential.startswith(SESSION)
 
 
 def note_ids(request: Request, name: str, ids: Iterable[UUID]) -> None:

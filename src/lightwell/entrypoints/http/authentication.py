@@ -13,6 +13,7 @@ from lightwell.domain.access import TagAuthority
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.errors import Forbidden, Invalid, UnknownPerson
 from lightwell.domain.principals import Principal
+from lightwell.entrypoints.http.cookies import read_session, require_own_page
 from lightwell.entrypoints.http.credentials import Credentials
 from lightwell.entrypoints.http.projects import Projects
 
@@ -48,14 +49,26 @@ def credentials_of(request: Request) -> Credentials:
     return request.app.state.credentials
 
 
+def address_of(request: Request) -> str:
+    """Return from where the request came."""
+    return request.client.host if request.client else ""
+
+
 async def authenticate(
     request: Request,
     accepted: Annotated[Credentials, Depends(credentials_of)],
     shown: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer_credentials)],
 ) -> Principal:
-    """Return for whom the credential of the request speaks; raise `Unauthenticated`, `TooManyRequests`."""
-    address = request.client.host if request.client else ""
-    principal = await accepted.identify(shown.credentials if shown else "", address)
+    """Return for whom the credential of the request speaks; raise `Unauthenticated`, `TooManyRequests`.
+
+    Without one it is the session in the browser's cookie; raises `ForeignPage` where another page than this server's sends it.
+    """
+    address = address_of(request)
+    if "authorization" not in request.headers and (secret := read_session(request)) is not None:
+        require_own_page(request, secret)
+        principal = await accepted.identify_session(secret, address)
+    else:
+        principal = await accepted.identify(shown.credentials if shown else "", address)
     request.state.principal = principal
     return principal
 

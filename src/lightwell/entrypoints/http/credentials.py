@@ -1,24 +1,30 @@
 """Identifies whoever sends a request, and limits how often."""
 
 import math
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 import httpx
 
-from lightwell.domain.api_keys import parse_scopes
 from lightwell.domain.principals import Principal
 from lightwell.domain.rate_limits import Allowance, RateLimits
+from lightwell.domain.scopes import parse_scopes
 from lightwell.domain.texts import split_at_commas
 from lightwell.domain.token_claims import ClaimNames, read_claims
+from lightwell.domain.web_sessions import Secret
 from lightwell.entrypoints.http.failed_logins import FailedLogins
 from lightwell.entrypoints.http.oidc import Issuer, TokenVerifier
 from lightwell.entrypoints.http.problems import TooManyRequests, Unauthenticated
 from lightwell.knowledge_base.principals import Principals
 from lightwell.knowledge_base.rate_limiter import RateLimiter
+from lightwell.knowledge_base.web_sessions import WebSessions
 from lightwell.records.database import Database
 from lightwell.settings import Settings
+
+T = TypeVar("T")
 
 _ISSUER_TIMEOUT_SECONDS = 5.0
 
@@ -33,28 +39,35 @@ class OidcTokens:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials:
-    """What this server accepts: API keys, and tokens where an issuer is configured."""
+    """What this server accepts: API keys, sessions of browsers, and tokens where an issuer is configured.
+
+    A session that has ended counts for itself, so that nobody is kept from signing in again by pages that are still open.
+    """
 
     principals: Principals
+    sessions: WebSessions
     oidc: OidcTokens | None
     failed_logins: FailedLogins
+    failed_sessions: FailedLogins
     limiter: RateLimiter
 
     async def identify(self, credential: str, address: str) -> Principal:
         """Return for whom the credential speaks; raise `Unauthenticated`, or `TooManyRequests` after many failures of the address."""
-        if not credential:
-            raise Unauthenticated
-        if wait := self.failed_logins.wait_seconds(address, credential):
-            raise TooManyRequests(
-                "Too many requests without a valid credential came from this address",
-                retry_seconds=math.ceil(wait),
-            )
-        principal = await self._find(credential)
-        if principal is None:
-            self.failed_logins.note_failure(address, credential)
-            raise Unauthenticated
-        self.failed_logins.note_success(credential)
-        return principal
+        return await _attempt(self.failed_logins, credential, address, self._find)
+
+    async def identify_session(self, secret: Secret, address: str) -> Principal:
+        """Return for whom the session of a browser speaks; raise as `identify` does."""
+        find = partial(self._find_session, secret)
+        return await _attempt(self.failed_sessions, secret.text, address, find)
+
+    async def identify_key(self, key: str, address: str) -> Principal:
+        """Return for whom the API key speaks; raise as `identify` does, for tokens of an issuer, too."""
+        return await _attempt(self.failed_logins, key, address, self.principals.of_key)
+
+    async def redeem(self, link: str, address: str, browser: str) -> Secret:
+        """Use a link that signs a person in, and return the secret of the session; raise as `identify` does."""
+        redeem = partial(self.sessions.redeem, browser=browser)
+        return await _attempt(self.failed_logins, link, address, redeem)
 
     async def count(self, principal: Principal) -> Allowance | None:
         """Count a request of the principal; raise `TooManyRequests` beyond a rate limit. None without limits."""
@@ -67,12 +80,34 @@ class Credentials:
             )
         return allowance
 
+    async def _find_session(self, secret: Secret, _: str) -> Principal | None:
+        return await self.principals.of_session(secret)
+
     async def _find(self, credential: str) -> Principal | None:
         if self.oidc is None or credential.count(".") != 2:
             return await self.principals.of_key(credential)
         claims = await self.oidc.verifier.verify(credential)
         identity = None if claims is None else read_claims(claims, self.oidc.names)
         return None if identity is None else await self.principals.of_token(identity)
+
+
+async def _attempt(
+    failed: FailedLogins, credential: str, address: str, find: Callable[[str], Awaitable[T | None]]
+) -> T:
+    """Return what the credential finds, and note whether it finds anything."""
+    if not credential:
+        raise Unauthenticated
+    if wait := failed.wait_seconds(address, credential):
+        raise TooManyRequests(
+            "Too many requests without a valid credential came from this address",
+            retry_seconds=math.ceil(wait),
+        )
+    result = await find(credential)
+    if result is None:
+        failed.note_failure(address, credential)
+        raise Unauthenticated
+    failed.note_success(credential)
+    return result
 
 
 @asynccontextmanager
@@ -87,8 +122,10 @@ async def open_credentials(settings: Settings, database: Database) -> AsyncGener
     async with httpx.AsyncClient(timeout=_ISSUER_TIMEOUT_SECONDS) as client:
         yield Credentials(
             principals=Principals(database=database, tenant=settings.tenant),
+            sessions=WebSessions(database=database, tenant=settings.tenant),
             oidc=_oidc_tokens(settings, client) if settings.oidc.issuer else None,
             failed_logins=FailedLogins(),
+            failed_sessions=FailedLogins(),
             limiter=limiter,
         )
 

@@ -42,7 +42,7 @@ class EventStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope)
         slots: StreamSlots = request.app.state.stream_slots
-        with slots.hold(request.state.principal.credential):
+        with slots.hold(request.state.principal.caller):
             await self._respond(receive, send)
 
     async def _respond(self, receive: Receive, send: Send) -> None:

@@ -19,14 +19,17 @@ _OF_EVERY_OPERATION: Mapping[str, str] = {
     "503": "The database or a model is busy or unavailable",
 }
 _OF_PROTECTED_OPERATIONS: Mapping[str, str] = {
-    "401": "No valid API key",
-    "403": "The key has not the scope",
+    "401": "No valid API key, session or link",
+    "403": "The key has not the scope, or another page than the server's own sent the browser's session",
 }
 _OF_OPERATIONS_WITH_A_BODY: Mapping[str, str] = {
     "400": "The body is not in the form that its type names",
     "408": "The body did not arrive in time",
     "413": "The body is too large",
 }
+SIGN_IN = "sign-in"
+"""The section of what browsers call before they have a session."""
+
 _EVENTS = "text/event-stream"
 _SCHEMA = "Problem"
 
@@ -61,7 +64,7 @@ def add_problems(document: dict[str, Any]) -> None:
             if "HTTPValidationError" in str(responses.get("422")):
                 del responses["422"]
             problems = dict(_OF_EVERY_OPERATION)
-            if "security" in operation:
+            if "security" in operation or SIGN_IN in operation["tags"]:
                 problems.update(_OF_PROTECTED_OPERATIONS)
             if "requestBody" in operation:
                 problems.update(_OF_OPERATIONS_WITH_A_BODY)

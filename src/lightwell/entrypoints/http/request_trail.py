@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
 from lightwell.domain.rate_limits import Allowance
-from lightwell.entrypoints.http.audit import audit_entry, rate_limit_headers
+from lightwell.entrypoints.http.audit import audit_entry, is_of_session, rate_limit_headers
 from lightwell.entrypoints.http.browsers import PROTECTIVE_HEADERS
 from lightwell.entrypoints.http.problems import problem_response
 from lightwell.entrypoints.http.spans import open_span
@@ -50,6 +50,10 @@ class RequestTrail:
                 allowance: Allowance | None = getattr(request.state, "allowance", None)
                 if allowance is not None:
                     headers.update(rate_limit_headers(allowance))
+                if is_of_session(
+                    request
+                ):  # a proxy may keep what was asked without `Authorization`
+                    headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
         with bound_contextvars(request_id=request_id):

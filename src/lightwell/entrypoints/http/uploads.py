@@ -116,7 +116,7 @@ class _Uploads:
 async def hold_slot(request: Request, caller: Ingesting) -> AsyncGenerator[None]:
     """Hold one of the slots for uploads and fetches until the response is sent."""
     slots: IntakeSlots = request.app.state.intake_slots
-    async with slots.take(caller.principal.credential):
+    async with slots.take(caller.principal.caller):
         yield
 
 

@@ -12,6 +12,7 @@ from lightwell.domain.directory import (
     parse_email,
     parse_external_ids,
 )
+from lightwell.domain.scopes import Scope, parse_person_scopes
 from lightwell.entrypoints.operations.replies import (
     Moment,
     NextAfter,
@@ -36,6 +37,12 @@ class PersonBody(Schema):
         dict[str, str] | None, Field(max_length=50, examples=[{"telegram": "123"}])
     ] = None
     acl_tags: AclTags | None = None
+    scopes: Annotated[
+        tuple[Scope, ...] | None,
+        Field(
+            max_length=len(Scope), description="What the person may do when signed in by a browser."
+        ),
+    ] = None
     active: Annotated[bool | None, Field(description="Whoever is not active has no access.")] = None
 
     def to_change(self) -> PersonChange:
@@ -47,12 +54,13 @@ class PersonBody(Schema):
             if self.external_ids is None
             else parse_external_ids(self.external_ids),
             acl_tags=None if self.acl_tags is None else parse_tags(self.acl_tags),
+            scopes=None if self.scopes is None else parse_person_scopes(self.scopes),
             active=self.active,
         )
 
 
 class Person(Reply):
-    """A person. `aclTags` are the person's own tags, `currentTags` those with the groups' tags."""
+    """A person. `aclTags` are the person's own tags, `currentTags` those with the groups' tags, `scopes` what the person may do in a browser."""
 
     person_id: Annotated[UUID, read_from("personId", "id")]
     email: TextOrNull
@@ -61,6 +69,7 @@ class Person(Reply):
     acl_tags: Sorted
     groups: list[str]
     current_tags: Annotated[Sorted, read_from("currentTags", "tags")]
+    scopes: Annotated[list[Scope], AfterValidator(sorted)]
     active: bool
     created_at: Moment
 
