@@ -117,7 +117,7 @@ async def office(
     audit = tmp_path_factory.mktemp("audit") / "audit.jsonl"
     with databases.lent() as url:
         async with open_site(url, {"server.audit_log": str(audit)}) as site:
-            documents = [make_document("contract.md", DISCOUNT, ["team:sales"])]
+            documents = (make_document("contract.md", DISCOUNT, ["team:sales"]),)
             await site.kb.ingestion.ingest(InMemorySource(documents=documents))
             database, project_id = site.keys.database, site.kb.project_id
             yield Office(
@@ -399,7 +399,7 @@ async def test_a_change_needs_the_token_of_the_session(office: Office) -> None:
     other = await office.with_key(await office.site.key("team:sales"))
     tokens = ["", "x", "ü", browser.secret, Secret(other.secret).csrf_token]
     for token in tokens:
-        headers = {**OWN, "X-CSRF-Token": token.encode()}
+        headers = httpx.Headers([*OWN.items(), ("X-CSRF-Token", token)], encoding="utf-8")
         reply = await browser.client.post("/v1/query", json=QUESTION, headers=headers)
         assert reply.status_code == 403, token
     same = {"Sec-Fetch-Site": "same-origin", "X-CSRF-Token": (await browser.me())["csrfToken"]}

@@ -63,6 +63,11 @@ def email_of(who: str) -> str:
     return f"{who}@halden.example"
 
 
+def demo_scopes(who: str) -> frozenset[Scope]:
+    """Return what one of the example company's people may do, in a browser and with the printed key."""
+    return frozenset({Scope.ADMIN} if who == ADMINISTRATOR else {Scope.READ, Scope.INGEST})
+
+
 async def add_demo_people(directory: "Directory") -> None:
     """Make the people of the example company and their groups; those that are there, such as by a sync of `demo`, join the groups."""
     groups = {group.name: group for group in await directory.list_groups()}
@@ -71,12 +76,11 @@ async def add_demo_people(directory: "Directory") -> None:
             await directory.save_group(name, frozenset({tag}))
     for who, person in PEOPLE.items():
         email = email_of(who)
-        scopes = {Scope.ADMIN} if who == ADMINISTRATOR else {Scope.READ, Scope.INGEST}
         change = PersonChange(
             email=email,
             display_name=person.name,
             acl_tags=frozenset({f"user:{who}"}),
-            scopes=frozenset(scopes),
+            scopes=demo_scopes(who),
         )
         try:
             await directory.change_person(email, change)

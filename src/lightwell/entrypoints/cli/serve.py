@@ -10,13 +10,13 @@ import typer
 from rich.console import Group
 from rich.text import Text
 
-from lightwell.domain.api_keys import Scope
 from lightwell.domain.errors import Invalid
 from lightwell.entrypoints.cli.console import errors_console, unwrapped_line
 from lightwell.entrypoints.cli.demo import ingest_example_company, temporary_store
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.first_sign_in import (
     add_demo_people,
+    demo_scopes,
     email_of,
     sign_in_address,
     sign_in_administrator,
@@ -174,7 +174,11 @@ async def _prepare_demo(chosen: "Settings", url: str) -> None:
     async with open_keys_of(chosen) as keys:
         for who, person in PEOPLE.items():
             _, made = await keys.create(
-                chosen.project, f"demo: {who}", scopes=[Scope.READ], tags=[], person=email_of(who)
+                chosen.project,
+                f"demo: {who}",
+                scopes=demo_scopes(who),
+                tags=[],
+                person=email_of(who),
             )
             token = token or made.text
             lines.append(Text(f"  {person.name}, {person.role}: {made.text}"))

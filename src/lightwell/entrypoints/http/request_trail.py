@@ -50,9 +50,7 @@ class RequestTrail:
                 allowance: Allowance | None = getattr(request.state, "allowance", None)
                 if allowance is not None:
                     headers.update(rate_limit_headers(allowance))
-                if is_of_session(
-                    request
-                ):  # a proxy may keep what was asked without `Authorization`
+                if is_of_session(request):  # some proxies keep what has no `Authorization`
                     headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
