@@ -92,6 +92,7 @@ CASES: dict[str, list[Case]] = {
         for each in QUESTIONS_ASKED
         for mode in ("mix", "naive", "local", "global", "hybrid")
     ],
+    "GET /v1/suggestions": [Case("/v1/suggestions"), Case("/v1/suggestions", who=QUIET)],
     "POST /v1/keywords": [Case("/v1/keywords", QUESTIONS_ASKED[1])],
     "GET /v1/briefs/{name}": named("/v1/briefs/NAME", *ENTITIES),
     "GET /v1/candidates": [Case("/v1/candidates", query={"name": each}) for each in ENTITIES],

@@ -36,6 +36,7 @@ from lightwell.domain.questions import (
 from lightwell.domain.usage import OperationType
 from lightwell.knowledge_base.asking import Asking, candidates_with_separator
 from lightwell.knowledge_base.dialogue import begin_dialogue
+from lightwell.knowledge_base.suggestions import Suggestion, suggest
 from lightwell.metering import record_stream, record_usage
 from lightwell.ports import Message
 from lightwell.records import analytics, query_log
@@ -246,6 +247,10 @@ class Questions:
         """Return the reader's entities that a name may mean, none, one or several; raise `Invalid`."""
         candidates = await briefing.candidates(self.database, reader, name)
         return candidates_with_separator(candidates, self.generator.separator)
+
+    async def suggestions(self, reader: Reader) -> tuple[Suggestion, ...]:
+        """Return up to three questions that documents of the reader answer."""
+        return await suggest(self.database, reader)
 
     async def rewrite_followup(self, message: str, history: Sequence[ChatMessage]) -> str:
         """Return a message so that it stands alone, without the conversation before it, whose oldest message is first."""

@@ -25,6 +25,7 @@ class Operations:
 
     query = questions.answer_question
     statements = questions.list_statements
+    suggestions = questions.suggest_questions
     search = searches.search_passages
     keywords = searches.extract_keywords
     brief = briefs.brief_entity

@@ -252,3 +252,25 @@ async def list_statements(
         query, caller.reader, topic=topic_filter, limit=top_k, mode=mode
     )
     return Statements.model_validate(answer)
+
+
+class Suggestion(Reply):
+    """A question that a document of this title answers."""
+
+    question: str
+    document_title: str
+
+
+class Suggestions(Reply):
+    """Up to three questions, each on another document; none where no document has headings."""
+
+    suggestions: list[Suggestion]
+
+
+@questions.operation("GET", "/suggestions")
+async def suggest_questions(caller: Caller) -> Suggestions:
+    """Suggest questions that documents which you see can answer, made of their titles and headings."""
+    suggested = await caller.knowledge_base.questions.suggestions(caller.reader)
+    return Suggestions(
+        suggestions=[Suggestion.model_validate(suggestion) for suggestion in suggested]
+    )
