@@ -196,6 +196,7 @@ CASES: dict[str, list[Case]] = {
         Case("/v1/graph/proposals"),
         *(Case("/v1/graph/proposals", query={"about": each}) for each in ENTITIES),
     ],
+    "GET /v1/graph/decisions": [Case("/v1/graph/decisions")],
     "GET /v1/links": [
         Case("/v1/links"),
         *(Case("/v1/links", query={"status": each}) for each in ("proposed", "confirmed")),
@@ -224,6 +225,10 @@ CASES: dict[str, list[Case]] = {
     ],
     "POST /v1/graph/proposals/reject": [
         Case("/v1/graph/proposals/reject", {"one": "Acme Corp", "other": "Project Falcon"})
+    ],
+    "POST /v1/graph/proposals/reopen": [
+        Case("/v1/graph/proposals/reopen", {"one": one, "other": "Project Falcon"})
+        for one in ("Acme Corp", "Nordwind AG")
     ],
     "POST /v1/graph/splits": [
         Case("/v1/graph/splits", {"entity": "Zeta", "into": "Zeta 2", "documents": ["{document}"]}),

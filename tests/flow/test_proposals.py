@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid, NotFound
+from lightwell.domain.item_structure import LinkType
 from lightwell.records.database import Database
 from tests.generation import examples
 
@@ -77,7 +78,7 @@ async def test_what_was_rejected_is_never_proposed_again(database: Database) -> 
     assert await pairs(store, A) == []
     await store.remove("one")
     kept = await store.project.database.rows(
-        "SELECT rejected_merges::text FROM rejected_merges", {}
+        "SELECT merge_rejections::text FROM merge_rejections", {}
     )
     assert len(kept) == 1
     assert "nordwind" not in kept[0][0]
@@ -90,6 +91,65 @@ async def test_what_was_rejected_is_never_proposed_again(database: Database) -> 
         await store.kb.graph.reject(reader, "Nordwind", "Nordwind")
     with pytest.raises(NotFound):
         await store.kb.graph.reject(await store.kb.reader(["team:c"]), "Nordwind", "Nordwind AG")
+
+
+async def test_a_rejected_merge_can_be_taken_back_also_under_a_later_name(
+    database: Database,
+) -> None:
+    store = await noted(database)
+    lines = ("Nordwind -> Osprey [USES]", "Nordwind AG -> Osprey [USES]")
+    await store.put("one", A, *lines)
+    reader, graph = await store.kb.reader(A), store.kb.graph
+    await graph.reject(reader, "Nordwind", "Nordwind AG")
+    [decision] = await graph.decisions(reader)
+    assert not decision.is_confirmed
+    assert {*decision.names} == {"Nordwind", "Nordwind AG"}
+    await store.remove("one")
+    assert await graph.decisions(reader) == []
+    await store.put("one", A, *lines)
+    assert await pairs(store, A) == []
+    await graph.reopen(await store.kb.reader(A), "Nordwind AG", "Nordwind")
+    assert len(await pairs(store, A)) == 1
+    with pytest.raises(Invalid, match="Nobody has rejected"):
+        await graph.reopen(await store.kb.reader(A), "Nordwind AG", "Nordwind")
+
+
+async def test_taking_back_a_rejection_changes_nothing_for_readers_of_other_documents(
+    database: Database,
+) -> None:
+    store = await noted(database)
+    lines = ("Nordwind -> Osprey [USES]", "Nordwind AG -> Osprey [USES]")
+    await store.put("one", A, *lines)
+    await store.put("two", B, *lines)
+    both = await store.kb.reader([*A, *B])
+    await store.kb.graph.reject(both, "Nordwind", "Nordwind AG")
+    await store.kb.graph.reopen(await store.kb.reader(A), "Nordwind", "Nordwind AG")
+    assert len(await pairs(store, A)) == 1
+    assert await pairs(store, B) == []
+    await store.kb.graph.reject(await store.kb.reader(A), "Nordwind", "Nordwind AG")
+    await store.kb.graph.reopen(both, "Nordwind", "Nordwind AG")
+    assert len(await pairs(store, A)) == len(await pairs(store, B)) == 1
+
+
+async def test_the_last_decisions_are_listed_for_those_who_see_both_sides(
+    database: Database,
+) -> None:
+    store = await noted(database)
+    await store.put("one", A, "Nordwind -> Osprey [USES]", "Nordwind AG -> Osprey [USES]")
+    await store.put("two", B, "Tarn (product)")
+    both, graph = await store.kb.reader([*A, *B]), store.kb.graph
+    merge = await graph.merge(both, ["Nordwind AG"], "Nordwind")
+    link = await graph.links.add(both, "Osprey", "Tarn", LinkType.RELATED_TO)
+    assert [(each.kind, each.is_confirmed, each.id) for each in await graph.decisions(both)] == [
+        ("link", True, str(link.id)),
+        ("merge", True, str(merge.merge_id)),
+    ]
+    await graph.links.reject(both, link.id)
+    assert [each.is_confirmed for each in await graph.decisions(both)] == [False, True]
+    assert [each.id for each in await graph.decisions(await store.kb.reader(A))] == [
+        str(merge.merge_id)
+    ]
+    assert await graph.decisions(await store.kb.reader(B)) == []
 
 
 @examples(8)

@@ -4,11 +4,19 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from lightwell.curate import editing, merge_proposals, merging, neighbourhood, splitting
+from lightwell.curate import (
+    decisions,
+    editing,
+    merge_proposals,
+    merging,
+    neighbourhood,
+    splitting,
+)
 from lightwell.curate.context import CurationContext
 from lightwell.curate.links import Links
 from lightwell.curate.names import Names
 from lightwell.domain.access import Reader
+from lightwell.domain.decisions import Decision
 from lightwell.domain.descriptions import with_separator
 from lightwell.domain.exports import ExportedRelation
 from lightwell.domain.graph import (
@@ -229,6 +237,15 @@ class Graph:
         """Reject a merge proposal, so that it is not proposed again; raise `NotFound`."""
         first, second = await merge_proposals.reject(self._database, reader, name, other)
         return self._with_separator(first), self._with_separator(second)
+
+    async def reopen(self, reader: Reader, name: str, other: str) -> tuple[Entity, Entity]:
+        """Take back the rejection of a merge, so that it may be proposed again; raise `NotFound`, `Invalid`."""
+        first, second = await merge_proposals.reopen(self._database, reader, name, other)
+        return self._with_separator(first), self._with_separator(second)
+
+    async def decisions(self, reader: Reader, *, limit: int = 100) -> list[Decision]:
+        """Return up to `limit` decisions about links and merges that are in effect, the latest first."""
+        return await decisions.list_decisions(self._database, reader, self.links, limit=limit)
 
     async def create(
         self, reader: Reader, manual_edit: ManualEdit, *, tags: Iterable[str] = ()

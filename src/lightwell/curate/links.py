@@ -18,11 +18,12 @@ from lightwell.domain.links import (
     LinkCursor,
     LinkEvidence,
     LinkFilter,
+    LinkId,
     LinkQuotation,
     LinkStatus,
 )
 from lightwell.records.database import Database
-from lightwell.records.graph import entities, link_proposals, links
+from lightwell.records.graph import entities, entity_passages, link_proposals, links
 from lightwell.records.graph.link_proposals import SubjectKey
 from lightwell.records.graph.links import LinkPair, LinkQuery, StoredLink
 
@@ -74,6 +75,12 @@ class Links:
         ]
         return replace(details, quotations=tuple(dict.fromkeys(quotations)))
 
+    async def decided(self, reader: Reader, *, limit: int) -> list[EntityLink]:
+        """Return up to `limit` links that somebody confirmed or rejected, the latest decision first."""
+        ids = await links.list_decided(self._database, reader, limit=limit)
+        by_id = {link.id: link for link in await self._of_ids(reader, ids)} if ids else {}
+        return [by_id[link] for link in map(LinkId, ids) if link in by_id]
+
     async def propose(self, reader: Reader, *, about: str = "") -> None:
         """Propose links anew for an entity, "" for all of business systems that the reader sees; raise `NotFound`."""
         members = await self._members(reader, about) if about else None
@@ -122,11 +129,14 @@ class Links:
         return await self._find(reader, made)
 
     async def _find(self, reader: Reader, link: UUID) -> EntityLink:
-        stored = await links.list_links(self._database, reader, LinkQuery(only=link, limit=1))
-        complete = await self._complete(reader, stored)
-        if not complete:
+        links_of_id = await self._of_ids(reader, [link])
+        if not links_of_id:
             raise NotFound(f"There is no link {str(link)!r} that you may see")
-        return complete[0]
+        return links_of_id[0]
+
+    async def _of_ids(self, reader: Reader, ids: Sequence[UUID]) -> list[EntityLink]:
+        query = LinkQuery(only=ids, limit=len(ids))
+        return await self._complete(reader, await links.list_links(self._database, reader, query))
 
     async def _members(self, reader: Reader, name: str) -> Sequence[EntityId]:
         resolved = await entities.resolve_name(self._database, reader, name)
@@ -138,12 +148,16 @@ class Links:
         entities_by_id = await entities.get_many(self._database, reader, sorted(ends))
         keys = await links.list_subject_keys(self._database, reader, sorted(ends))
         subjects = await link_proposals.read_subjects(self._database, reader.project_id, keys)
+        attributes = await entity_passages.get_attributes(self._database, reader, sorted(ends))
         return [
-            _link(
-                link,
-                entities_by_id[link.source],
-                entities_by_id[link.target],
-                _values(link, subjects),
+            replace(
+                _link(
+                    link,
+                    entities_by_id[link.source],
+                    entities_by_id[link.target],
+                    _values(link, subjects),
+                ),
+                attributes=(attributes.get(link.source, {}), attributes.get(link.target, {})),
             )
             for link in stored
             if link.source in entities_by_id and link.target in entities_by_id
@@ -157,13 +171,21 @@ class Links:
         passage = await links.find_passage(self._database, reader, entity.id, value)
         if passage is None:
             return None
-        line = next(
-            text_line
-            for text_line in passage.text.splitlines() or [passage.text]
-            if value.lower() in text_line.lower()
+        start, line = passage.start, ""
+        for line in passage.text.splitlines(keepends=True):
+            if value.lower() in line.lower():
+                break
+            start += len(line)
+        start += len(line) - len(line.lstrip())
+        return LinkQuotation(
+            evidence=evidence,
+            text=_shorten_around(line.strip(), value),
+            url=passage.url,
+            title=passage.title,
+            document_id=passage.document_id,
+            start=start,
+            end=start + len(line.strip()),
         )
-        text = _shorten_around(line.strip(), value)
-        return LinkQuotation(evidence=evidence, text=text, url=passage.url, title=passage.title)
 
 
 def _link(

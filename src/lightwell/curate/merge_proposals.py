@@ -7,6 +7,7 @@ last, so the cost does not grow with the store.
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid, NotFound
@@ -14,7 +15,7 @@ from lightwell.domain.graph import Entity, normalize_name
 from lightwell.domain.ids import EntityId
 from lightwell.domain.merges import MergeProposal
 from lightwell.records.database import Database
-from lightwell.records.graph import entities, merge_candidates
+from lightwell.records.graph import entities, entity_passages, merge_candidates
 from lightwell.records.graph.merge_candidates import MergeEvidence, MergeSubject
 
 MAX_SUBJECTS = 500
@@ -40,7 +41,8 @@ async def propose_merges(
         *await merge_candidates.find_similar_names(database, reader, subjects),
     ]
     pairs = _evidence_by_pair(evidence)
-    for pair in await merge_candidates.list_rejected_pairs(database, reader, list(pairs)):
+    decided = await merge_candidates.list_rejected_pairs(database, reader, list(pairs))
+    for pair in decided | await merge_candidates.list_linked_pairs(database, reader, list(pairs)):
         del pairs[pair]
     neighbours = await merge_candidates.list_neighbours(
         database, reader, {entity_id for pair in pairs for entity_id in pair}
@@ -62,7 +64,7 @@ async def propose_merges(
     proposals.sort(
         key=lambda proposal: (-proposal.confidence, proposal.one.ref, proposal.other.ref)
     )
-    return proposals[:limit]
+    return await _with_attributes(database, reader, proposals[:limit])
 
 
 async def require_proposed(database: Database, reader: Reader, name: str, other: str) -> None:
@@ -84,6 +86,20 @@ async def reject(
     if first == second:
         raise Invalid(f"{name!r} and {other!r} are one entity; unmerge them instead")
     await merge_candidates.reject(database, reader, (first, second))
+    by_id = await entities.get_many(database, reader, [first, second])
+    return by_id[first], by_id[second]
+
+
+async def reopen(
+    database: Database, reader: Reader, name: str, other: str
+) -> tuple[Entity, Entity]:
+    """Take back that these entities are different; raise `NotFound`, or `Invalid` where nobody said so."""
+    first = (await entities.resolve_name(database, reader, name)).entity_id
+    second = (await entities.resolve_name(database, reader, other)).entity_id
+    if not await merge_candidates.reopen(database, reader, (first, second)):
+        raise Invalid(
+            f"Nobody has rejected a merge of {name!r} and {other!r}, or only for people without your access tags, too"
+        )
     by_id = await entities.get_many(database, reader, [first, second])
     return by_id[first], by_id[second]
 
@@ -125,4 +141,19 @@ def _proposal(
         confidence=merge_confidence(evidence, len(shared)),
         evidence=dict(sorted(evidence.items())),
         shared_neighbours=tuple(sorted(neighbour.name for neighbour in shared)),
+        attributes=(),
     )
+
+
+async def _with_attributes(
+    database: Database, reader: Reader, proposals: Sequence[MergeProposal]
+) -> list[MergeProposal]:
+    ids = {entity.id for proposal in proposals for entity in proposal.entities}
+    attributes = await entity_passages.get_attributes(database, reader, sorted(ids))
+    return [
+        replace(
+            proposal,
+            attributes=tuple(attributes.get(entity.id, {}) for entity in proposal.entities),
+        )
+        for proposal in proposals
+    ]

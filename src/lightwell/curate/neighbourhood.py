@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from lightwell.domain.access import Reader
+from lightwell.domain.documents import Chunk
 from lightwell.domain.graph import Entity, Relation, normalize_name
 from lightwell.domain.graph_views import EntityNeighbourhood, EntitySource, Neighbour
 from lightwell.domain.ids import EntityId
@@ -21,11 +22,7 @@ async def list_sources(
     """Return the entity's sources that are still there, in order of arrival; a snippet has one of the names."""
     chunk_ids = await published_chunks.find_ids(database, reader, entity.sources)
     chunks = await search.get_chunks(database, reader, list(chunk_ids))
-    return [
-        EntitySource(chunk=chunks[chunk_id], snippet=_snippet(chunks[chunk_id].text, names))
-        for chunk_id in chunk_ids
-        if chunk_id in chunks
-    ]
+    return [_source(chunks[chunk_id], names) for chunk_id in chunk_ids if chunk_id in chunks]
 
 
 async def explore(
@@ -58,14 +55,23 @@ async def explore(
     )
 
 
-def _snippet(text: str, names: Sequence[str]) -> str:
-    """Return the first sentence that has one of the names, else the first one, cut at its length limit."""
-    sentences = [" ".join(text[unit.start : unit.end].split()) for unit in split_into_units(text)]
+def _source(chunk: Chunk, names: Sequence[str]) -> EntitySource:
+    """Return the passage with its first sentence that has one of the names, else its first one, cut at its length limit."""
+    text = chunk.text
     wanted = [normalize_name(name) for name in names]
-    naming = (
-        sentence
-        for sentence in sentences
-        if any(name in normalize_name(sentence) for name in wanted)
+    places = [(unit.start, unit.end) for unit in split_into_units(text)] or [(0, len(text))]
+    start, end = next(
+        (
+            (start, end)
+            for start, end in places
+            if any(name in normalize_name(text[start:end]) for name in wanted)
+        ),
+        places[0],
     )
-    snippet = next(naming, sentences[0] if sentences else text)
-    return snippet if len(snippet) <= _MAX_SNIPPET else f"{snippet[:_MAX_SNIPPET]}…"
+    snippet = " ".join(text[start:end].split())
+    offset = chunk.locator.start
+    return EntitySource(
+        chunk=chunk,
+        snippet=snippet if len(snippet) <= _MAX_SNIPPET else f"{snippet[:_MAX_SNIPPET]}…",
+        locator=chunk.layout.locate(offset + start, offset + end),
+    )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from lightwell.domain.documents import Chunk
+from lightwell.domain.documents import Chunk, Locator
 from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.ids import QueryId, new_query_id
@@ -32,10 +32,11 @@ class EntityFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntitySource:
-    """A passage that mentions an entity; `snippet` is its sentence that names the entity, else its first one."""
+    """A passage that mentions an entity; `snippet` is its sentence that names the entity, else its first one, and stands at `locator`."""
 
     chunk: Chunk
     snippet: str
+    locator: Locator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

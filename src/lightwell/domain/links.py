@@ -10,6 +10,7 @@ from uuid import UUID
 
 from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import Entity
+from lightwell.domain.ids import DocumentId
 from lightwell.domain.item_structure import LinkType
 
 LinkId = NewType("LinkId", UUID)
@@ -51,12 +52,15 @@ class LinkEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkQuotation:
-    """A passage that the reader sees and that states a value of the evidence."""
+    """A passage that the reader sees and that states a value of the evidence: the document's `text[start:end]`, which `text` may cut."""
 
     evidence: str
     text: str
     url: str
     title: str
+    document_id: DocumentId
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +69,7 @@ class EntityLink:
 
     `learned` are points from the reader's view of earlier decisions about the same evidence. `usefulness` orders the review
     queue. `decided_by` is the user who decided, "" if unknown; `stated_by` the document that states the link, or None.
+    `attributes` are what documents state of the source and of the target.
     """
 
     id: LinkId
@@ -82,6 +87,7 @@ class EntityLink:
     expires_at: datetime | None = None
     stated_by: str | None = None
     quotations: tuple[LinkQuotation, ...] = ()
+    attributes: tuple[Mapping[str, str], ...] = ()
 
     @property
     def is_certain(self) -> bool:

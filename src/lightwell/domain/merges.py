@@ -41,7 +41,7 @@ class ActiveMerge:
 class MergeProposal:
     """Two entities that may be one, with evidence; `confidence` lies in [0, 1].
 
-    `evidence` maps each of `email`, `domain`, `alias`, `name` that applies to its value.
+    `evidence` maps each of `email`, `domain`, `alias`, `name` that applies to its value; `attributes` are what documents state of each.
     """
 
     one: Entity
@@ -49,6 +49,7 @@ class MergeProposal:
     confidence: float
     evidence: Mapping[str, str]
     shared_neighbours: tuple[str, ...]
+    attributes: tuple[Mapping[str, str], ...]
 
     @property
     def entities(self) -> tuple[Entity, Entity]:

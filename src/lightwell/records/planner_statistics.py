@@ -22,7 +22,7 @@ _TABLES_WITH_NAMES = """
     source_documents document_chunks chunk_terms term_counts entities entity_names relations
     profiles document_entity_mentions relation_mentions long_profiles described_profiles
     entity_links extraction_cache ingestion_jobs ingestion_runs ingestion_cursors entity_merges
-    merged_entities merge_summaries rejected_merges entity_edits relation_edits conversations
+    merged_entities merge_summaries merge_rejections entity_edits relation_edits conversations
     conversation_turns conversation_titles document_originals original_parts rag_queries retrieval_metrics
     analytics_sessions feedback_events
 """.split()

@@ -68,6 +68,8 @@ class Operations:
     list_merge_proposals = corrections.list_merge_proposals
     confirm_merge_proposal = corrections.confirm_merge_proposal
     reject_merge_proposal = corrections.reject_merge_proposal
+    reopen_merge_proposal = corrections.reopen_merge_proposal
+    list_decisions = corrections.list_decisions
     split_entity = corrections.split_entity
     list_splits = corrections.list_splits
     undo_split = corrections.undo_split

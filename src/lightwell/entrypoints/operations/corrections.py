@@ -11,6 +11,7 @@ import lightwell.domain.graph as values
 from lightwell.domain.access import Tags, parse_tags
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.concepts import CONCEPT_FIELDS, Concept
+from lightwell.domain.decisions import DecidedKind
 from lightwell.domain.graph import (
     ManualEdit,
     MergeStrategy,
@@ -20,6 +21,7 @@ from lightwell.domain.graph import (
     parse_relation_key,
 )
 from lightwell.domain.ids import MergeId, SplitId
+from lightwell.domain.item_structure import LinkType
 from lightwell.entrypoints.operations.declaration import Caller, Subject
 from lightwell.entrypoints.operations.graph import Entity, Relation
 from lightwell.entrypoints.operations.replies import (
@@ -99,12 +101,39 @@ class Proposal(Reply):
     entities: list[Entity]
     evidence: dict[str, str]
     shared_neighbours: list[str]
+    attributes: Annotated[
+        list[dict[str, str]],
+        Field(description="What documents state of each of the two: `email`, `domain`."),
+    ]
 
 
 class ProposalList(Reply):
     """Merge proposals, the most confident first."""
 
     proposals: list[Proposal]
+
+
+class Decided(Reply):
+    """A decision that is in effect.
+
+    `DELETE /v1/links/{id}` or `DELETE /v1/graph/merges/{id}` takes it back, and a rejected merge, whose `id` is empty,
+    `POST /v1/graph/proposals/reopen` with its `entities`. `decidedBy` is empty where it is not known.
+    """
+
+    kind: DecidedKind
+    is_confirmed: bool
+    id: str
+    names: list[str]
+    entities: list[UUID]
+    link_type: LinkType | None
+    decided_at: Moment
+    decided_by: str
+
+
+class DecidedList(Reply):
+    """Decisions about links and merges, the latest first."""
+
+    decisions: list[Decided]
 
 
 class Split(Reply):
@@ -252,6 +281,24 @@ async def reject_merge_proposal(
 ) -> EntityList:
     """Reject a proposed merge; it is not proposed again."""
     return _entities(await caller.knowledge_base.graph.reject(caller.reader, one, other))
+
+
+@corrections.operation("POST", "/proposals/reopen", scope=Scope.CURATE)
+async def reopen_merge_proposal(
+    caller: Caller, one: EntityName, other: Annotated[str, Field(examples=["Nordwind AG"])]
+) -> EntityList:
+    """Take back the rejection of a merge; it may be proposed again."""
+    return _entities(await caller.knowledge_base.graph.reopen(caller.reader, one, other))
+
+
+@corrections.operation("GET", "/decisions")
+async def list_decisions(
+    caller: Caller,
+    limit: Annotated[int, Field(ge=1, le=200, description="How many, at most.")] = 50,
+) -> DecidedList:
+    """List what people decided last about links and merges of which you see both sides."""
+    decisions = await caller.knowledge_base.graph.decisions(caller.reader, limit=limit)
+    return DecidedList(decisions=[Decided.model_validate(decision) for decision in decisions])
 
 
 @corrections.operation("POST", "/splits", scope=Scope.CURATE, status=201)

@@ -117,7 +117,7 @@ class EntitySource(Reply):
     document_title: Annotated[str, read_from("documentTitle", "chunk.title")]
     created_at: Annotated[Moment, read_from("createdAt", "chunk.created_at")]
     snippet: str
-    locator: Annotated[Locator, read_from("locator", "chunk.locator")]
+    locator: Locator
 
 
 class EntityDetails(Entity):

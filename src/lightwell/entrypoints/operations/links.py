@@ -72,6 +72,11 @@ class Quotation(Reply):
     snippet: Annotated[str, read_from("snippet", "text")]
     document_url: Annotated[str, read_from("documentUrl", "url")]
     document_title: Annotated[str, read_from("documentTitle", "title")]
+    document_id: UUID
+    start: Annotated[
+        int, Field(description="The first character of the line in the document's text.")
+    ]
+    end: int
 
 
 class Link(Reply):
@@ -93,6 +98,12 @@ class Link(Reply):
     usefulness: float
     learned_points: Annotated[Points, read_from("learnedPoints", "learned")]
     evidence: list[Evidence]
+    attributes: Annotated[
+        list[dict[str, str]],
+        Field(
+            description="What documents state of the source and of the target: `email`, `domain`."
+        ),
+    ]
     quotations: Annotated[
         list[Quotation], Field(description="Empty in lists; show the link for them.")
     ]

@@ -10,7 +10,7 @@ from datetime import datetime
 from uuid import UUID
 
 from lightwell.domain.access import Reader
-from lightwell.domain.ids import EntityId
+from lightwell.domain.ids import DocumentId, EntityId
 from lightwell.domain.item_structure import LinkType
 from lightwell.domain.links import CERTAIN, MAX_LEARNED, SYMMETRIC, LinkCursor, LinkId, LinkStatus
 from lightwell.records.database import Database, repeatable
@@ -36,7 +36,7 @@ WITH RECURSIVE merged AS MATERIALIZED (
     SELECT link_id, from_ref, to_ref, link_type, status, evidence, '', NULL, expires_at, document_id, link_id, points, points_rule
     FROM entity_links
     WHERE project_id = %(project_id)s AND class_id = ANY(%(classes)s) AND pair_id IS NULL
-      AND (from_ref = ANY(%(about)s::uuid[]) OR to_ref = ANY(%(about)s::uuid[]) OR link_id = %(only)s)
+      AND (from_ref = ANY(%(about)s::uuid[]) OR to_ref = ANY(%(about)s::uuid[]) OR link_id = ANY(%(only)s::uuid[]))
 ), counted AS MATERIALIZED (
     SELECT pair_id, count(*) AS rows, max(points) AS points, max(points_rule) AS rule, (array_agg(link_id))[1] AS link_id
     FROM visible WHERE points_rule IS NOT NULL GROUP BY 1
@@ -117,10 +117,10 @@ WITH RECURSIVE merged AS MATERIALIZED (
     WHERE (%(status)s::text IS NULL OR judged.state = %(status)s)
       AND (%(type)s::text IS NULL OR judged.link_type = %(type)s)
       AND (%(about)s::uuid[] IS NULL OR judged.from_ref = ANY(%(about)s) OR judged.to_ref = ANY(%(about)s))
-      AND (%(only)s::uuid IS NULL OR judged.pair_id = %(only)s)
+      AND (%(only)s::uuid[] IS NULL OR judged.pair_id = ANY(%(only)s))
       AND coalesce((SELECT root_id FROM merged WHERE entity_id = judged.from_ref), judged.from_ref)
           <> coalesce((SELECT root_id FROM merged WHERE entity_id = judged.to_ref), judged.to_ref)
-      AND (%(only)s::uuid IS NOT NULL OR judged.pair_id NOT IN (SELECT pair_id FROM known))
+      AND (%(only)s::uuid[] IS NOT NULL OR judged.pair_id NOT IN (SELECT pair_id FROM known))
 )
 SELECT ranked.pair_id AS id, from_ref AS source, to_ref AS target, link_type AS type, state AS status, confidence, usefulness,
        coalesce(evidence, (SELECT said.evidence -> 'points' FROM entity_links AS said WHERE said.link_id = ranked.link_id), '{}')
@@ -174,8 +174,17 @@ WHERE entity.project_id = %(project_id)s AND profile.subject = 'entity' AND prof
   AND (%(about)s::uuid[] IS NULL OR profile.subject_id = ANY(%(about)s))
 """
 
+# The links that people decided last.
+_DECIDED = """
+SELECT pair_id FROM entity_links
+WHERE project_id = %(project_id)s AND pair_id IS NOT NULL AND decided_at IS NOT NULL
+  AND class_id = ANY(%(classes)s) AND to_class_id = ANY(%(classes)s)
+GROUP BY 1 ORDER BY max(decided_at) DESC, 1 LIMIT %(limit)s
+"""
+
 _QUOTE = """
-SELECT chunk.chunk_text AS text, document.source_url AS url, document.title
+SELECT chunk.chunk_text AS text, document.source_url AS url, document.title, document.document_id,
+       chunk.start_offset AS start
 FROM document_entity_mentions AS mention
 JOIN document_chunks AS chunk USING (chunk_id) JOIN source_documents AS document USING (document_id)
 WHERE mention.entity_id = %(entity)s AND mention.class_id = ANY(%(classes)s) AND chunk.class_id = ANY(%(classes)s)
@@ -186,12 +195,12 @@ ORDER BY document.updated_at DESC, document.source_url COLLATE "C", chunk.chunk_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkQuery:
-    """Selects links of a reader: by status and type, with one of the entities `about`, or the one with the id `only`."""
+    """Selects links of a reader: by status and type, with one of the entities `about`, or those with the ids `only`."""
 
     status: LinkStatus | None = None
     type: LinkType | None = None
     about: Sequence[EntityId] | None = None
-    only: UUID | None = None
+    only: Sequence[UUID] | None = None
     after: LinkCursor | None = None
     limit: int = 100
 
@@ -233,11 +242,13 @@ class LinkPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """A passage that names a value, with its document."""
+    """A passage that names a value, with its document; it starts at the character `start` of the document's text."""
 
     text: str
     url: str
     title: str
+    document_id: DocumentId
+    start: int
 
 
 async def list_links(database: Database, reader: Reader, query: LinkQuery) -> list[StoredLink]:
@@ -251,13 +262,18 @@ async def list_links(database: Database, reader: Reader, query: LinkQuery) -> li
             "status": query.status.value if query.status else None,
             "type": query.type.value if query.type else None,
             "about": None if query.about is None else list(query.about),
-            "only": query.only,
+            "only": None if query.only is None else list(query.only),
             "after_usefulness": query.after.usefulness if query.after else None,
             "after_id": query.after.id if query.after else None,
             "limit": query.limit,
         },
         into=StoredLink,
     )
+
+
+async def list_decided(database: Database, reader: Reader, *, limit: int) -> list[UUID]:
+    """Return the ids of up to `limit` links that somebody decided, the latest first."""
+    return await database.values(_DECIDED, {**reader.parameters, "limit": limit})
 
 
 async def list_members(database: Database, reader: Reader, entity: EntityId) -> list[EntityId]:

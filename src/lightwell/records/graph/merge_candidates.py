@@ -1,7 +1,8 @@
 """Evidence that two entities are one, as one reader sees it, and the pairs that people rejected."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, LiteralString
 
 from lightwell.domain.access import Reader, not_own
@@ -154,17 +155,41 @@ _NEIGHBOURS = f"""
 
 # A rejection applies to readers who share a class with each of the two entities, one of its author's own that knows it.
 _REJECTED = """
-SELECT given.one, given.other FROM unnest(%(ones)s::text[], %(others)s::text[]) AS given (one, other)
-JOIN rejected_merges AS rejected USING (one, other)
+SELECT DISTINCT given.one, given.other FROM unnest(%(ones)s::text[], %(others)s::text[]) AS given (one, other)
+JOIN merge_rejections AS rejected USING (one, other)
 WHERE rejected.project_id = %(project_id)s
-  AND rejected.one_classes && %(classes)s::integer[] AND rejected.other_classes && %(classes)s::integer[]
+  AND rejected.one_class = ANY(%(classes)s) AND rejected.other_class = ANY(%(classes)s)
+"""
+
+_LATEST_REJECTED = f"""
+{_MERGED}
+SELECT coalesce(first.root_id, rejected.one_id) AS one, coalesce(second.root_id, rejected.other_id) AS other,
+       max(rejected.rejected_at) AS rejected_at,
+       (array_agg(rejected.rejected_by ORDER BY rejected.rejected_at DESC, rejected.rejected_by COLLATE "C"))[1] AS rejected_by
+FROM merge_rejections AS rejected
+LEFT JOIN merged AS first ON first.entity_id = rejected.one_id
+LEFT JOIN merged AS second ON second.entity_id = rejected.other_id
+WHERE rejected.project_id = %(project_id)s
+  AND rejected.one_class = ANY(%(classes)s) AND rejected.other_class = ANY(%(classes)s)
+GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT %(limit)s
+"""  # noqa: S608 - only our own words
+
+# Whether two entities are one is asked once: a link across systems that says so, or that a person rejected, leaves nothing to propose.
+_LINKED = """
+SELECT DISTINCT given.one, given.other
+FROM unnest(%(ones)s::uuid[], %(others)s::uuid[]) AS given (one, other)
+JOIN entity_links AS link
+  ON link.from_ref = given.one AND link.to_ref = given.other OR link.from_ref = given.other AND link.to_ref = given.one
+WHERE link.project_id = %(project_id)s AND link.link_type = 'same_as'
+  AND link.class_id = ANY(%(classes)s) AND link.to_class_id = ANY(%(classes)s)
+  AND (link.expires_at IS NULL OR link.expires_at > now())
 """
 
 _NAMES = f"""
 {_MERGED}, whole AS (
     {_whole("given.entity_id", "unnest(%(ids)s::uuid[]) AS given (entity_id)")}
 )
-SELECT whole.root_id, keyed_hash(entity.project_id, encode(sha256(convert_to(entity.entity_ref, 'UTF8')), 'hex')),
+SELECT whole.root_id, whole.entity_id, keyed_hash(entity.project_id, encode(sha256(convert_to(entity.entity_ref, 'UTF8')), 'hex')),
        ARRAY(SELECT profile.class_id FROM profiles AS profile
              WHERE profile.subject_id = entity.entity_id AND profile.class_id = ANY(%(classes)s)
              ORDER BY profile.class_id)
@@ -172,15 +197,32 @@ FROM whole JOIN entities AS entity USING (entity_id)
 """  # noqa: S608 - only our own words
 
 _REJECT = """
-INSERT INTO rejected_merges AS rejected (project_id, one, other, one_classes, other_classes, rejected_by)
-SELECT %(project_id)s, one, other, string_to_array(one_classes, ' ')::integer[],
-       string_to_array(other_classes, ' ')::integer[], %(by)s
-FROM unnest(%(ones)s::text[], %(others)s::text[], %(one_classes)s::text[], %(other_classes)s::text[])
-    AS given (one, other, one_classes, other_classes)
-ON CONFLICT (project_id, one, other, rejected_by) DO UPDATE
-SET one_classes = rejected.one_classes || excluded.one_classes,
-    other_classes = rejected.other_classes || excluded.other_classes
+INSERT INTO merge_rejections (project_id, one, other, one_class, other_class, one_id, other_id, rejected_by)
+SELECT %(project_id)s, one, other, one_class, other_class, one_id, other_id, %(by)s
+FROM unnest(%(ones)s::text[], %(others)s::text[], %(one_classes)s::integer[], %(other_classes)s::integer[],
+            %(one_ids)s::uuid[], %(other_ids)s::uuid[])
+    AS given (one, other, one_class, other_class, one_id, other_id)
+ON CONFLICT (project_id, one, other, one_class, other_class) DO UPDATE
+SET one_id = excluded.one_id, other_id = excluded.other_id, rejected_by = excluded.rejected_by, rejected_at = now()
 """
+
+_REOPEN = """
+DELETE FROM merge_rejections AS rejected
+USING unnest(%(ones)s::text[], %(others)s::text[]) AS given (one, other)
+WHERE rejected.project_id = %(project_id)s AND rejected.one = given.one AND rejected.other = given.other
+  AND rejected.one_class = ANY(%(own)s) AND rejected.other_class = ANY(%(own)s)
+RETURNING rejected.one
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RejectedMerge:
+    """Two entities that somebody keeps apart."""
+
+    one: EntityId
+    other: EntityId
+    rejected_at: datetime
+    rejected_by: str
 
 
 async def list_merge_subjects(
@@ -261,33 +303,67 @@ async def reject(database: Database, reader: Reader, pair: tuple[EntityId, Entit
     Raises `Invalid` unless own classes of the reader know both.
     """
     pairs = _pairs(await _names(database, reader, pair), pair)
-    names = [(_own(first, reader), _own(second, reader)) for first, second in pairs]
-    names = [(first, second) for first, second in names if first.classes and second.classes]
-    if not names:
+    class_pairs = [
+        (first, first_class, second, second_class)
+        for first, second in pairs
+        for first_class in _own(first, reader)
+        for second_class in _own(second, reader)
+    ]
+    if not class_pairs:
         raise not_own()
     await database.execute(
         _REJECT,
         {
             "project_id": reader.project_id,
-            "ones": [first.hash for first, _ in names],
-            "others": [second.hash for _, second in names],
-            "one_classes": [" ".join(map(str, first.classes)) for first, _ in names],
-            "other_classes": [" ".join(map(str, second.classes)) for _, second in names],
-            "by": sorted(reader.tags),
+            "ones": [first.hash for first, *_ in class_pairs],
+            "others": [second.hash for *_, second, _ in class_pairs],
+            "one_ids": [first.entity_id for first, *_ in class_pairs],
+            "other_ids": [second.entity_id for *_, second, _ in class_pairs],
+            "one_classes": [class_id for _, class_id, *_ in class_pairs],
+            "other_classes": [class_id for *_, class_id in class_pairs],
+            "by": reader.user,
         },
     )
+
+
+async def reopen(database: Database, reader: Reader, pair: tuple[EntityId, EntityId]) -> bool:
+    """Take back in the reader's own classes that these are two entities; return whether anybody had said so there."""
+    pairs = _pairs(await _names(database, reader, pair), pair)
+    facts: dict[str, object] = {
+        "project_id": reader.project_id,
+        "ones": [first.hash for first, _ in pairs],
+        "others": [second.hash for _, second in pairs],
+        "own": list(reader.own_classes),
+    }
+    return bool(await database.values(_REOPEN, facts))
+
+
+async def list_rejected(database: Database, reader: Reader, *, limit: int) -> list[RejectedMerge]:
+    """Return up to `limit` rejections that apply to the reader, the latest first."""
+    facts = {**reader.parameters, "limit": limit}
+    return await database.rows(_LATEST_REJECTED, facts, into=RejectedMerge)
+
+
+async def list_linked_pairs(
+    database: Database, reader: Reader, pairs: Sequence[tuple[EntityId, EntityId]]
+) -> set[tuple[EntityId, EntityId]]:
+    """Return which of the pairs a link across systems says to be one, may say, or was rejected to say."""
+    facts = {"ones": [first for first, _ in pairs], "others": [second for _, second in pairs]}
+    rows = await database.rows(_LINKED, {**reader.parameters, **facts})
+    return {(first, second) for first, second in rows}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Name:
     """A name of an entity as the hash of its reference, and the reader's classes that know it."""
 
+    entity_id: EntityId
     hash: str
     classes: tuple[ClassId, ...]
 
 
-def _own(name: _Name, reader: Reader) -> _Name:
-    return replace(name, classes=tuple(key for key in name.classes if key in reader.own_classes))
+def _own(name: _Name, reader: Reader) -> list[ClassId]:
+    return [class_id for class_id in name.classes if class_id in reader.own_classes]
 
 
 async def _names(
@@ -295,8 +371,9 @@ async def _names(
 ) -> dict[EntityId, list[_Name]]:
     names: dict[EntityId, list[_Name]] = {}
     parameters = {"ids": list(entities), **reader.parameters}
-    for entity_id, hashed, classes in await database.rows(_NAMES, parameters):
-        names.setdefault(entity_id, []).append(_Name(hash=hashed, classes=tuple(classes)))
+    for root, entity_id, hashed, classes in await database.rows(_NAMES, parameters):
+        name = _Name(entity_id=entity_id, hash=hashed, classes=tuple(classes))
+        names.setdefault(root, []).append(name)
     return names
 
 
