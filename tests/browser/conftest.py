@@ -8,6 +8,7 @@ of 500, or asks a foreign host: there is no way to one.
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, Final, Protocol
 
 import pytest
@@ -15,7 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from lightwell.entrypoints.http import page as built_page
 from lightwell.testing.server import temporary_folder
-from tests.browser.demo import Demo, serving_demo
+from tests.browser.demo import Demo, copy_store, prepared_store, serving_demo
 from tests.browser.people import Watch, watch
 
 _NO_OTHER_HOST: Final = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
@@ -56,11 +57,20 @@ def browser() -> Iterator[Browser]:
         launched.close()
 
 
+@pytest.fixture(scope="session")
+def store_of_the_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with the example company, which all workers of a run copy."""
+    own = tmp_path_factory.getbasetemp()
+    return prepared_store(own.parent if "PYTEST_XDIST_WORKER" in os.environ else own)
+
+
 @pytest.fixture(scope="module")
-def demo(browser: Browser) -> Iterator[Demo]:
+def demo(browser: Browser, store_of_the_run: Path) -> Iterator[Demo]:
     """The server of this file, with a store of its own. What a test changes there the later ones see."""
-    with temporary_folder() as folder, serving_demo(folder) as running:
-        yield running
+    with temporary_folder() as folder:
+        copy_store(store_of_the_run, folder)
+        with serving_demo(folder) as running:
+            yield running
 
 
 @pytest.fixture

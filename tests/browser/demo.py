@@ -1,5 +1,6 @@
 """`lightwell serve --demo` in a process of its own: what a person has after `make serve`."""
 
+import fcntl
 import os
 import re
 import subprocess
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from lightwell.testing.server import temporary_folder
 from lightwell.world import PEOPLE
 from tests.patience import PATIENCE
 
@@ -29,13 +31,17 @@ class Demo:
 
 @contextmanager
 def serving_demo(home: Path, settings: Mapping[str, str] = MappingProxyType({})) -> Generator[Demo]:
-    """Serve the example company on a free port, on a store below `home`, until the block ends."""
+    """Serve the example company on a free port, on the store below `home`, until the block ends."""
     log = home / "serve.log"
     environment = {"PATH": os.environ["PATH"], "LIGHTWELL_DATA": str(home / "data"), **settings}
     with (
-        log.open("wb") as stderr,
+        log.open("wb") as output,
         subprocess.Popen(
-            [*_PROGRAM, "serve", "--demo", "--port", "0"], cwd=home, env=environment, stderr=stderr
+            [*_PROGRAM, "serve", "--demo", "--port", "0"],
+            cwd=home,
+            env=environment,
+            stdout=output,
+            stderr=output,
         ) as process,
     ):
         try:
@@ -50,6 +56,25 @@ def serving_demo(home: Path, settings: Mapping[str, str] = MappingProxyType({}))
             yield Demo(url=url, keys=keys, printed=printed, process=process)
         finally:
             process.terminate()
+
+
+def prepared_store(shared: Path) -> Path:
+    """Return a folder with a store that has the example company, made by whoever comes first: a quarter of the work to start on."""
+    folder = shared / "example-company"
+    with (shared / "example-company.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            with temporary_folder() as home:
+                with serving_demo(home):
+                    pass
+                copy_store(home, folder)
+    return folder
+
+
+def copy_store(source: Path, target: Path) -> None:
+    """Copy a store that nobody uses, with the owners of its files: root's server runs as another user."""
+    target.mkdir(exist_ok=True)
+    subprocess.run(["cp", "-a", source / "data", target / "data"], check=True)
 
 
 def _announcement(log: Path, process: "subprocess.Popen[bytes]") -> str:
