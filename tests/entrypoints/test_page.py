@@ -32,7 +32,6 @@ FOREIGN = (
     "/docs.html",
     "/assets",
     "/assets/",
-    "/assets/main-x1.html",
     "/assets/main-x1.js.gz",
     "/assets/other-x1.js",
     "/assets/%2E%2E",
@@ -66,7 +65,7 @@ def built(tmp_path: Path) -> Path:
     (assets / "main-x1.js.gz").write_bytes(b"packed")
     (assets / "main-x1.css").write_text("a{}")
     (assets / "icon-x1.svg").write_text("<svg/>")
-    (assets / "main-x1.html").write_text("no part of a page")
+    (tmp_path / "web" / "licences.txt").write_text("MIT")
     (assets / "sub" / "deep.js").write_text("secret")
     (tmp_path / "web" / "secret.js").write_text("secret")
     return tmp_path / "web"
@@ -97,6 +96,11 @@ async def test_each_address_of_the_page_gives_the_same_document(built: Path) -> 
             assert (head.status_code, head.content) == (200, b"")
             assert head.headers["content-length"] == reply.headers["content-length"]
         assert (await client.get("/docs")).text == "<title>Reference</title>"
+        licences = await client.get("/licences.txt")
+        assert (licences.text, licences.headers["content-type"]) == (
+            "MIT",
+            "text/plain; charset=utf-8",
+        )
         assert (await client.post("/")).status_code == 405
 
 
@@ -134,7 +138,7 @@ async def test_nothing_else_is_given_away(built: Path, path: str) -> None:
 
 async def test_where_the_page_is_not_built_its_addresses_say_what_builds_it(tmp_path: Path) -> None:
     async with client_of(tmp_path / "nothing") as client:
-        for address in (*ADDRESSES, "/docs"):
+        for address in (*ADDRESSES, "/docs", "/licences.txt"):
             reply = await client.get(address)
             assert reply.status_code == 503
             assert "make web" in reply.text
@@ -145,7 +149,7 @@ async def test_where_the_page_is_not_built_its_addresses_say_what_builds_it(tmp_
 @pytest.mark.asyncio(loop_scope="module")
 async def test_the_page_is_the_same_for_everybody_and_no_part_of_the_interface(site: Site) -> None:
     key = await site.key("team:sales")
-    for path in (*ADDRESSES, "/docs", "/assets/none.js"):
+    for path in (*ADDRESSES, "/docs", "/licences.txt", "/assets/none.js"):
         nobody, somebody, stranger = [
             await site.client.get(path, headers=headers)
             for headers in ({}, {"Authorization": f"Bearer {key}"}, {"Authorization": "Bearer x"})
@@ -154,7 +158,10 @@ async def test_the_page_is_the_same_for_everybody_and_no_part_of_the_interface(s
         assert nobody.status_code == somebody.status_code == stranger.status_code
         if nobody.status_code != 404:  # a problem document has an id of its request
             assert nobody.content == somebody.content == stranger.content
-    assert not {*page.ADDRESSES, "/docs", "/assets/{name}"} & site.app.openapi()["paths"].keys()
+    assert (
+        not {*page.ADDRESSES, "/docs", "/licences.txt", "/assets/{name}"}
+        & site.app.openapi()["paths"].keys()
+    )
 
 
 @pytest.mark.asyncio(loop_scope="module")

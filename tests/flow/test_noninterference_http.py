@@ -315,6 +315,7 @@ WITHOUT_A_CASE = {
         "the built page: test_page.py",
     ),
     "GET /docs": "shows the description",
+    "GET /licences.txt": "a file of the built page: test_page.py",
     "GET /assets/{name}": "a file of the built page: test_page.py",
     "GET /health/live": "says only that the process runs",
     "GET /health/ready": "says only whether the server's components work",

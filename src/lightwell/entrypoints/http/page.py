@@ -1,7 +1,7 @@
 """The built web page: its addresses, scripts and styles. They are public and the same for everybody; all else the page asks `/v1` for."""
 
 import re
-from functools import partial
+from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
@@ -10,6 +10,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
+
+from lightwell.entrypoints.http.browsers import PROTECTIVE_HEADERS
 
 FOLDER: Final = Path(__file__).parents[1] / "web"
 """Where `make web` writes; the wheel has it."""
@@ -32,9 +34,11 @@ ADDRESSES: Final = (
 
 _TYPES: Final = {
     ".css": "text/css",
+    ".html": "text/html",
     ".js": "text/javascript",
     ".png": "image/png",
     ".svg": "image/svg+xml",
+    ".txt": "text/plain",
     ".woff2": "font/woff2",
 }
 """What a page is built of. The types that a machine knows differ from one to the next."""
@@ -46,26 +50,46 @@ Programs find what they need at /openapi.json.
 """
 
 
+_REFERENCE_MAY: Final = {
+    "Content-Security-Policy": PROTECTIVE_HEADERS["Content-Security-Policy"].replace(
+        "img-src 'self'", "img-src 'self' data:"
+    )
+}
+"""The reference of the interface is Swagger UI, whose style sheet has its icons in itself."""
+
+
 def make_routes(folder: Path = FOLDER) -> list[Route]:
     """Return the routes of the page that is built in this folder; where it is not, they say so."""
 
-    def document(name: str, _: Request) -> Response:
-        path = folder / name
-        if not path.is_file():
-            return PlainTextResponse(_NOT_BUILT, HTTPStatus.SERVICE_UNAVAILABLE)
-        return FileResponse(path, media_type="text/html", headers={"Cache-Control": "no-cache"})
+    def page(_: Request) -> Response:
+        return _document(folder / "index.html", {})
+
+    def reference(_: Request) -> Response:
+        return _document(folder / "docs.html", _REFERENCE_MAY)
+
+    def licences(_: Request) -> Response:
+        return _document(folder / "licences.txt", {})
 
     def asset(request: Request) -> Response:
         return _asset(folder / "assets", request)
 
     return [
-        *(
-            Route(address, partial(document, "index.html"), include_in_schema=False)
-            for address in ADDRESSES
-        ),
-        Route("/docs", partial(document, "docs.html"), include_in_schema=False),
+        *(Route(address, page, include_in_schema=False) for address in ADDRESSES),
+        Route("/docs", reference, include_in_schema=False),
+        Route("/licences.txt", licences, include_in_schema=False),
         Route("/assets/{name}", asset, include_in_schema=False),
     ]
+
+
+def _document(path: Path, headers: Mapping[str, str]) -> Response:
+    """Return a file whose name stays when its content changes, or what builds it."""
+    if not path.is_file():
+        return PlainTextResponse(_NOT_BUILT, HTTPStatus.SERVICE_UNAVAILABLE)
+    return FileResponse(
+        path,
+        media_type=_TYPES[path.suffix],
+        headers={"Cache-Control": "no-cache", **headers},
+    )
 
 
 def _asset(folder: Path, request: Request) -> Response:
