@@ -272,6 +272,11 @@ CASES: dict[str, list[Case]] = {
     "GET /v1/documents/{document}/original": named(
         "/v1/documents/NAME/original", "{document_id}", "{hidden_document}", "{hidden_upload}"
     ),
+    "GET /v1/documents/{document}/pages/{page}.png": [
+        *named("/v1/documents/NAME/pages/1.png", "{document_id}", "{hidden_document}"),
+        Case("/v1/documents/{hidden_upload}/pages/1.png", query={"quote": "an offer for nets"}),
+        Case("/v1/documents/{hidden_upload}/pages/1.png", query={"start": 0, "end": 5}),
+    ],
     "GET /v1/documents/{document}/passages": named(
         "/v1/documents/NAME/passages", "{document_id}", "{hidden_document}"
     ),

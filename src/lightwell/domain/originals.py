@@ -48,6 +48,26 @@ class Original:
         return safe_file_name(PurePosixPath(unquote(urlsplit(self.url).path)).name, self)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PictureRequest:
+    """A page of a PDF to draw, from 1, `width` pixels wide. `quote` is marked; `occurrence` counts from 0 where the page has it several times."""
+
+    page: int
+    width: int
+    quote: str = ""
+    occurrence: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """A page as a PNG; `marks` counts the marked lines."""
+
+    png: bytes
+    width: int
+    height: int
+    marks: int
+
+
 def place_of(document: NewDocument) -> Place:
     """Return where the bytes of a new document are kept: here what was handed in, fetched, or attached to an item."""
     if document.system in (UPLOAD, WEB) or document.file_version:

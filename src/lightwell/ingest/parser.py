@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from lightwell.domain.documents import Format
 from lightwell.domain.errors import LightwellError, LimitExceeded, ParserFailed, Unreadable
+from lightwell.domain.originals import Picture, PictureRequest
 from lightwell.ingest.parser_messages import (
     HELLO,
     LIMITS,
@@ -45,6 +46,7 @@ _BOOTSTRAP = (
 )
 
 _CLOSED = "The parser was closed while it had documents to parse"
+_WRONG_REPLY = "The parser replied to something else: the file may have taken its process over"
 _NOT_STARTED = "The process that parses documents did not start: {}"
 
 _log = logger(__name__)
@@ -72,7 +74,20 @@ class Parser:
         Raise `Unreadable` with the parser's reason, `LimitExceeded` if the process hit a limit or crashed, and
         `ParserFailed` if no process can be started. Cancelling the call kills the process that works for it.
         """
-        task = _Task(request=Request(format=format, name=name), content=content)
+        reply = await self._ask(Request(format=format, name=name), content)
+        if reply.document is None:
+            raise LightwellError(_WRONG_REPLY)
+        return reply.document
+
+    async def draw(self, content: bytes, wanted: PictureRequest) -> Picture:
+        """Return the picture of a page of a PDF; raise as `parse` does."""
+        reply = await self._ask(wanted, content)
+        if reply.picture is None:
+            raise LightwellError(_WRONG_REPLY)
+        return reply.picture
+
+    async def _ask(self, request: Request | PictureRequest, content: bytes) -> Reply:
+        task = _Task(request=request, content=content)
         loop = asyncio.get_running_loop()
         try:
             return await loop.run_in_executor(self._threads, self._run, task)
@@ -95,7 +110,7 @@ class Parser:
             process.end()
         self._threads.shutdown(cancel_futures=True)
 
-    def _run(self, task: "_Task") -> ChunkedDocument:
+    def _run(self, task: "_Task") -> Reply:
         process = self._take_process()
         is_fresh = process.documents == 0
         try:
@@ -108,7 +123,7 @@ class Parser:
         # Earlier documents may have filled its memory: try once in a fresh process.
         return self._run_on(self._start_process(), task)
 
-    def _run_on(self, process: "_Process", task: "_Task") -> ChunkedDocument:
+    def _run_on(self, process: "_Process", task: "_Task") -> Reply:
         try:
             reply = process.parse(task)
         except BaseException:
@@ -120,8 +135,8 @@ class Parser:
             self._discard_process(process)
         else:
             self._return_process(process)
-        if reply.document is not None:
-            return reply.document
+        if reply.document is not None or reply.picture is not None:
+            return reply
         refusal = reply.refusal or Refusal(reason=UNEXPECTED, message="it said nothing")
         match refusal.reason:
             case reason if reason == OUT_OF_MEMORY:
@@ -169,9 +184,9 @@ class Parser:
 
 @dataclass(slots=True, kw_only=True)
 class _Task:
-    """One document to parse; `process` is the child process that parses it now."""
+    """One document to parse, or a page to draw; `process` is the child process that does it now."""
 
-    request: Request
+    request: Request | PictureRequest
     content: bytes
     process: "_Process | None" = None
     cancelled: bool = False

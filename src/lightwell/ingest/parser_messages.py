@@ -8,11 +8,12 @@ import struct
 from dataclasses import dataclass
 from datetime import datetime
 from math import ceil
-from typing import IO
+from typing import IO, ClassVar
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 from lightwell.domain.documents import MAX_DOCUMENT_CHUNKS, ChunkDraft, Format
+from lightwell.domain.originals import Picture, PictureRequest
 
 MAX_FRAME = 1024**3
 """Bytes; a longer frame cannot be a valid reply."""
@@ -39,6 +40,10 @@ class ParserLimits:
     def cpu_seconds_for(self, size: int) -> int:
         """Return the CPU seconds that a file of `size` bytes may take."""
         return min(self.cpu_seconds, CPU_SECONDS + ceil(CPU_SECONDS_PER_MB * size / 1_000_000))
+
+
+PICTURE_SECONDS, PICTURE_CPU_SECONDS = 20.0, 10
+"""What one picture may take, of whatever file: somebody waits for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,13 +86,19 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """The reply to one request: either a document or a refusal."""
+    """The reply to one request: a document, a picture of a page, or a refusal."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
+        ser_json_bytes="base64", val_json_bytes="base64"
+    )
 
     document: ChunkedDocument | None = None
+    picture: Picture | None = None
     refusal: Refusal | None = None
 
 
-HELLO, REQUEST, REPLY = TypeAdapter(Hello), TypeAdapter(Request), TypeAdapter(Reply)
+HELLO, REPLY = TypeAdapter(Hello), TypeAdapter(Reply)
+REQUEST: TypeAdapter[Request | PictureRequest] = TypeAdapter(Request | PictureRequest)
 LIMITS = TypeAdapter(ParserLimits)
 
 OUT_OF_MEMORY, UNEXPECTED = "memory", "unexpected"

@@ -1,4 +1,4 @@
-"""The child process that parses. It has no environment and no connections; the operating system enforces its limits.
+"""The child process that parses, and draws pages. It has no environment and no connections; the operating system enforces its limits.
 
 The process ends with its parent, because its input ends; Linux also kills it at once. While it parses, its own timer
 ends it as well, so it outlives its parent by at most the time that one document may take.
@@ -15,12 +15,15 @@ from typing import BinaryIO
 
 from lightwell.domain.documents import Format
 from lightwell.domain.errors import Unreadable
+from lightwell.domain.originals import PictureRequest
 from lightwell.ingest.chunking import split_into_chunks, split_into_first_chunks
-from lightwell.ingest.parse import parse
+from lightwell.ingest.parse import draw, parse
 from lightwell.ingest.parser_messages import (
     HELLO,
     LIMITS,
     OUT_OF_MEMORY,
+    PICTURE_CPU_SECONDS,
+    PICTURE_SECONDS,
     REPLY,
     REQUEST,
     UNEXPECTED,
@@ -52,12 +55,12 @@ def main(limits: ParserLimits) -> None:
     with suppress(EOFError):
         while True:
             request, content = REQUEST.validate_json(read_frame(requests)), read_frame(requests)
+            seconds, cpu_seconds = _allowed(request, len(content), limits)
             used = resource.getrusage(resource.RUSAGE_SELF)
-            seconds = int(used.ru_utime + used.ru_stime) + 1
-            _limit_cpu(seconds + limits.cpu_seconds_for(len(content)))
+            _limit_cpu(int(used.ru_utime + used.ru_stime) + 1 + cpu_seconds)
             # No handler is installed, so the signal ends the process.
-            signal.setitimer(signal.ITIMER_REAL, limits.seconds)
-            reply = REPLY.dump_json(_parse_request(request, content, limits))
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            reply = REPLY.dump_json(_reply_to(request, content, limits))
             signal.setitimer(signal.ITIMER_REAL, 0)
             _limit_cpu(resource.RLIM_INFINITY)
             write_frame(replies, reply)
@@ -89,8 +92,19 @@ def _limit_cpu(seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (min(limits, default=resource.RLIM_INFINITY), hard))
 
 
-def _parse_request(request: Request, content: bytes, limits: ParserLimits) -> Reply:
+def _allowed(
+    request: Request | PictureRequest, size: int, limits: ParserLimits
+) -> tuple[float, int]:
+    """Return the seconds and the CPU seconds that a request may take."""
+    if isinstance(request, Request):
+        return limits.seconds, limits.cpu_seconds_for(size)
+    return min(limits.seconds, PICTURE_SECONDS), min(limits.cpu_seconds, PICTURE_CPU_SECONDS)
+
+
+def _reply_to(request: Request | PictureRequest, content: bytes, limits: ParserLimits) -> Reply:
     try:
+        if isinstance(request, PictureRequest):
+            return Reply(picture=draw(content, request))
         document = parse(content, request.format, name=request.name)
         chunking = split_into_first_chunks(document, limits.max_chunks)
         return Reply(

@@ -20,6 +20,7 @@ from lightwell.knowledge_base.embeddings import Embeddings
 from lightwell.knowledge_base.ingestion import Ingestion, IngestionResult
 from lightwell.knowledge_base.jobs import Jobs
 from lightwell.knowledge_base.originals import Originals
+from lightwell.knowledge_base.page_pictures import PagePictures
 from lightwell.knowledge_base.questions import Questions
 from lightwell.knowledge_base.sources import Sources
 from lightwell.records import access_classes
@@ -47,6 +48,7 @@ class KnowledgeBase:
         self.project_id = context.project_id
         self.documents = Documents(context=context, separator=separator)
         self.originals = Originals(database=database)
+        self.pictures = PagePictures(originals=self.originals, parser=context.parser)
         self.ingestion = Ingestion(context=context)
         self.questions = Questions(database=database, retriever=retriever, generator=answers)
         self.conversations = Conversations(database=database)

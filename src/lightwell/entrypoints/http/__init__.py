@@ -17,6 +17,7 @@
 | `query_streams` | answers as streams of events, which can be resumed |
 | `event_streams` | server-sent events: pings, errors, and cancellation when the client leaves |
 | `slots` | how many streams a key may have open, and how many documents may be handed in at once |
+| `page_pictures` | pages of PDFs as pictures, with the quotation marked |
 | `originals` | what was uploaded or fetched, as a download |
 | `uploads` | new documents (`multipart` reads forms) |
 | `job_events` | the progress of a job as events |

@@ -20,6 +20,7 @@ from lightwell.entrypoints.http import (
     openai_responses,
     originals,
     page,
+    page_pictures,
     query_streams,
     sessions,
     uploads,
@@ -69,6 +70,7 @@ _ROUTES = (
     oauth_metadata,
     uploads,
     originals,
+    page_pictures,
     job_events,
     webhooks,
 )
@@ -110,6 +112,7 @@ def create_app(settings: Settings) -> FastAPI:
             app.state.intake = make_intake(settings)
             app.state.intake_slots = IntakeSlots()
             app.state.stream_slots = StreamSlots()
+            app.state.picture_slots = page_pictures.open_slots()
             app.state.upload_limits = UploadLimits(
                 request_bytes=_FILES_IN_UPLOAD * settings.ingestion.max_file_bytes,
                 file_bytes=settings.ingestion.max_file_bytes,

@@ -2,8 +2,9 @@
 
 from lightwell.domain.documents import Format, ParsedDocument
 from lightwell.domain.errors import Unreadable
+from lightwell.domain.originals import Picture, PictureRequest
 
-__all__ = ["parse"]
+__all__ = ["draw", "parse"]
 
 
 def parse(content: bytes, format: Format, *, name: str) -> ParsedDocument:
@@ -39,3 +40,10 @@ def parse(content: bytes, format: Format, *, name: str) -> ParsedDocument:
     if not document.text.strip():
         raise Unreadable("empty", "the file contains no text; add text or remove the file")
     return document
+
+
+def draw(content: bytes, wanted: PictureRequest) -> Picture:
+    """Return a page of a PDF as a picture; raise `Unreadable`. As for `parse`, `ingest.parser` calls this in a limited process."""
+    from lightwell.ingest.parse import picture
+
+    return picture.draw(content, wanted)

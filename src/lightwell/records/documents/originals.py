@@ -6,14 +6,17 @@ A reader gets an original of a document that the reader sees, checked again for 
 from collections.abc import Iterator, Mapping, Sequence
 
 from lightwell.domain.access import Reader
+from lightwell.domain.documents import Page
 from lightwell.domain.errors import LeaseLost, NotFound
 from lightwell.domain.ids import DocumentId, JobId
 from lightwell.domain.originals import Original
+from lightwell.records import chunk_layout
 from lightwell.records.database import Connection, Database
 
 PART_BYTES = 1024 * 1024
 
 NO_ORIGINAL = "There is no original of this document that you may see"
+NO_PICTURE = "There is no picture of this page that you may see"
 
 STAGE = """
 INSERT INTO document_originals (original_id, document_id, place, byte_count, sha256)
@@ -75,6 +78,20 @@ WHERE original_id = %(original)s AND part = %(part)s AND class_id = ANY(%(classe
 """
 
 
+# A page is in the layout of each chunk that touches it.
+_LAYOUTS = """
+SELECT layout FROM document_chunks
+WHERE document_id = %(document)s AND class_id = ANY(%(classes)s)
+  AND page_number <= %(page)s AND last_page >= %(page)s
+ORDER BY chunk_index LIMIT 1
+"""
+
+_TEXT = """
+SELECT substr(text_content, %(start)s + 1, %(length)s) FROM source_documents
+WHERE document_id = %(document)s AND class_id = ANY(%(classes)s) AND NOT is_deleted
+"""
+
+
 def parts_of(job: JobId, content: bytes) -> Iterator[Mapping[str, object]]:
     """Yield the parameters of `STAGE_PART` for the bytes that a job reads."""
     for part, start in enumerate(range(0, len(content), PART_BYTES)):
@@ -127,3 +144,23 @@ async def read_part(database: Database, reader: Reader, original: Original, part
     keys = {**reader.parameters, "original": original.job, "part": part}
     content = await database.value(_PART, keys)
     return b"" if content is None else bytes(content)
+
+
+async def find_page(
+    database: Database, reader: Reader, document: DocumentId, number: int
+) -> Page | None:
+    """Return where a page stands in the published text of the reader's document, None for a page without text."""
+    keys = {**reader.parameters, "document": document, "page": number}
+    for layout in await database.values(_LAYOUTS, keys):
+        for page in chunk_layout.from_json(layout).pages:
+            if page.number == number:
+                return page
+    return None
+
+
+async def read_text(
+    database: Database, reader: Reader, document: DocumentId, start: int, end: int
+) -> str:
+    """Return what stands from `start` to `end` in the published text of the reader's document; "" where there is none."""
+    keys = {**reader.parameters, "document": document, "start": start, "length": end - start}
+    return await database.value(_TEXT, keys) or ""

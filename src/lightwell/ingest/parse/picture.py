@@ -1,0 +1,151 @@
+"""Draws one page of a PDF as a PNG, with a quotation marked on it."""
+
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from math import sqrt
+from typing import Protocol, cast
+
+import pypdfium2
+import pypdfium2.raw as pdfium
+
+from lightwell.domain.errors import Unreadable
+from lightwell.domain.originals import Picture, PictureRequest
+from lightwell.text.letters import end_with_punctuation, letters_of
+
+_MAX_PIXELS = 6_000_000
+_MAX_SIDE = 6_000
+_MAX_CHARACTERS = 200_000
+_MAX_MARKS = 500
+
+_FILL, _EDGE = (0xFF, 0xE8, 0x9A, 0xFF), (0xE0, 0xB4, 0x00, 0xFF)
+"""Red, green, blue, opacity. The fill is multiplied, so what is printed stays as black as it is."""
+
+_PADDING, _EDGE_WIDTH = 1.5, 0.75
+"""Points, 1/72 inch."""
+
+_ROW_HEADER = b"\0"
+"""A row of pixels as they are: with zlib alone, no filter of PNG makes pages of text smaller."""
+
+
+class _Bitmap(Protocol):
+    """A bitmap of pypdfium2, which is not typed there; `stride` is the length of a row in bytes."""
+
+    width: int
+    height: int
+    stride: int
+    n_channels: int
+    buffer: bytes
+
+    def close(self) -> None: ...
+
+
+Box = tuple[float, float, float, float]
+"""Left, bottom, right, top, in points."""
+
+
+def draw(content: bytes, wanted: PictureRequest) -> Picture:
+    """Return the page with every line of the quotation marked, or without marks where it is not there.
+
+    A giant page has fewer pixels than asked for. Raises `Unreadable`. PDFium has global state: one thread at a time.
+    """
+    try:
+        with closing(pypdfium2.PdfDocument(content)) as document:
+            if not 1 <= wanted.page <= len(document):
+                raise Unreadable("no_page", "it has no such page")
+            with closing(document[wanted.page - 1]) as page:
+                boxes = _find(page, wanted) if wanted.quote else []
+                for box in boxes:
+                    _mark(page, box)
+                return _render(page, wanted.width, len(boxes))
+    except pypdfium2.PdfiumError as error:
+        raise Unreadable("broken", "the page cannot be drawn") from error
+
+
+def _find(page: pypdfium2.PdfPage, wanted: PictureRequest) -> list[Box]:
+    """Return the boxes of the lines of the quotation: of the one that is asked for, where it stands there several times."""
+    with closing(page.get_textpage()) as text:
+        count = min(text.count_chars(), _MAX_CHARACTERS)
+        signs = [chr(pdfium.FPDFText_GetUnicode(text.raw, index)) for index in range(count)]
+        places = letters_of(signs).find_all(letters_of(wanted.quote).text)
+        if not places:
+            return []
+        start, end = places[min(wanted.occurrence, len(places) - 1)]
+        end = end_with_punctuation(signs, end, wanted.quote)
+        boxes = text.count_rects(start, end - start)
+        return list(_lines([text.get_rect(index) for index in range(min(boxes, _MAX_MARKS))]))
+
+
+def _lines(boxes: Sequence[Box]) -> Iterator[Box]:
+    """Yield one box for neighbours on a line, which PDFium splits where the font changes."""
+    line: Box | None = None
+    for box in boxes:
+        if line is not None and _is_beside(line, box):
+            line = (
+                min(line[0], box[0]),
+                min(line[1], box[1]),
+                max(line[2], box[2]),
+                max(line[3], box[3]),
+            )
+            continue
+        if line is not None:
+            yield line
+        line = box
+    if line is not None:
+        yield line
+
+
+def _is_beside(line: Box, box: Box) -> bool:
+    """Return whether the box shares half of its height with the line, and begins within two heights of its end."""
+    height = min(line[3] - line[1], box[3] - box[1])
+    shared = min(line[3], box[3]) - max(line[1], box[1])
+    return shared * 2 >= height and -height <= box[0] - line[2] <= 2 * height
+
+
+def _mark(page: pypdfium2.PdfPage, box: Box) -> None:
+    """Lay a mark over a place of the page, in memory alone."""
+    left, bottom, right, top = box
+    mark = pdfium.FPDFPageObj_CreateNewRect(
+        left - _PADDING,
+        bottom - _PADDING,
+        right - left + 2 * _PADDING,
+        top - bottom + 2 * _PADDING,
+    )
+    pdfium.FPDFPageObj_SetFillColor(mark, *_FILL)
+    pdfium.FPDFPageObj_SetStrokeColor(mark, *_EDGE)
+    pdfium.FPDFPageObj_SetStrokeWidth(mark, _EDGE_WIDTH)
+    pdfium.FPDFPageObj_SetBlendMode(mark, b"Multiply")
+    pdfium.FPDFPath_SetDrawMode(mark, pdfium.FPDF_FILLMODE_WINDING, True)  # noqa: FBT003 - a call of C
+    pdfium.FPDFPage_InsertObject(page.raw, mark)
+
+
+def _render(page: pypdfium2.PdfPage, width: int, marks: int) -> Picture:
+    points = page.get_size()
+    if not all(0 < side < float("inf") for side in points):
+        raise Unreadable("broken", "the page has no size")
+    across, down = points
+    scale = min(width / across, sqrt(_MAX_PIXELS / across / down), _MAX_SIDE / max(points))
+    # A side of less than a pixel is one pixel: PDFium rounds up.
+    drawn = cast("_Bitmap", page.render(scale=scale, rev_byteorder=True))
+    with closing(drawn) as bitmap:
+        rows = memoryview(bitmap.buffer).cast("B")
+        size = bitmap.width * bitmap.n_channels
+        starts = range(0, bitmap.height * bitmap.stride, bitmap.stride)
+        png = _png(bitmap.width, bitmap.height, [rows[start : start + size] for start in starts])
+        return Picture(png=png, width=bitmap.width, height=bitmap.height, marks=marks)
+
+
+def _png(width: int, height: int, rows: Sequence[memoryview]) -> bytes:
+    """Return a PNG of rows of red, green and blue bytes."""
+    packer = zlib.compressobj(6)
+    packed = [packer.compress(part) for row in rows for part in (_ROW_HEADER, row)]
+    packed.append(packer.flush())
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    blocks = ((b"IHDR", header), (b"IDAT", b"".join(packed)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_block(name, content) for name, content in blocks)
+
+
+def _block(name: bytes, content: bytes) -> bytes:
+    check = struct.pack(">I", zlib.crc32(name + content))
+    return struct.pack(">I", len(content)) + name + content + check

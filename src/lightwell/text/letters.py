@@ -1,0 +1,45 @@
+"""Texts compared by their letters and digits alone: what white space, hyphens, ligatures and accents do not change."""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+
+@dataclass(frozen=True, slots=True)
+class Letters:
+    """The letters and digits of a text in small form; `places` says of each where in the text it comes from."""
+
+    text: str
+    places: tuple[int, ...]
+
+    def find_all(self, sought: str) -> list[tuple[int, int]]:
+        """Return where these letters stand in the text, each place as start and end; none for no letters."""
+        matches: list[tuple[int, int]] = []
+        start = self.text.find(sought) if sought else -1
+        while start >= 0:
+            matches.append((self.places[start], self.places[start + len(sought) - 1] + 1))
+            start = self.text.find(sought, start + 1)
+        return matches
+
+
+def letters_of(signs: Iterable[str]) -> Letters:
+    """Return the letters of a text, or of a sequence of its signs."""
+    parts: list[str] = []
+    places: list[int] = []
+    for place, sign in enumerate(signs):
+        for letter in unicodedata.normalize("NFKD", sign).casefold():
+            if letter.isalnum():
+                parts.append(letter)
+                places.append(place)
+    return Letters("".join(parts), tuple(places))
+
+
+def end_with_punctuation(signs: Sequence[str], end: int, quote: str) -> int:
+    """Return where a quotation ends whose letters end there, together with the full stop or bracket that it ends in."""
+    ending = sum(1 for _ in takewhile(_is_punctuation, reversed(quote.rstrip())))
+    return end + sum(1 for _ in takewhile(_is_punctuation, signs[end : end + ending]))
+
+
+def _is_punctuation(sign: str) -> bool:
+    return not sign.isalnum() and not sign.isspace()
