@@ -1,18 +1,9 @@
 /** Who is signed in, and what that person may do. */
+import type { Schemas } from '../api';
 import { router } from './router.svelte';
 
-// TODO(signin): the types of our OpenAPI document, when it has them.
-export type Scope = 'read' | 'ingest' | 'delete' | 'curate' | 'export' | 'impersonate' | 'admin';
-export interface Me {
-  personId: string | null;
-  name: string;
-  email: string;
-  project: string;
-  scopes: Scope[];
-  tags: string[];
-  places: { tag: string; name: string; isOwn: boolean }[];
-  csrfToken: string;
-}
+export type Me = Schemas['Me'];
+export type Scope = Schemas['Scope'];
 
 class Session {
   /** `undefined` until the server has said it, `null` for nobody. */
@@ -29,6 +20,11 @@ class Session {
   /** The server says that this session is over: the screen stays, so that nothing written is lost. */
   end(): void {
     if (this.me) this.hasEnded = true;
+  }
+
+  /** Whether there is anything that this person may see or set up. */
+  get hasAccess(): boolean {
+    return this.may('admin') || (this.me?.tags.length ?? 0) > 0;
   }
 
   may(scope: Scope): boolean {

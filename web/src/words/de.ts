@@ -40,6 +40,38 @@ export const de: Words = {
     signIn: 'Anmelden',
     resume: 'Ich bin angemeldet',
   },
+  signIn: {
+    title: 'Anmelden',
+    working: 'Sie werden angemeldet …',
+    withProvider: (name: string) => `Mit ${name} anmelden`,
+    or: 'oder mit einem Schlüssel',
+    key: 'Schlüssel',
+    keyHint: 'Sie haben ihn von dem, der Lightwell betreibt.',
+    wrongKey: 'Dieser Schlüssel gilt nicht. Prüfen Sie, ob er ganz da ist; er kann auch abgelaufen sein.',
+    used: 'Dieser Link wurde schon benutzt, oder er ist zu alt. Bitten Sie den Absender um einen neuen.',
+    usedAtStart:
+      'Dieser Link wurde schon benutzt, oder er ist zu alt. Bitten Sie den Absender um einen neuen; der Server druckt bei jedem Start einen.',
+    wait: 'Es gab zu viele Versuche aus Ihrem Netz. Warten Sie eine Minute und versuchen Sie es noch einmal.',
+    unencrypted:
+      'Die Verbindung zu diesem Server ist nicht verschlüsselt, darum kann sich niemand anmelden. Wer Lightwell betreibt, muss https davorschalten.',
+    failed: {
+      state: 'Diese Anmeldung begann nicht in diesem Browser, oder sie dauerte zu lange. Beginnen Sie noch einmal.',
+      provider:
+        'Der Anbieter hat nicht bestätigt, wer Sie sind. Versuchen Sie es noch einmal, oder melden Sie sich mit einem Schlüssel an.',
+      refused:
+        'Der Anbieter kennt Sie, aber Sie haben hier keinen Zugang mehr. Fragen Sie den, der Lightwell betreibt.',
+    },
+    none: 'Kein Schlüssel?',
+    ask: 'Bitten Sie den, der Lightwell betreibt, um eine Einladung: einen Link, der Sie anmeldet.',
+    atStart:
+      'Wenn Lightwell auf diesem Rechner läuft: Beim Start nennt es eine Adresse, die Sie anmeldet. Bitten Sie sonst um eine Einladung.',
+    signedIn: (name: string) => `Sie sind angemeldet als ${name}`,
+    goOn: 'Weiter',
+    nothingOpen: 'Für Sie ist noch nichts offen',
+    nothingOpenText: (name: string) =>
+      `Sie sind angemeldet als ${name}, aber bisher hat Ihnen niemand Zugang zu Dokumenten gegeben. Sagen Sie es dem, der Lightwell betreibt; es gilt, sobald es getan ist.`,
+    look: 'Noch einmal nachsehen',
+  },
   account: {
     theme: 'Aussehen',
     themes: { system: 'Wie das System', light: 'Hell', dark: 'Dunkel' },

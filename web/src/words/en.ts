@@ -38,6 +38,36 @@ export const en = {
     signIn: 'Sign in',
     resume: 'I have signed in',
   },
+  signIn: {
+    title: 'Sign in',
+    working: 'Signing you in …',
+    withProvider: (name: string) => `Sign in with ${name}`,
+    or: 'or with a key',
+    key: 'Key',
+    keyHint: 'You have it from whoever runs Lightwell.',
+    wrongKey: 'This key is not valid. Check that all of it is there; it may also have expired.',
+    used: 'This link was used already, or it is too old. Ask whoever sent it for a new one.',
+    usedAtStart:
+      'This link was used already, or it is too old. Ask whoever sent it for a new one; the server prints one whenever it starts.',
+    wait: 'There were too many attempts from your network. Wait a minute, then try again.',
+    unencrypted:
+      'The connection to this server is not encrypted, so nobody can sign in over it. Whoever runs Lightwell has to put it behind https.',
+    failed: {
+      state: 'This sign-in was not begun in this browser, or it took too long. Begin again.',
+      provider: 'The provider did not confirm who you are. Try again, or sign in with a key.',
+      refused: 'The provider knows you, but you have no access here any more. Ask whoever runs Lightwell.',
+    },
+    none: 'No key?',
+    ask: 'Ask whoever runs Lightwell for an invitation: a link that signs you in.',
+    atStart:
+      'If you run Lightwell on this machine: it prints an address when it starts, which signs you in. Otherwise ask for an invitation.',
+    signedIn: (name: string) => `You are signed in as ${name}`,
+    goOn: 'Go on',
+    nothingOpen: 'Nothing is open to you yet',
+    nothingOpenText: (name: string) =>
+      `You are signed in as ${name}, but nobody has given you access to any documents so far. Tell whoever runs Lightwell; it holds as soon as they have done it.`,
+    look: 'Look again',
+  },
   account: {
     theme: 'Appearance',
     themes: { system: 'As the system', light: 'Light', dark: 'Dark' },

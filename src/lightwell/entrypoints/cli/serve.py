@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from lightwell.domain.errors import Invalid
@@ -106,10 +106,9 @@ async def serve_http(
     with _listen(chosen) as listening:
         http_server.set_socket_options(listening)
         url = "http://{}:{}".format(*listening.getsockname()[:2])
-        if demo:
-            await _prepare_demo(chosen, url)
+        keys = await _prepare_demo(chosen, url) if demo else None
         address = await _sign_in_address(chosen, url, demo=demo)
-        announce = partial(_announce, chosen, url, address, is_new=is_new)
+        announce = partial(_announce, chosen, (url, address), keys, is_new=is_new)
         answering = chosen.with_values({"http.worker": False})
         async with AsyncExitStack() as stack:
             if chosen.http.worker:
@@ -137,13 +136,23 @@ async def _sign_in_address(chosen: "Settings", url: str, *, demo: bool) -> str:
     return sign_in_address(url, secret) if secret else ""
 
 
-def _announce(chosen: "Settings", url: str, address: str, *, is_new: bool) -> None:
+def _announce(
+    chosen: "Settings",
+    addresses: tuple[str, str],
+    keys: RenderableType | None,
+    *,
+    is_new: bool,
+) -> None:
+    """Print where the server is: first the address that signs its owner in, if there is one, and last that it listens."""
     from lightwell.entrypoints.http.browsers import LOOPBACK
 
     console = errors_console()
+    url, address = addresses
     if address:
         console.print(Text("Open in a browser, where this signs you in (once, within an hour):"))
         console.print(unwrapped_line(address))
+    if keys is not None:
+        console.print(keys)
     console.print(Text(f"Listening on {url}; Ctrl-C stops."))
     if is_new:
         console.print(Text(_NO_KEY))
@@ -164,8 +173,8 @@ def _listen(chosen: "Settings") -> socket.socket:
     return listening
 
 
-async def _prepare_demo(chosen: "Settings", url: str) -> None:
-    """Ingest the example company, and print a key for each of its people and a first request."""
+async def _prepare_demo(chosen: "Settings", url: str) -> RenderableType:
+    """Ingest the example company, make its people, and return a key for each of them and a first request."""
     await ingest_example_company(chosen)
     async with open_directory_of(chosen) as directory:
         await add_demo_people(directory)
@@ -187,6 +196,9 @@ async def _prepare_demo(chosen: "Settings", url: str) -> None:
         f"curl -s {url}/v1/query -H 'Authorization: Bearer {token}'"
         f" -H 'Content-Type: application/json' -d '{body}'"
     )
-    console = errors_console()
-    console.print(Group(Text("API keys of the example company's people:"), *lines, Text("Ask:")))
-    console.print(unwrapped_line(request))
+    return Group(
+        Text("API keys of the example company's people:"),
+        *lines,
+        Text("Ask with one:"),
+        unwrapped_line(request),
+    )
