@@ -27,6 +27,7 @@ from lightwell.records import search
 from lightwell.records.database import Database
 from lightwell.records.documents import published_chunks
 from lightwell.records.graph import entities, name_map
+from lightwell.text.markup import strip_bullet, strip_markup
 from lightwell.text.units import split_into_units
 
 _MAX_FACTS = 60
@@ -272,13 +273,20 @@ def _place_of_words(chunks: Sequence[Chunk], text: str) -> Place | None:
 
 
 def _make_place(chunk: Chunk, start: int, end: int) -> Place:
-    text = " ".join(chunk.text[start:end].split())
+    text = _as_read(chunk.text[start:end])
     return Place(
         document_id=chunk.document_id,
         title=chunk.title,
         system=chunk.system,
-        created_at=chunk.created_at,
+        dated_at=chunk.dated_at,
         start=chunk.locator.start + start,
         end=chunk.locator.start + end,
         text=text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…",
     )
+
+
+def _as_read(text: str) -> str:
+    """Return a sentence, an item or a row in one line, without marks of Markdown and HTML."""
+    if text.lstrip().startswith("|"):
+        text = " · ".join(cell.strip() for cell in text.strip().strip("|").split("|"))
+    return " ".join(strip_bullet(strip_markup(text)).split())

@@ -53,12 +53,15 @@ class NameMap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A sentence of a document that the reader sees: `text` stands at its characters `start` to `end`."""
+    """A sentence of a document that the reader sees, at its characters `start` to `end`; `text` is as people read it.
+
+    `dated_at` is None where neither the document nor its system states a date.
+    """
 
     document_id: DocumentId
     title: str
     system: str
-    created_at: datetime
+    dated_at: datetime | None
     start: int
     end: int
     text: str

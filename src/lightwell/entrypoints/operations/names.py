@@ -65,13 +65,16 @@ class NameMap(Reply):
     is_cut: bool
 
 
-class Place(Reply):
-    """A sentence of a document; `start` and `end` are characters of the document's text."""
+class QuotedPlace(Reply):
+    """A sentence of a document, as people read it, and where it stands: `start` and `end` are characters of the document's text.
+
+    `datedAt` is null for a document without a date.
+    """
 
     document_id: UUID
     document_title: Annotated[str, read_from("documentTitle", "title")]
     source_system: Annotated[str, read_from("sourceSystem", "system")]
-    created_at: Moment
+    dated_at: Moment | None
     start: int
     end: int
     text: str
@@ -81,7 +84,7 @@ class SaidOf(Reply):
     """A part of a description; `place` is null where a person or a model wrote it."""
 
     text: str
-    place: Place | None
+    place: QuotedPlace | None
 
 
 class Fact(Reply):
@@ -93,7 +96,7 @@ class Fact(Reply):
     predicate: str
     description: str
     chunk_count: int
-    place: Place | None
+    place: QuotedPlace | None
 
 
 class NameProfile(Name):
@@ -103,14 +106,14 @@ class NameProfile(Name):
     described_by_hand: bool
     descriptions: list[SaidOf]
     facts: list[Fact]
-    places: list[Place]
+    places: list[QuotedPlace]
 
 
 class PathStep(Tie):
     """A tie of the way, with what the relation says and the sentence that says it."""
 
     description: str
-    place: Place | None
+    place: QuotedPlace | None
 
 
 class NamePath(Reply):
@@ -206,7 +209,7 @@ async def get_name_profile(caller: Caller, name: EntityName) -> NameProfile:
             SaidOf(text=part.text, place=_place(part.place)) for part in profile.descriptions
         ],
         facts=list(map(_fact, profile.facts)),
-        places=[Place.model_validate(place) for place in profile.places],
+        places=[QuotedPlace.model_validate(place) for place in profile.places],
     )
 
 
@@ -214,8 +217,8 @@ def _name(name: MapName) -> Name:
     return Name.model_validate(name)
 
 
-def _place(place: graph_map.Place | None) -> Place | None:
-    return Place.model_validate(place) if place else None
+def _place(place: graph_map.Place | None) -> QuotedPlace | None:
+    return QuotedPlace.model_validate(place) if place else None
 
 
 def _fact(fact: graph_map.Fact) -> Fact:
