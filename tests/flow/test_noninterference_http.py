@@ -277,6 +277,15 @@ CASES: dict[str, list[Case]] = {
         Case("/v1/documents/{hidden_upload}/pages/1.png", query={"quote": "an offer for nets"}),
         Case("/v1/documents/{hidden_upload}/pages/1.png", query={"start": 0, "end": 5}),
     ],
+    "GET /v1/documents/{document}/view": [
+        Case("/v1/documents/{document_id}/view"),
+        Case("/v1/documents/{document_id}/view", query={"start": 5, "end": 9, "limit": 3}),
+        Case("/v1/documents/{hidden_document}/view"),
+        Case("/v1/documents/{hidden_document}/view", query={"start": 5, "end": 9}),
+    ],
+    "GET /v1/documents/{document}/audience": named(
+        "/v1/documents/NAME/audience", "{document_id}", "{hidden_document}"
+    ),
     "GET /v1/documents/{document}/passages": named(
         "/v1/documents/NAME/passages", "{document_id}", "{hidden_document}"
     ),

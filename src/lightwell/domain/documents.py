@@ -223,7 +223,7 @@ class Document:
 
     `created_at` is when the source made it, else when it was first ingested. `updated_at` is the time of the last change in
     the source; of a file, the date that the document states, between 1970 and today, else the file's own time, which is no date
-    of what is in it. `author` is the author that the source names, else the document; `author_ref`
+    of what is in it: `dated_at` is None then. `author` is the author that the source names, else the document; `author_ref`
     the entity of that name, or the source's own reference. `metadata` holds other values from front matter,
     `.lightwell.yaml` or the source; `raw_payload` the source's own record. `page_count` is that of a PDF, of which there are pictures.
     """
@@ -254,6 +254,7 @@ class Document:
     omitted_chunks: int = 0
     has_original: bool = False
     page_count: int = 0
+    dated_at: datetime | None = None
 
     @property
     def cursor(self) -> str:

@@ -4,6 +4,8 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from lightwell.domain.access import Reader, TagAuthority, Tags
+from lightwell.domain.audiences import Audience, describe_tag, own_ways
+from lightwell.domain.document_views import DocumentView, ReadingPlace
 from lightwell.domain.documents import Chunk, Deletion, Document, DocumentFilter, Locator, Status
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.exports import ExportConfig, Exported, ExportProgress
@@ -16,13 +18,15 @@ from lightwell.ingest import deletion, submission
 from lightwell.ingest.context import IngestContext, follow_space
 from lightwell.ingest.derived_data import apply_pending_changes, finish_derived_for
 from lightwell.ingest.submission import Submission
-from lightwell.records import folder_tags, projects, search
+from lightwell.knowledge_base import document_views
+from lightwell.records import audiences, folder_tags, projects, search
 from lightwell.records.database import Database
 from lightwell.records.documents import documents, published_chunks
 from lightwell.records.jobs import queue
 
 LARGEST_PAGE = 1000
 _EVERY = DocumentFilter()
+_BEGINNING = ReadingPlace()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +119,38 @@ class Documents:
             raise Invalid(f"The text has {len(text):,} characters: start and end must lie within")
         passage = TextPassage(start=start, end=end, text=text[start:end])
         return DocumentText(document=document, text=text, passage=passage)
+
+    async def view(
+        self, reader: Reader, name: str, place: ReadingPlace = _BEGINNING
+    ) -> DocumentView:
+        """Return a part of a document as something to read; raise `NotFound`, `Invalid`."""
+        return await document_views.view(self.context.database, reader, name, place)
+
+    async def audience(self, reader: Reader, name: str, *, shows_names: bool = False) -> Audience:
+        """Return who can see one of the reader's documents; raise `NotFound`.
+
+        `shows_names` lists people, which is for administrators. Others get the names of groups, and how many people these reach.
+        """
+        database = self.context.database
+        document = await documents.get(database, reader, name)
+        holders = await audiences.list_holders(database, reader, document.acl_tags)
+        everybody, reached = await audiences.count_people(database, reader, document.acl_tags)
+        return Audience(
+            parts=tuple(
+                describe_tag(
+                    of_tag,
+                    everybody=everybody,
+                    has_it=of_tag.tag in reader.tags,
+                    shows_names=shows_names,
+                )
+                for of_tag in holders
+            ),
+            people=reached,
+            mine=tuple(
+                way for of_tag in holders if of_tag.tag in reader.tags for way in own_ways(of_tag)
+            ),
+            names_are_shown=shows_names,
+        )
 
     async def chunks(
         self, reader: Reader, name: str, *, after: int = 0, limit: int = 100

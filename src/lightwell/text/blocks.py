@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
+from itertools import pairwise
 
 from lightwell.text.markup import strip_tags
 
@@ -171,8 +172,12 @@ class _Scanner:
         self.found[-1] = replace(self.found[-1], table=start)
 
     def _add_table(self, table_start: int, end: int) -> int:
-        """Add the rows of an HTML table."""
-        for start, stop in _row_spans(self.text, table_start, end):
+        """Add the rows of an HTML table, and what stands above them."""
+        rows = list(_row_spans(self.text, table_start, end))
+        caption_end = rows[0][0] if rows else end
+        if strip_tags(self.text[table_start:caption_end]).strip():
+            self._add(BlockKind.PARAGRAPH, table_start, caption_end)
+        for start, stop in rows:
             self._add(BlockKind.ROW, start, stop, table=table_start)
         self.is_open = False
         return end
@@ -180,4 +185,4 @@ class _Scanner:
 
 def _row_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     places = [match.start() for match in _TABLE_ROW.finditer(text, start, end)]
-    yield from zip(places, [*places[1:], end], strict=True)
+    yield from pairwise([*places, end])

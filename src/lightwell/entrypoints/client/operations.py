@@ -13,6 +13,7 @@ import lightwell.entrypoints.operations.jobs as jobs
 import lightwell.entrypoints.operations.links as links
 import lightwell.entrypoints.operations.names as names
 import lightwell.entrypoints.operations.questions as questions
+import lightwell.entrypoints.operations.reading as reading
 import lightwell.entrypoints.operations.searches as searches
 import lightwell.entrypoints.operations.sources as sources
 from lightwell.entrypoints.operations.calls import Method
@@ -43,6 +44,8 @@ class Operations:
     get_document = documents.get_document
     get_text = documents.get_text
     get_original = Method(document_calls.get_original)
+    view_document = reading.view_document
+    show_audience = reading.show_audience
     list_passages = documents.list_passages
     replace_passages = documents.replace_passages
     change_access = documents.change_access

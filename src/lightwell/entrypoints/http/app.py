@@ -50,6 +50,7 @@ from lightwell.entrypoints.operations import (
     links,
     names,
     questions,
+    reading,
     searches,
     sources,
 )
@@ -86,6 +87,7 @@ SUBJECTS = (
     conversations.conversations,
     analytics.analytics,
     documents.documents,
+    reading.reading,
     graph.graph,
     names.names,
     corrections.corrections,

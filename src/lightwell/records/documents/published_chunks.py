@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 
 from lightwell.domain.access import Reader, Tags
+from lightwell.domain.documents import Layout
 from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import ChunkId, DocumentId
+from lightwell.records import chunk_layout
 from lightwell.records.database import Database
 
 _NAMED = """
@@ -28,6 +30,13 @@ SELECT chunk_id
 FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
 WHERE document_id = %(document)s AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
 ORDER BY chunk.chunk_index LIMIT %(limit)s OFFSET %(after)s
+"""
+
+_LAYOUTS = """
+SELECT layout FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
+WHERE document_id = %(document)s AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+  AND chunk.start_offset < %(end)s AND chunk.end_offset > %(start)s
+ORDER BY chunk.chunk_index
 """
 
 
@@ -71,3 +80,12 @@ async def list_by_document(
     """Return up to `limit` of the document's chunks by index, after skipping the first `after`."""
     parameters = {"document": document_id, **reader.parameters, "after": after, "limit": limit}
     return await database.values(_OF_DOCUMENT, parameters)
+
+
+async def list_layouts(
+    database: Database, reader: Reader, document_id: DocumentId, start: int, end: int
+) -> list[Layout]:
+    """Return where the pages and sections lie that the document's chunks between two places touch, in their order."""
+    parameters = {"document": document_id, **reader.parameters, "start": start, "end": end}
+    layouts = await database.values(_LAYOUTS, parameters)
+    return [chunk_layout.from_json(layout) for layout in layouts if layout is not None]

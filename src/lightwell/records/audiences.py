@@ -1,0 +1,75 @@
+"""Who has an access tag: the groups and people of the directory, and keys.
+
+Names of people are for administrators; whoever calls this leaves them out for others.
+"""
+
+from collections.abc import Iterable
+
+from lightwell.domain.access import Reader
+from lightwell.domain.audiences import MAX_NAMES, TagHolders
+from lightwell.records.database import Database
+
+_HOLDERS = """
+WITH holders AS (
+    SELECT person.person_id, coalesce(nullif(person.display_name, ''), person.email) AS name, tag, NULL AS of_group
+    FROM people AS person CROSS JOIN LATERAL unnest(person.acl_tags) AS tag
+    WHERE person.project_id = %(project_id)s AND person.is_active AND tag = ANY(%(tags)s)
+    UNION ALL
+    SELECT person.person_id, coalesce(nullif(person.display_name, ''), person.email), tag, directory_groups.name
+    FROM directory_groups CROSS JOIN LATERAL unnest(directory_groups.acl_tags) AS tag
+    JOIN group_members USING (group_id) JOIN people AS person USING (person_id)
+    WHERE directory_groups.project_id = %(project_id)s AND person.is_active AND tag = ANY(%(tags)s)
+)
+SELECT wanted.tag,
+       ARRAY(SELECT name FROM directory_groups
+             WHERE project_id = %(project_id)s AND wanted.tag = ANY(acl_tags) ORDER BY name) AS groups,
+       (SELECT count(DISTINCT person_id) FROM holders WHERE holders.tag = wanted.tag) AS people,
+       (SELECT count(*) FROM api_keys
+        WHERE project_id = %(project_id)s AND person_id IS NULL AND wanted.tag = ANY(acl_tags)
+          AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) AND scopes && '{read,admin}') AS keys,
+       ARRAY(SELECT name FROM holders WHERE holders.tag = wanted.tag AND name <> ''
+             GROUP BY person_id, name ORDER BY name, person_id LIMIT %(most)s) AS names,
+       ARRAY(SELECT of_group FROM holders WHERE holders.tag = wanted.tag AND of_group IS NOT NULL
+               AND 'person ' || person_id = %(user)s ORDER BY of_group) AS own_groups,
+       EXISTS (SELECT FROM holders WHERE holders.tag = wanted.tag AND of_group IS NULL
+               AND 'person ' || person_id = %(user)s) AS is_own
+FROM unnest(%(tags)s::text[]) AS wanted (tag) ORDER BY wanted.tag
+"""
+
+_COUNTS = """
+SELECT count(*) AS everybody,
+       count(*) FILTER (WHERE person.acl_tags && %(tags)s::text[] OR EXISTS (
+           SELECT FROM group_members JOIN directory_groups AS of_group USING (group_id)
+           WHERE group_members.person_id = person.person_id AND of_group.acl_tags && %(tags)s::text[])) AS reached
+FROM people AS person WHERE project_id = %(project_id)s AND is_active
+"""
+
+
+async def list_holders(database: Database, reader: Reader, tags: Iterable[str]) -> list[TagHolders]:
+    """Return who has each of these tags, by tag; `own_groups` and `is_own` say from where the reader's person has it."""
+    parameters = {
+        "project_id": reader.project_id,
+        "tags": sorted(tags),
+        "user": reader.user,
+        "most": MAX_NAMES,
+    }
+    rows = await database.rows(_HOLDERS, parameters)
+    return [
+        TagHolders(
+            tag=tag,
+            groups=tuple(groups),
+            people=people,
+            keys=keys,
+            names=tuple(names),
+            own_groups=tuple(own_groups),
+            is_own=is_own,
+        )
+        for tag, groups, people, keys, names, own_groups, is_own in rows
+    ]
+
+
+async def count_people(database: Database, reader: Reader, tags: Iterable[str]) -> tuple[int, int]:
+    """Return how many active people the directory has, and how many of them have one of these tags."""
+    parameters = {"project_id": reader.project_id, "tags": sorted(tags)}
+    ((everybody, reached),) = await database.rows(_COUNTS, parameters)
+    return everybody, reached

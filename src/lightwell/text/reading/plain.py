@@ -1,0 +1,212 @@
+"""The blocks of a text without markup, as parsers write PDF, Word and HTML, and as plain text files come."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from lightwell.text.reading.blocks import (
+    Cell,
+    Kind,
+    ReadBlock,
+    bare_span,
+    column_cells,
+    is_above_rule,
+    item_block,
+    pipe_cells,
+    split_long,
+)
+from lightwell.text.reading.runs import Run, markdown_runs, plain_runs
+
+_LINE = re.compile(r"[^\n]++")
+_BLANK_LINE = re.compile(r"\n[ \t]*+\n")
+_ITEM = re.compile(r"[ \t]*+(?:[-*•‣●·▪◦–]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)])[ \t]++\S")
+_ROW = re.compile(r"\|[ \t]")
+_TABLE_RULE = re.compile(r"[\s|:+-]*+")
+_UNDERLINE = re.compile(r"([=\-~^\"'*+#])\1{2,}")
+_CODE_LINE = re.compile(
+    r"[ \t]{2,}\S|.*+(?<=[;{}])[ \t]*+$|[ \t]*+(?:\$|>>>|#!|//|/\*)[ \t]?\S|.*\S(?: {3,}|\t)\S"
+)
+_LINES_OF_CODE = 2
+_WRAPPED_AT = 50
+_NEARLY = 0.6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plain:
+    """How a text without markup reads. `headings` are those near what is read: where each stands, its level and its words.
+
+    `separator` is that of a file with columns, "" elsewhere. In `are_lines_apart` texts each line is a paragraph of its own.
+    `is_wrapped`: its lines may end only because they are long.
+    """
+
+    headings: Mapping[int, tuple[int, str]]
+    separator: str = ""
+    are_lines_apart: bool = False
+    is_wrapped: bool = False
+
+    def read(self, document: str, start: int, end: int) -> Iterator[ReadBlock]:
+        """Yield the blocks of this part of the document, in order."""
+        if self.separator:
+            yield from self._columns(document, start, end)
+            return
+        place = start
+        while place < end:
+            gap = _BLANK_LINE.search(document, place, end)
+            stop = gap.start() if gap else end
+            yield from self._stretch(document, place, stop)
+            place = gap.end() - 1 if gap else end
+
+    def _columns(self, document: str, start: int, end: int) -> Iterator[ReadBlock]:
+        for line in _LINE.finditer(document, start, end):
+            spans = column_cells(document, line.start(), line.end(), self.separator)
+            cells = tuple(
+                Cell(start=first, end=last, runs=plain_runs(document, first, last))
+                for first, last in spans
+            )
+            yield ReadBlock(
+                kind=Kind.ROW,
+                start=line.start(),
+                end=line.end(),
+                text=line[0],
+                cells=cells,
+                table=0,
+                is_header=line.start() == 0,
+            )
+
+    def _stretch(self, document: str, start: int, end: int) -> Iterator[ReadBlock]:
+        """Yield the blocks between two empty lines."""
+        lines = [line.span() for line in _LINE.finditer(document, start, end) if line[0].strip()]
+        while lines:
+            count, block = self._first(document, lines)
+            lines = lines[count:]
+            yield from block
+
+    def _first(
+        self, document: str, lines: list[tuple[int, int]]
+    ) -> tuple[int, Iterator[ReadBlock]]:
+        """Return how many lines the first block of these lines has, and the block, in parts where it is long."""
+        first = bare_span(document, *lines[0])
+        heading = self.headings.get(first[0])
+        if heading:
+            return _heading(document, lines, heading)
+        if _ROW.match(document, *first):
+            count = _run_of(document, lines, _ROW)
+            return count, _rows(document, lines[:count])
+        if self.are_lines_apart or _ITEM.match(document, *first):
+            count = 1 if self.are_lines_apart else self._item_lines(document, lines)
+            return count, self._paragraph(document, lines[:count])
+        count = self._lines_before_another(document, lines)
+        return count, self._paragraph(document, lines[:count])
+
+    def _lines_before_another(self, document: str, lines: list[tuple[int, int]]) -> int:
+        for index, (start, end) in enumerate(lines[1:], start=1):
+            first, last = bare_span(document, start, end)
+            if (
+                first in self.headings
+                or _ROW.match(document, first, last)
+                or _ITEM.match(document, first, last)
+            ):
+                return index
+        return len(lines)
+
+    def _item_lines(self, document: str, lines: list[tuple[int, int]]) -> int:
+        return self._lines_before_another(document, lines)
+
+    def _paragraph(self, document: str, lines: list[tuple[int, int]]) -> Iterator[ReadBlock]:
+        start, end = bare_span(document, lines[0][0], lines[-1][1])
+        is_item = _ITEM.match(document, start, end) is not None
+        code = [span for span in lines if _CODE_LINE.fullmatch(document, *span)]
+        is_code = (
+            not self.are_lines_apart
+            and len(lines) >= _LINES_OF_CODE
+            and 2 * len(code) >= len(lines)
+        )
+        widest = max(last - first for first, last in lines)
+        for first, last in split_long(document, start, end):
+            if is_item:
+                yield item_block(
+                    document,
+                    first,
+                    last,
+                    lambda start, end: self._runs(document, start, end, widest),
+                )
+                continue
+            kind = Kind.CODE if is_code else Kind.PARAGRAPH
+            runs = (
+                plain_runs(document, first, last)
+                if is_code
+                else self._runs(document, first, last, widest)
+            )
+            yield ReadBlock(kind=kind, start=first, end=last, text=document[first:last], runs=runs)
+
+    def _runs(self, document: str, start: int, end: int, widest: int) -> tuple[Run, ...]:
+        """Return the text; where its lines are wrapped, a long line goes on in the next one."""
+        if not self.is_wrapped or widest < _WRAPPED_AT:
+            return plain_runs(document, start, end)
+        runs: list[Run] = []
+        for line in _LINE.finditer(document, start, end):
+            first, last = bare_span(document, *line.span())
+            if runs:
+                before = runs[-1]
+                sign = " " if before.end - before.start >= _NEARLY * widest else "\n"
+                runs.append(Run(start=before.end, end=first, text=sign))
+            runs += plain_runs(document, first, last)
+        return tuple(runs)
+
+
+def _heading(
+    document: str, lines: list[tuple[int, int]], heading: tuple[int, str]
+) -> tuple[int, Iterator[ReadBlock]]:
+    start, end = bare_span(document, *lines[0])
+    is_underlined = len(lines) > 1 and _UNDERLINE.fullmatch(document[slice(*lines[1])].strip())
+    last = lines[1][1] if is_underlined else end
+    block = ReadBlock(
+        kind=Kind.HEADING,
+        start=start,
+        end=last,
+        text=document[start:last],
+        level=heading[0],
+        runs=plain_runs(document, start, end),
+    )
+    return (2 if is_underlined else 1), iter((block,))
+
+
+def _run_of(document: str, lines: list[tuple[int, int]], pattern: re.Pattern[str]) -> int:
+    return next(
+        (
+            index
+            for index, span in enumerate(lines)
+            if not pattern.match(document, *bare_span(document, *span))
+        ),
+        len(lines),
+    )
+
+
+def _rows(document: str, lines: list[tuple[int, int]]) -> Iterator[ReadBlock]:
+    """Yield the rows of a table; the first is its header."""
+    table, _ = bare_span(document, *lines[0])
+    for line in lines:
+        start, end = bare_span(document, *line)
+        text = document[start:end]
+        if _TABLE_RULE.fullmatch(text):
+            continue
+        cells = tuple(
+            Cell(start=first, end=last, runs=_cell_runs(document, first, last))
+            for first, last in pipe_cells(document, start, end)
+        )
+        yield ReadBlock(
+            kind=Kind.ROW,
+            start=start,
+            end=end,
+            text=text,
+            cells=cells,
+            table=table,
+            is_header=is_above_rule(document, end),
+        )
+
+
+def _cell_runs(document: str, start: int, end: int) -> tuple[Run, ...]:
+    """Return a cell's text; only pipes are escaped there."""
+    if "\\|" not in document[start:end]:
+        return plain_runs(document, start, end)
+    return markdown_runs(document, start, end)

@@ -1,0 +1,109 @@
+"""A document over HTTP as something to read, and who can see it."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from lightwell.domain.access import parse_tags
+from lightwell.domain.directory import PersonChange
+from lightwell.knowledge_base.directory import Directory
+from lightwell.testing.sources import InMemorySource, make_document
+from tests.conftest import Databases
+from tests.entrypoints.http_site import Site, open_site
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+CONTRACT = """# Supply contract
+
+Prices follow the price list. Nordwind receives a discount of **18 percent**.
+
+| Item | Price |
+|---|---|
+| Tarn 4 | 412.00 |
+"""
+QUOTE = "Nordwind receives a discount of **18 percent**."
+UNKNOWN = "019f0000-0000-7000-8000-000000000000"
+SALES, PEOPLE, BOTH = ("team:sales",), ("team:people",), ("team:people", "team:sales")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def site(databases: Databases) -> AsyncIterator[Site]:
+    with databases.lent() as url:
+        async with open_site(url) as opened:
+            await opened.kb.ingestion.ingest(
+                InMemorySource(
+                    documents=(
+                        make_document("contract.md", CONTRACT, SALES),
+                        make_document("both.md", "# Both\n\nFor two teams.", BOTH),
+                    )
+                )
+            )
+            yield opened
+
+
+async def path_of(site: Site, name: str, part: str) -> str:
+    """Return the path of a part of a document."""
+    document = await site.kb.documents.get(await site.kb.reader(BOTH), f"file:///shelf/{name}.md")
+    return f"/v1/documents/{document.id}/{part}"
+
+
+async def test_a_citation_opens_its_document_around_the_quotation(site: Site) -> None:
+    start = CONTRACT.index(QUOTE)
+    place = {"start": start, "end": start + len(QUOTE)}
+    view = await site.get(await path_of(site, "contract", "view"), *SALES, **place)
+    assert view["quote"] == QUOTE
+    assert view["locator"]["section"] == ["Supply contract"]
+    assert [block["kind"] for block in view["blocks"]] == ["heading", "paragraph", "row", "row"]
+    (marked,) = [block for block in view["blocks"] if block["start"] <= start < block["end"]]
+    assert CONTRACT[marked["start"] : marked["end"]] == marked["text"]
+    assert [run["text"] for run in marked["runs"] if run["styles"] == ["strong"]] == ["18 percent"]
+    assert (view["before"], view["after"], view["sourceAddress"]) == (None, None, "")
+
+
+async def test_a_place_outside_of_the_text_is_refused(site: Site) -> None:
+    path = await path_of(site, "contract", "view")
+    for place in ({"start": 99_999}, {"start": 5, "end": 2}, {"after": 99_999}):
+        assert (await site.request("GET", path, *SALES, params=place)).status_code == 422
+
+
+async def test_what_others_have_is_not_there(site: Site) -> None:
+    for part in ("view", "audience"):
+        path = await path_of(site, "contract", part)
+        hidden = await site.request("GET", path, *PEOPLE)
+        absent = await site.request("GET", f"/v1/documents/{UNKNOWN}/{part}", *PEOPLE)
+        assert hidden.status_code == absent.status_code == 404
+        assert (
+            hidden.json()["detail"].replace(path.split("/")[3], UNKNOWN) == absent.json()["detail"]
+        )
+
+
+async def test_who_can_see_a_document_is_said_without_names_but_to_administrators(
+    site: Site,
+) -> None:
+    directory = Directory(
+        database=site.kb.documents.context.database, project_id=site.kb.project_id
+    )
+    await directory.save_group("Sales", parse_tags(SALES))
+    ada = await directory.create_person(PersonChange(display_name="Ada", email="ada@x.example"))
+    bo = await directory.create_person(
+        PersonChange(display_name="Bo", acl_tags=parse_tags(PEOPLE), email="bo@x.example")
+    )
+    await directory.create_person(PersonChange(display_name="Cy", email="cy@x.example"))
+    await directory.add_members("Sales", [str(ada.id), str(bo.id)])
+    path = await path_of(site, "both", "audience")
+    seen = (await site.request("GET", path, *SALES)).json()
+    assert (seen["people"], seen["namesAreShown"]) == (2, False)
+    people, sales = seen["parts"]
+    assert (people["kind"], people["people"], people["throughMe"]) == ("person", 1, False)
+    assert (sales["kind"], sales["name"], sales["people"]) == ("group", "Sales", 2)
+    assert "Bo" not in str(seen)
+    assert seen["mine"] == [{"tag": "team:sales", "kind": "tag", "name": ""}]
+    shown = (await site.request("GET", path, *SALES, scopes=("admin",))).json()
+    assert [part["names"] for part in shown["parts"]] == [["Bo"], ["Ada", "Bo"]]
+    reader = await site.kb.reader(bo.tags | parse_tags(SALES), user=bo.user)
+    audience = await site.kb.documents.audience(reader, "file:///shelf/both.md")
+    assert [(way.tag, way.kind, way.name) for way in audience.mine] == [
+        ("team:people", "person", ""),
+        ("team:sales", "group", "Sales"),
+    ]
