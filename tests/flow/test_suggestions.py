@@ -36,6 +36,8 @@ async def test_each_suggestion_is_answered_by_a_document_that_the_reader_sees(
         answer = await project.kb.questions.ask(one.question, reader)
         assert answer.state is AnswerState.ANSWERED
         assert answer.citations[0].document_title == one.document_title
+    german, *_ = await project.kb.questions.suggestions(reader, "de")
+    assert german.document_title == "Mietvertrag"
     assert await project.kb.questions.suggestions(await project.kb.reader([])) == ()
 
 

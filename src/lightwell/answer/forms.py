@@ -184,6 +184,7 @@ def shown_answer(answer: Answer, facts: Sequence[GraphFact] = ()) -> ShownAnswer
         lead=answer.lead,
         sentences=answer.placed_sentences,
         citations=answer.citations,
+        model=answer.model,
         notes=answer.notes,
     )
 

@@ -309,6 +309,12 @@ class Answer:
         return self.outcome.nearest if isinstance(self.outcome, InsufficientEvidence) else ()
 
     @property
+    def missing_words(self) -> tuple[str, ...]:
+        """The question's words that no passage found has, where the evidence is insufficient."""
+        outcome = self.outcome
+        return outcome.missing_words if isinstance(outcome, InsufficientEvidence) else ()
+
+    @property
     def confidence(self) -> Confidence:
         """The word for the relevance, at least low where the question is answered."""
         if not self.is_answered:
@@ -323,8 +329,8 @@ class Answer:
     @property
     def notes(self) -> tuple[str, ...]:
         """What failed, and which words of the question nothing mentions."""
-        if isinstance(self.outcome, InsufficientEvidence) and self.outcome.missing_words:
-            missing = ", ".join(self.outcome.missing_words)
+        if self.missing_words:
+            missing = ", ".join(self.missing_words)
             return (*self.remarks, f"None of the closest passages mentions: {missing}.")
         return self.remarks
 

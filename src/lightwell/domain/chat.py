@@ -139,6 +139,7 @@ class ShownAnswer:
     lead: tuple[PlacedSentence, ...]
     sentences: tuple[PlacedSentence, ...]
     citations: tuple[Citation, ...]
+    model: str
     notes: tuple[str, ...]
     is_changed: bool = False
 

@@ -248,9 +248,9 @@ class Questions:
         candidates = await briefing.candidates(self.database, reader, name)
         return candidates_with_separator(candidates, self.generator.separator)
 
-    async def suggestions(self, reader: Reader) -> tuple[Suggestion, ...]:
-        """Return up to three questions that documents of the reader answer."""
-        return await suggest(self.database, reader)
+    async def suggestions(self, reader: Reader, language: str = "") -> tuple[Suggestion, ...]:
+        """Return up to three questions that documents of the reader answer, first those in this language, such as `en`."""
+        return await suggest(self.database, reader, language)
 
     async def rewrite_followup(self, message: str, history: Sequence[ChatMessage]) -> str:
         """Return a message so that it stands alone, without the conversation before it, whose oldest message is first."""

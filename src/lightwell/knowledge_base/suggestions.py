@@ -32,9 +32,10 @@ class Suggestion:
     document_title: str
 
 
-async def suggest(database: Database, reader: Reader) -> tuple[Suggestion, ...]:
-    """Return up to three questions, each on another document that the reader sees."""
-    return suggestions_of(await outlines.list_outlines(database, reader))
+async def suggest(database: Database, reader: Reader, language: str) -> tuple[Suggestion, ...]:
+    """Return up to three questions, each on another document that the reader sees, first on those in this language."""
+    listed = await outlines.list_outlines(database, reader)
+    return suggestions_of(sorted(listed, key=lambda outline: outline.language != language))
 
 
 def suggestions_of(listed: Sequence[Outline]) -> tuple[Suggestion, ...]:

@@ -5,9 +5,12 @@ import type { Scope } from '../state/session.svelte';
 
 type Load = () => Promise<{ default: Component }>;
 
+// One function, so that a new conversation gets its address without being shown anew.
+const ask: Load = () => import('./ask/Ask.svelte');
+
 export const screens: Record<string, Load> = {
-  '': () => import('./ask/Ask.svelte'),
-  c: () => import('./ask/Ask.svelte'),
+  '': ask,
+  c: ask,
   documents: () => import('./documents/Documents.svelte'),
   d: () => import('./source/Document.svelte'),
   map: () => import('./map/Map.svelte'),

@@ -96,6 +96,72 @@ export const de: Words = {
       models: 'Modelle',
     },
   },
+  asking: {
+    greeting: (name: string) => (name ? `Was möchten Sie wissen, ${name}?` : 'Was möchten Sie wissen?'),
+    question: 'Frage',
+    placeholder: 'Fragen Sie Ihre Dokumente',
+    followUp: 'Weiterfragen',
+    send: 'Fragen',
+    stop: 'Anhalten',
+    suggestions: 'Das beantworten Ihre Dokumente',
+    noDocuments:
+      'Sie sehen noch kein Dokument. Fügen Sie unter Dokumente welche hinzu, oder bitten Sie jemanden, Ihnen welche freizugeben.',
+    last: 'Zuletzt gefragt',
+    allConversations: 'Alle Gespräche',
+    new: 'Neue Frage',
+    searching: 'Suche …',
+    reading: ([first, ...others]: string[]) =>
+      others.length ? `Lese ${first} und ${others.length} weitere …` : `Lese ${first} …`,
+    checking: (count: number) => `Prüfe ${count} ${count === 1 ? 'Stelle' : 'Stellen'} …`,
+    answered: (confidence: string | null) =>
+      ({ high: 'Beantwortet, recht sicher', medium: 'Beantwortet, mittlere Sicherheit' })[confidence ?? ''] ??
+      'Beantwortet',
+    possibly: 'Vielleicht: Das beantwortet die Frage womöglich nicht',
+    insufficient: 'Nicht in dem, was Sie sehen',
+    stopped: 'Angehalten. Was bis dahin kam, ist geprüft; aufbewahrt wird davon nichts.',
+    failed: 'Abgebrochen',
+    spoken: (state: string | null) =>
+      ({ answered: 'Beantwortet.', possibly: 'Vielleicht.', insufficient: 'Nicht in dem, was Sie sehen.' })[
+        state ?? ''
+      ] ?? '',
+    documents: (count: number) => (count === 1 ? '1 Dokument' : `${count} Dokumente`),
+    nothing: (missing: string[]) =>
+      missing.length
+        ? `Nichts, was Sie sehen, beantwortet das. Die nächsten Stellen nennen nicht: ${missing.join(', ')}.`
+        : 'Nichts, was Sie sehen, beantwortet das.',
+    whatNow: 'Fragen Sie mit anderen Worten, oder fragen Sie jemanden, der mehr sehen darf.',
+    nearest: (count: number) => `Was am nächsten kam (${count})`,
+    several: (name: string) => `„${name}“ gibt es mehrmals. Wen oder was meinen Sie?`,
+    sources: 'Quellen',
+    page: (page: number) => `Seite ${page}`,
+    openSource: (number: string, title: string) => `Quelle ${number}: ${title}`,
+    context: 'Zusammenhang',
+    moreContext: 'Mehr Zusammenhang',
+    lessContext: 'Weniger Zusammenhang',
+    changed:
+      'Ein Dokument hat sich seither geändert. Was es nicht mehr sagt, wird nicht mehr angeführt; fragen Sie noch einmal.',
+    copy: 'Mit Quellen kopieren',
+    copied: 'Mit den Quellen kopiert',
+    link: 'Link',
+    linkHint: 'Einen Link kopieren; wer ihn öffnet, bekommt die Antwort mit eigenem Zugang',
+    linkCopied: 'Link kopiert. Wer ihn öffnet, bekommt die Antwort mit eigenem Zugang.',
+    helpful: 'Hilfreich',
+    notHelpful: 'Nicht hilfreich',
+    comment: { up: 'Was war gut? (freiwillig)', down: 'Was war falsch oder fehlte? (freiwillig)' },
+    sendComment: 'Senden',
+    thanks: 'Danke',
+    edit: 'Die Frage ändern',
+    editHint: 'Die Antwort und was danach kam werden ersetzt.',
+    again: 'Noch einmal fragen',
+    history: 'Gespräche',
+    searchHistory: 'Nach Titel suchen',
+    noMatch: 'Kein Gespräch hat das im Titel.',
+    untitled: 'Nicht mehr zu zeigen',
+    more: (title: string) => `Mehr zu ${title}`,
+    rename: 'Umbenennen',
+    delete: 'Löschen',
+    confirmDelete: 'Dieses Gespräch endgültig löschen?',
+  },
   map: {
     title: 'Karte',
     lead: 'Suchen Sie eine Person, eine Firma, ein Projekt: Sie sehen, womit es verbunden ist, und wo das steht.',

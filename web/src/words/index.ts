@@ -25,8 +25,10 @@ export function chooseLanguage(code: Language): void {
 export const language: Language = chosen();
 export const words: Words = language === 'de' ? (await import('./de')).de : en;
 
-const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium' });
-const moment = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short' });
+/** The reader's own form of the language, where the browser says it: days are written otherwise in `en-GB` and `en-US`. */
+const form = navigator.languages.find((code) => code.startsWith(language)) ?? language;
+const day = new Intl.DateTimeFormat(form, { dateStyle: 'medium' });
+const moment = new Intl.DateTimeFormat(form, { dateStyle: 'medium', timeStyle: 'short' });
 
 /** A day such as `2 Mar 2026`, of an ISO date. */
 export function dayOf(iso: string): string {

@@ -28,7 +28,7 @@ conversations = new_group(
 )
 
 _MAX_READ = 65536
-_TEXT_ONLY = ("citations", "nearest", "notes")
+_TEXT_ONLY = ("state", "lead", "sentences", "citations", "nearest", "notes")
 """What `chat` shows as text; its JSON has the keys of the specification."""
 
 Message = Annotated[

@@ -28,6 +28,10 @@ class Citation(Reply):
     source_system: str
     source_type: str
     created_at: Moment
+    dated_at: Annotated[
+        Moment | None,
+        Field(description="The date that the document states of itself; null for none."),
+    ]
     snippet: str
     highlight: Annotated[
         tuple[int, int] | None, BeforeValidator(_part_or_none), Field(examples=[[0, 51]])

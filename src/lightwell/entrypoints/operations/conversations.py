@@ -87,6 +87,7 @@ class ShownAnswer(Reply):
     lead: Lead
     sentences: list[Sentence]
     citations: list[Citation]
+    model: str
     notes: list[str]
     is_changed: bool
 

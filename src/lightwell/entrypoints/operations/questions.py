@@ -71,6 +71,14 @@ Lead = Annotated[
 ]
 
 
+MissingWords = Annotated[
+    list[str],
+    Field(
+        description="Words of a question without an answer that none of the nearest passages has."
+    ),
+]
+
+
 class Answer(Reply):
     """An answer: the specification's QueryResponse. Insufficient evidence is an answer, too: then `nearest` has what came closest."""
 
@@ -90,6 +98,7 @@ class Answer(Reply):
     highlights: Annotated[list[tuple[int, int]], Field(examples=[[[0, 51]]])]
     citations: list[Citation]
     nearest: list[Citation]
+    missing_words: MissingWords
     notes: list[str]
     ambiguous_names: list[AmbiguousName]
     metadata: AnswerMetadata
@@ -137,6 +146,10 @@ class StreamEvent(Reply):
         tuple[Sentence, ...], read_from("sentences", "answer.placed_sentences")
     ] = ()
     nearest: Annotated[tuple[Citation, ...], read_from("nearest", "answer.nearest")] = ()
+    missing_words: Annotated[
+        tuple[str, ...], read_from("missingWords", "answer.missing_words")
+    ] = ()
+    model: Annotated[str, read_from("model", "answer.model"), Field(exclude_if=_is_empty)] = ""
     notes: Annotated[tuple[str, ...], read_from("notes", "answer.notes")] = ()
     ambiguous_names: Annotated[
         tuple[AmbiguousName, ...], read_from("ambiguousNames", "answer.ambiguous_names")
@@ -268,9 +281,15 @@ class Suggestions(Reply):
 
 
 @questions.operation("GET", "/suggestions")
-async def suggest_questions(caller: Caller) -> Suggestions:
+async def suggest_questions(
+    caller: Caller,
+    language: Annotated[
+        str,
+        Field(max_length=10, description="Documents in this language (`en`) come first."),
+    ] = "",
+) -> Suggestions:
     """Suggest questions that documents which you see can answer, made of their titles and headings."""
-    suggested = await caller.knowledge_base.questions.suggestions(caller.reader)
+    suggested = await caller.knowledge_base.questions.suggestions(caller.reader, language)
     return Suggestions(
         suggestions=[Suggestion.model_validate(suggestion) for suggestion in suggested]
     )

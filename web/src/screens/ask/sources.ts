@@ -1,0 +1,54 @@
+/** Citations: where their quotations stand, and how one opens them. */
+import { pane, writeSpan, type Span } from '../../state/pane.svelte';
+import { words } from '../../words';
+import type { Citation } from './exchange.svelte';
+
+/** The number of a citation: 1 of `[1]`. */
+export function numberOf(id: string): string {
+  return id.replace(/\D/g, '');
+}
+
+export function documentOf(citation: Citation): string {
+  return /^file:document:(.+)$/.exec(citation.documentRef)?.[1] ?? citation.documentRef;
+}
+
+/** The key sentence of a quotation where it has one, in characters of the document's text. */
+export function spanOf({ locator, highlight }: Citation): Span {
+  const [from, to] = highlight ?? [0, locator.end - locator.start];
+  return { start: locator.start + Number(from), end: locator.start + Number(to) };
+}
+
+/** The quotation in three: before its key sentence, that, and behind it. Positions count characters as the server does. */
+export function partsOf({ snippet, highlight }: Citation): [string, string, string] {
+  if (!highlight) return ['', snippet, ''];
+  const signs = Array.from(snippet);
+  const [from, to] = [Number(highlight[0]), Number(highlight[1])];
+  return [signs.slice(0, from).join(''), signs.slice(from, to).join(''), signs.slice(to).join('')];
+}
+
+/** Where in its document, in words: `Prices, page 3`. */
+export function placeOf({ locator, documentTitle }: Citation): string {
+  const section = locator.section.at(-1);
+  const parts = [section === documentTitle ? undefined : section, locator.page && words.asking.page(locator.page)];
+  return parts.filter(Boolean).join(' · ');
+}
+
+/** Open a quotation beside the answer, with the marks of all of its quotations in that document. */
+export function openSource(citation: Citation, all: readonly Citation[]): void {
+  const document = documentOf(citation);
+  const marks = all
+    .filter((other) => documentOf(other) === document)
+    .map(spanOf)
+    .sort((one, other) => one.start - other.start);
+  pane.open({ document, span: spanOf(citation) }, marks);
+}
+
+export function isOpen(citation: Citation): boolean {
+  const { place } = pane;
+  return place?.document === documentOf(citation) && place.span?.start === spanOf(citation).start;
+}
+
+/** The address of a quotation, to be sent to somebody. */
+export function addressOf(citation: Citation): string {
+  return `${location.origin}/d/${encodeURIComponent(documentOf(citation))}#${writeSpan(spanOf(citation))}`;
+}
