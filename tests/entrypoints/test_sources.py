@@ -99,6 +99,31 @@ async def site(databases: Databases, system: MemorySystem) -> AsyncIterator[Site
             yield opened
 
 
+async def test_a_source_is_tried_out_before_it_is_added(site: Site, system: MemorySystem) -> None:
+    """It shows how many people and which groups there are, no word of an item, and is stored nowhere."""
+
+    async def tried(**source: object) -> dict[str, Any]:
+        reply = await site.request("POST", "/v1/sources/test", scopes=ADMIN, json=source)
+        assert reply.status_code == 200, reply.text
+        return reply.json()
+
+    good = await tried(name="my-tracker", system="memory")
+    assert good["problem"] == ""
+    assert (good["streams"], good["groups"]) == (
+        [*MemorySource(system, "").streams],
+        ["Team core"],
+    )
+    assert "pump" not in json.dumps(good)
+    assert "LIGHTWELL_SOURCE_OTHER_TOKEN" in (await tried(name="other", system="memory"))["problem"]
+    assert "small letters" in (await tried(name="No Name", system="memory"))["problem"]
+    listed = (await site.request("GET", "/v1/sources", scopes=ADMIN)).json()
+    assert listed["sources"] == []
+    assert {"linear", "attio", "chatwoot", "github"} <= set(listed["systems"])
+    added = {"name": "my-tracker", "system": "memory"}
+    assert (await site.request("POST", "/v1/sources", scopes=ADMIN, json=added)).status_code == 201
+    assert "already" in (await tried(name="my-tracker", system="memory"))["problem"]
+
+
 def test_a_server_s_sources_are_maintained_from_a_shell(
     database_url: str, system: MemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ from typing import NewType
 from uuid import UUID
 
 from lightwell.domain.errors import Invalid
-from lightwell.domain.ids import GlobalRef, ProjectId, RunId
+from lightwell.domain.ids import GlobalRef, ProjectId, RunId, new_id
 from lightwell.domain.jobs import RunState
 
 SourceId = NewType("SourceId", UUID)
@@ -74,6 +74,43 @@ class Source:
             return tag
         system, _, rest = tag.partition(":")
         return f"{system}:@{self.tag_scope}:{rest}"
+
+
+def not_stored(source: NewSource, project_id: ProjectId, now: datetime) -> Source:
+    """Return the source as it would be if it were stored, to try its connector with."""
+    return Source(
+        id=SourceId(new_id()),
+        project_id=project_id,
+        name=source.name,
+        system=source.system,
+        options=source.options,
+        every_seconds=source.every_seconds,
+        sweep_seconds=source.sweep_seconds,
+        adds_people=source.adds_people,
+        next_sync_at=now,
+        next_sweep_at=now,
+        is_sync_due=True,
+        is_sweep_due=True,
+        is_directory_due=True,
+        is_paused=False,
+        is_running=False,
+        allows_mass_deletion=False,
+        error="",
+        warning="",
+        failures=0,
+        tag_scope="",
+        created_at=now,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceTrial:
+    """What the system showed of itself, or why it did not: `problem` is "" where all is well. No word of its items."""
+
+    problem: str
+    streams: tuple[str, ...] = ()
+    people: int = 0
+    groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

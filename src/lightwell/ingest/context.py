@@ -1,7 +1,7 @@
 """The ingestion context: stores, models and limits of a worker."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 
@@ -48,7 +48,7 @@ class IngestContext:
     parse and embed at a time, so that the others can wait for the chat model meanwhile. `embedding_batch_size` is the
     number of texts per embedder call. `refresh_batch_size` is the number of entities and relations per refresh
     transaction. `refresh_queue` combines the refreshes that concurrent batches ask for. `sources` says how entities
-    list their source chunks. `models` are the embedding models that this process can call: `space` may become another's, within `change_limits`. `late_interaction` encodes chunks; without it they are noted as still to be encoded. `graph_copy` is the copy of the graph in another store, if there is one. `open_source` opens the connector of a business system. `note_withdrawals` keeps outside the database what a restored backup must not show. Ingestion calls `progress` after each step within a document.
+    list their source chunks. `models` are the embedding models that this process can call: `space` may become another's, within `change_limits`. `late_interaction` encodes chunks; without it they are noted as still to be encoded. `graph_copy` is the copy of the graph in another store, if there is one. `open_source` opens the connector of a business system, one of `list_systems`. `note_withdrawals` keeps outside the database what a restored backup must not show. Ingestion calls `progress` after each step within a document.
     """
 
     project_id: ProjectId
@@ -73,6 +73,7 @@ class IngestContext:
     sources: SourceRetention = field(default_factory=SourceRetention)
     progress: Callable[[Progress], None] = lambda progress: None
     open_source: OpenConnector = field(default_factory=lambda: _no_connector)
+    list_systems: Callable[[], Sequence[str]] = tuple
     note_withdrawals: NoteWithdrawals = lambda withdrawals: None
     preparation_slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
     refresh_queue: RefreshQueue = field(default_factory=new_refresh_queue)

@@ -11,9 +11,11 @@ from lightwell.domain.business_systems import (
     SourceChange,
     SourceId,
     SourceRun,
+    SourceTrial,
     StreamPosition,
     check_change,
     check_new_source,
+    not_stored,
 )
 from lightwell.domain.errors import Invalid, LightwellError
 from lightwell.domain.ids import DocumentId
@@ -28,6 +30,7 @@ from lightwell.records.locks import lock_project
 
 _DOCUMENTS_PER_BATCH = 200
 _POLL_SECONDS = 0.1
+_TRIAL_SECONDS = 45.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +72,35 @@ class Sources:
             await sources.delete(database, created.id)
             raise
         return created
+
+    @property
+    def systems(self) -> Sequence[str]:
+        """The names of the systems that have a connector, plug-ins included."""
+        return self.context.list_systems()
+
+    async def try_out(self, source: NewSource) -> SourceTrial:
+        """Ask a system for its people and groups as a source would, and store nothing; the secrets are those of the environment."""
+        database, project_id = self.context.database, self.context.project_id
+        try:
+            checked = check_new_source(source)
+            if any(stored.name == checked.name for stored in await self.list()):
+                raise Invalid(f"This project has a source {checked.name!r} already")
+            trial = not_stored(checked, project_id, await database.now())
+            async with (
+                asyncio.timeout(_TRIAL_SECONDS),
+                self.context.open_source(trial) as connector,
+            ):
+                directory = await connector.directory()
+        except LightwellError as error:
+            return SourceTrial(problem=str(error))
+        except TimeoutError:
+            return SourceTrial(problem=f"It did not answer within {_TRIAL_SECONDS:.0f} seconds")
+        return SourceTrial(
+            problem="",
+            streams=connector.streams,
+            people=len(directory.people),
+            groups=tuple(sorted(group.name for group in directory.groups)),
+        )
 
     async def list(self) -> list[Source]:
         """Return the sources by name."""

@@ -28,7 +28,7 @@ from lightwell.settings import Settings
 from lightwell.stores.copied_graph import CopiedGraph
 from lightwell.stores.postgres.graph import PostgresGraph
 from lightwell.stores.postgres.vectors import PostgresVectors
-from lightwell.wiring.connectors import connector_opener
+from lightwell.wiring.connectors import connector_opener, list_systems
 from lightwell.wiring.database import database_server
 from lightwell.wiring.models import (
     extract_by_model,
@@ -61,7 +61,11 @@ async def open_project(
     await cache.delete_expired(database, project_id)
     model = await _active_model(resources, project_id)
     context, summaries = await _complete_context(resources, project_id, model)
-    context = replace(context, open_source=open_source or connector_opener(settings, database))
+    context = replace(
+        context,
+        open_source=open_source or connector_opener(settings, database),
+        list_systems=list_systems,
+    )
     chat, meter = resources.chat, resources.meter
     retriever = make_retriever(
         context,

@@ -96,6 +96,7 @@ class Operations:
     list_sources = sources.list_sources
     get_source = sources.get_source
     add_source = sources.add_source
+    test_source = sources.test_source
     change_source = sources.change_source
     sync_source = sources.sync_source
     pause_source = sources.pause_source

@@ -66,9 +66,19 @@ class Source(Reply):
 
 
 class SourceList(Reply):
-    """The sources of the project by name."""
+    """The sources of the project by name, and the systems that have a connector here."""
 
     sources: list[Source]
+    systems: list[str]
+
+
+class SourceTrial(Reply):
+    """What a system shows of itself: what is read of it (`streams`), its people and groups. `problem` says why it shows nothing, "" if it does."""
+
+    problem: str
+    streams: list[str]
+    people: int
+    groups: list[str]
 
 
 class SourceRun(Reply):
@@ -122,8 +132,19 @@ class Retry(Reply):
 @sources.operation("GET", scope=Scope.ADMIN)
 async def list_sources(caller: Caller) -> SourceList:
     """List the sources of the project by name."""
-    listed = await caller.knowledge_base.sources.list()
-    return SourceList(sources=[Source.model_validate(source) for source in listed])
+    kept = caller.knowledge_base.sources
+    shown = [Source.model_validate(source) for source in await kept.list()]
+    return SourceList(sources=shown, systems=[*kept.systems])
+
+
+@sources.operation("POST", "/test", scope=Scope.ADMIN, is_repeatable=True)
+async def test_source(caller: Caller, source: NewSource) -> SourceTrial:
+    """Ask a system for its people and groups as a source would, and store nothing.
+
+    A token that is missing or refused is a `problem`, in words that say what to do.
+    """
+    new_source = values.NewSource(**dict(source))
+    return SourceTrial.model_validate(await caller.knowledge_base.sources.try_out(new_source))
 
 
 @sources.operation("POST", scope=Scope.ADMIN, status=201)
