@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lightwell.domain.documents import DocumentFilter
+from lightwell.domain.document_lists import DocumentFilter
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.conftest import Databases
 from tests.entrypoints.http_site import ALL_BUT_ADMIN, Site, serving_in_thread

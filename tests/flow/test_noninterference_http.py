@@ -18,6 +18,7 @@ import pytest_asyncio
 
 from lightwell.domain.access import Reader
 from lightwell.domain.analytics import FeedbackRequest
+from lightwell.domain.document_lists import DocumentOrder
 from lightwell.domain.graph import ManualEdit
 from lightwell.domain.item_structure import LinkType
 from lightwell.entrypoints.http import page
@@ -259,8 +260,17 @@ CASES: dict[str, list[Case]] = {
     ],
     "GET /v1/documents": [
         Case("/v1/documents", query=each)
-        for each in ({}, {"limit": 1}, {"tag": "team:board"}, {"title": "h1"}, {"status": "active"})
+        for each in (
+            {},
+            {"limit": 1},
+            {"tag": "team:board"},
+            {"title": "h1"},
+            {"status": "active"},
+            *({"order": order, "limit": 2} for order in DocumentOrder),
+            {"order": "changed", "descending": True, "limit": 1},
+        )
     ],
+    "GET /v1/documents/summary": [Case("/v1/documents/summary")],
     "GET /v1/documents/{document}": named(
         "/v1/documents/NAME", "{document_id}", "{hidden_document}"
     ),
@@ -297,6 +307,17 @@ CASES: dict[str, list[Case]] = {
     ],
     "PUT /v1/documents/{document}/access": [
         Case("/v1/documents/{hidden_document}/access", {"aclTags": ["team:a"]})
+    ],
+    "POST /v1/documents/{document}/access/preview": [
+        Case("/v1/documents/{hidden_document}/access/preview", {"aclTags": ["team:a"]}),
+        Case("/v1/documents/{document_id}/access/preview", {"aclTags": ["team:a"]}),
+        Case("/v1/documents/{document_id}/access/preview", {"aclTags": ["team:a", "team:board"]}),
+    ],
+    "POST /v1/documents/delete/preview": [
+        Case("/v1/documents/delete/preview", {"documentIds": ["{document_id}"]}),
+        Case(
+            "/v1/documents/delete/preview", {"documentIds": ["{document_id}", "{hidden_document}"]}
+        ),
     ],
     "DELETE /v1/documents/{document}": [Case("/v1/documents/{hidden_document}")],
     "POST /v1/documents/delete": [

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from lightwell.domain.access import Tags
+
 MAX_NAMES = 100
 """Names of people that are listed for a tag, at most."""
 
@@ -63,6 +65,35 @@ class Audience:
     people: int
     mine: tuple[OwnWay, ...]
     names_are_shown: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagChange:
+    """A document's tags before and after a change."""
+
+    old: Tags
+    new: Tags
+
+    def among(self, tags: Tags) -> "TagChange":
+        """Return the change as far as somebody with these tags knows of the others."""
+        return TagChange(old=self.old & tags, new=self.new & tags)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AudienceChange:
+    """Who gets access, or loses it: through which tags, and how many active people; `names` of them are for administrators."""
+
+    parts: tuple[AudiencePart, ...]
+    people: int
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessPreview:
+    """What a change of a document's tags means."""
+
+    gains: AudienceChange
+    loses: AudienceChange
 
 
 def describe_tag(

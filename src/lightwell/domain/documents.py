@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from uuid import UUID
 
 from lightwell.domain.access import Tags
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, GlobalRef
@@ -258,28 +257,8 @@ class Document:
 
     @property
     def cursor(self) -> str:
-        """Where a list continues after this document: its URL, with the id where several documents may have that URL."""
+        """Where a list by URL continues after this document: its URL, with the id where several documents may have that URL."""
         return f"{self.url} {self.id}" if self.system == WEB else self.url
-
-
-def parse_cursor(text: str) -> tuple[str, UUID]:
-    """Return the URL and the id after which a list continues; a URL alone stands for all documents that have it."""
-    url, _, document_id = text.rpartition(" ")
-    try:
-        return url, UUID(document_id)
-    except ValueError:
-        return text, UUID(int=2**128 - 1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DocumentFilter:
-    """Which documents to list; "" and None leave a condition out. `title` is a part of the title, in any case."""
-
-    state: DocumentState | None = None
-    system: str = ""
-    kind: str = ""
-    tag: str = ""
-    title: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,12 +1,13 @@
 """Deletes documents: hide them first, then rebuild derived data once for all of them, then report."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
+from uuid import UUID
 
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import Deletion, RemovedRows
 from lightwell.domain.errors import LightwellError
-from lightwell.domain.ids import DocumentId, ProjectId
+from lightwell.domain.ids import ChunkId, DocumentId, ProjectId
 from lightwell.domain.withdrawals import Act, Withdrawal
 from lightwell.ingest.context import IngestContext, follow_space
 from lightwell.ingest.derived_data import apply_pending_changes
@@ -42,6 +43,23 @@ async def erase(
     return replace(report, errors=(*report.errors, *errors))
 
 
+@repeatable
+async def preview(
+    context: IngestContext, reader: Reader, document_ids: Sequence[DocumentId]
+) -> Deletion:
+    """Return what `delete` of these documents would report now. It deletes them and takes that back, so that both say the same."""
+    context = await follow_space(context)
+    stored_vectors = await context.vectors.vectors(
+        context.space.id, await deletion_effects.list_chunks(context.database, reader, document_ids)
+    )
+    async with context.database.trial() as connection:
+        await lock_project(connection, reader.project_id)
+        affected = await deletion_effects.find_affected(connection, reader, document_ids)
+        await documents.tombstone(connection, reader.project_id, document_ids)
+        visible = await deletion_effects.find_still_visible(connection, reader, affected.subjects)
+    return _report(document_ids, affected, stored_vectors, visible)
+
+
 async def _delete(
     context: IngestContext, reader: Reader, document_ids: Sequence[DocumentId], act: Act
 ) -> Deletion:
@@ -60,9 +78,23 @@ async def _delete(
         await apply_pending_changes(context)
     except LightwellError as error:
         errors.append(f"{error}; the next ingestion or worker finishes it")
-    visible = await deletion_effects.find_still_visible(
-        context.database, reader, [*affected.entities, *affected.relations]
-    )
+    visible = await _find_visible(context.database, reader, affected)
+    report = _report(document_ids, affected, stored_vectors, visible)
+    return replace(report, errors=tuple(errors))
+
+
+@repeatable
+async def _find_visible(database: Database, reader: Reader, affected: AffectedGraph) -> set[UUID]:
+    async with database.transaction() as connection:
+        return await deletion_effects.find_still_visible(connection, reader, affected.subjects)
+
+
+def _report(
+    document_ids: Sequence[DocumentId],
+    affected: AffectedGraph,
+    stored_vectors: Collection[ChunkId],
+    visible: Collection[UUID],
+) -> Deletion:
     names = affected.entities.items()
     return Deletion(
         documents=tuple(document_ids),
@@ -76,7 +108,6 @@ async def _delete(
             mentions=affected.mentions,
             relation_mentions=affected.relation_mentions,
         ),
-        errors=tuple(errors),
     )
 
 

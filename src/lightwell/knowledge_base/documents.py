@@ -4,9 +4,18 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from lightwell.domain.access import Reader, TagAuthority, Tags
-from lightwell.domain.audiences import Audience, describe_tag, own_ways
+from lightwell.domain.audiences import (
+    MAX_NAMES,
+    AccessPreview,
+    Audience,
+    AudienceChange,
+    TagChange,
+    describe_tag,
+    own_ways,
+)
+from lightwell.domain.document_lists import DocumentCount, DocumentFilter
 from lightwell.domain.document_views import DocumentView, ReadingPlace
-from lightwell.domain.documents import Chunk, Deletion, Document, DocumentFilter, Locator, Status
+from lightwell.domain.documents import Chunk, Deletion, Document, Locator, Status
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.exports import ExportConfig, Exported, ExportProgress
 from lightwell.domain.folder_tags import FolderTags
@@ -62,7 +71,10 @@ class Documents:
     async def list(
         self, reader: Reader, wanted: DocumentFilter = _EVERY, *, after: str = "", limit: int = 100
     ) -> list[Document]:
-        """Return up to `limit` documents by URL, those after the URL or `Document.cursor` given."""
+        """Return up to `limit` documents, by URL or in the order that is wanted, those after the URL or cursor given.
+
+        Raises `Invalid` for a text that is no cursor of this order.
+        """
         database = self.context.database
         return await documents.list_page(database, reader, wanted, after=after, limit=limit)
 
@@ -78,6 +90,10 @@ class Documents:
             if len(page) < size:
                 return
             after, limit = page[-1].cursor, limit - len(page)
+
+    async def count(self, reader: Reader) -> Sequence[DocumentCount]:
+        """Return how many documents the reader sees of each system, type and state, in this order."""
+        return await documents.count_by_kind(self.context.database, reader)
 
     async def get(self, reader: Reader, name: str) -> Document:
         """Return a document; raise `NotFound`."""
@@ -186,6 +202,11 @@ class Documents:
         await finish_derived_for(self.context, reader)
         return deleted
 
+    async def preview_deletion(self, reader: Reader, names: Sequence[str]) -> Deletion:
+        """Return what `delete` of these documents would report now, and change nothing; raise `NotFound`."""
+        document_ids = await resolve_names(self.context.database, reader, names)
+        return await deletion.preview(self.context, reader, document_ids)
+
     async def erase(self, reader: Reader, names: Sequence[str]) -> Deletion:
         """Delete as `delete` does, without tombstones: not even the documents' names are left."""
         document_ids = await resolve_names(self.context.database, reader, names)
@@ -262,6 +283,40 @@ class Documents:
         await apply_pending_changes(self.context)
         await finish_derived_for(self.context, reader)
         return replace(document, acl_tags=tags)
+
+    async def preview_access(
+        self, reader: Reader, authority: TagAuthority, name: str, tags: Tags
+    ) -> AccessPreview:
+        """Return who would see a document with these tags and does not now, and the reverse; raise as `change_access` does.
+
+        Names are for administrators. Nobody else learns of people who see the document through other tags than the reader's own.
+        """
+        database = self.context.database
+        document = await documents.get(database, reader, name)
+        authority.require_change(document.acl_tags, tags)
+        change = TagChange(old=document.acl_tags, new=tags)
+        if not authority.is_unlimited:
+            change = change.among(authority.tags)
+        everybody, _ = await audiences.count_people(database, reader, ())
+        gaining, losing = await audiences.list_moved(database, reader, change)
+        parts = {
+            of_tag.tag: describe_tag(
+                of_tag,
+                everybody=everybody,
+                has_it=of_tag.tag in reader.tags,
+                shows_names=authority.is_unlimited,
+            )
+            for of_tag in await audiences.list_holders(database, reader, change.old ^ change.new)
+        }
+
+        def side(side_tags: Tags, people: Sequence[str]) -> AudienceChange:
+            return AudienceChange(
+                parts=tuple(part for tag, part in parts.items() if tag in side_tags),
+                people=len(people),
+                names=tuple(people[:MAX_NAMES]) if authority.is_unlimited else (),
+            )
+
+        return AccessPreview(gains=side(change.new, gaining), loses=side(change.old, losing))
 
     async def folder_tags(self, url: str) -> FolderTags:
         """Return the access tags that are remembered of a file or folder, of the folders above it, and of all below it.

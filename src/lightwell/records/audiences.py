@@ -6,8 +6,9 @@ Names of people are for administrators; whoever calls this leaves them out for o
 from collections.abc import Iterable
 
 from lightwell.domain.access import Reader
-from lightwell.domain.audiences import MAX_NAMES, TagHolders
+from lightwell.domain.audiences import MAX_NAMES, TagChange, TagHolders
 from lightwell.records.database import Database
+from lightwell.records.directory import CURRENT_TAGS
 
 _HOLDERS = """
 WITH holders AS (
@@ -44,6 +45,14 @@ SELECT count(*) AS everybody,
 FROM people AS person WHERE project_id = %(project_id)s AND is_active
 """
 
+_MOVED = f"""
+SELECT coalesce(nullif(person.display_name, ''), person.email) AS name, tags && %(new)s::text[] AS gains
+FROM people AS person CROSS JOIN LATERAL (SELECT {CURRENT_TAGS} AS tags) AS current
+WHERE person.project_id = %(project_id)s AND person.is_active
+  AND (tags && %(old)s::text[]) <> (tags && %(new)s::text[])
+ORDER BY name, person.person_id
+"""  # noqa: S608 - only our own words
+
 
 async def list_holders(database: Database, reader: Reader, tags: Iterable[str]) -> list[TagHolders]:
     """Return who has each of these tags, by tag; `own_groups` and `is_own` say from where the reader's person has it."""
@@ -73,3 +82,16 @@ async def count_people(database: Database, reader: Reader, tags: Iterable[str]) 
     parameters = {"project_id": reader.project_id, "tags": sorted(tags)}
     ((everybody, reached),) = await database.rows(_COUNTS, parameters)
     return everybody, reached
+
+
+async def list_moved(
+    database: Database, reader: Reader, change: TagChange
+) -> tuple[list[str], list[str]]:
+    """Return the names of active people who gain access by a change of tags, and of those who lose it, in order."""
+    parameters = {
+        "project_id": reader.project_id,
+        "old": sorted(change.old),
+        "new": sorted(change.new),
+    }
+    rows = await database.rows(_MOVED, parameters)
+    return [name for name, gains in rows if gains], [name for name, gains in rows if not gains]

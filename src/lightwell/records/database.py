@@ -98,6 +98,12 @@ class Database:
             yield connection
 
     @asynccontextmanager
+    async def trial(self) -> AsyncGenerator[Connection, None]:
+        """Yield a connection as `transaction` does, and take back at the end whatever was written: to see what a change would do."""
+        async with self._lent() as connection, connection.transaction(force_rollback=True):
+            yield connection
+
+    @asynccontextmanager
     async def relaxed_transaction(self) -> AsyncGenerator[Connection, None]:
         """Yield a connection as `transaction` does, but do not wait for the disk at commit.
 

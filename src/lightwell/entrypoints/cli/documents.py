@@ -74,7 +74,13 @@ async def list_documents(  # noqa: PLR0913 - the options of a command are its ar
 ) -> Report:
     """List the documents that the reader may see, by URL."""
     query = DocumentQuery(
-        status=status, system=system, type=kind, tag=tag, title=title, limit=limit, after=after
+        status=(status,) if status else (),
+        system=system,
+        type=kind,
+        tag=tag,
+        title=title,
+        limit=limit,
+        after=after,
     )
     page = await asker(operations.list_documents, query)
     table = new_table("state", "passages", "title", "url")

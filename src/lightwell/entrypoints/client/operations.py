@@ -41,6 +41,7 @@ class Operations:
     upload = Method(document_calls.upload)
     ingest = Method(document_calls.ingest)
     list_documents = documents.list_documents
+    summarize_documents = documents.summarize_documents
     get_document = documents.get_document
     get_text = documents.get_text
     get_original = Method(document_calls.get_original)
@@ -49,6 +50,8 @@ class Operations:
     list_passages = documents.list_passages
     replace_passages = documents.replace_passages
     change_access = documents.change_access
+    preview_access = documents.preview_access
+    preview_deletion = documents.preview_deletion
     delete_document = documents.delete_document
     delete_documents = documents.delete_documents
 

@@ -8,7 +8,9 @@ from pydantic import Field, JsonValue, model_validator
 import lightwell.domain.documents as domain
 from lightwell.domain.access import parse_tags
 from lightwell.domain.api_keys import Scope
-from lightwell.domain.documents import DocumentFilter, DocumentState
+from lightwell.domain.audiences import Reach
+from lightwell.domain.document_lists import DocumentFilter, DocumentOrder, cursor_of
+from lightwell.domain.documents import DocumentState
 from lightwell.domain.errors import Forbidden, Invalid
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.jobs import JobState
@@ -50,9 +52,12 @@ AclTags = Annotated[
 
 
 class DocumentQuery(PageQuery):
-    """Which documents to list; all conditions must hold."""
+    """Which documents to list, and in which order; all conditions must hold."""
 
-    status: DocumentState | None = None
+    status: Annotated[
+        tuple[DocumentState, ...],
+        Field(max_length=10, description="One of these, if any is given."),
+    ] = ()
     system: Annotated[
         str, Field(max_length=100, description="Source system: `file`, `upload`, `web`.")
     ] = ""
@@ -61,6 +66,10 @@ class DocumentQuery(PageQuery):
     title: Annotated[
         str, Field(max_length=500, description="A part of the title, in any case.")
     ] = ""
+    order: Annotated[
+        DocumentOrder, Field(description="`system` is the source system, then the source type.")
+    ] = DocumentOrder.URL
+    descending: bool = False
 
 
 class Document(Reply):
@@ -94,6 +103,22 @@ class Document(Reply):
     created_at: Moment
     updated_at: Moment
     ingested_at: Moment | None
+
+
+class DocumentCount(Reply):
+    """How many documents the caller sees of one system, type and state."""
+
+    source_system: Annotated[str, read_from("sourceSystem", "system")]
+    source_type: Annotated[str, read_from("sourceType", "kind")]
+    status: Annotated[DocumentState, read_from("status", "state")]
+    documents: int
+
+
+class DocumentSummary(Reply):
+    """What the caller sees: `documents` in all, and of each system, type and state, in this order."""
+
+    documents: int
+    kinds: list[DocumentCount]
 
 
 class DocumentPage(Reply):
@@ -212,21 +237,61 @@ class Deletion(Reply):
     errors: list[str]
 
 
+class AudiencePart(Reply):
+    """Whom an access tag of the document reaches.
+
+    `people` counts active people of the directory, and `keys` the API keys that name no person. `names` of people are listed for
+    administrators only. `throughMe`: you have this tag.
+    """
+
+    tag: str
+    name: str
+    kind: Reach
+    groups: list[str]
+    people: int
+    keys: int
+    names: list[str]
+    through_me: bool
+
+
+class AudienceChange(Reply):
+    """Who gains access or loses it: through which tags, and how many active people. `names` are listed for administrators only."""
+
+    people: int
+    parts: list[AudiencePart]
+    names: list[str]
+
+
+class AccessPreview(Reply):
+    """What a change of access tags means for the people of the directory."""
+
+    gains: AudienceChange
+    loses: AudienceChange
+
+
 _EVERY = DocumentQuery()
 
 
 @documents.operation("GET")
 async def list_documents(caller: Caller, query: DocumentQuery = _EVERY) -> DocumentPage:
-    """List documents by URL."""
+    """List documents by URL, or in another order."""
     for text in (query.system, query.type, query.tag, query.title, query.after):
         require_text(text, "The filter")
     wanted = DocumentFilter(
-        state=query.status, system=query.system, kind=query.type, tag=query.tag, title=query.title
+        states=query.status,
+        system=query.system,
+        kind=query.type,
+        tag=query.tag,
+        title=query.title,
+        order=query.order,
+        is_descending=query.descending,
     )
     following = await caller.knowledge_base.documents.list(
         caller.reader, wanted, after=query.after, limit=query.limit + 1
     )
-    page, next_after = page_of(following, query.limit, lambda document: document.cursor)
+    page, next_after = page_of(
+        following, query.limit, lambda document: cursor_of(document, query.order)
+    )
     shown = [Document.model_validate(document) for document in page]
     return DocumentPage(documents=shown, next_after=next_after)
 
@@ -257,6 +322,32 @@ async def delete_documents(
     await documents.require_authority(caller.reader, caller.authority, document_ids)
     delete = documents.erase if hard else documents.delete
     return Deletion.model_validate(await delete(caller.reader, document_ids))
+
+
+@documents.operation("POST", "/delete/preview", scope=Scope.DELETE, is_repeatable=True)
+async def preview_deletion(
+    caller: Caller,
+    document_ids: Annotated[
+        list[Annotated[str, Field(max_length=2000)]],
+        Field(min_length=1, max_length=1000, examples=[[_ID]]),
+    ],
+) -> Deletion:
+    """Say what a deletion of these documents would remove and rebuild now, and change nothing. It is refused where the deletion is."""
+    for name in document_ids:
+        require_text(name, "The document's id")
+    documents = caller.knowledge_base.documents
+    await documents.require_authority(caller.reader, caller.authority, document_ids)
+    return Deletion.model_validate(await documents.preview_deletion(caller.reader, document_ids))
+
+
+@documents.operation("GET", "/summary")
+async def summarize_documents(caller: Caller) -> DocumentSummary:
+    """Count documents by system, type and state."""
+    counts = await caller.knowledge_base.documents.count(caller.reader)
+    return DocumentSummary(
+        documents=sum(count.documents for count in counts),
+        kinds=[DocumentCount.model_validate(count) for count in counts],
+    )
 
 
 @documents.operation("GET", "/{document}")
@@ -349,6 +440,20 @@ async def change_access(caller: Caller, document: DocumentName, acl_tags: AclTag
         caller.reader, caller.authority, document, parse_tags(acl_tags)
     )
     return Document.model_validate(changed)
+
+
+@documents.operation("POST", "/{document}/access/preview", scope=Scope.CURATE, is_repeatable=True)
+async def preview_access(
+    caller: Caller, document: DocumentName, acl_tags: AclTags
+) -> AccessPreview:
+    """Say who would see a document with other access tags and does not now, and the reverse. It is refused where the change is.
+
+    People who have another of the caller's tags on the document are not counted; with the scope `admin`, all are told apart, by name.
+    """
+    preview = await caller.knowledge_base.documents.preview_access(
+        caller.reader, caller.authority, document, parse_tags(acl_tags)
+    )
+    return AccessPreview.model_validate(preview)
 
 
 @documents.operation("DELETE", "/{document}", scope=Scope.DELETE, audited="document_ids")

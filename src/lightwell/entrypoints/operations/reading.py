@@ -9,7 +9,7 @@ from lightwell.domain.audiences import Reach
 from lightwell.domain.document_views import ReadingPlace
 from lightwell.domain.documents import DocumentState
 from lightwell.entrypoints.operations.declaration import Caller, Subject
-from lightwell.entrypoints.operations.documents import DocumentName
+from lightwell.entrypoints.operations.documents import AudiencePart, DocumentName
 from lightwell.entrypoints.operations.replies import (
     Locator,
     Moment,
@@ -113,23 +113,6 @@ class ViewQuery(Schema):
     def to_place(self) -> ReadingPlace:
         """Return the place."""
         return ReadingPlace(**self.model_dump())
-
-
-class AudiencePart(Reply):
-    """Whom an access tag of the document reaches.
-
-    `people` counts active people of the directory, and `keys` the API keys that name no person. `names` of people are listed for
-    administrators only. `throughMe`: you have this tag.
-    """
-
-    tag: str
-    name: str
-    kind: Reach
-    groups: list[str]
-    people: int
-    keys: int
-    names: list[str]
-    through_me: bool
 
 
 class OwnWay(Reply):

@@ -21,6 +21,11 @@ class AffectedGraph:
     mentions: int
     relation_mentions: int
 
+    @property
+    def subjects(self) -> list[UUID]:
+        """The ids of the entities and relations."""
+        return [*self.entities, *self.relations]
+
 
 _CHUNKS = """
 SELECT chunk_id FROM document_chunks
@@ -81,11 +86,11 @@ async def find_affected(
 
 
 async def find_still_visible(
-    database: Database, reader: Reader, subjects: Sequence[UUID]
+    connection: Connection, reader: Reader, subjects: Sequence[UUID]
 ) -> set[UUID]:
     """Return those of the entities or relations that still have a profile which the reader sees."""
     keys = {"subjects": list(subjects), **reader.parameters}
-    return set(await database.values(_STILL_VISIBLE, keys))
+    return set(await fetch_values(connection, _STILL_VISIBLE, keys))
 
 
 async def list_chunks(

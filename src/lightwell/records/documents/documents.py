@@ -2,11 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import LiteralString
 from uuid import UUID
 
 from lightwell.domain.access import Reader, Tags
 from lightwell.domain.access_explanations import DocumentAccess
-from lightwell.domain.documents import Document, DocumentFilter, DocumentState, parse_cursor
+from lightwell.domain.document_lists import (
+    DocumentCount,
+    DocumentFilter,
+    DocumentOrder,
+    parse_cursor,
+)
+from lightwell.domain.documents import Document, DocumentState
 from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import ClassId, DocumentId, ProjectId
 from lightwell.records import access_classes, analytics, conversations
@@ -49,7 +56,7 @@ FROM (SELECT document_id FROM source_documents WHERE document_id = ANY(%(documen
 WHERE source_documents.document_id = gone.document_id
 """
 
-_COLUMNS = """
+_COLUMNS: LiteralString = """
 document_id AS id, global_ref AS ref, source_url AS url, title, format, author, topic_tag AS topic, language, acl_tags,
 class_id, status AS state, error_message AS error, content_hash, file_size, chunk_count, created_at, updated_at,
 ingested_at, coalesce(author_ref, '') AS author_ref, metadata, coalesce(raw_payload, '{}') AS raw_payload,
@@ -60,14 +67,44 @@ coalesce((SELECT page_count FROM document_originals AS original
           WHERE original.document_id = source_documents.document_id AND is_published), 0) AS page_count
 """
 
-_LIST = f"""
+# By each order: the value of a document, and what makes one of the text in a cursor.
+_ORDERS: Mapping[DocumentOrder, tuple[LiteralString, LiteralString]] = {
+    DocumentOrder.URL: ("source_url", "%(after)s::text"),
+    DocumentOrder.TITLE: (
+        "lower(left(title, 200))",
+        "lower(left(%(after)s::text, 200))",
+    ),
+    DocumentOrder.CHANGED: ("updated_at", "nullif(%(after)s::text, '')::timestamptz"),
+    DocumentOrder.SYSTEM: ("source_system || ' ' || source_type", "%(after)s::text"),
+    DocumentOrder.STATUS: ("status", "%(after)s::text"),
+}
+
+
+def _list(order: DocumentOrder, *, is_descending: bool) -> LiteralString:
+    value, after = _ORDERS[order]
+    behind, direction = ("<", "DESC") if is_descending else (">", "ASC")
+    return f"""
 SELECT {_COLUMNS} FROM source_documents
-WHERE class_id = ANY(%(classes)s) AND NOT is_deleted AND (source_url, document_id) > (%(after)s, %(after_id)s)
-  AND (%(state)s = '' OR status = %(state)s) AND (%(system)s = '' OR source_system = %(system)s)
+WHERE class_id = ANY(%(classes)s) AND NOT is_deleted
+  AND (%(is_first)s OR ({value}, document_id) {behind} ({after}, %(after_id)s))
+  AND (%(states)s::text[] = '{{}}' OR status = ANY(%(states)s)) AND (%(system)s = '' OR source_system = %(system)s)
   AND (%(kind)s = '' OR source_type = %(kind)s) AND (%(tag)s = '' OR %(tag)s = ANY(acl_tags))
   AND (%(title)s = '' OR strpos(lower(title), lower(%(title)s)) > 0)
-ORDER BY source_url, document_id LIMIT %(limit)s
-"""  # noqa: S608 - only our own column names
+ORDER BY {value} {direction}, document_id {direction} LIMIT %(limit)s
+"""  # noqa: S608 - only our own words
+
+
+_LISTS: Mapping[tuple[DocumentOrder, bool], LiteralString] = {
+    (order, is_descending): _list(order, is_descending=is_descending)
+    for order in DocumentOrder
+    for is_descending in (False, True)
+}
+
+_SUMMARY = """
+SELECT source_system AS system, source_type AS kind, status AS state, count(*) AS documents FROM source_documents
+WHERE class_id = ANY(%(classes)s) AND NOT is_deleted
+GROUP BY source_system, source_type, status ORDER BY source_system, source_type, status
+"""
 
 _SHOW = f"""
 SELECT {_COLUMNS} FROM source_documents
@@ -189,20 +226,26 @@ async def list_page(
     after: str,
     limit: int,
 ) -> list[Document]:
-    """Return the reader's documents by URL, those after the URL or cursor `after`."""
-    url, document_id = parse_cursor(after)
+    """Return the reader's documents in the order that is wanted, those after the URL or cursor `after`; raise `Invalid` for another text."""
+    value, document_id = (
+        parse_cursor(after, wanted.order, is_descending=wanted.is_descending)
+        if after
+        else ("", None)
+    )
     parameters = {
         **reader.parameters,
-        "after": url,
+        "is_first": not after,
+        "after": value,
         "after_id": document_id,
         "limit": limit,
-        "state": wanted.state.value if wanted.state else "",
+        "states": [state.value for state in wanted.states],
         "system": wanted.system,
         "kind": wanted.kind,
         "tag": wanted.tag,
         "title": wanted.title,
     }
-    return await database.rows(_LIST, parameters, into=Document)
+    query = _LISTS[wanted.order, wanted.is_descending]
+    return await database.rows(query, parameters, into=Document)
 
 
 async def get(database: Database, reader: Reader, name: str) -> Document:
@@ -241,6 +284,11 @@ async def count_by_state(database: Database, reader: Reader) -> dict[DocumentSta
     """Return how many of the reader's documents are in each state."""
     rows = await database.rows(_COUNTS, reader.parameters)
     return {DocumentState(state): count for state, count in rows}
+
+
+async def count_by_kind(database: Database, reader: Reader) -> list[DocumentCount]:
+    """Return how many of the reader's documents come from each system, with each type and in each state, in this order."""
+    return await database.rows(_SUMMARY, reader.parameters, into=DocumentCount)
 
 
 async def count_visible(database: Database, reader: Reader) -> StoreCounts:
