@@ -2,12 +2,13 @@
 
 import json
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qsl
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
@@ -30,17 +31,23 @@ def public_jwk(key: PrivateKey, key_id: str) -> dict[str, Any]:
 
 @dataclass
 class LocalIssuer:
-    """The issuer; `asked` are the paths that were requested."""
+    """The issuer; `asked` are the paths that were requested. `grant` replies to the form that is sent to the token endpoint."""
 
     url: str = ""
     keys: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     named: str = ""
     asked: list[str] = field(default_factory=list[str])
+    grant: Callable[[Mapping[str, str], str], object | None] = lambda _form, _authorization: None
 
     def reply(self, path: str) -> object:
         self.asked.append(path)
         if path.endswith("openid-configuration"):
-            return {"issuer": self.named or self.url, "jwks_uri": f"{self.url}/keys"}
+            return {
+                "issuer": self.named or self.url,
+                "jwks_uri": f"{self.url}/keys",
+                "authorization_endpoint": f"{self.url}/authorize",
+                "token_endpoint": f"{self.url}/token",
+            }
         return {"keys": self.keys}
 
 
@@ -55,6 +62,14 @@ def run_issuer() -> Generator[LocalIssuer]:
             self.send_response(200)
             self.end_headers()
             self.wfile.write(body)
+
+        def do_POST(self) -> None:
+            length = int(self.headers["Content-Length"])
+            form = dict(parse_qsl(self.rfile.read(length).decode()))
+            reply = issuer.grant(form, self.headers.get("Authorization", ""))
+            self.send_response(400 if reply is None else 200)
+            self.end_headers()
+            self.wfile.write(json.dumps(reply).encode())
 
         def log_message(self, format: str, *args: object) -> None:
             pass

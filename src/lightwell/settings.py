@@ -90,6 +90,8 @@ class ServerSettings(BaseModel, frozen=True, extra="forbid"):
     """Most requests per minute with one API key or token, counted across processes; for a key that acts for people, for each of them. 0 is no limit."""
     tenant_requests_per_minute: Annotated[int, Field(ge=0, le=1_000_000)] = 0
     """Most requests per minute of all callers together, counted across processes; 0 is no limit."""
+    public_url: str = ""
+    """Address under which people reach the server, such as https://knowledge.example.com: for links to documents, invitations and signing in with a provider. Without it, the address that a request names."""
     ingest_roots: str = ""
     """Folders, separated by commas, whose files clients of the server may name for ingestion. Without it, they can only upload files and name URLs."""
     web_allowed_networks: str = ""
@@ -108,7 +110,11 @@ class OidcSettings(BaseModel, frozen=True, extra="forbid"):
     issuer: str = ""
     """URL of an OpenID Connect issuer whose tokens are accepted beside API keys, exactly as its tokens name it, such as https://login.example.com/realms/halden."""
     audience: str = ""
-    """The audience that the issuer's tokens must have."""
+    """The audience that the tokens of programs must have. Without it, none are accepted."""
+    client_id: str = ""
+    """This server's name at the issuer, for people who sign in with a browser (authorization code with PKCE; the address to allow there is `/v1/sign-in/oidc/callback` of this server). Without it, the page offers no sign-in with the issuer."""
+    client_secret: SecretStr = SecretStr("")
+    """The secret of that client. Without it, the client is a public one."""
     algorithms: str = "RS256,ES256"
     """Signature algorithms that are accepted, separated by commas. Only asymmetric ones can be named."""
     person_claim: str = "sub"
@@ -342,6 +348,10 @@ class Settings(BaseSettings):
             "CHAT_URL": self.chat.url,
             "RERANK_URL": self.reranker.url,
         }
+        if self.server.public_url and not _is_origin(self.server.public_url):
+            raise Invalid(
+                f"{_PREFIX}PUBLIC_URL is not the address of a server; write it like https://knowledge.example.com"
+            )
         for name, url in urls.items():
             if url and not _is_http_url(url):
                 raise Invalid(
@@ -461,6 +471,11 @@ def _refuse_distrusted(path: Path) -> None:
             f"{path.absolute()} {reason}, who could use it to send your documents elsewhere. Make yourself its owner and take write"
             " permission from others (`chown`, `chmod go-w`), or remove it and set the variables in the environment"
         )
+
+
+def _is_origin(value: str) -> bool:
+    parts = urlsplit(value) if _is_http_url(value) else None
+    return parts is not None and parts.path in ("", "/") and not parts.query + parts.fragment
 
 
 def _is_http_url(value: str) -> bool:

@@ -358,6 +358,8 @@ WITHOUT_A_CASE = {
     "GET /.well-known/oauth-protected-resource/mcp": "names the issuer of tokens",
     "GET /v1/models": "names one fixed model",
     "GET /v1/sign-in": "says only how one can sign in",
+    "GET /v1/sign-in/oidc": "sends the browser to the issuer: test_oidc_sign_in.py",
+    "GET /v1/sign-in/oidc/callback": "begins a session or does not: test_oidc_sign_in.py",
     "POST /v1/sign-in/key": "begins a session or does not: test_web_sessions.py",
     "POST /v1/sign-in/link": "begins a session or does not: test_web_sessions.py",
     "POST /v1/sign-out": "ends a session",

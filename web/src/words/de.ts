@@ -51,7 +51,6 @@ export const de: Words = {
     used: 'Dieser Link wurde schon benutzt, oder er ist zu alt. Bitten Sie den Absender um einen neuen.',
     usedAtStart:
       'Dieser Link wurde schon benutzt, oder er ist zu alt. Bitten Sie den Absender um einen neuen; der Server druckt bei jedem Start einen.',
-    wait: 'Es gab zu viele Versuche aus Ihrem Netz. Warten Sie eine Minute und versuchen Sie es noch einmal.',
     unencrypted:
       'Die Verbindung zu diesem Server ist nicht verschlüsselt, darum kann sich niemand anmelden. Wer Lightwell betreibt, muss https davorschalten.',
     failed: {

@@ -49,12 +49,12 @@ export const en = {
     used: 'This link was used already, or it is too old. Ask whoever sent it for a new one.',
     usedAtStart:
       'This link was used already, or it is too old. Ask whoever sent it for a new one; the server prints one whenever it starts.',
-    wait: 'There were too many attempts from your network. Wait a minute, then try again.',
     unencrypted:
       'The connection to this server is not encrypted, so nobody can sign in over it. Whoever runs Lightwell has to put it behind https.',
     failed: {
       state: 'This sign-in was not begun in this browser, or it took too long. Begin again.',
       provider: 'The provider did not confirm who you are. Try again, or sign in with a key.',
+      wait: 'There were too many attempts from your network. Wait a minute, then try again.',
       refused: 'The provider knows you, but you have no access here any more. Ask whoever runs Lightwell.',
     },
     none: 'No key?',

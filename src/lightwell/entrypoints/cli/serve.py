@@ -126,7 +126,8 @@ async def _sign_in_address(chosen: "Settings", url: str, *, demo: bool) -> str:
     """Return the address that signs the owner of the store in; "" for a server that others reach, whose log would have it."""
     from lightwell.entrypoints.http.browsers import LOOPBACK
 
-    if chosen.http.host not in LOOPBACK or chosen.http.proxies or chosen.http.hosts:
+    others = (chosen.http.proxies, chosen.http.hosts, chosen.server.public_url)
+    if chosen.http.host not in LOOPBACK or any(others):
         return ""
     if not demo:
         secret = await sign_in_owner(chosen)

@@ -145,6 +145,7 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,  # a redirect would name the host that the caller sent
     )
+    app.state.public_url = settings.server.public_url.rstrip("/")
     add_error_handlers(app)
     app.add_middleware(BodyLimit)
     guard_browsers(app, settings)

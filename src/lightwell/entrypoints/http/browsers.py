@@ -2,6 +2,7 @@
 
 from http import HTTPStatus
 from typing import Final
+from urllib.parse import urlsplit
 
 from fastapi import FastAPI
 from starlette.datastructures import Headers
@@ -45,7 +46,8 @@ def guard_browsers(app: FastAPI, settings: Settings) -> None:
             expose_headers=_RESPONSE_HEADERS,
         )
     if settings.http.host in LOOPBACK:
-        named = {_without_port(host) for host in split_at_commas(settings.http.hosts)}
+        public = urlsplit(settings.server.public_url).netloc
+        named = {_without_port(host) for host in (*split_at_commas(settings.http.hosts), public)}
         app.add_middleware(HostCheck, names=LOOPBACK | named)
 
 

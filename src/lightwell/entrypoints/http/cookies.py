@@ -8,6 +8,7 @@ from fastapi import Request, Response
 
 from lightwell.domain.errors import ForeignPage, Invalid
 from lightwell.domain.web_sessions import Secret, parse_secret
+from lightwell.entrypoints.http.addresses import server_address
 from lightwell.entrypoints.http.browsers import LOOPBACK
 
 CSRF_HEADER: Final = "X-CSRF-Token"
@@ -22,17 +23,17 @@ _FOREIGN = (
 
 def read_session(request: Request) -> Secret | None:
     """Return the secret of the session in the browser's cookie, None without one."""
-    return parse_secret(request.cookies.get(_name(request, "session"), ""))
+    return parse_secret(read_cookie(request, "session"))
 
 
-def set_session(request: Request, response: Response, secret: Secret, longest: timedelta) -> None:
-    """Give the browser the secret of a new session, for as long as the session may last."""
-    set_cookie(request, response, "session", secret.text, longest)
+def read_cookie(request: Request, what: str) -> str:
+    """Return the value of a cookie that `set_cookie` set, "" without one."""
+    return request.cookies.get(_name(request, what), "")
 
 
-def delete_session(request: Request, response: Response) -> None:
-    """Have the browser forget its session."""
-    set_cookie(request, response, "session", "", timedelta())
+def delete_cookie(request: Request, response: Response, what: str) -> None:
+    """Have the browser forget a cookie."""
+    set_cookie(request, response, what, "", timedelta())
 
 
 def set_cookie(
@@ -80,11 +81,14 @@ def _is_from_own_page(request: Request) -> bool:
         return site == "same-origin"
     # A browser without that header, or one that is not on a secure connection, names the page's origin.
     origin = urlsplit(request.headers.get("origin", "")).netloc
-    return bool(origin) and origin == request.headers.get("host")
+    return bool(origin) and origin in (
+        request.headers.get("host"),
+        urlsplit(server_address(request)).netloc,
+    )
 
 
 def _is_secure(request: Request) -> bool:
-    return request.url.scheme == "https"
+    return urlsplit(server_address(request)).scheme == "https"
 
 
 def _name(request: Request, what: str) -> str:

@@ -9,14 +9,16 @@ from typing import TypeVar
 
 import httpx
 
+from lightwell.domain.errors import Invalid
 from lightwell.domain.principals import Principal
 from lightwell.domain.rate_limits import Allowance, RateLimits
 from lightwell.domain.scopes import parse_scopes
 from lightwell.domain.texts import split_at_commas
-from lightwell.domain.token_claims import ClaimNames, read_claims
+from lightwell.domain.token_claims import ClaimNames, TokenIdentity, read_claims
 from lightwell.domain.web_sessions import Secret
 from lightwell.entrypoints.http.failed_logins import FailedLogins
 from lightwell.entrypoints.http.oidc import Issuer, TokenVerifier
+from lightwell.entrypoints.http.oidc_sign_in import Attempt, Provider
 from lightwell.entrypoints.http.problems import TooManyRequests, Unauthenticated
 from lightwell.knowledge_base.principals import Principals
 from lightwell.knowledge_base.rate_limiter import RateLimiter
@@ -49,6 +51,7 @@ class Credentials:
     oidc: OidcTokens | None
     failed_logins: FailedLogins
     failed_sessions: FailedLogins
+    provider: Provider | None
     limiter: RateLimiter
 
     async def identify(self, credential: str, address: str) -> Principal:
@@ -63,6 +66,15 @@ class Credentials:
     async def identify_key(self, key: str, address: str) -> Principal:
         """Return for whom the API key speaks; raise as `identify` does, for tokens of an issuer, too."""
         return await _attempt(self.failed_logins, key, address, self.principals.of_key)
+
+    async def identify_code(
+        self, attempt: Attempt, code: str, callback: str, address: str
+    ) -> TokenIdentity:
+        """Return whom the issuer has signed in, for the code that it sent with the browser; raise as `identify` does."""
+        if self.provider is None:
+            raise Unauthenticated
+        find = partial(self.provider.identify, attempt, callback=callback)
+        return await _attempt(self.failed_logins, code, address, find)
 
     async def redeem(self, link: str, address: str, browser: str) -> Secret:
         """Use a link that signs a person in, and return the secret of the session; raise as `identify` does."""
@@ -123,24 +135,51 @@ async def open_credentials(settings: Settings, database: Database) -> AsyncGener
         yield Credentials(
             principals=Principals(database=database, tenant=settings.tenant),
             sessions=WebSessions(database=database, tenant=settings.tenant),
-            oidc=_oidc_tokens(settings, client) if settings.oidc.issuer else None,
+            oidc=_oidc_tokens(settings, client) if _accepts_tokens(settings) else None,
+            provider=_provider(settings, client) if settings.oidc.client_id else None,
             failed_logins=FailedLogins(),
             failed_sessions=FailedLogins(),
             limiter=limiter,
         )
 
 
+def _accepts_tokens(settings: Settings) -> bool:
+    """Return whether programs may show an issuer's tokens; an issuer alone has neither an audience nor a client."""
+    return bool(settings.oidc.issuer) and bool(
+        settings.oidc.audience or not settings.oidc.client_id
+    )
+
+
 def _oidc_tokens(settings: Settings, client: httpx.AsyncClient) -> OidcTokens:
+    verifier = _verifier(settings, client, settings.oidc.audience)
+    return OidcTokens(verifier=verifier, names=_claim_names(settings))
+
+
+def _provider(settings: Settings, client: httpx.AsyncClient) -> Provider:
+    if not settings.oidc.issuer:
+        raise Invalid("LIGHTWELL_OIDC_CLIENT_ID needs the issuer, too: LIGHTWELL_OIDC_ISSUER")
+    return Provider(
+        verifier=_verifier(settings, client, settings.oidc.client_id),
+        client_id=settings.oidc.client_id,
+        client_secret=settings.oidc.client_secret.get_secret_value(),
+        names=_claim_names(settings),
+    )
+
+
+def _verifier(settings: Settings, client: httpx.AsyncClient, audience: str) -> TokenVerifier:
     issuer = Issuer(
         url=settings.oidc.issuer,
-        audience=settings.oidc.audience,
+        audience=audience,
         algorithms=frozenset(split_at_commas(settings.oidc.algorithms)),
     )
-    names = ClaimNames(
+    return TokenVerifier(issuer=issuer, client=client)
+
+
+def _claim_names(settings: Settings) -> ClaimNames:
+    return ClaimNames(
         person=settings.oidc.person_claim,
         tags=settings.oidc.tags_claim,
         project=settings.oidc.project_claim,
         home=settings.project,
         scopes=parse_scopes(split_at_commas(settings.oidc.scopes)),
     )
-    return OidcTokens(verifier=TokenVerifier(issuer=issuer, client=client), names=names)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
 
 from mcp.server.context import ServerRequestContext
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -72,7 +73,9 @@ async def _caller(context: ServerRequestContext) -> Caller:
 
 def _protection(settings: Settings) -> TransportSecuritySettings:
     """Return which `Host` and `Origin` a request may have, so that a web page cannot rebind its name to this server."""
-    hosts = [*_LOOPBACK, settings.http.host, *split_at_commas(settings.http.hosts)]
+    public = urlsplit(settings.server.public_url).hostname
+    named = [*split_at_commas(settings.http.hosts), *([public] if public else [])]
+    hosts = [*_LOOPBACK, settings.http.host, *named]
     with_ports = [*hosts, *(f"{host}:*" for host in hosts)]
     return TransportSecuritySettings(
         enable_dns_rebinding_protection=True,

@@ -145,40 +145,52 @@ class TokenVerifier:
                 _log.warning("the keys of the OIDC issuer were not fetched", error=str(error))
 
     async def _fetch(self) -> list[dict[str, Any]]:
-        where = f"{self.issuer.url.rstrip('/')}/.well-known/openid-configuration"
-        described = await self._get(where)
-        if described.get("issuer") != self.issuer.url:
-            raise SourceFailed("The issuer's description names another issuer than the settings")
-        keys_url = str(described.get("jwks_uri"))
-        try:
-            _require_safe(keys_url)
-        except Invalid as error:
-            raise SourceFailed(str(error)) from error
-        keys = (await self._get(keys_url)).get("keys")
+        described = await describe_issuer(self.client, self.issuer.url)
+        keys = (await get_json(self.client, endpoint_of(described, "jwks_uri"))).get("keys")
         if not isinstance(keys, list):
             raise SourceFailed("The issuer's key set has no keys")
         listed = cast("list[object]", keys)
         return [cast("dict[str, Any]", key) for key in listed if isinstance(key, dict)]
 
-    async def _get(self, url: str) -> dict[str, object]:
-        """Return the JSON object at a URL; follow no redirect, read at most a megabyte."""
-        body = bytearray()
-        try:
-            async with self.client.stream("GET", url, follow_redirects=False) as reply:
-                if reply.status_code != 200:
-                    raise SourceFailed(f"The OIDC issuer answered {reply.status_code}")
-                async for part in reply.aiter_bytes():
-                    body += part
-                    if len(body) > _MAX_BYTES:
-                        raise SourceFailed("The OIDC issuer sent too much")
-            document = json.loads(body)
-        except (httpx.HTTPError, ValueError) as error:
-            raise SourceFailed(
-                f"The OIDC issuer cannot be reached: {type(error).__name__}"
-            ) from error
-        if not isinstance(document, dict):
-            raise SourceFailed("The OIDC issuer sent no JSON object")
-        return cast("dict[str, object]", document)
+
+async def describe_issuer(client: httpx.AsyncClient, url: str) -> Mapping[str, object]:
+    """Return what the issuer says of itself (OpenID Connect Discovery); raise `SourceFailed`."""
+    described = await get_json(client, f"{url.rstrip('/')}/.well-known/openid-configuration")
+    if described.get("issuer") != url:
+        raise SourceFailed("The issuer's description names another issuer than the settings")
+    return described
+
+
+def endpoint_of(described: Mapping[str, object], name: str) -> str:
+    """Return an address that the issuer's description names; raise `SourceFailed` where it has no TLS and is not on this machine."""
+    url = str(described.get(name))
+    try:
+        _require_safe(url)
+    except Invalid as error:
+        raise SourceFailed(str(error)) from error
+    return url
+
+
+async def get_json(
+    client: httpx.AsyncClient, url: str, form: Mapping[str, str] | None = None, **more: Any
+) -> dict[str, object]:
+    """Return the JSON object at a URL, or the reply to a form; follow no redirect, read at most a megabyte. Raises `SourceFailed`."""
+    body = bytearray()
+    method = "GET" if form is None else "POST"
+    try:
+        async with client.stream(method, url, data=form, follow_redirects=False, **more) as reply:
+            if reply.status_code != 200:
+                raise SourceFailed(f"The OIDC issuer answered {reply.status_code}")
+            async for part in reply.aiter_bytes():
+                body += part
+                if len(body) > _MAX_BYTES:
+                    raise SourceFailed("The OIDC issuer sent too much")
+        document = json.loads(body)
+    except (httpx.HTTPError, ValueError) as error:
+        raise SourceFailed(f"The OIDC issuer cannot be reached: {type(error).__name__}") from error
+    if not isinstance(document, dict):
+        raise SourceFailed("The OIDC issuer sent no JSON object")
+    return cast("dict[str, object]", document)
 
 
 def _fits(key: Mapping[str, Any], algorithm: str) -> bool:

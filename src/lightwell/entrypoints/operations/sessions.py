@@ -30,7 +30,7 @@ class SignOutBody(Schema):
     ] = False
 
 
-class Provider(Reply):
+class Issuer(Reply):
     """The configured OpenID Connect issuer; `name` is its host."""
 
     name: str
@@ -39,7 +39,7 @@ class Provider(Reply):
 class SignInWays(Reply):
     """How one can sign in here; `oidc` is null where no issuer is configured."""
 
-    oidc: Provider | None
+    oidc: Issuer | None
     key: bool
     link: bool
 
