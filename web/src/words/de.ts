@@ -57,6 +57,7 @@ export const de: Words = {
       state: 'Diese Anmeldung begann nicht in diesem Browser, oder sie dauerte zu lange. Beginnen Sie noch einmal.',
       provider:
         'Der Anbieter hat nicht bestätigt, wer Sie sind. Versuchen Sie es noch einmal, oder melden Sie sich mit einem Schlüssel an.',
+      wait: 'Es gab zu viele Versuche aus Ihrem Netz. Warten Sie eine Minute und versuchen Sie es noch einmal.',
       refused:
         'Der Anbieter kennt Sie, aber Sie haben hier keinen Zugang mehr. Fragen Sie den, der Lightwell betreibt.',
     },
