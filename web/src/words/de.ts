@@ -280,6 +280,15 @@ export const de: Words = {
       insufficient: 'Zu wenig, um etwas zu sagen',
     },
     undated: 'Ohne Datum',
+    fields: {
+      kind: 'Art',
+      documents: 'Genannt in',
+      email: 'E-Mail',
+      domain: 'Webadresse',
+      owner: 'Verantwortlich',
+      location: 'Ort',
+      passages: 'Stellen',
+    },
   },
 };
 

@@ -272,6 +272,15 @@ export const en = {
       insufficient: 'Not enough to say',
     },
     undated: 'No date',
+    fields: {
+      kind: 'Kind',
+      documents: 'Named in',
+      email: 'E-mail',
+      domain: 'Web address',
+      owner: 'Owner',
+      location: 'Place',
+      passages: 'Places',
+    } as Record<string, string>,
   },
 };
 

@@ -63,6 +63,8 @@ interface EdgeLook {
 const [SMALLEST, LARGEST] = [4, 17];
 const FONT = 'system-ui, sans-serif';
 const STEP = 24;
+/** From so many ties on they are drawn when nothing moves: without a graphics processor they cost most of a frame. */
+const MANY_TIES = 1500;
 
 export function canDraw(): boolean {
   return document.createElement('canvas').getContext('webgl2') !== null;
@@ -73,9 +75,12 @@ export class Drawing {
   readonly #sigma: Sigma<NodeLook, EdgeLook>;
   readonly #worker = new Worker(new URL('./layout.worker.ts', import.meta.url), { type: 'module' });
   readonly #isCalm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+  // The source pane and the panel take room from the map, and give it back.
+  readonly #sizes = new ResizeObserver(() => this.#sigma.resize().scheduleRender());
   #colours: Colours;
   #shown: Shown | null = null;
   #run = 0;
+  #isSettling = false;
   #order: string[] = [];
 
   constructor(container: HTMLElement, colours: Colours, reactions: Reactions) {
@@ -90,7 +95,6 @@ export class Drawing {
         labelDensity: 0.9,
         labelGridCellSize: 110,
         labelRenderedSizeThreshold: 5,
-        hideEdgesOnMove: false,
         minCameraRatio: 0.03,
         maxCameraRatio: 3,
         stagePadding: 40,
@@ -131,9 +135,15 @@ export class Drawing {
         },
       },
     });
+    this.#sizes.observe(container);
     this.#worker.addEventListener('message', (event: MessageEvent<LayoutReply>) => {
       this.#place(event.data);
-      if (event.data.isDone && event.data.run === this.#run) reactions.onsettled();
+      if (!event.data.isDone || event.data.run !== this.#run) return;
+      if (this.#isSettling && this.#shown) {
+        this.#isSettling = false;
+        this.#mark(this.#shown);
+      }
+      reactions.onsettled();
     });
     this.#sigma.on('clickNode', ({ node }) => reactions.onselect(node));
     this.#sigma.on('clickStage', () => reactions.onclear());
@@ -156,6 +166,9 @@ export class Drawing {
     this.#shown = shown;
     if (!isSame) {
       const isOther = before?.names[0]?.entityId !== shown.names[0]?.entityId;
+      const isLarge = shown.ties.length > MANY_TIES;
+      this.#isSettling = isLarge;
+      this.#sigma.setSetting('hideEdgesOnMove', isLarge);
       this.#fill(shown, isOther);
       this.#sigma.refresh();
       this.#settle(isOther);
@@ -198,6 +211,7 @@ export class Drawing {
   }
 
   kill(): void {
+    this.#sizes.disconnect();
     this.#worker.terminate();
     this.#sigma.kill();
   }
@@ -250,7 +264,7 @@ export class Drawing {
         opacity: 1,
         weight: Math.min(1 + tie.weight / 4, 4),
         isLink: tie.isLink,
-        isHidden: false,
+        isHidden: this.#isSettling,
       });
   }
 
@@ -313,7 +327,7 @@ export class Drawing {
         ...look,
         color: stands ? this.#colours.press : this.#colours.line,
         opacity: isNear ? 1 : 0.3,
-        isHidden: isHidden(source) || isHidden(target),
+        isHidden: this.#isSettling || isHidden(source) || isHidden(target),
       };
     });
   }

@@ -63,7 +63,7 @@ function work({ run, names, ties, rounds }: LayoutRequest): void {
     gravity: 0.08,
     slowDown: 1 + Math.log(count),
     barnesHutOptimize: count > 200,
-    barnesHutTheta: 0.6,
+    barnesHutTheta: count > 600 ? 1.2 : 0.6,
   };
   let left = rounds;
   const slice = (): void => {

@@ -20,6 +20,7 @@ export class MapState {
   hidden = $state.raw<ReadonlySet<Group>>(new Set());
   error = $state.raw<unknown>(null);
   isLoading = $state(false);
+  isPanelClosed = $state(false);
   /** How often something was corrected: what is shown of a name is read again then. */
   changes = $state(0);
   #centre = '';
@@ -112,6 +113,7 @@ export class MapState {
   }
 
   select(id: string): void {
+    this.isPanelClosed = false;
     const query = id ? `?on=${encodeURIComponent(id)}` : '';
     router.go(`${location.pathname}${query}${location.hash}`, { replace: true });
   }
