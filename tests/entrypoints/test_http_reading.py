@@ -61,10 +61,22 @@ async def test_a_citation_opens_its_document_around_the_quotation(site: Site) ->
     assert (view["before"], view["after"], view["sourceAddress"]) == (None, None, "")
 
 
-async def test_a_place_outside_of_the_text_is_refused(site: Site) -> None:
-    path = await path_of(site, "contract", "view")
-    for place in ({"start": 99_999}, {"start": 5, "end": 2}, {"after": 99_999}):
-        assert (await site.request("GET", path, *SALES, params=place)).status_code == 422
+async def test_a_quotation_that_moved_is_where_it_stands_now(site: Site) -> None:
+    path, start = await path_of(site, "contract", "view"), CONTRACT.index(QUOTE)
+    for cited, quote, placement, place in (
+        (start, QUOTE, "here", start),
+        (start - 9, QUOTE, "moved", start),
+        (5, "Nordwind receives 19 percent.", "gone", 5),
+        (99_999, QUOTE, "moved", start),
+        (99_999, "", "gone", len(CONTRACT.strip())),
+    ):
+        asked = {"start": cited, "end": cited + max(len(quote), 1), "quote": quote}
+        view = await site.get(path, *SALES, **asked)
+        assert (view["placement"], view["locator"]["start"]) == (placement, place)
+    beyond = await site.get(path, *SALES, after=99_999)
+    assert (beyond["blocks"], beyond["after"]) == ([], None)
+    refused = await site.request("GET", path, *SALES, params={"start": 5, "end": 2})
+    assert refused.status_code == 422
 
 
 async def test_what_others_have_is_not_there(site: Site) -> None:

@@ -23,17 +23,17 @@ _LONGEST_GAP = 200
 
 
 async def view(database: Database, reader: Reader, name: str, place: ReadingPlace) -> DocumentView:
-    """Return a part of the reader's document; raise `NotFound`, and `Invalid` for places that are not in the text."""
+    """Return a part of the reader's document; raise `NotFound`, and `Invalid` for a span that ends before it starts."""
+    if place.end is not None and place.end < (place.start or 0):
+        raise Invalid("A place ends behind its start")
     document = await documents.get(database, reader, name)
     text = await documents.get_text(database, reader, document.id)
-    start = place.start or 0
-    end = start if place.end is None else place.end
-    if start > end or max(end, place.anchor) > len(text):
-        raise Invalid(f"The text has {len(text):,} characters: the places must lie within")
-    near = (max(0, place.anchor - 3 * REACH), max(place.anchor, end) + 3 * REACH)
+    here, placement = place.found_in(text)
+    start, end = here.start or 0, here.end or 0
+    near = (max(0, here.anchor - 3 * REACH), max(here.anchor, end) + 3 * REACH)
     layouts = await published_chunks.list_layouts(database, reader, document.id, *near)
     # Reading a window of ten million characters takes a tenth of a second.
-    window = await asyncio.to_thread(_read, document, text, layouts, place)
+    window = await asyncio.to_thread(_read, document, text, layouts, here)
     pages = [(page.start, page.number) for layout in layouts for page in layout.pages]
     touched = Layout(
         sections=tuple(section for layout in layouts for section in layout.sections),
@@ -48,8 +48,9 @@ async def view(database: Database, reader: Reader, name: str, place: ReadingPlac
         heads=_with_pages(window.heads, pages),
         before=window.before,
         after=window.after,
-        locator=touched.locate(start, end) if place.start is not None else None,
+        locator=touched.locate(start, end) if here.start is not None else None,
         quote=text[start:end],
+        placement=placement,
     )
 
 

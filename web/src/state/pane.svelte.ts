@@ -7,9 +7,14 @@ export interface Span {
   end: number;
 }
 
+/** A place that is marked; `quote` is what stood there when it was cited, so that it is found again where it moved. */
+export interface Mark extends Span {
+  quote?: string;
+}
+
 export interface Place {
   document: string;
-  span: Span | null;
+  span: Mark | null;
 }
 
 export function readSpan(text: string | null): Span | null {
@@ -23,16 +28,19 @@ export function writeSpan(span: Span): string {
 
 class Pane {
   /** All marks of the answer that the source belongs to, in the order of the document; the open one is `place.span`. */
-  marks = $state<Span[]>([]);
+  marks = $state.raw<Mark[]>([]);
 
   get place(): Place | null {
     const fields = new URLSearchParams(router.fragment);
     const document = fields.get('d');
-    return document ? { document, span: readSpan(fields.get('s')) } : null;
+    if (!document) return null;
+    const span = readSpan(fields.get('s'));
+    const marked = this.marks.find((mark) => mark.start === span?.start && mark.end === span.end);
+    return { document, span: marked ?? span };
   }
 
   /** Open a source; one that replaces another leaves no step in the history. */
-  open(place: Place, marks: Span[] = place.span ? [place.span] : []): void {
+  open(place: Place, marks: Mark[] = place.span ? [place.span] : []): void {
     this.marks = marks;
     const span = place.span ? `&s=${writeSpan(place.span)}` : '';
     router.go(`${location.pathname}${location.search}#d=${encodeURIComponent(place.document)}${span}`, {

@@ -6,7 +6,7 @@ from uuid import UUID
 from pydantic import Field
 
 from lightwell.domain.audiences import Reach
-from lightwell.domain.document_views import ReadingPlace
+from lightwell.domain.document_views import Placement, ReadingPlace
 from lightwell.domain.documents import DocumentState
 from lightwell.entrypoints.operations.declaration import Caller, Subject
 from lightwell.entrypoints.operations.documents import AudiencePart, DocumentName
@@ -68,7 +68,7 @@ class DocumentView(Reply):
     """A part of a document, to be read. `before` and `after` are what to ask for to read on, null at the document's ends.
 
     `heads` are the header rows of tables that begin above the part. `quote` is what stands at the place that was asked for, and
-    `locator` where that is. `datedAt` is the date that the document or its source states, null where neither does.
+    `locator` where that is: elsewhere, if the document has changed since (`placement`). `datedAt` is the date that the document or its source states, null where neither does.
     """
 
     document_id: Annotated[UUID, read_from("documentId", "document.id")]
@@ -97,6 +97,7 @@ class DocumentView(Reply):
     after: int | None
     locator: Locator | None
     quote: str
+    placement: Placement | None
 
 
 class ViewQuery(Schema):
@@ -104,6 +105,13 @@ class ViewQuery(Schema):
 
     start: _Spot = None
     end: _Spot = None
+    quote: Annotated[
+        str,
+        Field(
+            max_length=8000,
+            description="What stood at the place when it was cited: if it stands elsewhere now, that is the place.",
+        ),
+    ] = ""
     before: Annotated[_Spot, Field(description="`before` of the part that follows.")] = None
     after: Annotated[_Spot, Field(description="`after` of the part before.")] = None
     limit: Annotated[int, Field(ge=1, le=_MAX_BLOCKS, description="How many blocks, at most.")] = (
