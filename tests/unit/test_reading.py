@@ -190,6 +190,16 @@ def test_a_file_with_columns_is_a_table() -> None:
     assert [shown(block) for block in window.heads] == ["id | name"]
 
 
+def test_lines_that_name_what_they_say_are_fields() -> None:
+    text = "# ENG-42\n\nStatus: In review\nAssignee: Ada Lindqvist\n\nNote: one line is a sentence."
+    blocks = read(text).blocks
+    assert [block.kind for block in blocks] == [
+        Kind.HEADING, Kind.FIELD, Kind.FIELD, Kind.PARAGRAPH,
+    ]  # fmt: skip
+    assert shown(blocks[2]) == "Assignee | Ada Lindqvist"
+    require_exact(text, read(text))
+
+
 def test_a_section_of_a_text_without_markup_begins_with_a_heading() -> None:
     text = "Prices\n\nThey rise.\n\nTerms\n\nThirty days."
     plain = Plain(headings={0: (1, "Prices"), text.index("Terms"): (2, "Terms")})
@@ -197,6 +207,17 @@ def test_a_section_of_a_text_without_markup_begins_with_a_heading() -> None:
     assert [(block.kind, block.level) for block in blocks] == [
         (Kind.HEADING, 1), (Kind.PARAGRAPH, 0), (Kind.HEADING, 2), (Kind.PARAGRAPH, 0),
     ]  # fmt: skip
+
+
+def test_a_heading_within_a_line_of_a_page_is_a_heading() -> None:
+    text = "Resin 110 g Hearing H1. The sensor\nmust hear."
+    plain = Plain(headings={text.index("Hearing"): (2, "Hearing")}, are_lines_apart=True)
+    assert [(block.kind, block.text) for block in read(text, plain=plain).blocks] == [
+        (Kind.PARAGRAPH, "Resin 110 g"),
+        (Kind.HEADING, "Hearing"),
+        (Kind.PARAGRAPH, "H1. The sensor"),
+        (Kind.PARAGRAPH, "must hear."),
+    ]
 
 
 def test_a_text_whose_lines_are_wrapped_flows() -> None:

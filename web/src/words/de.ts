@@ -145,7 +145,8 @@ export const de: Words = {
     obstacles: {
       document_deleted: () => 'Niemand sieht es: Das Dokument wurde gelöscht.',
       document_without_tags: () => 'Niemand sieht es: Das Dokument hat keine Zeichen.',
-      no_shared_tag: (who: string) => `${who} hat keines der Zeichen des Dokuments, weder selbst noch durch eine Gruppe.`,
+      no_shared_tag: (who: string) =>
+        `${who} hat keines der Zeichen des Dokuments, weder selbst noch durch eine Gruppe.`,
       narrowed_by_key: (who: string) => `${who} würde es sehen, aber der Schlüssel ist auf andere Zeichen beschränkt.`,
       person_not_active: (who: string) => `${who} ist im Verzeichnis nicht aktiv.`,
       key_revoked: () => 'Der Schlüssel wurde widerrufen.',

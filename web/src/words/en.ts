@@ -118,7 +118,8 @@ export const en = {
     gone: 'The document has changed since, and no longer has the quoted words. This is near where they stood.',
     noText: 'There is no text to show yet. If the document was just added, it is being read.',
     notThere: 'Nothing to see here',
-    notThereText: 'This document does not exist, or it is not visible to you. Whoever sent you the link can see who may.',
+    notThereText:
+      'This document does not exist, or it is not visible to you. Whoever sent you the link can see who may.',
     audience: 'Who can see this',
     youSeeIt: (ways: string) => `You see it ${ways}.`,
     throughGroup: (name: string) => `through the group ${name}`,

@@ -28,7 +28,9 @@ _CELL = re.compile(r"<t[dh]\b[^<>]{0,500}>", re.I)
 _CELL_END = re.compile(r"</t[dhr]\s{0,9}>", re.I)
 _HEAD_CELL = re.compile(r"<th\b", re.I)
 _PIPE = re.compile(r"\\.|`[^`\n]{1,500}+`|(\|)", re.S)
-_FIELD = re.compile(r"[^\W\d_][\w ./&()-]{0,40}:[ \t](?=\S)")
+_FIELD = re.compile(r"(?:\*\*)?([^\W\d_][\w ./&()-]{0,40}):(?:\*\*)?[ \t]+(?=\S)")
+_LINE = re.compile(r"[^\n]++")
+_FEWEST_FIELDS = 2
 _QUOTED_CELL = re.compile(r'"((?:[^"]|"")*+)"(?=[,;\t\n]|$)')
 _INDENT_OF_CODE = 4
 _COLUMNS = re.compile(r"\S(?: {3,}|\t+)\S")
@@ -94,8 +96,33 @@ def read_markdown(document: str, start: int, end: int) -> Iterator[ReadBlock]:
             indents = [0]
         place = (start + block.start, start + block.end)
         table = start + block.table if block.table >= 0 else -1
+        if block.kind is BlockKind.PARAGRAPH and (fields := list(_fields(document, *place))):
+            yield from fields
+            continue
         for piece in split_long(document, *place):
             yield _markdown_block(document, block, piece, len(indents) - 1, table)
+
+
+def _fields(document: str, start: int, end: int) -> Iterator[ReadBlock]:
+    """Yield the lines of a paragraph in which each says `Name: value`, as the header of a ticket does; none for another one."""
+    lines = [line.span() for line in _LINE.finditer(document, start, end)]
+    names = [_FIELD.match(document, *line) for line in lines]
+    if len(lines) < _FEWEST_FIELDS or not all(names):
+        return
+    for (first, last), name in zip(lines, names, strict=True):
+        if name is None:
+            continue
+        label, value = name.span(1), bare_span(document, name.end(), last)
+        yield ReadBlock(
+            kind=Kind.FIELD,
+            start=first,
+            end=last,
+            text=document[first:last],
+            cells=tuple(
+                Cell(start=part[0], end=part[1], runs=markdown_runs(document, *part))
+                for part in (label, value)
+            ),
+        )
 
 
 def _is_read(clutter: str) -> bool:

@@ -75,11 +75,28 @@ class Plain:
 
     def _stretch(self, document: str, start: int, end: int) -> Iterator[ReadBlock]:
         """Yield the blocks between two empty lines."""
-        lines = [line.span() for line in _LINE.finditer(document, start, end) if line[0].strip()]
+        whole = (line.span() for line in _LINE.finditer(document, start, end) if line[0].strip())
+        lines = [part for line in whole for part in self._around_headings(document, *line)]
         while lines:
             count, block = self._first(document, lines)
             lines = lines[count:]
             yield from block
+
+    def _around_headings(self, document: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Yield the parts of a line: a heading that stands within one, as a PDF may have it, is a line of its own."""
+        place = start
+        for heading in [] if not self.are_lines_apart else self._headings_within(start, end):
+            yield from ((place, heading),) if document[place:heading].strip() else ()
+            place = heading
+            title = _title_end(document, heading, self.headings[heading][1])
+            if document[title:end].strip():
+                yield place, title
+                place = title
+        if document[place:end].strip():
+            yield place, end
+
+    def _headings_within(self, start: int, end: int) -> list[int]:
+        return [place for place in sorted(self.headings) if start <= place < end]
 
     def _first(
         self, document: str, lines: list[tuple[int, int]]
@@ -152,6 +169,16 @@ class Plain:
                 runs.append(Run(start=before.end, end=first, text=sign))
             runs += plain_runs(document, first, last)
         return tuple(runs)
+
+
+def _title_end(document: str, start: int, title: str) -> int:
+    """Return where the words of a title end that stand here, with any white space between them."""
+    place = start
+    for word in title.split():
+        while document[place : place + 1].isspace():
+            place += 1
+        place += len(word)
+    return place
 
 
 def _heading(
