@@ -6,20 +6,26 @@ import type { Plugin } from 'vite';
 
 const AT_LEAST_BYTES = 1024;
 
-/**
- * Writes what is in the page of packages: `licences.txt` with their notices, and `packages.cdx.json` (CycloneDX) for `make sbom`.
- * Fails where a package has no licence.
- */
-export function licences(): Plugin {
-  const folders = new Set<string>();
+/** Notes the package of each module that is loaded: styles and workers are no modules of the page any more when it is written. */
+export function noted(folders: Set<string>): Plugin {
   return {
-    name: 'licences',
+    name: 'noted',
     apply: 'build',
-    // Styles are no modules of a chunk any more when it is written, so packages are noted when they are loaded.
     transform(_, id) {
       const folder = packageOf(id);
       if (folder) folders.add(folder);
     },
+  };
+}
+
+/**
+ * Writes what is in the page of packages: `licences.txt` with their notices, and `packages.cdx.json` (CycloneDX) for `make sbom`.
+ * Fails where a package has no licence.
+ */
+export function licences(folders: ReadonlySet<string>): Plugin {
+  return {
+    name: 'licences',
+    apply: 'build',
     generateBundle() {
       const packages = [...folders].sort().map(described);
       const texts = packages.map((part) => `${part.name} ${part.version} (${part.license})\n\n${part.notices}\n`);
