@@ -389,3 +389,66 @@ async def test_several_sessions_of_one_person_have_the_requests_of_one(office: O
     second = await accepted.principals.of_session(Secret(other.secret))
     assert first.credential != second.credential
     assert first.caller == second.caller
+
+
+async def test_a_person_deletes_and_shares_what_that_person_alone_sees(office: Office) -> None:
+    scopes = frozenset({Scope.READ, Scope.INGEST})
+    person = await office.person("user:wren", "team:nest", scopes=scopes)
+    await office.person("team:nest")
+    browser = await office.as_person(person)
+
+    async def uploaded(*tags: str) -> str:
+        token = Secret(browser.secret).csrf_token
+        reply = await browser.client.post(
+            "/v1/documents",
+            files=[("files", ("note.txt", f"A note for {tags}.".encode()))],
+            data={"aclTags": list(tags)},
+            headers={**OWN, "X-CSRF-Token": token},
+        )
+        assert reply.status_code == 202, reply.text
+        return str(reply.json()["documents"][0]["documentId"])
+
+    mine, ours = await uploaded("user:wren"), await uploaded("team:nest")
+    for tags in ((), ("team:other",), ("user:wren", "team:other")):
+        token = Secret(browser.secret).csrf_token
+        refused = await browser.client.post(
+            "/v1/documents",
+            files=[("files", ("note.txt", b"A note."))],
+            data={"aclTags": list(tags)},
+            headers={**OWN, "X-CSRF-Token": token},
+        )
+        assert refused.status_code == 422, tags
+    for method, path, body in (
+        ("PUT", f"/v1/documents/{ours}/access", {"aclTags": ["user:wren", "team:nest"]}),
+        ("POST", f"/v1/documents/{ours}/access/preview", {"aclTags": ["user:wren"]}),
+        ("DELETE", f"/v1/documents/{ours}", None),
+        ("POST", "/v1/documents/delete", {"documentIds": [mine, ours]}),
+        ("POST", "/v1/documents/delete/preview", {"documentIds": [mine, ours]}),
+    ):
+        refused = await browser.send(method, path, body)
+        assert refused.status_code == 403, (method, path, refused.text)
+        assert "Others see this document" in refused.json()["detail"]
+    others = {"aclTags": ["user:wren", "team:other"]}
+    assert (await browser.send("PUT", f"/v1/documents/{mine}/access", others)).status_code == 422
+
+    gone = await uploaded("user:wren")
+    preview = await browser.send("POST", "/v1/documents/delete/preview", {"documentIds": [gone]})
+    deleted = await browser.send("DELETE", f"/v1/documents/{gone}")
+    assert (preview.status_code, deleted.status_code) == (200, 200)
+    shared = {"aclTags": ["user:wren", "team:nest"]}
+    preview = await browser.send("POST", f"/v1/documents/{mine}/access/preview", shared)
+    assert preview.json()["gains"]["people"] == 1, preview.text
+    assert (await browser.send("PUT", f"/v1/documents/{mine}/access", shared)).status_code == 200
+    # What is shared is not the person's alone any more.
+    assert (await browser.send("DELETE", f"/v1/documents/{mine}")).status_code == 403
+
+    # Without a browser, a key has its scopes and no more.
+    key = await office.site.key("user:wren", scopes=(Scope.READ, Scope.INGEST))
+    bare = await office.site.client.delete(
+        f"/v1/documents/{ours}", headers={"Authorization": f"Bearer {key}"}
+    )
+    assert bare.status_code == 403
+    reading = await office.as_person(
+        await office.person("user:tit", scopes=frozenset({Scope.READ}))
+    )
+    assert (await reading.send("DELETE", f"/v1/documents/{mine}")).status_code == 403

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from lightwell.domain.errors import Invalid
+from lightwell.domain.errors import Forbidden, Invalid
 from lightwell.domain.ids import ClassId, ProjectId
 from lightwell.domain.texts import require_text
 
@@ -121,10 +121,14 @@ def is_visible(record: Tags, request: Tags) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagAuthority:
-    """Which access tags someone may give to documents and take from them: their own, or any where `is_unlimited`."""
+    """Which access tags someone may give to documents and take from them: their own, or any where `is_unlimited`.
+
+    With `alone`, they change and delete only documents that nobody else sees: those with no other tags than these.
+    """
 
     tags: Tags
     is_unlimited: bool = False
+    alone: Tags | None = None
 
     def reads(self, tags: Tags) -> bool:
         """Return whether a document with these tags is visible to them."""
@@ -153,16 +157,25 @@ class TagAuthority:
             raise Invalid(
                 "Name at least one access tag; delete the document to hide it from everybody"
             )
+        self._require_alone(old)
         self._require_own(old ^ new)
         if not self.is_unlimited and new.isdisjoint(self.tags):
             raise Invalid("Keep one of your own access tags, so that you still see the document")
 
     def require_all(self, tags: Tags) -> None:
         """Raise `Invalid` unless whoever reads a document with these tags shares one with whoever changes it."""
+        self._require_alone(tags)
         if not self.is_unlimited and (others := sorted(tags - self.tags)):
             raise Invalid(
                 "Others read this document, too: to replace or delete it you need all its access tags, and you lack"
                 f" {', '.join(others)}"
+            )
+
+    def _require_alone(self, tags: Tags) -> None:
+        if self.alone is not None and not tags <= self.alone:
+            raise Forbidden(
+                "Others see this document, too: you may delete and share what you alone see;"
+                " for more, ask an administrator for the scopes delete and curate"
             )
 
     def _require_own(self, tags: Tags) -> None:

@@ -33,7 +33,12 @@ class Principal:
     @property
     def caller(self) -> str:
         """What limits count by: the credential; of a session, whose it is, so that several sessions have no more than one."""
-        return self.user if self.credential.startswith(SESSION) else self.credential
+        return self.user if self.is_session else self.credential
+
+    @property
+    def is_session(self) -> bool:
+        """Whether a browser showed its session."""
+        return self.credential.startswith(SESSION)
 
     def allows(self, scope: Scope) -> bool:
         return scope in self.scopes or Scope.ADMIN in self.scopes

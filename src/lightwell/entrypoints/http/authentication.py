@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fastapi import Depends, Header, Request
@@ -16,6 +16,7 @@ from lightwell.domain.principals import Principal
 from lightwell.entrypoints.http.cookies import read_session, require_own_page
 from lightwell.entrypoints.http.credentials import Credentials
 from lightwell.entrypoints.http.projects import Projects
+from lightwell.knowledge_base.directory import Directory
 
 ACT_AS = "X-Lightwell-Act-As"
 _LIKE_ACT_AS = re.compile(
@@ -133,11 +134,24 @@ async def open_for(
     return Caller(principal=principal, knowledge_base=kb, reader=reader, authority=authority)
 
 
-def caller_with(scope: Scope) -> Callable[..., Coroutine[None, None, Caller]]:
-    """Return a dependency that gives the caller; it raises `Forbidden` where the caller has not the scope."""
+def caller_with(
+    scope: Scope, alone: Scope | None = None
+) -> Callable[..., Coroutine[None, None, Caller]]:
+    """Return a dependency that gives the caller; it raises `Forbidden` where the caller has not the scope.
 
-    async def allowed(caller: Annotated[Caller, Depends(open_for)]) -> Caller:
-        _require(caller.principal, scope)
+    A person in a browser with the scope `alone` instead has authority over what that person alone sees.
+    """
+
+    async def allowed(request: Request, caller: Annotated[Caller, Depends(open_for)]) -> Caller:
+        principal = caller.principal
+        if alone and not principal.allows(scope) and principal.is_session:
+            _require(principal, alone)
+            database = projects_of(request).keys.database
+            directory = Directory(database=database, project_id=principal.project_id)
+            places = await directory.list_places(principal)
+            tags = frozenset(place.tag for place in places if place.is_own)
+            return replace(caller, authority=replace(caller.authority, alone=tags))
+        _require(principal, scope)
         return caller
 
     return allowed
@@ -148,7 +162,7 @@ async def caller_of(request: Request, scope: Scope) -> Caller:
     accepted = credentials_of(request)
     principal = await authenticate(request, accepted, await bearer_credentials(request))
     acting = await act_for(request, accepted, principal, request.headers.get(ACT_AS))
-    return await caller_with(scope)(await open_for(projects_of(request), acting))
+    return await caller_with(scope)(request, await open_for(projects_of(request), acting))
 
 
 async def recheck_caller(request: Request, scope: Scope) -> Caller:
@@ -161,7 +175,7 @@ async def recheck_caller(request: Request, scope: Scope) -> Caller:
     if (act_as := request.headers.get(ACT_AS)) is not None:
         person = await accepted.principals.acting_for(principal, act_as)
         principal = _acting(request, principal, person)
-    return await caller_with(scope)(await open_for(projects_of(request), principal))
+    return await caller_with(scope)(request, await open_for(projects_of(request), principal))
 
 
 async def administrator(principal: Annotated[Principal, Depends(act_for)]) -> Principal:

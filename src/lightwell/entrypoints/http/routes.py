@@ -56,7 +56,7 @@ def _endpoint(operation: Operation[..., object]) -> Callable[..., Awaitable[obje
         return reply
 
     types: dict[str, object] = {
-        "caller": Annotated[Caller, Depends(caller_with(operation.scope))],
+        "caller": Annotated[Caller, Depends(caller_with(operation.scope, operation.alone))],
         "http": Request,
         "response": Response,
         **{name: operation.hints[name] for name in operation.path_names},

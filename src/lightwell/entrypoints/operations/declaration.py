@@ -52,13 +52,15 @@ class Operation(ClientMethod[P, R_co]):
     Its parameters behind the caller are parts of the path, where `path` names them in braces, or else the query of GET and DELETE, and the
     body of any other method. As an attribute of a client it is a method, which in `AsyncClient` is awaited; both raise `ServerError`.
     With `has_job` the reply's `job_id` is a job that a worker now finds. `audited` is the field of the reply whose ids the audit log has
-    beside those of the path, "" for none. `headers` names the headers that say what fields of the reply are, which its JSON leaves out.
+    beside those of the path, "" for none. With the scope `alone`, and not `scope`, a person in a browser may do it to documents that nobody
+    else sees. `headers` names the headers that say what fields of the reply are, which its JSON leaves out.
     """
 
     method: str
     path: str
     tag: str
     scope: Scope
+    alone: Scope | None
     status: int
     is_repeatable: bool
     has_job: bool
@@ -168,6 +170,7 @@ class Subject:
         path: str = "",
         *,
         scope: Scope = Scope.READ,
+        alone: Scope | None = None,
         status: int = 200,
         is_repeatable: bool | None = None,
         has_job: bool = False,
@@ -185,6 +188,7 @@ class Subject:
                 path=self.prefix + path,
                 tag=self.tag,
                 scope=scope,
+                alone=alone,
                 status=status,
                 is_repeatable=method == "GET" if is_repeatable is None else is_repeatable,
                 has_job=has_job,

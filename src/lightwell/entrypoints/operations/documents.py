@@ -297,7 +297,12 @@ async def list_documents(caller: Caller, query: DocumentQuery = _EVERY) -> Docum
 
 
 @documents.operation(
-    "POST", "/delete", scope=Scope.DELETE, is_repeatable=False, audited="document_ids"
+    "POST",
+    "/delete",
+    scope=Scope.DELETE,
+    alone=Scope.INGEST,
+    is_repeatable=False,
+    audited="document_ids",
 )
 async def delete_documents(
     caller: Caller,
@@ -324,7 +329,9 @@ async def delete_documents(
     return Deletion.model_validate(await delete(caller.reader, document_ids))
 
 
-@documents.operation("POST", "/delete/preview", scope=Scope.DELETE, is_repeatable=True)
+@documents.operation(
+    "POST", "/delete/preview", scope=Scope.DELETE, alone=Scope.INGEST, is_repeatable=True
+)
 async def preview_deletion(
     caller: Caller,
     document_ids: Annotated[
@@ -429,7 +436,9 @@ async def replace_passages(
     return IngestJob.model_validate(job)
 
 
-@documents.operation("PUT", "/{document}/access", scope=Scope.CURATE, is_repeatable=True)
+@documents.operation(
+    "PUT", "/{document}/access", scope=Scope.CURATE, alone=Scope.INGEST, is_repeatable=True
+)
 async def change_access(caller: Caller, document: DocumentName, acl_tags: AclTags) -> Document:
     """Give a document other access tags; every read follows at once.
 
@@ -442,7 +451,9 @@ async def change_access(caller: Caller, document: DocumentName, acl_tags: AclTag
     return Document.model_validate(changed)
 
 
-@documents.operation("POST", "/{document}/access/preview", scope=Scope.CURATE, is_repeatable=True)
+@documents.operation(
+    "POST", "/{document}/access/preview", scope=Scope.CURATE, alone=Scope.INGEST, is_repeatable=True
+)
 async def preview_access(
     caller: Caller, document: DocumentName, acl_tags: AclTags
 ) -> AccessPreview:
@@ -456,7 +467,9 @@ async def preview_access(
     return AccessPreview.model_validate(preview)
 
 
-@documents.operation("DELETE", "/{document}", scope=Scope.DELETE, audited="document_ids")
+@documents.operation(
+    "DELETE", "/{document}", scope=Scope.DELETE, alone=Scope.INGEST, audited="document_ids"
+)
 async def delete_document(
     caller: Caller,
     document: DocumentName,
