@@ -24,17 +24,24 @@ _GRACE, _YUSUF = "grace@halden.example", "yusuf.demir@halden.example"
 _BOB, _NORA = "bob@halden.example", "nora.lie@halden.example"
 _TOMAS = "tomas.brandt@halden.example"
 _KATRIN = "katrin.albers@nordwind.example"
+_ADA, _PRIYA = "ada@halden.example", "priya.shah@ravensbrook.example"
 
 
 class ExampleCompany:
-    """The company's three systems in memory; the real connectors reach them without a socket."""
+    """The company's three systems in memory; the real connectors reach them without a socket.
 
-    def __init__(self) -> None:
+    They hold what is open with Nordwind Energie, or with `is_for_review` customers whose links a person reviews.
+    """
+
+    def __init__(self, *, is_for_review: bool = False) -> None:
         self.attio, self.chatwoot = FakeAttio(), FakeChatwoot()
         self.linear = LinearServer(workspace=LinearWorkspace())
-        fill_attio(self.attio)
-        fill_chatwoot(self.chatwoot)
-        fill_linear(self.linear.workspace)
+        if is_for_review:
+            fill_pilots(self)
+        else:
+            fill_attio(self.attio)
+            fill_chatwoot(self.chatwoot)
+            fill_linear(self.linear.workspace)
 
     def open(self, source: Source) -> AbstractAsyncContextManager[ItemSource]:
         """Open the connector of the system that a source names."""
@@ -142,4 +149,66 @@ def fill_linear(linear: LinearWorkspace) -> None:
         "Whether to sell the radio division",
         "Nordwind Energie must not hear of it.",
         creator=bob,
+    )
+
+
+def fill_pilots(company: ExampleCompany) -> None:
+    """Add two customers that no document names, and Ada Lindqvist, who has accounts in all three systems and reviews the links.
+
+    Two deals and one project have the title "Leak survey pilot": the link between the deal of Ravensbrook Water and the project for
+    Elmhurst Brewery is wrong.
+    """
+    attio, linear = company.attio, company.linear.workspace
+    attio.add_member("Ada Lindqvist", _ADA)
+    ravensbrook = attio.add_record(
+        "companies", {"name": "Ravensbrook Water Ltd", "domains": "ravensbrook.example"}
+    )
+    elmhurst = attio.add_record(
+        "companies", {"name": "Elmhurst Brewery", "domains": "elmhurst.example"}
+    )
+    priya = attio.add_record(
+        "people", {"name": "Priya Shah", "email_addresses": _PRIYA, "company": ravensbrook}
+    )
+    for customer in (ravensbrook, elmhurst):
+        attio.add_record(
+            "deals",
+            {
+                "name": "Leak survey pilot",
+                "stage": "Qualified",
+                "value": 24000,
+                "owner": next(iter(attio.members)),
+                "associated_people": [priya] if customer == ravensbrook else [],
+                "associated_company": customer,
+            },
+        )
+    ada = records.add_user(linear, "Ada Lindqvist", _ADA)
+    pilots = records.add_team(linear, "PIL", "Pilots", [ada])
+    records.add_customer(linear, "Ravensbrook Water", ["ravensbrook.example"], owner=ada)
+    brewery = records.add_customer(linear, "Elmhurst Brewery", ["elmhurst.example"], owner=ada)
+    project = records.add_project(linear, "Leak survey pilot", [pilots], lead=ada)
+    survey = records.add_issue(
+        linear,
+        pilots,
+        "Survey the cooling lines at Elmhurst Brewery",
+        "Elmhurst Brewery lends us one night in July 2026. The survey needs six sensors.",
+        assignee=ada,
+        creator=ada,
+        project=project,
+    )
+    records.add_need(
+        linear,
+        brewery,
+        "Elmhurst Brewery wants to know where the cooling water goes.",
+        issue=survey,
+    )
+    records.add_need(linear, brewery, "A survey in one night.", project=project)
+    chatwoot = company.chatwoot
+    agent = chatwoot.add_agent("Ada Lindqvist", _ADA)
+    inbox = chatwoot.add_inbox("Pilots", [agent])
+    contact = chatwoot.add_contact("Priya Shah", _PRIYA)
+    talk = chatwoot.add_conversation(
+        inbox, contact, assignee=agent, subject="The pilot in Ravensbrook"
+    )
+    chatwoot.add_message(
+        talk, "Can the pilot at Ravensbrook Water begin in September 2026?", ("contact", contact)
     )

@@ -72,12 +72,17 @@ async def run_demo() -> Report:
 
 
 async def ingest_example_company(chosen: "Settings") -> None:
-    """Ingest the example company's documents into this store, which is created where there is none; nothing is synced any more."""
-    from lightwell.entrypoints.cli.demo_systems import pause_systems
+    """Ingest the example company's documents and business systems into this store, which is created where there is none.
 
-    async with open_store_project(chosen) as kb:
+    Links across the systems are proposed for people to review. Nothing is synced any more.
+    """
+    from lightwell.entrypoints.cli.demo_systems import sync_systems
+    from lightwell.testing.example_company import ExampleCompany
+
+    company = ExampleCompany(is_for_review=True)
+    async with open_store_project(chosen, open_source=company.open) as kb:
         await _ingest(kb, chosen)
-        await pause_systems(kb)
+        await sync_systems(kb)
 
 
 async def _ingest(kb: "KnowledgeBase", chosen: "Settings") -> "IngestionResult":

@@ -70,9 +70,7 @@ async def show_systems(kb: "KnowledgeBase") -> SystemsResult:
 
     The systems say who may see what: their accounts and memberships fill the directory.
     """
-    counts = {system: await _sync(kb, system) for system in SYSTEMS}
-    await pause_systems(kb)
-    await kb.ingestion.finish_jobs()
+    counts = await sync_systems(kb)
     links = await _confirm_certain(kb, await _reader(kb, ASKERS[0]))
     answers = [
         await ask(
@@ -85,6 +83,14 @@ async def show_systems(kb: "KnowledgeBase") -> SystemsResult:
         for asker in ASKERS
     ]
     return SystemsResult(counts=counts, links=links, answers=answers)
+
+
+async def sync_systems(kb: "KnowledgeBase") -> dict[str, SourceCounts]:
+    """Sync the three systems once, read what is new, and pause them; return the counts of each."""
+    counts = {system: await _sync(kb, system) for system in SYSTEMS}
+    await pause_systems(kb)
+    await kb.ingestion.finish_jobs()
+    return counts
 
 
 async def pause_systems(kb: "KnowledgeBase") -> None:
