@@ -28,7 +28,6 @@ _CODE_LINE = re.compile(
 )
 _LINES_OF_CODE = 2
 _WRAPPED_AT = 50
-_NEARLY = 0.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +126,16 @@ class Plain:
         return len(lines)
 
     def _item_lines(self, document: str, lines: list[tuple[int, int]]) -> int:
-        return self._lines_before_another(document, lines)
+        """Return how many lines an item has: where lines are wrapped, those that are indented, or that go on with a full one."""
+        count = self._lines_before_another(document, lines)
+        if not self.is_wrapped:
+            return count
+        widest = max(end - start for start, end in lines[:count])
+        for index in range(1, count):
+            is_indented = document[lines[index][0]].isspace()
+            if not is_indented and not _goes_on(document, lines[index - 1], lines[index], widest):
+                return index
+        return count
 
     def _paragraph(self, document: str, lines: list[tuple[int, int]]) -> Iterator[ReadBlock]:
         start, end = bare_span(document, lines[0][0], lines[-1][1])
@@ -161,14 +169,23 @@ class Plain:
         if not self.is_wrapped or widest < _WRAPPED_AT:
             return plain_runs(document, start, end)
         runs: list[Run] = []
-        for line in _LINE.finditer(document, start, end):
-            first, last = bare_span(document, *line.span())
-            if runs:
-                before = runs[-1]
-                sign = " " if before.end - before.start >= _NEARLY * widest else "\n"
-                runs.append(Run(start=before.end, end=first, text=sign))
-            runs += plain_runs(document, first, last)
+        last: tuple[int, int] | None = None
+        for match in _LINE.finditer(document, start, end):
+            line = bare_span(document, *match.span())
+            if last is not None:
+                sign = " " if _goes_on(document, last, line, widest) else "\n"
+                runs.append(Run(start=last[1], end=line[0], text=sign))
+            runs += plain_runs(document, *line)
+            last = line
         return tuple(runs)
+
+
+def _goes_on(document: str, line: tuple[int, int], below: tuple[int, int], widest: int) -> bool:
+    """Return whether a line ends only because the first word of the one below had no room in it."""
+    start, end = bare_span(document, *below)
+    word = document[start : min(end, start + widest)].split(maxsplit=1)[0]
+    first, last = bare_span(document, *line)
+    return last - first + 1 + len(word) > widest
 
 
 def _title_end(document: str, start: int, title: str) -> int:
