@@ -14,7 +14,7 @@ import httpx
 from lightwell.domain.directory import Person, PersonChange
 from lightwell.domain.web_sessions import Secret
 from lightwell.knowledge_base.directory import Directory
-from lightwell.knowledge_base.web_sessions import SignInLinks
+from lightwell.knowledge_base.invitations import SignInLinks
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.entrypoints.http_site import Site, open_site
 
@@ -88,7 +88,7 @@ class Office:
         return browser
 
     async def link(self, person: Person, valid: timedelta = timedelta(days=1)) -> str:
-        _, secret = await self.links.create(person, valid)
+        _, secret = await self.links.create(str(person.id), valid)
         return secret.text
 
     async def redeem(self, browser: Browser, token: str) -> httpx.Response:
@@ -112,10 +112,10 @@ async def open_office(
     async with open_site(url, {"server.audit_log": str(audit), **values}) as site:
         documents = (make_document("contract.md", DISCOUNT, ["team:sales"]),)
         await site.kb.ingestion.ingest(InMemorySource(documents=documents))
-        database, project_id = site.keys.database, site.kb.project_id
+        directory = Directory(database=site.keys.database, project_id=site.kb.project_id)
         yield Office(
             site=site,
-            directory=Directory(database=database, project_id=project_id),
-            links=SignInLinks(database=database, project_id=project_id),
+            directory=directory,
+            links=SignInLinks(directory=directory),
             audit=audit,
         )

@@ -52,6 +52,23 @@ def test_s2_3_people_groups_and_keys_are_maintained_from_a_shell(audit: Path) ->
     check_audit(audit, person["personId"], key)
 
 
+def test_somebody_is_invited_from_a_shell(audit: Path) -> None:
+    run("keys", "create", "first", "--acl", "team:sales")
+    run("groups", "save", "sales", "--acl", "team:sales")
+    invited = run("people", "invite", "bo@halden.example", "--name", "Bo", "--group", "sales", "--scope", "read")  # fmt: skip
+    assert invited["url"].startswith("http://127.0.0.1:8000/sign-in#")
+    bo = run("people", "show", "bo@halden.example")
+    assert (bo["displayName"], bo["currentTags"], bo["scopes"]) == ("Bo", ["team:sales"], ["read"])
+    again = run("people", "invite", "bo@halden.example")
+    assert (again["personId"], again["url"] == invited["url"]) == (bo["personId"], False)
+    assert "directory already" in run("people", "invite", "bo@halden.example", "--scope", "admin", code=Exit.INVALID)["detail"]  # fmt: skip
+    changed = run("people", "change", "bo@halden.example", "--scope", "curate", "--scope", "read")
+    assert changed["scopes"] == ["curate", "read"]
+    text = audit.read_text()
+    assert [json.loads(line)["command"] for line in text.splitlines()][2] == "people invite"
+    assert invited["url"].partition("#")[2] not in text
+
+
 def check_audit(audit: Path, person: str, key: dict[str, str]) -> None:
     """Each change has a line, each reading none, and no line has a name or a secret."""
     text = audit.read_text()

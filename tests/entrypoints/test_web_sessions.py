@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from datetime import timedelta
+from pathlib import Path
 
 import httpx
 import pytest
@@ -13,7 +14,7 @@ from lightwell.domain.directory import PersonChange
 from lightwell.domain.scopes import Scope
 from lightwell.domain.web_sessions import Secret
 from tests.conftest import Databases
-from tests.entrypoints.offices import DISCOUNT, OWN, QUESTION, Office, open_office
+from tests.entrypoints.offices import DISCOUNT, OWN, QUESTION, Browser, Office, open_office
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -262,7 +263,7 @@ async def test_whoever_uses_a_session_keeps_it(office: Office) -> None:
         person=person.id,
     )
     assert await browser.status() == 200
-    (session,) = await office.links.list_sessions(person)
+    (session,) = await office.links.list_sessions(person.email)
     assert await office.site.keys.database.now() - session.last_used_at < timedelta(minutes=5)
 
 
@@ -452,3 +453,160 @@ async def test_a_person_deletes_and_shares_what_that_person_alone_sees(office: O
         await office.person("user:tit", scopes=frozenset({Scope.READ}))
     )
     assert (await reading.send("DELETE", f"/v1/documents/{mine}")).status_code == 403
+
+
+# ── invitations ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def administrator(office: Office) -> Browser:
+    return await office.as_person(await office.person(scopes=frozenset({Scope.ADMIN})))
+
+
+async def test_an_invitation_gives_exactly_what_it_says_and_works_once(office: Office) -> None:
+    admin = await administrator(office)
+    await office.directory.save_group("invited", frozenset({"team:sales"}))
+    body = {
+        "person": "New@halden.example",
+        "name": "New Colleague",
+        "groups": ["invited"],
+        "aclTags": ["user:new"],
+        "scopes": ["read"],
+        "days": 2,
+    }
+    made = await admin.send("POST", "/v1/admin/invitations", body)
+    assert made.status_code == 201, made.text
+    server, token = made.json()["url"].split("/sign-in#")
+    assert server == "http://localhost"
+    listed = await admin.send("GET", "/v1/admin/invitations")
+    assert made.json()["invitationId"] in listed.text
+    assert token not in listed.text
+    browser = office.browser()
+    assert (await office.redeem(browser, token)).status_code == 204
+    me = await browser.me()
+    assert (me["name"], me["email"], me["scopes"], me["tags"]) == (
+        "New Colleague",
+        "new@halden.example",
+        ["read"],
+        ["team:sales", "user:new"],
+    )
+    assert await browser.sees()
+    assert (await office.redeem(office.browser(), token)).status_code == 401
+    assert (
+        made.json()["invitationId"] not in (await admin.send("GET", "/v1/admin/invitations")).text
+    )
+
+
+async def test_whoever_is_there_gets_another_link_and_nothing_else(office: Office) -> None:
+    admin = await administrator(office)
+    person = await office.person("user:old")
+    for given in ({"groups": ["x"]}, {"aclTags": ["team:sales"]}, {"scopes": ["admin"]}):
+        body = {"person": person.email, **given}
+        refused = await admin.send("POST", "/v1/admin/invitations", body)
+        assert refused.status_code == 422, given
+    made = await admin.send("POST", "/v1/admin/invitations", {"person": str(person.id)})
+    assert made.status_code == 201
+    browser = office.browser()
+    await office.redeem(browser, made.json()["url"].partition("#")[2])
+    assert (await browser.me())["tags"] == ["user:old"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"person": "telegram:404"}, 404),
+        ({"person": "no address"}, 422),
+        ({"person": "a@halden.example", "groups": ["no such group"]}, 404),
+        ({"person": "a@halden.example", "scopes": ["impersonate"]}, 422),
+        ({"person": "a@halden.example", "aclTags": ["a b"]}, 422),
+        ({"person": "a@halden.example", "days": 31}, 422),
+    ],
+    ids=str,
+)
+async def test_an_invitation_that_is_wrong_adds_nobody(
+    office: Office, body: dict[str, object], status: int
+) -> None:
+    admin = await administrator(office)
+    assert (await admin.send("POST", "/v1/admin/invitations", body)).status_code == status
+    assert await office.directory.list_people(text="a@halden.example") == []
+
+
+async def test_a_revoked_invitation_signs_nobody_in(office: Office) -> None:
+    admin = await administrator(office)
+    person = await office.person("team:sales")
+    made = (await admin.send("POST", "/v1/admin/invitations", {"person": person.email})).json()
+    path = f"/v1/admin/invitations/{made['invitationId']}"
+    assert (await admin.send("DELETE", path)).status_code == 204
+    assert (await admin.send("DELETE", path)).status_code == 404
+    token = made["url"].partition("#")[2]
+    assert (await office.redeem(office.browser(), token)).status_code == 401
+
+
+async def test_an_administrator_sees_where_people_are_signed_in_and_signs_them_out(
+    office: Office,
+) -> None:
+    admin = await administrator(office)
+    person = await office.person("team:sales")
+    token = await office.link(person)
+    browser = office.browser(**{"User-Agent": "Mozilla/5.0 (Macintosh) Safari/605"})
+    await office.redeem(browser, await office.link(person))
+    by_key = await office.with_key(await office.site.key(person=person.email))
+    path = f"/v1/admin/people/{person.email}/sessions"
+    sessions = (await admin.send("GET", path)).json()["sessions"]
+    assert {session["browser"] for session in sessions} == {"Safari, macOS", ""}
+    assert (await admin.send("DELETE", path)).status_code == 204
+    assert [await each.status() for each in (browser, by_key, admin)] == [401, 401, 200]
+    assert (await office.redeem(office.browser(), token)).status_code == 401
+    other = await office.as_person(await office.person("team:sales"))
+    assert (await other.send("GET", path)).status_code == 403
+
+
+async def test_people_are_found_by_a_part_of_their_name_or_address(office: Office) -> None:
+    admin = await administrator(office)
+    person = await office.person(display_name="Ingrid Ås%_berg")
+    for text in ("ingrid", "ås%_B", person.email[:6]):
+        reply = await admin.client.get("/v1/admin/people", params={"query": text})
+        assert str(person.id) in reply.text, text
+    reply = await admin.client.get("/v1/admin/people", params={"query": "ingrid%"})
+    assert reply.json()["people"] == []
+
+
+# ── beyond this machine ──────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_beyond_this_machine_nobody_signs_in_over_an_open_wire(
+    databases: Databases, tmp_path: Path
+) -> None:
+    with databases.lent() as url:
+        async with open_office(url, tmp_path / "log", {"http.hosts": "lightwell.lan"}) as office:
+            key = {"key": await office.site.key("team:sales")}
+            headers = {"Origin": "http://lightwell.lan"}
+            where = "http://lightwell.lan/v1/sign-in/key"
+            refused = await office.browser().client.post(where, json=key, headers=headers)
+            assert refused.status_code == 422
+            assert "https://" in refused.json()["detail"]
+
+
+async def test_behind_a_proxy_the_public_address_counts(
+    databases: Databases, tmp_path: Path
+) -> None:
+    public = {"server.public_url": "https://lightwell.example/"}
+    with databases.lent() as url:
+        async with open_office(url, tmp_path / "log", public) as office:
+            person = await office.person("team:sales")
+            admin = await office.site.key(scopes=("admin",))
+            made = await office.site.client.post(
+                "/v1/admin/invitations",
+                json={"person": person.email},
+                headers={"Authorization": f"Bearer {admin}", "Host": "lightwell.example"},
+            )
+            assert made.json()["url"].startswith("https://lightwell.example/sign-in#")
+            # The proxy speaks to the server without TLS, with the host that it was asked for or with another one.
+            for host in ("lightwell.example", "127.0.0.1:8000"):
+                reply = await office.browser().client.post(
+                    "/v1/sign-in/link",
+                    json={"token": await office.link(person)},
+                    headers={"Origin": "https://lightwell.example", "Host": host},
+                )
+                assert reply.status_code == 204, reply.text
+                assert reply.headers["set-cookie"].startswith("__Host-lightwell_session=")
+                assert "secure" in reply.headers["set-cookie"].lower()

@@ -103,6 +103,11 @@ def parse_secret(text: str) -> Secret | None:
     return Secret(text) if _SECRET.fullmatch(text) else None
 
 
+def sign_in_address(server: str, secret: Secret) -> str:
+    """Return the address that signs somebody in once; the secret is behind the #, which no server or proxy sees."""
+    return f"{server}/sign-in#{secret.text}"
+
+
 def name_browser(user_agent: str) -> str:
     """Return what people call a browser that sends this `User-Agent`: "Firefox, Linux"; "" for one that is not known."""
     names = (

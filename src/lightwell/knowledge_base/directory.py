@@ -35,19 +35,28 @@ class Directory:
     project_id: ProjectId
 
     async def list_people(
-        self, *, group: str = "", after: PersonId | None = None, limit: int = 100
+        self,
+        *,
+        group: str = "",
+        text: str = "",
+        after: PersonId | None = None,
+        limit: int = 100,
     ) -> list[Person]:
         """Return up to `limit` people by id, those after the id `after`; only members of the group, if one is named.
 
+        With `text` only those whose name or e-mail address has it, in small or capital letters.
+
         Raises `NotFound` where there is no such group.
         """
-        if not group:
-            return await directory.list_people(
-                self.database, self.project_id, after=after, limit=limit
-            )
-        await self.get_group(group)
-        return await directory.list_members(
-            self.database, self.project_id, group, after=after, limit=limit
+        if group:
+            await self.get_group(group)
+        return await directory.list_people(
+            self.database,
+            self.project_id,
+            group=group,
+            text=require_text(text, "The text"),
+            after=after,
+            limit=limit,
         )
 
     async def get_person(self, name: str) -> Person:

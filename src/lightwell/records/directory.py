@@ -40,6 +40,10 @@ ARRAY(SELECT of_group.name FROM group_members AS member JOIN directory_groups AS
 _LIST = f"""
 SELECT {_COLUMNS} FROM people AS person
 WHERE person.project_id = %(project_id)s AND (%(after)s::uuid IS NULL OR person.person_id > %(after)s)
+  AND (%(text)s = '' OR position(lower(%(text)s) IN lower(person.display_name || ' ' || person.email)) > 0)
+  AND (%(group)s = '' OR EXISTS (SELECT FROM group_members AS belongs JOIN directory_groups AS of_group USING (group_id)
+                                 WHERE belongs.person_id = person.person_id AND of_group.project_id = %(project_id)s
+                                   AND of_group.name = %(group)s))
 ORDER BY person.person_id LIMIT %(limit)s
 """  # noqa: S608 - only our own words
 
@@ -131,29 +135,25 @@ _LEAVE = """
 DELETE FROM group_members WHERE group_id = %(group_id)s AND person_id = ANY(%(people)s::uuid[])
 """
 
-_MEMBERS = f"""
-SELECT {_COLUMNS} FROM people AS person JOIN group_members AS belongs USING (person_id)
-JOIN directory_groups AS named USING (group_id)
-WHERE named.project_id = %(project_id)s AND named.name = %(name)s
-  AND (%(after)s::uuid IS NULL OR person.person_id > %(after)s)
-ORDER BY person.person_id LIMIT %(limit)s
-"""  # noqa: S608 - only our own words
-
 
 async def list_people(
-    database: Database, project_id: ProjectId, *, after: PersonId | None, limit: int
+    database: Database,
+    project_id: ProjectId,
+    *,
+    group: str,
+    text: str,
+    after: PersonId | None,
+    limit: int,
 ) -> list[Person]:
-    """Return up to `limit` people by id, those after the id `after`."""
-    page = {"project_id": project_id, "after": after, "limit": limit}
+    """Return up to `limit` people by id, those after the id `after`; "" for `group` and `text` leaves nobody out."""
+    page = {
+        "project_id": project_id,
+        "group": group,
+        "text": text,
+        "after": after,
+        "limit": limit,
+    }
     return await database.rows(_LIST, page, into=Person)
-
-
-async def list_members(
-    database: Database, project_id: ProjectId, group: str, *, after: PersonId | None, limit: int
-) -> list[Person]:
-    """Return up to `limit` members of the group by id, those after the id `after`."""
-    page = {"project_id": project_id, "name": group, "after": after, "limit": limit}
-    return await database.rows(_MEMBERS, page, into=Person)
 
 
 async def find_person(database: Database, project_id: ProjectId, name: PersonName) -> Person | None:

@@ -77,8 +77,13 @@ ORDER BY last_used_at DESC, session_id
 _END_EVERY = "DELETE FROM web_sessions"
 
 _INSERT_LINK = """
-INSERT INTO sign_in_links (link_id, project_id, secret_hash, person_id, expires_at)
-VALUES (%(link_id)s, %(project_id)s, %(secret_hash)s, %(person_id)s, now() + %(valid)s)
+WITH made AS (
+    INSERT INTO sign_in_links (link_id, project_id, secret_hash, person_id, expires_at)
+    VALUES (%(link_id)s, %(project_id)s, %(secret_hash)s, %(person_id)s, now() + %(valid)s)
+    RETURNING link_id, person_id, created_at, expires_at
+)
+SELECT made.link_id AS id, person_id AS person, person.email, person.display_name, made.created_at, made.expires_at
+FROM made JOIN people AS person USING (person_id)
 """
 
 # Of two requests with the same link at the same time, one deletes it, and the other finds none.
@@ -199,19 +204,17 @@ async def end_every(database: Database) -> None:
 
 async def insert_link(
     database: Database, project_id: ProjectId, secret: Secret, person: PersonId, valid: timedelta
-) -> LinkId:
-    """Store a link that signs a person in once, and return its id; delete those that have expired."""
-    link = LinkId(new_id())
+) -> SignInLink:
+    """Store a link that signs a person in once, and return it; delete those that have expired."""
     row = {
-        "link_id": link,
+        "link_id": new_id(),
         "project_id": project_id,
         "secret_hash": secret.hash,
         "person_id": person,
         "valid": valid,
     }
     await database.execute(_DELETE_OLD_LINKS, {})
-    await database.execute(_INSERT_LINK, row)
-    return link
+    return (await database.rows(_INSERT_LINK, row, into=SignInLink))[0]
 
 
 async def redeem_link(

@@ -25,17 +25,13 @@ _GROUPS = {
 }
 
 
-def sign_in_address(url: str, secret: Secret) -> str:
-    """Return the address that signs somebody in once; the secret is behind the #, which no server or proxy sees."""
-    return f"{url}/sign-in#{secret.text}"
-
-
 async def sign_in_owner(chosen: "Settings") -> Secret | None:
     """Return the secret of a link for the owner of the store, who administers it; the store is made where there is none.
 
     On a database server, which is nobody's own, that person has no access tags. None where the person is not active.
     """
-    from lightwell.knowledge_base.web_sessions import SignInLinks
+    from lightwell.knowledge_base.directory import Directory
+    from lightwell.knowledge_base.invitations import SignInLinks
     from lightwell.records import projects
     from lightwell.records.access_classes import get_or_create_project
     from lightwell.wiring.database import open_database
@@ -45,17 +41,16 @@ async def sign_in_owner(chosen: "Settings") -> Secret | None:
         if chosen.database_url is None:
             await projects.claim(database, project_id, login_tag())
         tag = await projects.get_owner_tag(database, project_id)
-        links = SignInLinks(database=database, project_id=project_id)
+        links = SignInLinks(directory=Directory(database=database, project_id=project_id))
         return await links.create_for_owner(_login_name(), frozenset({tag} if tag else ()))
 
 
 async def sign_in_administrator(directory: "Directory") -> Secret:
     """Return the secret of a link for the administrator of the example company."""
-    from lightwell.knowledge_base.web_sessions import SignInLinks
+    from lightwell.knowledge_base.invitations import SignInLinks
 
-    links = SignInLinks(database=directory.database, project_id=directory.project_id)
-    person = await directory.get_person(email_of(ADMINISTRATOR))
-    return (await links.create(person, LINK_OF_START))[1]
+    links = SignInLinks(directory=directory)
+    return (await links.create(email_of(ADMINISTRATOR), LINK_OF_START))[1]
 
 
 def email_of(who: str) -> str:

@@ -1,9 +1,11 @@
 """`people` and `groups`: the directory. Whoever may open the database may do this."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Annotated
 
 import typer
+from rich.console import Group as Lines
 from rich.table import Table
 from rich.text import Text
 
@@ -15,12 +17,20 @@ from lightwell.domain.directory import (
     parse_email,
     split_external_ids,
 )
-from lightwell.entrypoints.cli.console import clean, new_table
+from lightwell.domain.scopes import Scope, parse_person_scopes
+from lightwell.domain.web_sessions import sign_in_address
+from lightwell.entrypoints.cli.console import clean, new_table, unwrapped_line
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.options import Yes
 from lightwell.entrypoints.cli.registration import Work, command, confirm, new_group
-from lightwell.entrypoints.cli.store import open_directory, parse_document_tags
+from lightwell.entrypoints.cli.store import (
+    open_directory,
+    open_directory_of,
+    parse_document_tags,
+    settings_of_store,
+)
 from lightwell.entrypoints.operations.directory import Group, Groups, People, Person
+from lightwell.entrypoints.operations.sessions import Invitation, NewInvitation, new_person
 
 people = new_group(
     "Add, list, change and delete the people who have access tags.",
@@ -72,6 +82,17 @@ ExternalIds = Annotated[
 ]
 
 
+PersonScopes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--scope",
+        metavar="SCOPE",
+        help=f"What the person may do in a browser: {', '.join(scope for scope in Scope if scope is not Scope.IMPERSONATE)};"
+        " repeat it. read and ingest, without it.",
+    ),
+]
+
+
 @command(
     people,
     "add",
@@ -94,6 +115,51 @@ async def add_person(
     )
     async with open_directory() as directory:
         return _report(await directory.create_person(change))
+
+
+@command(
+    people,
+    "invite",
+    'lightwell people invite bo@halden.example --name "Bo Berg" --group sales --acl user:bo',
+    "lightwell people invite ada@halden.example --days 1",
+    audited="people invite",
+)
+async def invite_person(
+    person: Annotated[
+        str,
+        typer.Argument(
+            metavar="PERSON",
+            help="An e-mail address; of somebody who is in the directory also an id or an external id.",
+        ),
+    ],
+    *,
+    name: Name = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option("--group", metavar="GROUP", help="A group to join; repeat it for several."),
+    ] = None,
+    acl: Acl = None,
+    scope: PersonScopes = None,
+    days: Annotated[
+        int, typer.Option("--days", metavar="N", min=1, max=30, help="How long the link is valid.")
+    ] = 7,
+) -> Report:
+    """Add a person and print a link that signs them in with a browser, once; for somebody who is there, just another link."""
+    from lightwell.knowledge_base.invitations import SignInLinks
+
+    change = new_person(name or "", sorted(parse_document_tags(acl)), scope or ())
+    chosen = settings_of_store()
+    server = chosen.server.public_url.rstrip("/") or f"http://{chosen.http.host}:{chosen.http.port}"
+    async with open_directory_of(chosen) as directory:
+        link, secret = await SignInLinks(directory=directory).invite(
+            person, change, group or (), timedelta(days=days)
+        )
+    url = sign_in_address(server, secret)
+    until = f"It works once, until {link.expires_at:%Y-%m-%d %H:%M} UTC, and is shown only now."
+    return Report(
+        document=NewInvitation.of(Invitation.model_validate(link), url=url),
+        text=Lines(unwrapped_line(url), Text(until, style="dim")),
+    )
 
 
 @command(people, "list", "lightwell people list", "lightwell people list --group sales --json")
@@ -127,7 +193,7 @@ async def show_person(person: PersonArgument) -> Report:
     "lightwell people change telegram:123 --deactivate",
     audited="people change",
 )
-async def change_person(
+async def change_person(  # noqa: PLR0913 - the options of the command
     person: PersonArgument,
     *,
     email: Annotated[
@@ -140,9 +206,10 @@ async def change_person(
         bool | None,
         typer.Option(
             "--activate/--deactivate",
-            help="Whether the person has access; without it, API keys and tokens of this person are refused.",
+            help="Whether the person has access; without it, API keys and tokens of this person are refused, and sessions end.",
         ),
     ] = None,
+    scope: PersonScopes = None,
 ) -> Report:
     """Change a person; what is not given stays, and changed tags hold at the next request."""
     change = PersonChange(
@@ -150,6 +217,7 @@ async def change_person(
         display_name=None if name is None else parse_display_name(name),
         external_ids=None if external_id is None else split_external_ids(external_id),
         acl_tags=None if acl is None else parse_document_tags(acl),
+        scopes=parse_person_scopes(scope) if scope else None,
         active=active,
     )
     async with open_directory() as directory:

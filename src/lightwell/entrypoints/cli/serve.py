@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from lightwell.domain.errors import Invalid
+from lightwell.domain.web_sessions import sign_in_address
 from lightwell.entrypoints.cli.console import errors_console, unwrapped_line
 from lightwell.entrypoints.cli.demo import ingest_example_company, temporary_store
 from lightwell.entrypoints.cli.execution import Report
@@ -18,7 +19,6 @@ from lightwell.entrypoints.cli.first_sign_in import (
     add_demo_people,
     demo_scopes,
     email_of,
-    sign_in_address,
     sign_in_administrator,
     sign_in_owner,
 )

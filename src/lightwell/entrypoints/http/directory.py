@@ -36,7 +36,9 @@ Opened = Annotated[Directory, Depends(_directory)]
 async def list_people(query: Annotated[PeopleQuery, Query()], directory: Opened) -> PeoplePage:
     """List the people of the project, or the members of a group."""
     start = parse_person_id(query.after) if query.after else None
-    following = await directory.list_people(group=query.group, after=start, limit=query.limit + 1)
+    following = await directory.list_people(
+        group=query.group, text=query.query, after=start, limit=query.limit + 1
+    )
     page, next_after = page_of(following, query.limit, lambda person: str(person.id))
     return PeoplePage(
         people=[Person.model_validate(person) for person in page], next_after=next_after

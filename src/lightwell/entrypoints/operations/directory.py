@@ -90,6 +90,9 @@ class PeopleQuery(PageQuery):
     """Which people to list."""
 
     group: Annotated[str, Field(description="Only members of this group.")] = ""
+    query: Annotated[
+        str, Field(max_length=200, description="Only people whose name or address has this text.")
+    ] = ""
 
 
 class GroupBody(Schema):
