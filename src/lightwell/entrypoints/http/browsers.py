@@ -47,7 +47,8 @@ def guard_browsers(app: FastAPI, settings: Settings) -> None:
         )
     if settings.http.host in LOOPBACK:
         public = urlsplit(settings.server.public_url).netloc
-        named = {_without_port(host) for host in (*split_at_commas(settings.http.hosts), public)}
+        others = [*split_at_commas(settings.http.hosts), *([public] if public else [])]
+        named = {_without_port(host) for host in others}
         app.add_middleware(HostCheck, names=LOOPBACK | named)
 
 
