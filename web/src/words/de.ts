@@ -287,6 +287,7 @@ export const de: Words = {
     tieBack: (predicate) => tiesDe[predicate]?.[1] ?? predicate.toLowerCase().replaceAll('_', ' '),
     correct: 'Berichtigen',
     undone: 'Rückgängig gemacht',
+    notThere: 'Diesen Namen gibt es nicht in dem, was Sie sehen können.',
     way: {
       verb: 'Weg suchen zu …',
       to: 'Zu welchem Namen?',

@@ -278,6 +278,7 @@ export const en = {
     tieBack: (predicate: string) => tiesEn[predicate]?.[1] ?? predicate.toLowerCase().replaceAll('_', ' '),
     correct: 'Correct',
     undone: 'Undone',
+    notThere: 'This name is not in what you can see.',
     way: {
       verb: 'Find a way to …',
       to: 'To which name?',

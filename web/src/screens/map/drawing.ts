@@ -227,9 +227,10 @@ export class Drawing {
     graph.clearEdges();
     const near = neighbours(ties);
     const most = Math.max(...names.map((name) => name.chunkCount), 1);
+    const scale = names.length > 400 ? 0.65 : 1;
     names.forEach((name, index) => {
       const old = graph.hasNode(name.entityId) ? graph.getNodeAttributes(name.entityId) : null;
-      const size = SMALLEST + (LARGEST - SMALLEST) * Math.sqrt(name.chunkCount / most);
+      const size = scale * (SMALLEST + (LARGEST - SMALLEST) * Math.sqrt(name.chunkCount / most));
       const group = groupOf(name.entityType);
       const look = {
         size,
@@ -259,7 +260,7 @@ export class Drawing {
     });
     for (const tie of ties)
       graph.addEdge(tie.sourceEntityId, tie.targetEntityId, {
-        size: Math.min(1 + Math.log2(1 + tie.weight) / 2, 4),
+        size: scale * Math.min(1 + Math.log2(1 + tie.weight) / 2, 4),
         color: this.#colours.line,
         opacity: 1,
         weight: Math.min(1 + tie.weight / 4, 4),
