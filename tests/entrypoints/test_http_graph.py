@@ -262,6 +262,9 @@ async def test_entities_are_edited_deleted_restored_and_split(site: Site) -> Non
     assert "Osprey" not in await names(site)
     restored = await change(site, "POST", "entities/restore", {"name": "Osprey"})
     assert restored["description"] == "Jane Smith wrote to Nordwind AG about Osprey."
+    gone = await change(site, "DELETE", "entities/Osprey")
+    restored = await change(site, "POST", "entities/restore", {"name": gone["entityId"]})
+    assert restored["entityName"] == "Osprey"
     await change(site, "POST", "entities/delete", {"names": ["Osprey", "Project Falcon"]}, 404)
     body = {
         "entity": "Jane Smith",

@@ -251,7 +251,9 @@ CASES: dict[str, list[Case]] = {
     "POST /v1/graph/entities/delete": [
         Case("/v1/graph/entities/delete", {"names": ["Acme Corp", "Zeta"]})
     ],
-    "POST /v1/graph/entities/restore": [Case("/v1/graph/entities/restore", {"name": "Zeta"})],
+    "POST /v1/graph/entities/restore": [
+        Case("/v1/graph/entities/restore", {"name": each}) for each in ("Zeta", "{hidden_entity}")
+    ],
     "PUT /v1/graph/relations": [
         Case("/v1/graph/relations", {"source": "Acme Corp", "target": "Project Falcon"})
     ],

@@ -361,7 +361,12 @@ async def delete_entities(
 
 
 @corrections.operation("POST", "/entities/restore", scope=Scope.CURATE)
-async def restore_entity(caller: Caller, name: EntityName) -> Entity:
+async def restore_entity(
+    caller: Caller,
+    name: Annotated[
+        str, Field(description="A name, or the id that it had.", examples=["Nordwind Energie"])
+    ],
+) -> Entity:
     """Show a hidden entity again, as documents describe it."""
     return Entity.model_validate(await caller.knowledge_base.graph.restore(caller.reader, name))
 

@@ -14,7 +14,7 @@ from lightwell.domain.access import Reader, Tags, not_own
 from lightwell.domain.entity_refs import text_ref
 from lightwell.domain.errors import NotFound
 from lightwell.domain.graph import ManualEdit, RelationMention, normalize_name, normalize_names
-from lightwell.domain.ids import ClassId, EntityId
+from lightwell.domain.ids import ClassId, EntityId, parse_uuid
 from lightwell.records import access_classes
 from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.graph import merge_trees, resolution
@@ -90,7 +90,8 @@ WITH RECURSIVE told AS MATERIALIZED (
       AND source.source_classes && %(classes)s::integer[] AND merge.target_classes && %(classes)s::integer[]
 ), hidden AS (
     SELECT named.entity_id FROM entities AS named
-    WHERE named.project_id = %(project_id)s AND named.normalized_name = %(name)s AND {_IS_HIDDEN}
+    WHERE named.project_id = %(project_id)s AND (named.normalized_name = %(name)s OR named.entity_id = %(id)s::uuid)
+      AND {_IS_HIDDEN}
     UNION
     SELECT named.entity_id
     FROM hidden JOIN told ON hidden.entity_id IN (told.source_id, told.target_id)
@@ -99,7 +100,7 @@ WITH RECURSIVE told AS MATERIALIZED (
     WHERE {_IS_HIDDEN}
 )
 SELECT hidden.entity_id FROM hidden JOIN entities AS named USING (entity_id)
-ORDER BY named.normalized_name = %(name)s DESC, named.entity_ref COLLATE "C"
+ORDER BY named.entity_id = %(id)s::uuid DESC NULLS LAST, named.normalized_name = %(name)s DESC, named.entity_ref COLLATE "C"
 """  # noqa: S608 - only our own words
 
 _UNHIDE = """
@@ -202,8 +203,8 @@ async def delete(database: Database, reader: Reader, entity_id: EntityId) -> Non
 
 @repeatable
 async def restore(database: Database, reader: Reader, name: str) -> EntityId:
-    """Unhide an entity that was hidden by hand; raise `NotFound` if no hidden entity has this name."""
-    facts = {**_own(reader), "name": normalize_name(name)}
+    """Unhide an entity that was hidden by hand; raise `NotFound` if no hidden entity has this name or id."""
+    facts = {**_own(reader), "name": normalize_name(name), "id": parse_uuid(name)}
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, facts)
         hidden = await fetch_values(connection, _HIDDEN, facts)

@@ -310,7 +310,8 @@ async def combine_merged(
     merged = [row.entity.id for row in rows if len(row.members) > 1]
     texts = await merge_trees.get_descriptions(connection, reader, merged)
     return [
-        replace(row.entity, description=texts.get(row.entity.id, row.entity.description))
+        # Where nobody states a description, the best quotation stands for it, merged or not.
+        replace(row.entity, description=texts.get(row.entity.id) or row.entity.description)
         for row in rows
     ]
 

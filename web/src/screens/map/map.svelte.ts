@@ -1,6 +1,7 @@
 /** What the map shows. The address says it: `/map/<name>?on=<name>` has one selected, `?to=<name>` shows the way to another. */
 import { api, result, type Schemas } from '../../api';
 import { router } from '../../state/router.svelte';
+import { toasts } from '../../state/toasts.svelte';
 import { groupOf, groups, type Group } from './kinds';
 
 export type Name = Schemas['Name'];
@@ -93,8 +94,9 @@ export class MapState {
   /** Add what is around one of the names; what is there stays where it is. */
   async expand(id: string): Promise<void> {
     const load = this.#loads;
-    const more = await around(id, 1, 200);
-    if (load === this.#loads) this.#add(more.names, more.ties);
+    const more = await around(id, 1, 200).catch(complain);
+    if (!more || load !== this.#loads) return;
+    this.#add(more.names, more.ties);
     this.select(id);
   }
 
@@ -141,6 +143,11 @@ export class MapState {
     this.way = null;
     this.hidden = new Set();
   }
+}
+
+/** Say what did not work, where nothing else shows it. */
+export function complain(error: unknown): void {
+  toasts.show(error instanceof Error ? error.message : String(error));
 }
 
 function around(entity: string, depth: number, limit: number): Promise<Schemas['NameMap']> {
