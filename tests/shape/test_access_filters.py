@@ -72,6 +72,7 @@ UNFILTERED = {
     "stores/milvus/profiles.py:_UNCHANGED": "an operator's command asks which of the profiles that it copied have changed",
     "stores/postgres/profiles.py:_VECTORS": "an operator's command copies all vectors of a project to another store; it reads no word",
     "records/graph/profile_queue.py:_EMBEDDED": "an operator's command copies all vectors of a project to another store; it reads no word",
+    "records/analytics.py:_DAYS": "an administrator sees how many documents were read on each day, and what that cost; it reads no word",
     "records/operations.py:_JOBS": "the server's monitoring counts jobs by state, over all projects",
     "records/answer_streams.py:_FIND": "a stream belongs to one key and its tags, which it compares; all its classes must be visible",
     "records/conversations.py:_OWN": "a conversation belongs to exactly these tags, which it compares",

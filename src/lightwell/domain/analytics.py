@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 
 from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import ChannelMetrics
@@ -118,3 +118,21 @@ def validate_feedback(request: FeedbackRequest) -> FeedbackRequest:
         raise Invalid("Comment exceeds maximum length")
     rating = RATINGS[-1] if request.is_binary and request.rating else request.rating
     return FeedbackRequest(query_id=request.query_id, rating=rating, comment=comment)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageOfDay:
+    """What was asked on a day, and what reading documents cost; `mean_ms` is None where nothing was asked.
+
+    `context_tokens` are those of the evidence that answers were made from.
+    """
+
+    day: date
+    queries: int
+    answered: int
+    mean_ms: float | None
+    context_tokens: int
+    documents: int
+    model_calls: int
+    input_tokens: int
+    output_tokens: int

@@ -11,6 +11,7 @@ from lightwell.domain.analytics import (
     MetricsSummary,
     ProjectSession,
     Session,
+    UsageOfDay,
     validate_feedback,
 )
 from lightwell.domain.errors import NotFound
@@ -88,6 +89,10 @@ class Analytics:
     ) -> MetricsSummary:
         """Return the metrics of all users' questions, summed up; the caller must be an administrator."""
         return await analytics.summarize_project(self.database, project_id, since=since)
+
+    async def project_days(self, project_id: ProjectId, *, days: int) -> list[UsageOfDay]:
+        """Return the usage of the project on each of the last days, the earliest first; the caller must be an administrator."""
+        return await analytics.list_days(self.database, project_id, days=days)
 
     async def give_feedback(self, reader: Reader, request: FeedbackRequest) -> Feedback:
         """Rate an answer to one of the user's own questions, from 1 to 5; raise `Invalid` or `NotFound`."""

@@ -16,6 +16,7 @@ from lightwell.domain.analytics import (
     MetricsSummary,
     ProjectSession,
     Session,
+    UsageOfDay,
 )
 from lightwell.domain.errors import NotFound
 from lightwell.domain.evidence import ChannelMetrics
@@ -100,6 +101,31 @@ SELECT count(*) AS queries,
        avg(final_context_tokens)::float8 AS mean_context_tokens, (SELECT ratings FROM rated) AS ratings,
        (SELECT mean FROM rated) AS mean_rating
 FROM counted
+"""
+
+# Days without anything are there, too. What a question cost is not kept; what reading documents cost is.
+_DAYS = """
+WITH asked AS (
+    SELECT query.timestamp::date AS day, count(*) AS queries,
+           count(*) FILTER (WHERE metrics.confidence_threshold_met) AS answered,
+           avg(query.execution_time_ms)::float8 AS mean_ms, sum(metrics.final_context_tokens)::bigint AS context_tokens
+    FROM rag_queries AS query JOIN retrieval_metrics AS metrics ON metrics.query_id = query.id
+    WHERE query.project_id = %(project_id)s AND query.timestamp >= current_date - (%(days)s - 1)
+    GROUP BY 1
+), read AS (
+    SELECT created_at::date AS day, count(*) AS documents, sum(model_calls)::bigint AS model_calls,
+           sum(input_tokens)::bigint AS input_tokens, sum(output_tokens)::bigint AS output_tokens
+    FROM ingestion_jobs
+    WHERE project_id = %(project_id)s AND created_at >= current_date - (%(days)s - 1)
+    GROUP BY 1
+)
+SELECT series.at::date AS day, coalesce(queries, 0) AS queries, coalesce(answered, 0) AS answered, mean_ms,
+       coalesce(context_tokens, 0) AS context_tokens, coalesce(documents, 0) AS documents,
+       coalesce(model_calls, 0) AS model_calls, coalesce(input_tokens, 0) AS input_tokens,
+       coalesce(output_tokens, 0) AS output_tokens
+FROM generate_series(current_date - (%(days)s - 1), current_date, '1 day') AS series (at)
+LEFT JOIN asked ON asked.day = series.at::date LEFT JOIN read ON read.day = series.at::date
+ORDER BY 1
 """
 
 _GIVE_FEEDBACK = """
@@ -201,6 +227,11 @@ def _summary(**columns: Any) -> MetricsSummary:
     counts = {strategy: columns.pop(strategy.value) for strategy in Strategy}
     by_strategy = {strategy: count for strategy, count in counts.items() if count}
     return MetricsSummary(by_strategy=by_strategy, **columns)
+
+
+async def list_days(database: Database, project_id: ProjectId, *, days: int) -> list[UsageOfDay]:
+    """Return what all users asked and what reading documents cost on each of the last days, the earliest first."""
+    return await database.rows(_DAYS, {"project_id": project_id, "days": days}, into=UsageOfDay)
 
 
 async def give_feedback(database: Database, reader: Reader, request: FeedbackRequest) -> Feedback:

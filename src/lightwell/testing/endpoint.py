@@ -71,6 +71,7 @@ class FakeEndpoint:
         embedder: Embedder | None = None,
         score_of: Callable[[float], float] = lambda share: share,
     ) -> None:
+        self.models: tuple[str, ...] = ()
         self.requests: list[Request] = []
         self.max_at_once = 0
         self._reply = reply
@@ -214,6 +215,13 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"  # connections are kept, as real endpoints do
     disable_nagle_algorithm = True
     timeout = 30
+
+    def do_GET(self) -> None:
+        """List the models that the server has; any other address is unknown."""
+        is_list = self.path == "/v1/models"
+        models = [{"id": name, "object": "model"} for name in self.fake.models]
+        body = json.dumps({"object": "list", "data": models} if is_list else {})
+        self._send(Behaviour(status=200 if is_list else 404), body.encode())
 
     def do_POST(self) -> None:
         length = int(self.headers.get("content-length", "0"))

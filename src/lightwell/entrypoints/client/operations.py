@@ -123,3 +123,4 @@ class Operations:
     sum_up_queries = analytics.sum_up_queries
     list_project_sessions = analytics.list_project_sessions
     sum_up_project = analytics.sum_up_project
+    list_usage_days = analytics.list_usage_days

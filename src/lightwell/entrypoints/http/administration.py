@@ -33,12 +33,13 @@ router = APIRouter(prefix="/v1/admin", tags=["administration"])
 Opened = Annotated[Projects, Depends(projects_of)]
 
 
-async def _require_home(principal: Administering, projects: Opened) -> None:
+async def require_home(principal: Administering, projects: Opened) -> None:
+    """Raise `Forbidden` unless the administrator is of the project that the server's settings name."""
     if principal.project != projects.home:
         raise Forbidden("This needs an admin key of the project that the server's settings name")
 
 
-@router.get("/projects", dependencies=[Depends(_require_home)])
+@router.get("/projects", dependencies=[Depends(require_home)])
 async def list_projects(projects: Opened) -> administration.Projects:
     """List the projects of the server."""
     named = await projects.keys.list_projects()
@@ -47,7 +48,7 @@ async def list_projects(projects: Opened) -> administration.Projects:
     )
 
 
-@router.post("/projects", status_code=201, dependencies=[Depends(_require_home)])
+@router.post("/projects", status_code=201, dependencies=[Depends(require_home)])
 async def create_project(body: ProjectBody, projects: Opened) -> NewProject:
     """Make a project, and its first key, which administers it."""
     if body.name in [name for name, _ in await projects.keys.list_projects()]:
@@ -58,7 +59,7 @@ async def create_project(body: ProjectBody, projects: Opened) -> NewProject:
     return NewProject(name=body.name, admin_key=with_secret(key, token))
 
 
-@router.delete("/projects/{project}", status_code=204, dependencies=[Depends(_require_home)])
+@router.delete("/projects/{project}", status_code=204, dependencies=[Depends(require_home)])
 async def delete_project(
     project: str,
     projects: Opened,

@@ -19,6 +19,7 @@ from lightwell.entrypoints.http import (
     oauth_metadata,
     openai_api,
     openai_responses,
+    operating,
     originals,
     page,
     page_pictures,
@@ -70,6 +71,7 @@ _ROUTES = (
     directory,
     invitations,
     administration,
+    operating,
     oauth_metadata,
     uploads,
     originals,
@@ -113,6 +115,7 @@ def create_app(settings: Settings) -> FastAPI:
         async with open_resources(settings, meter) as resources:
             app.state.projects = projects_on(resources)
             app.state.readiness = health.ReadinessCheck(resources)
+            app.state.operating = operating.Operating(resources)
             app.state.intake = make_intake(settings)
             app.state.intake_slots = IntakeSlots()
             app.state.stream_slots = StreamSlots()

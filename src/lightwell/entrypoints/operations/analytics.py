@@ -1,6 +1,6 @@
 """Feedback, sessions and logged questions: a person's own, and for administrators the figures of the project."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated
 from uuid import UUID
 
@@ -121,6 +121,26 @@ class Summary(Reply):
     mean_context_tokens: float | None
     ratings: int
     mean_rating: float | None
+
+
+class DayOfUsage(Reply):
+    """What was asked on a day, how much had enough evidence, and what reading documents cost; `meanMs` is null without questions."""
+
+    day: date
+    queries: int
+    answered: int
+    mean_ms: float | None
+    context_tokens: int
+    documents: int
+    model_calls: int
+    input_tokens: int
+    output_tokens: int
+
+
+class Days(Reply):
+    """The last days, the earliest first."""
+
+    days: list[DayOfUsage]
 
 
 @analytics.operation("POST", "/feedback", status=201)
@@ -268,3 +288,14 @@ async def sum_up_project(
     """Summarise the questions of all users of the project."""
     kb = caller.knowledge_base
     return Summary.model_validate(await kb.analytics.project_summary(kb.project_id, since=since))
+
+
+@analytics.operation("GET", "/analytics/days", scope=Scope.ADMIN)
+async def list_usage_days(
+    caller: Caller,
+    days: Annotated[int, Field(ge=1, le=366, description="How many days, with today.")] = 30,
+) -> Days:
+    """List what all users of the project asked and what reading documents cost, day by day."""
+    kb = caller.knowledge_base
+    listed = await kb.analytics.project_days(kb.project_id, days=days)
+    return Days(days=[DayOfUsage.model_validate(day) for day in listed])
