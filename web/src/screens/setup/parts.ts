@@ -14,7 +14,18 @@ export const groups: readonly { name: keyof Words['setup']['groups']; parts: rea
   { name: 'documents', parts: [] },
   {
     name: 'answers',
-    parts: [{ name: 'models', load: () => import('./models/Models.svelte') }],
+    parts: [
+      { name: 'models', load: () => import('./models/Models.svelte') },
+      { name: 'answer-as', load: () => import('./answer-as/AnswerAs.svelte') },
+      { name: 'evaluation', load: () => import('./evaluation/Evaluation.svelte') },
+    ],
   },
-  { name: 'server', parts: [] },
+  {
+    name: 'server',
+    parts: [
+      { name: 'usage', load: () => import('./usage/Usage.svelte') },
+      { name: 'health', load: () => import('./health/Health.svelte') },
+      { name: 'audit', load: () => import('./audit/Audit.svelte') },
+    ],
+  },
 ];
