@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from lightwell.entrypoints.http import page as built_page
 from lightwell.testing.server import temporary_folder
@@ -21,6 +21,8 @@ from tests.browser.people import Watch, watch
 
 _NO_OTHER_HOST: Final = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 _PATIENCE_MS: Final = 60_000
+
+expect.set_options(timeout=_PATIENCE_MS)
 
 
 class OpenPage(Protocol):
