@@ -26,6 +26,7 @@ from lightwell.domain.ids import (
     SpaceId,
 )
 from lightwell.domain.multi_vectors import MultiVector
+from lightwell.domain.questions import NO_FILTERS, Filters
 from lightwell.domain.reranking import HeadedPassage, RerankedPassage, TextMatch, WindowMatch
 from lightwell.domain.source_items import ItemPage, SourceDirectory, WebhookHint
 
@@ -311,9 +312,9 @@ class VectorIndex(Protocol):
         reader: Reader,
         *,
         limit: int,
-        topic: str = "",
+        filters: Filters = NO_FILTERS,
     ) -> list[Hit]:
-        """Return up to `limit` of the reader's chunks, on the topic if one is given, nearest first; ties by id."""
+        """Return up to `limit` of the reader's chunks that match the filters, nearest first; ties by id."""
         ...
 
     async def similarities(
@@ -421,22 +422,37 @@ class Neighbourhood:
 
 
 class GraphIndex(Protocol):
-    """Graph queries within what a reader may see; with a `topic`, only chunks on it. Ranking is done in Python."""
+    """Graph queries within what a reader may see, of chunks that match the filters. Ranking is done in Python."""
 
     async def chunks_mentioning(
-        self, reader: Reader, entities: Sequence[EntityId], *, limit: int, topic: str = ""
+        self,
+        reader: Reader,
+        entities: Sequence[EntityId],
+        *,
+        limit: int,
+        filters: Filters = NO_FILTERS,
     ) -> list[ChunkId]:
         """Return up to `limit` of the reader's chunks that mention one of these entities, in order of arrival."""
         ...
 
     async def chunks_stating(
-        self, reader: Reader, relations: Sequence[RelationId], *, limit: int, topic: str = ""
+        self,
+        reader: Reader,
+        relations: Sequence[RelationId],
+        *,
+        limit: int,
+        filters: Filters = NO_FILTERS,
     ) -> list[ChunkId]:
         """Return up to `limit` of the reader's chunks that state one of these relations, in order of arrival."""
         ...
 
     async def chunks_relating(
-        self, reader: Reader, entities: Sequence[EntityId], *, limit: int, topic: str = ""
+        self,
+        reader: Reader,
+        entities: Sequence[EntityId],
+        *,
+        limit: int,
+        filters: Filters = NO_FILTERS,
     ) -> list[ChunkId]:
         """Return up to `limit` of the reader's chunks that state a relation of these entities, those between
         two of them first.
@@ -458,7 +474,13 @@ class GraphIndex(Protocol):
         ...
 
     async def neighbour_chunks(
-        self, reader: Reader, chunks: Sequence[ChunkId], *, rarest: int, limit: int, topic: str = ""
+        self,
+        reader: Reader,
+        chunks: Sequence[ChunkId],
+        *,
+        rarest: int,
+        limit: int,
+        filters: Filters = NO_FILTERS,
     ) -> list[ChunkId]:
         """Return up to `limit` of the reader's chunks that share an entity with these.
 

@@ -23,6 +23,8 @@ class Gate:
         self.cut_after = 0
         self.waits_for_all = False
         """Whether the server's whole answer is read before its first event passes."""
+        self.refuses_resumption = False
+        """Whether whoever comes back with the last event's id finds nobody."""
         self.resumed_from: list[str] = []
         self._allowed = threading.Semaphore(0)
 

@@ -12,6 +12,7 @@ from psycopg import sql
 from lightwell.domain.access import Reader
 from lightwell.domain.graph import MergeStrategy
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
+from lightwell.domain.questions import Filters
 from lightwell.ports import GraphIndex, GraphStore, Neighbourhood
 from lightwell.records.database import Database
 from lightwell.records.graph import copies
@@ -90,7 +91,10 @@ async def answers(
     return [
         chunks,
         [await graph.chunks_mentioning(reader, [each], limit=2) for each in entities],
-        [await graph.chunks_mentioning(reader, [each], limit=9, topic="no") for each in entities],
+        [
+            await graph.chunks_mentioning(reader, [each], limit=9, filters=Filters(topic="no"))
+            for each in entities
+        ],
         [await graph.chunks_stating(reader, [each], limit=9) for each in relations],
         [await graph.chunks_relating(reader, [each], limit=2) for each in entities],
         await graph.chunks_relating(reader, entities[:3], limit=3),

@@ -10,7 +10,7 @@ from lightwell.connectors.files import Files
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import ManualEdit
-from lightwell.domain.questions import Mode
+from lightwell.domain.questions import Filters, Mode
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.testing.sources import InMemorySource, make_document
 
@@ -23,7 +23,9 @@ VERBS: dict[str, Verb] = {
     "search": lambda kb, reader, text: kb.questions.search(text, reader),
     "statements": lambda kb, reader, text: kb.questions.statements(text, reader),
     "chat": lambda kb, reader, text: kb.questions.chat(text, reader),
-    "topic": lambda kb, reader, text: kb.questions.search("What?", reader, topic=text),
+    "topic": lambda kb, reader, text: kb.questions.search(
+        "What?", reader, filters=Filters(topic=text)
+    ),
     "brief": lambda kb, reader, text: kb.questions.brief(text, reader),
     "reader": lambda kb, reader, text: kb.reader([text]),
     "document": lambda kb, reader, text: kb.documents.get(reader, text),

@@ -92,6 +92,10 @@ CASES: dict[str, list[Case]] = {
         Case("/v1/search", {**each, "topK": 20, "mode": mode})
         for each in QUESTIONS_ASKED
         for mode in ("mix", "naive", "local", "global", "hybrid")
+    ]
+    + [
+        Case("/v1/search", {**QUESTIONS_ASKED[0], "filters": filters})
+        for filters in ({"type": "document"}, {"system": "linear"}, {"since": "2020-01-01"})
     ],
     "GET /v1/suggestions": [Case("/v1/suggestions"), Case("/v1/suggestions", who=QUIET)],
     "POST /v1/keywords": [Case("/v1/keywords", QUESTIONS_ASKED[1])],

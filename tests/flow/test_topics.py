@@ -1,8 +1,12 @@
 """A question on one topic finds its documents, however many documents on other topics match."""
 
+from dataclasses import replace
+from datetime import UTC, date, datetime
+
 import pytest
 
-from lightwell.domain.questions import Mode
+from lightwell.domain.errors import Invalid
+from lightwell.domain.questions import Filters, Mode
 from lightwell.records.database import Database
 from lightwell.retrieve.channels import MAX_FOUND
 from lightwell.stores.postgres.vectors import PostgresVectors, SearchLimits
@@ -30,11 +34,58 @@ async def test_a_topic_is_searched_by_itself_and_not_what_is_left_of_everything(
     reader = await project.kb.reader(["team:a"])
     asked = "Which pumps does Acme Corp supply, and who buys turbine blades?"
 
-    found = await project.kb.questions.search(asked, reader, mode=mode, topic="clinic")
+    found = await project.kb.questions.search(
+        asked, reader, mode=mode, filters=Filters(topic="clinic")
+    )
 
     assert [one.chunk.url for one in found.evidence] == [clinic.url]
     assert all(each.hits <= 1 for each in found.metrics.channels.values())
     assert len((await project.kb.questions.search(asked, reader, mode=mode)).evidence) > 1
+
+
+FILTERS = {
+    "system": Filters(system="linear"),
+    "type": Filters(kind="issue"),
+    "since": Filters(since=date(2026, 3, 2)),
+    "until": Filters(until=date(2026, 3, 2), since=date(2026, 3, 2), system="linear"),
+}
+
+
+@pytest.mark.parametrize("name", FILTERS)
+@pytest.mark.parametrize("mode", [mode for mode in Mode if mode is not Mode.BYPASS])
+async def test_a_filter_is_searched_by_itself_and_not_what_is_left_of_everything(
+    database: Database, mode: Mode, name: str
+) -> None:
+    project = await noted(database)
+    text = "\n".join(SAID)
+    elsewhere = [
+        make_document(f"{number:03}.txt", f"{text}\nNote {number}.", ["team:a"])
+        for number in range(MAX_FOUND + 20)
+    ]
+    dated = make_document("a.txt", f"{text}\nDate: 1 March 2026", ["team:a"])
+    wanted = replace(
+        make_document("visit.txt", f"{text}\nA visit.", ["team:a"]),
+        system="linear",
+        kind="issue",
+        updated_at=datetime(2026, 3, 2, 23, 30, tzinfo=UTC),
+    )
+    hidden = replace(
+        wanted, url="file:///shelf/h.txt", source_id="h", acl_tags=frozenset(["team:b"])
+    )
+    documents = (*elsewhere, dated, wanted, hidden)
+    await project.kb.ingestion.ingest(InMemorySource(documents=documents))
+    reader = await project.kb.reader(["team:a"])
+    asked = "Which pumps does Acme Corp supply, and who buys turbine blades?"
+    found = await project.kb.questions.search(asked, reader, mode=mode, filters=FILTERS[name])
+    assert [one.chunk.url for one in found.evidence] == [wanted.url]
+    assert all(each.hits <= 1 for each in found.metrics.channels.values())
+    nothing = replace(FILTERS[name], topic="clinic")
+    assert not (await project.kb.questions.search(asked, reader, filters=nothing)).evidence
+
+
+def test_a_span_that_ends_before_it_begins_is_refused() -> None:
+    with pytest.raises(Invalid, match="no day"):
+        Filters(since=date(2026, 3, 2), until=date(2026, 3, 1))
 
 
 async def test_the_approximate_search_keeps_to_the_topic(database: Database) -> None:
@@ -53,5 +104,8 @@ async def test_the_approximate_search_keeps_to_the_topic(database: Database) -> 
     asked = (await project.project.embedder.embed_query("Note 30: of pumps."))[0]
 
     for topic, due in (("clinic", 1), ("works", 20), ("", 20), ("nothing", 0)):
-        hits = await vectors.nearest(space, asked, reader, limit=20, topic=topic)
+        hits = await vectors.nearest(space, asked, reader, limit=20, filters=Filters(topic=topic))
         assert len(hits) == due, topic
+    for kind, due in (("document", 20), ("issue", 0)):
+        hits = await vectors.nearest(space, asked, reader, limit=20, filters=Filters(kind=kind))
+        assert len(hits) == due, kind

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from lightwell.domain.access import Reader, parse_tags
 from lightwell.domain.errors import IndexFailed
 from lightwell.domain.ids import ChunkId, ClassId, ProjectId, SpaceId, new_id
+from lightwell.domain.questions import Filters
 from lightwell.ports import ChunkVector, VectorIndex
 from lightwell.records import access_classes, embedding_spaces
 from lightwell.records.database import Database, connect
@@ -80,7 +81,7 @@ class Store:
         self, vector: NDArray[np.float32], *classes: ClassId, limit: int = 10, topic: str = ""
     ) -> list[ChunkId]:
         hits = await self.index.nearest(
-            self.space, vector, self.reader(*classes), limit=limit, topic=topic
+            self.space, vector, self.reader(*classes), limit=limit, filters=Filters(topic=topic)
         )
         return [hit.chunk_id for hit in hits]
 
@@ -171,6 +172,21 @@ async def test_a_topic_narrows_the_search_itself(store: Store) -> None:
     await store.add(a, np.repeat(near[None], 40, axis=0), topic="other")
     on_topic = await store.add(a, np.repeat(far[None], 3, axis=0), topic='a "topic"')
     assert await store.nearest(QUESTION, a, limit=5, topic='a "topic"') == sorted(on_topic)
+
+
+async def test_a_filter_by_document_narrows_the_search_itself(store: Store) -> None:
+    a = await store.new_class()
+    await store.add(a, np.repeat(QUESTION[None], 40, axis=0))
+    wanted = await store.add(a, np.repeat(-QUESTION[None], 3, axis=0))
+    await store.database.execute(
+        "UPDATE source_documents SET source_system = 'linear' WHERE document_id ="
+        " (SELECT document_id FROM document_chunks WHERE chunk_id = %(chunk)s)",
+        {"chunk": wanted[0]},
+    )
+    hits = await store.index.nearest(
+        store.space, QUESTION, store.reader(a), limit=5, filters=Filters(system="linear")
+    )
+    assert [hit.chunk_id for hit in hits] == sorted(wanted)
 
 
 async def test_equal_similarities_come_in_the_order_of_ids(store: Store) -> None:

@@ -7,7 +7,7 @@ import pytest
 from lightwell.domain.access import parse_tags
 from lightwell.domain.chat import user_message
 from lightwell.domain.errors import Invalid
-from lightwell.domain.questions import Mode, Question, require_retrieval_mode
+from lightwell.domain.questions import Filters, Mode, Question, require_retrieval_mode
 from lightwell.domain.texts import require_text
 
 
@@ -34,7 +34,7 @@ def test_any_text_is_well_formed() -> None:
 
 READS: list[tuple[Callable[[str], object], str]] = [
     (lambda text: Question(text=text), "The question"),
-    (lambda text: Question(text="What?", topic=text), "The topic"),
+    (lambda text: Question(text="What?", filters=Filters(topic=text)), "The topic"),
     (lambda text: user_message(text), "The message"),
     (lambda text: parse_tags([text]), "The access tag"),
 ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from enum import StrEnum
 
 from lightwell.domain.errors import Invalid
@@ -11,6 +12,8 @@ from lightwell.domain.texts import require_text
 MAX_QUESTION_LENGTH = 2000
 DEFAULT_LIMIT = 5
 """Passages that answer a question."""
+
+_LONGEST_FILTER = 256
 
 
 class Channel(StrEnum):
@@ -96,16 +99,59 @@ _STRATEGIES: Mapping[Mode, Strategy] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """Which documents a question is asked of: with this topic tag, of this system and type, dated from `since` to `until`; "" and None are any.
+
+    A document's date is the one that it states, an item's its last change; a document without a date is in no such span. Raises
+    `Invalid` for a text that is too long, and for a span that ends before it begins.
+    """
+
+    topic: str = ""
+    system: str = ""
+    kind: str = ""
+    since: date | None = None
+    until: date | None = None
+
+    def __post_init__(self) -> None:
+        for text, what in ((self.topic, "topic"), (self.system, "system"), (self.kind, "type")):
+            if len(text) > _LONGEST_FILTER:
+                raise Invalid(f"A {what} has at most {_LONGEST_FILTER} characters")
+            require_text(text, f"The {what}")
+        if self.since and self.until and self.since > self.until:
+            raise Invalid(f"From {self.since} to {self.until} there is no day")
+
+    @property
+    def are_by_document(self) -> bool:
+        """Whether they ask for more than the topic."""
+        return bool(self.system or self.kind or self.since or self.until)
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """What queries with `records.filters` in them take."""
+        return {
+            "topic": self.topic,
+            "are_by_document": self.are_by_document,
+            "system": self.system,
+            "kind": self.kind,
+            "since": self.since,
+            "until": self.until,
+        }
+
+
+NO_FILTERS = Filters()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """A question with its options, valid once it is made: a malformed one raises `Invalid`.
 
-    `topic` restricts it to a topic tag, "" for all; `limit` is the number of passages. Without `include_graph` only passages are
+    `filters` say of which documents it is asked; `limit` is the number of passages. Without `include_graph` only passages are
     searched. `excluded_channels` are not searched either; evaluation uses this to measure what each channel contributes.
     `session_id` is an open session of the same user, which the question is logged in. `text` is without surrounding white space.
     """
 
     text: str
-    topic: str = ""
+    filters: Filters = NO_FILTERS
     limit: int = DEFAULT_LIMIT
     mode: Mode = Mode.MIX
     include_graph: bool = True
@@ -119,9 +165,6 @@ class Question:
             raise Invalid("Query exceeds maximum length")
         if not 1 <= self.limit <= 20:
             raise Invalid("topK must be between 1 and 20")
-        if len(self.topic) > 256:
-            raise Invalid("A topic has at most 256 characters")
-        require_text(self.topic, "The topic")
         object.__setattr__(self, "text", require_text(self.text, "The question").strip())
         if not self.include_graph and self.mode is not Mode.BYPASS and not self.channels:
             raise Invalid(

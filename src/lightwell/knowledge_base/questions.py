@@ -28,7 +28,9 @@ from lightwell.domain.ids import ConversationId, SessionId
 from lightwell.domain.keywords import Keywords
 from lightwell.domain.questions import (
     DEFAULT_LIMIT,
+    NO_FILTERS,
     Channel,
+    Filters,
     Mode,
     Question,
     require_retrieval_mode,
@@ -61,7 +63,7 @@ class Questions:
         text: str,
         reader: Reader,
         *,
-        topic: str = "",
+        filters: Filters = NO_FILTERS,
         limit: int = DEFAULT_LIMIT,
         mode: Mode = Mode.MIX,
         without: frozenset[Channel] = frozenset(),
@@ -71,7 +73,7 @@ class Questions:
         `without` excludes channels, to measure the effect of each.
         """
         question = Question(
-            text=text, topic=topic, limit=limit, mode=mode, excluded_channels=without
+            text=text, filters=filters, limit=limit, mode=mode, excluded_channels=without
         )
         asking = self._begin(reader)
         with record_usage(OperationType.QUERY) as usage:
@@ -109,7 +111,7 @@ class Questions:
         question: str | Question,
         reader: Reader,
         *,
-        topic: str = "",
+        filters: Filters = NO_FILTERS,
         limit: int = DEFAULT_LIMIT,
         mode: Mode = Mode.MIX,
     ) -> Answer:
@@ -118,7 +120,7 @@ class Questions:
         The options go with a text; a `Question` has its own. Mode `bypass` is the one answer without citations, and says
         so. Raises `Invalid`, also where that mode has no model, and `NotFound` for a session that is not the user's own.
         """
-        question = _with_options(question, topic, limit, mode)
+        question = _with_options(question, filters, limit, mode)
         asking = await self._begin_in_session(reader, question.session_id)
         with record_usage(OperationType.QUERY) as usage:
             retrieval = await asking.retrieve(_widen(question))
@@ -132,7 +134,7 @@ class Questions:
         question: str | Question,
         reader: Reader,
         *,
-        topic: str = "",
+        filters: Filters = NO_FILTERS,
         limit: int = DEFAULT_LIMIT,
         mode: Mode = Mode.MIX,
     ) -> AsyncGenerator[StreamChunk, None]:
@@ -141,7 +143,7 @@ class Questions:
         `done` carries the whole answer and comes last; a model that fails is an `error` event instead. Raises as `ask`
         before the first event.
         """
-        question = _with_options(question, topic, limit, mode)
+        question = _with_options(question, filters, limit, mode)
         async with aclosing(self.show(question, reader)) as events:
             async for event in events:
                 yield event
@@ -190,12 +192,12 @@ class Questions:
         text: str,
         reader: Reader,
         *,
-        topic: str = "",
+        filters: Filters = NO_FILTERS,
         limit: int = 20,
         mode: Mode = Mode.MIX,
     ) -> Answer:
         """Return an answer whose sentences are what the documents state about the question, the newest first."""
-        question = Question(text=text, topic=topic, limit=limit, mode=mode)
+        question = Question(text=text, filters=filters, limit=limit, mode=mode)
         asking = self._begin(reader)
         with record_usage(OperationType.QUERY) as usage:
             retrieval = await asking.retrieve(require_retrieval_mode(question))
@@ -204,7 +206,7 @@ class Questions:
             if paraphrase and question.mode in (Mode.MIX, Mode.NAIVE):
                 limit = min(question.limit, statements.MAX_PARAPHRASED)
                 other = Question(
-                    text=paraphrase, topic=question.topic, limit=limit, mode=Mode.NAIVE
+                    text=paraphrase, filters=question.filters, limit=limit, mode=Mode.NAIVE
                 )
                 retrieval = statements.merge_retrievals(retrieval, await asking.evidence(other))
             answer = await asking.generator.statements(retrieval)
@@ -267,7 +269,7 @@ class Questions:
         reader: Reader,
         *,
         conversation: ConversationId | None = None,
-        topic: str = "",
+        filters: Filters = NO_FILTERS,
         mode: Mode = Mode.MIX,
     ) -> ChatTurn:
         """Return the response to a message of the reader's own conversation, a new one for None.
@@ -287,7 +289,7 @@ class Questions:
         model = TokenCountingModel(generator.model) if generator.model else None
         with record_usage(OperationType.QUERY) as usage:
             alone = await dialogue.stand_alone(latest.content, model)
-            question = Question(text=alone.text, topic=topic, mode=mode)
+            question = Question(text=alone.text, filters=filters, mode=mode)
             retrieval = await asking.retrieve(_widen(question))
             answer = await replace(generator, model=model).answer(retrieval)
         answer = replace(answer, remarks=alone.remarks(answer.remarks), usage=usage.summary)
@@ -325,11 +327,11 @@ class Questions:
         return replace(asking, session=session)
 
 
-def _with_options(question: str | Question, topic: str, limit: int, mode: Mode) -> Question:
+def _with_options(question: str | Question, filters: Filters, limit: int, mode: Mode) -> Question:
     """Return the question; the options are those of a text."""
     if isinstance(question, Question):
         return question
-    return Question(text=question, topic=topic, limit=limit, mode=mode)
+    return Question(text=question, filters=filters, limit=limit, mode=mode)
 
 
 def _widen(question: Question) -> Question:

@@ -7,8 +7,10 @@ from typing import Any, LiteralString
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import Chunk, parse_work_state
 from lightwell.domain.ids import ChunkId, EntityId
+from lightwell.domain.questions import Filters
 from lightwell.records import chunk_layout
 from lightwell.records.database import Database, format_uuid_array
+from lightwell.records.filters import matches_filters
 from lightwell.records.rows import make
 
 
@@ -58,7 +60,7 @@ GROUP BY term
 
 # BM25 with k1 = 1.2, b = 0.75 (Robertson and Zaragoza 2009), over the chunks that match `match_query`. Most contain one
 # or two of the terms, and testing whether a term occurs is much cheaper than counting it.
-_BY_WORDS = """
+_BY_WORDS = f"""
 SELECT best.chunk_id, best.length, ARRAY(
     SELECT CASE WHEN best.terms @@ term THEN term_frequency(best.terms, term) ELSE 0 END
     FROM unnest(%(terms)s::tsquery[]) WITH ORDINALITY AS asked (term, place) ORDER BY place
@@ -75,16 +77,16 @@ FROM (
     FROM chunk_terms
     WHERE terms @@ %(draw)s::tsquery
       AND class_id = ANY(%(classes)s)
-      AND (%(topic)s = '' OR topic_tag = %(topic)s)
+      AND {matches_filters("chunk_terms.chunk_id")}
     ORDER BY score DESC, length, chunk_id
     LIMIT %(limit)s
 ) AS best
 JOIN document_chunks AS chunk USING (chunk_id) JOIN source_documents USING (document_id)
 WHERE chunk.class_id = ANY(%(classes)s) AND NOT is_deleted
 ORDER BY best.score DESC, best.length, best.chunk_id
-"""
+"""  # noqa: S608 - only our own words
 
-_WORDS_OF = """
+_WORDS_OF = f"""
 SELECT chunk_id, length, ARRAY(
     SELECT CASE WHEN terms @@ term THEN term_frequency(terms, term) ELSE 0 END
     FROM unnest(%(terms)s::tsquery[]) WITH ORDINALITY AS asked (term, place) ORDER BY place
@@ -92,8 +94,8 @@ SELECT chunk_id, length, ARRAY(
 FROM chunk_terms JOIN document_chunks AS chunk USING (chunk_id) JOIN source_documents AS document USING (document_id)
 WHERE chunk_id = ANY(%(chunks)s::uuid[]) AND chunk_terms.class_id = ANY(%(classes)s)
   AND chunk.class_id = ANY(%(classes)s) AND NOT is_deleted
-  AND (%(topic)s = '' OR chunk_terms.topic_tag = %(topic)s)
-"""
+  AND {matches_filters("chunk_terms.chunk_id")}
+"""  # noqa: S608 - only our own words
 
 # A name counts only if one of the reader's chunks, or a manual edit that the reader sees, uses it.
 ALIASED: LiteralString = """
@@ -183,7 +185,7 @@ class LexicalQuery:
     weights: Mapping[str, float]
     mean_length: float
     match_query: str
-    topic: str
+    filters: Filters
 
 
 async def search_lexical(
@@ -198,7 +200,7 @@ async def search_lexical(
             "weights": list(query.weights.values()),
             "mean_length": query.mean_length,
             "draw": query.match_query,
-            "topic": query.topic,
+            **query.filters.parameters,
             "limit": limit,
         },
         into=LexicalHit,
@@ -211,16 +213,16 @@ async def get_term_frequencies(
     chunks: Sequence[ChunkId],
     terms: Sequence[str],
     *,
-    topic: str,
+    filters: Filters,
 ) -> list[LexicalHit]:
-    """Return the term frequencies of those of the chunks that the reader sees and that are on the topic."""
+    """Return the term frequencies of those of the chunks that the reader sees and that match the filters."""
     return await database.rows(
         _WORDS_OF,
         {
             **reader.parameters,
             "chunks": format_uuid_array(chunks),
             "terms": [tsquery(term) for term in terms],
-            "topic": topic,
+            **filters.parameters,
         },
         into=LexicalHit,
     )

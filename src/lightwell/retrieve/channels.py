@@ -118,12 +118,12 @@ async def search_channels(stores: Stores, query: SearchQuery, reader: Reader) ->
 async def complete_scores(
     stores: Stores, query: SearchQuery, results: ChannelResults, reader: Reader
 ) -> list[ChunkId]:
-    """Add the scores that some channels did not return to `results`, and return the candidates on the topic."""
+    """Add the scores that some channels did not return to `results`, and return the candidates that match the filters."""
     lack_words = [chunk for chunk in results.ranks if chunk not in results.words]
     lack_meaning = [chunk for chunk in results.ranks if chunk not in results.similarities]
     hits, similarities = await asyncio.gather(
         search.get_term_frequencies(
-            stores.database, reader, lack_words, query.terms, topic=query.question.topic
+            stores.database, reader, lack_words, query.terms, filters=query.question.filters
         ),
         stores.vectors.similarities(stores.space.id, query.vector, reader, lack_meaning),
     )
@@ -153,7 +153,7 @@ async def _dense(
     stores: Stores, query: SearchQuery, results: ChannelResults, reader: Reader
 ) -> list[ChunkId]:
     hits = await stores.vectors.nearest(
-        stores.space.id, query.vector, reader, limit=MAX_FOUND, topic=query.question.topic
+        stores.space.id, query.vector, reader, limit=MAX_FOUND, filters=query.question.filters
     )
     results.similarities.update({hit.chunk_id: hit.similarity for hit in hits})
     return [hit.chunk_id for hit in hits]
@@ -172,7 +172,7 @@ async def _lexical(
             weights=query.weights,
             mean_length=query.statistics.mean_length,
             match_query=draw,
-            topic=query.question.topic,
+            filters=query.question.filters,
         ),
         limit=MAX_FOUND,
     )
@@ -200,13 +200,15 @@ async def _from_relations(
     """Return chunks that state relations similar to the question, then relations of the entities it names."""
     near = await _similar_profiles(stores, query.high_vector, reader, ProfileSubject.RELATION)
     results.relations.extend(RelationId(hit.subject_id) for hit in near)
-    topic, graph, rare = query.question.topic, stores.graph, _rare_entities(query)
+    filters, graph, rare = query.question.filters, stores.graph, _rare_entities(query)
     described = (
-        await graph.chunks_stating(reader, results.relations, limit=MAX_FOUND, topic=topic)
+        await graph.chunks_stating(reader, results.relations, limit=MAX_FOUND, filters=filters)
         if near
         else []
     )
-    named = await graph.chunks_relating(reader, rare, limit=MAX_FOUND, topic=topic) if rare else []
+    named = (
+        await graph.chunks_relating(reader, rare, limit=MAX_FOUND, filters=filters) if rare else []
+    )
     return list(dict.fromkeys([*described, *named]))[:MAX_FOUND]
 
 
@@ -233,7 +235,7 @@ async def _neighbours(
         best[:_EXPANDED],
         rarest=signals.RAREST,
         limit=_NEIGHBOURS,
-        topic=query.question.topic,
+        filters=query.question.filters,
     )
 
 
@@ -254,8 +256,8 @@ async def _mentioning(
 ) -> list[ChunkId]:
     if not entities:
         return []
-    topic = query.question.topic
-    return await stores.graph.chunks_mentioning(reader, entities, limit=MAX_FOUND, topic=topic)
+    filters = query.question.filters
+    return await stores.graph.chunks_mentioning(reader, entities, limit=MAX_FOUND, filters=filters)
 
 
 _CHANNELS: Mapping[Channel, Search] = {

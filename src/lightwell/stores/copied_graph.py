@@ -10,6 +10,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.errors import GraphFailed
 from lightwell.domain.graph import MIN_CONFIDENCE
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
+from lightwell.domain.questions import NO_FILTERS, Filters
 from lightwell.ports import GraphScope, GraphStore, Neighbourhood, SharedEntity
 from lightwell.records.database import Database
 from lightwell.records.graph import copies
@@ -24,6 +25,8 @@ Find = Callable[[GraphScope, int], Awaitable[list[ChunkId]]]
 class CopiedGraph:
     """`GraphIndex` that reads the copy in `store`; links, and the sources that people named, come from PostgreSQL.
 
+    So does what is asked of some documents only: of filters the copy knows topics alone.
+
     Raises `GraphFailed` where the store does not answer, has no complete copy, or is more than a minute late.
     """
 
@@ -33,34 +36,61 @@ class CopiedGraph:
         self._records = PostgresGraph(database)
 
     async def chunks_mentioning(
-        self, reader: Reader, entities: Sequence[EntityId], *, limit: int, topic: str = ""
+        self,
+        reader: Reader,
+        entities: Sequence[EntityId],
+        *,
+        limit: int,
+        filters: Filters = NO_FILTERS,
     ) -> list[ChunkId]:
+        if filters.are_by_document:
+            return await self._records.chunks_mentioning(
+                reader, entities, limit=limit, filters=filters
+            )
         seen = await self._view(reader, Starts(entities=entities))
 
         async def find(scope: GraphScope, most: int) -> list[ChunkId]:
             return await self._store.mentioning(scope, seen.entities, most)
 
-        return await self._checked(reader, seen, find, topic, limit)
+        return await self._checked(reader, seen, find, filters.topic, limit)
 
     async def chunks_stating(
-        self, reader: Reader, relations: Sequence[RelationId], *, limit: int, topic: str = ""
+        self,
+        reader: Reader,
+        relations: Sequence[RelationId],
+        *,
+        limit: int,
+        filters: Filters = NO_FILTERS,
     ) -> list[ChunkId]:
+        if filters.are_by_document:
+            return await self._records.chunks_stating(
+                reader, relations, limit=limit, filters=filters
+            )
         seen = await self._view(reader, Starts(relations=relations))
 
         async def find(scope: GraphScope, most: int) -> list[ChunkId]:
             return await self._store.stating(scope, seen.relations, most)
 
-        return await self._checked(reader, seen, find, topic, limit)
+        return await self._checked(reader, seen, find, filters.topic, limit)
 
     async def chunks_relating(
-        self, reader: Reader, entities: Sequence[EntityId], *, limit: int, topic: str = ""
+        self,
+        reader: Reader,
+        entities: Sequence[EntityId],
+        *,
+        limit: int,
+        filters: Filters = NO_FILTERS,
     ) -> list[ChunkId]:
+        if filters.are_by_document:
+            return await self._records.chunks_relating(
+                reader, entities, limit=limit, filters=filters
+            )
         seen = await self._view(reader, Starts(entities=entities))
 
         async def find(scope: GraphScope, most: int) -> list[ChunkId]:
             return await self._store.relating(scope, entities, seen.entities, most)
 
-        return await self._checked(reader, seen, find, topic, limit)
+        return await self._checked(reader, seen, find, filters.topic, limit)
 
     async def entities_of(self, reader: Reader, chunks: Sequence[ChunkId]) -> list[EntityId]:
         return await self._records.entities_of(reader, chunks)
@@ -74,8 +104,18 @@ class CopiedGraph:
         return await self._records.linked_entities(reader, entities, limit=limit)
 
     async def neighbour_chunks(
-        self, reader: Reader, chunks: Sequence[ChunkId], *, rarest: int, limit: int, topic: str = ""
+        self,
+        reader: Reader,
+        chunks: Sequence[ChunkId],
+        *,
+        rarest: int,
+        limit: int,
+        filters: Filters = NO_FILTERS,
     ) -> list[ChunkId]:
+        if filters.are_by_document:
+            return await self._records.neighbour_chunks(
+                reader, chunks, rarest=rarest, limit=limit, filters=filters
+            )
         seen = await self._view(reader, Starts(chunks=chunks))
         near = await self._store.mentioned(_scope(reader, seen), seen.chunks)
         shared = [
@@ -88,7 +128,7 @@ class CopiedGraph:
         async def find(scope: GraphScope, most: int) -> list[ChunkId]:
             return await self._store.sharing(scope, shared, most)
 
-        return await self._checked(reader, seen, find, topic, limit)
+        return await self._checked(reader, seen, find, filters.topic, limit)
 
     async def neighbourhood(
         self, reader: Reader, chunks: Sequence[ChunkId], named: Sequence[EntityId]

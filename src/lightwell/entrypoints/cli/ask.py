@@ -20,7 +20,7 @@ from lightwell.domain.questions import DEFAULT_LIMIT, Mode
 from lightwell.entrypoints.cli.asking import Asker
 from lightwell.entrypoints.cli.console import clean
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.options import Json, Question, Topic, Where
+from lightwell.entrypoints.cli.options import Json, Only, Question, Topic, Where, parse_filters
 from lightwell.entrypoints.cli.registration import QuestionCommand, command, single_command
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ async def answer_question(  # noqa: PLR0913 - the options of a command are its a
     *,
     asker: Asker,
     topic: Topic = "",
+    only: Only = None,
     limit: Passages = None,
     mode: Where = Mode.MIX,
     statements: AsStatements = False,
@@ -90,11 +91,12 @@ async def answer_question(  # noqa: PLR0913 - the options of a command are its a
         raise typer.BadParameter("a list is not streamed; leave one out", param_hint="--stream")
     if statements and session:
         raise typer.BadParameter("a list belongs to no session", param_hint="--session")
+    filters = parse_filters(only)
     checked = questions.Question(  # raises `Invalid` before anything is opened
         text=question,
         session_id=SessionId(session) if session else None,
         limit=limit or (_STATEMENTS if statements else DEFAULT_LIMIT),
-        topic=topic,
+        filters=filters.with_topic(topic),
         mode=mode,
     )
     if stream:
@@ -105,6 +107,7 @@ async def answer_question(  # noqa: PLR0913 - the options of a command are its a
             question,
             top_k=checked.limit,
             topic_filter=topic,
+            filters=filters,
             mode=mode,
         )
         return Report(document=listed, text=text_output.statements(listed))
@@ -114,6 +117,7 @@ async def answer_question(  # noqa: PLR0913 - the options of a command are its a
         session_id=session,
         top_k=checked.limit,
         topic_filter=topic,
+        filters=filters,
         mode=mode,
     )
     return Report(document=answer, text=text_output.answer(answer))

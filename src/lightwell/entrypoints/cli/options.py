@@ -1,12 +1,16 @@
 """Options and arguments that several commands have."""
 
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
 
 from lightwell.domain.questions import Mode
+
+if TYPE_CHECKING:
+    from lightwell.entrypoints.operations.questions import DocumentFilters
 
 As = Annotated[
     list[str] | None,
@@ -36,6 +40,14 @@ Before = Annotated[
 ]
 Topic = Annotated[
     str, typer.Option("--topic", metavar="TOPIC", help="Only documents with this topic tag.")
+]
+Only = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--only",
+        metavar="KEY=VALUE",
+        help="Only documents with this `system`, `type`, or date (`since`, `until`: YYYY-MM-DD); repeat for several.",
+    ),
 ]
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in quotes.")]
 Limit = Annotated[
@@ -92,3 +104,16 @@ Budget = Annotated[
         help="Stop before more tokens are spent; 0 is no limit.",
     ),
 ]
+
+
+def parse_filters(only: Sequence[str] | None) -> "DocumentFilters":
+    """Return the filters of `--only`; raise `BadParameter` for what is none."""
+    from lightwell.entrypoints.operations.questions import DocumentFilters
+
+    fields = {key: value for key, _, value in (text.partition("=") for text in only or ())}
+    try:
+        return DocumentFilters.model_validate(fields)
+    except ValueError:
+        raise typer.BadParameter(
+            "give system=NAME, type=NAME, since=YYYY-MM-DD or until=YYYY-MM-DD", param_hint="--only"
+        ) from None

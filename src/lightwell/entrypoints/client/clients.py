@@ -29,7 +29,7 @@ from lightwell.entrypoints.client.failures import (
 from lightwell.entrypoints.client.operations import Operations
 from lightwell.entrypoints.operations.calls import Call
 from lightwell.entrypoints.operations.jobs import Job
-from lightwell.entrypoints.operations.questions import StreamEvent, answer_question
+from lightwell.entrypoints.operations.questions import DocumentFilters, StreamEvent, answer_question
 
 ATTEMPTS = 4
 """How often a call that may be repeated is sent, and how often a stream is connected without a new event."""
@@ -194,7 +194,8 @@ def _answer_stream(question: str | Question) -> _Stream[StreamEvent]:
             session_id=question.session_id,
             top_k=question.limit,
             include_graph=question.include_graph,
-            topic_filter=question.topic,
+            topic_filter=question.filters.topic,
+            filters=DocumentFilters.of(question.filters),
             mode=question.mode,
         )
     path = "/v1/query/stream"

@@ -15,7 +15,12 @@ from lightwell.domain.ids import ConversationId
 from lightwell.entrypoints.http.authentication import Reading, projects_of
 from lightwell.entrypoints.http.event_streams import EventStream, format_event
 from lightwell.entrypoints.http.projects import Projects
-from lightwell.entrypoints.operations.questions import StreamEvent, answer_question, asked_question
+from lightwell.entrypoints.operations.questions import (
+    DocumentFilters,
+    StreamEvent,
+    answer_question,
+    asked_question,
+)
 from lightwell.entrypoints.operations.replies import Schema
 from lightwell.knowledge_base.answer_streams import (
     AnswerStreams,
@@ -42,6 +47,7 @@ if TYPE_CHECKING:
         remember: bool
         conversation_id: UUID | None
         replaces: int | None
+        filters: DocumentFilters
 
 else:
     StreamBody = create_model(
@@ -115,6 +121,7 @@ async def stream_answer(
         rest = streams.resume(caller.reader, credential, last, interrupted=_INTERRUPTED)
         return EventStream(_format(rest), render_error=_render_error)
     fields = {name: getattr(body, name) for name in answer_question.request_names}
+    fields["filters"] = body.filters.with_topic(fields.pop("topic_filter"))
     answered = caller.knowledge_base.questions.show(
         asked_question(**fields), caller.reader, thread=_thread(body), with_steps=body.steps
     )

@@ -12,6 +12,8 @@ from lightwell.domain.questions import Mode
 from lightwell.entrypoints.operations.citations import AmbiguousName, Citation
 from lightwell.entrypoints.operations.declaration import Caller, Subject
 from lightwell.entrypoints.operations.questions import (
+    ANY_DOCUMENT,
+    DocumentFilters,
     Lead,
     QuestionText,
     SearchMode,
@@ -152,6 +154,7 @@ async def answer_message(  # noqa: PLR0913 - the fields of the request
         Field(description="Your conversation to continue (`X-Conversation-Id`); null begins one."),
     ] = None,
     topic_filter: Topic = "",
+    filters: DocumentFilters = ANY_DOCUMENT,
     mode: SearchMode = Mode.MIX,
     with_citations: Annotated[
         bool,
@@ -171,7 +174,7 @@ async def answer_message(  # noqa: PLR0913 - the fields of the request
         message,
         caller.reader,
         conversation=ConversationId(conversation_id) if conversation_id else None,
-        topic=topic_filter,
+        filters=filters.with_topic(topic_filter),
         mode=mode,
     )
     return (CitedChatReply if with_citations else ChatReply).model_validate(turn)

@@ -1,5 +1,6 @@
 """Questions: answers with citations, and statements of the documents."""
 
+from datetime import date
 from typing import Annotated
 from uuid import UUID
 
@@ -8,10 +9,10 @@ from pydantic import AliasChoices, Field
 from lightwell.domain.answers import AnswerState, Confidence, StepKind, StreamType
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
 from lightwell.domain.ids import SessionId
-from lightwell.domain.questions import MAX_QUESTION_LENGTH, Mode, Question
+from lightwell.domain.questions import MAX_QUESTION_LENGTH, Filters, Mode, Question
 from lightwell.entrypoints.operations.citations import AmbiguousName, Citation, Usage
 from lightwell.entrypoints.operations.declaration import Caller, Subject
-from lightwell.entrypoints.operations.replies import Moment, Reply, Rounded, read_from
+from lightwell.entrypoints.operations.replies import Moment, Reply, Rounded, Schema, read_from
 
 questions = Subject(prefix="/v1", tag="questions")
 
@@ -33,6 +34,51 @@ Topic = Annotated[
     str,
     Field(description="Only documents with this topic tag.", json_schema_extra={"maxLength": 256}),
 ]
+
+
+class DocumentFilters(Schema):
+    """Of which documents a question is asked, beside the topic: what is left out is any."""
+
+    system: Annotated[
+        str,
+        Field(
+            description="Documents of this system: `file`, `linear`.",
+            json_schema_extra={"maxLength": 256},
+        ),
+    ] = ""
+    type: Annotated[
+        str,
+        Field(
+            description="Documents of this type: `document`, `issue`.",
+            json_schema_extra={"maxLength": 256},
+        ),
+    ] = ""
+    since: Annotated[
+        date | None,
+        Field(
+            description="Documents that are dated on this day or later; an item's date is its last change."
+        ),
+    ] = None
+    until: Annotated[
+        date | None, Field(description="Documents that are dated on this day or earlier.")
+    ] = None
+
+    def with_topic(self, topic: str) -> Filters:
+        """Return them together with the topic; raise `Invalid`."""
+        return Filters(
+            topic=topic, system=self.system, kind=self.type, since=self.since, until=self.until
+        )
+
+    @classmethod
+    def of(cls, filters: Filters) -> "DocumentFilters":
+        """Return these without the topic."""
+        return cls(
+            system=filters.system, type=filters.kind, since=filters.since, until=filters.until
+        )
+
+
+ANY_DOCUMENT = DocumentFilters()
+
 SearchMode = Annotated[Mode, Field(description="Where evidence is looked for.")]
 
 
@@ -217,6 +263,7 @@ async def answer_question(  # noqa: PLR0913 - the fields of the request
     top_k: TopK = 5,
     include_graph: Annotated[bool, Field(description="Whether the graph is searched, too.")] = True,
     topic_filter: Topic = "",
+    filters: DocumentFilters = ANY_DOCUMENT,
     mode: SearchMode = Mode.MIX,
 ) -> Answer:
     """Answer a question with citations, or say that the evidence is insufficient."""
@@ -225,7 +272,7 @@ async def answer_question(  # noqa: PLR0913 - the fields of the request
         session_id=session_id,
         top_k=top_k,
         include_graph=include_graph,
-        topic_filter=topic_filter,
+        filters=filters.with_topic(topic_filter),
         mode=mode,
     )
     return Answer.model_validate(await caller.knowledge_base.questions.ask(question, caller.reader))
@@ -237,16 +284,16 @@ def asked_question(
     session_id: UUID | None,
     top_k: int,
     include_graph: bool,
-    topic_filter: str,
+    filters: Filters,
     mode: Mode,
 ) -> Question:
-    """Return the question that a request asks, by the names of its fields; raise `Invalid`."""
+    """Return the question that a request asks; raise `Invalid`."""
     return Question(
         text=query,
         session_id=SessionId(session_id) if session_id else None,
         limit=top_k,
         include_graph=include_graph,
-        topic=topic_filter,
+        filters=filters,
         mode=mode,
     )
 
@@ -258,11 +305,16 @@ async def list_statements(
     *,
     top_k: TopK = 20,
     topic_filter: Topic = "",
+    filters: DocumentFilters = ANY_DOCUMENT,
     mode: SearchMode = Mode.MIX,
 ) -> Statements:
     """List what documents state about a question, each statement with citations and dates, the newest first."""
     answer = await caller.knowledge_base.questions.statements(
-        query, caller.reader, topic=topic_filter, limit=top_k, mode=mode
+        query,
+        caller.reader,
+        filters=filters.with_topic(topic_filter),
+        limit=top_k,
+        mode=mode,
     )
     return Statements.model_validate(answer)
 

@@ -11,7 +11,14 @@ from lightwell.domain.questions import Channel, Mode
 from lightwell.entrypoints.operations.citations import AmbiguousName, Usage
 from lightwell.entrypoints.operations.declaration import Caller, Subject
 from lightwell.entrypoints.operations.documents import ChunkMetadata
-from lightwell.entrypoints.operations.questions import QuestionText, SearchMode, Topic, TopK
+from lightwell.entrypoints.operations.questions import (
+    ANY_DOCUMENT,
+    DocumentFilters,
+    QuestionText,
+    SearchMode,
+    Topic,
+    TopK,
+)
 from lightwell.entrypoints.operations.replies import Locator, Moment, Reply, Rounded, read_from
 
 searches = Subject(prefix="/v1", tag="questions")
@@ -150,11 +157,16 @@ async def search_passages(
     *,
     top_k: TopK = 5,
     topic_filter: Topic = "",
+    filters: DocumentFilters = ANY_DOCUMENT,
     mode: SearchMode = Mode.MIX,
 ) -> Passages:
     """List the passages that are relevant to a question, best first. Mode `bypass` searches nothing, and is refused."""
     retrieval = await caller.knowledge_base.questions.search(
-        query, caller.reader, topic=topic_filter, limit=top_k, mode=mode
+        query,
+        caller.reader,
+        filters=filters.with_topic(topic_filter),
+        limit=top_k,
+        mode=mode,
     )
     return Passages.model_validate(retrieval)
 

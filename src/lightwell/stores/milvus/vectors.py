@@ -1,6 +1,6 @@
 """Vector search over chunks in Milvus: a collection per project and embedding space, with a copy of each chunk's vector.
 
-The filter by access class and topic is in the search itself. What Milvus finds is compared with PostgreSQL before it counts: a chunk
+The filter by access class and topic is in the search itself. What Milvus finds is compared with PostgreSQL before it counts, other filters too: a chunk
 that has gone or moved meanwhile takes no place, and more are asked for instead. Each row also has the chunk's text and where it
 stands, for people who look at the collection with Milvus's tools; no answer reads them.
 
@@ -22,8 +22,10 @@ from pymilvus import DataType
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import IndexFailed
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, ProjectId, SpaceId
+from lightwell.domain.questions import NO_FILTERS, Filters
 from lightwell.ports import ChunkVector, Hit
 from lightwell.records.database import Database
+from lightwell.records.filters import matches_filters
 from lightwell.stores.milvus.collection import (
     BOUNDED,
     MAX_HITS,
@@ -64,11 +66,12 @@ _CHUNKS_OF = """
 SELECT chunk_id FROM document_chunks WHERE document_id = ANY(%(documents)s) AND class_id <> 0 ORDER BY chunk_id
 """
 
-_VISIBLE = """
+_VISIBLE = f"""
 SELECT chunk_id FROM document_chunks AS chunk
 WHERE chunk_id = ANY(%(chunks)s) AND class_id = ANY(%(classes)s)
   AND NOT EXISTS (SELECT FROM index_changes AS change WHERE change.chunk_id = chunk.chunk_id)
-"""
+  AND {matches_filters("chunk.chunk_id")}
+"""  # noqa: S608 - only our own words
 
 _PUBLISHED = """
 SELECT coalesce(sum(chunks), 0)::bigint FROM class_totals JOIN access_classes USING (class_id) WHERE project_id = %(project_id)s
@@ -136,13 +139,13 @@ class MilvusVectors:
         reader: Reader,
         *,
         limit: int,
-        topic: str = "",
+        filters: Filters = NO_FILTERS,
     ) -> list[Hit]:
         if not reader.classes:
             return []
         expression = among("class_id", reader.classes)
-        if topic:
-            expression += f" and topic_tag == {json.dumps(topic)}"
+        if filters.topic:
+            expression += f" and topic_tag == {json.dumps(filters.topic)}"
         most = limit + _SPARE
         (hits, count), published = await asyncio.gather(
             self._search_and_count(space, vector, expression, most), self._published()
@@ -151,7 +154,7 @@ class MilvusVectors:
         if level is STRONG:
             hits = await self._search(space, vector, expression, (most, level))
         while True:
-            visible = await self._visible(reader, [hit.chunk_id for hit in hits])
+            visible = await self._visible(reader, [hit.chunk_id for hit in hits], filters)
             kept = [hit for hit in hits if hit.chunk_id in visible]
             if level is BOUNDED and len(kept) < len(hits):
                 # A row of a chunk that is gone or moved: Milvus may be late with the rows that came instead, too.
@@ -249,8 +252,10 @@ class MilvusVectors:
         keys = {"chunks": list(chunks)}
         return dict(await self.database.rows(_PASSAGES, keys, into=_passage))
 
-    async def _visible(self, reader: Reader, chunks: Sequence[ChunkId]) -> set[ChunkId]:
-        keys = {"chunks": list(chunks), **reader.parameters}
+    async def _visible(
+        self, reader: Reader, chunks: Sequence[ChunkId], filters: Filters = NO_FILTERS
+    ) -> set[ChunkId]:
+        keys = {"chunks": list(chunks), **reader.parameters, **filters.parameters}
         return set(await self.database.values(_VISIBLE, keys))
 
     async def _published(self) -> int:

@@ -10,22 +10,23 @@ from numpy.typing import NDArray
 from lightwell.domain.access import Reader
 from lightwell.domain.graph import MIN_CONFIDENCE, ProfileSubject
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
+from lightwell.domain.questions import NO_FILTERS, Filters
 from lightwell.ports import Neighbourhood
 from lightwell.records.database import Database, Row, format_uuid_array
-from lightwell.stores.postgres.topics import on_topic
+from lightwell.records.filters import matches_filters
 
-_ON_TOPIC: LiteralString = on_topic("mention.chunk_id")
+_MATCHES: LiteralString = matches_filters("mention.chunk_id")
 
 _MENTIONING = f"""
 SELECT DISTINCT chunk_id FROM document_entity_mentions AS mention
-WHERE entity_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]) AND class_id = ANY(%(classes)s) AND {_ON_TOPIC}
+WHERE entity_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]) AND class_id = ANY(%(classes)s) AND {_MATCHES}
 ORDER BY chunk_id LIMIT %(limit)s
 """  # noqa: S608 - only our own words
 
 _STATING = f"""
 SELECT DISTINCT chunk_id FROM relation_mentions AS mention
 WHERE relation_id = ANY((SELECT with_merged_relations(%(relations)s, %(classes)s))::uuid[])
-  AND class_id = ANY(%(classes)s) AND {_ON_TOPIC}
+  AND class_id = ANY(%(classes)s) AND {_MATCHES}
 ORDER BY chunk_id LIMIT %(limit)s
 """  # noqa: S608 - only our own words
 
@@ -42,7 +43,7 @@ LEFT JOIN merged AS target ON target.entity_id = relation.target_id
 WHERE (relation.source_id = ANY((SELECT members FROM named)::uuid[])
        OR relation.target_id = ANY((SELECT members FROM named)::uuid[]))
   AND coalesce(source.root_id, relation.source_id) <> coalesce(target.root_id, relation.target_id)
-  AND mention.class_id = ANY(%(classes)s) AND {_ON_TOPIC}
+  AND mention.class_id = ANY(%(classes)s) AND {_MATCHES}
 GROUP BY mention.chunk_id
 ORDER BY bool_or(coalesce(source.root_id, relation.source_id) = ANY(%(entities)s)
                  AND coalesce(target.root_id, relation.target_id) = ANY(%(entities)s)) DESC,
@@ -111,7 +112,7 @@ FROM (
     WHERE mention.class_id = ANY(%(classes)s)
 ) AS mention
 JOIN rare USING (root_id)
-WHERE {_ON_TOPIC}
+WHERE {_MATCHES}
 GROUP BY mention.chunk_id
 ORDER BY sum(1.0 / rare.mentions) DESC, mention.chunk_id
 LIMIT %(limit)s
@@ -160,19 +161,36 @@ class PostgresGraph:
         self._database = database
 
     async def chunks_mentioning(
-        self, reader: Reader, entities: Sequence[EntityId], *, limit: int, topic: str = ""
+        self,
+        reader: Reader,
+        entities: Sequence[EntityId],
+        *,
+        limit: int,
+        filters: Filters = NO_FILTERS,
     ) -> list[ChunkId]:
-        return await self._query_chunks(_MENTIONING, reader, limit, topic, entities=list(entities))
+        return await self._query_chunks(
+            _MENTIONING, reader, limit, filters, entities=list(entities)
+        )
 
     async def chunks_stating(
-        self, reader: Reader, relations: Sequence[RelationId], *, limit: int, topic: str = ""
+        self,
+        reader: Reader,
+        relations: Sequence[RelationId],
+        *,
+        limit: int,
+        filters: Filters = NO_FILTERS,
     ) -> list[ChunkId]:
-        return await self._query_chunks(_STATING, reader, limit, topic, relations=list(relations))
+        return await self._query_chunks(_STATING, reader, limit, filters, relations=list(relations))
 
     async def chunks_relating(
-        self, reader: Reader, entities: Sequence[EntityId], *, limit: int, topic: str = ""
+        self,
+        reader: Reader,
+        entities: Sequence[EntityId],
+        *,
+        limit: int,
+        filters: Filters = NO_FILTERS,
     ) -> list[ChunkId]:
-        return await self._query_chunks(_RELATING, reader, limit, topic, entities=list(entities))
+        return await self._query_chunks(_RELATING, reader, limit, filters, entities=list(entities))
 
     async def entities_of(self, reader: Reader, chunks: Sequence[ChunkId]) -> list[EntityId]:
         return await self._with_source_chunks(ENTITIES_OF, reader, chunks, ProfileSubject.ENTITY)
@@ -187,10 +205,16 @@ class PostgresGraph:
         return await self._database.values(_LINKED, parameters)
 
     async def neighbour_chunks(
-        self, reader: Reader, chunks: Sequence[ChunkId], *, rarest: int, limit: int, topic: str = ""
+        self,
+        reader: Reader,
+        chunks: Sequence[ChunkId],
+        *,
+        rarest: int,
+        limit: int,
+        filters: Filters = NO_FILTERS,
     ) -> list[ChunkId]:
         return await self._query_chunks(
-            _NEIGHBOURS, reader, limit, topic, chunks=list(chunks), rarest=rarest
+            _NEIGHBOURS, reader, limit, filters, chunks=list(chunks), rarest=rarest
         )
 
     async def neighbourhood(
@@ -226,10 +250,15 @@ class PostgresGraph:
         return await self._database.values(query, parameters)
 
     async def _query_chunks(
-        self, query: LiteralString, reader: Reader, limit: int, topic: str, **parameters: object
+        self,
+        query: LiteralString,
+        reader: Reader,
+        limit: int,
+        filters: Filters,
+        **parameters: object,
     ) -> list[ChunkId]:
-        filters = {**reader.parameters, "limit": limit, "topic": topic}
-        return await self._database.values(query, {**filters, **parameters})
+        shared = {**reader.parameters, **filters.parameters, "limit": limit}
+        return await self._database.values(query, {**shared, **parameters})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

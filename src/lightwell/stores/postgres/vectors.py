@@ -19,11 +19,12 @@ from psycopg import sql
 
 from lightwell.domain.access import Reader
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, SpaceId
+from lightwell.domain.questions import NO_FILTERS, Filters
 from lightwell.ports import ChunkVector, Hit
 from lightwell.records.database import Database, format_uuid_array
+from lightwell.records.filters import matches_filters
 from lightwell.records.rows import fetch_values
 from lightwell.stores.postgres.building import ApproximateIndex, build, require_indexable
-from lightwell.stores.postgres.topics import on_topic
 
 _MEASURED_ROWS = 100_000
 """The table size for which `_EF_SEARCH` was measured."""
@@ -109,7 +110,7 @@ _EXACT = """
 SELECT nearest.chunk_id, 1 - nearest.distance AS similarity FROM (
     SELECT chunk_id, class_id, (embedding <=> %(vector)b) + 0.0 AS distance
     FROM {table} AS placed
-    WHERE {few} AND class_id = ANY(%(classes)s) AND {settled} AND {on_topic}
+    WHERE {few} AND class_id = ANY(%(classes)s) AND {settled} AND {matches}
     ORDER BY distance, chunk_id
     LIMIT %(limit)s
 ) AS nearest
@@ -142,7 +143,7 @@ SELECT nearest.chunk_id, nearest.similarity FROM (
     SELECT chunk_id, candidate.class_id, 1 - (its.embedding <=> %(vector)b) AS similarity
     FROM (
         SELECT chunk_id, class_id FROM {signs} AS placed
-        WHERE class_id = ANY(%(classes)s) AND {settled} AND {on_topic}
+        WHERE class_id = ANY(%(classes)s) AND {settled} AND {matches}
         ORDER BY signs <~> binary_quantize(%(vector)b::halfvec), chunk_id
         LIMIT %(candidates)s
     ) AS candidate JOIN {table} AS its USING (chunk_id)
@@ -162,7 +163,7 @@ _APPROXIMATE = """
 SELECT nearest.chunk_id, nearest.similarity, chunk.chunk_id IS NOT NULL AS is_current FROM (
     SELECT chunk_id, class_id, 1 - (embedding <=> %(vector)b) AS similarity
     FROM {table} AS placed
-    WHERE class_id + 0 = ANY(%(classes)s) AND {settled} AND {on_topic}
+    WHERE class_id + 0 = ANY(%(classes)s) AND {settled} AND {matches}
     ORDER BY embedding <=> %(vector)b
     LIMIT %(limit)s
 ) AS nearest
@@ -254,13 +255,13 @@ class PostgresVectors:
         reader: Reader,
         *,
         limit: int,
-        topic: str = "",
+        filters: Filters = NO_FILTERS,
     ) -> list[Hit]:
         parameters = {
             "vector": HalfVector(vector),
             **reader.parameters,
             "limit": limit,
-            "topic": topic,
+            **filters.parameters,
             "max_exact": self._limits.exact,
         }
         rows = await self._database.rows(_of(_EXACT_IF_FEW, space), parameters, prepare=False)
@@ -346,8 +347,8 @@ def _of(statement: LiteralString, space: SpaceId, *, dimension: int = 0) -> Lite
     table = _table(space)
     composed = sql.SQL(statement).format(
         few=sql.SQL("true"),
-        # The planner removes this condition if there is no topic, because each query is planned with its values.
-        on_topic=sql.SQL(on_topic("placed.chunk_id")),
+        # The planner removes this condition if there are no filters, because each query is planned with its values.
+        matches=sql.SQL(matches_filters("placed.chunk_id")),
         settled=sql.SQL(_SETTLED),
         table=sql.Identifier(table),
         table_name=sql.Literal(table),
