@@ -42,6 +42,9 @@ def _handler(gate: Gate) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             gate.resumed_from.append(self.headers.get("Last-Event-ID", ""))
+            if gate.refuses_resumption and self.headers.get("Last-Event-ID"):
+                self.close_connection = True
+                return
             # The page asked its own server; the way around over this door is not its doing.
             sent = {
                 name: value for name, value in self.headers.items() if not name.startswith("Sec-")

@@ -136,16 +136,18 @@ def test_a_lost_connection_is_taken_up_where_it_broke(page_as: PageAs, demo: Dem
         assert (first, last.partition(":")[2]) == ("", "5")
 
 
-def test_a_stream_that_the_server_gave_up_says_so_and_can_be_asked_again(
-    page_as: PageAs, demo: Demo
+def test_a_server_that_stays_away_is_said_and_the_question_can_be_asked_again(
+    page_as: PageAs, demo: Demo, expect_fault: Callable[[Page, str], None]
 ) -> None:
     page = page_as("ada")
+    expect_fault(page, "net::ERR_EMPTY_RESPONSE")
     with gate_before(page, demo.url) as gate:
-        gate.cut_after = 1
-        gate.let_through(1)
+        gate.cut_after, gate.refuses_resumption = 4, True
+        gate.let_through(4)
         page.get_by_role("textbox", name="Question").fill(LEAK)
         page.keyboard.press("Enter")
-        expect(page.get_by_role("alert")).to_contain_text("interrupted")
+        expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
+        expect(lead_of(page.locator("article"))).to_have_count(1)
         expect(page.get_by_role("heading", name=LEAK, level=2)).to_be_visible()
         gate.let_through(100)
         page.get_by_role("button", name="Try again").click()
@@ -318,17 +320,22 @@ HOSTILE = (
 def test_what_a_document_says_is_text(page_as: PageAs, demo: Demo) -> None:
     page = page_as("ada")
     headers = {"Authorization": f"Bearer {demo.keys['ada']}"}
-    file = {"name": "valve.txt", "mimeType": "text/plain", "buffer": HOSTILE.encode()}
-    form = {"files": file, "title": HOSTILE_NAME, "aclTags": "user:ada"}
+    form: dict[str, Any] = {
+        "files": {"name": "valve.txt", "mimeType": "text/plain", "buffer": HOSTILE.encode()},
+        "title": HOSTILE_NAME,
+        "aclTags": "user:ada",
+    }
     uploaded = page.context.request.post("/v1/documents", headers=headers, multipart=form)
     assert uploaded.status == 202, uploaded.text()
     (job,) = (entry["jobId"] for entry in uploaded.json()["documents"])
     page.context.request.get(f"/v1/jobs/{job}/events", headers=headers)  # until it has ended
     answer = ask(page, "At what pressure does the zirconium valve open?")
-    expect(lead_of(answer).first).to_contain_text("<svg onload=alert(2)>")
+    expect(lead_of(answer).first).to_contain_text("opens at 4 bar")
     expect(answer).to_contain_text(HOSTILE_NAME)
     source(answer).hover()
-    expect(page.get_by_role("tooltip").filter(has_text=HOSTILE_NAME)).to_be_visible()
+    hint = page.get_by_role("tooltip").filter(has_text=HOSTILE_NAME)
+    expect(hint).to_contain_text("<svg onload=alert(2)>")
+    expect(hint).to_contain_text("[here](javascript:alert(3))")
     assert page.locator("main img, main svg[onload], main script, main [onerror]").count() == 0
     assert page.locator("main a[href^='javascript']").count() == 0
     wide = page.evaluate("document.querySelector('main').scrollWidth - innerWidth")
