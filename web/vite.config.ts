@@ -1,6 +1,6 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vite';
-import { compressed, licences, noted } from './plugins';
+import { compressed, licences, noted } from './plugins.ts';
 
 // The server that `npm run dev` asks; another one by LIGHTWELL_URL.
 const server = process.env['LIGHTWELL_URL'] ?? 'http://127.0.0.1:8000';
