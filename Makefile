@@ -18,7 +18,7 @@ export npm_config_cache ?= $(UV_CACHE_DIR)/npm
 endif
 PAGE = src/lightwell/entrypoints/web/index.html
 
-.PHONY: help demo web web-dev serve test test-slow test-long fuzz quick test-model check docs sbom audit format bench clean
+.PHONY: help demo web web-dev serve test test-slow test-long fuzz quick test-model check docs pictures sbom audit format bench clean
 
 help:
 	@echo "make demo    set everything up, read the example documents and systems, answer four questions"
@@ -32,6 +32,7 @@ help:
 	@echo "make test-model  the tests with a real small model (LIGHTWELL_TEST_GGUF names another)"
 	@echo "make check   format, lint, types, layers, and those of the web page"
 	@echo "make docs    write docs/cli.md, the reference of the commands"
+	@echo "make pictures  take the pictures of docs/pictures anew"
 	@echo "make sbom    write lightwell.cdx.json and lightwell-page.cdx.json: what an installation contains, with licences (CycloneDX)"
 	@echo "make audit   look up known vulnerabilities of the dependencies, at osv.dev and the registry of npm"
 	@echo "make bench   print the benchmark tables"
@@ -89,6 +90,10 @@ test-slow: .venv/.ready $(PAGE)
 test-long: .venv/.ready $(PAGE)
 	$(RUN) pytest $(PARALLEL) --hypothesis-profile=thorough
 	$(RUN) python -m benchmarks load 5
+
+# The pictures of the documentation are taken on the tested way from a question to its source.
+pictures: .venv/.ready $(PAGE)
+	PICTURES=docs/pictures $(RUN) pytest tests/browser/test_pictures.py
 
 fuzz: .venv/.ready
 	$(RUN) pytest tests/entrypoints/test_http_fuzz.py --hypothesis-profile=thorough

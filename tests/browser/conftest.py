@@ -21,6 +21,7 @@ from tests.browser.people import Watch, watch
 
 _NO_OTHER_HOST: Final = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 _PATIENCE_MS: Final = 60_000
+expect.set_options(timeout=_PATIENCE_MS)
 
 expect.set_options(timeout=_PATIENCE_MS)
 

@@ -11,6 +11,9 @@ AXE: Final = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 PICTURES: Final = Path(os.environ.get("PICTURES", ROOT / "build" / "pictures"))
 """Where screenshots go; `make pictures` names docs/pictures."""
 
+_MOVES: Final = 30
+"""How many pictures are taken at most of what goes on moving."""
+
 _VIOLATIONS: Final = "() => axe.run(document, {resultTypes: ['violations']})"
 
 
@@ -28,8 +31,17 @@ def axe(page: Page) -> None:
 
 
 def screenshot(page: Page, name: str) -> Path:
-    """Write what is seen of this page to `name`.png among the pictures; return the path."""
+    """Write what is seen of this page to `name`.png among the pictures, when nothing moves any more; return the path."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     path = PICTURES / f"{name}.png"
-    page.screenshot(path=path, animations="disabled", caret="hide")
+    before, now = b"", _picture(page)
+    for _ in range(_MOVES):
+        before, now = now, _picture(page)
+        if now == before:
+            break
+    path.write_bytes(now)
     return path
+
+
+def _picture(page: Page) -> bytes:
+    return page.screenshot(animations="disabled", caret="hide")
