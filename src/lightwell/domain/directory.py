@@ -64,12 +64,13 @@ class PersonChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """A group: each member has its tags. `members` counts people who are not active, too."""
+    """A group: each member has its tags. `members` counts people who are not active, too; one that `is_synced` a source maintains."""
 
     id: GroupId
     name: str
     acl_tags: Tags
     members: int
+    is_synced: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

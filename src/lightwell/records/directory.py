@@ -107,14 +107,16 @@ _DELETE = "DELETE FROM people WHERE person_id = %(person_id)s AND project_id = %
 
 _GROUPS = """
 SELECT group_id AS id, name, acl_tags,
-       (SELECT count(*) FROM group_members AS member WHERE member.group_id = of_group.group_id) AS members
+       (SELECT count(*) FROM group_members AS member WHERE member.group_id = of_group.group_id) AS members,
+       source_key IS NOT NULL AS is_synced
 FROM directory_groups AS of_group
 WHERE project_id = %(project_id)s AND (%(name)s::text IS NULL OR name = %(name)s) ORDER BY name
 """
 
 _GROUPS_OF = """
 SELECT of_group.group_id AS id, of_group.name, of_group.acl_tags,
-       (SELECT count(*) FROM group_members AS member WHERE member.group_id = of_group.group_id) AS members
+       (SELECT count(*) FROM group_members AS member WHERE member.group_id = of_group.group_id) AS members,
+       source_key IS NOT NULL AS is_synced
 FROM directory_groups AS of_group JOIN group_members AS belongs USING (group_id)
 WHERE belongs.person_id = %(person_id)s ORDER BY of_group.name
 """

@@ -8,6 +8,8 @@ export interface Toast {
 const SECONDS = 6;
 
 class Toasts {
+  /** How many dialogs are open: the last one shows the messages, since those of the page lie below it. */
+  dialogs = $state(0);
   shown = $state<Toast[]>([]);
 
   show(text: string, undo?: () => void): void {

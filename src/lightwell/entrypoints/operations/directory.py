@@ -102,12 +102,13 @@ class GroupBody(Schema):
 
 
 class Group(Reply):
-    """A group and how many members it has."""
+    """A group and how many members it has; a source maintains one that `isSynced`, so that a change by hand does not last."""
 
     group_id: Annotated[UUID, read_from("groupId", "id")]
     name: str
     acl_tags: Sorted
     members: int
+    is_synced: bool
 
 
 class Groups(Reply):

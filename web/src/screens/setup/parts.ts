@@ -10,7 +10,14 @@ export interface Part {
 
 /** In the order of the list at the left; each group has its heading in `words.setup.groups`. */
 export const groups: readonly { name: keyof Words['setup']['groups']; parts: readonly Part[] }[] = [
-  { name: 'people', parts: [] },
+  {
+    name: 'people',
+    parts: [
+      { name: 'people', load: () => import('./people/People.svelte') },
+      { name: 'groups', load: () => import('./groups/Groups.svelte') },
+      { name: 'keys', load: () => import('./keys/Keys.svelte') },
+    ],
+  },
   { name: 'documents', parts: [] },
   {
     name: 'answers',
