@@ -25,6 +25,8 @@ expect.set_options(timeout=_PATIENCE_MS)
 
 expect.set_options(timeout=_PATIENCE_MS)
 
+expect.set_options(timeout=_PATIENCE_MS)
+
 
 class OpenPage(Protocol):
     def __call__(self, address: str = "/", **look: Any) -> Page: ...

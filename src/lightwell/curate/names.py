@@ -250,13 +250,17 @@ def _place_of_relation(
 
 
 def _place(chunk: Chunk, wanted: Sequence[Sequence[str]]) -> Place:
-    """Return the sentence that has most of the wanted, each by one of its names; the first of several."""
+    """Return the sentence that has most of the wanted, each by one of its names; of several the first that is not just the title."""
     normalized = [[normalize_name(name) for name in names] for names in wanted]
     spans = [(unit.start, unit.end) for unit in split_into_units(chunk.text)]
 
-    def fit(span: tuple[int, int]) -> int:
-        sentence = normalize_name(chunk.text[slice(*span)])
-        return sum(any(name in sentence for name in names) for names in normalized)
+    def fit(span: tuple[int, int]) -> tuple[int, bool]:
+        sentence = _as_read(chunk.text[slice(*span)])
+        named = normalize_name(sentence)
+        return (
+            sum(any(name in named for name in names) for names in normalized),
+            sentence != chunk.title,
+        )
 
     start, end = max(spans, key=fit, default=(0, len(chunk.text)))
     return _make_place(chunk, start, end)
