@@ -9,7 +9,7 @@ import pytest
 from lightwell.connectors._file_settings import parse_folder_settings
 from lightwell.connectors.files import MAX_BYTES, Files
 from lightwell.domain.documents import Format
-from lightwell.domain.errors import SourceFailed
+from lightwell.domain.errors import Invalid, SourceFailed
 from lightwell.ports import (
     Change,
     ChangedDocument,
@@ -145,6 +145,39 @@ def test_the_nearest_word_about_access_wins(tmp_path: Path) -> None:
         "in/own/e.md": ["team:own"],
         "in/silent/f.md": ["team:md"],
     }
+
+
+def test_the_nearest_folder_says_where_browsers_find_its_files(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            ".lightwell.yaml": "base_url: https://files.example.com/all/",
+            "a b.md": "A.",
+            "sales/offer.md": "---\nsource_address: https://foreign.example/\n---\nAn offer.",
+            "people/.lightwell.yaml": "base_url: https://people.example.com",
+            "people/plan.md": "A plan.",
+        },
+    )
+    documents = [each.document for each in read(tmp_path) if isinstance(each, ChangedDocument)]
+    assert [each.metadata["source_address"] for each in documents] == [
+        "https://files.example.com/all/a%20b.md",
+        "https://people.example.com/plan.md",
+        "https://files.example.com/all/sales/offer.md",
+    ]
+    write(tmp_path, {".lightwell.yaml": "", "people/.lightwell.yaml": ""})
+    changes = read(tmp_path, {each.url: each.content_hash for each in documents})
+    assert [word for _, word in told(changes)] == ["unchanged"] * 3
+    unchanged = [each.document for each in changes if isinstance(each, UnchangedDocument)]
+    assert not any("source_address" in each.metadata for each in unchanged)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["javascript:alert(1)", "file:///srv", "https://ada:key@x.example", "//x.example", "a?b"],
+)
+def test_only_an_address_of_the_web_is_one(address: str) -> None:
+    with pytest.raises(Invalid, match="base_url"):
+        parse_folder_settings({"base_url": address}, ".lightwell.yaml")
 
 
 def test_title_topic_author_and_metadata_are_taken_over(tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ def answered(text: str, snippet: str = "") -> Answer:
         source_system="file",
         source_type="document",
         document_ref="file:document:1",
+        document_id="1",
         chunk_ref="file:document:1#0",
         chunk_id="1",
         document_title="Tarn 4",

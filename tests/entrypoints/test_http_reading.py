@@ -1,6 +1,7 @@
 """A document over HTTP as something to read, and who can see it."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 import pytest_asyncio
@@ -119,3 +120,37 @@ async def test_who_can_see_a_document_is_said_without_names_but_to_administrator
         ("team:people", "person", ""),
         ("team:sales", "group", "Sales"),
     ]
+
+
+async def test_citations_lead_to_the_page_that_shows_them(site: Site) -> None:
+    asked = {"query": "What discount does Nordwind receive?"}
+    reply = await site.request("POST", "/v1/query", *SALES, json=asked)
+    cited = reply.json()["citations"][0]
+    document, _, span = cited["address"].removeprefix("http://localhost/d/").partition("#")
+    start, end = map(int, span.split("-"))
+    view = await site.get(f"/v1/documents/{document}/view", *SALES, start=start, end=end)
+    assert "18 percent" in view["quote"]
+    assert cited["snippet"] in CONTRACT[start:end] or view["quote"] in cited["snippet"]
+    assert cited["sourceAddress"] == ""
+    found = (await site.request("POST", "/v1/search", *SALES, json=asked)).json()["results"][0]
+    assert found["address"].startswith(f"http://localhost/d/{document}#")
+    completion = await site.request(
+        "POST",
+        "/v1/chat/completions",
+        *SALES,
+        json={"model": "lightwell", "messages": [{"role": "user", "content": asked["query"]}]},
+    )
+    message = completion.json()["choices"][0]["message"]
+    assert message["annotations"][0]["url_citation"]["url"] == cited["address"]
+    assert "file:" not in message["content"]
+
+
+async def test_a_business_system_s_item_has_the_address_of_its_own_page(site: Site) -> None:
+    document = make_document("page.md", "Valves are cast in Kiel.", SALES)
+    page = replace(
+        document, system="web", kind="page", url="https://kiel.example/valves", source_id="1"
+    )
+    await site.kb.ingestion.ingest(InMemorySource(documents=(page,)))
+    reader = await site.kb.reader(SALES)
+    answer = await site.kb.questions.ask("Where are valves cast?", reader)
+    assert {cited.source_address for cited in answer.citations} == {"https://kiel.example/valves"}

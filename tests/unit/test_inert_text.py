@@ -204,8 +204,10 @@ def test_a_reader_sees_every_sign(text: str) -> None:
 def test_a_url_that_runs_is_no_link() -> None:
     hostile = answer(SAID, citation=cited("javascript:alert(1)"))
     assert active(markdown.render_answer(hostile)) == []
-    assert annotations(hostile) == []
-    assert [each.url_citation.url for each in annotations(answer(SAID))] == [URL]
+    assert annotations(hostile, "") == []
+    (own,) = annotations(hostile, "https://knowledge.example.com")
+    assert own.url_citation.url.startswith("https://knowledge.example.com/d/")
+    assert [each.url_citation.url for each in annotations(answer(SAID), "")] == [URL]
 
 
 @examples(100)

@@ -129,6 +129,8 @@ def make_citation(number: int, quote: Quote) -> Citation:
         source_system=member.system,
         source_type=member.kind,
         document_ref=member.document_ref,
+        document_id=str(member.document_id),
+        source_address=member.source_address,
         chunk_ref=member.ref,
         chunk_id=str(member.id),
         document_title=member.title,

@@ -7,14 +7,16 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
 from typing import cast
+from urllib.parse import quote, urlsplit
 
 from lightwell.domain.access import Tags, parse_tags
 from lightwell.domain.documents import FRONT_MATTER, FileSettings
 from lightwell.domain.errors import Invalid
 
 _KEYS = ("acl_tags", "title", "topic", "topic_tag", "author", "metadata")
-_FOLDER_KEYS = (*_KEYS, "files", "ignore")
+_FOLDER_KEYS = (*_KEYS, "base_url", "files", "ignore")
 _MAX_PATTERN_CHARACTERS = 1000
+_MAX_ADDRESS = 1000
 MAX_TAGS = 100
 """Access tags per document; more than that is better expressed as a group."""
 
@@ -41,15 +43,23 @@ class FileSettingsLayer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderSettings:
-    """The settings in a folder's `.lightwell.yaml`, for all files in and below the folder."""
+    """The settings in a folder's `.lightwell.yaml`, for all files in and below the folder.
+
+    `base_url` is the folder's address for browsers, "" where none is said.
+    """
 
     default_layer: FileSettingsLayer
     pattern_layers: Sequence[tuple[str, FileSettingsLayer]]
     ignore_patterns: Sequence[str]
+    base_url: str = ""
 
     def ignores(self, path: str) -> bool:
         """Return whether to skip the file or folder at this path, relative to the settings' folder."""
         return any(_matches(pattern, path) for pattern in self.ignore_patterns)
+
+    def address_of(self, path: str) -> str:
+        """Return the address of the file at this path, relative to the settings' folder; "" where none is said."""
+        return f"{self.base_url}/{quote(path)}" if self.base_url else ""
 
     def layers_for(self, path: str) -> list[FileSettingsLayer]:
         """Return the layers for the file at this relative path, the most specific one last."""
@@ -73,6 +83,7 @@ def parse_folder_settings(yaml: Mapping[str, object], origin: str) -> FolderSett
             _require_short_pattern(pattern)
             for pattern in _word_list(yaml.get("ignore") or [], "ignore")
         ],
+        base_url=_base_url(yaml.get("base_url")),
     )
 
 
@@ -108,6 +119,17 @@ def _parse_pattern_layer(pattern: str, settings: object, origin: str) -> FileSet
     keys = _mapping(settings, f"files: {pattern}")
     _reject_unknown_keys(keys, _KEYS)
     return _parse_layer(keys, origin)
+
+
+def _base_url(value: object) -> str:
+    address = (_scalar(value, "base_url") or "").rstrip("/")
+    parts = urlsplit(address)
+    is_plain = parts.scheme in ("http", "https") and parts.hostname and not parts.username
+    if address and (not is_plain or parts.query or parts.fragment or len(address) > _MAX_ADDRESS):
+        raise Invalid(
+            "'base_url' is the address of this folder in a browser, such as https://files.example.com/contracts"
+        )
+    return address
 
 
 def _parse_layer(yaml: Mapping[str, object], origin: str) -> FileSettingsLayer:

@@ -19,7 +19,7 @@ from lightwell.connectors._file_settings import (
     resolve_settings,
 )
 from lightwell.domain.access import Tags
-from lightwell.domain.documents import Format, NewDocument
+from lightwell.domain.documents import SOURCE_ADDRESS, Format, NewDocument
 from lightwell.domain.errors import Invalid, SourceFailed, Unreadable
 from lightwell.domain.folder_tags import NOTHING_REMEMBERED, FolderTags
 from lightwell.ingest.isolation import document_failure
@@ -54,13 +54,14 @@ _IGNORED_EXTENSIONS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class _FileEntry:
-    """A file below the root with the settings of the folders above it, or the problem with it."""
+    """A file below the root with the settings of the folders above it, or the problem with it. `address` is that for browsers."""
 
     path: Path
     source_id: str
     layers: Sequence[FileSettingsLayer] = ()
     reason: str = ""
     message: str = ""
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,9 @@ class _FolderAbove:
 
     def ignores(self, path: Path) -> bool:
         return self.settings.ignores(path.relative_to(self.folder).as_posix())
+
+    def address_of(self, path: Path) -> str:
+        return self.settings.address_of(_printable_name(path.relative_to(self.folder).as_posix()))
 
     def layers_for(self, path: Path) -> list[FileSettingsLayer]:
         return self.settings.layers_for(path.relative_to(self.folder).as_posix())
@@ -186,7 +190,7 @@ class Files:
             content=content,
             content_hash=digest.hexdigest(),
             updated_at=modified,
-            metadata=settings.metadata,
+            metadata=_with_address(settings.metadata, entry.address),
             raw_payload={
                 "path": entry.source_id,
                 "bytes": len(content),
@@ -266,7 +270,7 @@ def _trusted_parents(root: Path) -> list[Path]:
 def _single_file(path: Path, above: Sequence[_FolderAbove]) -> Iterator[_FileEntry]:
     if S_ISREG(path.stat().st_mode):
         layers = [layer for folder in above for layer in folder.layers_for(path)]
-        yield _FileEntry(path, _printable_name(path.name), layers)
+        yield _FileEntry(path, _printable_name(path.name), layers, address=_address_of(path, above))
 
 
 def _walk_folder(folder: Path, root: Path, above: Sequence[_FolderAbove]) -> Iterator[_FileEntry]:
@@ -303,7 +307,19 @@ def _file_entries(
         yield from _walk_folder(path, root, above)
     elif entry.is_file(follow_symlinks=False) and path.suffix.lower() not in _IGNORED_EXTENSIONS:
         layers = [layer for folder in above for layer in folder.layers_for(path)]
-        yield _FileEntry(path, _source_id(path, root), layers)
+        yield _FileEntry(path, _source_id(path, root), layers, address=_address_of(path, above))
+
+
+def _address_of(path: Path, above: Sequence[_FolderAbove]) -> str:
+    """Return the address of a file for browsers, as the nearest folder says it that says one; "" where none does."""
+    addresses = (folder.address_of(path) for folder in reversed(above))
+    return next(filter(None, addresses), "")
+
+
+def _with_address(metadata: Mapping[str, str], address: str) -> Mapping[str, str]:
+    """Return the metadata with the file's address; what the file itself says of its address is no word of the folder's owner."""
+    others = {name: text for name, text in metadata.items() if name != SOURCE_ADDRESS}
+    return {**others, SOURCE_ADDRESS: address} if address else others
 
 
 def _points_outside(link: Path, root: Path) -> bool:

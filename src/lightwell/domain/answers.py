@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from itertools import accumulate
 
-from lightwell.domain.documents import Locator
+from lightwell.domain.documents import Locator, document_address
 from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Metrics
 from lightwell.domain.graph_views import Candidates
@@ -39,7 +39,7 @@ class Citation:
     `highlight` is the part of it that answers the question best, `snippet[start:end]`, where the snippet is a longer piece,
     else (0, 0). `created_at` is when the source made the document, else when it was ingested, so it is no date of what the document says:
     `dated_at` is, None where the document states none. `is_supplied`: somebody handed the passage in, in place of what
-    the document's source says.
+    the document's source says. `source_address` is where a browser finds the document at its source, "" where it finds nothing.
     """
 
     id: str
@@ -47,6 +47,7 @@ class Citation:
     source_system: str
     source_type: str
     document_ref: str
+    document_id: str
     chunk_ref: str
     chunk_id: str
     document_title: str
@@ -57,6 +58,18 @@ class Citation:
     locator: Locator
     highlight: tuple[int, int] = (0, 0)
     is_supplied: bool = False
+    source_address: str = ""
+
+    @property
+    def address(self) -> str:
+        """Where this server shows it: the path of a page, with the key sentence as its fragment."""
+        start, end = self.highlight if any(self.highlight) else (0, len(self.snippet))
+        place = self.locator.start
+        return document_address(self.document_id, place + start, place + end)
+
+    def link_from(self, server: str) -> str:
+        """Return the URL to which somebody who reads it elsewhere is led: on the server of this address, "" without one at its source."""
+        return server + self.address if server else self.source_address or self.source_url
 
 
 class AnswerState(StrEnum):

@@ -42,6 +42,21 @@ class WorkState(StrEnum):
     CLOSED = "closed"
 
 
+def document_address(document_id: object, start: int = 0, end: int = 0) -> str:
+    """Return the path under which this server's page shows a document, with the fragment of a place in it where one is named."""
+    return f"/d/{document_id}" + (f"#{start}-{end}" if start < end else "")
+
+
+SOURCE_ADDRESS = "source_address"
+"""The name in a file's metadata under which its address for browsers is stored, as `base_url` of its folder says it."""
+
+
+def address_at_source(url: str, system: str, stated: str) -> str:
+    """Return where a browser finds a document at its source, `stated` for a file whose folder says so; "" where it finds nothing."""
+    address = stated if system == FILE else url
+    return address if address.startswith(("https://", "http://")) else ""
+
+
 WORK_STATE = "work_state"
 """The name in a document's metadata under which the state of its item is stored."""
 
@@ -256,6 +271,11 @@ class Document:
     dated_at: datetime | None = None
 
     @property
+    def source_address(self) -> str:
+        """Where a browser finds it at its source; "" where it finds nothing."""
+        return address_at_source(self.url, self.system, self.metadata.get(SOURCE_ADDRESS, ""))
+
+    @property
     def cursor(self) -> str:
         """Where a list by URL continues after this document: its URL, with the id where several documents may have that URL."""
         return f"{self.url} {self.id}" if self.system == WEB else self.url
@@ -301,7 +321,7 @@ class Chunk:
     `ENTITY_EXTRACTION:<SHA-256 of the request>`, then each `GLEANING:…`; () for rule extraction.
     `work_state` is what the source says of the document's item, None where it says nothing. `dated_at` is `updated_at` where the
     document or its system states it, None where it is a file's own time. `is_supplied`: somebody handed the
-    text in, in place of what the source says.
+    text in, in place of what the source says. `source_address` is where a browser finds the document at its source, "" where it finds nothing.
     """
 
     id: ChunkId
@@ -328,6 +348,7 @@ class Chunk:
     llm_cache_ids: tuple[str, ...] = ()
     work_state: WorkState | None = None
     is_supplied: bool = False
+    source_address: str = ""
 
     @property
     def ref(self) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from lightwell.domain.documents import Chunk, Locator
+from lightwell.domain.documents import Chunk, Locator, document_address
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.graph_views import Candidates
 from lightwell.domain.ids import QueryId, new_query_id
@@ -126,6 +126,12 @@ class Evidence:
         start, end = self._best_unit
         offset = self.chunk.locator.start
         return self.chunk.layout.locate(offset + start, offset + end)
+
+    @property
+    def address(self) -> str:
+        """Where this server shows the best unit: the path of a page, with the unit as its fragment."""
+        place = self.snippet_locator
+        return document_address(self.chunk.document_id, place.start, place.end)
 
     @property
     def _best_unit(self) -> tuple[int, int]:

@@ -16,9 +16,9 @@ _ADDRESS_SIGN = re.compile(r"[\\`\[\]<\"&~/:.@]")
 _LINKED = frozenset({"http", "https", "file", "upload"})
 
 
-def render_answer(answer: Answer) -> str:
-    """Return an answer's text, with the link definitions of its citations at its end."""
-    return _render_text(answer) + link_definitions(answer)
+def render_answer(answer: Answer, server: str = "") -> str:
+    """Return an answer's text, with the link definitions of its citations at its end: to the server of this address, or to the sources."""
+    return _render_text(answer) + link_definitions(answer, server)
 
 
 def render_token(event: StreamChunk) -> str:
@@ -36,22 +36,22 @@ def sentence_spans(answer: Answer) -> Sequence[tuple[int, int]]:
     return [(start, start + length) for start, length in zip(starts, lengths, strict=False)]
 
 
-def link_definitions(answer: Answer) -> str:
+def link_definitions(answer: Answer, server: str = "") -> str:
     """Return the link definitions of an answer's marks, after an empty line; "" for an answer without citations.
 
     A citation whose URL is none that a link may lead to has none: its mark stays text.
     """
     lines = [
-        f'{citation.id}: <{_url(citation)}> "{_escape_title(citation_title(citation))}"'
+        f'{citation.id}: <{_url(citation, server)}> "{_escape_title(citation_title(citation))}"'
         for citation in answer.citations
-        if may_be_linked(citation)
+        if may_be_linked(citation, server)
     ]
     return "\n\n" + "\n".join(lines) if lines else ""
 
 
-def may_be_linked(citation: Citation) -> bool:
+def may_be_linked(citation: Citation, server: str = "") -> bool:
     """Return whether the citation's URL is one of the web or of a file, which opens a document and runs nothing."""
-    return urlsplit(_url(citation)).scheme.lower() in _LINKED
+    return urlsplit(_url(citation, server)).scheme.lower() in _LINKED
 
 
 def citation_title(citation: Citation) -> str:
@@ -101,9 +101,9 @@ def _render_sentence(sentence: CitedSentence) -> str:
     return f"{escape(sentence.text)} {sentence.marks}"
 
 
-def _url(citation: Citation) -> str:
+def _url(citation: Citation, server: str) -> str:
     """Return the URL so that it cannot end the definition that it stands in."""
     return "".join(
         sign if sign.isprintable() and sign not in "<> \\" else f"%{ord(sign):02X}"
-        for sign in citation.source_url
+        for sign in citation.link_from(server)
     )

@@ -24,8 +24,9 @@ from mcp_types import (
 )
 from pydantic import Field, ValidationError
 
-from lightwell.domain.documents import Document
+from lightwell.domain.documents import Document, document_address
 from lightwell.domain.errors import LightwellError
+from lightwell.domain.ids import DocumentId
 from lightwell.domain.questions import MAX_QUESTION_LENGTH
 from lightwell.entrypoints.markdown import render_answer
 from lightwell.entrypoints.operations.declaration import Caller
@@ -130,7 +131,11 @@ async def _search(caller: Caller, arguments: Mapping[str, object]) -> CallToolRe
     )
     chunks = (passage.chunk for passage in retrieval.evidence)
     documents = {
-        chunk.document_id: SearchResult(id=str(chunk.document_id), title=chunk.title, url=chunk.url)
+        chunk.document_id: SearchResult(
+            id=str(chunk.document_id),
+            title=chunk.title,
+            url=_url(caller, chunk.document_id, chunk.source_address or chunk.url),
+        )
         for chunk in chunks
     }
     return _success(SearchResults(results=list(documents.values())))
@@ -144,7 +149,7 @@ async def _fetch(caller: Caller, arguments: Mapping[str, object]) -> CallToolRes
         id=str(document.id),
         title=document.title,
         text=text[:MAX_FETCHED_CHARACTERS],
-        url=document.url,
+        url=_url(caller, document.id, document.source_address or document.url),
         metadata=_metadata(document, len(text)),
     )
     return _success(fetched)
@@ -153,7 +158,12 @@ async def _fetch(caller: Caller, arguments: Mapping[str, object]) -> CallToolRes
 async def _ask(caller: Caller, arguments: Mapping[str, object]) -> CallToolResult:
     question = AskArguments.model_validate(arguments).question
     answer = await caller.knowledge_base.questions.ask(question, caller.reader)
-    return _success(Answer.model_validate(answer), text=render_answer(answer))
+    return _success(caller.reply(Answer, answer), text=render_answer(answer, caller.server))
+
+
+def _url(caller: Caller, document: DocumentId, at_source: str) -> str:
+    """Return where a person reads a document: on this server's page, or at its source where there is no server."""
+    return caller.server + document_address(document) if caller.server else at_source
 
 
 def _metadata(document: Document, characters: int) -> dict[str, str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, LiteralString
 
 from lightwell.domain.access import Reader
-from lightwell.domain.documents import Chunk, parse_work_state
+from lightwell.domain.documents import Chunk, address_at_source, parse_work_state
 from lightwell.domain.ids import ChunkId, EntityId
 from lightwell.domain.questions import Filters
 from lightwell.records import chunk_layout
@@ -158,6 +158,7 @@ SELECT chunk_id AS id, document_id, global_ref AS document_ref, chunk_index AS i
            FROM unnest(llm_cache_ids) WITH ORDINALITY AS noted (id, place) JOIN extraction_cache USING (id)
            ORDER BY place) END AS llm_cache_ids,
        document.metadata ->> 'work_state' AS work_state, chunk.is_supplied,
+       coalesce(document.metadata ->> 'source_address', '') AS stated_address,
        CASE WHEN document.is_dated THEN document.updated_at END AS dated_at
 FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
 WHERE chunk_id = ANY(%(chunks)s) AND chunk.class_id = ANY(%(classes)s) AND NOT is_deleted
@@ -253,10 +254,11 @@ def tsquery(term: str) -> str:
     return f"'{quoted}'"
 
 
-def _chunk(*, layout: object, work_state: str | None, **columns: Any) -> Chunk:
+def _chunk(*, layout: object, work_state: str | None, stated_address: str, **columns: Any) -> Chunk:
     return make(
         Chunk,
         layout=chunk_layout.from_json(layout),
         work_state=parse_work_state(work_state),
+        source_address=address_at_source(columns["url"], columns["system"], stated_address),
         **columns,
     )

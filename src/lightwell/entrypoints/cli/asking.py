@@ -68,7 +68,7 @@ class Asker:
         answered = caller.knowledge_base.questions.stream(question, caller.reader)
         async with aclosing(answered) as made:
             async for event in made:
-                yield StreamEvent.model_validate(event)
+                yield caller.reply(StreamEvent, event)
 
     async def _open(self) -> Caller:
         """Open the store here for somebody who waits for models."""
@@ -91,7 +91,10 @@ class Asker:
             kb, reader = await self._opened.enter_async_context(open_as(self._who, self.meter))
             # Whoever may open the store may give documents any access tags.
             authority = TagAuthority(tags=reader.tags, is_unlimited=True)
-            self._caller = Caller(knowledge_base=kb, reader=reader, authority=authority)
+            server = settings_of_store().server.public_url.rstrip("/")
+            self._caller = Caller(
+                knowledge_base=kb, reader=reader, authority=authority, server=server
+            )
         return self._caller
 
 

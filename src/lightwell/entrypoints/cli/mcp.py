@@ -78,7 +78,7 @@ async def _open_with_tags(chosen: "Settings", tags: "Tags") -> "AsyncGenerator[G
     async with open_store_project(chosen) as kb:
 
         async def get_caller(_: object) -> Caller:
-            return _caller(kb, await kb.reader(tags))
+            return _caller(chosen, kb, await kb.reader(tags))
 
         yield get_caller
 
@@ -99,10 +99,15 @@ async def _open_with_key(chosen: "Settings", shown: str) -> "AsyncGenerator[GetC
             principal = await principals.of_key(shown)  # it may have been revoked meanwhile
             if principal is None or not principal.allows(Scope.READ):
                 raise Invalid(_REFUSED)
-            return _caller(kb, await kb.reader(principal.tags, user=principal.user))
+            return _caller(chosen, kb, await kb.reader(principal.tags, user=principal.user))
 
         yield get_caller
 
 
-def _caller(kb: "KnowledgeBase", reader: "Reader") -> Caller:
-    return Caller(knowledge_base=kb, reader=reader, authority=TagAuthority(tags=reader.tags))
+def _caller(chosen: "Settings", kb: "KnowledgeBase", reader: "Reader") -> Caller:
+    return Caller(
+        knowledge_base=kb,
+        reader=reader,
+        authority=TagAuthority(tags=reader.tags),
+        server=chosen.server.public_url.rstrip("/"),
+    )

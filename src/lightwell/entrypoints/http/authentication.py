@@ -13,6 +13,7 @@ from lightwell.domain.access import TagAuthority
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.errors import Forbidden, Invalid, UnknownPerson
 from lightwell.domain.principals import Principal
+from lightwell.entrypoints.http.addresses import server_address
 from lightwell.entrypoints.http.cookies import read_session, require_own_page
 from lightwell.entrypoints.http.credentials import Credentials
 from lightwell.entrypoints.http.projects import Projects
@@ -114,6 +115,7 @@ def _acting(request: Request, principal: Principal, person: Principal | None) ->
 
 
 async def open_for(
+    request: Request,
     projects: Annotated[Projects, Depends(projects_of)],
     principal: Annotated[Principal, Depends(act_for)],
 ) -> Caller:
@@ -131,7 +133,13 @@ async def open_for(
     reader = await kb.reader(principal.tags, user=principal.user)
     # What a caller may give to documents are its own tags, or any with the scope `admin`.
     authority = TagAuthority(tags=reader.tags, is_unlimited=principal.allows(Scope.ADMIN))
-    return Caller(principal=principal, knowledge_base=kb, reader=reader, authority=authority)
+    return Caller(
+        principal=principal,
+        knowledge_base=kb,
+        reader=reader,
+        authority=authority,
+        server=server_address(request),
+    )
 
 
 def caller_with(
@@ -162,7 +170,7 @@ async def caller_of(request: Request, scope: Scope) -> Caller:
     accepted = credentials_of(request)
     principal = await authenticate(request, accepted, await bearer_credentials(request))
     acting = await act_for(request, accepted, principal, request.headers.get(ACT_AS))
-    return await caller_with(scope)(request, await open_for(projects_of(request), acting))
+    return await caller_with(scope)(request, await open_for(request, projects_of(request), acting))
 
 
 async def recheck_caller(request: Request, scope: Scope) -> Caller:
@@ -175,7 +183,9 @@ async def recheck_caller(request: Request, scope: Scope) -> Caller:
     if (act_as := request.headers.get(ACT_AS)) is not None:
         person = await accepted.principals.acting_for(principal, act_as)
         principal = _acting(request, principal, person)
-    return await caller_with(scope)(request, await open_for(projects_of(request), principal))
+    return await caller_with(scope)(
+        request, await open_for(request, projects_of(request), principal)
+    )
 
 
 async def administrator(principal: Annotated[Principal, Depends(act_for)]) -> Principal:

@@ -151,7 +151,9 @@ async def complete_chat(
     with record_usage(OperationType.QUERY) as spent:
         answer = await conversation.answer(caller)
     add_usage_headers(response, spent.summary)
-    reply = Reply(content=render_answer(answer), annotations=annotations(answer))
+    reply = Reply(
+        content=render_answer(answer, caller.server), annotations=annotations(answer, caller.server)
+    )
     return Completion(
         id=f"chatcmpl-{answer.query_id.hex}",
         created=int(time.time()),
@@ -231,8 +233,12 @@ async def _stream(
                 return
             elif event.answer is not None:
                 answer = event.answer
-                cited = [annotation.model_dump() for annotation in annotations(answer)]
-                yield chunk({"content": link_definitions(answer), "annotations": cited})
+                cited = [
+                    annotation.model_dump() for annotation in annotations(answer, caller.server)
+                ]
+                yield chunk(
+                    {"content": link_definitions(answer, caller.server), "annotations": cited}
+                )
                 yield chunk({}, finish_reason="stop")
                 if with_usage:
                     usage = _usage(answer.usage).model_dump()
@@ -261,12 +267,15 @@ def _event(data: dict[str, object]) -> bytes:
     return f"data: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
 
 
-def annotations(answer: Answer) -> list[Annotation]:
-    """Return a citation for each sentence and each document that supports it, with the sentence's place in the text."""
+def annotations(answer: Answer, server: str) -> list[Annotation]:
+    """Return a citation for each sentence and each document that supports it, with the sentence's place in the text.
+
+    It leads to the page of the server with this address, which marks the quotation.
+    """
     return [
         Annotation(
             url_citation=UrlCitation(
-                url=citation.source_url,
+                url=citation.link_from(server),
                 title=citation_title(citation),
                 start_index=start,
                 end_index=end,
@@ -274,7 +283,7 @@ def annotations(answer: Answer) -> list[Annotation]:
         )
         for sentence, (start, end) in zip(answer.sentences, sentence_spans(answer), strict=True)
         for citation in sentence.citations
-        if may_be_linked(citation)
+        if may_be_linked(citation, server)
     ]
 
 

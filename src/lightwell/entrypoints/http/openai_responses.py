@@ -151,7 +151,7 @@ async def create_response(
     with record_usage(OperationType.QUERY) as spent:
         answer = await conversation.answer(caller)
     add_usage_headers(response, spent.summary)
-    return _complete(_begin(), _output(answer), spent.summary)
+    return _complete(_begin(), _output(answer, caller.server), spent.summary)
 
 
 async def _stream(conversation: Conversation, caller: Caller) -> AsyncGenerator[bytes, None]:
@@ -178,8 +178,8 @@ async def _stream(conversation: Conversation, caller: Caller) -> AsyncGenerator[
                 yield _error_event(chunk.error, "model_failed", next(numbers))
                 return
             elif chunk.answer is not None:
-                part = _output(chunk.answer)
-                if footnotes := link_definitions(chunk.answer):
+                part = _output(chunk.answer, caller.server)
+                if footnotes := link_definitions(chunk.answer, caller.server):
                     yield event("output_text.delta", **place, delta=footnotes, logprobs=[])
                 for index, annotation in enumerate(part.annotations):
                     cited = {"annotation_index": index, "annotation": annotation.model_dump()}
@@ -210,12 +210,12 @@ def _message_id(begun: ResponseObject) -> str:
     return f"msg_{begun.id.removeprefix('resp_')}"
 
 
-def _output(answer: Answer) -> OutputText:
+def _output(answer: Answer, server: str) -> OutputText:
     cited = [
         UrlAnnotation.model_validate(annotation.url_citation.model_dump())
-        for annotation in annotations(answer)
+        for annotation in annotations(answer, server)
     ]
-    return OutputText(text=render_answer(answer), annotations=cited)
+    return OutputText(text=render_answer(answer, server), annotations=cited)
 
 
 def _error_event(message: str, code: str, number: int = 0) -> bytes:

@@ -12,7 +12,7 @@ from lightwell.domain.answers import StreamChunk, StreamType
 from lightwell.domain.chat import Thread
 from lightwell.domain.errors import Invalid, LightwellError
 from lightwell.domain.ids import ConversationId
-from lightwell.entrypoints.http.authentication import Reading, projects_of
+from lightwell.entrypoints.http.authentication import Caller, Reading, projects_of
 from lightwell.entrypoints.http.event_streams import EventStream, format_event
 from lightwell.entrypoints.http.projects import Projects
 from lightwell.entrypoints.operations.questions import (
@@ -126,7 +126,7 @@ async def stream_answer(
         asked_question(**fields), caller.reader, thread=_thread(body), with_steps=body.steps
     )
     kept = await streams.open(caller.reader, credential)
-    events = _format(kept.record(_events(answered)))
+    events = _format(kept.record(_events(answered, caller)))
     return EventStream(events, render_error=_render_error, on_ping=kept.touch)
 
 
@@ -141,11 +141,11 @@ def _thread(body: "StreamBody") -> Thread | None:
 
 
 async def _events(
-    answered: AsyncGenerator[StreamChunk, None],
+    answered: AsyncGenerator[StreamChunk, None], caller: Caller
 ) -> AsyncGenerator[StreamedEvent, None]:
     async with aclosing(answered):
         async for event in answered:
-            yield _streamed(StreamEvent.model_validate(event))
+            yield _streamed(caller.reply(StreamEvent, event))
 
 
 async def _format(sent: AsyncGenerator[SentEvent, None]) -> AsyncGenerator[bytes, None]:

@@ -94,7 +94,7 @@ async def brief_entity(caller: Caller, name: EntityName) -> Brief | Candidates:
     """
     made = await caller.knowledge_base.questions.brief(name, caller.reader)
     reply = Brief if isinstance(made, MadeBrief) else Candidates
-    return reply.model_validate(made)
+    return caller.reply(reply, made)
 
 
 @briefs.operation("GET", "/candidates")

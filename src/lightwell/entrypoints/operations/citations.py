@@ -5,7 +5,15 @@ from uuid import UUID
 
 from pydantic import BeforeValidator, Field
 
-from lightwell.entrypoints.operations.replies import Locator, Moment, Reply, Rounded, read_from
+from lightwell.entrypoints.operations.replies import (
+    Locator,
+    Moment,
+    OnServer,
+    Reply,
+    Rounded,
+    SourceAddress,
+    read_from,
+)
 
 
 def _part_or_none(span: tuple[int, int] | None) -> tuple[int, int] | None:
@@ -25,6 +33,8 @@ class Citation(Reply):
     document_title: str
     document_url: Annotated[str, read_from("documentUrl", "source_url")]
     source_url: str
+    address: OnServer
+    source_address: SourceAddress
     source_system: str
     source_type: str
     created_at: Moment

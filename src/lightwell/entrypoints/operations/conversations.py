@@ -177,7 +177,7 @@ async def answer_message(  # noqa: PLR0913 - the fields of the request
         filters=filters.with_topic(topic_filter),
         mode=mode,
     )
-    return (CitedChatReply if with_citations else ChatReply).model_validate(turn)
+    return caller.reply(CitedChatReply if with_citations else ChatReply, turn)
 
 
 @conversations.operation("GET", "/conversations")
@@ -221,7 +221,7 @@ async def list_turns(caller: Caller, conversation_id: UUID) -> ConversationTurns
     return ConversationTurns(
         conversation_id=conversation_id,
         title=(await kept.get(caller.reader, conversation)).title,
-        turns=[Turn.model_validate(turn) for turn in turns],
+        turns=[caller.reply(Turn, turn) for turn in turns],
     )
 
 

@@ -22,7 +22,7 @@ from pydantic.alias_generators import to_pascal
 from lightwell.domain.access import Reader, TagAuthority
 from lightwell.domain.api_keys import Scope
 from lightwell.entrypoints.operations.calls import Call, ClientMethod, segment
-from lightwell.entrypoints.operations.replies import Schema
+from lightwell.entrypoints.operations.replies import SERVER, Schema
 
 if TYPE_CHECKING:
     import httpx
@@ -32,17 +32,26 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
+Shown = TypeVar("Shown", bound=Schema)
 
 _IN_PATH = re.compile(r"\{(\w+)(?::path)?\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who calls: a project's knowledge base, the reader, and the access tags that this caller may give to documents."""
+    """Who calls: a project's knowledge base, the reader, and the access tags that this caller may give to documents.
+
+    `server` is the address under which the caller reaches this server, "" where there is none.
+    """
 
     knowledge_base: "KnowledgeBase"
     reader: Reader
     authority: TagAuthority
+    server: str = ""
+
+    def reply(self, kind: type[Shown], value: object) -> Shown:
+        """Return the reply that says a value, with addresses of this server."""
+        return kind.model_validate(value, context={SERVER: self.server})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -275,7 +275,7 @@ async def answer_question(  # noqa: PLR0913 - the fields of the request
         filters=filters.with_topic(topic_filter),
         mode=mode,
     )
-    return Answer.model_validate(await caller.knowledge_base.questions.ask(question, caller.reader))
+    return caller.reply(Answer, await caller.knowledge_base.questions.ask(question, caller.reader))
 
 
 def asked_question(
@@ -316,7 +316,7 @@ async def list_statements(
         limit=top_k,
         mode=mode,
     )
-    return Statements.model_validate(answer)
+    return caller.reply(Statements, answer)
 
 
 class Suggestion(Reply):

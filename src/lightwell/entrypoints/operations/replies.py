@@ -1,8 +1,8 @@
 """The bases of requests and replies, and what lists have in common."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Self, TypeVar
+from typing import Annotated, Any, Self, TypeVar, cast
 from uuid import UUID
 
 from pydantic import (
@@ -13,6 +13,7 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
+    ValidationInfo,
 )
 from pydantic.alias_generators import to_camel
 
@@ -36,6 +37,28 @@ Moment = Annotated[datetime, PlainSerializer(datetime.isoformat, when_used="json
 """A point in time in ISO 8601 with its offset, such as 2026-11-24T09:30:00+00:00."""
 Rounded = Annotated[float, AfterValidator(lambda number: round(number, 4))]
 """A number with four digits behind the point."""
+
+
+def _on_server(path: str, info: ValidationInfo) -> str:
+    context = cast("Mapping[str, str]", info.context or {})
+    return f"{context.get(SERVER, '')}{path}" if path.startswith("/") else path
+
+
+SERVER = "server"
+"""The key of the validation context that has the server's own address, for `OnServer`."""
+
+OnServer = Annotated[
+    str,
+    AfterValidator(_on_server),
+    Field(
+        description="Where this server's page shows the place, to whoever may see it. A path, where the server's address is not known.",
+        examples=["https://knowledge.example.com/d/019f0000-0000-7000-8000-000000000000#3249-3387"],
+    ),
+]
+SourceAddress = Annotated[
+    str,
+    Field(description="Where a browser finds the document at its source; empty where nowhere."),
+]
 
 Sorted = Annotated[list[str], AfterValidator(sorted)]
 """The texts of a set, in order."""

@@ -19,7 +19,15 @@ from lightwell.entrypoints.operations.questions import (
     Topic,
     TopK,
 )
-from lightwell.entrypoints.operations.replies import Locator, Moment, Reply, Rounded, read_from
+from lightwell.entrypoints.operations.replies import (
+    Locator,
+    Moment,
+    OnServer,
+    Reply,
+    Rounded,
+    SourceAddress,
+    read_from,
+)
 
 searches = Subject(prefix="/v1", tag="questions")
 
@@ -36,6 +44,8 @@ class Passage(Reply):
     chunk_ref: Annotated[str, read_from("chunkRef", "chunk.ref")]
     document_ref: Annotated[str, read_from("documentRef", "chunk.document_ref")]
     source_url: Annotated[str, read_from("sourceUrl", "chunk.url")]
+    address: OnServer
+    source_address: Annotated[SourceAddress, read_from("sourceAddress", "chunk.source_address")]
     source_system: Annotated[str, read_from("sourceSystem", "chunk.system")]
     source_type: Annotated[str, read_from("sourceType", "chunk.kind")]
     created_at: Annotated[Moment | None, read_from("createdAt", "chunk.created_at")]
@@ -168,7 +178,7 @@ async def search_passages(
         limit=top_k,
         mode=mode,
     )
-    return Passages.model_validate(retrieval)
+    return caller.reply(Passages, retrieval)
 
 
 @searches.operation("POST", "/keywords", is_repeatable=True)
