@@ -204,7 +204,7 @@ async def test_the_official_openai_client_gets_a_cited_answer(site: Site) -> Non
     assert message.annotations
     cited = message.annotations[0].url_citation
     assert message.content[cited.start_index : cited.end_index] == f"{DISCOUNT} [1]"
-    assert cited.url.endswith("contract.md")
+    assert cited.url.startswith("http://localhost/d/")
 
 
 async def test_the_official_client_streams_the_same_text(site: Site) -> None:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from lightwell.text.blocks import Block, BlockKind, blocks
+from lightwell.text.markup import strip_tags
 from lightwell.text.reading.runs import Run, markdown_runs, plain_runs
 
 LONGEST_BLOCK = 8_000
@@ -126,8 +127,9 @@ def _fields(document: str, start: int, end: int) -> Iterator[ReadBlock]:
 
 
 def _is_read(clutter: str) -> bool:
-    """Return whether there is something to see: the line below the header of a table is nothing."""
-    return any(map(str.isalnum, clutter)) or _RULE.fullmatch(clutter) is not None
+    """Return whether there is something to see: neither tags alone nor the line below the header of a table are."""
+    words = clutter if clutter.startswith("<!--") else strip_tags(clutter)
+    return any(map(str.isalnum, words)) or _RULE.fullmatch(clutter) is not None
 
 
 def _markdown_block(

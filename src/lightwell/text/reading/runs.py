@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from lightwell.text.markup import find_links
+from lightwell.text.markup import find_links, strip_tags
 
 _TOKEN = re.compile(
     r"(?P<escape>\\[!-/:-@\[-`{-~])"
@@ -18,6 +18,7 @@ _TOKEN = re.compile(
     r"|(?P<entity>&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[a-zA-Z][a-zA-Z\d]{1,30});)"
     r"|(?P<mark>\*{1,3}+|_{1,3}+|~~)"
 )
+_TARGET = re.compile(r"\]\([^()\s]{0,2000}\)|\]\[[^\[\]\n]{0,200}\]")
 _DEEPEST = 8
 """Marks that may be open inside one another; what is nested deeper stays as it is written."""
 
@@ -108,6 +109,9 @@ def _link_parts(text: str) -> list[_LinkPart]:
     """Return the parts of the links and images, in order."""
     parts: list[_LinkPart] = []
     for start, end in find_links(text) if "[" in text else ():
+        target = _TARGET.match(text, end) if text.startswith("[!", start - 1) and start else None
+        if target:  # the picture is a link, too
+            parts.append(_LinkPart(start - 1, start, None))
         is_image = text.startswith("!", start)
         label = start + 1 + is_image
         label_end = text.find("]", label, end)
@@ -115,7 +119,7 @@ def _link_parts(text: str) -> list[_LinkPart]:
         parts += [
             _LinkPart(start, label, None),
             _LinkPart(label, label_end, style),
-            _LinkPart(label_end, end, None),
+            _LinkPart(label_end, target.end() if target else end, None),
         ]
     return parts
 
@@ -164,7 +168,9 @@ def _token(match: re.Match[str], shared: set[Style]) -> _Piece:
         case "mark":
             return _Piece(start, end, match[0], set(shared), mark=match[0])
         case _:
-            return _Piece(start, end, "")
+            # A placeholder such as <name> is text; what is a tag of HTML is not shown.
+            is_tag = not strip_tags(match[0]).strip()
+            return _Piece(start, end, "" if is_tag else match[0], set(shared))
 
 
 def _pair_marks(text: str, pieces: list[_Piece]) -> None:
