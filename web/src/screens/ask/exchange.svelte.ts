@@ -95,7 +95,7 @@ export class Exchange {
   async ask(thread: Thread): Promise<void> {
     const body = {
       query: this.question,
-      ...this.filters,
+      ...(Object.keys(this.filters).length ? { filters: this.filters } : {}),
       ...(thread.conversationId ? { conversationId: thread.conversationId } : { remember: true }),
       ...(thread.replaces === null ? {} : { replaces: thread.replaces }),
       steps: true,

@@ -11,6 +11,8 @@ class Conversation {
   loading = $state<Promise<void> | null>(null);
   /** What is written in the field, so that nothing is lost when one looks at another screen. */
   draft = $state('');
+  /** What the next questions are restricted to. */
+  filters = $state.raw<Filters>({});
 
   get last(): Exchange | undefined {
     return this.exchanges.at(-1);
@@ -26,6 +28,7 @@ class Conversation {
     this.id = null;
     this.title = '';
     this.exchanges = [];
+    this.filters = {};
     this.loading = null;
   }
 
