@@ -45,16 +45,23 @@ def chromium() -> str:
         message = "the tests of the page need Chromium: apt-get install chromium, or CHROMIUM=path"
         assert not os.environ.get("CI"), message
         pytest.skip(message)
+    return program
+
+
+@pytest.fixture(scope="session")
+def built() -> Path:
+    """The folder of the built page; without it the tests are skipped, but never in CI."""
     if not (built_page.FOLDER / "index.html").is_file():
         message = "the tests of the page need the page: make web"
         assert not os.environ.get("CI"), message
         pytest.skip(message)
-    return program
+    return built_page.FOLDER
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser(built: Path) -> Iterator[Browser]:
     """One for each file: a running Playwright leaves no place for the event loops of other tests."""
+    del built
     program = chromium()
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=program, args=[_NO_OTHER_HOST])

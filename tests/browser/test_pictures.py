@@ -69,3 +69,9 @@ def test_what_two_systems_say_of_one_thing_is_decided_by_a_person(page_as: PageA
     page = page_as("ada", "/review", **SHARP)
     expect(page.get_by_role("heading", name="Are these the same?")).to_be_visible()
     screenshot(page, "review")
+
+
+def test_what_one_may_see_is_a_list(page_as: PageAs) -> None:
+    page = page_as("ada", "/documents", **SHARP)
+    expect(page.get_by_text("Tarn 4 product specification").first).to_be_visible()
+    screenshot(page, "documents")

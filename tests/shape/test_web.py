@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from lightwell.entrypoints.http import page
+
 WEB = Path(__file__).parents[2] / "web"
 SOURCES = [
     path
@@ -31,6 +33,14 @@ def test_there_are_sources() -> None:
 def test_no_text_becomes_markup(pattern: str) -> None:
     wrong = [path.name for path in SOURCES if re.search(pattern, path.read_text("utf-8"))]
     assert not wrong
+
+
+def test_the_server_answers_the_address_of_every_screen() -> None:
+    text = (WEB / "src/screens/index.ts").read_text("utf-8")
+    listed = text.partition("export const screens")[2].partition("};")[0]
+    screens = re.findall(r"^  (?:'(\w*)'|(\w+)): ", listed, re.M)
+    named = {quoted or plain for quoted, plain in screens} | {"sign-in"}
+    assert named == {address.split("/")[1] for address in page.ADDRESSES}
 
 
 def test_no_source_names_a_foreign_host() -> None:
