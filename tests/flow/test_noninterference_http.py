@@ -1,15 +1,25 @@
 """The law, over HTTP: whatever a caller asks, the reply is that of a server without the documents that the caller may not see.
 
 One server replies to every case three times: before others put documents into it, with these documents and with what
-others made of them, and after they are erased. A route without a case fails `test_every_route_has_a_case`.
+others made of them, and after they are erased. A route without a case fails `test_every_route_has_a_case`. With the hidden documents there, a person
+in a browser who has the same tags asks everything, too, and gets what a key got without them.
 """
 
 import io
 import json
 import re
 import zipfile
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -18,10 +28,15 @@ import pytest_asyncio
 
 from lightwell.domain.access import Reader
 from lightwell.domain.analytics import FeedbackRequest
+from lightwell.domain.directory import PersonChange
 from lightwell.domain.document_lists import DocumentOrder
 from lightwell.domain.graph import ManualEdit
 from lightwell.domain.item_structure import LinkType
+from lightwell.domain.web_sessions import Secret
 from lightwell.entrypoints.http import page
+from lightwell.knowledge_base.directory import Directory
+from lightwell.knowledge_base.invitations import SignInLinks
+from lightwell.knowledge_base.web_sessions import WebSessions
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.conftest import Databases
 from tests.entrypoints.http_site import ALL_BUT_ADMIN, Site, open_site
@@ -397,16 +412,49 @@ VARYING = re.compile(
     r'"(requestId|queryId|conversationId|latencyMs|ms|totalDuration|created|created_at|\w+Ms)":\s*("[^"]*"|[\d.]+|null)'
 )
 OF_THE_REQUEST = frozenset(("x-request-id", "x-query-id", "x-conversation-id", "content-length"))
+WHO_IS_SIGNED_IN = ("GET /v1/me", "GET /v1/documents/{document}/audience")
+"""Their replies say who asks; those to a session are compared with the same session's, and not with a key's."""
 
 
-async def reply_to(site: Site, route: str, case: Case, ids: Ids) -> object:
+async def with_key(site: Site, who: Sequence[str]) -> dict[str, str]:
+    """Return what a program shows that has these tags."""
+    return {"Authorization": f"Bearer {await site.key(*who, scopes=ALL_BUT_ADMIN)}"}
+
+
+async def in_browser(site: Site, who: Sequence[str]) -> dict[str, str]:
+    """Return what the page sends for a person who has these tags, and is signed in."""
+    if ("session", who) not in site.made:
+        directory = Directory(database=site.keys.database, project_id=site.kb.project_id)
+        change = PersonChange(
+            email=f"p{len(site.made)}@halden.example",
+            acl_tags=frozenset(who),
+            scopes=frozenset(ALL_BUT_ADMIN),
+        )
+        person = await directory.create_person(change)
+        _, link = await SignInLinks(directory=directory).create(str(person.id), timedelta(1))
+        sessions = WebSessions(database=site.keys.database, tenant="default")
+        secret = await sessions.redeem(link.text, "")
+        assert secret is not None
+        site.made["session", who] = secret.text
+    secret = Secret(site.made["session", who])
+    return {
+        "Cookie": f"lightwell_session_80={secret.text}",
+        "Origin": "http://localhost",
+        "X-CSRF-Token": secret.csrf_token,
+    }
+
+
+Reply = tuple[int, dict[str, str], str]
+"""The status, headers and text."""
+Shown = Callable[[Site, Sequence[str]], Awaitable[dict[str, str]]]
+
+
+async def reply_to(site: Site, route: str, case: Case, ids: Ids, shown: Shown = with_key) -> Reply:
     """Return all that the caller is told, without what differs from request to request."""
-    reply = await site.request(
+    reply = await site.client.request(
         route.partition(" ")[0],
         ids.fill(case.path),
-        *case.who,
-        scopes=ALL_BUT_ADMIN,
-        headers={"Accept": "application/json, text/event-stream"},
+        headers={"Accept": "application/json, text/event-stream", **await shown(site, case.who)},
         params=json.loads(ids.fill(json.dumps({**case.query}))),
         json=json.loads(ids.fill(json.dumps(case.body))),
     )
@@ -485,7 +533,7 @@ async def hidden_ids(site: Site, both: Reader) -> dict[str, str]:
     }
 
 
-Replies = dict[tuple[str, int], object]
+Replies = dict[tuple[str, int], Reply]
 
 
 @dataclass(frozen=True)
@@ -495,13 +543,17 @@ class Seen:
     before: Replies
     between: Replies
     after: Replies
+    names_before: Replies
+    in_browser: Replies
 
 
-async def replies(site: Site, ids: Ids) -> Replies:
+async def replies(
+    site: Site, ids: Ids, shown: Shown = with_key, only: Collection[str] = CASES
+) -> Replies:
     return {
-        (route, number): await reply_to(site, route, case, ids)
-        for route, cases in CASES.items()
-        for number, case in enumerate(cases)
+        (route, number): await reply_to(site, route, case, ids, shown)
+        for route in only
+        for number, case in enumerate(CASES[route])
     }
 
 
@@ -515,14 +567,20 @@ async def site(databases: Databases) -> AsyncIterator[Site]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def seen(site: Site) -> Seen:
+    for who in {case.who for cases in CASES.values() for case in cases}:
+        for shown in (with_key, in_browser):  # some replies count people and keys
+            await shown(site, who)
     own = await own_ids(site)
-    before = await replies(site, Ids(own, {name: str(uuid4()) for name in HIDDEN_IDS}))
+    nothing = Ids(own, {name: str(uuid4()) for name in HIDDEN_IDS})
+    before = await replies(site, nothing)
+    names_before = await replies(site, nothing, in_browser, WHO_IS_SIGNED_IN)
     await site.kb.ingestion.ingest(InMemorySource(documents=(*VISIBLE, *HIDDEN)))
     both = await site.kb.reader(BOTH)
     ids = Ids(own, await hidden_ids(site, both))
     between = await replies(site, ids)
+    by_session = await replies(site, ids, in_browser)
     await site.kb.documents.erase(both, [each.url for each in HIDDEN])
-    return Seen(before, between, await replies(site, ids))
+    return Seen(before, between, await replies(site, ids), names_before, by_session)
 
 
 def routes(site: Site) -> Iterator[str]:
@@ -556,6 +614,25 @@ async def test_a_caller_feels_nothing_invisible(seen: Seen, route: str) -> None:
         key = route, number
         assert seen.between[key] == seen.before[key], case
         assert seen.after[key] == seen.before[key], case
+
+
+@pytest.mark.parametrize("route", CASES)
+async def test_a_person_in_a_browser_gets_what_a_key_with_the_same_tags_gets(
+    seen: Seen, route: str
+) -> None:
+    """While the hidden documents are there; so a session feels nothing invisible, either."""
+    for number, case in enumerate(CASES[route]):
+        key = route, number
+        if route in WHO_IS_SIGNED_IN:
+            assert seen.in_browser[key] == seen.names_before[key], case
+        else:
+            assert uncached(seen.in_browser[key]) == uncached(seen.before[key]), case
+
+
+def uncached(reply: Reply) -> Reply:
+    """Return a reply without the header that keeps what a person gets out of caches."""
+    status, headers, text = reply
+    return status, {name: each for name, each in headers.items() if name != "cache-control"}, text
 
 
 async def test_the_view_would_feel_a_visible_document(site: Site, seen: Seen) -> None:
