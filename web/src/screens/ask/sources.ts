@@ -1,5 +1,5 @@
 /** Citations: where their quotations stand, and how one opens them. */
-import { pane, writeSpan, type Span } from '../../state/pane.svelte';
+import { pane, writeSpan, type Mark, type Span } from '../../state/pane.svelte';
 import { words } from '../../words';
 import type { Citation } from './exchange.svelte';
 
@@ -9,7 +9,7 @@ export function numberOf(id: string): string {
 }
 
 export function documentOf(citation: Citation): string {
-  return /^file:document:(.+)$/.exec(citation.documentRef)?.[1] ?? citation.documentRef;
+  return /\/d\/([^/#]+)/.exec(citation.address)?.[1] ?? citation.documentRef;
 }
 
 /** The key sentence of a quotation where it has one, in characters of the document's text. */
@@ -33,14 +33,19 @@ export function placeOf({ locator, documentTitle }: Citation): string {
   return parts.filter(Boolean).join(' · ');
 }
 
+/** The mark of a citation, with its words: they are found again where the document has changed since. */
+function markOf(citation: Citation): Mark {
+  return { ...spanOf(citation), quote: partsOf(citation)[1] };
+}
+
 /** Open a quotation beside the answer, with the marks of all of its quotations in that document. */
 export function openSource(citation: Citation, all: readonly Citation[]): void {
   const document = documentOf(citation);
   const marks = all
     .filter((other) => documentOf(other) === document)
-    .map(spanOf)
+    .map(markOf)
     .sort((one, other) => one.start - other.start);
-  pane.open({ document, span: spanOf(citation) }, marks);
+  pane.open({ document, span: markOf(citation) }, marks);
 }
 
 export function isOpen(citation: Citation): boolean {
