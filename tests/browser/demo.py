@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,14 +30,19 @@ class Demo:
 
 
 @contextmanager
-def serving_demo(home: Path, settings: Mapping[str, str] = MappingProxyType({})) -> Generator[Demo]:
-    """Serve the example company on a free port, on the store below `home`, until the block ends."""
+def serving_demo(
+    home: Path,
+    settings: Mapping[str, str] = MappingProxyType({}),
+    *,
+    options: Sequence[str] = ("--demo",),
+) -> Generator[Demo]:
+    """Serve the example company on a free port, on the store below `home`, until the block ends; without options an empty store."""
     log = home / "serve.log"
     environment = {"PATH": os.environ["PATH"], "LIGHTWELL_DATA": str(home / "data"), **settings}
     with (
         log.open("wb") as output,
         subprocess.Popen(
-            [*_PROGRAM, "serve", "--demo", "--port", "0"],
+            [*_PROGRAM, "serve", *options, "--port", "0"],
             cwd=home,
             env=environment,
             stdout=output,

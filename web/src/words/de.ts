@@ -935,8 +935,6 @@ export const de: Words = {
       text: 'Dateien von diesem Rechner: PDF, Word, HTML, Markdown, Text. Nur Sie sehen sie, bis Sie es anders sagen.',
       choose: 'Dateien wählen',
       source: 'Oder eine Quelle verbinden',
-      adding: (done, all) => `${done} von ${all} gelesen`,
-      failed: (name) => `${name} konnte nicht gelesen werden`,
     },
     model: {
       title: 'Ein Modell verbinden',
@@ -947,10 +945,7 @@ export const de: Words = {
     invite: {
       title: 'Jemanden einladen',
       text: 'Andere sehen nur, was sie sehen dürfen. Eine Einladung ist ein Link, den Sie schicken.',
-      name: 'Name',
-      email: 'E-Mail-Adresse',
-      make: 'Link machen',
-      send: 'Schicken Sie diesen Link selbst; er wird nur dieses eine Mal gezeigt.',
+      make: 'Einladen',
     },
   },
 };

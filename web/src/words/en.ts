@@ -912,8 +912,6 @@ export const en = {
       text: 'Files from this computer: PDF, Word, HTML, Markdown, text. Only you see them until you say otherwise.',
       choose: 'Choose files',
       source: 'Or connect a source',
-      adding: (done: string, all: string) => `${done} of ${all} read`,
-      failed: (name: string) => `${name} could not be read`,
     },
     model: {
       title: 'Connect a model',
@@ -924,10 +922,7 @@ export const en = {
     invite: {
       title: 'Invite somebody',
       text: 'Colleagues see only what they may see. An invitation is a link that you send.',
-      name: 'Name',
-      email: 'E-mail address',
-      make: 'Make the link',
-      send: 'Send this link yourself; it is shown only this once.',
+      make: 'Invite',
     },
   },
 };
