@@ -12,8 +12,8 @@ from lightwell.settings import Settings
 from tests.entrypoints.http_site import Site, open_site
 
 SCHEMAS: dict[str, Any] = create_app(Settings()).openapi()["components"]["schemas"]
-UNCOUNTED = ("/health", "/v1/webhooks", "/.well-known", "/metrics")
-"""What needs no key, or has its own: probes, other systems' events, and where tokens come from."""
+UNCOUNTED = ("/health", "/v1/webhooks", "/.well-known", "/metrics", "/v1/sign-")
+"""What needs no key, or has its own: probes, other systems' events, where tokens come from, and how one signs in and out."""
 ID = "019f0000-0000-7000-8000-000000000000"
 
 
