@@ -168,7 +168,12 @@ export class Drawing {
       const isOther = before?.names[0]?.entityId !== shown.names[0]?.entityId;
       const isLarge = shown.ties.length > MANY_TIES;
       this.#isSettling = isLarge;
-      this.#sigma.setSettings({ hideEdgesOnMove: isLarge, labelGridCellSize: shown.names.length > 60 ? 110 : 48 });
+      const isSmall = shown.names.length <= 60;
+      this.#sigma.setSettings({
+        hideEdgesOnMove: isLarge,
+        labelGridCellSize: isSmall ? 48 : 110,
+        labelRenderedSizeThreshold: isSmall ? 0 : 5,
+      });
       this.#fill(shown, isOther);
       this.#sigma.refresh();
       this.#settle(isOther);
