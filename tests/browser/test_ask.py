@@ -28,7 +28,7 @@ def ask(page: Page, question: str) -> Locator:
 
 
 def complete(page: Page) -> Locator:
-    answer = page.locator("article").last
+    answer = page.locator("main article").last
     expect(answer).to_have_attribute("aria-busy", "false")
     return answer
 
@@ -102,7 +102,7 @@ def test_sentences_come_one_by_one_and_nothing_jumps(page_as: PageAs, demo: Demo
     with gate_before(page, demo.url) as gate:
         page.get_by_role("textbox", name="Question").fill(LEAK)
         page.keyboard.press("Enter")
-        answer = page.locator("article")
+        answer = page.locator("main article")
         gate.let_through()
         expect(answer).to_contain_text("Searching")
         gate.let_through()
@@ -147,12 +147,12 @@ def test_a_server_that_stays_away_is_said_and_the_question_can_be_asked_again(
         page.get_by_role("textbox", name="Question").fill(LEAK)
         page.keyboard.press("Enter")
         expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
-        expect(lead_of(page.locator("article"))).to_have_count(1)
+        expect(lead_of(page.locator("main article"))).to_have_count(1)
         expect(page.get_by_role("heading", name=LEAK, level=2)).to_be_visible()
         gate.let_through(100)
         page.get_by_role("button", name="Try again").click()
         expect(lead_of(complete(page))).to_have_count(2)
-        expect(page.locator("article")).to_have_count(1)
+        expect(page.locator("main article")).to_have_count(1)
 
 
 def test_stopping_keeps_what_came(page_as: PageAs, demo: Demo) -> None:
@@ -161,7 +161,7 @@ def test_stopping_keeps_what_came(page_as: PageAs, demo: Demo) -> None:
         page.get_by_role("textbox", name="Question").fill(LEAK)
         page.keyboard.press("Enter")
         gate.let_through(5)
-        answer = page.locator("article")
+        answer = page.locator("main article")
         expect(lead_of(answer)).to_have_count(1)
         page.get_by_role("button", name="Stop").click()
         expect(answer).to_contain_text("Stopped")
@@ -189,9 +189,9 @@ def test_a_follow_up_goes_on_and_the_conversation_is_there_again(page_as: PageAs
     answer = ask(page, "And what discount does it receive?")
     expect(lead_of(answer)).to_contain_text(HIDDEN)
     page.reload()
-    expect(page.locator("article")).to_have_count(2)
-    expect(lead_of(page.locator("article").last)).to_contain_text(HIDDEN)
-    source(page.locator("article").last).click()
+    expect(page.locator("main article")).to_have_count(2)
+    expect(lead_of(page.locator("main article").last)).to_contain_text(HIDDEN)
+    source(page.locator("main article").last).click()
     expect(page).to_have_url(re.compile("#d="))
 
 
@@ -199,11 +199,11 @@ def test_an_edited_question_replaces_what_came_after(page_as: PageAs) -> None:
     page = page_as("ada")
     ask(page, LEAVE)
     ask(page, DISCOUNT)
-    first = page.locator("article").first
+    first = page.locator("main article").first
     first.get_by_role("button", name="Edit the question").click()
     first.get_by_role("textbox", name="Edit the question").fill(LEAK)
     first.get_by_role("button", name="Ask again").click()
-    expect(page.locator("article")).to_have_count(1)
+    expect(page.locator("main article")).to_have_count(1)
     expect(lead_of(complete(page))).to_have_count(2)
     page.reload()
     expect(page.get_by_role("heading", level=2)).to_have_text([LEAK])
@@ -269,6 +269,23 @@ def test_a_name_that_means_several_is_settled_by_a_card(page_as: PageAs) -> None
     settled = complete(page)
     expect(settled.get_by_role("heading")).to_contain_text("<jonas.weber@nordwind.example>")
     expect(settled).not_to_contain_text("may be more than one")
+
+
+def test_a_question_is_restricted_by_chips_that_one_takes_away(page_as: PageAs) -> None:
+    page = page_as("grace")
+    page.get_by_role("button", name="Filters").click()
+    panel = page.get_by_role("dialog", name="Filters")
+    panel.get_by_label("Source").select_option("file")
+    panel.get_by_label("To").fill("2001-01-01")
+    axe(page)
+    screenshot(page, "ask-filters")
+    page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    answer = ask(page, DISCOUNT)
+    expect(answer).to_contain_text("Not in what you can see")
+    expect(answer).to_contain_text("until 1 Jan 2001")
+    page.get_by_role("button", name="Without the filter: until").click()
+    expect(lead_of(ask(page, DISCOUNT))).to_contain_text(HIDDEN)
 
 
 def test_suggestions_are_answered(page_as: PageAs) -> None:

@@ -309,7 +309,6 @@ export const de: Words = {
     from: 'Von',
     to: 'Bis',
     datesHint: 'Dokumente ohne eigenes Datum liegen in keinem Zeitraum.',
-    in: (system: string) => `in ${system}`,
     since: (day: string) => `seit ${day}`,
     until: (day: string) => `bis ${day}`,
     without: (filter: string) => `Ohne den Filter: ${filter}`,

@@ -296,7 +296,6 @@ export const en = {
     from: 'From',
     to: 'To',
     datesHint: 'Documents without a date of their own are in no span of days.',
-    in: (system: string) => `in ${system}`,
     since: (day: string) => `since ${day}`,
     until: (day: string) => `until ${day}`,
     without: (filter: string) => `Without the filter: ${filter}`,

@@ -15,7 +15,7 @@ export type FilterName = keyof Filters;
 export function namesOf(filters: Filters): { name: FilterName; text: string }[] {
   const { system, type, since, until } = filters;
   const named: { name: FilterName; text: string | undefined }[] = [
-    { name: 'system', text: system && words.asking.in(systemOf(system)) },
+    { name: 'system', text: system && systemOf(system) },
     { name: 'type', text: type && typeOf(type) },
     { name: 'since', text: since && words.asking.since(dayOf(since)) },
     { name: 'until', text: until && words.asking.until(dayOf(until)) },
