@@ -63,6 +63,7 @@ def browser(built: Path) -> Iterator[Browser]:
     """One for each file: a running Playwright leaves no place for the event loops of other tests."""
     del built
     program = chromium()
+    expect.set_options(timeout=_PATIENCE_MS)
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=program, args=[_NO_OTHER_HOST])
         yield launched

@@ -1,6 +1,23 @@
 /** Every word on the page, in German. */
 import type { Words } from './en';
 
+const kindsOfSources: Record<string, string> = {
+  issue: 'Issue',
+  comment: 'Kommentar',
+  project: 'Projekt',
+  document: 'Dokument',
+  company: 'Firma',
+  person: 'Mensch',
+  deal: 'Deal',
+  note: 'Notiz',
+  task: 'Aufgabe',
+  meeting: 'Treffen',
+  call: 'Anruf',
+  conversation: 'Gespräch',
+  contact: 'Kontakt',
+  article: 'Artikel',
+};
+
 export const de: Words = {
   name: 'Lightwell',
   rail: {
@@ -293,6 +310,7 @@ export const de: Words = {
       people: 'Personen',
       groups: 'Gruppen',
       keys: 'Schlüssel',
+      sources: 'Quellen',
       models: 'Modelle',
       usage: 'Nutzung und Kosten',
       evaluation: 'Güte',
@@ -383,6 +401,115 @@ export const de: Words = {
     rename: 'Umbenennen',
     delete: 'Löschen',
     confirmDelete: 'Dieses Gespräch endgültig löschen?',
+  },
+  sources: {
+    lead: 'Systeme, nach deren Inhalten man hier fragen kann. Alle sehen hier, was sie dort sehen.',
+    all: 'Alle Quellen',
+    add: 'Quelle hinzufügen',
+    addLead: 'Gespeichert wird erst, wenn das System geantwortet hat.',
+    empty: 'Noch keine Quellen',
+    emptyHow:
+      'Verbinden Sie Linear, Attio, Chatwoot oder GitHub: Was dort steht, lässt sich hier finden und zitieren, von denen, die es dort sehen dürfen.',
+    systems: { linear: 'Linear', attio: 'Attio', chatwoot: 'Chatwoot', github: 'GitHub' },
+    about: {
+      linear: 'Issues, Kommentare, Projekte und Dokumente',
+      attio: 'Firmen, Menschen, Deals, Notizen, Aufgaben und Anrufe',
+      chatwoot: 'Gespräche mit Kunden und Hilfeartikel',
+      github: 'Issues, Pull Requests, Gespräche über Code und Texte',
+    },
+    plugIn: 'Auf diesem Server installiert',
+    steps: { which: '1. Welches System?', how: '2. Wie wird es gelesen?', token: '3. Lässt es Lightwell ein?' },
+    name: 'Sein Name hier',
+    nameHint: 'Kleine Buchstaben, Ziffern und Bindestriche; er lässt sich später nicht ändern.',
+    options: {
+      account: { label: 'Nummer des Kontos', hint: 'Sie steht in der Adresse von Chatwoot: …/app/accounts/1/…' },
+      repositories: { label: 'Repositories', hint: 'Inhaber/Name, mehrere mit Komma' },
+    },
+    addPeople: 'Menschen hinzufügen, die Lightwell noch nicht kennt',
+    addPeopleHint: 'Nach der E-Mail-Adresse, die das System geprüft hat. Sie sehen hier, was sie dort sehen.',
+    tokenWhere: {
+      linear: 'Legen Sie in Linear einen Schlüssel an: Settings › Security & access › Personal API keys. Lesen genügt.',
+      attio: 'Legen Sie in Attio ein Token an: Workspace settings › Developers. Lesen genügt.',
+      chatwoot: 'Kopieren Sie in Chatwoot das Zugangstoken eines Administrators: Profile settings › Access token.',
+      github: 'Legen Sie in GitHub ein Token an: Settings › Developer settings › Fine-grained tokens. Lesen genügt.',
+    },
+    tokenElsewhere: 'Legen Sie im System ein Token an; Lesen genügt.',
+    tokenHow:
+      'Tragen Sie es in die Datei .env des Servers ein, in diesen Zeilen, und prüfen Sie dann. Der Server muss nicht neu gestartet werden.',
+    tokenWhy: 'Tokens bleiben auf dem Server: Wer diese Seite benutzt, auch ein Administrator, sieht nie eines.',
+    test: 'Prüfen',
+    works: (people: number, groups: string[], count: number) =>
+      `Es antwortet: ${people === 1 ? '1 Mensch' : `${people} Menschen`}, ${count === 1 ? '1 Gruppe' : `${count} Gruppen`}${
+        groups.length ? ` (${groups.join(', ')}${count > groups.length ? ', …' : ''})` : ''
+      }.`,
+    save: 'Diese Quelle hinzufügen',
+    added: (name: string) => `${name} wird gelesen`,
+    state: 'Zustand',
+    states: {
+      good: 'Auf dem neuesten Stand',
+      reading: 'Wird gelesen',
+      waiting: 'Wird gleich gelesen',
+      paused: 'Angehalten',
+      trouble: 'Geht nicht',
+      decision: 'Braucht eine Entscheidung',
+    },
+    now: 'gerade eben',
+    never: 'nicht, solange sie angehalten ist',
+    neverRead: 'Noch nicht gelesen',
+    lastRead: (when: string, done: string) => `Gelesen ${when}: ${done}`,
+    next: (when: string) => `nächstes Mal ${when}`,
+    nextReading: 'Nächstes Lesen',
+    howOften: 'Wie oft sie gelesen wird',
+    every: (seconds: number) =>
+      seconds < 3600
+        ? `alle ${Math.round(seconds / 60)} Minuten`
+        : seconds < 86_400
+          ? seconds === 3600
+            ? 'jede Stunde'
+            : `alle ${Math.round(seconds / 3600)} Stunden`
+          : 'einmal am Tag',
+    has: 'Was von ihr hier ist',
+    nothingYet: 'noch nichts',
+    kind: (kind: string, count: string) => `${count} × ${kindsOfSources[kind] ?? kind}`,
+    people: 'Menschen',
+    addsPeople: 'Wen Lightwell nicht kennt, der wird hinzugefügt',
+    webhooks: 'Adresse für Webhooks',
+    readNow: 'Jetzt lesen',
+    asked: 'Sie wird gleich gelesen',
+    pause: 'Anhalten',
+    goOn: 'Weiter',
+    more: 'Mehr',
+    sweep: 'Suchen, was dort gelöscht wurde',
+    startOver: 'Alles noch einmal lesen',
+    changed: 'Geändert',
+    allowDeletion: 'Auch hier entfernen',
+    runs: 'Letzte Male',
+    nothingNew: 'nichts Neues',
+    done: {
+      inserted: (count: number) => `${count} neu`,
+      updated: (count: number) => `${count} geändert`,
+      deleted: (count: number) => `${count} weg`,
+      unreadable: (count: number) => `${count} nicht lesbar`,
+    },
+    failures: (count: number) =>
+      count === 1 ? '1 Eintrag ließ sich nicht lesen' : `${count} Einträge ließen sich nicht lesen`,
+    moreFailures: (count: number) => `und ${count} weitere`,
+    again: (when: string) => `neuer Versuch ${when}`,
+    tryAgainNow: 'Jetzt noch einmal',
+    remove: {
+      menu: 'Diese Quelle entfernen …',
+      title: (name: string) => `${name} entfernen?`,
+      lead: (count: string, number: number) =>
+        number === 0
+          ? 'Von ihr ist hier kein Dokument.'
+          : number === 1
+            ? 'Ihr Dokument verschwindet für alle, mit allem, was darin gelesen wurde, und ihre Gruppen auch.'
+            : `Ihre ${count} Dokumente verschwinden für alle, mit allem, was darin gelesen wurde, und ihre Gruppen auch.`,
+      stays:
+        'Das System selbst bleibt, wie es ist. Was Menschen von Hand berichtigt haben, gilt wieder, wenn die Quelle wieder hinzugefügt wird.',
+      verb: 'Entfernen',
+      done: (name: string) => `${name} ist entfernt`,
+    },
   },
   map: {
     title: 'Karte',

@@ -1,3 +1,20 @@
+const kindsOfSources: Record<string, string> = {
+  issue: 'issue',
+  comment: 'comment',
+  project: 'project',
+  document: 'document',
+  company: 'company',
+  person: 'person',
+  deal: 'deal',
+  note: 'note',
+  task: 'task',
+  meeting: 'meeting',
+  call: 'call',
+  conversation: 'conversation',
+  contact: 'contact',
+  article: 'article',
+};
+
 /** Every word on the page, in English; `de.ts` has the same in German. One section a screen. */
 export const en = {
   name: 'Lightwell',
@@ -280,6 +297,7 @@ export const en = {
       people: 'People',
       groups: 'Groups',
       keys: 'Keys',
+      sources: 'Sources',
       models: 'Models',
       usage: 'Usage and cost',
       evaluation: 'Quality',
@@ -366,6 +384,114 @@ export const en = {
     rename: 'Rename',
     delete: 'Delete',
     confirmDelete: 'Delete this conversation for good?',
+  },
+  sources: {
+    lead: 'Business systems whose items people can ask about here. Everybody sees what they see there.',
+    all: 'All sources',
+    add: 'Add a source',
+    addLead: 'Nothing is saved before the system has answered.',
+    empty: 'No sources yet',
+    emptyHow:
+      'Connect Linear, Attio, Chatwoot or GitHub: what is there can be found and quoted here, by those who may see it there.',
+    systems: { linear: 'Linear', attio: 'Attio', chatwoot: 'Chatwoot', github: 'GitHub' } as Record<string, string>,
+    about: {
+      linear: 'Issues, comments, projects and documents',
+      attio: 'Companies, people, deals, notes, tasks and calls',
+      chatwoot: 'Conversations with customers, and help articles',
+      github: 'Issues, pull requests, discussions of code and texts',
+    } as Record<string, string>,
+    plugIn: 'Installed on this server',
+    steps: { which: '1. Which system?', how: '2. How is it read?', token: '3. Does it let Lightwell in?' },
+    name: 'Its name here',
+    nameHint: 'Small letters, digits and hyphens; it cannot be changed later.',
+    options: {
+      account: { label: 'Number of the account', hint: 'It stands in Chatwoot’s address: …/app/accounts/1/…' },
+      repositories: { label: 'Repositories', hint: 'owner/name, several with commas' },
+    },
+    addPeople: 'Add people whom Lightwell does not know yet',
+    addPeopleHint: 'By the e-mail address that the system has verified. They see here what they see there.',
+    tokenWhere: {
+      linear: 'Make a key in Linear: Settings › Security & access › Personal API keys. Reading is enough.',
+      attio: 'Make a token in Attio: Workspace settings › Developers. Reading is enough.',
+      chatwoot: 'Copy the access token of an administrator in Chatwoot: Profile settings › Access token.',
+      github: 'Make a token in GitHub: Settings › Developer settings › Fine-grained tokens. Reading is enough.',
+    } as Record<string, string>,
+    tokenElsewhere: 'Make a token in the system; reading is enough.',
+    tokenHow:
+      'Put it into the file .env of the server, in these lines, then test. The server need not be started again.',
+    tokenWhy: 'Tokens stay on the server: whoever uses this page, an administrator too, never sees one.',
+    test: 'Test it',
+    works: (people: number, groups: string[], count: number) =>
+      `It answers: ${people === 1 ? '1 person' : `${people} people`}, ${count === 1 ? '1 group' : `${count} groups`}${
+        groups.length ? ` (${groups.join(', ')}${count > groups.length ? ', …' : ''})` : ''
+      }.`,
+    save: 'Add this source',
+    added: (name: string) => `${name} is being read`,
+    state: 'State',
+    states: {
+      good: 'Up to date',
+      reading: 'Reading now',
+      waiting: 'About to be read',
+      paused: 'Paused',
+      trouble: 'Not working',
+      decision: 'Needs a decision',
+    },
+    now: 'just now',
+    never: 'not while it is paused',
+    neverRead: 'Not read yet',
+    lastRead: (when: string, done: string) => `Read ${when}: ${done}`,
+    next: (when: string) => `next ${when}`,
+    nextReading: 'Next reading',
+    howOften: 'How often it is read',
+    every: (seconds: number) =>
+      seconds < 3600
+        ? `every ${Math.round(seconds / 60)} minutes`
+        : seconds < 86_400
+          ? seconds === 3600
+            ? 'every hour'
+            : `every ${Math.round(seconds / 3600)} hours`
+          : 'once a day',
+    has: 'What it has here',
+    nothingYet: 'nothing yet',
+    kind: (kind: string, count: string) => `${count} × ${kindsOfSources[kind] ?? kind}`,
+    people: 'People',
+    addsPeople: 'Those whom Lightwell does not know are added',
+    webhooks: 'Address for webhooks',
+    readNow: 'Read now',
+    asked: 'It will be read in a moment',
+    pause: 'Pause',
+    goOn: 'Go on',
+    more: 'More',
+    sweep: 'Look for what was deleted there',
+    startOver: 'Read everything again',
+    changed: 'Changed',
+    allowDeletion: 'Remove it here, too',
+    runs: 'Last readings',
+    nothingNew: 'nothing new',
+    done: {
+      inserted: (count: number) => `${count} new`,
+      updated: (count: number) => `${count} changed`,
+      deleted: (count: number) => `${count} gone`,
+      unreadable: (count: number) => `${count} not readable`,
+    },
+    failures: (count: number) => (count === 1 ? '1 item could not be read' : `${count} items could not be read`),
+    moreFailures: (count: number) => `and ${count} more`,
+    again: (when: string) => `tried again ${when}`,
+    tryAgainNow: 'Try again now',
+    remove: {
+      menu: 'Remove this source …',
+      title: (name: string) => `Remove ${name}?`,
+      lead: (count: string, number: number) =>
+        number === 0
+          ? 'It has no documents here.'
+          : number === 1
+            ? 'Its document goes for everybody, with all that was read in it, and so do its groups.'
+            : `Its ${count} documents go for everybody, with all that was read in them, and so do its groups.`,
+      stays:
+        'The system itself is left alone. What people corrected by hand applies again if the source is added again.',
+      verb: 'Remove',
+      done: (name: string) => `${name} is removed`,
+    },
   },
   map: {
     title: 'Map',

@@ -18,7 +18,7 @@ export const groups: readonly { name: keyof Words['setup']['groups']; parts: rea
       { name: 'keys', load: () => import('./keys/Keys.svelte') },
     ],
   },
-  { name: 'documents', parts: [] },
+  { name: 'documents', parts: [{ name: 'sources', load: () => import('./sources/Sources.svelte') }] },
   {
     name: 'answers',
     parts: [
