@@ -4,7 +4,7 @@ import io
 import re
 import stat
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import httpx
@@ -18,6 +18,7 @@ from pydantic import SecretStr
 
 from lightwell.domain.access import TagAuthority
 from lightwell.domain.api_keys import Scope
+from lightwell.domain.documents import UPLOAD
 from lightwell.domain.errors import Invalid, ModelFailed, StoreFailed
 from lightwell.entrypoints.http.app import create_app
 from lightwell.entrypoints.http.health import ReadinessCheck
@@ -61,7 +62,8 @@ async def site(databases: Databases) -> AsyncIterator[Site]:
             chat=ChatSettings(url=endpoint.base_url, model="fake"),
         )
         app = create_app(settings)
-        source = InMemorySource(documents=(make_document("contract.md", DISCOUNT, ["team:sales"]),))
+        contract = make_document("contract.md", DISCOUNT, ["team:sales"])
+        source = InMemorySource(documents=(replace(contract, system=UPLOAD),))
         async with (
             app.router.lifespan_context(app),
             httpx.AsyncClient(
@@ -174,6 +176,10 @@ async def test_a_backup_becomes_the_same_store_elsewhere_and_overwrites_nothing(
             async with open_knowledge_base(elsewhere) as kb:
                 answer = await kb.questions.ask(QUESTION["query"], await kb.reader(["team:sales"]))
                 assert DISCOUNT in answer.text
+                reader = await kb.reader(["team:sales"])
+                original = await kb.originals.get(reader, "file:///shelf/contract.md")
+                parts = [part async for part in kb.originals.parts(reader, original)]
+                assert b"".join(parts) == DISCOUNT.encode()
             with pytest.raises(Invalid, match="store already"):
                 await restore(elsewhere, file)
         finally:

@@ -320,6 +320,25 @@ async def test_s2_11_what_changes_around_a_file_is_stored_without_the_file(
     assert not [each for each in project.embedder.texts[embedded:] if "ten seconds" in each]
 
 
+async def test_a_file_that_is_attached_is_kept_as_it_came_and_what_is_told_as_text_is_not(
+    project: Project,
+) -> None:
+    support = Support()
+    notes = support.chatwoot.attach(support.answer, "notes.md", b"# Notes\r\n")
+    broken = support.chatwoot.attach(support.answer, "broken.pdf", b"no PDF")
+    site = await make_site(project, "chatwoot", lambda: chatwoot_world.opened(support))
+    bob = await site.reader("bob")
+    original = await project.kb.originals.get(bob, f"chatwoot:attachment:{notes}")
+    parts = [part async for part in project.kb.originals.parts(bob, original)]
+    assert b"".join(parts) == b"# Notes\r\n"
+    documents = [each async for each in project.kb.documents.iterate(bob)]
+    kept = {each.ref for each in documents if each.has_original}
+    assert kept == {f"chatwoot:attachment:{file}" for file in (notes, broken, support.manual)}
+    assert len(documents) > len(kept)
+    ((rows,),) = await project.database.rows("SELECT count(*) FROM document_originals", {})
+    assert rows == len(kept)
+
+
 async def test_github_answers_briefs_and_costs_nothing_again(project: Project) -> None:
     forge = Forge()
     site = await make_site(project, "github", lambda: github_world.opened(forge.github))

@@ -10,6 +10,7 @@ from psycopg import conninfo, sql
 from pydantic import SecretStr
 
 from lightwell.domain.errors import StoreFailed
+from lightwell.domain.ids import JobId, new_id
 from lightwell.records import access_classes, database
 from lightwell.records.database import (
     connect,
@@ -17,6 +18,7 @@ from lightwell.records.database import (
     list_pending_migrations,
     try_migrations,
 )
+from lightwell.records.documents import originals
 from lightwell.settings import Settings
 from lightwell.wiring.backups import back_up, restore
 from lightwell.wiring.examination import examine
@@ -57,6 +59,36 @@ async def test_s0_12_a_later_version_adds_to_a_store_of_today(
     with pytest.raises(StoreFailed, match=r"newer Lightwell \(migration 9999_colours\)"):
         async with connect(store):
             pass
+
+
+WAITING = """
+INSERT INTO tenants (tenant_id, name) VALUES (%(id)s, 'tenant');
+INSERT INTO projects (project_id, tenant_id, name) VALUES (%(id)s, %(id)s, 'one');
+INSERT INTO source_documents (document_id, project_id, tenant_id, global_ref, source_system, source_type, source_id,
+                              source_url, format, content_hash, acl_tags, class_id)
+VALUES (%(id)s, %(id)s, %(id)s, 'upload:document:1', 'upload', 'document', '1', 'upload:///1/a.txt', 'text', 'x', '{}', 0);
+INSERT INTO ingestion_jobs (id, project_id, document_id, upload) VALUES (%(id)s, %(id)s, %(id)s, 'A note.');
+"""
+
+
+async def test_what_waits_to_be_read_is_read_by_a_later_version(
+    store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was uploaded stood in its job once."""
+    waiting = JobId(new_id())
+    first, *_ = list_migrations()
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "list_migrations", lambda: [first])
+        async with connect(store):
+            pass
+    async with await psycopg.AsyncConnection.connect(
+        store, cursor_factory=psycopg.AsyncClientCursor
+    ) as connection:
+        await connection.execute(WAITING, {"id": waiting})
+    async with connect(store) as later:
+        assert await originals.read_staged(later, waiting) == b"A note."
+        rows = await later.rows("SELECT place, byte_count FROM document_originals", {})
+        assert rows == [("store", 7)]
 
 
 async def test_a_store_from_before_the_first_release_is_told_what_to_do_and_left_alone(

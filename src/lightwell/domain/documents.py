@@ -180,7 +180,8 @@ class NewDocument:
     states apart from the text, and is part of what `content_hash` covers.
 
     `file_version` is that of the file whose content this is, "" for a text: as long as it stays, so does the content, and
-    a document that is stored with it may come without its content (`has_content`).
+    a document that is stored with it may come without its content (`has_content`). `is_file`: the content is that file itself, which
+    is kept as the document's original, and no text about it.
     """
 
     system: str
@@ -203,6 +204,7 @@ class NewDocument:
     structure: ItemStructure = NO_STRUCTURE
     file_version: str = ""
     has_content: bool = True
+    is_file: bool = False
 
     @property
     def author(self) -> str:

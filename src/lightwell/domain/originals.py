@@ -70,7 +70,7 @@ class Picture:
 
 def place_of(document: NewDocument) -> Place:
     """Return where the bytes of a new document are kept: here what was handed in, fetched, or attached to an item."""
-    if document.system in (UPLOAD, WEB) or document.file_version:
+    if document.system in (UPLOAD, WEB) or document.is_file:
         return Place.STORE
     if document.system != FILE:
         return Place.NONE

@@ -80,7 +80,7 @@ def _attach(account: Account, thread: Thread, file: _File, read_file: ReadFile) 
         except Unreadable as error:
             is_transient = error.reason == _TRANSIENT
             return _describe(account, thread, file, error.reason) if is_transient else described
-        return replace(described, content=content, format=format_)
+        return replace(described, content=content, format=format_, is_file=True)
 
     return AttachedFile(document=replace(described, content=b"", has_content=False), read=read)
 
