@@ -185,11 +185,16 @@ async def _write(
         changed = [row for row in rows if not row["keeps_chunks"]]
         await cursor.executemany(_ENQUEUE, changed)
         await cursor.executemany(originals.STAGE, changed)
-        for row in changed:
-            parts = originals.parts_of(
-                JobId(cast("UUID", row["job"])), cast("bytes", row["content"])
-            )
-            await cursor.executemany(originals.STAGE_PART, parts)
+        await cursor.executemany(
+            originals.STAGE_PART,
+            (
+                part
+                for row in changed
+                for part in originals.parts_of(
+                    JobId(cast("UUID", row["job"])), cast("bytes", row["content"])
+                )
+            ),
+        )
         await cursor.executemany(_ENQUEUE_RESTATED, [row for row in rows if row["keeps_chunks"]])
 
 
