@@ -8,6 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
+from lightwell.knowledge_base.page_pictures import DEFAULT_WIDTH
 from tests.browser.conftest import PageAs
 from tests.browser.demo import Demo
 from tests.browser.looking import axe, screenshot
@@ -71,13 +72,6 @@ def upload(client: httpx.Client, name: str, content: bytes, tag: str) -> str:
     return job["documentId"]
 
 
-def in_view(page: Page, selector: str) -> bool:
-    """Return whether the first such element is within the window."""
-    return page.locator(selector).first.evaluate(
-        "node => { const at = node.getBoundingClientRect(); return at.top >= 0 && at.bottom <= innerHeight }"
-    )
-
-
 @pytest.mark.parametrize(
     ("name", "look"),
     [("light", {}), ("dark", DARK), ("phone", PHONE), ("calm", CALM), ("german", GERMAN)],
@@ -89,8 +83,7 @@ def test_a_mark_is_in_view_beside_the_screen(
     start, end = span_of(api("ada"), document, QUOTE)
     page = page_as("ada", f"/#d={document}&s={start}-{end}", **look)
     expect(page.locator("mark.pressed")).to_have_text(QUOTE)
-    page.wait_for_function("document.querySelector('mark.pressed').getBoundingClientRect().top > 0")
-    assert in_view(page, "mark.pressed")
+    expect(page.locator("mark.pressed")).to_be_in_viewport()
     announced = page.locator("aside [aria-live=polite].unseen")
     expect(announced).to_contain_text(QUOTE)
     axe(page)
@@ -148,18 +141,27 @@ def test_a_source_is_used_without_a_mouse(
     assert "#d=" not in page.url
 
 
-def test_marks_are_gone_through_by_keys(
-    page_as: PageAs, api: Callable[[str], httpx.Client]
-) -> None:
+def test_marks_of_an_answer_are_gone_through_by_keys(page_as: PageAs) -> None:
     page = page_as("ada", "/")
     page.get_by_role("textbox").first.fill(
-        "How small a leak must the Tarn 4 detect on a cast iron pipe, and from how far away?"
+        "Why does the Tarn 4 drain its battery in the cold, and what is the repair?"
     )
     page.keyboard.press("Enter")
-    page.locator("main sup button, main sup a, main button[class*=number]").first.click()
-    pressed = page.locator("aside mark.pressed, aside figure img, aside img").first
-    expect(pressed).to_be_visible()
-    expect(page.locator("aside footer")).to_contain_text("mark 1 of")
+    page.get_by_role("button", name=re.compile("Source 1: ENG-42")).first.click()
+    first = page.locator("aside mark.pressed")
+    expect(first).to_be_visible()
+    expect(page.locator("aside footer")).to_contain_text("mark 1 of 2")
+    place = page.url
+    page.keyboard.press("j")
+    expect(page.locator("aside footer")).to_contain_text("mark 2 of 2")
+    expect(page.locator("aside [aria-live=polite].unseen")).to_contain_text("mark 2 of 2")
+    assert page.url != place
+    expect(page.locator("aside mark.pressed").first).to_be_in_viewport()
+    page.keyboard.press("k")
+    expect(page.locator("aside footer")).to_contain_text("mark 1 of 2")
+    assert page.url == place
+    page.keyboard.press("Escape")
+    expect(page.locator("aside mark")).to_have_count(0)
 
 
 def test_hostile_text_is_text(
@@ -196,7 +198,7 @@ def test_a_long_document_opens_at_its_mark_and_reads_on_at_both_ends_without_jum
     start, end = span_of(api("ada"), document, "Paragraph 2000 of")
     page = page_as("ada", f"/d/{document}#{start}-{end}")
     expect(page.locator("mark.pressed")).to_have_text("Paragraph 2000 of")
-    assert in_view(page, "mark.pressed")
+    expect(page.locator("mark.pressed")).to_be_in_viewport()
     assert page.locator("article .text p").count() <= 460
     content = page.locator("#content")
     content.evaluate("node => node.scrollTo({top: 0, behavior: 'instant'})")
@@ -216,7 +218,7 @@ def test_a_pdf_opens_at_the_picture_of_its_page_with_its_text_below(
     page = page_as("ada", address_of(api("ada"), "Tarn 4 product specification", words))
     picture = page.get_by_role("img", name=re.compile("Page 3"))
     expect(picture).to_be_visible()
-    page.wait_for_function("document.querySelector('article img').naturalWidth > 0")
+    expect(picture).to_have_js_property("naturalWidth", DEFAULT_WIDTH)
     expect(page.locator("mark.pressed")).to_have_text(words)
     axe(page)
     screenshot(page, "source-pdf")

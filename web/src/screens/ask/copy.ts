@@ -1,4 +1,5 @@
 /** An answer with its sources for the clipboard: as plain text, and as HTML with links. */
+import { copy } from '../../parts/clipboard';
 import { toasts } from '../../state/toasts.svelte';
 import { words } from '../../words';
 import type { Citation, Exchange } from './exchange.svelte';
@@ -56,16 +57,4 @@ function htmlOf(exchange: Exchange, cited: readonly Citation[]): string {
 
 function linkTo(citation: Citation, text: string): HTMLAnchorElement {
   return Object.assign(document.createElement('a'), { href: addressOf(citation), textContent: text });
-}
-
-// The older way: it takes both forms, and works where a server is reached without https.
-function copy(plain: string, html?: string): void {
-  const fill = (event: ClipboardEvent): void => {
-    event.preventDefault();
-    event.clipboardData?.setData('text/plain', plain);
-    if (html) event.clipboardData?.setData('text/html', html);
-  };
-  document.addEventListener('copy', fill, { once: true });
-  document.execCommand('copy');
-  document.removeEventListener('copy', fill);
 }
