@@ -33,6 +33,17 @@ def test_the_printed_address_signs_the_administrator_in_once(
     screenshot(other, "sign-in-used-link")
 
 
+def test_a_link_asks_before_it_changes_who_somebody_is(page_as: PageAs, demo: Demo) -> None:
+    """Otherwise a link from a stranger would have one go on as that stranger."""
+    page = page_as("bob", "/sign-in#" + "A" * 43)
+    expect(page.get_by_role("heading")).to_have_text("You are signed in as Bob Okafor")
+    expect(page.get_by_text("perhaps as another person")).to_be_visible()
+    assert page.url == f"{demo.url}/sign-in"
+    axe(page)
+    page.get_by_role("button", name="Go on").click()
+    is_inside(page, "Bob Okafor")
+
+
 def test_a_key_signs_in_by_keyboard_alone_and_leads_where_one_wanted_to_go(
     open_page: OpenPage, demo: Demo
 ) -> None:

@@ -227,6 +227,18 @@ async def test_a_session_ends_with_its_person(office: Office) -> None:
     assert await again.status() == 401
 
 
+async def test_a_session_and_a_link_end_with_their_project(office: Office) -> None:
+    _, token = await office.site.keys.create("trial", "x", scopes=("admin",), tags=())
+    browser = await office.with_key(token.text)
+    made = await browser.send("POST", "/v1/admin/invitations", {"person": "t@halden.example"})
+    home = await administrator(office)
+    deleted = await home.send("DELETE", "/v1/admin/projects/trial?confirm=trial")
+    assert deleted.status_code == 204, deleted.text
+    assert await browser.status() == 401
+    link = made.json()["url"].partition("#")[2]
+    assert (await office.redeem(office.browser(), link)).status_code == 401
+
+
 async def test_sessions_end_by_signing_out_here_and_everywhere(office: Office) -> None:
     person = await office.person("team:sales")
     here, there = await office.as_person(person), await office.as_person(person)

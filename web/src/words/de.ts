@@ -84,6 +84,9 @@ export const de: Words = {
       'Wenn Lightwell auf diesem Rechner läuft: Beim Start nennt es eine Adresse, die Sie anmeldet. Bitten Sie sonst um eine Einladung.',
     signedIn: (name: string) => `Sie sind angemeldet als ${name}`,
     goOn: 'Weiter',
+    otherLink:
+      'Dieser Link meldet jemanden an, vielleicht als eine andere Person. Benutzen Sie ihn, dann sieht und tut dieser Browser alles als diese Person.',
+    useLink: 'Link benutzen',
     nothingOpen: 'Für Sie ist noch nichts offen',
     nothingOpenText: (name: string) =>
       `Sie sind angemeldet als ${name}, aber bisher hat Ihnen niemand Zugang zu Dokumenten gegeben. Sagen Sie es dem, der Lightwell betreibt; es gilt, sobald es getan ist.`,

@@ -80,6 +80,9 @@ export const en = {
       'If you run Lightwell on this machine: it prints an address when it starts, which signs you in. Otherwise ask for an invitation.',
     signedIn: (name: string) => `You are signed in as ${name}`,
     goOn: 'Go on',
+    otherLink:
+      'This link signs somebody in, perhaps as another person. If you use it, all you see and do in this browser is as that person.',
+    useLink: 'Use the link',
     nothingOpen: 'Nothing is open to you yet',
     nothingOpenText: (name: string) =>
       `You are signed in as ${name}, but nobody has given you access to any documents so far. Tell whoever runs Lightwell; it holds as soon as they have done it.`,
