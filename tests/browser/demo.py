@@ -23,6 +23,7 @@ _PROGRAM = [sys.executable, "-c", "from lightwell.entrypoints.cli import main; m
 class Demo:
     """A running server with the example company. `keys` has a key for each of its people, by the short names of `PEOPLE`."""
 
+    home: Path
     url: str
     keys: Mapping[str, str]
     printed: str
@@ -58,7 +59,7 @@ def serving_demo(
                 for line in printed.splitlines()
                 if line.strip().startswith(f"{person.name}, ")
             }
-            yield Demo(url=url, keys=keys, printed=printed, process=process)
+            yield Demo(home=home, url=url, keys=keys, printed=printed, process=process)
         finally:
             process.terminate()
 

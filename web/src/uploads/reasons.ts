@@ -1,7 +1,7 @@
 /** Why a file could not be added, and what to do: from the server's code and words. */
 import { words } from '../words';
 
-type Reason = keyof typeof words.uploads.reasons;
+export type Reason = keyof typeof words.uploads.reasons;
 
 // The server names one code for all files that cannot be read; its sentence says why.
 const SAID: [RegExp, Reason][] = [
@@ -23,8 +23,18 @@ const CODES: Record<string, Reason> = {
   unreadable_document: 'damaged',
 };
 
+// What does not depend on the file may go better the next time.
+const PASSING = new Set<Reason>(['unreachable', 'model', 'unknown']);
+
+export function reasonOf(code: string, message: string): Reason {
+  return SAID.find(([pattern]) => pattern.test(message))?.[1] ?? CODES[code] ?? 'unknown';
+}
+
 /** Return advice in the reader's language. */
-export function adviceOf(code: string, message: string): string {
-  const said = SAID.find(([pattern]) => pattern.test(message))?.[1];
-  return words.uploads.reasons[said ?? CODES[code] ?? 'unknown'];
+export function adviceOf(reason: Reason): string {
+  return words.uploads.reasons[reason];
+}
+
+export function isPassing(reason: Reason): boolean {
+  return PASSING.has(reason);
 }

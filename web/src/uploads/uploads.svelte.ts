@@ -1,7 +1,7 @@
 /** Files that are being added: a queue that survives going from screen to screen. */
 import { api, result, type Schemas } from '../api';
 import { Busy, Refusal, send } from './sending';
-import { adviceOf } from './reasons';
+import { adviceOf, isPassing, reasonOf } from './reasons';
 
 export type State = 'waiting' | 'sending' | 'delayed' | 'queued' | 'reading' | 'done' | 'failed' | 'cancelled';
 
@@ -16,6 +16,8 @@ export class Upload {
   /** What the server said of a failure, and what to do about it. */
   reason = $state('');
   advice = $state('');
+  /** Whether the same file may be taken the next time. */
+  canRetry = $state(true);
   documentId = $state('');
   jobId = '';
   /** Says to the server which requests are the same one, sent again. */
@@ -25,6 +27,8 @@ export class Upload {
   constructor(
     readonly file: File,
     readonly tags: readonly string[],
+    /** The document whose place it takes once it is read, "" for none. */
+    readonly replaces = '',
   ) {}
 
   get isOpen(): boolean {
@@ -34,7 +38,9 @@ export class Upload {
   fail(message: string, code: string): void {
     this.state = 'failed';
     this.reason = message;
-    this.advice = adviceOf(code, message);
+    const reason = reasonOf(code, message);
+    this.advice = adviceOf(reason);
+    this.canRetry = isPassing(reason);
   }
 }
 
@@ -57,6 +63,12 @@ class Uploads {
 
   add(files: readonly File[], tags: readonly string[]): void {
     this.all.push(...files.map((file) => new Upload(file, tags)));
+    this.#next();
+  }
+
+  /** Add a file for the same people as a document, which goes once the file has been read. */
+  replace(document: Schemas['Document'], file: File): void {
+    this.all.push(new Upload(file, document.aclTags, document.documentId));
     this.#next();
   }
 
@@ -150,16 +162,19 @@ class Uploads {
     const byId = new Map(jobs.map((job) => [job.jobId, job]));
     for (const upload of waiting) {
       const job = byId.get(upload.jobId) ?? (await jobOf(upload));
-      if (job) this.#apply(upload, job);
+      if (job) await this.#apply(upload, job);
     }
   }
 
-  #apply(upload: Upload, job: Schemas['Job']): void {
+  async #apply(upload: Upload, job: Schemas['Job']): Promise<void> {
     if (!isRead(upload)) return;
     upload.share = job.progress / 100;
     if (job.jobState === 'queued') return;
-    if (job.jobState === 'complete') upload.state = 'done';
-    else if (job.jobState === 'cancelled') upload.state = 'cancelled';
+    if (job.jobState === 'complete') {
+      upload.state = 'done';
+      if (upload.replaces)
+        await api.DELETE('/v1/documents/{document}', { params: { path: { document: upload.replaces } } });
+    } else if (job.jobState === 'cancelled') upload.state = 'cancelled';
     else if (job.jobState === 'failed') upload.fail(job.errorMessage, job.errorCode);
     else upload.state = 'reading';
     if (!upload.isOpen) this.changes += 1;

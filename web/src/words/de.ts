@@ -815,6 +815,7 @@ export const de: Words = {
     download: 'Original herunterladen',
     link: 'Link kopieren',
     linkCopied: 'Link kopiert. Wer ihn öffnet, braucht auch Zugang.',
+    replace: 'Durch eine Datei ersetzen',
     again: 'Noch einmal lesen',
     reading: 'Es wird noch einmal gelesen',
     delete: 'Löschen',
@@ -862,6 +863,7 @@ export const de: Words = {
     noPlace:
       'Sie haben noch keinen Platz für Dokumente. Fragen Sie den Betreiber nach einer Gruppe oder einem eigenen Platz.',
     noScope: 'Sie dürfen hier Dokumente lesen, aber keine hinzufügen. Fragen Sie den Betreiber.',
+    me: 'Ich',
     onlyMe: 'Nur ich',
     do: (count) => (count === 1 ? '1 Datei hinzufügen' : `${count} Dateien hinzufügen`),
     tray: 'Dateien, die hinzukommen',
@@ -874,6 +876,7 @@ export const de: Words = {
     retry: (name) => `${name} noch einmal versuchen`,
     remove: (name) => `${name} aus der Liste nehmen`,
     show: 'Öffnen',
+    said: 'Was der Server sagt',
     retryAll: 'Alle noch einmal',
     states: {
       waiting: 'Wartet',

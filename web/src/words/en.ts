@@ -795,6 +795,7 @@ export const en = {
     download: 'Download the original',
     link: 'Copy link',
     linkCopied: 'Link copied. Whoever opens it needs access, too.',
+    replace: 'Replace by a file',
     again: 'Read it again',
     reading: 'It is read again',
     delete: 'Delete',
@@ -839,6 +840,7 @@ export const en = {
     choose: 'Choose at least one',
     noPlace: 'You have no place for documents yet. Ask whoever runs Lightwell for a group, or for a place of your own.',
     noScope: 'You may read documents here, but not add any. Ask whoever runs Lightwell.',
+    me: 'Me',
     onlyMe: 'Only me',
     do: (count: number) => (count === 1 ? 'Add 1 file' : `Add ${count} files`),
     tray: 'Files being added',
@@ -851,6 +853,7 @@ export const en = {
     retry: (name: string) => `Try ${name} again`,
     remove: (name: string) => `Remove ${name} from the list`,
     show: 'Open',
+    said: 'What the server says',
     retryAll: 'Try all again',
     states: {
       waiting: 'Waiting',

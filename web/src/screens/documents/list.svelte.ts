@@ -3,6 +3,7 @@ import { api, result, type Schemas } from '../../api';
 
 export type Document = Schemas['Document'];
 export type Order = Schemas['DocumentOrder'];
+export type Action = 'access' | 'who' | 'delete' | 'retry' | 'replace';
 export type Shown = 'all' | 'ready' | 'busy' | 'failed';
 
 export interface Query {
