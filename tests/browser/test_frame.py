@@ -47,6 +47,17 @@ def test_who_is_signed_in_finds_the_screens_in_the_rail(page_as: PageAs, name: s
         axe(page)
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["/d/%E0%A4%A", "/map/%FF", "/c/nothing", "/brief/nothing", "/setup/nothing", "/#d=%E0&s=1-x"],
+)
+def test_an_address_that_names_nothing_says_so(page_as: PageAs, address: str) -> None:
+    page = page_as("ada", address)
+    expect(page.get_by_role("navigation").first).to_be_visible()
+    expect(page.get_by_role("main")).not_to_be_empty()
+    axe(page)
+
+
 def test_a_page_that_breaks_a_rule_fails_its_test(
     open_page: OpenPage, watches: dict[Any, Any]
 ) -> None:

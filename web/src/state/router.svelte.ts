@@ -21,7 +21,7 @@ class Router {
 
   /** The parts of the path behind its first: `/d/12` has `['12']`. */
   get rest(): string[] {
-    return this.path.split('/').slice(2).filter(Boolean).map(decodeURIComponent);
+    return this.path.split('/').slice(2).filter(Boolean).map(decoded);
   }
 
   get screen(): string {
@@ -43,6 +43,15 @@ class Router {
     this.path = location.pathname;
     this.query = new URLSearchParams(location.search);
     this.fragment = location.hash.slice(1);
+  }
+}
+
+/** A part that is no encoded text names nothing; as it stands, the server says so. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
   }
 }
 
