@@ -124,6 +124,21 @@ def test_sentences_come_one_by_one_and_nothing_jumps(page_as: PageAs, demo: Demo
         assert lead_of(answer).first.bounding_box() == first
 
 
+def test_an_answer_comes_while_one_looks_elsewhere(page_as: PageAs, demo: Demo) -> None:
+    page = page_as("ada")
+    with gate_before(page, demo.url) as gate:
+        page.get_by_role("textbox", name="Question").fill(LEAK)
+        page.keyboard.press("Enter")
+        page.get_by_role("link", name="Documents").click()
+        expect(page.get_by_role("heading", name="Documents", level=1)).to_be_visible()
+        gate.let_through(100)
+    page.get_by_role("link", name="Ask").click()
+    expect(lead_of(complete(page))).to_have_count(2)
+    expect(page).to_have_url(re.compile("/c/"))
+    page.get_by_role("link", name="Ask").click()
+    expect(page.locator("main article")).to_have_count(0)
+
+
 def test_a_lost_connection_is_taken_up_where_it_broke(page_as: PageAs, demo: Demo) -> None:
     page = page_as("ada")
     with gate_before(page, demo.url) as gate:

@@ -63,10 +63,25 @@ class Conversation {
     if (exchange.conversationId && this.exchanges.includes(exchange)) this.#stands(exchange.conversationId);
   }
 
+  /** Whether it got its address while another screen was shown. */
+  #isElsewhere = false;
+
   #stands(id: string): void {
     this.id = id;
-    const isShown = router.screen === '' || router.screen === 'c';
-    if (isShown) router.go(`/c/${id}${location.hash}`, { replace: true });
+    this.#isElsewhere = router.screen !== '' && router.screen !== 'c';
+    if (!this.#isElsewhere) this.#address();
+  }
+
+  /** At the address of a new question: whoever comes back finds what was asked there meanwhile, and else an empty field. */
+  begin(): void {
+    if (!this.id) return;
+    if (this.#isElsewhere) this.#address();
+    else this.clear();
+  }
+
+  #address(): void {
+    this.#isElsewhere = false;
+    router.go(`/c/${this.id}${location.hash}`, { replace: true });
   }
 }
 
