@@ -26,6 +26,11 @@ export function partsOf({ snippet, highlight }: Citation): [string, string, stri
   return [signs.slice(0, from).join(''), signs.slice(from, to).join(''), signs.slice(to).join('')];
 }
 
+/** The key sentence of a quotation, or its beginning, on one line. */
+export function keyOf(citation: Citation): string {
+  return partsOf(citation)[1].replaceAll(/\s+/g, ' ').trim();
+}
+
 /** Where in its document, in words: `Prices, page 3`. */
 export function placeOf({ locator, documentTitle }: Citation): string {
   const section = locator.section.at(-1);
