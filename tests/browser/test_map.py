@@ -107,6 +107,15 @@ def test_a_name_is_found_and_gone_through_by_keyboard_alone(page_as: PageAs) -> 
     expect(panel(page).get_by_role("heading", level=2)).to_have_text("Jonas Weber")
 
 
+def test_enter_finds_what_was_typed_before_a_list_is_there(page_as: PageAs) -> None:
+    page = page_as("ada", "/map")
+    expect(page.get_by_role("combobox")).to_be_focused()
+    page.keyboard.insert_text("priya raman")
+    page.keyboard.press("Enter")
+    settled(page)
+    expect(panel(page).get_by_role("heading", level=2)).to_have_text("Priya Raman")
+
+
 def test_a_fact_opens_its_source_with_the_sentence_marked(page_as: PageAs) -> None:
     page = page_as("ada", "/map/Nordwind%20Energie")
     settled(page)

@@ -561,7 +561,7 @@ export const de: Words = {
     centre: 'In die Mitte',
     what: 'Was es ist',
     byHand: 'Von einem Menschen geschrieben',
-    links: 'Dasselbe in anderen Systemen',
+    links: 'Über Systeme hinweg verbunden',
     tiedTo: 'Verbunden mit',
     latest: 'Neueste Stellen',
     openSource: 'Quelle öffnen',
@@ -641,6 +641,7 @@ export const de: Words = {
       owner: 'Verantwortlich',
       location: 'Ort',
       passages: 'Stellen',
+      latest: 'Zuletzt',
     },
   },
   review: {

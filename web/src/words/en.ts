@@ -543,7 +543,7 @@ export const en = {
     centre: 'Put in the middle',
     what: 'What it is',
     byHand: 'Written by a person',
-    links: 'The same across systems',
+    links: 'Linked across systems',
     tiedTo: 'Tied to',
     latest: 'Latest places',
     openSource: 'Open the source',
@@ -623,6 +623,7 @@ export const en = {
       owner: 'Owner',
       location: 'Place',
       passages: 'Places',
+      latest: 'Latest',
     } as Record<string, string>,
   },
   review: {

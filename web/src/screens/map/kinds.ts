@@ -1,5 +1,7 @@
 /** What kinds of names look like: a colour and a shape for each group, the same on the map, in its legend and in lists. */
 
+import { words } from '../../words';
+
 export const groups = ['person', 'company', 'project', 'place', 'work', 'document', 'other'] as const;
 export type Group = (typeof groups)[number];
 export type Shape = 'circle' | 'square' | 'diamond' | 'triangle';
@@ -49,4 +51,11 @@ const GROUP_OF: Record<string, Group> = {
 
 export function groupOf(kind: string): Group {
   return GROUP_OF[kind.toLowerCase()] ?? 'other';
+}
+
+/** What tells a name from its namesakes in other systems: `company · Attio`. */
+export function describe({ entityType, entityRef }: { entityType: string; entityRef: string }): string {
+  const system = entityRef.split(':')[0] ?? '';
+  const kind = words.map.kind(entityType);
+  return system === 'kg' ? kind : `${kind} · ${system.charAt(0).toUpperCase()}${system.slice(1)}`;
 }
