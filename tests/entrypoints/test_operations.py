@@ -5,6 +5,7 @@ import re
 import stat
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
@@ -18,12 +19,16 @@ from pydantic import SecretStr
 
 from lightwell.domain.access import TagAuthority
 from lightwell.domain.api_keys import Scope
+from lightwell.domain.directory import PersonChange
 from lightwell.domain.documents import UPLOAD
 from lightwell.domain.errors import Invalid, ModelFailed, StoreFailed
 from lightwell.entrypoints.http.app import create_app
 from lightwell.entrypoints.http.health import ReadinessCheck
 from lightwell.knowledge_base.api_keys import ApiKeys
+from lightwell.knowledge_base.directory import Directory
+from lightwell.knowledge_base.invitations import SignInLinks
 from lightwell.knowledge_base.principals import Principals
+from lightwell.knowledge_base.web_sessions import WebSessions
 from lightwell.logs import logger
 from lightwell.records.database import connect, has_schema, try_migrations
 from lightwell.settings import ChatSettings, ServerSettings, Settings
@@ -215,6 +220,11 @@ async def back_up_and_withdraw(settings: Settings, backup: Path) -> None:
     async with open_knowledge_base(settings) as kb:
         keys = ApiKeys(database=kb.documents.context.database, tenant="default")
         await keys.create("default", "test", scopes=(Scope.READ,), tags=OWN)
+        directory = Directory(database=keys.database, project_id=kb.project_id)
+        links = SignInLinks(directory=directory)
+        _, link = await links.invite("a@halden.example", PersonChange(), (), timedelta(1))
+        await links.create("a@halden.example", timedelta(1))  # which nobody uses
+        await WebSessions(database=keys.database, tenant="default").redeem(link.text, "")
         await kb.ingestion.ingest(source)
         us = await kb.reader(OWN)
         await kb.documents.delete(us, [url["again.md"]])
@@ -266,7 +276,9 @@ async def test_nobody_uses_a_backup_before_what_was_withdrawn_is_withdrawn_again
     async with open_knowledge_base(elsewhere) as kb:
         assert (
             await kb.documents.context.database.rows(
-                "SELECT FROM api_keys WHERE revoked_at IS NULL", {}
+                "SELECT FROM api_keys WHERE revoked_at IS NULL"
+                " UNION ALL SELECT FROM web_sessions UNION ALL SELECT FROM sign_in_links",
+                {},
             )
             == []
         )
