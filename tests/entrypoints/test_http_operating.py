@@ -141,12 +141,26 @@ async def test_the_last_lines_of_the_audit_log_can_be_read(
         assert reply.json()["isFile"]
         routes = [entry["route"] for entry in reply.json()["entries"]]
         assert routes == ["/v1/admin/keys", "/v1/documents", "/v1/query"]
+        command = {
+            "time": "2026-11-26T17:00:00.000+00:00",
+            "command": "keys create",
+            "account": "ada",
+            "project": "default",
+            "ids": {"keyId": "1"},
+            "exitCode": 0,
+        }
+        with log.open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps(command) + '\n{"time": "no time", "project": "default"}\n')
+        query = {"onlyChanges": True, "limit": 2}
+        reply = await site.request("GET", "/v1/admin/audit", scopes=ADMIN, params=query)
+        [line, *_] = reply.json()["entries"]
+        assert (line["command"], line["account"], line["exitCode"]) == ("keys create", "ada", 0)
         query = {"onlyFailures": True}
         reply = await site.request("GET", "/v1/admin/audit", scopes=ADMIN, params=query)
         assert [entry["status"] for entry in reply.json()["entries"]] == [403]
         query = {"onlyChanges": True}
         reply = await site.request("GET", "/v1/admin/audit", scopes=ADMIN, params=query)
-        assert [entry["route"] for entry in reply.json()["entries"]] == ["/v1/query"]
+        assert [entry["route"] for entry in reply.json()["entries"]] == [None, "/v1/query"]
     async with open_site(database_url) as site:
         reply = await site.request("GET", "/v1/admin/audit", scopes=ADMIN)
         assert reply.json() == {"isFile": False, "entries": []}

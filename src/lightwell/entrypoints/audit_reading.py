@@ -26,13 +26,18 @@ class Wanted:
 
     def selects(self, entry: Mapping[str, object]) -> bool:
         """Return whether a line is wanted."""
+        is_command = "command" in entry
         status = entry.get("status")
-        failed = not isinstance(status, int) or status >= 400
+        failed = (
+            entry.get("exitCode") != 0
+            if is_command
+            else not isinstance(status, int) or status >= 400
+        )
         return (
             entry.get("project") == self.project
             and self.person in ("", entry.get("personId"), entry.get("actingFor"))
             and (failed or not self.only_failures)
-            and (entry.get("method") in _CHANGES or not self.only_changes)
+            and (is_command or entry.get("method") in _CHANGES or not self.only_changes)
         )
 
 
@@ -44,11 +49,15 @@ def read_latest(target: str, wanted: Wanted, *, limit: int) -> list[Mapping[str,
         lines = _last_lines(Path(target).expanduser())
     except OSError:
         return None
+    if lines is None:
+        return None
     selected = (entry for entry in _entries(lines) if wanted.selects(entry))
     return [entry for entry, _ in zip(selected, range(limit), strict=False)]
 
 
-def _last_lines(path: Path) -> list[bytes]:
+def _last_lines(path: Path) -> list[bytes] | None:
+    if not path.is_file():
+        return None
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - MOST_BYTES))

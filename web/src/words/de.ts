@@ -977,6 +977,7 @@ export const de: Words = {
       off: 'Es gibt kein Protokoll zu zeigen',
       howTo:
         'Nennen Sie in der Umgebung des Servers eine Datei und starten Sie ihn neu; dann wird jede Handlung dort aufgeschrieben und hier gezeigt. Ein Protokoll auf stdout liest man dort, wohin der Server schreibt.',
+      account: (name) => `${name}, auf der Kommandozeile`,
       setup: 'Hat Einrichten angesehen',
       routes: {
         'POST /v1/query': 'Hat gefragt',

@@ -952,6 +952,7 @@ export const en = {
       off: 'There is no audit log to show',
       howTo:
         'Name a file in the server’s environment and start the server again; then each action is recorded there and shown here. A log that goes to stdout is read where the server’s output goes.',
+      account: (name: string) => `${name}, on the command line`,
       setup: 'Looked at Set up',
       routes: {
         'POST /v1/query': 'Asked a question',

@@ -1,6 +1,7 @@
 """What whoever runs the server looks at: its health, its models, its audit log. It needs an admin key of the server's own project."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
@@ -9,6 +10,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Request
+from pydantic import ValidationError
 from pydantic.alias_generators import to_camel
 
 from lightwell.domain.operations import Check
@@ -144,14 +146,21 @@ async def list_audit_entries(
     )
     target = _audit_target(opened.resources.settings)
     entries = await asyncio.to_thread(read_latest, target, wanted, limit=limit)
-    fields = [to_camel(name) for name in AuditEntry.model_fields]
     return AuditEntries(
         is_file=entries is not None,
-        entries=[
-            AuditEntry.model_validate({field: entry.get(field) for field in fields})
-            for entry in entries or []
-        ],
+        entries=[line for entry in entries or [] if (line := _audit_entry(entry)) is not None],
     )
+
+
+def _audit_entry(entry: Mapping[str, object]) -> AuditEntry | None:
+    """Return a line, without keys that are not known here; None for one that another program wrote."""
+    fields = [to_camel(name) for name in AuditEntry.model_fields]
+    try:
+        return AuditEntry.model_validate(
+            {field: entry[field] for field in fields if field in entry}
+        )
+    except ValidationError:
+        return None
 
 
 def _audit_target(settings: Settings) -> str:

@@ -76,19 +76,22 @@ class Trial(Reply):
 
 
 class AuditEntry(Reply):
-    """A line of the audit log."""
+    """A line of the audit log: of a request, or of a command, which has `command`, `account` and `exitCode` instead."""
 
     time: Moment
-    request_id: str | None
-    credential: str | None
-    person_id: UUID | None
-    acting_for: UUID | None
-    method: str
-    route: str | None
+    request_id: str | None = None
+    credential: str | None = None
+    person_id: UUID | None = None
+    acting_for: UUID | None = None
+    method: str | None = None
+    route: str | None = None
     ids: dict[str, str | list[str]]
-    status: int | None
-    duration_ms: int
-    address: str | None
+    status: int | None = None
+    duration_ms: int | None = None
+    address: str | None = None
+    command: str | None = None
+    account: str | None = None
+    exit_code: int | None = None
 
 
 class AuditEntries(Reply):
