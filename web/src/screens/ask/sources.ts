@@ -28,7 +28,16 @@ export function partsOf({ snippet, highlight }: Citation): [string, string, stri
 
 /** The key sentence of a quotation, or its beginning, on one line. */
 export function keyOf(citation: Citation): string {
-  return partsOf(citation)[1].replaceAll(/\s+/g, ' ').trim();
+  return withoutMarks(partsOf(citation)[1]).replaceAll(/\s+/g, ' ');
+}
+
+/** A document's words without the marks of its format, where they only give an idea of it. */
+export function withoutMarks(text: string): string {
+  return text
+    .replaceAll(/[*_`#]+/g, '')
+    .replaceAll(/^\s*\||\|\s*$|^\s*[-•]\s/g, '')
+    .replaceAll('|', '·')
+    .trim();
 }
 
 /** Where in its document, in words: `Prices, page 3`. */
