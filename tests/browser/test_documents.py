@@ -7,7 +7,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from playwright.sync_api import FilePayload, Locator, Page, expect
+from playwright.sync_api import FilePayload, Locator, Page, Route, expect
 
 from lightwell.stores.embedded.server import run_server
 from tests.browser.conftest import PageAs
@@ -259,6 +259,33 @@ def test_a_file_that_cannot_be_read_says_what_to_do(page_as: PageAs) -> None:
     expect(tray(page)).to_contain_text("1 file added")
     axe(page)
     screenshot(page, "documents-failures")
+
+
+def test_a_busy_server_is_waited_for_and_a_lost_connection_can_be_tried_again(
+    page_as: PageAs, expect_fault: Callable[[Page, str], None]
+) -> None:
+    page = page_as("grace", "/documents")
+    expect_fault(page, "503|ERR_FAILED|Failed to load resource")
+    replies = iter(("busy", "lost"))
+
+    def refuse(route: Route) -> None:
+        reply = next(replies, "") if route.request.method == "POST" else ""
+        if reply == "busy":
+            route.fulfill(status=503, headers={"Retry-After": "1"}, json={"detail": "Busy"})
+        elif reply == "lost":
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/v1/documents", refuse)
+    add(page, file("dunnart.md", "# Dunnart\n\nA dunnart.")).get_by_role(
+        "button", name="Add 1 file"
+    ).click()
+    expect(tray(page)).to_contain_text("it goes on by itself")
+    expect(tray(page)).to_contain_text("The connection broke.")
+    tray(page).get_by_role("button", name="Try dunnart.md again").click()
+    expect(tray(page)).to_contain_text("1 file added")
+    expect(row(page, "Dunnart")).to_have_count(1)
 
 
 def test_names_of_files_are_texts(page_as: PageAs) -> None:
