@@ -40,6 +40,11 @@ def store(server: str) -> Iterator[str]:
         connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
 
 
+def test_each_migration_has_the_next_number() -> None:
+    numbers = [int(name.partition("_")[0]) for name, _ in list_migrations()]
+    assert numbers == [*range(1, len(numbers) + 1)]
+
+
 async def test_s0_12_a_later_version_adds_to_a_store_of_today(
     store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
