@@ -40,6 +40,7 @@ from benchmarks.scale_store import (
 )
 from lightwell.domain.access import Reader
 from lightwell.domain.ids import ChunkId
+from lightwell.domain.questions import NO_FILTERS
 from lightwell.records import search
 from lightwell.records.database import connect
 from lightwell.records.search import LexicalQuery, TermStatistics
@@ -119,7 +120,10 @@ async def worded(store: Store, reader: Reader) -> Timed:
             term: log(1 + known.chunks / (0.5 + known.chunks_with.get(term, 0))) for term in terms
         }
         question = LexicalQuery(
-            weights=rarity, mean_length=known.mean_length, match_query=draw(known), topic=""
+            weights=rarity,
+            mean_length=known.mean_length,
+            match_query=draw(known),
+            filters=NO_FILTERS,
         )
         hits = await search.search_lexical(store.database, reader, question, limit=DRAWN)
         return [hit.chunk_id for hit in hits]

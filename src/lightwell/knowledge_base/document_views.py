@@ -22,7 +22,9 @@ _LONGEST_GAP = 200
 """Characters of white space before a heading, at most."""
 
 
-async def view(database: Database, reader: Reader, name: str, place: ReadingPlace) -> DocumentView:
+async def view_document(
+    database: Database, reader: Reader, name: str, place: ReadingPlace
+) -> DocumentView:
     """Return a part of the reader's document; raise `NotFound`, and `Invalid` for a span that ends before it starts."""
     if place.end is not None and place.end < (place.start or 0):
         raise Invalid("A place ends behind its start")

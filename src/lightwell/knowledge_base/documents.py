@@ -27,7 +27,7 @@ from lightwell.ingest import deletion, submission
 from lightwell.ingest.context import IngestContext, follow_space
 from lightwell.ingest.derived_data import apply_pending_changes, finish_derived_for
 from lightwell.ingest.submission import Submission
-from lightwell.knowledge_base import document_views
+from lightwell.knowledge_base.document_views import view_document
 from lightwell.records import audiences, folder_tags, projects, search
 from lightwell.records.database import Database
 from lightwell.records.documents import documents, published_chunks
@@ -140,7 +140,7 @@ class Documents:
         self, reader: Reader, name: str, place: ReadingPlace = _BEGINNING
     ) -> DocumentView:
         """Return a part of a document as something to read; raise `NotFound`, `Invalid`."""
-        return await document_views.view(self.context.database, reader, name, place)
+        return await view_document(self.context.database, reader, name, place)
 
     async def audience(self, reader: Reader, name: str, *, shows_names: bool = False) -> Audience:
         """Return who can see one of the reader's documents; raise `NotFound`.

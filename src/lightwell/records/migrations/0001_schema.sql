@@ -1,6 +1,6 @@
 -- The whole schema, by subject: walls, documents, search, vectors, graph, corrections, links, copies of the
--- graph, models' replies, work, sources, people, conversations, and what servers share. Later migrations only
--- add to it.
+-- graph, models' replies, work, sources, people, conversations, and what servers share. Later migrations change
+-- it.
 --
 -- Made at run time, for each embedding space N of a project (stores/postgres/): `chunk_vectors_N` (embeddings
 -- of published chunks) with `chunk_vectors_N_signs` (their signs, compared first), `entity_vectors_N` and

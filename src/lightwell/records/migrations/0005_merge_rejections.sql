@@ -20,4 +20,4 @@ FROM rejected_merges
 CROSS JOIN LATERAL unnest(one_classes) AS near (one_class)
 CROSS JOIN LATERAL unnest(other_classes) AS far (other_class)
 GROUP BY 1, 2, 3, 4, 5;
-DELETE FROM rejected_merges;
+DROP TABLE rejected_merges;
