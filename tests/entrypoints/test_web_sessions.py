@@ -437,6 +437,7 @@ async def test_a_person_deletes_and_shares_what_that_person_alone_sees(office: O
         ("DELETE", f"/v1/documents/{ours}", None),
         ("POST", "/v1/documents/delete", {"documentIds": [mine, ours]}),
         ("POST", "/v1/documents/delete/preview", {"documentIds": [mine, ours]}),
+        ("PUT", f"/v1/documents/{ours}/passages", {"passages": [{"content": "Others. " * 120}]}),
     ):
         refused = await browser.send(method, path, body)
         assert refused.status_code == 403, (method, path, refused.text)

@@ -147,12 +147,14 @@ def caller_with(
 ) -> Callable[..., Coroutine[None, None, Caller]]:
     """Return a dependency that gives the caller; it raises `Forbidden` where the caller has not the scope.
 
-    A person in a browser with the scope `alone` instead has authority over what that person alone sees.
+    A person in a browser with the scope `alone` instead has authority over what that person alone sees. Where both are
+    one, which keys have for what they bring, a person needs `curate` for more.
     """
 
     async def allowed(request: Request, caller: Annotated[Caller, Depends(open_for)]) -> Caller:
         principal = caller.principal
-        if alone and not principal.allows(scope) and principal.is_session:
+        full = Scope.CURATE if scope is alone else scope
+        if alone and not principal.allows(full) and principal.is_session:
             _require(principal, alone)
             database = projects_of(request).keys.database
             directory = Directory(database=database, project_id=principal.project_id)

@@ -62,7 +62,8 @@ class Operation(ClientMethod[P, R_co]):
     body of any other method. As an attribute of a client it is a method, which in `AsyncClient` is awaited; both raise `ServerError`.
     With `has_job` the reply's `job_id` is a job that a worker now finds. `audited` is the field of the reply whose ids the audit log has
     beside those of the path, "" for none. With the scope `alone`, and not `scope`, a person in a browser may do it to documents that nobody
-    else sees. `headers` names the headers that say what fields of the reply are, which its JSON leaves out.
+    else sees; where both are the same, without `curate`. `headers` names the headers that say what fields of the reply are, which its JSON
+    leaves out.
     """
 
     method: str

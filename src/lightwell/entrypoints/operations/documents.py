@@ -405,7 +405,13 @@ async def list_passages(
 
 
 @documents.operation(
-    "PUT", "/{document}/passages", scope=Scope.INGEST, status=202, is_repeatable=True, has_job=True
+    "PUT",
+    "/{document}/passages",
+    scope=Scope.INGEST,
+    alone=Scope.INGEST,
+    status=202,
+    is_repeatable=True,
+    has_job=True,
 )
 async def replace_passages(
     caller: Caller,
