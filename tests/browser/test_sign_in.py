@@ -79,6 +79,46 @@ def test_signing_out_everywhere_ends_the_session_in_another_browser(page_as: Pag
     expect(other.get_by_role("textbox", name="Key")).to_be_visible()
 
 
+def test_whoever_signs_in_next_finds_nothing_of_the_person_before(
+    page_as: PageAs, demo: Demo
+) -> None:
+    page = page_as("ada")
+    asked = page.get_by_role("textbox", name="Question")
+    asked.fill("What is on the roadmap for 2026?")
+    asked.press("Enter")
+    expect(page).to_have_url(re.compile("/c/"))
+    conversation = page.url
+    page.get_by_role("textbox", name="Question").fill("A draft of Ada")
+    page.get_by_role("button", name="Your account").click()
+    page.get_by_role("menuitem", name="Sign out", exact=True).click()
+    page.get_by_role("textbox", name="Key").fill(demo.keys["bob"])
+    page.keyboard.press("Enter")
+    is_inside(page, "Bob Okafor")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("textbox", name="Question")).to_have_value("")
+    page.evaluate("address => history.pushState(null, '', address)", conversation)
+    page.evaluate("() => dispatchEvent(new PopStateEvent('popstate'))")
+    expect(page.get_by_text("There is no conversation")).to_be_visible()
+    expect(page.get_by_text("roadmap for 2026")).to_have_count(0)
+
+
+def test_a_page_of_somebody_begins_anew_when_another_person_has_signed_in(
+    page_as: PageAs, demo: Demo
+) -> None:
+    page = page_as("ada")
+    page.get_by_role("textbox", name="Question").fill("A draft of Ada")
+    signed_in = page.context.request.post(
+        "/v1/sign-in/key", data={"key": demo.keys["bob"]}, headers={"Origin": demo.url}
+    )
+    assert signed_in.status == 204
+    page.get_by_role("button", name="Your account").click()
+    page.get_by_role("menuitem", name="Sign out", exact=True).click()
+    # Ada's page could not end Bob's session, and does not say that it did.
+    is_inside(page, "Bob Okafor")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("textbox", name="Question")).to_have_value("")
+
+
 def test_the_form_in_german_on_a_phone_in_the_dark(open_page: OpenPage) -> None:
     page = open_page("/sign-in?failed=refused", **PHONE, **DARK, **GERMAN)
     expect(page.get_by_role("alert")).to_contain_text("keinen Zugang mehr")
