@@ -394,6 +394,15 @@ async def test_failed_sign_ins_of_an_address_are_limited(office: Office) -> None
         failed._free_at.clear()
 
 
+async def test_open_pages_of_ended_sessions_keep_nobody_out(office: Office) -> None:
+    """Behind a proxy a whole office has one address, and each of its pages goes on asking."""
+    ended = office.browser()
+    ended.client.cookies.set("lightwell_session_80", "A" * 43, domain="localhost.local")
+    assert {await ended.status() for _ in range(100)} == {401}
+    browser = await office.with_key(await office.site.key("team:sales"))
+    assert await browser.status() == 200
+
+
 async def test_several_sessions_of_one_person_have_the_requests_of_one(office: Office) -> None:
     person = await office.person("team:sales")
     one, other = await office.as_person(person), await office.as_person(person)

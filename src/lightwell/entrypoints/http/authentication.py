@@ -65,12 +65,12 @@ async def authenticate(
 
     Without one it is the session in the browser's cookie; raises `ForeignPage` where another page than this server's sends it.
     """
-    address = address_of(request)
     if "authorization" not in request.headers and (secret := read_session(request)) is not None:
         require_own_page(request, secret)
-        principal = await accepted.identify_session(secret, address)
+        principal = await accepted.identify_session(secret)
     else:
-        principal = await accepted.identify(shown.credentials if shown else "", address)
+        credential = shown.credentials if shown else ""
+        principal = await accepted.identify(credential, address_of(request))
     request.state.principal = principal
     return principal
 

@@ -43,14 +43,14 @@ class OidcTokens:
 class Credentials:
     """What this server accepts: API keys, sessions of browsers, and tokens where an issuer is configured.
 
-    A session that has ended counts for itself, so that nobody is kept from signing in again by pages that are still open.
+    Only what somebody types or a program is given is limited by failures. The secret of a session cannot be guessed, and the pages of an
+    office that are still open when sessions have ended would keep everybody behind the same address out.
     """
 
     principals: Principals
     sessions: WebSessions
     oidc: OidcTokens | None
     failed_logins: FailedLogins
-    failed_sessions: FailedLogins
     provider: Provider | None
     limiter: RateLimiter
 
@@ -58,10 +58,12 @@ class Credentials:
         """Return for whom the credential speaks; raise `Unauthenticated`, or `TooManyRequests` after many failures of the address."""
         return await _attempt(self.failed_logins, credential, address, self._find)
 
-    async def identify_session(self, secret: Secret, address: str) -> Principal:
-        """Return for whom the session of a browser speaks; raise as `identify` does."""
-        find = partial(self._find_session, secret)
-        return await _attempt(self.failed_sessions, secret.text, address, find)
+    async def identify_session(self, secret: Secret) -> Principal:
+        """Return for whom the session of a browser speaks; raise `Unauthenticated`."""
+        principal = await self.principals.of_session(secret)
+        if principal is None:
+            raise Unauthenticated
+        return principal
 
     async def identify_key(self, key: str, address: str) -> Principal:
         """Return for whom the API key speaks; raise as `identify` does, for tokens of an issuer, too."""
@@ -91,9 +93,6 @@ class Credentials:
                 allowance=allowance,
             )
         return allowance
-
-    async def _find_session(self, secret: Secret, _: str) -> Principal | None:
-        return await self.principals.of_session(secret)
 
     async def _find(self, credential: str) -> Principal | None:
         if self.oidc is None or credential.count(".") != 2:
@@ -138,7 +137,6 @@ async def open_credentials(settings: Settings, database: Database) -> AsyncGener
             oidc=_oidc_tokens(settings, client) if _accepts_tokens(settings) else None,
             provider=_provider(settings, client) if settings.oidc.client_id else None,
             failed_logins=FailedLogins(),
-            failed_sessions=FailedLogins(),
             limiter=limiter,
         )
 

@@ -179,9 +179,7 @@ async def begin_session(
 
     Raises `TooManyRequests` beyond a rate limit.
     """
-    principal = await accepted.principals.of_session(secret)
-    if principal is None:
-        raise Unauthenticated
+    principal = await accepted.identify_session(secret)
     request.state.principal = principal
     request.state.allowance = await accepted.count(principal)
     if (before := read_session(request)) is not None:
