@@ -45,7 +45,8 @@ help:
 	@.tools/bin/pip install --quiet --disable-pip-version-check uv==0.13.9
 
 .venv/.ready: $(UV) pyproject.toml uv.lock
-	$(UV) sync --frozen
+	@echo "Installing the Python packages ..."
+	@$(UV) sync --quiet --frozen
 	@touch $@
 
 # The demo of a checkout keeps its store in the checkout.

@@ -38,6 +38,8 @@ serve = single_command()
 
 _NO_KEY = "Note: A new store has no API key; in another shell, `lightwell keys create NAME --acl TAG --scope read --scope ingest` makes one."
 
+_OPEN = "Open this address in a browser; it signs you in, once, within an hour:"
+
 _UNENCRYPTED = "Note: Others on the network can read keys and answers on their way, unless a proxy with TLS is in front of this server."
 
 Host = Annotated[
@@ -144,21 +146,22 @@ def _announce(
     *,
     is_new: bool,
 ) -> None:
-    """Print where the server is: first the address that signs its owner in, if there is one, and last that it listens."""
+    """Print where the server is. The last line, which one sees, is the address that signs its owner in, if there is one."""
     from lightwell.entrypoints.http.browsers import LOOPBACK
 
     console = errors_console()
     url, address = addresses
-    if address:
-        console.print(Text("Open in a browser, where this signs you in (once, within an hour):"))
-        console.print(unwrapped_line(address))
     if keys is not None:
         console.print(keys)
-    console.print(Text(f"Listening on {url}; Ctrl-C stops."))
-    if is_new:
+    if is_new and not address:
         console.print(Text(_NO_KEY))
     if chosen.http.host not in LOOPBACK:
         console.print(Text(_UNENCRYPTED))
+    lines: list[RenderableType] = [Text(f"Listening on {url}; Ctrl-C stops.")]
+    if address:
+        lines += [Text("\n" + _OPEN), unwrapped_line(address)]
+    # At once: whoever waits for the first line reads the others, too.
+    console.print(Group(*lines))
 
 
 def _listen(chosen: "Settings") -> socket.socket:
@@ -198,8 +201,8 @@ async def _prepare_demo(chosen: "Settings", url: str) -> RenderableType:
         f" -H 'Content-Type: application/json' -d '{body}'"
     )
     return Group(
-        Text("API keys of the example company's people:"),
+        Text("To see what others see, sign in as them with a key, in a private window:"),
         *lines,
-        Text("Ask with one:"),
+        Text("Programs ask with one, too:"),
         unwrapped_line(request),
     )
