@@ -117,6 +117,7 @@ def test_a_person_adds_a_file_that_nobody_else_sees_and_gets_answers_from_it(
     text = "# Quokka plan\n\nThe Quokka budget for Perth is 4711 euros in March 2026."
     dialog = add(page, file("quokka-plan.md", text))
     expect(dialog.get_by_role("checkbox", name="Only me")).to_be_checked()
+    assert dialog.evaluate("shown => shown.scrollWidth <= shown.clientWidth")
     assert dialog.get_by_role("checkbox", checked=True).count() == 1
     axe(page)
     screenshot(page, "documents-for-whom")

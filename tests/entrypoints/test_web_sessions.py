@@ -151,10 +151,10 @@ async def test_the_places_of_a_person_have_names_that_people_know(office: Office
     await office.directory.add_members("Harbour crew", [person.email])
     browser = await office.as_person(person)
     assert (await browser.me())["places"] == [
-        {"tag": "user:finn", "name": "user:finn", "isOwn": True},
-        {"tag": "team:harbour", "name": "Harbour crew", "isOwn": False},
-        {"tag": "project:fjell", "name": "project:fjell", "isOwn": False},
-        {"tag": "user:shared", "name": "user:shared", "isOwn": False},
+        {"tag": "user:finn", "name": "user:finn", "isOwn": True, "isSynced": False},
+        {"tag": "team:harbour", "name": "Harbour crew", "isOwn": False, "isSynced": False},
+        {"tag": "project:fjell", "name": "project:fjell", "isOwn": False, "isSynced": False},
+        {"tag": "user:shared", "name": "user:shared", "isOwn": False, "isSynced": False},
     ]
     key = await office.site.key("user:finn", person=person.email)
     shown = await office.site.client.get("/v1/me", headers={"Authorization": f"Bearer {key}"})

@@ -75,11 +75,15 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A tag that somebody may give to new documents. `name` is a group's that has it, else the tag; `is_own` where nobody else has it."""
+    """A tag that somebody may give to new documents. `name` is a group's that has it, else the tag; `is_own` where nobody else has it.
+
+    One that `is_synced` a source gave to a group that it maintains.
+    """
 
     tag: str
     name: str
     is_own: bool
+    is_synced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,20 +96,27 @@ class PersonName:
 
 
 def find_places(tags: Tags, groups: Iterable[Group], shared: Tags) -> list[Place]:
-    """Return the places of whoever has these tags: the own one first, then groups and tags by name. `shared` are those that others have."""
-    names: dict[str, str] = {}
+    """Return the places of whoever has these tags: the own one first, then groups and tags by name, and last what sources gave.
+
+    `shared` are the tags that others have.
+    """
+    named: dict[str, Group] = {}
     for group in sorted(groups, key=lambda group: (len(group.acl_tags), group.name)):
         for tag in group.acl_tags & tags:
-            names.setdefault(tag, group.name)
+            named.setdefault(tag, group)
     places = [
         Place(
             tag=tag,
-            name=names.get(tag, tag),
+            name=named[tag].name if tag in named else tag,
             is_own=tag.startswith(_USER) and tag not in shared,
+            is_synced=tag in named and named[tag].is_synced,
         )
         for tag in tags
     ]
-    return sorted(places, key=lambda place: (not place.is_own, place.name.lower(), place.tag))
+    return sorted(
+        places,
+        key=lambda place: (not place.is_own, place.is_synced, place.name.lower(), place.tag),
+    )
 
 
 def user_of_person(person: PersonId) -> str:

@@ -28,11 +28,18 @@ export const words: Words = language === 'de' ? (await import('./de')).de : en;
 /** The reader's own form of the language, where the browser says it: days are written otherwise in `en-GB` and `en-US`. */
 const form = navigator.languages.find((code) => code.startsWith(language)) ?? language;
 const day = new Intl.DateTimeFormat(form, { dateStyle: 'medium' });
+const time = new Intl.DateTimeFormat(form, { timeStyle: 'short' });
 const moment = new Intl.DateTimeFormat(form, { dateStyle: 'medium', timeStyle: 'short' });
 
 /** A day such as `2 Mar 2026`, of an ISO date. */
 export function dayOf(iso: string): string {
   return day.format(new Date(iso));
+}
+
+/** The time of what was today, else its day. */
+export function dayOrTimeOf(iso: string): string {
+  const date = new Date(iso);
+  return date.toDateString() === new Date().toDateString() ? time.format(date) : day.format(date);
 }
 
 /** A day with its time. */

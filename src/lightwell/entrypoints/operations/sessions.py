@@ -48,11 +48,15 @@ class SignInWays(Reply):
 
 
 class Place(Reply):
-    """An access tag that I may give to new documents: `name` is the group's that has it, else the tag; `isOwn` where nobody else has it."""
+    """An access tag that I may give to new documents: `name` is the group's that has it, else the tag; `isOwn` where nobody else has it.
+
+    `isSynced` where a source gave it to a group that it maintains.
+    """
 
     tag: str
     name: str
     is_own: bool
+    is_synced: bool
 
 
 class Me(Reply):

@@ -25,8 +25,10 @@ export function systemOf(system: string): string {
 export function nameOfTag(tag: string, places: Schemas['Place'][] = session.me?.places ?? []): string {
   const place = places.find((other) => other.tag === tag);
   if (place?.isOwn) return words.documents.me;
-  // A tag without a group: `team:people` is read as `people`.
-  return place && place.name !== tag ? place.name : tag.slice(tag.indexOf(':') + 1);
+  if (place && place.name !== tag) return place.name;
+  // A tag without a group: `team:people` is read as `People`.
+  const rest = tag.slice(tag.indexOf(':') + 1);
+  return rest.charAt(0).toLocaleUpperCase() + rest.slice(1);
 }
 
 /** Return who sees a document in few words: groups and people that the reader knows come first. */
