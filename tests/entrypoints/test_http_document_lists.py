@@ -142,6 +142,7 @@ async def test_a_list_goes_on_where_it_was_when_the_document_before_is_gone(site
         ("title", "no id"),
         ("changed", "yesterday 019f0000-0000-7000-8000-000000000000"),
         ("changed", "019f0000-0000-7000-8000-000000000000"),
+        ("changed", "0001-01-01T00:00:00+23:59 019f0000-0000-7000-8000-000000000000"),
         ("status", "x"),
         ("size", ""),
     ],

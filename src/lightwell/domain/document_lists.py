@@ -1,7 +1,7 @@
 """Lists of documents: which ones, in which order, and where a page continues."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from uuid import UUID
 
@@ -59,9 +59,9 @@ def parse_cursor(text: str, order: DocumentOrder, *, is_descending: bool) -> tup
     value, _, document_id = text.rpartition(" ")
     try:
         if order is DocumentOrder.CHANGED:
-            datetime.fromisoformat(value)
+            value = datetime.fromisoformat(value).astimezone(UTC).isoformat()
         return value, UUID(document_id)
-    except ValueError:
+    except (ValueError, OverflowError):
         if order is DocumentOrder.URL:
             return text, UUID(int=0 if is_descending else 2**128 - 1)
         raise Invalid(f"{text!r} is not where this list continues; take `nextAfter`") from None
