@@ -16,7 +16,7 @@ class Session {
 
   constructor() {
     // A browser may show the page of before again, as it was.
-    addEventListener('pageshow', (event) => event.persisted && void this.load());
+    addEventListener('pageshow', (event) => event.persisted && void this.load().catch(() => {}));
   }
 
   async load(): Promise<void> {
@@ -57,7 +57,7 @@ class Session {
       return location.replace('/sign-in');
     }
     toasts.show(response ? words.problem.unknown(response.status) : words.problem.unreachable);
-    await this.load(); // as somebody else, perhaps, who has signed in in another tab
+    if (response) await this.load(); // as somebody else, perhaps, who has signed in in another tab
   }
 }
 
