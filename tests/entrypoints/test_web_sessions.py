@@ -25,7 +25,9 @@ async def office(
 ) -> AsyncIterator[Office]:
     audit = tmp_path_factory.mktemp("audit") / "audit.jsonl"
     with databases.lent() as url:
-        async with open_office(url, audit) as opened:
+        async with open_office(
+            url, audit, {"server.web_allowed_networks": "127.0.0.1/32"}
+        ) as opened:
             yield opened
 
 
@@ -475,6 +477,29 @@ async def test_a_person_deletes_and_shares_what_that_person_alone_sees(office: O
         await office.person("user:tit", scopes=frozenset({Scope.READ}))
     )
     assert (await reading.send("DELETE", f"/v1/documents/{mine}")).status_code == 403
+
+
+async def test_a_page_of_the_web_that_others_see_keeps_what_it_is_called(office: Office) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 12\r\n\r\n<p>A dam.</p>"
+        )
+        await writer.drain()
+        writer.close()
+
+    scopes = frozenset({Scope.READ, Scope.INGEST})
+    browser = await office.as_person(await office.person("user:crane", "team:reeds", scopes=scopes))
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+    statuses: list[int] = []
+    async with server:
+        for tag in ("user:crane", "team:reeds"):
+            for title in ("The dam", "Renamed"):
+                body = {"documentUrl": address, "aclTags": [tag], "title": title}
+                reply = await browser.send("POST", "/v1/documents/ingest", body)
+                statuses.append(reply.status_code)
+    assert statuses == [202, 202, 202, 403]
 
 
 # ── invitations ──────────────────────────────────────────────────────────────────────────────────────────────

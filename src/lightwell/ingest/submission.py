@@ -75,6 +75,8 @@ async def _register(
     if document.system == WEB:
         page_id = await submitted.find_page(connection, reader.project_id, document.url, tags)
         document = replace(document, source_id=page_id or str(new_id()))
+        if page_id is not None:  # others see it, and what it is called
+            submission.authority.require_all(tags)
     elif document.system != UPLOAD:
         old = await submitted.find_file_tags(connection, reader, document.url)
     if old is None:

@@ -202,7 +202,7 @@ def _require(principal: Principal, scope: Scope) -> None:
 
 
 Reading = Annotated[Caller, Depends(caller_with(Scope.READ))]
-Ingesting = Annotated[Caller, Depends(caller_with(Scope.INGEST))]
+Ingesting = Annotated[Caller, Depends(caller_with(Scope.INGEST, Scope.INGEST))]
 Deleting = Annotated[Caller, Depends(caller_with(Scope.DELETE))]
 Curating = Annotated[Caller, Depends(caller_with(Scope.CURATE))]
 Administering = Annotated[Principal, Depends(administrator)]
