@@ -1,20 +1,3 @@
-const kindsOfSources: Record<string, string> = {
-  issue: 'issue',
-  comment: 'comment',
-  project: 'project',
-  document: 'document',
-  company: 'company',
-  person: 'person',
-  deal: 'deal',
-  note: 'note',
-  task: 'task',
-  meeting: 'meeting',
-  call: 'call',
-  conversation: 'conversation',
-  contact: 'contact',
-  article: 'article',
-};
-
 /** Every word on the page, in English; `de.ts` has the same in German. One section a screen. */
 export const en = {
   name: 'Lightwell',
@@ -41,6 +24,27 @@ export const en = {
     nothing: 'Nothing here yet',
     skip: 'To the content',
   },
+  systems: {
+    file: 'Folder',
+    upload: 'Uploaded',
+    web: 'Web',
+    linear: 'Linear',
+    attio: 'Attio',
+    chatwoot: 'Chatwoot',
+    github: 'GitHub',
+  } as Record<string, string>,
+  /** Kinds of names and documents as people read them; others stand as they are. */
+  kinds: {
+    term: 'name',
+    concept: 'term',
+    identifier: 'number',
+    organization: 'company',
+    user: 'person',
+    member: 'person',
+    agent: 'person',
+    domain: 'web address',
+    address: 'e-mail address',
+  } as Record<string, string>,
   problem: {
     title: 'That did not work',
     unreachable: 'The server cannot be reached. Check your connection, then try again.',
@@ -115,15 +119,6 @@ export const en = {
     untitled: 'Without a title',
     readOn: (day: string) => `read on ${day}`,
     openAt: (system: string) => `Open in ${system}`,
-    systems: {
-      file: 'Files',
-      upload: 'Uploads',
-      web: 'Web',
-      linear: 'Linear',
-      attio: 'Attio',
-      chatwoot: 'Chatwoot',
-      github: 'GitHub',
-    },
     markOf: (place: number, count: number) => `mark ${place} of ${count}`,
     announce: (title: string, place: number, count: number, quote: string) =>
       `${title}, mark ${place} of ${count}: ${quote}`,
@@ -323,13 +318,6 @@ export const en = {
     since: (day: string) => `since ${day}`,
     until: (day: string) => `until ${day}`,
     without: (filter: string) => `Without the filter: ${filter}`,
-    types: {
-      document: 'Documents',
-      page: 'Pages',
-      issue: 'Issues',
-      comment: 'Comments',
-      conversation: 'Conversations',
-    },
     greeting: (name: string) => (name ? `What would you like to know, ${name}?` : 'What would you like to know?'),
     question: 'Question',
     placeholder: 'Ask about your documents',
@@ -399,7 +387,6 @@ export const en = {
     empty: 'No sources yet',
     emptyHow:
       'Connect Linear, Attio, Chatwoot or GitHub: what is there can be found and quoted here, by those who may see it there.',
-    systems: { linear: 'Linear', attio: 'Attio', chatwoot: 'Chatwoot', github: 'GitHub' } as Record<string, string>,
     about: {
       linear: 'Issues, comments, projects and documents',
       attio: 'Companies, people, deals, notes, tasks and calls',
@@ -459,7 +446,6 @@ export const en = {
           : 'once a day',
     has: 'What it has here',
     nothingYet: 'nothing yet',
-    kind: (kind: string, count: string) => `${count} × ${kindsOfSources[kind] ?? kind}`,
     people: 'People',
     addsPeople: 'Those whom Lightwell does not know are added',
     webhooks: 'Address for webhooks',
@@ -519,7 +505,6 @@ export const en = {
       document: 'Documents',
       other: 'Other names',
     },
-    kind: (kind: string) => kindsEn[kind] ?? kind.replaceAll('_', ' '),
     places: (shown: string, count: number) => (count === 1 ? '1 place' : `${shown} places`),
     mentioned: (count: number) =>
       count === 1 ? 'Mentioned in 1 place that you can see' : `Mentioned in ${count} places that you can see`,
@@ -732,25 +717,6 @@ export const en = {
       title: 'Title',
       company: 'Company',
     } as Record<string, string>,
-    kinds: {
-      person: 'Person',
-      company: 'Company',
-      organization: 'Organization',
-      customer: 'Customer',
-      contact: 'Contact',
-      deal: 'Deal',
-      project: 'Project',
-      product: 'Product',
-      place: 'Place',
-      issue: 'Issue',
-      user: 'Person',
-      member: 'Person',
-      agent: 'Person',
-      team: 'Team',
-      event: 'Event',
-      concept: 'Term',
-      document: 'Document',
-    } as Record<string, string>,
   },
   documents: {
     title: 'Documents',
@@ -767,15 +733,6 @@ export const en = {
     anywhere: 'From anywhere',
     states: { all: 'All', ready: 'Ready', busy: 'Being read', failed: 'Not readable' },
     columns: { title: 'Title', system: 'Where from', access: 'Who can see it', changed: 'Changed', status: 'State' },
-    systems: {
-      file: 'Folder',
-      upload: 'Uploaded',
-      web: 'Web',
-      linear: 'Linear',
-      attio: 'Attio',
-      chatwoot: 'Chatwoot',
-      github: 'GitHub',
-    },
     status: {
       pending: 'Waiting',
       chunking: 'Being read',
@@ -1063,15 +1020,6 @@ export const en = {
       make: 'Invite',
     },
   },
-};
-
-/** Kinds of names as people read them; others stand as they are. */
-const kindsEn: Record<string, string> = {
-  term: 'name',
-  identifier: 'number',
-  organization: 'company',
-  domain: 'web address',
-  address: 'e-mail address',
 };
 
 /** Ties as one reads them from the first name to the second, and back. */

@@ -51,3 +51,23 @@ export function momentOf(iso: string): string {
 export function numberOf(value: number): string {
   return value.toLocaleString(language);
 }
+
+/** What a list has for a name that the server sent; it may be any, such as `constructor`. */
+export function wordOf(list: Record<string, string>, name: string): string | undefined {
+  return Object.hasOwn(list, name) ? list[name] : undefined;
+}
+
+/** What a system is called; a plug-in's has its own name. */
+export function systemName(system: string): string {
+  return wordOf(words.systems, system) ?? capitalized(system);
+}
+
+/** What a kind of names or documents is called within a sentence. */
+export function kindName(kind: string): string {
+  return wordOf(words.kinds, kind) ?? kind.replaceAll('_', ' ');
+}
+
+export function capitalized(text: string): string {
+  const [first = '', ...rest] = text;
+  return first.toUpperCase() + rest.join('');
+}

@@ -1,6 +1,5 @@
 /** What a question is restricted to; the keys are those of the request. */
-import { dayOf, words } from '../../words';
-import { systemOf } from '../documents/naming';
+import { capitalized, dayOf, kindName, systemName, words } from '../../words';
 
 export interface Filters {
   system?: string;
@@ -15,17 +14,12 @@ export type FilterName = keyof Filters;
 export function namesOf(filters: Filters): { name: FilterName; text: string }[] {
   const { system, type, since, until } = filters;
   const named: { name: FilterName; text: string | undefined }[] = [
-    { name: 'system', text: system && systemOf(system) },
-    { name: 'type', text: type && typeOf(type) },
+    { name: 'system', text: system && systemName(system) },
+    { name: 'type', text: type && capitalized(kindName(type)) },
     { name: 'since', text: since && words.asking.since(dayOf(since)) },
     { name: 'until', text: until && words.asking.until(dayOf(until)) },
   ];
   return named.flatMap(({ name, text }) => (text ? [{ name, text }] : []));
-}
-
-export function typeOf(type: string): string {
-  const names: Record<string, string> = words.asking.types;
-  return Object.hasOwn(names, type) ? (names[type] ?? type) : type.replaceAll('_', ' ');
 }
 
 /** The filters without one; with a value, with another one. */

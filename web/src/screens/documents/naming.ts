@@ -17,11 +17,6 @@ export function placeOf({ documentUrl }: Document): string {
   return protocol === 'https:' || protocol === 'http:' ? host : '';
 }
 
-export function systemOf(system: string): string {
-  const names: Record<string, string> = words.documents.systems;
-  return Object.hasOwn(names, system) ? (names[system] ?? system) : system;
-}
-
 export function nameOfTag(tag: string, places: Schemas['Place'][] = session.me?.places ?? []): string {
   const place = places.find((other) => other.tag === tag);
   if (place?.isOwn) return words.documents.me;

@@ -1,6 +1,6 @@
 /** What kinds of names look like: a colour and a shape for each group, the same on the map, in its legend and in lists. */
 
-import { words } from '../../words';
+import { kindName, systemName } from '../../words';
 
 export const groups = ['person', 'company', 'project', 'place', 'work', 'document', 'other'] as const;
 export type Group = (typeof groups)[number];
@@ -56,6 +56,6 @@ export function groupOf(kind: string): Group {
 /** What tells a name from its namesakes in other systems: `company · Attio`. */
 export function describe({ entityType, entityRef }: { entityType: string; entityRef: string }): string {
   const system = entityRef.split(':')[0] ?? '';
-  const kind = words.map.kind(entityType);
-  return system === 'kg' ? kind : `${kind} · ${system.charAt(0).toUpperCase()}${system.slice(1)}`;
+  const kind = kindName(entityType);
+  return system === 'kg' ? kind : `${kind} · ${systemName(system)}`;
 }

@@ -1,25 +1,16 @@
 /** Words for what the server names: kinds, systems, evidence. */
-import { words } from '../../words';
-
-function capitalized(text: string): string {
-  const [first = '', ...rest] = text;
-  return first.toUpperCase() + rest.join('');
-}
-
-function lookUp(list: Record<string, string>, name: string): string | undefined {
-  return Object.hasOwn(list, name) ? list[name] : undefined;
-}
+import { capitalized, kindName, systemName, wordOf, words } from '../../words';
 
 export function kindWord(kind: string): string {
-  return lookUp(words.review.kinds, kind) ?? capitalized(kind);
+  return capitalized(kindName(kind));
 }
 
 export function systemWord(system: string): string {
-  return system ? capitalized(system) : words.review.fromDocuments;
+  return system ? systemName(system) : words.review.fromDocuments;
 }
 
 export function rowWord(name: string, isEvidence: boolean): string {
   return (
-    lookUp(isEvidence ? words.review.evidence : words.review.facts, name) ?? capitalized(name.replaceAll('_', ' '))
+    wordOf(isEvidence ? words.review.evidence : words.review.facts, name) ?? capitalized(name.replaceAll('_', ' '))
   );
 }

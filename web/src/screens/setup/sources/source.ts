@@ -21,10 +21,6 @@ export function isMoving(source: Source, now: number): boolean {
   return ['reading', 'waiting'].includes(stateOf(source, now));
 }
 
-export function systemName(system: string): string {
-  return words.sources.systems[system] ?? system;
-}
-
 const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
 const units = [
   ['day', 86_400],
