@@ -47,7 +47,7 @@ class Router {
 }
 
 /** A part that is no encoded text names nothing; as it stands, the server says so. */
-function decoded(part: string): string {
+export function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {

@@ -5,16 +5,16 @@ import { words } from '../../words';
 import type { Citation, Exchange } from './exchange.svelte';
 import { addressOf, numberOf, placeOf } from './sources';
 
-export function copyAnswer(exchange: Exchange): void {
+export async function copyAnswer(exchange: Exchange): Promise<void> {
   const used = new Set(exchange.lead.flatMap((sentence) => sentence.citations));
   const cited = exchange.citations.filter((citation) => used.has(citation.id));
-  copy(plainOf(exchange, cited), htmlOf(exchange, cited));
+  await copy(plainOf(exchange, cited), htmlOf(exchange, cited));
   toasts.show(words.asking.copied);
 }
 
 /** The link with which a colleague asks the same; the answer is made with the colleague's own access. */
-export function copyLink(question: string): void {
-  copy(`${location.origin}/?q=${encodeURIComponent(question)}`);
+export async function copyLink(question: string): Promise<void> {
+  await copy(`${location.origin}/?q=${encodeURIComponent(question)}`);
   toasts.show(words.asking.linkCopied);
 }
 

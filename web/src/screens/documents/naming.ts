@@ -1,5 +1,6 @@
 /** What documents are called on the page: their title, where they are from, and who sees them. */
 import type { Schemas } from '../../api';
+import { decoded } from '../../state/router.svelte';
 import { session } from '../../state/session.svelte';
 import { words } from '../../words';
 import type { Document } from './list.svelte';
@@ -50,12 +51,4 @@ export function mayChange({ aclTags }: Document, scope: 'delete' | 'curate'): bo
 
 function lastOf(url: string): string {
   return decoded(url.split(/[?#]/)[0]?.split('/').at(-1) ?? '');
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }
