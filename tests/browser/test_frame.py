@@ -1,4 +1,4 @@
-"""The page before anybody has signed in: what it loads, from where, and how much."""
+"""What all screens have in common: what the page loads, from where, and how much; its keys, its narrowest view, its motion."""
 
 import gzip
 import json
@@ -22,6 +22,16 @@ LOOKS: dict[str, Mapping[str, Any]] = {
     "phone-dark": {**PHONE, **DARK},
     "german-calm": {**GERMAN, **CALM},
 }
+
+
+SET_UP = (
+    *(f"/setup/{part}" for part in ("people", "groups", "keys", "sources", "models", "usage")),
+    *(f"/setup/{part}" for part in ("evaluation", "health", "audit", "answer-as")),
+)
+_WIDER = """() => [document.documentElement, document.querySelector('main')]
+  .filter(box => box.scrollWidth > box.clientWidth).map(box => `${box.tagName}: ${box.scrollWidth}`)"""
+_MOVING = """() => [...document.querySelectorAll('*')].map(element => getComputedStyle(element)).filter(
+  style => style.animationName !== 'none' || parseFloat(style.transitionDuration) > 0).length"""
 
 
 @pytest.mark.parametrize("name", LOOKS)
@@ -56,6 +66,51 @@ def test_an_address_that_names_nothing_says_so(page_as: PageAs, address: str) ->
     expect(page.get_by_role("navigation").first).to_be_visible()
     expect(page.get_by_role("main")).not_to_be_empty()
     axe(page)
+
+
+@pytest.mark.parametrize(("width", "height"), [(320, 640), (640, 400)])
+def test_each_screen_fits_the_narrowest_view_and_twice_the_size(
+    page_as: PageAs, width: int, height: int
+) -> None:
+    """A view of 640 by 400 is what is left of 1280 by 800 at 200 percent."""
+    page = page_as("ada", viewport={"width": width, "height": height})
+    for address in ("/", "/documents", "/map", "/review", *SET_UP):
+        page.goto(address)
+        expect(page.get_by_role("heading", level=1)).to_be_attached()
+        expect(page.get_by_role("status", name="Loading")).to_have_count(0, timeout=60_000)
+        assert page.evaluate(_WIDER) == [], address
+
+
+def test_keys_lead_from_screen_to_screen_as_far_as_one_may_go(page_as: PageAs) -> None:
+    page = page_as("ada", "/documents")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    for key, address in (("r", "/review"), ("s", "/setup"), ("d", "/documents")):
+        page.keyboard.press("g")
+        page.keyboard.press(key)
+        expect(page.locator("nav [aria-current=page]").first).to_have_attribute("href", address)
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.keyboard.press("?")
+    listed = page.get_by_role("dialog")
+    expect(listed).to_contain_text("Go to Review")
+    keys = listed.locator("dd").all_inner_texts()
+    assert len(keys) == len(set(keys)) > 8
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    expect(page.get_by_role("textbox", name="Question")).to_be_focused()
+
+    reader = page_as("bob", "/documents")
+    expect(reader.get_by_role("heading", level=1)).to_be_visible()
+    reader.keyboard.press("?")
+    expect(reader.get_by_role("dialog")).to_contain_text("Go to Map")
+    expect(reader.get_by_role("dialog")).not_to_contain_text("Go to Review")
+
+
+def test_nothing_moves_for_whom_motion_disturbs(page_as: PageAs) -> None:
+    moving, calm = (page_as("ada", "/documents", **look) for look in ({}, CALM))
+    for page in (moving, calm):
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+    assert moving.evaluate(_MOVING) > 0
+    assert calm.evaluate(_MOVING) == 0
 
 
 def test_a_page_that_breaks_a_rule_fails_its_test(

@@ -20,17 +20,18 @@ export const screens: Record<string, Load> = {
   welcome: () => import('./welcome/Welcome.svelte'),
 };
 
-/** What the rail shows, with the scope that one needs; `screens` are those that belong to it. */
+/** What the rail shows, with the scope that one needs; `g` and then `key` leads there, `screens` are those that belong to it. */
 export const rail = [
-  { href: '/', icon: 'ask', word: 'ask', screens: ['', 'c'] },
-  { href: '/documents', icon: 'documents', word: 'documents', screens: ['documents', 'd'] },
-  { href: '/map', icon: 'map', word: 'map', screens: ['map', 'brief'] },
-  { href: '/review', icon: 'review', word: 'review', screens: ['review'], scope: 'curate' },
-  { href: '/setup', icon: 'setup', word: 'setup', screens: ['setup', 'welcome'], scope: 'admin' },
+  { href: '/', icon: 'ask', word: 'ask', key: 'a', screens: ['', 'c'] },
+  { href: '/documents', icon: 'documents', word: 'documents', key: 'd', screens: ['documents', 'd'] },
+  { href: '/map', icon: 'map', word: 'map', key: 'm', screens: ['map', 'brief'] },
+  { href: '/review', icon: 'review', word: 'review', key: 'r', screens: ['review'], scope: 'curate' },
+  { href: '/setup', icon: 'setup', word: 'setup', key: 's', screens: ['setup', 'welcome'], scope: 'admin' },
 ] as const satisfies readonly {
   href: string;
   icon: IconName;
   word: string;
+  key: string;
   screens: readonly string[];
   scope?: Scope;
 }[];

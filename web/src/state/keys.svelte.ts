@@ -17,9 +17,10 @@ class Keys {
     addEventListener('keydown', (event) => this.#press(event));
   }
 
-  /** All keys that work now, those of the innermost screen first. */
+  /** All keys that work now, those of the innermost screen first; it takes a key from those around it. */
   get all(): Key[] {
-    return this.#lists.flat();
+    const listed = this.#lists.flat();
+    return listed.filter(({ keys }, place) => listed.findIndex((other) => other.keys === keys) === place);
   }
 
   /** Add keys until the returned function is called; `$effect(() => keys.add([...]))` does both. */
