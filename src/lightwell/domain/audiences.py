@@ -64,7 +64,6 @@ class Audience:
     parts: tuple[AudiencePart, ...]
     people: int
     mine: tuple[OwnWay, ...]
-    names_are_shown: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

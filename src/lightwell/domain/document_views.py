@@ -94,7 +94,6 @@ class DocumentView:
     document: Document
     breadcrumb: Sequence[str]
     source_address: str
-    text_length: int
     blocks: Sequence[ViewBlock]
     heads: Sequence[ViewBlock]
     before: int | None

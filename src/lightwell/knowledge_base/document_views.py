@@ -45,7 +45,6 @@ async def view_document(
         document=document,
         breadcrumb=breadcrumb(document),
         source_address=source_address(document),
-        text_length=len(text),
         blocks=_with_pages(window.blocks, pages),
         heads=_with_pages(window.heads, pages),
         before=window.before,

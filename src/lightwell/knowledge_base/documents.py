@@ -165,7 +165,6 @@ class Documents:
             mine=tuple(
                 way for of_tag in holders if of_tag.tag in reader.tags for way in own_ways(of_tag)
             ),
-            names_are_shown=shows_names,
         )
 
     async def chunks(

@@ -1,15 +1,13 @@
 """Invitations, and the sessions of people in browsers, as administrators see them."""
 
 from datetime import timedelta
-from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from lightwell.domain.web_sessions import LinkId, sign_in_address
 from lightwell.entrypoints.http.addresses import server_address
-from lightwell.entrypoints.http.authentication import Administering, projects_of
-from lightwell.entrypoints.http.projects import Projects
+from lightwell.entrypoints.http.directory import Opened
 from lightwell.entrypoints.operations.sessions import (
     BrowserSession,
     BrowserSessions,
@@ -18,19 +16,9 @@ from lightwell.entrypoints.operations.sessions import (
     Invitations,
     NewInvitation,
 )
-from lightwell.knowledge_base.directory import Directory
 from lightwell.knowledge_base.invitations import SignInLinks
 
 router = APIRouter(prefix="/v1/admin", tags=["directory"])
-
-
-def _directory(
-    principal: Administering, projects: Annotated[Projects, Depends(projects_of)]
-) -> Directory:
-    return Directory(database=projects.keys.database, project_id=principal.project_id)
-
-
-Opened = Annotated[Directory, Depends(_directory)]
 
 
 @router.get("/invitations")

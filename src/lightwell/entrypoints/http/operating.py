@@ -90,7 +90,6 @@ async def get_health(
         checked_at=checked_at,
         checks=[HealthCheck.model_validate(check) for check in checks],
         jobs={state.value: count for state, count in queue.jobs.items()},
-        oldest_job_seconds=queue.oldest_seconds,
         sources=dict(sources.sources),
     )
 
@@ -108,7 +107,6 @@ async def get_models(opened: Opened) -> ModelsInUse:
         reranker=ModelInUse(model=reranker.model, url=_shown(reranker.url))
         if reranker.url
         else None,
-        extracts_with_model=settings.ingestion.extraction == "model",
         price_input=chat.price_input,
         price_output=chat.price_output,
     )

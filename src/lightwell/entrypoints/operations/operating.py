@@ -24,7 +24,6 @@ class Health(Reply):
     checked_at: Moment
     checks: list[HealthCheck]
     jobs: dict[str, int]
-    oldest_job_seconds: float
     sources: dict[str, int]
 
 
@@ -41,7 +40,6 @@ class ModelsInUse(Reply):
     chat: ModelInUse | None
     embedding: ModelInUse
     reranker: ModelInUse | None
-    extracts_with_model: bool
     price_input: float | None
     price_output: float | None
 

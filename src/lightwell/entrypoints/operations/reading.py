@@ -90,7 +90,6 @@ class DocumentView(Reply):
     acl_tags: Annotated[Sorted, read_from("aclTags", "document.acl_tags")]
     has_original: Annotated[bool, read_from("hasOriginal", "document.has_original")]
     page_count: Annotated[int, read_from("pageCount", "document.page_count")]
-    text_length: int
     blocks: list[Block]
     heads: list[Block]
     before: int | None
@@ -137,7 +136,6 @@ class Audience(Reply):
     parts: list[AudiencePart]
     people: int
     mine: list[OwnWay]
-    names_are_shown: bool
 
 
 _BEGINNING = ViewQuery()
