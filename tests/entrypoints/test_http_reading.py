@@ -8,6 +8,7 @@ import pytest_asyncio
 
 from lightwell.domain.access import parse_tags
 from lightwell.domain.directory import PersonChange
+from lightwell.domain.documents import SOURCE_ADDRESS
 from lightwell.knowledge_base.directory import Directory
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.conftest import Databases
@@ -154,3 +155,18 @@ async def test_a_business_system_s_item_has_the_address_of_its_own_page(site: Si
     reader = await site.kb.reader(SALES)
     answer = await site.kb.questions.ask("Where are valves cast?", reader)
     assert {cited.source_address for cited in answer.citations} == {"https://kiel.example/valves"}
+
+
+async def test_a_file_below_a_base_url_has_its_public_address_in_citations_and_where_it_is_read(
+    site: Site,
+) -> None:
+    file = make_document("seal.md", "Seals are pressed in Bergen.", SALES)
+    public = "https://wiki.example/sales/seal.md"
+    mapped = replace(file, metadata={SOURCE_ADDRESS: public})
+    await site.kb.ingestion.ingest(InMemorySource(documents=(mapped,)))
+    reply = await site.request(
+        "POST", "/v1/query", *SALES, json={"query": "Where are seals pressed?"}
+    )
+    assert reply.json()["citations"][0]["sourceAddress"] == public
+    view = await site.get(await path_of(site, "seal", "view"), *SALES)
+    assert view["sourceAddress"] == public

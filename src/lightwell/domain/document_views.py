@@ -93,7 +93,6 @@ class DocumentView:
 
     document: Document
     breadcrumb: Sequence[str]
-    source_address: str
     blocks: Sequence[ViewBlock]
     heads: Sequence[ViewBlock]
     before: int | None
@@ -112,8 +111,3 @@ def breadcrumb(document: Document) -> tuple[str, ...]:
     if document.system == WEB:
         return tuple(document.url.split("/")[2:3])
     return tuple(document.metadata[name] for name in _GROUPING if document.metadata.get(name))
-
-
-def source_address(document: Document) -> str:
-    """Return where a browser finds the document at its source; "" where it finds nothing."""
-    return document.url if document.url.startswith(("https://", "http://")) else ""

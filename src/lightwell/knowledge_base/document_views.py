@@ -9,7 +9,6 @@ from lightwell.domain.document_views import (
     ReadingPlace,
     ViewBlock,
     breadcrumb,
-    source_address,
 )
 from lightwell.domain.documents import Document, Format, Layout
 from lightwell.domain.errors import Invalid
@@ -44,7 +43,6 @@ async def view_document(
     return DocumentView(
         document=document,
         breadcrumb=breadcrumb(document),
-        source_address=source_address(document),
         blocks=_with_pages(window.blocks, pages),
         heads=_with_pages(window.heads, pages),
         before=window.before,

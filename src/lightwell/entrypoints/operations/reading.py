@@ -16,6 +16,7 @@ from lightwell.entrypoints.operations.replies import (
     Reply,
     Schema,
     Sorted,
+    SourceAddress,
     read_from,
 )
 from lightwell.text.reading import Kind, Style
@@ -77,10 +78,7 @@ class DocumentView(Reply):
     breadcrumb: list[str]
     source_system: Annotated[str, read_from("sourceSystem", "document.system")]
     source_type: Annotated[str, read_from("sourceType", "document.kind")]
-    source_address: Annotated[
-        str,
-        Field(description="Where the document stands at its source, an https address; or empty."),
-    ]
+    source_address: Annotated[SourceAddress, read_from("sourceAddress", "document.source_address")]
     format: Annotated[str, read_from("format", "document.format")]
     language: Annotated[str, read_from("language", "document.language")]
     author: Annotated[str, read_from("author", "document.author")]
