@@ -106,7 +106,7 @@ def test_keys_lead_from_screen_to_screen_as_far_as_one_may_go(page_as: PageAs) -
 
 
 def test_nothing_moves_for_whom_motion_disturbs(page_as: PageAs) -> None:
-    moving, calm = (page_as("ada", "/documents", **look) for look in ({}, CALM))
+    moving, calm = page_as("ada", "/documents"), page_as("ada", "/documents", **CALM)
     for page in (moving, calm):
         expect(page.get_by_role("heading", level=1)).to_be_visible()
     assert moving.evaluate(_MOVING) > 0

@@ -109,6 +109,21 @@ def test_a_wrong_link_is_rejected_and_can_be_taken_back_on_another_day(
     assert as_ada.get("/v1/links", params={"status": "rejected"}).json()["links"] == []
 
 
+def test_a_session_that_ends_in_the_middle_decides_nothing(
+    page_as: PageAs, as_ada: httpx.Client
+) -> None:
+    page = page_as("ada", "/review")
+    expect(page.get_by_role("article")).to_be_visible()
+    before = open_proposals(as_ada)
+    page.context.clear_cookies()
+    page.keyboard.press("n")
+    ended = page.get_by_role("dialog", name="You are signed out")
+    expect(ended).to_be_visible()
+    ended.get_by_role("button", name="Close").click()
+    expect(page.get_by_test_id("left")).to_contain_text(f"{before} left")
+    assert open_proposals(as_ada) == before
+
+
 def test_two_names_become_one_and_two_again(page_as: PageAs, as_ada: httpx.Client) -> None:
     page = page_as("ada", "/review")
     page.get_by_label("Show").select_option("merges")

@@ -15,7 +15,17 @@ from tests.browser.demo import Demo, copy_store, serving_demo
 from tests.browser.looking import axe, screenshot
 from tests.browser.people import DARK, GERMAN, PHONE
 
-PARTS = ("models", "answer-as", "evaluation", "usage", "health", "audit")
+PARTS = (
+    "people",
+    "groups",
+    "keys",
+    "models",
+    "answer-as",
+    "evaluation",
+    "usage",
+    "health",
+    "audit",
+)
 LEAK = "How small a leak must the Tarn 4 detect on a cast iron pipe?"
 FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 
