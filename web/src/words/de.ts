@@ -104,7 +104,7 @@ export const de: Words = {
     none: 'Kein Schlüssel?',
     ask: 'Bitten Sie den, der Lightwell betreibt, um eine Einladung: einen Link, der Sie anmeldet.',
     atStart:
-      'Wenn Lightwell auf diesem Rechner läuft: Beim Start nennt es eine Adresse, die Sie anmeldet. Bitten Sie sonst um eine Einladung.',
+      'Wenn Lightwell auf diesem Rechner läuft: Bei jedem Start nennt es eine Adresse, die Sie einmal anmeldet. Bitten Sie sonst um eine Einladung.',
     signedIn: (name: string) => `Sie sind angemeldet als ${name}`,
     goOn: 'Weiter',
     otherLink:

@@ -81,7 +81,7 @@ export const en = {
     none: 'No key?',
     ask: 'Ask whoever runs Lightwell for an invitation: a link that signs you in.',
     atStart:
-      'If you run Lightwell on this machine: it prints an address when it starts, which signs you in. Otherwise ask for an invitation.',
+      'If you run Lightwell on this machine: each time it starts, it prints an address that signs you in once. Otherwise ask for an invitation.',
     signedIn: (name: string) => `You are signed in as ${name}`,
     goOn: 'Go on',
     otherLink:

@@ -16,6 +16,7 @@ from lightwell.entrypoints.cli.console import errors_console, unwrapped_line
 from lightwell.entrypoints.cli.demo import ingest_example_company, temporary_store
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.first_sign_in import (
+    ADMINISTRATOR,
     add_demo_people,
     demo_scopes,
     email_of,
@@ -38,7 +39,7 @@ serve = single_command()
 
 _NO_KEY = "Note: A new store has no API key; in another shell, `lightwell keys create NAME --acl TAG --scope read --scope ingest` makes one."
 
-_OPEN = "Open this address in a browser; it signs you in, once, within an hour:"
+_OPEN = "Open this address in a browser; it signs you in{}, once, within an hour:"
 
 _UNENCRYPTED = "Note: Others on the network can read keys and answers on their way, unless a proxy with TLS is in front of this server."
 
@@ -159,7 +160,8 @@ def _announce(
         console.print(Text(_UNENCRYPTED))
     lines: list[RenderableType] = [Text(f"Listening on {url}; Ctrl-C stops.")]
     if address:
-        lines += [Text("\n" + _OPEN), unwrapped_line(address)]
+        who = f" as {PEOPLE[ADMINISTRATOR].name}" if keys is not None else ""
+        lines += [Text("\n" + _OPEN.format(who)), unwrapped_line(address)]
     # At once: whoever waits for the first line reads the others, too.
     console.print(Group(*lines))
 
