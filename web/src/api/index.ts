@@ -32,6 +32,11 @@ export class Problem extends Error {
   }
 }
 
+/** What to say of something that was thrown. */
+export function messageOf(failure: unknown): string {
+  return failure instanceof Error ? failure.message : String(failure);
+}
+
 /** Return what a request replied; throw `Problem`. */
 export async function result<T>(request: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
   const { data, error, response } = await request.catch((failure: unknown) => {

@@ -3,7 +3,7 @@ import { detailOf, Problem } from '.';
 import { session } from '../state/session.svelte';
 import { words } from '../words';
 
-export interface ServerEvent {
+interface ServerEvent {
   id: string;
   kind: string;
   data: unknown;

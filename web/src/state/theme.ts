@@ -1,6 +1,6 @@
 /** Whether the page is light or dark: as the system says, unless a person chose. */
 export const themes = ['system', 'light', 'dark'] as const;
-export type Theme = (typeof themes)[number];
+type Theme = (typeof themes)[number];
 
 const KEY = 'lightwell.theme';
 

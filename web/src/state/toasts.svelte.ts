@@ -1,6 +1,6 @@
 /** Short messages about what was just done; an undo stands beside them. */
 
-export interface Toast {
+interface Toast {
   text: string;
   undo?: () => void;
 }

@@ -31,7 +31,7 @@ interface AnswerEvent {
 }
 
 /** Where a question belongs: its conversation, and the place from which on it replaces what was said. */
-export interface Thread {
+interface Thread {
   conversationId: string | null;
   replaces: number | null;
 }

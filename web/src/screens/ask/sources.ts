@@ -8,12 +8,12 @@ export function numberOf(id: string): string {
   return id.replace(/\D/g, '');
 }
 
-export function documentOf(citation: Citation): string {
+function documentOf(citation: Citation): string {
   return /\/d\/([^/#]+)/.exec(citation.address)?.[1] ?? citation.documentRef;
 }
 
 /** The key sentence of a quotation where it has one, in characters of the document's text. */
-export function spanOf({ locator, highlight }: Citation): Span {
+function spanOf({ locator, highlight }: Citation): Span {
   const [from, to] = highlight ?? [0, locator.end - locator.start];
   return { start: locator.start + Number(from), end: locator.start + Number(to) };
 }

@@ -28,7 +28,7 @@ export interface Shown {
   way: string[];
 }
 
-export interface Reactions {
+interface Reactions {
   onselect: (id: string) => void;
   onexpand: (id: string) => void;
   onclear: () => void;

@@ -4,7 +4,7 @@ import { kindName, systemName } from '../../words';
 
 export const groups = ['person', 'company', 'project', 'place', 'work', 'document', 'other'] as const;
 export type Group = (typeof groups)[number];
-export type Shape = 'circle' | 'square' | 'diamond' | 'triangle';
+type Shape = 'circle' | 'square' | 'diamond' | 'triangle';
 
 export const shapes: Record<Group, Shape> = {
   person: 'circle',

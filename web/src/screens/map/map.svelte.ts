@@ -1,5 +1,5 @@
 /** What the map shows. The address says it: `/map/<name>?on=<name>` has one selected, `?to=<name>` shows the way to another. */
-import { api, result, type Schemas } from '../../api';
+import { api, messageOf, result, type Schemas } from '../../api';
 import { router } from '../../state/router.svelte';
 import { toasts } from '../../state/toasts.svelte';
 import { groupOf, groups, type Group } from './kinds';
@@ -10,7 +10,7 @@ export type Tie = Schemas['Tie'];
 export type Way = Schemas['NamePath'];
 export type Depth = 1 | 2 | 3;
 
-export const LIMITS: Record<Depth, number> = { 1: 500, 2: 500, 3: 2000 };
+const LIMITS: Record<Depth, number> = { 1: 500, 2: 500, 3: 2000 };
 
 export class MapState {
   names = $state.raw<MappedName[]>([]);
@@ -147,7 +147,7 @@ export class MapState {
 
 /** Say what did not work, where nothing else shows it. */
 export function complain(error: unknown): void {
-  toasts.show(error instanceof Error ? error.message : String(error));
+  toasts.show(messageOf(error));
 }
 
 function around(entity: string, depth: number, limit: number): Promise<Schemas['NameMap']> {

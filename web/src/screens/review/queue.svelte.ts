@@ -1,6 +1,6 @@
 /** What is to be decided, in one list. A decision is shown at once and sent behind it, one after the other, so 100 go quickly. */
 import { SvelteMap } from 'svelte/reactivity';
-import { api, Problem, result } from '../../api';
+import { api, messageOf, Problem, result } from '../../api';
 import { toasts } from '../../state/toasts.svelte';
 import { words } from '../../words';
 import { ofLink, ofProposal, type Decision } from './decision';
@@ -88,7 +88,7 @@ export class Queue {
       this.done = this.done.filter((other) => other !== done);
       if (error instanceof Problem && error.status === 404) return toasts.show(words.review.gone);
       this.#return(decision);
-      toasts.show(error instanceof Error ? error.message : String(error));
+      toasts.show(messageOf(error));
     });
     // What was decided may have hidden other questions, and there may be more than were loaded.
     if (!this.all.length) this.#behind(() => this.load()).catch(() => {});
@@ -103,7 +103,7 @@ export class Queue {
     this.said = words.review.undone(...namesOf(last.decision));
     this.#behind(async () => takeBack(last.decision, last.isYes, await last.sent)).catch((error: unknown) => {
       this.all = this.all.filter(({ key }) => key !== last.decision.key);
-      toasts.show(error instanceof Error ? error.message : String(error));
+      toasts.show(messageOf(error));
     });
   }
 
