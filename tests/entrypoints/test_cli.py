@@ -520,7 +520,7 @@ def test_ask_answers_with_citations_whoever_may_see_it(run: Run) -> None:
     assert set(cited) == {
         *("id", "chunkId", "chunkRef", "documentRef", "documentTitle", "documentUrl", "sourceUrl"),
         *("sourceSystem", "sourceType", "createdAt", "snippet", "score", "relevanceScore"),
-        *("locator", "highlight", "suppliedByHand"),
+        *("locator", "highlight", "suppliedByHand", "address", "sourceAddress", "datedAt"),
     }
 
 
@@ -617,6 +617,7 @@ def test_search_lists_passages_best_first(run: Run) -> None:
         *("sourceUrl", "sourceSystem", "sourceType", "documentRef", "chunkRef", "createdAt"),
         *("snippet", "rrfScore", "vectorRank", "graphRank", "inBothSources", "sources", "ranks"),
         *("originalRank", "newRank", "chunkRefs", "locator", "metadata", "snippetLocator"),
+        *("address", "sourceAddress"),
     }
     assert (results[0]["sourceSystem"], results[0]["sourceType"]) == ("file", "document")
     assert str(results[0]["snippet"]) in LEAVE

@@ -282,7 +282,7 @@ async def send_to(stream: EventStream, client: Any) -> list[bytes]:
         await client()
 
     app = SimpleNamespace(state=SimpleNamespace(stream_slots=StreamSlots(most=1)))
-    state = {"principal": SimpleNamespace(credential="key:1")}
+    state = {"principal": SimpleNamespace(caller="key:1")}
     await stream({"type": "http", "app": app, "state": state}, cast("Any", receive), send)
     return got
 

@@ -27,6 +27,7 @@ from lightwell.domain.evidence import Evidence
 from lightwell.domain.exports import ExportConfig, ExportFormat
 from lightwell.domain.graph import ManualEdit, Predicate, ProfileSubject, RelationMention
 from lightwell.domain.graph_views import Candidates
+from lightwell.domain.ids import DocumentId
 from lightwell.domain.item_structure import LinkType
 from lightwell.domain.links import LinkFilter, LinkId
 from lightwell.ingest import sync as following
@@ -1358,6 +1359,11 @@ async def _links(store: Noted) -> object:
                 id=LinkId(UUID(int=0)) if each.stated_by else each.id,
                 source=replace(each.source, sources=()),
                 target=replace(each.target, sources=()),
+                # the ids of documents are random
+                quotations=tuple(
+                    replace(quotation, document_id=DocumentId(UUID(int=0)))
+                    for quotation in each.quotations
+                ),
                 decided_at=None,
                 expires_at=None,
             )
