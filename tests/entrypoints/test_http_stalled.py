@@ -31,7 +31,7 @@ def streaming_app(slots: StreamSlots) -> FastAPI:
 
     @app.get("/stream")
     async def stream(request: Request) -> Response:  # pyright: ignore[reportUnusedFunction]
-        request.state.principal = SimpleNamespace(credential="key")
+        request.state.principal = SimpleNamespace(caller="key")
         return EventStream(endless(), render_error=render)
 
     return app
