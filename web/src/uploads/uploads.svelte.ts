@@ -1,5 +1,7 @@
 /** Files that are being added: a queue that survives going from screen to screen. */
-import { api, result, type Schemas } from '../api';
+import { api, messageOf, result, type Schemas } from '../api';
+import { toasts } from '../state/toasts.svelte';
+import { words } from '../words';
 import { Busy, Refusal, send } from './sending';
 import { adviceOf, isPassing, reasonOf } from './reasons';
 
@@ -85,8 +87,13 @@ class Uploads {
   async cancel(upload: Upload): Promise<void> {
     const job_id = upload.jobId;
     upload.abort.abort();
+    try {
+      if (job_id) await result(api.POST('/v1/jobs/{job_id}/cancel', { params: { path: { job_id } } }));
+    } catch (failure) {
+      // It is still being read, and shown so.
+      return toasts.show(messageOf(failure));
+    }
     upload.state = 'cancelled';
-    if (job_id) await api.POST('/v1/jobs/{job_id}/cancel', { params: { path: { job_id } } });
     this.changes += 1;
     this.#next();
   }
@@ -142,7 +149,7 @@ class Uploads {
       upload.reason = '';
       this.#watch();
     } catch (failure) {
-      upload.fail(failure instanceof Error ? failure.message : '', '');
+      upload.fail(messageOf(failure), '');
     }
   }
 
@@ -172,12 +179,19 @@ class Uploads {
     if (job.jobState === 'queued') return;
     if (job.jobState === 'complete') {
       upload.state = 'done';
-      if (upload.replaces)
-        await api.DELETE('/v1/documents/{document}', { params: { path: { document: upload.replaces } } });
+      if (upload.replaces) await this.#deleteReplaced(upload.replaces);
     } else if (job.jobState === 'cancelled') upload.state = 'cancelled';
     else if (job.jobState === 'failed') upload.fail(job.errorMessage, job.errorCode);
     else upload.state = 'reading';
     if (!upload.isOpen) this.changes += 1;
+  }
+
+  async #deleteReplaced(document: string): Promise<void> {
+    try {
+      await result(api.DELETE('/v1/documents/{document}', { params: { path: { document } } }));
+    } catch (failure) {
+      toasts.show(words.uploads.oldStays(messageOf(failure)));
+    }
   }
 }
 

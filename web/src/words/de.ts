@@ -841,6 +841,7 @@ export const de: Words = {
   },
   uploads: {
     drop: 'Dateien hier loslassen',
+    oldStays: (reason: string) => `Die neue Datei ist da, die alte aber auch noch: ${reason}`,
     title: (count) => (count === 1 ? 'Wer darf diese Datei sehen?' : `Wer darf diese ${count} Dateien sehen?`),
     lead: () => 'Antworten daraus bekommt nur, wen Sie hier wählen.',
     choose: 'Wählen Sie mindestens eine',

@@ -801,6 +801,7 @@ export const en = {
   },
   uploads: {
     drop: 'Drop files to add them',
+    oldStays: (reason: string) => `The new file is there, and the old one is still there, too: ${reason}`,
     title: (count: number) => (count === 1 ? 'Who may see this file?' : `Who may see these ${count} files?`),
     lead: (count: number) => `Only those whom you choose get answers from ${count === 1 ? 'it' : 'them'}.`,
     choose: 'Choose at least one',
