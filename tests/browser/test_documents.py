@@ -243,6 +243,43 @@ def test_a_file_takes_the_place_of_a_document_once_it_has_been_read(page_as: Pag
     expect(row(page, "Kowari, first")).to_have_count(0)
 
 
+def test_what_the_server_refuses_is_not_shown_as_done(
+    page_as: PageAs, expect_fault: Callable[[Page, str], None]
+) -> None:
+    page = page_as("grace", "/documents")
+    expect_fault(page, "ERR_FAILED|Failed to load resource")
+    add_alone(page, file("numbat.md", "# Numbat, first\n\nNumbat one."))
+    expect(row(page, "Numbat, first")).to_contain_text("Ready")
+
+    def refuse(route: Route) -> None:
+        if route.request.method == "DELETE":
+            route.fulfill(status=403, json={"detail": "Others read it now."})
+        else:
+            route.continue_()
+
+    page.route("**/v1/documents/*", refuse)
+    row(page, "Numbat, first").get_by_role("button", name="Actions").click()
+    with page.expect_file_chooser() as choosing:
+        page.get_by_role("menuitem", name="Replace by a file").click()
+    choosing.value.set_files([file("numbat-2.md", "# Numbat, second\n\nNumbat two.")])
+    expect(page.get_by_text("the old one is still there, too: Others read it now.")).to_be_visible()
+    expect(row(page, "Numbat, first")).to_be_visible()
+
+    page.route(
+        "**/v1/jobs?*", lambda route: route.abort()
+    )  # it is open for as long as the test needs
+    page.route(
+        "**/v1/jobs/*/cancel",
+        lambda route: route.fulfill(status=403, json={"detail": "It is not yours."}),
+    )
+    add(page, file("quoll.md", "# Quoll\n\nQuoll.")).get_by_role(
+        "button", name="Add 1 file"
+    ).click()
+    tray(page).get_by_role("button", name="Cancel quoll.md").click()
+    expect(page.get_by_text("It is not yours.")).to_be_visible()
+    expect(tray(page)).not_to_contain_text("Cancelled")
+
+
 def test_a_file_that_cannot_be_read_says_what_to_do(page_as: PageAs) -> None:
     page = page_as("grace", "/documents")
     empty_zip = b"PK\x05\x06" + b"\0" * 18
