@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import httpx
@@ -18,7 +19,7 @@ from lightwell.testing.server import temporary_folder
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import open_knowledge_base
 from tests.entrypoints.program import run
-from tests.entrypoints.served import serving
+from tests.entrypoints.served import PROGRAM, serving
 from tests.patience import PATIENCE
 
 DISCOUNT = "Nordwind receives a discount of 18 percent on all items."
@@ -160,7 +161,27 @@ def test_a_new_server_needs_nothing_but_a_key_and_an_upload() -> None:
         asyncio.run(upload_and_ask(url, headers))
         process.send_signal(signal.SIGTERM)
         _, log = process.communicate(timeout=PATIENCE)
-    assert "`lightwell keys create" in log
+    assert f"{url}/sign-in#" in log
+
+
+def test_a_new_server_that_others_reach_says_how_a_key_is_made_and_logs_no_link() -> None:
+    with temporary_folder() as home:
+        reached = {"LIGHTWELL_PUBLIC_URL": "https://knowledge.example"}
+        with subprocess.Popen(
+            [*PROGRAM, "serve", "--port", "0"],
+            cwd=home,
+            env={"PATH": os.environ["PATH"], "LIGHTWELL_DATA": str(home / "data"), **reached},
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stderr is not None
+            lines = list[str]()
+            while not lines or (lines[-1] and "Listening on" not in lines[-1]):
+                lines.append(process.stderr.readline())
+            process.send_signal(signal.SIGTERM)
+            log = "".join(lines) + process.stderr.read()
+        assert "`lightwell keys create" in log
+        assert "sign-in#" not in log
 
 
 async def upload_and_ask(url: str, headers: dict[str, str]) -> None:
