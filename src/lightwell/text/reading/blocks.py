@@ -14,9 +14,7 @@ LONGEST_BLOCK = 8_000
 """Characters; what is longer goes on in another block."""
 
 _HASHES = re.compile(r"(#{1,6})[ \t]*+")
-_HEADING_END = re.compile(
-    r"(?:(?<![#\s])[ \t]*+(?<=[ \t])#++)?[ \t]*+(?:\{#[\w-]{1,200}\})?[ \t]*+$"
-)
+_ANCHOR = re.compile(r"\{#[\w-]{1,200}\}$")
 _UNDERLINE = re.compile(r"\n[ \t]*+(=|-)[=-]*+[ \t]*+$")
 _QUOTED = re.compile(r"(?:>[ \t]?)++")
 _MARKER = re.compile(
@@ -179,8 +177,11 @@ def _heading(document: str, start: int, end: int) -> ReadBlock:
     hashes = _HASHES.match(text)
     if hashes:
         level, first = len(hashes[1]), start + hashes.end()
-        last = _HEADING_END.search(document, first, end)
-        shown_end = last.start() if last else end
+        shown = _ANCHOR.sub("", document[first:end].rstrip(" \t")).rstrip(" \t")
+        unclosed = shown.rstrip("#")
+        if not unclosed or unclosed[-1] in " \t":
+            shown = unclosed.rstrip(" \t")
+        shown_end = first + len(shown)
     else:
         underline = _UNDERLINE.search(text)
         level, first = (2 if underline and underline[1] == "-" else 1), start
