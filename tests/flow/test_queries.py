@@ -1,19 +1,22 @@
 """What is written down of how a question went."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
+from uuid import UUID
 
 import pytest
 
 from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.domain.answers import Answer
-from lightwell.domain.ids import QueryId, new_id
+from lightwell.domain.ids import ConversationId, QueryId, SessionId, new_id
 from lightwell.domain.questions import Channel, Mode, Strategy
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Vectors
 from lightwell.records import query_log
 from lightwell.records.database import Database
-from lightwell.records.query_log import QuestionContext
+from lightwell.records.query_log import QueryRecorder, QuestionContext
+from lightwell.records.rows import Query
 from lightwell.testing.models import HashEmbedder, ScriptedModel
 from lightwell.testing.sources import InMemorySource, make_document
 
@@ -46,7 +49,8 @@ async def test_the_threshold_is_met_by_the_best_score_whatever_was_said(
     )
     reader = await project.kb.reader(TAGS)
     log = query_log.make_query_log(Strategy.HYBRID, other)
-    await query_log.record(project.database, QuestionContext(reader=reader, started_at=0.0), log)
+    recorder = QueryRecorder(project.database)
+    await recorder.record(QuestionContext(reader=reader, started_at=0.0), log)
     rows = await project.database.rows(
         "SELECT confidence_threshold_met FROM retrieval_metrics WHERE query_id = %(query)s",
         {"query": other.query_id},
@@ -133,3 +137,44 @@ async def test_a_passage_alone_has_no_neighbours_to_walk_to(database: Database) 
     )
     assert found.metrics.channels[Channel.ENTITIES].hits == 1
     assert found.metrics.graph_depth == 1
+
+
+async def test_questions_that_end_together_are_logged_together(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two statements for sixteen questions; one of a session that is gone costs only itself its entry."""
+    answer = await asked(project)
+    reader = await project.kb.reader(TAGS)
+    await project.database.execute("DELETE FROM analytics_sessions", {})
+    conversation = ConversationId(new_id())
+    contexts = [
+        QuestionContext(reader=reader, started_at=0.0),
+        QuestionContext(reader=reader, started_at=0.0, session=SessionId(new_id())),
+        *[QuestionContext(reader=reader, started_at=0.0, conversation=conversation)] * 14,
+    ]
+    logs = [
+        query_log.make_query_log(Strategy.HYBRID, replace(answer, query_id=QueryId(new_id())))
+        for _ in contexts
+    ]
+    statements = 0
+    execute = project.database.execute
+
+    async def counted(query: Query, parameters: Mapping[str, object]) -> int:
+        nonlocal statements
+        statements += 1
+        return await execute(query, parameters)
+
+    monkeypatch.setattr(project.database, "execute", counted)
+    recorder = QueryRecorder(project.database)
+    await asyncio.gather(
+        *(recorder.record(context, log) for context, log in zip(contexts, logs, strict=True))
+    )
+    assert statements <= 2
+    rows = await project.database.rows(
+        "SELECT count(*) FROM rag_queries GROUP BY session_id ORDER BY 1", {}
+    )
+    assert rows == [(1,), (14,)]
+    (documents,) = await project.database.values(
+        "SELECT DISTINCT document_ids FROM rag_queries", {}
+    )
+    assert documents == [UUID(citation.document_id) for citation in answer.citations]

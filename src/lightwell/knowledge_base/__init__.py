@@ -24,6 +24,7 @@ from lightwell.knowledge_base.page_pictures import PagePictures
 from lightwell.knowledge_base.questions import Questions
 from lightwell.knowledge_base.sources import Sources
 from lightwell.records import access_classes
+from lightwell.records.query_log import QueryRecorder
 from lightwell.retrieve.pipeline import Retriever
 
 __all__ = ["IngestionResult", "KnowledgeBase", "Status"]
@@ -50,7 +51,12 @@ class KnowledgeBase:
         self.originals = Originals(database=database)
         self.pictures = PagePictures(originals=self.originals, parser=context.parser)
         self.ingestion = Ingestion(context=context)
-        self.questions = Questions(database=database, retriever=retriever, generator=answers)
+        self.questions = Questions(
+            database=database,
+            retriever=retriever,
+            generator=answers,
+            recorder=QueryRecorder(database),
+        )
         self.conversations = Conversations(database=database)
         self.graph = Graph(
             context=CurationContext(

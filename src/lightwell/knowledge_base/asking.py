@@ -14,9 +14,9 @@ from lightwell.domain.evidence import Retrieval
 from lightwell.domain.graph_views import Candidates
 from lightwell.domain.ids import ConversationId, SessionId
 from lightwell.domain.questions import Mode, Question
-from lightwell.records import conversations, query_log
+from lightwell.records import conversations
 from lightwell.records.database import Database
-from lightwell.records.query_log import QueryLog, QuestionContext
+from lightwell.records.query_log import QueryLog, QueryRecorder, QuestionContext
 from lightwell.retrieve.pipeline import Retriever
 
 
@@ -30,6 +30,7 @@ class Asking:
     database: Database
     retriever: Retriever
     generator: AnswerGenerator
+    recorder: QueryRecorder
     deadline: float
     reader: Reader
     started_at: float
@@ -73,7 +74,7 @@ class Asking:
             session=self.session,
             conversation=self.conversation,
         )
-        await query_log.record(self.database, context, log)
+        await self.recorder.record(context, log)
 
     async def remember(self, thread: Thread, exchange: Exchange, log: QueryLog) -> StoredExchange:
         """Store and log an exchange; return where it is stored."""

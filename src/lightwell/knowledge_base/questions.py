@@ -43,7 +43,7 @@ from lightwell.metering import record_stream, record_usage
 from lightwell.ports import Message
 from lightwell.records import analytics, query_log
 from lightwell.records.database import Database
-from lightwell.records.query_log import QueryLog
+from lightwell.records.query_log import QueryLog, QueryRecorder
 from lightwell.retrieve import query_rewriting
 from lightwell.retrieve.pipeline import Retriever
 from lightwell.text.answer_types import asks_what_is_open
@@ -57,6 +57,7 @@ class Questions:
     database: Database
     retriever: Retriever
     generator: AnswerGenerator
+    recorder: QueryRecorder
 
     async def search(
         self,
@@ -84,7 +85,7 @@ class Questions:
             question=question.text,
             strategy=question.strategy,
             metrics=retrieval.metrics,
-            documents=frozenset(passage.chunk.document_ref for passage in retrieval.evidence),
+            documents=frozenset(passage.chunk.document_id for passage in retrieval.evidence),
         )
         await asking.log(log)
         separator = self.generator.separator
@@ -240,7 +241,7 @@ class Questions:
             metrics=retrievals[-1].metrics if retrievals else NO_METRICS,
             context_tokens=query_log.count_quoted_tokens(cited),
             citations=len(cited),
-            documents=frozenset(citation.document_ref for citation in cited),
+            documents=query_log.cited_documents(cited),
         )
         await asking.log(log)
         return replace(_with_separator(brief, self.generator.separator), usage=usage.summary)
@@ -314,6 +315,7 @@ class Questions:
             database=self.database,
             retriever=self.retriever,
             generator=self.generator.limited(deadline),
+            recorder=self.recorder,
             deadline=deadline,
             reader=reader,
             started_at=time.perf_counter(),
