@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from lightwell.entrypoints.cli.console import file_name
-from lightwell.entrypoints.cli.progress import describe_seconds, show_progress
+from lightwell.entrypoints.cli.console import describe_bytes, describe_seconds, file_name
+from lightwell.entrypoints.cli.progress import show_progress
 from lightwell.ingest.progress import DocumentOutcome, Progress, Step
 from lightwell.ingest.sync import SyncResult
 
@@ -73,6 +73,20 @@ def test_a_guess_of_the_rest_and_what_another_process_did() -> None:
 )
 def test_a_duration_is_short(seconds: float, words: str) -> None:
     assert describe_seconds(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [
+        (1, "1 byte"),
+        (999, "999 bytes"),
+        (1_400, "1.4 kB"),
+        (25_300_000, "25 MB"),
+        (3 * 10**12, "3,000 GB"),
+    ],
+)
+def test_a_size_is_short(count: int, words: str) -> None:
+    assert describe_bytes(count) == words
 
 
 def test_a_long_path_is_shown_by_its_end() -> None:

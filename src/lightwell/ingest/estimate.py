@@ -1,8 +1,9 @@
-"""Estimates the model calls and tokens of an ingestion, without calling a model or writing anything."""
+"""Estimates what an ingestion takes: passages, time, bytes, calls and tokens. No endpoint is called, and nothing is written."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from time import monotonic
 
 from lightwell.domain.access import Reader, Tags
 from lightwell.domain.documents import NewDocument
@@ -11,6 +12,7 @@ from lightwell.ingest.context import IngestContext
 from lightwell.ingest.extract.llm_extractor import LLMExtractor
 from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.pipeline import choose_title, extraction_input, file_name_from_url
+from lightwell.ingest.sampling import Sample, measure
 from lightwell.ports import ChangedDocument, Connector, ExtractionInput
 from lightwell.records import access_classes
 from lightwell.records.documents import chunks as staging
@@ -24,19 +26,24 @@ _DOCUMENTS_PER_QUERY = 50
 _MIN_EXTRACTIONS = 20
 _DEFAULT_STATISTICS = ExtractionStatistics(output_share=0.4, gleaning_share=0.3)
 """Used until the project has enough extractions of its own to learn from."""
+_STORED_SHARE = 12
+"""Bytes on disk for each byte of text, without token vectors: text, terms, graph and profiles with their indexes (measured)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """Expected cost: model `calls` and their tokens, including gleaning.
+    """Expected cost: bytes on disk, seconds on this machine, and model `calls` and their tokens, including gleaning.
 
-    `cached` counts chunks whose replies are in the cache and cost nothing. Summaries of long descriptions are not
-    included.
+    `text_bytes` is the size of the texts, `seconds` measured with a few of them, without the time of calls. `cached` counts
+    chunks whose replies are in the cache and cost nothing. Summaries of long descriptions are not included.
     """
 
     documents: int
     unreadable: int
     chunks: int
+    text_bytes: int
+    disk_bytes: int
+    seconds: float = field(compare=False)
     cached: int
     calls: int
     input_tokens: int
@@ -48,69 +55,116 @@ class Estimate:
 
 
 _ZERO = Estimate(
-    documents=0, unreadable=0, chunks=0, cached=0, calls=0, input_tokens=0, output_tokens=0
+    documents=0,
+    unreadable=0,
+    chunks=0,
+    text_bytes=0,
+    disk_bytes=0,
+    seconds=0.0,
+    cached=0,
+    calls=0,
+    input_tokens=0,
+    output_tokens=0,
 )
 
 
-async def estimate(context: IngestContext, connector: Connector, system: str) -> Estimate:
-    """Return the expected model cost of syncing this source; rule extraction costs nothing.
+async def estimate(
+    context: IngestContext, connectors: Sequence[Connector], system: str
+) -> Estimate:
+    """Return what syncing these sources is expected to take; rule extraction costs no tokens.
 
     Cached replies count only if a reader with the document's access tags sees them, so the numbers reveal nothing
     about other documents.
     """
-    total = _ZERO
+    total, sample = _ZERO, Sample()
     seen_keys: set[CacheKey] = set()
     readers_by_tags: dict[Tags, Reader] = {}
-    async for document in _changed_documents(context, connector, system):
-        try:
-            parsed = await context.parser.parse(
-                document.content, document.format, name=file_name_from_url(document.url)
-            )
-            title = choose_title(document, parsed)
-            inputs = [
-                ExtractionInput(
-                    id=ChunkId(new_id()),
-                    document_title=title,
-                    draft=draft,
-                    is_first=draft.index == 0,
-                )
-                for draft in parsed.chunks
-            ]
-        except Exception as error:
-            if document_failure(error, document.url) is None:
-                raise
-            total = replace(total, unreadable=total.unreadable + 1)
-            continue
-        total = replace(total, documents=total.documents + 1, chunks=total.chunks + len(inputs))
-        if isinstance(context.extractor, LLMExtractor):
+    for connector in connectors:
+        async for document in _changed_documents(context, connector, system):
+            parsed = await _parse(context, document, total)
+            if parsed is None:
+                total = replace(total, unreadable=total.unreadable + 1)
+                continue
+            total, passages = parsed
+            sample.offer(passages)
             tags = document.acl_tags
+            if not isinstance(context.extractor, LLMExtractor):
+                continue
             if tags not in readers_by_tags:
                 readers_by_tags[tags] = await access_classes.resolve_reader(
                     context.database, context.project_id, tags
                 )
-            for start in range(0, len(inputs), _CHUNKS_PER_QUERY):
-                batch = inputs[start : start + _CHUNKS_PER_QUERY]
+            for start in range(0, len(passages), _CHUNKS_PER_QUERY):
+                batch = passages[start : start + _CHUNKS_PER_QUERY]
                 total = await _add_calls(
                     context, readers_by_tags[tags], context.extractor, batch, seen_keys, total
                 )
     all_tags = frozenset[str]().union(*readers_by_tags)
     reader = await access_classes.resolve_reader(context.database, context.project_id, all_tags)
+    passage = await measure(context, sample)
+    at_once = max(1, min(context.parser.processes, total.documents))
+    total = replace(
+        total,
+        seconds=total.seconds / at_once + total.chunks * passage.seconds,
+        disk_bytes=round(total.text_bytes * _STORED_SHARE + total.chunks * passage.vector_bytes),
+    )
     return await _add_gleaning(total, context, reader)
+
+
+async def _parse(
+    context: IngestContext, document: NewDocument, total: Estimate
+) -> tuple[Estimate, list[ExtractionInput]] | None:
+    """Return the document's passages, and the total with them and the seconds of parsing; None for one that cannot be read."""
+    begun = monotonic()
+    try:
+        parsed = await context.parser.parse(
+            document.content, document.format, name=file_name_from_url(document.url)
+        )
+        title = choose_title(document, parsed)
+        passages = [
+            ExtractionInput(
+                id=ChunkId(new_id()),
+                document_title=title,
+                draft=draft,
+                is_first=draft.index == 0,
+            )
+            for draft in parsed.chunks
+        ]
+    except Exception as error:
+        if document_failure(error, document.url) is None:
+            raise
+        return None
+    return replace(
+        total,
+        documents=total.documents + 1,
+        chunks=total.chunks + len(passages),
+        text_bytes=total.text_bytes + sum(len(passage.draft.text.encode()) for passage in passages),
+        seconds=total.seconds + monotonic() - begun,
+    ), passages
 
 
 async def estimate_reextraction(
     context: IngestContext, reader: Reader, published: Sequence[DocumentId]
 ) -> Estimate:
-    """Return the expected model cost of extracting these published documents again."""
+    """Return what extracting these published documents again is expected to take; it stores no further text."""
     total, seen_keys = replace(_ZERO, documents=len(published)), set[CacheKey]()
+    sample = Sample()
     for start in range(0, len(published), _DOCUMENTS_PER_QUERY):
         batch = published[start : start + _DOCUMENTS_PER_QUERY]
         titles = await staging.get_titles(context.database, batch)
         published_chunks = await staging.list_published(context.database, batch)
         inputs = [extraction_input(titles[chunk.document_id], chunk) for chunk in published_chunks]
-        total = replace(total, chunks=total.chunks + len(inputs))
+        total = replace(
+            total,
+            chunks=total.chunks + len(inputs),
+            text_bytes=total.text_bytes
+            + sum(len(passage.draft.text.encode()) for passage in inputs),
+        )
+        sample.offer(inputs)
         if isinstance(context.extractor, LLMExtractor):
             total = await _add_calls(context, reader, context.extractor, inputs, seen_keys, total)
+    passage = await measure(context, sample, is_reextraction=True)
+    total = replace(total, seconds=total.chunks * passage.seconds)
     return await _add_gleaning(total, context, reader)
 
 

@@ -158,12 +158,15 @@ class Ingestion:
         context = self.context if only is None else replace(self.context, only=tuple(only))
         return await _drain(context, on_outcome)
 
-    async def estimate(self, connector: Connector, system: str = "file") -> Estimate:
-        """Return the estimated model calls of ingesting a source; call no model and store nothing."""
-        return await estimating.estimate(self.context, connector, system)
+    async def estimate(self, *connectors: Connector, system: str = "file") -> Estimate:
+        """Return what ingesting these sources is estimated to take; call no endpoint and store nothing.
+
+        Raises `ModelFailed` where a bundled model, which a few passages are measured with, cannot be run.
+        """
+        return await estimating.estimate(self.context, connectors, system)
 
     async def estimate_again(self, reader: Reader, names: Sequence[str] | None) -> Estimate:
-        """Return the estimated model calls of `reread`."""
+        """Return what `reread` is estimated to take."""
         document_ids = await self._documents_to_reread(reader, names)
         return await estimating.estimate_reextraction(self.context, reader, document_ids)
 

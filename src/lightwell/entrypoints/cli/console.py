@@ -65,6 +65,23 @@ def unwrapped_line(*parts: str | tuple[str, str]) -> Text:
     return Text.assemble(*parts, no_wrap=True, overflow="ignore")
 
 
+def describe_seconds(seconds: float) -> str:
+    """Return a duration in words that a person reads at a glance: `40 s`, `12 min`, `3 h`."""
+    for unit, length in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def describe_bytes(count: int) -> str:
+    """Return a size in words: `300 bytes`, `12 kB`, `1.4 GB`, a kB being 1,000 bytes."""
+    for unit, length in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= length:
+            number = count / length
+            return f"{number:.1f} {unit}" if number < 10 else f"{number:,.0f} {unit}"
+    return count_of(count, "byte")
+
+
 def fields(rows: Iterable[tuple[str, str]]) -> RenderableType:
     """Return a list of names and values, without the rows that have no value."""
     table = Table.grid(padding=(0, 2))

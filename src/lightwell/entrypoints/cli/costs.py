@@ -1,6 +1,6 @@
 """The cost of calls to models, as text and as JSON."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from lightwell.domain.usage import (
     TokenSummary,
     summarize_usage,
 )
-from lightwell.entrypoints.cli.console import count_of, fields
+from lightwell.entrypoints.cli.console import count_of, describe_bytes, describe_seconds, fields
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.store import settings
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 _NO_MODEL = (
     "Rules extract the graph, which costs nothing (LIGHTWELL_EXTRACTION=model uses the chat model)."
 )
-_CPU_SECONDS_PER_PASSAGE = 0.25
-"""Measured with the bundled models on one core, the database server included (32 pages of docs/, 2,300 characters a passage)."""
+_MINUTE = 60
+_WITHOUT_CALLS = ", and the time of calls"
 _NO_PRICE = "unknown: set LIGHTWELL_CHAT_PRICE_INPUT and LIGHTWELL_CHAT_PRICE_OUTPUT"
 
 
@@ -67,40 +67,47 @@ def price_of(settings: "Settings") -> Price:
 NOTHING = Costs(summary=NO_USAGE, price=None)
 
 
-def estimate_report(estimates: "Sequence[Estimate]", settings: "Settings", *, which: str) -> Report:
-    """Report the sum of the estimates; `which` describes the documents, such as "new or changed"."""
-    sent = sum(estimate.input_tokens for estimate in estimates)
-    written = sum(estimate.output_tokens for estimate in estimates)
+def estimate_report(estimate: "Estimate", settings: "Settings", *, which: str) -> Report:
+    """Report an estimate; `which` describes the documents, such as "new or changed"."""
+    sent, written = estimate.input_tokens, estimate.output_tokens
     costs = price_of(settings).cost(sent, written)
-    seconds = _CPU_SECONDS_PER_PASSAGE * sum(estimate.chunks for estimate in estimates)
-    minutes = max(1, round(seconds / 60))  # machines and documents differ
-    per_passage = f"{_CPU_SECONDS_PER_PASSAGE:.2f} s a passage, as measured on one machine"
-    counts = {
-        "documents": sum(estimate.documents for estimate in estimates),
-        "unreadable": sum(estimate.unreadable for estimate in estimates),
-        "chunks": sum(estimate.chunks for estimate in estimates),
-        "kept": sum(estimate.cached for estimate in estimates),
-        "calls": sum(estimate.calls for estimate in estimates),
-        "inputTokens": sent,
-        "outputTokens": written,
-    }
+    is_model = settings.ingestion.extraction == "model"
+    calls = _WITHOUT_CALLS if is_model or settings.embedding.url is not None else ""
     rows = [
-        ("documents", f"{counts['documents']:,} {which}"),
-        ("unreadable", f"{counts['unreadable']:,}" if counts["unreadable"] else ""),
-        ("passages", f"{counts['chunks']:,}"),
-        ("time", f"about {count_of(minutes, 'minute')} of processor ({per_passage})"),
+        ("documents", f"{estimate.documents:,} {which}"),
+        ("unreadable", f"{estimate.unreadable:,}" if estimate.unreadable else ""),
+        ("passages", f"{estimate.chunks:,}"),
+        ("text", describe_bytes(estimate.text_bytes)),
+        ("disk", f"about {describe_bytes(estimate.disk_bytes)}" if estimate.disk_bytes else ""),
+        ("time", f"{_describe_minutes(estimate.seconds)} on this machine{calls}"),
     ]
-    calls = [
-        ("cached", f"{counts['kept']:,} passages have a cached reply"),
-        ("calls", f"about {counts['calls']:,}, including gleaning"),
+    of_model = [
+        ("cached", f"{estimate.cached:,} passages have a cached reply"),
+        ("calls", f"about {estimate.calls:,}, including gleaning"),
         ("tokens", f"about {sent:,} sent and {written:,} written"),
         ("price", _NO_PRICE if costs is None else f"about {costs:.4f}"),
     ]
-    is_model = settings.ingestion.extraction == "model"
     return Report(
-        document={**counts, "cpuSeconds": seconds, "price": costs if is_model else 0.0},
-        text=fields([*rows, *calls]) if is_model else Group(fields(rows), Text(_NO_MODEL)),
+        document={
+            "documents": estimate.documents,
+            "unreadable": estimate.unreadable,
+            "chunks": estimate.chunks,
+            "textBytes": estimate.text_bytes,
+            "diskBytes": estimate.disk_bytes,
+            "seconds": round(estimate.seconds, 1),
+            "kept": estimate.cached,
+            "calls": estimate.calls,
+            "inputTokens": sent,
+            "outputTokens": written,
+            "price": costs if is_model else 0.0,
+        },
+        text=fields([*rows, *of_model]) if is_model else Group(fields(rows), Text(_NO_MODEL)),
     )
+
+
+def _describe_minutes(seconds: float) -> str:
+    """Return a time to wait for in words: machines and documents differ, so no part of a minute is told."""
+    return "less than a minute" if seconds < _MINUTE else f"about {describe_seconds(seconds)}"
 
 
 def costs_of(meter: "Meter") -> Costs:

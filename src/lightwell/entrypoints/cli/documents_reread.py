@@ -51,7 +51,7 @@ async def reread_documents(
     if estimate:
         async with open_as(who) as (kb, reader):
             estimated = await kb.ingestion.estimate_again(reader, urls)
-        return estimate_report([estimated], settings(), which="to be read again")
+        return estimate_report(estimated, settings(), which="to be read again")
     if no_wait:
         async with open_as(who) as (kb, reader):
             waiting = await kb.ingestion.enqueue_again(reader, urls)

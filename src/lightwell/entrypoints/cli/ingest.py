@@ -161,7 +161,7 @@ async def _ingest(order: _Order, budget: int | None) -> Report:
 
 
 async def _estimate(order: _Order) -> Report:
-    """Report what ingesting the paths would cost; no model is called, and nothing is stored.
+    """Report what ingesting the paths would take; no endpoint is called, and nothing is stored.
 
     If no store exists, an empty one in a temporary folder replaces it, and is deleted afterwards.
     """
@@ -173,8 +173,8 @@ async def _estimate(order: _Order) -> Report:
                 _source(path, order, await find_tags(kb, path, order.acl), chosen, anybody)
                 for path in order.paths
             ]
-            estimates = [await kb.ingestion.estimate(source) for source in sources]
-    return estimate_report(estimates, chosen, which="new or changed")
+            estimated = await kb.ingestion.estimate(*sources)
+    return estimate_report(estimated, chosen, which="new or changed")
 
 
 @contextmanager

@@ -89,7 +89,8 @@ SearchWhere = Annotated[
 Estimate = Annotated[
     bool,
     typer.Option(
-        "--estimate", help="Only estimate the work and its cost; call no model and store nothing."
+        "--estimate",
+        help="Only estimate time, disk and tokens, by reading a few passages; call no endpoint and store nothing.",
     ),
 ]
 NoWait = Annotated[

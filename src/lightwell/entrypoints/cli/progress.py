@@ -18,7 +18,13 @@ from rich.progress import (
 from rich.status import Status
 from rich.text import Text
 
-from lightwell.entrypoints.cli.console import clean, count_of, errors_console, file_name
+from lightwell.entrypoints.cli.console import (
+    clean,
+    count_of,
+    describe_seconds,
+    errors_console,
+    file_name,
+)
 
 if TYPE_CHECKING:
     from lightwell.ingest.progress import DocumentOutcome
@@ -106,14 +112,6 @@ def _shorten(name: str) -> str:
         return name
     parts = name.split("/")
     return "…/" + "/".join(parts[-3:])
-
-
-def describe_seconds(seconds: float) -> str:
-    """Return a duration in words that a person reads at a glance: `40 s`, `12 min`, `3 h`."""
-    for unit, length in (("h", 3600), ("min", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:.0f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def progress_bar(console: Console) -> Progress:
