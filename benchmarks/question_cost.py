@@ -1,0 +1,287 @@
+"""What a question costs, new and asked before, and what reading the documents cost: counts, which are the same on every machine, and processor time.
+
+`python -m benchmarks question_cost [COLLECTION] [--documents PATH] [--questions 60] [--store FOLDER] [--beside CHECKOUT]`
+
+Without COLLECTION the example company and its questions. `--store` keeps the store, and reads nothing that it has already. `--beside` runs
+the same with the interpreter of another checkout first, such as that of the commit before, and prints the ratio.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import onnxruntime
+import psutil
+import psycopg
+from rich.console import Console
+from rich.table import Table
+
+from lightwell.connectors.files import Files
+from lightwell.domain.access import Reader
+from lightwell.evaluation.collection import TAGS, PublicDocuments, load_collection
+from lightwell.knowledge_base import KnowledgeBase
+from lightwell.settings import Settings, settings_from_environment
+from lightwell.stores.embedded.server import status
+from lightwell.testing.server import temporary_folder
+from lightwell.wiring import open_knowledge_base
+from lightwell.world import DOCUMENTS, QUESTIONS
+
+
+@dataclass(kw_only=True)
+class Counts:
+    """What a stretch of work asked of PostgreSQL and of the network."""
+
+    statements: int = 0
+    rows: int = 0
+    bytes: int = 0
+    """Of all values that PostgreSQL returned."""
+    inferences: int = 0
+    tokens: int = 0
+
+    def __sub__(self, other: "Counts") -> "Counts":
+        mine, others = asdict(self), asdict(other)
+        return Counts(**{name: mine[name] - others[name] for name in mine})
+
+
+@contextmanager
+def counting() -> Generator[Counts]:
+    """Count until the block ends."""
+    counts = Counts()
+    execute, run = psycopg.AsyncCursor.execute, onnxruntime.InferenceSession.run
+
+    async def execute_counted(cursor: Any, *arguments: Any, **options: Any) -> Any:
+        done = await execute(cursor, *arguments, **options)
+        counts.statements += 1
+        result = cursor.pgresult
+        if result is not None:
+            counts.rows += result.ntuples
+            counts.bytes += sum(
+                len(result.get_value(row, column) or b"")
+                for row in range(result.ntuples)
+                for column in range(result.nfields)
+            )
+        return done
+
+    def run_counted(session: Any, outputs: Any, inputs: Any, *arguments: Any) -> Any:
+        counts.inferences += 1
+        counts.tokens += int(np.asarray(inputs["input_ids"]).size)
+        return run(session, outputs, inputs, *arguments)
+
+    with (
+        patch.object(psycopg.AsyncCursor, "execute", execute_counted),
+        patch.object(onnxruntime.InferenceSession, "run", run_counted),
+    ):
+        yield counts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """The counts of one question, or of a megabyte of text, and milliseconds of this process and of PostgreSQL."""
+
+    counts: Counts
+    own_ms: float
+    server_ms: float
+
+
+@dataclass(kw_only=True)
+class _Clock:
+    """What this process and PostgreSQL's have taken so far."""
+
+    postmaster: psutil.Process
+    counts: Counts
+    began: Counts = field(default_factory=Counts)
+    own: float = 0.0
+    server: float = 0.0
+
+    def start(self) -> None:
+        self.began = replace(self.counts)
+        self.own, self.server = self._own(), self._server()
+
+    def stop(self) -> Cost:
+        return Cost(
+            counts=replace(self.counts) - self.began,
+            own_ms=(self._own() - self.own) * 1000,
+            server_ms=(self._server() - self.server) * 1000,
+        )
+
+    def _own(self) -> float:
+        times = [
+            child.cpu_times()
+            for child in psutil.Process().children(recursive=True)
+            if child.name() != "postgres"
+        ]
+        return time.process_time() + sum(spent.user + spent.system for spent in times)
+
+    def _server(self) -> float:
+        processes = (self.postmaster, *self.postmaster.children(recursive=True))
+        times = [process.cpu_times() for process in processes]
+        return sum(spent.user + spent.system for spent in times)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """Means for a question, and the total of reading `megabytes` of text; p95 is of this process's milliseconds."""
+
+    new: Cost
+    before: Cost
+    new_p95: float
+    before_p95: float
+    reading: Cost | None
+    megabytes: float
+    disk: float
+    """Bytes on the disk for a byte of text."""
+
+
+def mean(costs: Sequence[Cost]) -> Cost:
+    """Return the mean of several costs; counts are rounded."""
+    names = asdict(Counts())
+    counts = {
+        name: round(statistics.fmean(getattr(cost.counts, name) for cost in costs))
+        for name in names
+    }
+    return Cost(
+        counts=Counts(**counts),
+        own_ms=statistics.fmean(cost.own_ms for cost in costs),
+        server_ms=statistics.fmean(cost.server_ms for cost in costs),
+    )
+
+
+async def ask_all(
+    kb: KnowledgeBase, reader: Reader, questions: Iterable[str], clock: _Clock
+) -> list[Cost]:
+    """Ask one question after the other."""
+    costs: list[Cost] = []
+    for question in questions:
+        clock.start()
+        await kb.questions.ask(question, reader)
+        costs.append(clock.stop())
+    return costs
+
+
+async def measure(settings: Settings, arguments: argparse.Namespace) -> Report:
+    """Read the documents and ask the questions."""
+    if arguments.collection:
+        collection = load_collection(
+            arguments.collection, unpack_below=settings.data, documents=arguments.documents
+        )
+        root, questions = collection.root, [question.text for question in collection.questions]
+    else:
+        root, questions = DOCUMENTS, [question.text for question in QUESTIONS]
+    step = max(1, len(questions) // arguments.questions)
+    with counting() as counts:
+        async with open_knowledge_base(settings) as kb:
+            pid = status(settings.data).pid
+            assert pid is not None
+            clock = _Clock(postmaster=psutil.Process(pid), counts=counts)
+            clock.start()
+            source = PublicDocuments(Files(root=root, default_tags=TAGS))
+            result = await kb.ingestion.ingest(source)
+            reading = clock.stop()
+            reader = await kb.reader(TAGS)
+            database = kb.documents.context.database
+            await database.execute("VACUUM ANALYZE", {})
+            await kb.questions.ask("What is this about?", reader)
+            chosen = questions[::step][: arguments.questions]
+            new = await ask_all(kb, reader, chosen, clock)
+            before = await ask_all(kb, reader, chosen, clock)
+            text, disk = (
+                await database.rows(
+                    "SELECT sum(length(chunk_text)), pg_database_size(current_database()) FROM document_chunks",
+                    {},
+                )
+            )[0]
+    is_read = bool(result.done)
+    return Report(
+        new=mean(new),
+        before=mean(before),
+        new_p95=statistics.quantiles([cost.own_ms for cost in new], n=20)[-1],
+        before_p95=statistics.quantiles([cost.own_ms for cost in before], n=20)[-1],
+        reading=reading if is_read else None,
+        megabytes=float(text) / 1e6,
+        disk=float(disk) / float(text),
+    )
+
+
+def figures(report: dict[str, Any]) -> dict[str, float]:
+    """Return the figures of a report by what they are called."""
+    rows: dict[str, float] = {}
+    for name, title in (("new", "new question"), ("before", "asked before")):
+        cost = report[name]
+        rows |= {f"{title}: {count}": value for count, value in cost["counts"].items()}
+        rows[f"{title}: processor, ms"] = cost["own_ms"] + cost["server_ms"]
+        rows[f"{title}: of it PostgreSQL, ms"] = cost["server_ms"]
+        rows[f"{title}: p95 of this process, ms"] = report[f"{name}_p95"]
+    if reading := report["reading"]:
+        megabytes = report["megabytes"]
+        for count in ("statements", "inferences", "tokens"):
+            rows[f"a megabyte of text: {count}"] = reading["counts"][count] / megabytes
+        rows["a megabyte of text: processor, s"] = (
+            (reading["own_ms"] + reading["server_ms"]) / 1000 / megabytes
+        )
+    rows["disk / text"] = report["disk"]
+    return rows
+
+
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks question_cost", description=__doc__)
+    parser.add_argument("collection", type=Path, nargs="?")
+    parser.add_argument("--documents", type=Path)
+    parser.add_argument("--questions", type=int, default=60)
+    parser.add_argument("--store", type=Path)
+    parser.add_argument("--beside", type=Path)
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args(arguments)
+    other = _beside(given, arguments) if given.beside else None
+    with temporary_folder() as folder:
+        settings = settings_from_environment().model_copy(update={"data": given.store or folder})
+        report = asdict(asyncio.run(measure(settings, given)))
+    if given.json:
+        print(json.dumps(report))
+        return
+    table = Table(title="What a question costs")
+    for heading in ("", *(["beside"] if other else []), "here", *(["ratio"] if other else [])):
+        table.add_column(heading, justify="right" if heading else "left")
+    others = figures(other) if other else {}
+    for name, value in figures(report).items():
+        if name not in others:
+            table.add_row(name, *([""] if other else []), f"{value:,.1f}")
+            continue
+        ratio = value / others[name] if others[name] else float(value > 0)
+        table.add_row(name, f"{others[name]:,.1f}", f"{value:,.1f}", f"{ratio:.2f}")
+    Console(width=120).print(table)
+
+
+def _beside(given: argparse.Namespace, arguments: Sequence[str]) -> dict[str, Any]:
+    """Return the report of another checkout, whose store stands beside ours."""
+    kept = [
+        argument
+        for argument, before in zip(arguments, ["", *arguments], strict=False)
+        if "--beside" not in (argument, before) and "--store" not in (argument, before)
+    ]
+    store = [f"--store={given.store}-beside"] if given.store else []
+    code = "import sys, runpy; sys.argv[0] = 'question_cost'; runpy.run_path(sys.argv.pop(1), run_name='__main__')"
+    printed = subprocess.run(
+        [given.beside / ".venv" / "bin" / "python", "-c", code, __file__, *kept, *store, "--json"],
+        cwd=given.beside,
+        env=os.environ,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    ).stdout
+    return json.loads(printed.splitlines()[-1])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
