@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 
 from lightwell.entrypoints.cli.console import describe_bytes, describe_seconds, file_name
-from lightwell.entrypoints.cli.progress import show_progress
-from lightwell.ingest.progress import DocumentOutcome, Progress, Step
+from lightwell.entrypoints.cli.progress import describe_pace, show_progress
+from lightwell.ingest.progress import DocumentOutcome, IngestPace, Progress, Step
 from lightwell.ingest.sync import SyncResult
 
 LONG = "file:///x/long.txt"
@@ -31,7 +31,8 @@ def embedded(done: int, total: int) -> Progress:
 
 
 def test_a_large_document_shows_each_tenth_of_a_step() -> None:
-    assert lines(*(embedded(done, 1000) for done in range(32, 1001, 32))) == [
+    shown = lines(*(embedded(done, 1000) for done in range(32, 1001, 32)))
+    assert [line.partition(" (")[0] for line in shown] == [
         f"/x/long.txt: embedding {done:,} of 1,000 passages"
         for done in (32, 128, 224, 320, 416, 512, 608, 704, 800, 928)
     ]
@@ -60,12 +61,56 @@ def test_a_guess_of_the_rest_and_what_another_process_did() -> None:
     with show_progress(console) as shown:
         shown.start(SyncResult(), 6)
         for name in "abcd":
-            shown.advance(DocumentOutcome(url=f"file:///x/{name}.md", chunks=1, error=""))
+            url = f"file:///x/{name}.md"
+            shown.progress(Progress(url=url, step=Step.EXTRACTING, done=1, total=1))
+            shown.advance(DocumentOutcome(url=url, chunks=1, error=""))
         shown.end()
     assert isinstance(console.file, io.StringIO)
     *lines, last = console.file.getvalue().splitlines()
-    assert [" left)" in line for line in lines] == [False, False, True, True]
+    assert [" a minute, " in line and " left)" in line for line in lines] == [
+        False,
+        False,
+        True,
+        True,
+    ]
     assert last == "2 documents ended in another process, which ingests at the same time."
+
+
+def test_the_rest_is_what_each_step_has_left_at_its_own_pace() -> None:
+    """Two of four documents were seen, so the others count as 10 passages each; a passage is embedded in 2 s and read in 1."""
+    pace = IngestPace()
+    pace.note(Progress(url="a", step=Step.PARSING, done=0, total=0), 0)
+    assert (pace.seconds_left(4, 0), pace.per_minute(4, 0)) == (None, None)
+    for done in range(1, 11):
+        pace.note(Progress(url="a", step=Step.EMBEDDING, done=done, total=10), 2 * done)
+    pace.note(Progress(url="b", step=Step.EMBEDDING, done=5, total=10), 30)
+    for done in range(1, 6):
+        pace.note(Progress(url="a", step=Step.EXTRACTING, done=done, total=10), 30 + done)
+    assert pace.rest(4) == {Step.EMBEDDING: 25, Step.EXTRACTING: 35}
+    assert pace.seconds_left(4, 35) == 25 * 2 + 35
+    assert pace.per_minute(4, 35) == 20
+
+
+def test_a_document_that_is_read_anew_counts_once() -> None:
+    pace = IngestPace()
+    for done, now in ((4, 4), (8, 8), (2, 10), (4, 12)):
+        pace.note(Progress(url="a", step=Step.EMBEDDING, done=done, total=8), now)
+    assert pace.rest(1) == {Step.EMBEDDING: 4}
+
+
+@pytest.mark.parametrize(
+    ("per_minute", "seconds", "words"),
+    [
+        (None, 3.0, ""),
+        (12.4, None, ""),
+        (12.4, 0.2, "12 passages a minute, less than a minute left"),
+        (1234.5, 700.0, "1,234 passages a minute, about 12 min left"),
+    ],
+)
+def test_a_pace_is_said_when_it_is_known(
+    per_minute: float | None, seconds: float | None, words: str
+) -> None:
+    assert describe_pace(per_minute, seconds) == words
 
 
 @pytest.mark.parametrize(

@@ -37,10 +37,13 @@ async def embed_chunks(
     )
     missing = [chunk for chunk in chunks if chunk.id not in have_vector]
     by_document = {claim.document_id: claim.job_id for claim in batch}
-    progress = ProgressCounter(context.progress, Step.EMBEDDING, batch, missing)
+    progress = ProgressCounter(context.progress, Step.EMBEDDING, batch, chunks)
+    lacking = await _reuse_published(context, batch, missing)
+    reused = {chunk.id for chunk in chunks} - {chunk.id for chunk in lacking}
+    progress.add([chunk for chunk in chunks if chunk.id in reused])
     classes = {claim.document_id: claim.class_id for claim in batch}
     equal: dict[_Text, list[StagedChunk]] = {}
-    for chunk in await _reuse_published(context, batch, missing):
+    for chunk in lacking:
         equal.setdefault((classes[chunk.document_id], chunk.hash), []).append(chunk)
     for start in range(0, len(equal), context.embedding_batch_size):
         part = list(equal.values())[start : start + context.embedding_batch_size]

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from lightwell.domain.ids import DocumentId
+from lightwell.domain.pace import Pace
 from lightwell.records.documents.chunks import StagedChunk
 from lightwell.records.jobs.queue import Claim
 
@@ -67,3 +68,65 @@ class ProgressCounter:
                 total=self._total[document_id],
             )
             self._report(progress)
+
+
+@dataclass(slots=True)
+class _Passed:
+    """What is known of a step: in how many documents it was seen, how many passages those have, and how many have passed it."""
+
+    documents: int = 0
+    passages: int = 0
+    done: int = 0
+
+
+@dataclass(slots=True)
+class IngestPace:
+    """How fast passages go through the steps that were seen so far, and how long the rest takes.
+
+    Each step is measured by itself. A document that was not seen in a step yet counts as an average one.
+    """
+
+    _pace: Pace = field(default_factory=Pace)
+    _steps: dict[Step, _Passed] = field(default_factory=dict[Step, _Passed])
+    _seen: dict[tuple[str, Step], Progress] = field(
+        default_factory=dict[tuple[str, Step], Progress]
+    )
+
+    def note(self, progress: Progress, now: float) -> None:
+        """Take in what was reported at this time, in seconds of any clock."""
+        self._pace.begin(now)
+        if not progress.total:
+            return
+        passed = self._steps.setdefault(progress.step, _Passed())
+        key = (progress.url, progress.step)
+        before = self._seen.get(key)
+        if before is None:
+            passed.documents += 1
+        done, total = (0, 0) if before is None else (before.done, before.total)
+        self._seen[key] = progress
+        passed.passages += progress.total - total
+        passed.done += progress.done - done
+        if progress.done > done:
+            self._pace.move(progress.step, progress.done - done, now)
+
+    def rest(self, documents: int) -> dict[str, float]:
+        """Return how many passages have yet to pass each step, of so many documents in all."""
+        return {
+            step: passed.passages
+            - passed.done
+            + max(0, documents - passed.documents) * passed.passages / passed.documents
+            for step, passed in self._steps.items()
+        }
+
+    def seconds_left(self, documents: int, now: float) -> float | None:
+        """Return how long the rest of so many documents takes, None where that is not known yet."""
+        return self._pace.seconds_left(self.rest(documents), now) if self._steps else None
+
+    def per_minute(self, documents: int, now: float) -> float | None:
+        """Return how many passages a minute pass all steps that have a rest, None where that is not known yet."""
+        rates = [
+            self._pace.rate(step, now) for step, left in self.rest(documents).items() if left > 0
+        ]
+        if not rates or None in rates:
+            return None
+        return 60 / sum(1 / rate for rate in rates if rate)

@@ -184,6 +184,7 @@ class Ingestion:
         *,
         on_start: Callable[[int], None] | None = None,
         on_outcome: Callable[[DocumentOutcome], None] | None = None,
+        progress: Callable[[Progress], None] | None = None,
     ) -> tuple[DocumentOutcome, ...]:
         """Extract entities and relations again from the chunks of these of the reader's documents, None for all.
 
@@ -195,7 +196,12 @@ class Ingestion:
         await queue.enqueue_reextraction(database, reader, document_ids, step=REEXTRACT)
         if on_start:
             on_start(await queue.count_open(database, project_id, document_ids))
-        return await _drain(replace(self.context, only=tuple(document_ids)), on_outcome)
+        context = replace(
+            self.context,
+            only=tuple(document_ids),
+            progress=progress or self.context.progress,
+        )
+        return await _drain(context, on_outcome)
 
     async def work(
         self, stop: asyncio.Event, on_outcome: Callable[[DocumentOutcome], None]

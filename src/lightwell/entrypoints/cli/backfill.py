@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass, field, replace
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,12 +10,13 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.text import Text
 
+from lightwell.domain.pace import Pace
 from lightwell.entrypoints.cli.console import clean, count_of, errors_console
 from lightwell.entrypoints.cli.costs import budgeted_meter, report_with_costs
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.options import Budget
-from lightwell.entrypoints.cli.progress import progress_bar
+from lightwell.entrypoints.cli.progress import describe_left, progress_bar
 from lightwell.entrypoints.cli.registration import command, single_command
 from lightwell.entrypoints.cli.store import settings_of_store
 
@@ -114,19 +116,23 @@ class _Shown:
     console: Console
     bar: Progress
     total: int = 0
+    pace: Pace = field(default_factory=Pace)
     results: "list[PortionResult]" = field(default_factory=list)
 
     def start(self, waiting: int) -> None:
         self.total = waiting
-        self.bar.add_task("Backfill", total=waiting, at="")
+        self.pace.begin(monotonic())
+        self.bar.add_task("Backfill", total=waiting, left="", at="")
         self.console.print(Text(f"{count_of(waiting, 'document')} waiting."))
 
     def advance(self, result: "PortionResult") -> None:
         self.results.append(replace(result, calls=()))
         done = sum(result.ingested + result.failed for result in self.results)
         self.total = max(self.total, done)
-        host = clean(result.host)
-        self.bar.update(self.bar.task_ids[0], completed=done, total=self.total, at=host)
+        host, now = clean(result.host), monotonic()
+        self.pace.move("document", result.ingested + result.failed, now)
+        left = describe_left(self.pace.seconds_left({"document": self.total - done}, now))
+        self.bar.update(self.bar.task_ids[0], completed=done, total=self.total, left=left, at=host)
         if not self.console.is_terminal and result.ingested + result.failed:
             failed = f", {result.failed} failed" if result.failed else ""
             line = f"[{done}/{self.total}] {host}: {count_of(result.ingested, 'document')}{failed}"

@@ -75,6 +75,7 @@ async def _reread(
                     urls,
                     on_start=lambda open_jobs: progress.start(SyncResult(), open_jobs),
                     on_outcome=progress.advance,
+                    progress=progress.progress,
                 )
         except asyncio.CancelledError:
             console.print(Text(STOPPED))

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -13,7 +13,6 @@ from rich.progress import (
     Progress,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
 from rich.status import Status
 from rich.text import Text
@@ -27,7 +26,7 @@ from lightwell.entrypoints.cli.console import (
 )
 
 if TYPE_CHECKING:
-    from lightwell.ingest.progress import DocumentOutcome
+    from lightwell.ingest.progress import DocumentOutcome, IngestPace
     from lightwell.ingest.progress import Progress as Moved
     from lightwell.ingest.sync import SyncResult
     from lightwell.models.meter import Meter
@@ -39,8 +38,7 @@ WAITING = "Waiting for the model (Ctrl-C stops)"
 
 _LONGEST_PATH = 100
 
-_FEW = 3
-"""Documents after which a guess of the rest says something."""
+_MINUTE = 60
 
 _LARGE = 200
 """Passages from which on a document's own progress is shown."""
@@ -52,34 +50,35 @@ class IngestProgress:
 
     console: Console
     bar: Progress
+    pace: "IngestPace"
     done: int = 0
+    failed: int = 0
     total: int = 0
-    began: float = field(default_factory=time.monotonic)
     shown: tuple[str, str, int] = ("", "", 0)
 
     def start(self, result: "SyncResult", open_jobs: int) -> None:
         """Set the number of documents to ingest."""
         del result
-        if not self.total:
-            self.began = time.monotonic()
         self.total += open_jobs
         self.bar.update(self.bar.task_ids[0], description="Reading", total=self.total)
 
     def progress(self, progress: "Moved") -> None:
         """Show the progress within one document; without a terminal only for a large one, at each tenth."""
+        self.pace.note(progress, time.monotonic())
         name = file_name(progress.url)
         share = f" {progress.done:,} of {progress.total:,} passages" if progress.total else ""
         line = f"{name}: {progress.step}{share}"
-        self.bar.update(self.bar.task_ids[0], at=line[-_WIDTH:])
+        self.bar.update(self.bar.task_ids[0], at=line[-_WIDTH:], left=self._left())
         tenth = (progress.url, progress.step, 10 * progress.done // max(progress.total, 1))
         is_news = progress.total >= _LARGE and tenth != self.shown
         if is_news and not self.console.is_terminal:
-            self.console.print(Text(line))
+            self.console.print(Text(f"{line}{_in_brackets(self._left())}"))
             self.shown = tenth
 
     def advance(self, outcome: "DocumentOutcome") -> None:
         """Show that one document is done."""
         self.done += 1
+        self.failed += bool(outcome.error)
         self.total = max(self.total, self.done)
         name = file_name(outcome.url)
         self.bar.update(
@@ -93,17 +92,37 @@ class IngestProgress:
             )
             if outcome.omitted:
                 end += f", {outcome.omitted:,} left out"
-            rest = self.total - self.done
-            if self.done >= _FEW and rest:
-                left = rest * (time.monotonic() - self.began) / self.done
-                end += f" (about {describe_seconds(left)} left)"
+            end += _in_brackets(self._left() if self.total > self.done else "")
             self.console.print(Text(f"[{self.done}/{self.total}] {_shorten(name)}: {end}"))
+
+    def _left(self) -> str:
+        """Return the rate and the remaining time, "" as long as they are unknown."""
+        now, read = time.monotonic(), self.total - self.failed
+        return describe_pace(self.pace.per_minute(read, now), self.pace.seconds_left(read, now))
 
     def end(self) -> None:
         """Say where the rest is: another process works on the same documents."""
         if rest := self.total - self.done:
             elsewhere = "ended in another process, which ingests at the same time."
             self.console.print(Text(f"{count_of(rest, 'document')} {elsewhere}"))
+
+
+def describe_pace(per_minute: float | None, seconds_left: float | None) -> str:
+    """Return a rate and a remaining time in words, "" where they are unknown."""
+    if per_minute is None or seconds_left is None:
+        return ""
+    return f"{per_minute:,.0f} passages a minute, {describe_left(seconds_left)}"
+
+
+def describe_left(seconds: float | None) -> str:
+    """Return a remaining time in words, "" where it is unknown."""
+    if seconds is None:
+        return ""
+    return f"{'less than a minute' if seconds < _MINUTE else f'about {describe_seconds(seconds)}'} left"
+
+
+def _in_brackets(words: str) -> str:
+    return f" ({words})" if words else ""
 
 
 def _shorten(name: str) -> str:
@@ -115,13 +134,16 @@ def _shorten(name: str) -> str:
 
 
 def progress_bar(console: Console) -> Progress:
-    """Return a bar with counts, time and, in the field `at` of its task, where the work is; without a terminal it shows nothing."""
+    """Return a bar with counts, time and, in the fields `left` and `at` of its task, how long the rest takes and where the work is.
+
+    Without a terminal it shows nothing.
+    """
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[left]}", markup=False),
         TextColumn("{task.fields[at]}", markup=False),
         console=console,
         disable=not console.is_terminal,
@@ -131,10 +153,12 @@ def progress_bar(console: Console) -> Progress:
 @contextmanager
 def show_progress(console: Console) -> Generator[IngestProgress]:
     """Show progress on the console until the end of the block."""
+    from lightwell.ingest.progress import IngestPace
+
     bar = progress_bar(console)
     with bar:
-        bar.add_task("Looking for changes", total=None, at="")
-        yield IngestProgress(console, bar)
+        bar.add_task("Looking for changes", total=None, left="", at="")
+        yield IngestProgress(console, bar, IngestPace())
 
 
 class WaitingLine:
