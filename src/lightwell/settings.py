@@ -25,9 +25,10 @@ from lightwell.domain.graph import DESCRIPTION_SEPARATOR, SourceIdStrategy
 from lightwell.domain.questions import Fusion
 from lightwell.ownership import reason_to_distrust
 from lightwell.source_secrets import VARIABLE_NAME
+from lightwell.text.regex import regex
 
 _PREFIX = "LIGHTWELL_"
-_OF_OTHERS = re.compile(r"test_.*|.*_?service_(?:host|port.*)|port(?:_\d.*)?", re.DOTALL)
+_OF_OTHERS = regex(r"test_.*|.*_?service_(?:host|port.*)|port(?:_\d.*)?", re.DOTALL)
 """Names that the project's tests and Kubernetes (for a service named lightwell) put into the environment."""
 
 _GONE = {

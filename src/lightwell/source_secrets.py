@@ -13,8 +13,9 @@ from dotenv import dotenv_values
 from pydantic import SecretStr
 
 from lightwell.domain.errors import Invalid
+from lightwell.text.regex import regex
 
-VARIABLE_NAME = re.compile(r"source_.+_(?:token|webhook_secret|project|system|base_url)", re.DOTALL)
+VARIABLE_NAME = regex(r"source_.+_(?:token|webhook_secret|project|system|base_url)", re.DOTALL)
 """Matches the names of these variables, in small letters and without the prefix."""
 
 

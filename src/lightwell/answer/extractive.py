@@ -38,6 +38,7 @@ from lightwell.text.dates import MONTH_TERMS, find_dates
 from lightwell.text.figures import may_be_equal
 from lightwell.text.injection import is_inside_injection
 from lightwell.text.proper_names import find_names
+from lightwell.text.regex import regex
 from lightwell.text.terms import terms, words
 
 MAX_QUOTES = 4
@@ -54,8 +55,8 @@ _MIN_LINKED_COVERAGE = 0.1
 _MIN_TERMS = 2
 _MIN_RELEVANCE = 0.5
 
-_HEADING = re.compile(r"#{1,6}\s")
-_LETTER_HEAD = re.compile(
+_HEADING = regex(r"#{1,6}\s")
+_LETTER_HEAD = regex(
     r"^(?:From|To|Cc|Date|Sent|Subject|Von|An|Betreff|De|À|Objet):\s", re.MULTILINE
 )
 _LINE = 100

@@ -18,12 +18,13 @@ from lightwell.text.answer_types import (
     terms_answered_by_type,
 )
 from lightwell.text.injection import is_inside_injection
+from lightwell.text.regex import regex
 from lightwell.text.terms import terms, words
 
 _MAX_LINES = 8
 _Names = tuple[str, ...]
 """The name of an entity, then its aliases."""
-_WHAT_IT_IS = re.compile(
+_WHAT_IT_IS = regex(
     r"\b(?:who|what|wer|was|qui)\s+(?:is|are|was|were|ist|sind|est|sont)\b", re.IGNORECASE
 )
 

@@ -14,6 +14,7 @@ from lightwell.domain.documents import WorkState
 from lightwell.domain.evidence import Evidence, Retrieval
 from lightwell.domain.questions import Channel
 from lightwell.text.dates import MONTH, WEEKDAY
+from lightwell.text.regex import regex
 from lightwell.text.terms import terms
 from lightwell.text.word_lists import any_of, load_word_lists, whole_words
 
@@ -25,30 +26,28 @@ _PLAINLY_OPEN, _HINTS_AT_OPEN = 2, 1
 """The score of a sentence that counts, in any document and in one whose item is open."""
 
 _LISTS = load_word_lists("lightwell.answer")["open"]
-_PLAIN = re.compile(rf"\[ \]|\bto\s+do:|{whole_words(_LISTS['plain'])}", re.IGNORECASE)
-_HINT = re.compile(whole_words(_LISTS["hint"]), re.IGNORECASE)
-_BY = re.compile(
+_PLAIN = regex(rf"\[ \]|\bto\s+do:|{whole_words(_LISTS['plain'])}", re.IGNORECASE)
+_HINT = regex(whole_words(_LISTS["hint"]), re.IGNORECASE)
+_BY = regex(
     rf"\b{any_of(_LISTS['by'])}\s+(?:the\s+)?(?:end\s+of\s+)?(?:\d{{1,2}}(?:st|nd|rd|th|\.)?\s+)?"
     rf"(?:(?:{MONTH})\b|\d{{4}}\b|{WEEKDAY}|q[1-4]\b|{any_of(_LISTS['soon'])}|\d{{1,2}}[./]\d)",
     re.IGNORECASE,
 )
-_CLOSED = re.compile(rf"\[x\]|~~|✅|{whole_words(_LISTS['closed'])}", re.IGNORECASE)
-_OPEN_HEADING = re.compile(
-    rf"{whole_words(_LISTS['heading'])}|^(?:open|actions)\W*$", re.IGNORECASE
-)
+_CLOSED = regex(rf"\[x\]|~~|✅|{whole_words(_LISTS['closed'])}", re.IGNORECASE)
+_OPEN_HEADING = regex(rf"{whole_words(_LISTS['heading'])}|^(?:open|actions)\W*$", re.IGNORECASE)
 CUES = tuple(dict.fromkeys(terms(" ".join(_LISTS["search"]))))
 """The terms by which passages are found that say what is open."""
 
-_HASHES, _FIRST_LETTER = re.compile(r"#{1,6}\s"), re.compile(r"\w")
-_COLON_LAST = re.compile(r"\w[^\w:]*(:)\W*$")
+_HASHES, _FIRST_LETTER = regex(r"#{1,6}\s"), regex(r"\w")
+_COLON_LAST = regex(r"\w[^\w:]*(:)\W*$")
 _LONGEST_HEADING = 60
 
-_STATE = re.compile(
+_STATE = regex(
     r"^[^\S\n]*+(?:[-*][^\S\n]+)?\**(?:(?:\w+ )?(?:status|state|stage)|zustand|phase|statut|étape)\**:\**[^\S\n]+([^\n]+)"
     r"(?:\n[^\S\n]*+(?:[-*][^\S\n]+)?\**(?:deadline|due(?: date)?|target date)\**:[^\n]+)?",
     re.IGNORECASE | re.MULTILINE,
 )
-_OVER = re.compile(
+_OVER = regex(
     r"(?<!\bnot )(?<!\bto be )(?<!\bnicht )(?<!\bpas )\b(?:closed|resolved|done|completed?|cancell?ed|duplicate|archived|won|lost|rejected|shipped|released|fixed|active|inactive"
     r"|erledigt|geschlossen|abgeschlossen|terminée?|fermée?)\b",
     re.IGNORECASE,

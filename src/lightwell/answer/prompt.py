@@ -3,7 +3,6 @@
 What comes from documents is fenced: it is data that the model must not obey.
 """
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -16,6 +15,7 @@ from lightwell.domain.evidence import Evidence, Highlight, Retrieval
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.prompt_fencing import fence
 from lightwell.ports import Message
+from lightwell.text.regex import regex
 from lightwell.text.terms import terms, words
 from lightwell.text.tokens import token_count
 from lightwell.text.units import Unit, split_into_units
@@ -31,8 +31,8 @@ MIN_RELEVANCE = 0.02
 
 _LONGEST_PLACE = 300
 _ALIKE = 0.9
-_WORD, _RUN = re.compile(r"\w+"), re.compile(r"\S+")
-_MARKED = re.compile(r"[\dA-Z]")
+_WORD, _RUN = regex(r"\w+"), regex(r"\S+")
+_MARKED = regex(r"[\dA-Z]")
 
 _Stated = TypeVar("_Stated", Entity, Relation)
 

@@ -20,19 +20,20 @@ from lightwell.text.pieces import (
     piece_around,
     shorten,
 )
+from lightwell.text.regex import regex
 from lightwell.text.terms import terms
 from lightwell.text.units import split_into_units
 
 _T = TypeVar("_T")
 
-_RUN = re.compile(r"\S+")
+_RUN = regex(r"\S+")
 
-_CELL = re.compile(r"<t[dh]\b[^<>]*>", re.IGNORECASE)
-_BOLD = re.compile(r"\s*(?:<(?:b|strong)\b|\*\*)", re.IGNORECASE)
-_BAR = re.compile(r"(?<!\\)\|")
-_HEAD_MARK = re.compile(r"\n[ \t]*+\|?+[ \t]*+:?+-")
-_NUMBER = re.compile(r"[ \t]*+(?:\d{1,3}|[a-z])[.)](?=[ \t])")
-_FENCE = re.compile(r"^[ \t]*+(?:```|~~~)[^\n]*+\n?", re.MULTILINE)
+_CELL = regex(r"<t[dh]\b[^<>]*>", re.IGNORECASE)
+_BOLD = regex(r"\s*(?:<(?:b|strong)\b|\*\*)", re.IGNORECASE)
+_BAR = regex(r"(?<!\\)\|")
+_HEAD_MARK = regex(r"\n[ \t]*+\|?+[ \t]*+:?+-")
+_NUMBER = regex(r"[ \t]*+(?:\d{1,3}|[a-z])[.)](?=[ \t])")
+_FENCE = regex(r"^[ \t]*+(?:```|~~~)[^\n]*+\n?", re.MULTILINE)
 
 ANSWER_PIECE = Size(extended=650, unbroken=1000)
 NEAREST_PIECE = Size(extended=500, unbroken=600)

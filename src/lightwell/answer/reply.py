@@ -24,6 +24,7 @@ from lightwell.domain.question_analysis import QuestionAnalysis, analyze_questio
 from lightwell.text.injection import is_reported_speech
 from lightwell.text.markup import find_addresses, strip_active_markup, strip_bullet
 from lightwell.text.negation import has_negation
+from lightwell.text.regex import regex
 from lightwell.text.terms import terms
 from lightwell.text.units import split_into_units
 
@@ -54,25 +55,25 @@ REFUSAL = "INSUFFICIENT"
 LONGEST_REPLY = 40_000
 """Characters."""
 
-_REFUSED = re.compile(rf"\b{REFUSAL}\b")
+_REFUSED = regex(rf"\b{REFUSAL}\b")
 
 _THOUGHT_BEGIN, _THOUGHT_END = "<think>", "</think>"
-_JSON_START = re.compile(r"\s*(?:```\w{0,9}\s*)?(?=\{)")
-_MAYBE_JSON = re.compile(r"\s*(?:`{1,3}\w{0,9}\s*|<think>.*|<[^>]*)?\Z", re.DOTALL)
-_ANSWERABLE = re.compile(r'"answerable"\s*:\s*"?(true|false)', re.IGNORECASE)
-_SENTENCES = re.compile(r'"sentences"\s*:\s*\[')
-_PASSAGE_NUMBER = re.compile(r"(?<!\d)\d{1,3}(?!\d)")
-_BETWEEN = re.compile(r"[\s,]*")
+_JSON_START = regex(r"\s*(?:```\w{0,9}\s*)?(?=\{)")
+_MAYBE_JSON = regex(r"\s*(?:`{1,3}\w{0,9}\s*|<think>.*|<[^>]*)?\Z", re.DOTALL)
+_ANSWERABLE = regex(r'"answerable"\s*:\s*"?(true|false)', re.IGNORECASE)
+_SENTENCES = regex(r'"sentences"\s*:\s*\[')
+_PASSAGE_NUMBER = regex(r"(?<!\d)\d{1,3}(?!\d)")
+_BETWEEN = regex(r"[\s,]*")
 _BLANKS = r"[^\S\n]{0,9}"
 _MARKS = r"(?:\s{0,9}\[\d[\d,; ]{0,60}\]){1,20}"
 _STOP = r"[.!?…。！？]{1,9}[\"'”’)»*_]{0,9}"
-_END = re.compile(
+_END = regex(
     rf"(?:{_STOP}{_MARKS}|{_MARKS}\s{{0,9}}{_STOP}|{_MARKS}(?={_BLANKS}\n)|(?:{_STOP}|:)(?={_BLANKS}\n)"
     rf"|(?=\n{_BLANKS}\n)|(?=\n{_BLANKS}(?:[-*+•]\s|\d+[.)]\s|\||\#)))(?=\s{{1,80}}(?:[^\s\[]|\[[^\d]))"
 )
-_MARK = re.compile(r"(?<!\s)\s*\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
-_DIGITS = re.compile(r"\d+")
-_MOVED = re.compile(rf"([.!?])({_MARKS})")
+_MARK = regex(r"(?<!\s)\s*\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
+_DIGITS = regex(r"\d+")
+_MOVED = regex(rf"([.!?])({_MARKS})")
 
 
 @dataclass(slots=True)

@@ -21,6 +21,7 @@ from lightwell.domain.question_analysis import QuestionAnalysis
 from lightwell.text.answer_types import speech_act_terms
 from lightwell.text.dates import find_first_date
 from lightwell.text.markup import strip_bullet
+from lightwell.text.regex import regex
 from lightwell.text.terms import words
 
 MAX_STATEMENTS = 20
@@ -29,9 +30,9 @@ MAX_PARAPHRASED = 5
 
 _MIN_COVERAGE, _NEARLY_BEST = 0.5, 0.9
 _ALL = 0.95
-_PRONOUN = re.compile(r"\b(?:he|him|his|she|hers?|ihr|ihm|ihn|lui|elle)\b", re.IGNORECASE)
-_ITEM = re.compile(r"[#|>*•+-]|\d+[.)]")
-_LEAD = re.compile(r"(?<![^.!?\n|])[^.!?\n|]+:$")
+_PRONOUN = regex(r"\b(?:he|him|his|she|hers?|ihr|ihm|ihn|lui|elle)\b", re.IGNORECASE)
+_ITEM = regex(r"[#|>*•+-]|\d+[.)]")
+_LEAD = regex(r"(?<![^.!?\n|])[^.!?\n|]+:$")
 
 
 def statement_quotes(retrieval: Retrieval) -> list[SupportedSentence]:

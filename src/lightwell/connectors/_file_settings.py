@@ -12,6 +12,7 @@ from urllib.parse import quote, urlsplit
 from lightwell.domain.access import Tags, parse_tags
 from lightwell.domain.documents import FRONT_MATTER, FileSettings
 from lightwell.domain.errors import Invalid
+from lightwell.text.regex import regex
 
 _KEYS = ("acl_tags", "title", "topic", "topic_tag", "author", "metadata")
 _FOLDER_KEYS = (*_KEYS, "base_url", "files", "ignore")
@@ -20,7 +21,7 @@ _MAX_ADDRESS = 1000
 MAX_TAGS = 100
 """Access tags per document; more than that is better expressed as a group."""
 
-_NO_LETTERS = re.compile(r"[\W_]+")
+_NO_LETTERS = regex(r"[\W_]+")
 _ACCESS_KEY = "acltags"
 _ACCESS_WORDS = frozenset("acl acls accesstag accesstags accesslist accesscontrol".split())
 _MAX_TYPOS = 2

@@ -13,12 +13,13 @@ from lightwell.domain.access import Tags
 from lightwell.domain.documents import WORK_STATE, Format, NewDocument, WorkState
 from lightwell.domain.ids import GlobalRef
 from lightwell.domain.item_structure import NO_STRUCTURE, ItemStructure
+from lightwell.text.regex import regex
 
 _STRUCTURE = TypeAdapter(ItemStructure)
 _MAX_TITLE = 200
-_HEADING = re.compile(r"^[ ]{0,3}#{1,6}(?:[ \t]+|$)", re.MULTILINE)
-_UNDERLINE = re.compile(r"^[ ]{0,3}(?:=+|-{2,})[ \t]*$\n?", re.MULTILINE)
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_HEADING = regex(r"^[ ]{0,3}#{1,6}(?:[ \t]+|$)", re.MULTILINE)
+_UNDERLINE = regex(r"^[ ]{0,3}(?:=+|-{2,})[ \t]*$\n?", re.MULTILINE)
+_UNPRINTABLE = regex("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,5 @@
 """Table cells of exports: columns, values, and text that a spreadsheet cannot mistake for a formula."""
 
-import re
 import unicodedata
 from collections.abc import Mapping
 
@@ -15,6 +14,7 @@ from lightwell.domain.exports import (
     PassageVector,
 )
 from lightwell.domain.graph import Entity
+from lightwell.text.regex import regex
 
 Cell = str | int | float | None | NDArray[np.float32]
 
@@ -36,11 +36,11 @@ MAX_CELL_UNITS = 32_767
 """The most that a spreadsheet's cell holds, in UTF-16 code units."""
 
 _CUT_NOTE = " […] cut here; csv, md and txt contain the whole text"
-_UNPRINTABLE = re.compile(
+_UNPRINTABLE = regex(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
-_BREAK = re.compile("\r\n?")
-_FORMULA_PREFIX = re.compile(r"['\s\u200b-\u200f\u2060\ufeff]*")
+_BREAK = regex("\r\n?")
+_FORMULA_PREFIX = regex(r"['\s\u200b-\u200f\u2060\ufeff]*")
 _FORMULA_SIGNS = "=+-@"
 
 

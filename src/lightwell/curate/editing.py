@@ -5,7 +5,6 @@ mention the entity (those of which the reader has all tags), so it never reveals
 """
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -32,11 +31,12 @@ from lightwell.records.database import Database
 from lightwell.records.documents import published_chunks
 from lightwell.records.graph import edits, entities
 from lightwell.records.graph.entities import ResolvedName
+from lightwell.text.regex import regex
 
 _MAX_NAME, _MAX_DESCRIPTION = 200, 8000
 _MAX_SOURCES = 1000
 _MAX_ITEMS = 100
-_KIND = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+_KIND = regex(r"[a-z][a-z0-9_-]{0,63}")
 
 
 async def create(

@@ -5,7 +5,6 @@ last, so the cost does not grow with the store.
 """
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -17,12 +16,13 @@ from lightwell.domain.merges import MergeProposal
 from lightwell.records.database import Database
 from lightwell.records.graph import entities, entity_passages, merge_candidates
 from lightwell.records.graph.merge_candidates import MergeEvidence, MergeSubject
+from lightwell.text.regex import regex
 
 MAX_SUBJECTS = 500
 """The number of most recently mentioned entities that are compared."""
 
 _EVIDENCE_CONFIDENCE = {"email": 0.95, "alias": 0.9, "domain": 0.6}
-_SEPARATOR = re.compile(r"[,;|]")
+_SEPARATOR = regex(r"[,;|]")
 
 Pair = tuple[EntityId, EntityId]
 

@@ -1,6 +1,5 @@
 """Exports as markdown and plain text, one paragraph per record."""
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,10 +14,11 @@ from lightwell.domain.exports import (
     PassageVector,
 )
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity
+from lightwell.text.regex import regex
 
-_MARKDOWN_SIGNS = re.compile(r"([\\`*_\[\]<>#|!~&])")
-_BACKTICKS = re.compile(r"`{3,}")
-_DIRECTION_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_MARKDOWN_SIGNS = regex(r"([\\`*_\[\]<>#|!~&])")
+_BACKTICKS = regex(r"`{3,}")
+_DIRECTION_CONTROLS = regex("[\u202a-\u202e\u2066-\u2069]")
 _INDENT = "    "
 
 

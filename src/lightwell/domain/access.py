@@ -1,7 +1,6 @@
 """Who may see what: tags, access classes, readers."""
 
 import hashlib
-import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,19 +8,20 @@ from dataclasses import dataclass
 from lightwell.domain.errors import Forbidden, Invalid
 from lightwell.domain.ids import ClassId, ProjectId
 from lightwell.domain.texts import require_text
+from lightwell.text.regex import regex
 
 Tags = frozenset[str]
 """ACL tags such as `tenant:halden`, `team:sales`, `user:tg_123`. A document without tags is visible to nobody."""
 
-_TAG = re.compile(r"[^\s,:]+(:[^\s,:]+)*")
+_TAG = regex(r"[^\s,:]+(:[^\s,:]+)*")
 _MAX_TAG_LENGTH = 200
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = regex(r"[^\W\d_]+")
 _INVISIBLE = frozenset(("Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp"))
-_IGNORABLE = re.compile(
+_IGNORABLE = regex(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 """Characters that no font draws, in addition to those of the invisible categories."""
-_PHONETIC = re.compile("[\u0250-\u02af\u1d00-\u1dbf]")
+_PHONETIC = regex("[\u0250-\u02af\u1d00-\u1dbf]")
 """Phonetic letters, many of which look like plain ones: `ɡ`, `ᴠ`."""
 _SCRIPTS_LIKE_LATIN = frozenset(("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"))
 _LATIN_LOOKALIKES = frozenset("асԁеһіјӏорԛѕԝхуАВСЕНІЈКМОРЅТХҮαινορτυχγΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")

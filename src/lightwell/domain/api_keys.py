@@ -2,7 +2,6 @@
 
 import hashlib
 import hmac
-import re
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,6 +13,7 @@ from lightwell.domain.directory import PersonId
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import new_id
 from lightwell.domain.scopes import Scope
+from lightwell.text.regex import regex
 
 KeyId = NewType("KeyId", UUID)
 
@@ -22,7 +22,7 @@ LONGEST_GRACE = timedelta(days=90)
 
 _PREFIX = "lw"
 _SECRET_BYTES = 32
-_TOKEN = re.compile(rf"{_PREFIX}_([0-9a-f]{{32}})_([A-Za-z0-9_-]{{43}})")
+_TOKEN = regex(rf"{_PREFIX}_([0-9a-f]{{32}})_([A-Za-z0-9_-]{{43}})")
 _MAX_NAME_LENGTH = 100
 
 

@@ -1,6 +1,5 @@
 """Business systems as sources of a project: what is configured, how syncs went, and which items could not be read."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,13 +9,14 @@ from uuid import UUID
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import GlobalRef, ProjectId, RunId, new_id
 from lightwell.domain.jobs import RunState
+from lightwell.text.regex import regex
 
 SourceId = NewType("SourceId", UUID)
 
 SYNC_SECONDS, SWEEP_SECONDS = 600, 86_400
 """By default a source is synced every ten minutes, and looked through for deletions once a day."""
 
-_NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
+_NAME = regex(r"[a-z][a-z0-9-]{0,39}")
 _MIN_SECONDS, _MAX_SECONDS = 30, 30 * 86_400
 
 

@@ -1,10 +1,11 @@
 """What an entity may have beside its description: other names, a category, a difficulty, tags."""
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-_SEPARATOR = re.compile(r"[,;]")
+from lightwell.text.regex import regex
+
+_SEPARATOR = regex(r"[,;]")
 CONCEPT_FIELDS = ("aliases", "category", "difficulty", "tags")
 
 

@@ -1,6 +1,5 @@
 """The directory: people, the names that other systems have for them, and groups that give them access tags."""
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,6 +10,7 @@ from lightwell.domain.access import Tags
 from lightwell.domain.errors import Invalid
 from lightwell.domain.scopes import Scope
 from lightwell.domain.texts import require_text
+from lightwell.text.regex import regex
 
 PersonId = NewType("PersonId", UUID)
 GroupId = NewType("GroupId", UUID)
@@ -19,8 +19,8 @@ EMAIL = "email"
 """The word that stands for the system of e-mail addresses where a person is named: `email:ada@halden.example`."""
 
 _USER = "user:"
-_SYSTEM = re.compile(r"[a-z][a-z0-9_.-]{0,49}")
-_ADDRESS = re.compile(r"[^\s@,:<>]{1,64}@[^\s@,:<>]{1,189}")
+_SYSTEM = regex(r"[a-z][a-z0-9_.-]{0,49}")
+_ADDRESS = regex(r"[^\s@,:<>]{1,64}@[^\s@,:<>]{1,189}")
 _MAX_NAME_LENGTH = 200
 _MAX_EXTERNAL_ID_LENGTH = 300
 

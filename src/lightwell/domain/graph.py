@@ -12,6 +12,7 @@ from lightwell.domain.concepts import NO_CONCEPT, Concept
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import EntityId, GlobalRef, RelationId
 from lightwell.domain.usage import NO_USAGE, TokenSummary
+from lightwell.text.regex import regex
 
 DESCRIPTION_SEPARATOR = " | "
 MAX_SOURCES = 50
@@ -327,10 +328,10 @@ class ManualEdit:
     concept: Concept = NO_CONCEPT
 
 
-_GAPS = re.compile(r"[\s_\-–—]+")
-_LEADING_MARKS = re.compile(r"^[^\w@#+$]+")
-_TRAILING_MARKS = re.compile(r"(?<![^\w+#%])[^\w+#%]+$")
-_POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
+_GAPS = regex(r"[\s_\-–—]+")
+_LEADING_MARKS = regex(r"^[^\w@#+$]+")
+_TRAILING_MARKS = regex(r"(?<![^\w+#%])[^\w+#%]+$")
+_POSSESSIVE = regex(r"['’]s$", re.IGNORECASE)
 
 
 def normalize_name(name: str) -> str:

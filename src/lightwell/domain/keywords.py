@@ -1,13 +1,13 @@
 """What a question is about: themes that lead to relations, names and terms that lead to entities."""
 
 import hashlib
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
 from lightwell.domain.graph import normalize_name
 from lightwell.domain.question_names import COMMANDS, keyword_names, keyword_words
+from lightwell.text.regex import regex
 from lightwell.text.terms import STOP_WORDS, words
 
 MAX_KEYWORDS = 16
@@ -16,7 +16,7 @@ MAX_KEYWORDS = 16
 LONGEST_KEYWORD = 100
 """Characters."""
 
-_QUOTED = re.compile(r'"([^"]+)"|“([^”“]+)”|„([^“”„]+)[“”]|«([^»«]+)»|`([^`]+)`')
+_QUOTED = regex(r'"([^"]+)"|“([^”“]+)”|„([^“”„]+)[“”]|«([^»«]+)»|`([^`]+)`')
 _WRAPPING = " \t\"'“”‘’`*<>[]{},;:.?!"
 
 

@@ -4,7 +4,6 @@ Points are natural log-odds. Each kind of link starts with negative points, sinc
 comparison adds or takes some. The result is a function of the two subjects alone.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -21,11 +20,12 @@ from lightwell.text.identifiers import (
     legal_form,
     person_words,
 )
+from lightwell.text.regex import regex
 
 _CLOSE_COMPANY, _CLOSE_PERSON, _CLOSE_TITLE = 88.0, 90.0, 85.0
 """Similarities, from 0 to 100, from which different spellings may be one name."""
 _UNLIKE, _LONG_TITLE = 70.0, 3
-_DIGITS = re.compile("[0-9]+")
+_DIGITS = regex("[0-9]+")
 
 _PRIOR = {"company": -5.0, "person": -6.0, "deal_project": -4.0, "deal_company": -4.0}
 _PRIOR_EMPLOYER, _PRIOR_MENTION = -3.0, -1.0

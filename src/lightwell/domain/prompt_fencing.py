@@ -1,8 +1,8 @@
 """Fences around text that a model reads but must not obey, and removal of chat control tokens from it."""
 
-import re
+from lightwell.text.regex import regex
 
-_RUN, _SHORTEST = re.compile(r"~+"), 3
+_RUN, _SHORTEST = regex(r"~+"), 3
 
 
 def neutralize_chat_marks(text: str) -> str:

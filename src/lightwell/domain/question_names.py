@@ -4,13 +4,13 @@ The purposes need different rules. A lookup may try `gross margin`, since the st
 keyword has to be right by itself. So each function says what it counts as a name.
 """
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 
 from lightwell.domain.graph import normalize_name
+from lightwell.text.regex import regex
 from lightwell.text.terms import STOP_WORDS, terms, words
 
 COMMANDS = frozenset(
@@ -21,17 +21,17 @@ COMMANDS = frozenset(
 _LONGEST_CANDIDATE = 8
 _LONGEST_CAPITALIZED = 6
 _PUNCTUATION = r"?!,;:()\[\]{}\"“”"
-_WORD = re.compile(rf"[^\s{_PUNCTUATION}]+")
-_WORD_OR_PUNCTUATION = re.compile(rf"[^\s{_PUNCTUATION}]+|[{_PUNCTUATION}]")
-_CAMEL = re.compile(r"(?<=[a-z])(?<!\bMc)(?<!Mac)(?=[A-Z])")
-_SENTENCE_BREAK = re.compile(r"(?<=[.?!])\s+")
-_PHRASE_BREAK = re.compile(r"[,;:()\[\]{}\"“”„«»\n]+")
-_KEYWORD = re.compile(r"\w(?:[\w@.\-/&'’+#]*[\w+#])?")
-_POSSESSIVE = re.compile(r"['’]s\b")
-_POSSESSIVE_END = re.compile(r"['’]s$")
+_WORD = regex(rf"[^\s{_PUNCTUATION}]+")
+_WORD_OR_PUNCTUATION = regex(rf"[^\s{_PUNCTUATION}]+|[{_PUNCTUATION}]")
+_CAMEL = regex(r"(?<=[a-z])(?<!\bMc)(?<!Mac)(?=[A-Z])")
+_SENTENCE_BREAK = regex(r"(?<=[.?!])\s+")
+_PHRASE_BREAK = regex(r"[,;:()\[\]{}\"“”„«»\n]+")
+_KEYWORD = regex(r"\w(?:[\w@.\-/&'’+#]*[\w+#])?")
+_POSSESSIVE = regex(r"['’]s\b")
+_POSSESSIVE_END = regex(r"['’]s$")
 _NEAR = 8
-_NO_NAME = re.compile(r"(?:I['’](?:m|ve|d|ll)|OK|Ok|Okay)\b")
-_FULL_STOP = re.compile(r"(?<!\b[A-Z])(?<!\b[A-Z][a-z])(?<!\b[A-Z][a-z]{2})\.$")
+_NO_NAME = regex(r"(?:I['’](?:m|ve|d|ll)|OK|Ok|Okay)\b")
+_FULL_STOP = regex(r"(?<!\b[A-Z])(?<!\b[A-Z][a-z])(?<!\b[A-Z][a-z]{2})\.$")
 """The end of a sentence, not that of an initial or a title: "J. Smith", "Dr. Smith"."""
 _PARTICLES = frozenset("of de del della der den van von da di du la le & y e".split())
 

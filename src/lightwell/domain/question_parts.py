@@ -2,9 +2,11 @@
 
 import re
 
+from lightwell.text.regex import regex
+
 _MAX_PARTS = 3
 
-_BOUNDARY = re.compile(
+_BOUNDARY = regex(
     r"(?:[,;?]?\s(?:and|und|et)|\?)\s(?=(?:(?:otherwise|then|after|at|by|for|from|in|of|on|since|to|until|with|within"
     r"|ab|bis|für|in|mit|nach|seit|von|zu|à|dans|de|depuis|pour)\s){0,2}"
     r"(?:how|what|who|which|when|where|why|whose|whom|is|are|do|does|can|wie|was|wer|wen|wem|wann|wo|welche[mnrs]?"

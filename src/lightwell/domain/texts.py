@@ -1,10 +1,9 @@
 """Checks that a string is text that PostgreSQL and JSON can store, and splits lists in settings and options."""
 
-import re
-
 from lightwell.domain.errors import Invalid
+from lightwell.text.regex import regex
 
-_NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
+_NOT_TEXT = regex("[\x00\ud800-\udfff]")
 _ESCAPED_BYTES = range(0xDC80, 0xDD00)
 
 

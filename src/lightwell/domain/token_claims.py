@@ -1,6 +1,5 @@
 """What the claims of an issuer's token say: who it is, which project, which access tags."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -9,12 +8,13 @@ from lightwell.domain.access import Tags, parse_tags
 from lightwell.domain.directory import EMAIL, PersonName, parse_email, parse_external_ids
 from lightwell.domain.errors import Invalid
 from lightwell.domain.scopes import Scope
+from lightwell.text.regex import regex
 
 OIDC = "oidc"
 """The system whose external ids are the subjects of tokens: `oidc:<subject>`."""
 
 _MAX_NAME_LENGTH = 200
-_SEPARATORS = re.compile(r"[\s,]+")
+_SEPARATORS = regex(r"[\s,]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 import hashlib
 import hmac
-import re
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,6 +9,7 @@ from typing import NewType
 from uuid import UUID
 
 from lightwell.domain.directory import PersonId
+from lightwell.text.regex import regex
 
 WebSessionId = NewType("WebSessionId", UUID)
 LinkId = NewType("LinkId", UUID)
@@ -27,7 +27,7 @@ LINK_OF_START = timedelta(hours=1)
 """How long the link is valid that a server prints when it starts."""
 
 _SECRET_BYTES = 32
-_SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
+_SECRET = regex(r"[A-Za-z0-9_-]{43}")
 _BROWSERS = (
     ("Edg", "Edge"),
     ("OPR/", "Opera"),

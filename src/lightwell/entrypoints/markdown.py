@@ -1,18 +1,18 @@
 """Answers as markdown, for clients that render it: what documents and models wrote is text in it, and the only links are citations."""
 
-import re
 from collections.abc import Sequence
 from itertools import accumulate
 from urllib.parse import urlsplit
 
 from lightwell.domain.answers import Answer, Citation, CitedSentence, StreamChunk
 from lightwell.text.markup import AROUND_ADDRESSES, is_address
+from lightwell.text.regex import regex
 
-_PART = re.compile(r"(?<!`)`[^`|\n]+`(?!`)|[^\s`|]+|[`|]")
+_PART = regex(r"(?<!`)`[^`|\n]+`(?!`)|[^\s`|]+|[`|]")
 """Code between backquotes, a run of other signs, or a sign that stands alone."""
-_SIGN = re.compile(r"[\\`\[\]<|]|&(?=[#\w])|~(?=~~)")
-_TITLE_SIGN = re.compile(r"[\\`\[\]<\"]|&(?=[#\w])|~(?=~~)")
-_ADDRESS_SIGN = re.compile(r"[\\`\[\]<\"&~/:.@]")
+_SIGN = regex(r"[\\`\[\]<|]|&(?=[#\w])|~(?=~~)")
+_TITLE_SIGN = regex(r"[\\`\[\]<\"]|&(?=[#\w])|~(?=~~)")
+_ADDRESS_SIGN = regex(r"[\\`\[\]<\"&~/:.@]")
 _LINKED = frozenset({"http", "https", "file", "upload"})
 
 

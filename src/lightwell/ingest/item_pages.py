@@ -1,6 +1,5 @@
 """Stores a page of items in one transaction: what changed gets jobs, what is unchanged costs a comparison of hashes."""
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -24,8 +23,9 @@ from lightwell.records.documents.registered import check_url, document_ref
 from lightwell.records.documents.registration import ItemOrigin
 from lightwell.records.jobs import runs
 from lightwell.records.locks import LeaseHolder, lock_project
+from lightwell.text.regex import regex
 
-_BREAKS_LINKS = re.compile(r"[\s<>\"`\\\x00-\x1f\x7f]")
+_BREAKS_LINKS = regex(r"[\s<>\"`\\\x00-\x1f\x7f]")
 _YEARS = range(1970, 2101)
 """Other dates would make a document the first or the last of all for ever."""
 

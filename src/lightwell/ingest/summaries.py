@@ -25,6 +25,7 @@ from lightwell.records.llm_cache.cache import CachedReply, CacheType, content_ha
 from lightwell.records.llm_cache.cached_model import CachedModel, ModelRequest
 from lightwell.tasks import gather_or_cancel
 from lightwell.text.markup import strip_active_markup
+from lightwell.text.regex import regex
 from lightwell.text.tokens import token_count
 
 WINDOW_TOKENS = 6000
@@ -32,7 +33,7 @@ WINDOW_TOKENS = 6000
 
 _PROFILES_PER_BATCH = 64
 _WORDS_PER_TOKEN = 0.6
-_LAST_SENTENCE = re.compile(r"^.*[.!?。](?=\s|$)", re.DOTALL)
+_LAST_SENTENCE = regex(r"^.*[.!?。](?=\s|$)", re.DOTALL)
 
 _log = logger(__name__)
 

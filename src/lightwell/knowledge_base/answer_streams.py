@@ -1,7 +1,6 @@
 """Answers as events that are kept for some minutes, so that a client that lost its connection can read the rest."""
 
 import asyncio
-import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -14,9 +13,10 @@ from lightwell.domain.errors import Invalid, NotFound
 from lightwell.records import answer_streams
 from lightwell.records.answer_streams import KeptEvent, StreamState
 from lightwell.records.database import Database
+from lightwell.text.regex import regex
 
 _POLL_SECONDS = 0.5
-_EVENT_ID = re.compile(r"([0-9a-f]{32}):(\d{1,6})")
+_EVENT_ID = regex(r"([0-9a-f]{32}):(\d{1,6})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

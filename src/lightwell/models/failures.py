@@ -4,19 +4,19 @@ The endpoint's own message is left out: it may repeat the key or the text that w
 library's error is not attached as the cause.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from lightwell.domain.errors import ModelBusy, ModelFailed
+from lightwell.text.regex import regex
 
 _TOO_LONG = "context_length_exceeded"
 _RETRYABLE = frozenset({408, 409, 425, 429})
 _BUSY = frozenset({429, 503, 529})
-_PLAIN_CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.\-]{1,59}")
-_DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(ms|h|m|s)")
+_PLAIN_CODE = regex(r"[A-Za-z][A-Za-z0-9_.\-]{1,59}")
+_DURATION = regex(r"(\d{1,9}(?:\.\d{1,9})?)(ms|h|m|s)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _MAX_WAIT = 24 * 3600.0
 

@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import BertWordPieceTokenizer
 
+from lightwell.text.regex import regex
 from lightwell.text.units import split_into_units
 
 Spans = NDArray[np.int64]
 """The characters that each token stands for, (tokens, 2)."""
 
-_MARKUP = re.compile(
+_MARKUP = regex(
     r"^\[[^\]\n]+\]:.*$"  # where a reference link points
     r"|(?<=\])\([^()\s]*(?:\s\"[^\"\n]*\")?\)"  # where a link points
     r"|https?://\S+|<[^<>\n]{1,200}>|[\[\]*_`#]+|:?-{3,}:?",

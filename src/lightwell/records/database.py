@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import re
 from collections.abc import (
     AsyncGenerator,
     Awaitable,
@@ -35,13 +34,14 @@ from lightwell.logs import logger
 from lightwell.records.connections import limit_silence, open_connection, with_keepalives
 from lightwell.records.errors import translate_errors
 from lightwell.records.rows import Query, Row, fetch_values, row_factory
+from lightwell.text.regex import regex
 
 Connection = AsyncConnection[TupleRow]
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _UUID_ARRAY = postgres.types["uuid"].array_oid
-_PORTS = re.compile(r"[\d,]*")
+_PORTS = regex(r"[\d,]*")
 _MALFORMED = (
     "The database URL (LIGHTWELL_DATABASE_URL) cannot be read: write it like postgresql://user:password@host:5432/name,"
     " with %40 for @, %2F for / and %3A for : in the password"

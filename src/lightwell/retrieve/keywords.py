@@ -18,6 +18,7 @@ from lightwell.logs import logger
 from lightwell.ports import Message
 from lightwell.records.llm_cache.cache import CacheType
 from lightwell.records.llm_cache.cached_model import CachedModel, ModelRequest
+from lightwell.text.regex import regex
 from lightwell.text.terms import STOP_WORDS, words
 
 REPLY_TOKENS = 400
@@ -34,13 +35,13 @@ SCHEMA: Mapping[str, object] = {
     "additionalProperties": False,
 }
 
-_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
-_STRING = re.compile(r'(?<!\\)("(?:[^"\\]|\\.)*+")(\s*:)?', re.DOTALL)
-_LIST = re.compile(
+_THOUGHT = regex(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_STRING = regex(r'(?<!\\)("(?:[^"\\]|\\.)*+")(\s*:)?', re.DOTALL)
+_LIST = regex(
     r'"\s*(high|low)[^"\[\]]{0,30}"\s*:\s*(\[(?:[^"\]]|"(?:[^"\\]|\\.)*+"?)*+|"(?:[^"\\]|\\.)*+")',
     re.IGNORECASE | re.DOTALL,
 )
-_LIST_END = re.compile(r"[,;\n]")
+_LIST_END = regex(r"[,;\n]")
 _log = logger(__name__)
 
 

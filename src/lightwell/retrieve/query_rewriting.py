@@ -12,6 +12,7 @@ from lightwell.domain.question_names import keyword_names, proper_name_terms
 from lightwell.domain.questions import MAX_QUESTION_LENGTH
 from lightwell.logs import logger
 from lightwell.ports import ChatModel, Message
+from lightwell.text.regex import regex
 from lightwell.text.terms import terms, words
 
 MAX_TURNS = 8
@@ -29,11 +30,9 @@ _POINTING = frozenset(
     neither same such former latter first second third last next previous other another er ihn ihm sie ihr ihnen es
     dessen deren dort damals il elle ils elles lui leur""".split()
 )
-_GOES_ON = re.compile(r"(?:and|or|but|also|what about|how about|und|oder|et|ou)\b", re.IGNORECASE)
-_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
-_LABEL = re.compile(
-    r"^(?:[*_#\s]*)(?:question|message|rewritten(?: \w+)?)\s*:[*_\s]*", re.IGNORECASE
-)
+_GOES_ON = regex(r"(?:and|or|but|also|what about|how about|und|oder|et|ou)\b", re.IGNORECASE)
+_THOUGHT = regex(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_LABEL = regex(r"^(?:[*_#\s]*)(?:question|message|rewritten(?: \w+)?)\s*:[*_\s]*", re.IGNORECASE)
 
 _log = logger(__name__)
 

@@ -1,6 +1,5 @@
 """The signals of candidates: numbers from words, embeddings, names and links, one row per candidate."""
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -10,13 +9,14 @@ from lightwell.records.search import TermStatistics
 from lightwell.retrieve.candidate_arrays import CandidateArrays, CorpusStatistics, corpus_statistics
 from lightwell.retrieve.sparse_matrix import Floats, Places
 from lightwell.text import terms
+from lightwell.text.regex import regex
 
 K1, B = 1.2, 0.75
 RAREST = 10
 """An entity in more of the reader's chunks than this is too common to link two of them, and to tell that a question needs links."""
 
 _SHORTEST_TITLE = 3
-_BRACKETED = re.compile(r"(?<=\S) *\([^()]*\)$")
+_BRACKETED = regex(r"(?<=\S) *\([^()]*\)$")
 _FULLY = 1 / 3
 _FINE = 9
 _KEPT_TITLES = 20_000  # titles recur with every question, and folding them was a third of the work

@@ -1,6 +1,5 @@
 """Misspelt words of a question: which words may be meant, and which of them the reader's documents contain."""
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import ascii_lowercase
@@ -9,6 +8,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.questions import MAX_QUESTION_LENGTH, Question
 from lightwell.records import search
 from lightwell.records.database import Database
+from lightwell.text.regex import regex
 from lightwell.text.terms import STOP_WORDS, terms, words
 
 IsWord = Callable[[str], bool]
@@ -21,7 +21,7 @@ then all of them must be near to ordinary words."""
 _MOST_STRANGE = 12
 """More are not looked up: a text with so many is a log or code, and each word has a thousand neighbours."""
 # In lower case, and no part of an address, a path, an option or a compound.
-_WORD = re.compile(rf"(?<![\w@./\\:'’_-])[a-z]{{{_SHORTEST},30}}(?![\w@/\\:'’_-]|\.\w)")
+_WORD = regex(rf"(?<![\w@./\\:'’_-])[a-z]{{{_SHORTEST},30}}(?![\w@/\\:'’_-]|\.\w)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

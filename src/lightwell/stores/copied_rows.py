@@ -1,16 +1,16 @@
 """What all graph stores are given, rows for their `UNWIND`, and the values of what they return."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from lightwell.ports import GraphBatch, GraphScope, SharedEntity, Subgraph
+from lightwell.text.regex import regex
 
 Row = Mapping[str, object]
 """One row of a statement's parameter."""
 
-_SEPARATOR = re.compile(r"[,;|]")
+_SEPARATOR = regex(r"[,;|]")
 
 
 ConceptKey = tuple[str, int]

@@ -21,13 +21,14 @@ from lightwell.evaluation.jsonl import parse_line, read_lines
 from lightwell.ports import Message
 from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.models import ScriptedModel
+from lightwell.text.regex import regex
 from lightwell.text.units import split_into_units
 
 NOT_ANSWERABLE = json.dumps({"answerable": False, "sentences": []})
 
-_PASSAGE = re.compile(r"^\[(\d+)\]\n(~{3,})\n(.*?)\n\2$", re.MULTILINE | re.DOTALL)
-_QUESTION = re.compile(r"^Question: (.*)\Z", re.MULTILINE | re.DOTALL)
-_MARKER = re.compile(r"^(?:[-*+•]|\d{1,9}[.)])\s")
+_PASSAGE = regex(r"^\[(\d+)\]\n(~{3,})\n(.*?)\n\2$", re.MULTILINE | re.DOTALL)
+_QUESTION = regex(r"^Question: (.*)\Z", re.MULTILINE | re.DOTALL)
+_MARKER = regex(r"^(?:[-*+•]|\d{1,9}[.)])\s")
 
 Cited = tuple[str, int]
 """A sentence and the number of its passage."""

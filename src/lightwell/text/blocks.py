@@ -8,19 +8,20 @@ from functools import lru_cache
 from itertools import pairwise
 
 from lightwell.text.markup import strip_tags
+from lightwell.text.regex import regex
 
-_LINE = re.compile(r"[^\n]*\n?")
-_FENCE = re.compile(r"[ \t]*+(```|~~~)")
-_FENCE_END = {mark: re.compile(rf"\n[ \t]*+{mark}[^\n]*+") for mark in ("```", "~~~")}
-_HEADING = re.compile(r"[ \t]*+#{1,6}[ \t]")
-_UNDERLINE = re.compile(r"[ ]{0,3}(?:=++|-++)[ \t]*+")
-_RULE = re.compile(r"[\s|:=_*+.-]*+")
-_DEFINITION = re.compile(r"[ ]{0,3}\[[^\]\^\n][^\]\n]{0,200}\]:[ \t]*+\S")
-_ITEM = re.compile(r"[ \t]*+(?:(?:[-*+•‣]|\d{1,3}[.)]|[a-z][.)]|\([a-z\d]{1,2}\))[ \t]|<li\b)")
-_ROW = re.compile(r"[ \t]*+\|")
-_TABLE_START, _TABLE_END = re.compile(r"<table\b", re.I), re.compile(r"</table\s{0,9}>", re.I)
-_TABLE_ROW = re.compile(r"<tr\b", re.I)
-_METADATA = re.compile(
+_LINE = regex(r"[^\n]*\n?")
+_FENCE = regex(r"[ \t]*+(```|~~~)")
+_FENCE_END = {mark: regex(rf"\n[ \t]*+{mark}[^\n]*+") for mark in ("```", "~~~")}
+_HEADING = regex(r"[ \t]*+#{1,6}[ \t]")
+_UNDERLINE = regex(r"[ ]{0,3}(?:=++|-++)[ \t]*+")
+_RULE = regex(r"[\s|:=_*+.-]*+")
+_DEFINITION = regex(r"[ ]{0,3}\[[^\]\^\n][^\]\n]{0,200}\]:[ \t]*+\S")
+_ITEM = regex(r"[ \t]*+(?:(?:[-*+•‣]|\d{1,3}[.)]|[a-z][.)]|\([a-z\d]{1,2}\))[ \t]|<li\b)")
+_ROW = regex(r"[ \t]*+\|")
+_TABLE_START, _TABLE_END = regex(r"<table\b", re.I), regex(r"</table\s{0,9}>", re.I)
+_TABLE_ROW = regex(r"<tr\b", re.I)
+_METADATA = regex(
     r"---[ \t]*+\n(?:[\w-]++:[^\n]*+\n|[ \t]++[^\n]*+\n|- [^\n]*+\n)++---[ \t]*+(?:\n|$)"
 )
 _TAB = 4

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from lightwell.text.regex import regex
 from lightwell.text.terms import terms
 
 ENGLISH_MONTHS = tuple(
@@ -43,7 +44,7 @@ WEEKDAY = (
     "(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|(?:Mon|Diens|Donners|Frei|Sams|Sonn)tag|Mittwoch|"
     "lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
 )
-_DATE = re.compile(
+_DATE = regex(
     rf"""\b(?:
       (?P<y1>\d{{4}})-(?P<m1>\d{{2}})-(?P<d1>\d{{2}})
     | (?P<d2>\d{{1,2}})\.\s?(?P<m2>\d{{1,2}})\.\s?(?P<y2>\d{{4}})
@@ -53,13 +54,13 @@ _DATE = re.compile(
     )\b""",
     re.IGNORECASE | re.VERBOSE,
 )
-_HEADER = re.compile(
+_HEADER = regex(
     r"^\W{0,4}(?:date|datum|stand|last updated|updated|published)\W{0,4}[:|]\W{0,4}(.{0,60})",
     re.IGNORECASE | re.MULTILINE,
 )
 _BEGINNING = 1_000
 """So many characters of a document may be its header."""
-_QUARTER_OR_WEEKDAY = re.compile(rf"\bQ[1-4](?: \d{{4}})?\b|\b(?:{WEEKDAY})\b")
+_QUARTER_OR_WEEKDAY = regex(rf"\bQ[1-4](?: \d{{4}})?\b|\b(?:{WEEKDAY})\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
 from lightwell.text.dates import MONTHS, PartialDate, find_date_places, find_dates, mask_dates
+from lightwell.text.regex import regex
 from lightwell.text.terms import terms, words
 from lightwell.text.word_lists import load_word_lists
 
@@ -48,13 +49,13 @@ _TENS = {word: int(number) for word, number in _NUMBER_WORDS.items() if int(numb
 """Before one of `_ONES` they make one number: forty-two."""
 _KNOWN_UNITS = frozenset(UNIT_NAMES.values())
 _DATE_UNIT = "date"
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"(?P<number>(?:(?<![\w)])[-−])?(?:(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)|\d+(?:[.,:’']\d+)*))"
     r"|(?P<word>[^\W\d_]+(?:[’'][^\W\d_]+)*)|(?P<sign>[%€$£])|(?P<gap>(?:[\s*_°]|-(?!\d)|(?<=\w)-)+)|(?P<stop>.)"
 )
-_IDENTIFIER = re.compile(r"\b[^\W\d_]\w*(?:[-./:]\w+)*")
-_GROUPED = re.compile(r"-?\d{1,3}(?:([., \u00a0\u202f’'])\d{3})(?:\1\d{3})*")
-_GROUPING = re.compile(r"[., \u00a0\u202f’']")
+_IDENTIFIER = regex(r"\b[^\W\d_]\w*(?:[-./:]\w+)*")
+_GROUPED = regex(r"-?\d{1,3}(?:([., \u00a0\u202f’'])\d{3})(?:\1\d{3})*")
+_GROUPING = regex(r"[., \u00a0\u202f’']")
 _MAX_WORDS_TO_UNIT = 3
 _MOST_BETWEEN = 3
 """Tokens between a number and its unit, such as those of "(10)"."""

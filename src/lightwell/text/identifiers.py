@@ -1,10 +1,11 @@
 """Normal forms of what identifies people and companies: e-mail addresses, domains, phone numbers, names, URLs, identifiers."""
 
-import re
 import unicodedata
 from functools import cache
 
 from publicsuffixlist import PublicSuffixList
+
+from lightwell.text.regex import regex
 
 FREE_MAIL = frozenset(
     """aol.com arcor.de bluewin.ch fastmail.com freenet.de gmail.com gmx.at gmx.ch gmx.com gmx.de gmx.net googlemail.com
@@ -35,15 +36,15 @@ _SAME_FORMS = {
 }
 _FILLERS = frozenset("and und et the der die das & of".split())
 _TITLES = frozenset("dr prof mr mrs ms herr frau ing dipl med".split())
-_DOTTED = re.compile(r"\b[a-z]\.(?: ?[a-z]\.)*(?: ?[a-z]\b)?")
-_WORDS = re.compile(r"[^\W_]+")
-_EMAIL = re.compile(r"[^\s@<>,;]{1,64}@[^\s@<>,;]{1,255}")
-_DIGITS = re.compile(r"\D+")
+_DOTTED = regex(r"\b[a-z]\.(?: ?[a-z]\.)*(?: ?[a-z]\b)?")
+_WORDS = regex(r"[^\W_]+")
+_EMAIL = regex(r"[^\s@<>,;]{1,64}@[^\s@<>,;]{1,255}")
+_DIGITS = regex(r"\D+")
 _FEWEST_DIGITS, _KEPT_DIGITS = 8, 9
-_IDENTIFIER = re.compile(r"(?<![\w-])[A-Z][A-Z0-9]{1,9}-[1-9][0-9]{0,6}(?![\w-])")
-_URL = re.compile(r"https?://[^\s<>\"'`|\\^{}\[\]()]{3,2000}")
-_HOST_END = re.compile(r"[/?#:]")
-_HOST = re.compile(r"[\w.-]{1,253}")
+_IDENTIFIER = regex(r"(?<![\w-])[A-Z][A-Z0-9]{1,9}-[1-9][0-9]{0,6}(?![\w-])")
+_URL = regex(r"https?://[^\s<>\"'`|\\^{}\[\]()]{3,2000}")
+_HOST_END = regex(r"[/?#:]")
+_HOST = regex(r"[\w.-]{1,253}")
 _UMLAUTS = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "oe", "æ": "ae", "å": "aa"}
 
 

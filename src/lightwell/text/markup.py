@@ -4,8 +4,10 @@ import html
 import re
 from collections.abc import Iterator
 
-_COMMENT = re.compile(r"<!--(?:[^-]|-(?!->))*+(?:-->|$)")
-_TAG = re.compile(
+from lightwell.text.regex import regex
+
+_COMMENT = regex(r"<!--(?:[^-]|-(?!->))*+(?:-->|$)")
+_TAG = regex(
     r"</?(?:a|abbr|article|aside|audio|b|blockquote|br|button|caption|center|cite|code|col|colgroup|dd|del|details|div|dl|dt|em"
     r"|embed|figcaption|figure|font|footer|h[1-6]|header|hr|i|iframe|img|input|ins|kbd|label|li|main|mark|math|nav|ol|p|picture|pre"
     r"|q|s|script|section|small|source|span|strong|style|sub|summary|sup|svg|table|tbody|td|textarea|tfoot|th|thead|tr|u|ul|video)"
@@ -14,7 +16,7 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 """Tags of HTML, and whatever else would load, link or run something; other words in angle brackets are placeholders or code."""
-_TEMPLATE_TAG = re.compile(
+_TEMPLATE_TAG = regex(
     r"`[^`\n]{1,300}+`"
     r"|\{%[-+]?\s{0,9}+(/?[a-z_][\w-]{0,60}+)([^%{}\n]{0,500}+)%\}"
     r"|\{\{[<%]\s{0,9}+(/?[a-z_][\w-]{0,60}+)([^<>%{}\n]{0,500}+)[>%]\}\}"
@@ -24,26 +26,26 @@ _STATEMENTS = frozenset(
     "assign block capture case elif else elsif extends for from if import include load macro render set static unless url when with".split()
 )
 """Tags of which nothing is text."""
-_VALUE = re.compile(r"(?:([\w-]{1,40})\s{0,3}=\s{0,3})?(?:\"([^\"]{1,200})\"|'([^']{1,200})')")
+_VALUE = regex(r"(?:([\w-]{1,40})\s{0,3}=\s{0,3})?(?:\"([^\"]{1,200})\"|'([^']{1,200})')")
 _READ = frozenset({"", "alt", "caption", "label", "name", "text", "title"})
 """Attributes of tags that people read; "" for a value alone."""
-_PATH = re.compile(r"/|\.\w{1,5}$")
-_BEGINS_MARKUP = re.compile(r"<(?=[A-Za-z/!?])|\](?=[(\[:])|!(?=\[)")
-_LINKED = re.compile(r"//|@|www\.|\w\.[^\W\d_]{2}", re.IGNORECASE)
+_PATH = regex(r"/|\.\w{1,5}$")
+_BEGINS_MARKUP = regex(r"<(?=[A-Za-z/!?])|\](?=[(\[:])|!(?=\[)")
+_LINKED = regex(r"//|@|www\.|\w\.[^\W\d_]{2}", re.IGNORECASE)
 AROUND_ADDRESSES = "()[]<>{}\"'“”‘’«»*_~`.,;:!?…"
-_LABEL = re.compile(r"(!?)\[([^\[\]\n]{0,500}+(?:\n[^\[\]\n]{1,500}+)?+)\]")
-_REFERENCE = re.compile(r"\[[^\[\]\n]{0,200}\]")
-_PARENTHESIS = re.compile(r"[()\[\n]")
-_NAME = re.compile(r"[^\W\d_](?=.*[a-z]).{2,}", re.DOTALL)
+_LABEL = regex(r"(!?)\[([^\[\]\n]{0,500}+(?:\n[^\[\]\n]{1,500}+)?+)\]")
+_REFERENCE = regex(r"\[[^\[\]\n]{0,200}\]")
+_PARENTHESIS = regex(r"[()\[\n]")
+_NAME = regex(r"[^\W\d_](?=.*[a-z]).{2,}", re.DOTALL)
 _LONGEST_TARGET = 4000
-_ADDRESS = re.compile(r"<((?:https?://|mailto:)[^\s<>]{1,2000})>")
-_ATTRIBUTES = re.compile(r"\{[:#.][\w\s.#:=\"'-]{0,200}\}")
-_PILCROW = re.compile(r"¶")
-_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
-_HEADING = re.compile(r"^[ \t]*+#{1,6}[ \t]++|(?<![ \t])[ \t]++#++[ \t]*+$", re.MULTILINE)
-_QUOTING = re.compile(r"^[ \t]*+(?:>[ \t]?+)++", re.MULTILINE)
-_BULLET = re.compile(r"^(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
-_EMPHASIS = re.compile(r"(?<![\w*_])(\*{1,3}|_{2,3})(?=[^\s*_])(.{1,300}?)(?<=[^\s*_])\1(?![\w*_])")
+_ADDRESS = regex(r"<((?:https?://|mailto:)[^\s<>]{1,2000})>")
+_ATTRIBUTES = regex(r"\{[:#.][\w\s.#:=\"'-]{0,200}\}")
+_PILCROW = regex(r"¶")
+_ESCAPE = regex(r"\\([!-/:-@\[-`{-~])")
+_HEADING = regex(r"^[ \t]*+#{1,6}[ \t]++|(?<![ \t])[ \t]++#++[ \t]*+$", re.MULTILINE)
+_QUOTING = regex(r"^[ \t]*+(?:>[ \t]?+)++", re.MULTILINE)
+_BULLET = regex(r"^(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
+_EMPHASIS = regex(r"(?<![\w*_])(\*{1,3}|_{2,3})(?=[^\s*_])(.{1,300}?)(?<=[^\s*_])\1(?![\w*_])")
 
 
 def strip_tags(text: str) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lightwell.text.regex import regex
 from lightwell.text.terms import terms, words
 from lightwell.text.word_lists import any_of, load_word_lists
 
@@ -12,9 +13,7 @@ _NEGATIONS = frozenset(_LISTS["words"])
 _TRAILING_NEGATIONS = frozenset(_LISTS["trailing"])
 _NOT_NEGATED = frozenset(_LISTS["not_negated"])
 _FILLERS = frozenset(_LISTS["fillers"])
-_CLAUSE = re.compile(
-    rf"[.;:!?](?=\s|$)|[()|\n–—]|,\s|\s{any_of(_LISTS['clauses'])}\s", re.IGNORECASE
-)
+_CLAUSE = regex(rf"[.;:!?](?=\s|$)|[()|\n–—]|,\s|\s{any_of(_LISTS['clauses'])}\s", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,14 +1,14 @@
 """Proper names: runs of capitalised words, identifiers and addresses."""
 
-import re
 from collections.abc import Collection
 
 from lightwell.text.dates import mask_dates
 from lightwell.text.figures import SCALES, UNIT_NAMES
+from lightwell.text.regex import regex
 from lightwell.text.terms import STOP_WORDS, terms
 
-_NAME_WORD = re.compile(r"[^\W_]+(?:[-.'’@&/_][^\W_]+)*")
-_SENTENCE_END = re.compile(r"(?:^|[.!?:;|\n(„“\"«*•>#]|[-–—] )[\s*_]{0,8}$")
+_NAME_WORD = regex(r"[^\W_]+(?:[-.'’@&/_][^\W_]+)*")
+_SENTENCE_END = regex(r"(?:^|[.!?:;|\n(„“\"«*•>#]|[-–—] )[\s*_]{0,8}$")
 _NO_NAMES = frozenset(
     """dr mr mrs ms prof herr frau mme although since however according based additionally furthermore therefore thus moreover
     instead unless per upon yes currently finally overall yet still i""".split()

@@ -1,10 +1,9 @@
 """Sentence boundaries: those of nupunkt, without those after German abbreviations and ordinals."""
 
-import re
-
 import nupunkt
 
 from lightwell.text.dates import ENGLISH_MONTHS, GERMAN_MONTHS
+from lightwell.text.regex import regex
 
 _NEVER_SENTENCE_END = frozenset(
     """abzgl bspw bzw ca evtl exkl ggf ggü i.d.r inkl insb insbes mio mrd sog tsd u.a vgl z.b z.t zzgl""".split()
@@ -15,8 +14,8 @@ _RARELY_SENTENCE_END = frozenset(
 )
 """Abbreviations that may end a sentence, except before a lower-case letter or a number."""
 
-_DAY = re.compile(r"(?:\d{1,2}\.?[-–/])?\d{1,2}")
-_MONTH = re.compile(
+_DAY = regex(r"(?:\d{1,2}\.?[-–/])?\d{1,2}")
+_MONTH = regex(
     rf"(?:Jänner|{'|'.join(name.title() for name in GERMAN_MONTHS if name not in ENGLISH_MONTHS)})\b"
     rf"|(?:{'|'.join(name.title() for name in GERMAN_MONTHS if name in ENGLISH_MONTHS)})\s+\d{{4}}\b"
 )

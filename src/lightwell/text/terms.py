@@ -8,14 +8,16 @@ from typing import Protocol, cast
 
 import Stemmer
 
+from lightwell.text.regex import regex
+
 MAX_TERM_FREQUENCY = 8
 """The highest term frequency that is stored; beyond it, BM25's curve is nearly flat."""
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_MAY_COMBINE = re.compile(r"[\u0300-\U0010ffff]+")
+_WORD = regex(r"[^\W_]+(?:['’][^\W_]+)*")
+_CAMEL = regex(r"(?<=[a-z])(?=[A-Z])")
+_MAY_COMBINE = regex(r"[\u0300-\U0010ffff]+")
 """Runs in which combining signs are looked for: none comes before U+0300."""
-_CJK = re.compile(r"[぀-ヿ㐀-鿿가-힯豈-﫿]")
+_CJK = regex(r"[぀-ヿ㐀-鿿가-힯豈-﫿]")
 _MAX_TERM_LENGTH = 60
 _STEM_CACHE_SIZE = 100_000  # four times as fast as the stemmer's own cache
 

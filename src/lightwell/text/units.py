@@ -1,25 +1,25 @@
 """Quotable units of a text: sentences, list items and table rows, each with its context."""
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
 from lightwell.text.markup import find_links
+from lightwell.text.regex import regex
 from lightwell.text.sentences import sentence_spans
 from lightwell.text.terms import STOP_WORDS
 
-_BREAK = re.compile(
+_BREAK = regex(
     r"\n(?=[^\S\n]*(?:[-*+•]\s|\d+[.)]\s|\||#{1,6}\s|>|</?t(?:r|able)\b|$))|(?<=\|)\n|\n[ \t]*\n"
 )
-_RULE = re.compile(r"[\s|:\-=_*#>+•.]*")
-_HEADING = re.compile(r"#{1,6}\s+")
-_PRONOUN = re.compile(
+_RULE = regex(r"[\s|:\-=_*#>+•.]*")
+_HEADING = regex(r"#{1,6}\s+")
+_PRONOUN = regex(
     r"(?:He|She|It|They|This|That|These|Those|His|Her|Its|Their|Er|Sie|Es|Diese[rs]?|Il|Elle|Ils|Elles|Cela)\b"
 )
-_LINE = re.compile(r"[^\n]+")
+_LINE = regex(r"[^\n]+")
 _ROWS = ("|", "<tr")
-_OPENING = re.compile(r"[A-Z\d€$£¥]")
+_OPENING = regex(r"[A-Z\d€$£¥]")
 _FULL_LINE_SHARE = 0.7
 _MAX_CONTEXT_CHARACTERS = 300
 _CACHE_SIZE = 256  # a passage is split when it is scored, and again when it is quoted

@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from lightwell.answer.open_points import is_heading
+from lightwell.text.regex import regex
 from lightwell.text.terms import STOP_WORDS, words
 
-_BYLINE = re.compile(
+_BYLINE = regex(
     r"\W*(?:(?:written|report|reported|prepared|drafted|edited|approved|kept|valid|last changed) (?:by|from|on)"
     r"|document [\w-]+, revision|version \d|edition\b|revision \d|(?:page|seite) \d)",
     re.IGNORECASE,
 )
-_RUN, _LETTERS, _DIGIT = re.compile(r"\S+"), re.compile(r"[^\W\d_]+"), re.compile(r"\d")
-_QUESTION = re.compile(r"\?[\s\"'”’)*_]*$")
-_OPENS = re.compile(r"\W*\w+ (?=[^\W\d_])")
+_RUN, _LETTERS, _DIGIT = regex(r"\S+"), regex(r"[^\W\d_]+"), regex(r"\d")
+_QUESTION = regex(r"\?[\s\"'”’)*_]*$")
+_OPENS = regex(r"\W*\w+ (?=[^\W\d_])")
 _SMALL = frozenset(
     """die der das den dem des zum zur von vom für mit und bei aus les des une aux pour par sur dans avec est ist""".split()
 )
@@ -30,11 +31,9 @@ _IS = (
 )
 _WAS = r"(?:is|are|was|were|became|ist|sind|war|waren|est|sont|etait)"
 _A = r"(?:a|an|the|one of|our|their|his|her|its|ein|eine|der|die|das|unser|unsere|un|une|le|la|les|notre)"
-_LABEL = re.compile(
-    r"\W*+[^\n:–—]{2,80}?\*{0,3}(?:\s{0,3}[:–—]|\s{1,4}-\s)\*{0,3}\s+(?=\S+\s+\S+\s+\S)"
-)
-_CELLS = re.compile(r"\|([^|\n]+)\|([^|\n]*)\|")
-_WORD = re.compile(r"[^\W\d_]{3}")
+_LABEL = regex(r"\W*+[^\n:–—]{2,80}?\*{0,3}(?:\s{0,3}[:–—]|\s{1,4}-\s)\*{0,3}\s+(?=\S+\s+\S+\s+\S)")
+_CELLS = regex(r"\|([^|\n]+)\|([^|\n]*)\|")
+_WORD = regex(r"[^\W\d_]{3}")
 _SHORT, _LONG = 30, 400
 _FOLDED_TEXTS = 4096
 """Several names that a question may mean are looked for in the same sentences, below the same headings."""

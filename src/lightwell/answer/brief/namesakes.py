@@ -1,6 +1,5 @@
 """Several people of one name, told apart by the e-mail addresses that stand with it."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -8,9 +7,10 @@ from lightwell.answer.brief.cues import entity_names
 from lightwell.answer.brief.selection import CandidateSentence
 from lightwell.domain.briefs import EntityPassage
 from lightwell.domain.ids import ChunkId, DocumentId
+from lightwell.text.regex import regex
 from lightwell.text.terms import words
 
-_ADDRESS = re.compile(r"(?<![\w.+-])[\w.+-]*\w@(?:[\w-]+\.)+[^\W\d_]{2,}")
+_ADDRESS = regex(r"(?<![\w.+-])[\w.+-]*\w@(?:[\w-]+\.)+[^\W\d_]{2,}")
 _SPELT_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "o", "å": "aa"})
 
 _Whose = set[frozenset[str]]

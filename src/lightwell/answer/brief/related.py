@@ -18,10 +18,11 @@ from lightwell.records.database import Database
 from lightwell.records.graph import entities, entity_passages
 from lightwell.records.graph.entity_passages import EntityRelation
 from lightwell.text.pieces import shorten
+from lightwell.text.regex import regex
 from lightwell.text.terms import words
 
 _PERSONS = ("person", "contact")
-_INSIDE, _LEAD = re.compile(r"[\w,][\s*_]{1,8}$|[(\"“]$"), 9
+_INSIDE, _LEAD = regex(r"[\w,][\s*_]{1,8}$|[(\"“]$"), 9
 """What stands before a word inside a sentence, and within how many characters it is looked for."""
 
 _MAX_RELATED = 6

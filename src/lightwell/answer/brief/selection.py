@@ -29,6 +29,7 @@ from lightwell.domain.prompt_fencing import fence
 from lightwell.ports import ChatModel, Message
 from lightwell.text.dates import find_first_date
 from lightwell.text.pieces import shorten
+from lightwell.text.regex import regex
 from lightwell.text.tokens import token_count
 from lightwell.text.units import split_into_units
 
@@ -48,7 +49,7 @@ class Part(StrEnum):
     OPEN = "OPEN"
 
 
-_PART_HEAD = re.compile(rf"^[^\w\n]*({'|'.join(Part)})[^\w\n]*$", re.MULTILINE)
+_PART_HEAD = regex(rf"^[^\w\n]*({'|'.join(Part)})[^\w\n]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

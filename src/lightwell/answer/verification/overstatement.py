@@ -5,6 +5,7 @@ The words stand in `words/`, for English, German and some French.
 
 import re
 
+from lightwell.text.regex import regex
 from lightwell.text.word_lists import WordLists, any_of, load_word_lists, whole_words
 
 _NOT_DENIED = r"(?<!not )(?<!not be )(?<!no )(?<!nicht )"
@@ -34,8 +35,7 @@ def _claim(lists: WordLists, number: str) -> str:
 
 
 _CLAIMS = [
-    (re.compile(claim, re.IGNORECASE), re.compile(grounds, re.IGNORECASE))
-    for claim, grounds in _claims()
+    (regex(claim, re.IGNORECASE), regex(grounds, re.IGNORECASE)) for claim, grounds in _claims()
 ]
 
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from lightwell.domain.prompt_fencing import fence
 from lightwell.ports import ChatModel, Message
+from lightwell.text.regex import regex
 
 MAX_VERDICT_TOKENS = 200
 
@@ -16,7 +17,7 @@ VERDICT_SCHEMA: Mapping[str, object] = {
     "additionalProperties": False,
 }
 
-_VERDICT = re.compile(r'"supported"\s{0,9}:\s{0,9}"?(true|false)', re.IGNORECASE)
+_VERDICT = regex(r'"supported"\s{0,9}:\s{0,9}"?(true|false)', re.IGNORECASE)
 
 
 class VerifyBy(StrEnum):

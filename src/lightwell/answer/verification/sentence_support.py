@@ -6,7 +6,6 @@ What it cannot find: names and roles exchanged within one sentence of the source
 frequency or time, an opposite word, a cause made of a sequence, a truth of the document that is a lie.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,6 +26,7 @@ from lightwell.text.injection import is_inside_injection
 from lightwell.text.markup import strip_bullet
 from lightwell.text.negation import Clause, differ_in_negation, split_into_clauses
 from lightwell.text.proper_names import find_names
+from lightwell.text.regex import regex
 from lightwell.text.terms import terms
 
 MIN_SUPPORT = 0.5
@@ -41,7 +41,7 @@ MIN_JOINT_SUPPORT = 0.6
 _NEAR = 0.5
 _UNIT_TERMS = frozenset(terms(" ".join(UNIT_NAMES)))
 """Words that are verified with their figures, which may stand in another unit."""
-_DIGIT = re.compile(r"\d")
+_DIGIT = regex(r"\d")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

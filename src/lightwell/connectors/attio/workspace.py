@@ -1,6 +1,5 @@
 """What an Attio workspace consists of: its objects and their attributes, lists, members, and the names of records."""
 
-import re
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from lightwell.connectors.attio.values import current, is_mapped, value_text
 from lightwell.domain.errors import SourceFailed
 from lightwell.domain.ids import GlobalRef, global_ref
 from lightwell.domain.item_structure import StatedEntity
+from lightwell.text.regex import regex
 
 SYSTEM = "attio"
 _STANDARD = {
@@ -33,7 +33,7 @@ _STANDARD = {
 _OWN_KINDS = frozenset(
     ("note", "task", "comment", "meeting", "call", "member", "list-entry", "record", "merge")
 )
-_UNKIND = re.compile(r"[^a-z0-9_-]+")
+_UNKIND = regex(r"[^a-z0-9_-]+")
 _ATTRIBUTES_PER_PAGE = 100
 _NAMES_PER_QUERY = 100
 _REMEMBERED_NAMES = 5000

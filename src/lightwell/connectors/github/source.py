@@ -1,6 +1,5 @@
 """Repositories of GitHub as a source of items: see `docs/connectors/github.md`."""
 
-import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -28,6 +27,7 @@ from lightwell.connectors.rows import Json, Result, make_page, parse_cursor
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import GlobalRef, global_ref
 from lightwell.domain.source_items import ItemPage, SourceDirectory, WebhookHint
+from lightwell.text.regex import regex
 
 REPOSITORY, ISSUE, COMMENT, REVIEW_COMMENT, FILE = (
     "repository",
@@ -38,7 +38,7 @@ REPOSITORY, ISSUE, COMMENT, REVIEW_COMMENT, FILE = (
 )
 _LISTINGS = {ISSUE: "issues", COMMENT: "issues/comments", REVIEW_COMMENT: "pulls/comments"}
 _OPTIONS = ("repositories", "base_url", "skip_profiles")
-_NAME = re.compile(NAME_PATTERN)
+_NAME = regex(NAME_PATTERN)
 _MAX_REPOSITORIES = 100
 _PAGE_ITEMS, _PAGE_BYTES = 50, 8 * 1000**2
 _BACKFILL = timedelta(days=2)

@@ -9,16 +9,17 @@ from lightwell.connectors.item_documents import one_line
 from lightwell.domain.access import Tags
 from lightwell.domain.ids import GlobalRef, global_ref
 from lightwell.domain.item_structure import ItemStructure, LinkType, StatedEntity, StatedLink
+from lightwell.text.regex import regex
 
 SYSTEM = "github"
-_REFERENCE = re.compile(
+_REFERENCE = regex(
     r"(?<![\w/.#&-])(?:(?P<name>[A-Za-z0-9-]{1,39}/[A-Za-z0-9_.-]{1,100}))?#(?P<number>[0-9]{1,9})\b"
 )
-_ADDRESS = re.compile(
+_ADDRESS = regex(
     r"https?://(?P<host>[^\s/]{1,255})/(?P<name>[A-Za-z0-9-]{1,39}/[A-Za-z0-9_.-]{1,100})"
     r"/(?:issues|pull)/(?P<number>[0-9]{1,9})\b"
 )
-_CLOSING = re.compile(r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?[ \t]{1,3}$", re.IGNORECASE)
+_CLOSING = regex(r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?[ \t]{1,3}$", re.IGNORECASE)
 _CLOSING_LENGTH = 20
 _MAX_REFERENCES = 100
 

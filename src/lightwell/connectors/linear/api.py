@@ -1,6 +1,5 @@
 """Calls of Linear's GraphQL API: its errors, its rate limits, and all pages of a connection."""
 
-import re
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,11 +13,12 @@ from lightwell.connectors.api_client import ApiClient, retry_after, server_time
 from lightwell.connectors.linear.queries import NESTED, PagedQuery
 from lightwell.connectors.rows import Json, Wire
 from lightwell.domain.errors import SourceFailed
+from lightwell.text.regex import regex
 
 NAME = "Linear"
 _BUDGETS = ("requests", "complexity")
-_NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
-_NO_LETTER = re.compile("[^a-z]")
+_NOT_TEXT = regex("[\x00\ud800-\udfff]")
+_NO_LETTER = regex("[^a-z]")
 _RATE_LIMITED = "ratelimited"
 _NO_FEATURE = frozenset(("featurenotaccessible",))
 _NO_ACCESS = frozenset(("authenticationerror",))

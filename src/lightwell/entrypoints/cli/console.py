@@ -4,7 +4,6 @@ Every text of a document, of a business system and of a server passes through `c
 none can control the terminal. The consoles see to it for whatever they print; what `typer.echo` prints is cleaned by its caller.
 """
 
-import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -18,7 +17,9 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-_LINE_BREAK = re.compile(r"[\n\r\t\v\f\x85\u2028\u2029]")
+from lightwell.text.regex import regex
+
+_LINE_BREAK = regex(r"[\n\r\t\v\f\x85\u2028\u2029]")
 _WIDTH_OF_A_FILE = 10_000
 """Columns; so that output to a file or a program is not wrapped."""
 

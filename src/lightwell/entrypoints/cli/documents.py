@@ -1,6 +1,5 @@
 """`documents`: lists, shows and deletes documents; `documents_add`, `documents_original` and `documents_reread` hold the other commands."""
 
-import re
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import unquote
@@ -20,6 +19,7 @@ from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.options import PageSize, Yes
 from lightwell.entrypoints.cli.registration import Work, command, confirm, new_group
 from lightwell.entrypoints.operations.documents import Document, DocumentQuery
+from lightwell.text.regex import regex
 
 documents = new_group(
     "List, show, add, re-extract and delete documents.",
@@ -28,7 +28,7 @@ documents = new_group(
 )
 
 
-_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
+_ID = regex(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 
 
 Name = Annotated[

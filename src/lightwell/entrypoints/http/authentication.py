@@ -1,6 +1,5 @@
 """From what a client shows to the caller: which project, which scopes, whose access tags."""
 
-import re
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -18,9 +17,10 @@ from lightwell.entrypoints.http.cookies import read_session, require_own_page
 from lightwell.entrypoints.http.credentials import Credentials
 from lightwell.entrypoints.http.projects import Projects
 from lightwell.knowledge_base.directory import Directory
+from lightwell.text.regex import regex
 
 ACT_AS = "X-Lightwell-Act-As"
-_LIKE_ACT_AS = re.compile(
+_LIKE_ACT_AS = regex(
     r"(?:^|-)(?:act(?:ing)?-?(?:as|for)|on-?behalf-?of|run-?as|impersonate)(?:-user)?$"
 )
 """Names of headers by which clients may mean `ACT_AS`, in small letters. Ignored, they would have the key answer as itself."""

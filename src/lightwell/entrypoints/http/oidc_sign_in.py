@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import hmac
-import re
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -21,13 +20,14 @@ from lightwell.entrypoints.http.oidc import (
     get_json,
 )
 from lightwell.logs import logger
+from lightwell.text.regex import regex
 
 ATTEMPT_SECONDS = 600
 """How long somebody may take to sign in with the issuer."""
 
 _MAX_AGE_SECONDS = 3600.0
 _MAX_NEXT_LENGTH = 2000
-_UNSAFE = re.compile(r"[\\\x00-\x20\x7f]|^//|^/v1/")
+_UNSAFE = regex(r"[\\\x00-\x20\x7f]|^//|^/v1/")
 """What may lead away from this server, as browsers read addresses, or to no page of it."""
 
 _log = logger(__name__)

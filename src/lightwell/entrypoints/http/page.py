@@ -12,6 +12,7 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from lightwell.entrypoints.http.browsers import PROTECTIVE_HEADERS
+from lightwell.text.regex import regex
 
 FOLDER: Final = Path(__file__).parents[1] / "web"
 """Where `make web` writes; the wheel has it."""
@@ -43,7 +44,7 @@ _TYPES: Final = {
 }
 """What a page is built of. The types that a machine knows differ from one to the next."""
 
-_NAME: Final = re.compile(r"[\w-]{1,100}(\.[\w-]{1,20}){1,3}", re.ASCII)
+_NAME: Final = regex(r"[\w-]{1,100}(\.[\w-]{1,20}){1,3}", re.ASCII)
 _NOT_BUILT: Final = """\
 The web page is not built. In a checkout of Lightwell, `make web` builds it.
 Programs find what they need at /openapi.json.

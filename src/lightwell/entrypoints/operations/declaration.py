@@ -2,7 +2,6 @@
 
 import inspect
 import json
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,6 +22,7 @@ from lightwell.domain.access import Reader, TagAuthority
 from lightwell.domain.api_keys import Scope
 from lightwell.entrypoints.operations.calls import Call, ClientMethod, segment
 from lightwell.entrypoints.operations.replies import SERVER, Schema
+from lightwell.text.regex import regex
 
 if TYPE_CHECKING:
     import httpx
@@ -34,7 +34,7 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 Shown = TypeVar("Shown", bound=Schema)
 
-_IN_PATH = re.compile(r"\{(\w+)(?::path)?\}")
+_IN_PATH = regex(r"\{(\w+)(?::path)?\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from lightwell.domain.graph import NO_QUOTE, Predicate, Quote
 from lightwell.text.markup import strip_markup
+from lightwell.text.regex import regex
 from lightwell.text.terms import STOP_WORDS
 
 MAX_CHARACTERS = 240
@@ -20,20 +21,20 @@ _MAX_GAP = 60
 DEFINES, APPOSES, BEGINS, NAMES = range(4)
 """How a sentence has a name: it says what it is, gives it an apposition, begins with it, or names it."""
 
-_IS = re.compile(
+_IS = regex(
     r"(?: \([^()]{1,60}\))?,? (?:(?:is|are|was|were|ist|sind|war|est|sont) (?:an?|the|our|one|another|ein|eine|der|die|das|un|une|le|la)"
     r"|means?|refers? to|stands? for|provides?|describes?)\b"
 )
-_APPOSITION = re.compile(
+_APPOSITION = regex(
     r"(?: \([^()]{3,60}\)|, (?:an?|the|our|their|his|her|its|ein|eine|der|die|das|un|une|le|la) \w)"
 )
-_ARTICLE = re.compile(r"(?:The|An?|Our|Der|Die|Das|Le|La|Un|Une) ", re.IGNORECASE)
-_REFERS_BACK = re.compile(
+_ARTICLE = regex(r"(?:The|An?|Our|Der|Die|Das|Le|La|Un|Une) ", re.IGNORECASE)
+_REFERS_BACK = regex(
     r"(?:It|This|That|These|Those|They|He|She|However|Also|But|And|Then|So|Er|Sie|Es|Dies\w{0,2})\b"
 )
 
 _PREDICATES: tuple[tuple[re.Pattern[str], Predicate], ...] = tuple(
-    (re.compile(rf"(?: (?:\w{{1,20}}ly|also|only|now|itself))? (?:{verbs})(?: [\w-]{{1,20}}){{0,2}} ?"), predicate)
+    (regex(rf"(?: (?:\w{{1,20}}ly|also|only|now|itself))? (?:{verbs})(?: [\w-]{{1,20}}){{0,2}} ?"), predicate)
     for verbs, predicate in (
         (r"(?:is|are) (?:an? )?(?:\w{1,20} )?(?:part|component|module|member|subsidiary) of|belongs? to", Predicate.PART_OF),
         (r"requires?|needs?|depends? on|benötigt|braucht", Predicate.PREREQUISITE),
@@ -44,8 +45,8 @@ _PREDICATES: tuple[tuple[re.Pattern[str], Predicate], ...] = tuple(
     )
 )  # fmt: skip
 """The words between two names, all of them, that state a predicate."""
-_NEGATION = re.compile(r"\b(?:not|no|never|n't|kein|keine|nicht|pas)\b|n['’]t\b")
-_WORD = re.compile(r"[^\W\d_]{3,}")
+_NEGATION = regex(r"\b(?:not|no|never|n't|kein|keine|nicht|pas)\b|n['’]t\b")
+_WORD = regex(r"[^\W\d_]{3,}")
 _MAX_KEYWORDS = 3
 
 

@@ -12,6 +12,7 @@ from lightwell.domain.prompt_fencing import fence
 from lightwell.ingest.extract import rule_extractor
 from lightwell.ingest.extract.reply_parser import ParsedReply, Problem
 from lightwell.ports import ExtractionInput, Message
+from lightwell.text.regex import regex
 from lightwell.text.terms import STOP_WORDS, words
 
 DEFAULT_KINDS = ("person", "organization", "place", "event", "product", "work", "concept")
@@ -21,7 +22,7 @@ MAX_KNOWN_NAMES = 80
 MIN_MISSED_NAMES, MIN_MISSED_SHARE = 3, 0.15
 """Gleaning is worth its cost when rules find this many further names, and this share of all names that they find."""
 
-_SECTION = re.compile(r"^# (\w+)\n", re.MULTILINE)
+_SECTION = regex(r"^# (\w+)\n", re.MULTILINE)
 _ROWS = {"type": "array", "items": {"type": "string"}}
 
 

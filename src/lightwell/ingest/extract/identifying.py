@@ -10,16 +10,17 @@ from collections.abc import Iterator, Mapping
 from lightwell.domain.graph import normalize_name
 from lightwell.ingest.extract.name_words import COARSE_PLACES
 from lightwell.ingest.extract.names import Name
+from lightwell.text.regex import regex
 
 FIELDS = ("email", "domain", "owner", "location")
 """The attributes that tell bearers of one name apart."""
 
 _HOST = r"(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}"
-_ADDRESS = re.compile(rf"[\"”]? ?[<(](?:mailto:)?([\w.+-]{{1,64}})@({_HOST})[>)]")
-_SITE = re.compile(
+_ADDRESS = regex(rf"[\"”]? ?[<(](?:mailto:)?([\w.+-]{{1,64}})@({_HOST})[>)]")
+_SITE = regex(
     rf"(?:\]\(|[,:]? ?[(<\[]?)(?:(https?)://)?(?:www\.)?({_HOST})(?![\w.@-]|\.\w)", re.IGNORECASE
 )
-_LOCAL_PARTS = re.compile(r"[._+-]|\d+")
+_LOCAL_PARTS = regex(r"[._+-]|\d+")
 _TOP_LEVELS = frozenset(
     "com org net edu gov io dev app ai co info biz eu uk de fr ch at nl es it se no dk fi pl cz jp cn kr au ca nz us".split()
 )
@@ -28,13 +29,13 @@ _MIN_LABEL = 4
 """Letters that a name and a domain share at least, so that one is known to be the other's."""
 
 _PROPER = r"[A-Z][^\W_]+(?:[ -](?:[a-z]{2,3} )?[A-Z][^\W_]+){0,3}"
-_LOCATION = re.compile(
+_LOCATION = regex(
     rf"(?:,? (?:which )?(?:is|are|was|were) (?:a |an )?|,? |\s?\()(?:based|headquartered|located) in (?:the )?({_PROPER})"
 )
-_OWNER = re.compile(
+_OWNER = regex(
     rf"(?:,? (?:which )?(?:is|are) owned by (?:the )?|,? owned by (?:the )?| \((?:[Oo]wner:|owned by) )({_PROPER})"
 )
-_LABELLED = re.compile(
+_LABELLED = regex(
     rf"^(?:[-*•+] +)?(?:\*\*|__)?(Owner|Location)(?:\*\*|__)?:(?:\*\*|__)? +({_PROPER})(?:\*\*|__)?[.,;]?$",
     re.MULTILINE,
 )

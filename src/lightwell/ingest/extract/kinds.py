@@ -3,12 +3,12 @@
 Each sign is a form of words around the name, such as "Dear Jane," or "Grafana dashboards". A name without a sign keeps its kind.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 
 from lightwell.domain.graph import normalize_name
 from lightwell.ingest.extract.commonness import Commonness, commonness
 from lightwell.ingest.extract.identifying import is_coarse_place, is_domain_of, is_own_address
+from lightwell.text.regex import regex
 
 PERSON, ORGANIZATION, PLACE, PRODUCT = "person", "organization", "place", "product"
 
@@ -20,7 +20,7 @@ _ROLE = (
     r"|accountant|consultant|technician|recruiter|architect|scientist|researcher|professor|teacher|nurse|doctor|lawyer"
     r"|president|chair|chairman|chairwoman|secretary|minister|CEO|CTO|CFO|COO)"
 )
-_OF_PERSON = re.compile(
+_OF_PERSON = regex(
     rf"\b(?:Hi|Hello|Hey|Dear|Hallo|Liebe|Lieber|Bonjour|Herr|Frau|Madame|Monsieur) {_NAME}"
     rf"|\b(?:From|Owner|Author|Contact|Lead|Manager|Maintainer|Assignee|Reporter|Interviewer|Written by|Attendees):\W{{1,4}}{_FULL_NAME}"
     rf"|(?i:regards|wishes|thanks|cheers|sincerely|grüßen|grüße|gruß|cordialement),?\s{{1,4}}(?:[-–—] ?)?{_NAME}\s*(?:$|\n|,)"
@@ -29,17 +29,17 @@ _OF_PERSON = re.compile(
     rf"|{_FULL_NAME},? (?:\(|(?:is |was )?(?:the |our |a |an |his |her |their )?)(?:[a-z]{{1,20}} ){{0,2}}{_ROLE}\b"
     rf"|\b{_ROLE} {_FULL_NAME}"
 )
-_OF_PLACE = re.compile(
+_OF_PLACE = regex(
     rf"\b(?:based|located|headquartered|lives|lived|living|born|office|offices|warehouse|factory|plant|city|town|village)"
     rf" (?:in|of|at|near) (?:the )?{_NAME}|\bthe {_NAME} offices?\b"
 )
-_OF_PRODUCT = re.compile(
+_OF_PRODUCT = regex(
     r"\b([A-Z][\w.]{0,30}(?: [A-Z][\w.]{0,30}){0,2}) (?:v?\d{1,4}\.\d"
     r"|(?:apps?|applications?|software|tools?|databases?|libraries|library|plugins?|servers?|clients?|platforms?|clusters?"
     r"|dashboards?|channels?|repositor(?:y|ies)|repos?|packages?|API|CLI|SDK|modules?|extensions?|integrations?|gems?)\b)"
     r"|\b(?:[Ii]nstall(?:ing|ed|s)?|[Uu]pgrad(?:e|ing)|brew install) ([A-Z][\w.]{0,30}(?: [A-Z][\w.]{0,30}){0,2})"
 )
-_EMAIL = re.compile(r"([\w.+-]{1,64})@((?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z]{2,24})")
+_EMAIL = regex(r"([\w.+-]{1,64})@((?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z]{2,24})")
 
 
 def tell_kinds(prose: str) -> Mapping[str, str]:

@@ -1,6 +1,5 @@
 """Finds names in a sentence: capitalised spans, split where they contain several names, with the evidence that they are names."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -28,20 +27,21 @@ from lightwell.ingest.extract.spans import (
     is_leading_word,
     is_ordinary,
 )
+from lightwell.text.regex import regex
 
-_CODE_LIKE = re.compile(rf"[{UPPERCASE}]\d{{1,3}}")
+_CODE_LIKE = regex(rf"[{UPPERCASE}]\d{{1,3}}")
 """Levels, rooms and rows, such as `P1`: names only where they are repeated."""
-_CAMEL = re.compile(rf"(?<=[^\W\d{UPPERCASE}_])(?=[{UPPERCASE}])")
-_IS_DEFINED = re.compile(r" (?:is|was|ist|war|est) (?:an?|the|our|ein|eine|der|die|das|un|une) ")
-_AFTER_NUMBER = re.compile(r"\d ?$")
+_CAMEL = regex(rf"(?<=[^\W\d{UPPERCASE}_])(?=[{UPPERCASE}])")
+_IS_DEFINED = regex(r" (?:is|was|ist|war|est) (?:an?|the|our|ein|eine|der|die|das|un|une) ")
+_AFTER_NUMBER = regex(r"\d ?$")
 _LONGEST_UNIT = 3
-_ABBREVIATED = re.compile(rf"\b{ABBREVIATION}$|\b[{UPPERCASE}]\.[{UPPERCASE}]\.$")
+_ABBREVIATED = regex(rf"\b{ABBREVIATION}$|\b[{UPPERCASE}]\.[{UPPERCASE}]\.$")
 _MAX_ACRONYM = 6
 _MAX_WORDS = 7
 _GERMAN = "de"
 
-_UPPER = re.compile(rf"[{UPPERCASE}]{{2,}}[0-9]*s?$|[{UPPERCASE}]&[{UPPERCASE}]$")
-_ROMAN = re.compile(r"[IVXLC]+$")
+_UPPER = regex(rf"[{UPPERCASE}]{{2,}}[0-9]*s?$|[{UPPERCASE}]&[{UPPERCASE}]$")
+_ROMAN = regex(r"[IVXLC]+$")
 
 
 CERTAIN = 2

@@ -5,36 +5,37 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from lightwell.ingest.extract.commonness import Commonness, common_words, commonness
+from lightwell.text.regex import regex
 
-_BETWEEN_NAMES = re.compile(r"[._]")
-_EMAIL = re.compile(r"(?<![\w.+-])[A-Za-z0-9][\w.+-]*@((?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,24})\b")
-_URL = re.compile(
+_BETWEEN_NAMES = regex(r"[._]")
+_EMAIL = regex(r"(?<![\w.+-])[A-Za-z0-9][\w.+-]*@((?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,24})\b")
+_URL = regex(
     r"\b(?:https?|ftp)://(?:[^\s/@]+@)?(?:www\.)?"
     r"([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,24})(?![\w.])[^\s)>\]\"”]*",
     re.IGNORECASE,
 )
-_DOMAIN = re.compile(
+_DOMAIN = regex(
     r"(?<![\w@%./\\-])(?:www\.)?((?:[A-Za-z0-9][A-Za-z0-9-]*\.)+"
     r"(?:com|org|net|edu|gov|mil|int|io|dev|app|ai|co|info|biz|eu|uk|de|fr|ch|nl|es|se|dk|fi|cz|jp|cn|kr|ru|br|au|ca|nz|us))"
     r"(?![\w(-]|\.\w)(?:/[^\s)>\]\"”]*)?"
 )
-_IDENTIFIER = re.compile(
+_IDENTIFIER = regex(
     r"(?<![\w-])(?:[A-Z][A-Z0-9]{1,9}(?:-[A-Z0-9]{1,6})?-\d{1,8}(?:-\d{1,8})*(?![\w-])"
     r"|(?:RFC|PEP|ISO|IEC|IEEE|DIN|EN|NIST|BCP|ADR|SOC)[ -]?\d[\d.:-]*(?<=\d)(?!\w))"
 )
-_QUOTED = re.compile(r"[\"“]([^\"“”\n]{2,80})[\"”]|``([^`'\n]{2,80}?) ?''")
-_BEFORE_WORK = re.compile(
+_QUOTED = regex(r"[\"“]([^\"“”\n]{2,80})[\"”]|``([^`'\n]{2,80}?) ?''")
+_BEFORE_WORK = regex(
     r"\b(?:films?|movie|songs?|albums?|books?|novels?|plays?|episodes?|singles?|series|poems?|essays?|articles?|papers?|reports?"
     r"|paintings?|musical|opera|magazine|show|titled|entitled|called|sang|wrote|read|watched|released),? $"
 )
-_LETTERS = re.compile(r"[^\W\d_][\w’'.-]*")
-_DEFINED = re.compile(
+_LETTERS = regex(r"[^\W\d_][\w’'.-]*")
+_DEFINED = regex(
     r"[\"“*_]{1,3}([^\"“”*_\n]{2,60})[\"”*_]{1,3},? "
     r"(?:means|shall mean|is defined as|refers to|stands for|denotes)\b"
 )
-_SPEAKER = re.compile(r"([^\W\d_][\w’'-]{1,30}(?: [^\W\d_][\w’'-]{0,30}){0,2}): ")
-_CAMEL = re.compile(r"(?<=[a-z])(?<!\bMc)(?<!Mac)(?=[A-Z])")
-_ARTICLE = re.compile(r"^(?:the|an?) ", re.IGNORECASE)
+_SPEAKER = regex(r"([^\W\d_][\w’'-]{1,30}(?: [^\W\d_][\w’'-]{0,30}){0,2}): ")
+_CAMEL = regex(r"(?<=[a-z])(?<!\bMc)(?<!Mac)(?=[A-Z])")
+_ARTICLE = regex(r"^(?:the|an?) ", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

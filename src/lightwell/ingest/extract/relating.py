@@ -1,6 +1,5 @@
 """Quotes for the mentions of a passage, and relations between names of one sentence, with the sentence as their quote."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from lightwell.ingest.extract.descriptions import (
     readable,
 )
 from lightwell.ingest.extract.sentences import Sentence
+from lightwell.text.regex import regex
 
 MAX_RELATION_MENTIONS = 12
 CO_OCCURRENCE_CONFIDENCE = 0.5
@@ -36,7 +36,7 @@ _MAX_RELATED_PER_SENTENCE = 5
 """A sentence with more names is a list, so only the first of them are related."""
 
 _MIN_WORDS = 5
-_WORDS = re.compile(r"[^\W\d_]{2,30} [^\W\d_][^|@]{2,80}$")
+_WORDS = regex(r"[^\W\d_]{2,30} [^\W\d_][^|@]{2,80}$")
 """A cell that says something: two words or more, and no address."""
 
 Pair = tuple[str, str]

@@ -21,6 +21,7 @@ from lightwell.ingest.extract import rule_extractor
 from lightwell.ingest.extract.reply_rows import ENTITY_FIELDS, RELATION_FIELDS, Problem, parse_rows
 from lightwell.ports import ExtractionInput
 from lightwell.text.markup import strip_active_markup
+from lightwell.text.regex import regex
 from lightwell.text.terms import STOP_WORDS, words
 
 INFERRED_CONFIDENCE = 0.5
@@ -52,8 +53,8 @@ _PLACEHOLDERS = frozenset({"unknown", "none", "n/a", "not specified", "not menti
 _DEFAULT_KIND = "other"
 _CONCEPT_FIELDS = ("aliases", "category", "difficulty", "tags")
 _WRAPPING = " \t\"'“”‘’`*<>[]{},;:"
-_KIND = re.compile(r"[^\w\- ]+")
-_GAPS = re.compile(r"[\s\-]+")
+_KIND = regex(r"[^\w\- ]+")
+_GAPS = regex(r"[\s\-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

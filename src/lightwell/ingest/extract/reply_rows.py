@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import cast
 
 from lightwell.domain.graph import Predicate
+from lightwell.text.regex import regex
 
 
 class Problem(StrEnum):
@@ -50,24 +51,24 @@ RELATION_FIELDS = (
 
 _MIN_ENTITY_FIELDS, _MIN_RELATION_FIELDS, _FIELDS_WITHOUT_DESCRIPTION = 2, 3, 6
 _END = "END"
-_ROW = re.compile(
+_ROW = regex(
     r"^[\s\-*•(\"'`]*+(?:\d++[.)]\s*+)?[\"'(]*+(E|R|entity|relation(?:ship)?)[\"']?\s*(?:\||\t)",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_GAPS = re.compile(r"[\s\-]+")
-_FENCE = re.compile(r"^[^\S\n]*(?:```|~~~)\w*[^\S\n]*$", re.MULTILINE)
-_EMPTY_JSON = re.compile(r"[\[{][\s\"\[\]{}ERentitisrlao:,]*[\]}]")
-_CELL_END = re.compile(r"[|\t]")
+_NUMBER = regex(r"\d+(?:\.\d+)?")
+_GAPS = regex(r"[\s\-]+")
+_FENCE = regex(r"^[^\S\n]*(?:```|~~~)\w*[^\S\n]*$", re.MULTILINE)
+_EMPTY_JSON = regex(r"[\[{][\s\"\[\]{}ERentitisrlao:,]*[\]}]")
+_CELL_END = regex(r"[|\t]")
 _STRING = r'"(?:[^"\\]|\\.)*+"'
-_ITEM = re.compile(
+_ITEM = regex(
     rf'"(?P<list>\w+)"\s*:\s*\[(?=\s*[\[{{\]])'
     rf"|\[\s*{_STRING}(?:\s*,\s*(?:{_STRING}|[-\d.]+|null))*+\s*\]"
     rf"|\{{(?:[^{{}}\"\[]|\[(?!\s*[\[{{])|{_STRING})*+\}}",
     re.DOTALL,
 )
-_REASONING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
-_REFUSAL = re.compile(
+_REASONING = regex(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_REFUSAL = regex(
     r"\b(?:i['’]?m sorry|i am sorry|i apologi[sz]e|i can(?:no|['’])t|i am (?:un|not )able|i['’]m (?:un|not )able"
     r"|i won['’]t|as an ai)\b",
     re.IGNORECASE,

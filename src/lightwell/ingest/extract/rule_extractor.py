@@ -31,6 +31,7 @@ from lightwell.ingest.extract.relating import (
 from lightwell.ingest.extract.sentences import Sentence, read_sentences, without_code, without_style
 from lightwell.ingest.extract.spans import Setting
 from lightwell.ports import ExtractionInput
+from lightwell.text.regex import regex
 from lightwell.text.terms import STOP_WORDS
 
 MAX_MENTIONS = 40
@@ -59,15 +60,15 @@ _TERM_USES = 3
 _MASK = ")"
 """Replaces matched patterns: it ends a span of names and does not begin a sentence."""
 
-_LINK_TARGET = re.compile(r"(?<=\]\()(?!mailto:)[^\s()]++(?=\))")
+_LINK_TARGET = regex(r"(?<=\]\()(?!mailto:)[^\s()]++(?=\))")
 """Where a link leads: it may tell whose site it is (`identify`), but the address of another site is no subject of the document."""
-_CODE = re.compile(r"`[^`\n]+`")
-_HEADING = re.compile(r"^#{1,6} ++(.+)$", re.MULTILINE)
-_CLOSING = re.compile(r"(?<=[^ ]) +#+$")
-_NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*\.?|[A-Z]\.|[IVX]+\.) +")
-_BARE_TITLE = re.compile(r"(.{2,}?) \([^()]+\)$")
-_FILE_NAME = re.compile(r"_?[\w-]+(?:\.[a-z]{2,5})+|_\w+")
-_SITE = re.compile(r" ?[—–|·-] ")
+_CODE = regex(r"`[^`\n]+`")
+_HEADING = regex(r"^#{1,6} ++(.+)$", re.MULTILINE)
+_CLOSING = regex(r"(?<=[^ ]) +#+$")
+_NUMBERING = regex(r"^(?:\d+(?:\.\d+)*\.?|[A-Z]\.|[IVX]+\.) +")
+_BARE_TITLE = regex(r"(.{2,}?) \([^()]+\)$")
+_FILE_NAME = regex(r"_?[\w-]+(?:\.[a-z]{2,5})+|_\w+")
+_SITE = regex(r" ?[—–|·-] ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

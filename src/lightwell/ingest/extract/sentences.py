@@ -6,20 +6,19 @@ from dataclasses import dataclass
 
 from lightwell.ingest.extract.patterns import PatternMatch, find_speaker
 from lightwell.text.markup import strip_tags
+from lightwell.text.regex import regex
 from lightwell.text.sentences import split_sentences
 
-_FENCE = re.compile(
-    r"^[ \t]*(```|~~~)[^\n]*\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
-)
-_SOFT_WRAP = re.compile(r"\n(?<=[^\n|]{50}[\w,;)]\n)(?=[^\W_][^\n|:]{2})")
-_STYLE = re.compile(
+_FENCE = regex(r"^[ \t]*(```|~~~)[^\n]*\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_SOFT_WRAP = regex(r"\n(?<=[^\n|]{50}[\w,;)]\n)(?=[^\W_][^\n|:]{2})")
+_STYLE = regex(
     r"(?<![\w*])\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?![\w*])|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)"
 )
-_STYLED = re.compile(r"[*_]")
-_ATTRIBUTES = re.compile(r"\{[:#.][^{}\n]{0,200}\}")
-_HEADING = re.compile(r"#{1,6} ")
-_LINE_MARKS = re.compile(r"^(?:[#>*•+\-] *)+|^\d+[.)] +")
-_LOWER_WORD = re.compile(r"(?<![\w.@/\-])[a-zß-öø-ÿ][a-zß-öø-ÿ]{2,}(?![\w@/])")
+_STYLED = regex(r"[*_]")
+_ATTRIBUTES = regex(r"\{[:#.][^{}\n]{0,200}\}")
+_HEADING = regex(r"#{1,6} ")
+_LINE_MARKS = regex(r"^(?:[#>*•+\-] *)+|^\d+[.)] +")
+_LOWER_WORD = regex(r"(?<![\w.@/\-])[a-zß-öø-ÿ][a-zß-öø-ÿ]{2,}(?![\w@/])")
 _END = (".", "!", "?", ":", ";", ",", ".)", "…", "”", '."')
 _PROSE_WORDS = 3
 

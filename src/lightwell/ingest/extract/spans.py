@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from lightwell.ingest.extract.commonness import Commonness, commonness, is_function_word
 from lightwell.ingest.extract.name_words import LEADING_WORDS, MONTHS, NEVER_NAMES
+from lightwell.text.regex import regex
 from lightwell.text.terms import STOP_WORDS
 
 UPPERCASE = "".join(chr(point) for point in range(0x41, 0x530) if chr(point).isupper())
@@ -25,7 +26,7 @@ _NEW_SENTENCE = (
     r"(?:The|An?|He|She|It|They|His|Her|Its|Their|This|These|In|On|At|By|For|From|With|During|After|Before|As|When"
     r"|While|However|Since|We|You|I)\b"
 )
-_SPAN = re.compile(
+_SPAN = regex(
     rf"(?<![\w@#&'’.\-$]){_WORD}(?: (?!(?<=\. ){_NEW_SENTENCE})(?:{_NAME_PARTICLE} )?{_WORD}|, (?:Jr|Sr)\b\.?|, \d{{1,2}}(?:st|nd|rd|th) {_WORD})*"
     r"(?P<number> \d{1,3}(?![\w%]|[.,:/\-]\w))?"
 )

@@ -5,8 +5,9 @@ from bisect import bisect
 from collections.abc import Callable, Sequence
 
 from lightwell.domain.documents import Span, SpanKind
+from lightwell.text.regex import regex
 
-_FORMULA = re.compile(
+_FORMULA = regex(
     r"""
     (?P<code>(?<!`)(?P<ticks>`{1,3})(?!`)[^`]{1,500}(?P=ticks)(?!`))
     | \$\$ (?: (?!\$\$) . ){1,2000}+ \$\$
@@ -18,8 +19,8 @@ _FORMULA = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_MATHEMATICAL = re.compile(r"[\\^_=+<>{}|*/]|^\w{1,3}$")
-_CODE_LINE = re.compile(
+_MATHEMATICAL = regex(r"[\\^_=+<>{}|*/]|^\w{1,3}$")
+_CODE_LINE = regex(
     r"""(?:
         \s*(?:def|class|import|from|return|public|private|static|const|let|var|function|func|fn|void|int|\#include|package|use)\b
             .*[(){};:=<>"]

@@ -1,7 +1,6 @@
 """Word documents: headings by style, tables as pipe rows. Footnotes, comments and headers are left out."""
 
 import io
-import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from lightwell.domain.documents import ParsedDocument
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse._builder import Builder
 from lightwell.ingest.parse._text import clean, collapse_whitespace, to_utc
+from lightwell.text.regex import regex
 
 MAX_UNPACKED = 200 * 1024 * 1024
 MAX_RATIO = 200
@@ -41,8 +41,8 @@ _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallba
 _HIDDEN_TAGS = frozenset((qn("w:moveFrom"), qn("w:pPr"), qn("w:rPr"), _FALLBACK))
 _PARAGRAPH, _TABLE, _ROW, _CELL = qn("w:p"), qn("w:tbl"), qn("w:tr"), qn("w:tc")
 _TEXT_TAGS = frozenset((qn("w:t"), _MATH + "t"))
-_HEADING = re.compile(r"heading ([1-9])")
-_CODE = re.compile(r"\b(?:code|source|preformatted|verbatim|listing)\b")
+_HEADING = regex(r"heading ([1-9])")
+_CODE = regex(r"\b(?:code|source|preformatted|verbatim|listing)\b")
 _STYLE, _STYLE_ID, _NAME, _BASE = qn("w:style"), qn("w:styleId"), qn("w:name"), qn("w:basedOn")
 _PARAGRAPH_PROPERTIES, _PARAGRAPH_STYLE = qn("w:pPr"), qn("w:pStyle")
 _OUTLINE_LEVEL, _NUMBERING, _VALUE = qn("w:outlineLvl"), qn("w:numPr"), qn("w:val")

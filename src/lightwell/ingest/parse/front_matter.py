@@ -9,6 +9,7 @@ import yaml
 
 from lightwell.domain.errors import Invalid
 from lightwell.domain.texts import require_text
+from lightwell.text.regex import regex
 
 MAX_YAML_CHARACTERS = 64 * 1024
 """Characters."""
@@ -20,10 +21,8 @@ _MAX_NUMBER_BITS = 1024
 _ACCESS_KEY = "acl_tags"
 """A repeated key is rejected here, because one of the two values would silently decide who may read."""
 
-_FRONT_MATTER = re.compile(
-    r"\ufeff?---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.S | re.M
-)
-_KEY = re.compile(r"^[A-Za-z_\"'][^\n:]*:(?:\s|$)", re.M)
+_FRONT_MATTER = regex(r"\ufeff?---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.S | re.M)
+_KEY = regex(r"^[A-Za-z_\"'][^\n:]*:(?:\s|$)", re.M)
 
 
 def split_front_matter(text: str) -> tuple[str, int]:

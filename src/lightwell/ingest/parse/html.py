@@ -12,6 +12,7 @@ from lightwell.domain.documents import ParsedDocument
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse._builder import Builder
 from lightwell.ingest.parse._text import clean, collapse_whitespace, decode, to_utc
+from lightwell.text.regex import regex
 
 MAX_NESTING = 500
 """Browsers stop at about the same depth. The parser's time grows with the square of the depth."""
@@ -53,24 +54,24 @@ _IMPLICITLY_CLOSED = frozenset(
     param frame keygen""".split()
 )
 _FORMATTING = frozenset("b big code em font i s small strike strong tt u".split())
-_TAG = re.compile(r"<(/?)([a-zA-Z][^\s/<>]*)|<!--")
-_ATTRIBUTE = re.compile(
+_TAG = regex(r"<(/?)([a-zA-Z][^\s/<>]*)|<!--")
+_ATTRIBUTE = regex(
     r"""[\s/]*+ =?+ [^\s/>=]*+ (?: \s*+ = \s*+ (?: "[^"]*+"?+ | '[^']*+'?+ | [^\s>"'][^\s>]*+ ) )?+""",
     re.VERBOSE,
 )
-_COMMENT_END = re.compile(r"--!?>")
-_RAW_END = {name: re.compile(rf"</{name}(?=[\s/>])", re.I) for name in ("script", "style")}
+_COMMENT_END = regex(r"--!?>")
+_RAW_END = {name: regex(rf"</{name}(?=[\s/>])", re.I) for name in ("script", "style")}
 _TOO_MANY_ATTRIBUTES = (
     f"one of its tags has over {MAX_ATTRIBUTES:,} attributes; save it as simpler HTML"
 )
-_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+_HIDDEN = regex(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _CHARSET = re.compile(rb"<meta[^>]{1,200}?charset\s*+=\s*+[\"']?\s*+([\w-]+)", re.I)
 _IGNORED_CODECS = frozenset(
     "undefined idna punycode unicode-escape raw-unicode-escape utf-7".split()
 )
 """Python codecs that no page uses; broken scripts declare `undefined`."""
 
-_SPACE = re.compile(r"[ \t\r\n\f]+")
+_SPACE = regex(r"[ \t\r\n\f]+")
 _DATE_KEYS = (
     "article:modified_time",
     "last-modified",

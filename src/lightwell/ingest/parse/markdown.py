@@ -1,6 +1,5 @@
 """Parses markdown. The text stays as written, so that offsets and quotations are exact."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from itertools import pairwise
@@ -14,12 +13,13 @@ from lightwell.ingest.parse._sections import Heading, build_sections
 from lightwell.ingest.parse._spans import find_formulas, sort_spans
 from lightwell.ingest.parse._text import clean, collapse_whitespace, decode, to_utc
 from lightwell.ingest.parse.front_matter import parse_yaml_mapping, split_front_matter
+from lightwell.text.regex import regex
 
 _MAX_HEADING_CHARACTERS = 500
-_LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
-_MARKUP = re.compile(r"(?<!\w)(\*{1,3}|_{1,3}|~~|`{1,3})(?=\S)(.{1,200}?)(?<=\S)\1(?!\w)")
-_ANCHOR = re.compile(r"(?<!\s)\s*\{#[\w-]+\}$|</?[a-zA-Z][^<>]*>")
-_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+_LINK = regex(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
+_MARKUP = regex(r"(?<!\w)(\*{1,3}|_{1,3}|~~|`{1,3})(?=\S)(.{1,200}?)(?<=\S)\1(?!\w)")
+_ANCHOR = regex(r"(?<!\s)\s*\{#[\w-]+\}$|</?[a-zA-Z][^<>]*>")
+_ESCAPE = regex(r"\\([!-/:-@\[-`{-~])")
 
 
 def parse(content: bytes) -> ParsedDocument:

@@ -24,6 +24,7 @@ from lightwell.ingest.parse._text import (
     refuse_long,
     to_utc,
 )
+from lightwell.text.regex import regex
 
 MAX_PAGES = 5_000
 _MAX_BOOKMARKS = 10_000
@@ -34,22 +35,22 @@ _PDFIUM_LOCK = Lock()
 """PDFium has global state, so only one thread of a process may use it at a time."""
 
 _ENCRYPTED = b"/Encrypt"
-_NO_TITLE = re.compile(
+_NO_TITLE = regex(
     r"\(?(?:untitled|anonymous|unspecified)\)?|.*\.(?:pdf|docx?|tex|dvi|indd|qxd)", re.I
 )
-_PRODUCER_PREFIX = re.compile(r"^Microsoft (?:Office )?Word - ", re.I)
-_DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)'?(\d\d)?)?")
+_PRODUCER_PREFIX = regex(r"^Microsoft (?:Office )?Word - ", re.I)
+_DATE = regex(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)'?(\d\d)?)?")
 _PLACEHOLDER_DATE = datetime(2000, 1, 1, tzinfo=UTC)
 """The date that ReportLab writes into reproducible files; it says nothing about the document."""
 
 _METADATA = ("Title", "Author", "ModDate", "CreationDate")
-_BROKEN_WORD = re.compile(r"(?<!\w)(\w*)[\ufffe\x02]\n?(\w*)")
-_DIGITS = re.compile(r"\d+")
-_COMPOUND = re.compile(r"(?<!\w)\w+-\w+")
-_LIST_ITEM = re.compile(
+_BROKEN_WORD = regex(r"(?<!\w)(\w*)[\ufffe\x02]\n?(\w*)")
+_DIGITS = regex(r"\d+")
+_COMPOUND = regex(r"(?<!\w)\w+-\w+")
+_LIST_ITEM = regex(
     r"(?:[•●·▪◦‣*–—-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]+|[A-Z]{1,4}-?\d{1,4})[.):])\s|\d+(?:\.\d+)+\s"
 )
-_SENTENCE_END = re.compile(r"[.!?:;][\"'”’»)\]]*$")
+_SENTENCE_END = regex(r"[.!?:;][\"'”’»)\]]*$")
 _MIN_PAGE_WIDTH = 30
 _FULL_LINE_SHARE = 0.75
 

@@ -1,6 +1,5 @@
 """Plain text: whatever structure it has is guessed from how it looks."""
 
-import re
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -8,8 +7,9 @@ from lightwell.domain.documents import ParsedDocument, Span, SpanKind
 from lightwell.ingest.parse._sections import Heading, build_sections
 from lightwell.ingest.parse._spans import guess_spans
 from lightwell.ingest.parse._text import clean, collapse_whitespace, decode
+from lightwell.text.regex import regex
 
-_RULE = re.compile(r"([=\-~^\"'*+#])\1{2,}")
+_RULE = regex(r"([=\-~^\"'*+#])\1{2,}")
 _MAX_APART = 2
 _OF_COLUMNS = (".csv", ".tsv")
 

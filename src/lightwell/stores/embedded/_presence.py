@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import re
 import socket
 import stat
 import subprocess
@@ -12,10 +11,11 @@ from pathlib import Path
 
 from lightwell.domain.errors import ServerFailed
 from lightwell.stores.embedded import _programs
+from lightwell.text.regex import regex
 
 PORT = 5432
 SOCKET = f".s.PGSQL.{PORT}"
-_PID = re.compile("[0-9]{1,10}")
+_PID = regex("[0-9]{1,10}")
 _SOCKET_BYTES = 103  # macOS; Linux would take 107. libpq splits a host at its commas, too
 
 

@@ -4,7 +4,6 @@ import fcntl
 import hashlib
 import os
 import pwd
-import re
 import shlex
 import shutil
 import stat
@@ -18,10 +17,11 @@ from pathlib import Path
 from lightwell.domain.errors import ServerFailed
 from lightwell.logs import logger
 from lightwell.ownership import open_for_owner
+from lightwell.text.regex import regex
 
 _ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C", "TZ": "UTC"}
 
-_VERSION = re.compile(r"\d+(\.\d+)?")
+_VERSION = regex(r"\d+(\.\d+)?")
 
 TAIL_BYTES = 2_000
 

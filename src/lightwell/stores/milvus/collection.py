@@ -5,7 +5,6 @@ for some seconds (`BOUNDED`). A call with `STRONG` waits for all of it, 0.2 to 0
 """
 
 import asyncio
-import re
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from pymilvus.exceptions import MilvusException
 
 from lightwell.domain.errors import IndexFailed
 from lightwell.domain.ids import ProjectId, SpaceId
+from lightwell.text.regex import regex
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ _MAX_UNSEALED = 4_000
 """Rows that are searched without HNSW. From about 5,000 on, Milvus searches them by a coarse index of its own: readers of 1 % then miss every second hit."""
 
 _PREFIX = "lightwell_"
-_EARLIER = re.compile(rf"{_PREFIX}[0-9a-f]{{32}}_[0-9]+")
+_EARLIER = regex(rf"{_PREFIX}[0-9a-f]{{32}}_[0-9]+")
 _INDEX, _METRIC = "HNSW", "COSINE"
 _RATE_LIMITED = 8
 """The code of Milvus's error for more calls of a kind than its quota allows."""

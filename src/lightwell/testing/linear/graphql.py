@@ -1,15 +1,16 @@
 """As much of GraphQL as the connector's queries use, without a schema: fields with arguments, variables and fragments."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
+
+from lightwell.text.regex import regex
 
 Row = dict[str, object]
 Resolve = Callable[[object, str, Mapping[str, object]], object]
 """From an object, a field and its arguments to the field's value: a scalar, an object, a list of these, or None."""
 
-_TOKEN = re.compile(r"\.\.\.|[{}():!$,\[\]]|-?\d+|\w+")
+_TOKEN = regex(r"\.\.\.|[{}():!$,\[\]]|-?\d+|\w+")
 _POINTS_OF_PROPERTY, _POINTS_OF_OBJECT, _DEFAULT_FIRST = 0.1, 1.0, 50
 
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from lightwell.text.dates import find_date_texts
 from lightwell.text.figures import UNIT_NAMES, Figure, find_figures, find_quantities, possible_units
 from lightwell.text.proper_names import find_names
+from lightwell.text.regex import regex
 from lightwell.text.terms import terms
 from lightwell.text.word_lists import any_of, load_word_lists
 
@@ -50,7 +51,7 @@ class ExpectedAnswer:
 
 
 _LISTS = load_word_lists("lightwell.text.answer_types")
-_PART = re.compile(r"<(\w+)>")
+_PART = regex(r"<(\w+)>")
 
 
 def _pattern(alternatives: Iterable[str]) -> str:
@@ -63,11 +64,9 @@ def _words(table: str, name: str) -> str:
     return rf"\b{_pattern(_LISTS[table][name])}\b"
 
 
-_PATTERNS = tuple(
-    (kind, re.compile(_words("asking", kind), re.IGNORECASE)) for kind in _ASKED_KINDS
-)
+_PATTERNS = tuple((kind, regex(_words("asking", kind), re.IGNORECASE)) for kind in _ASKED_KINDS)
 _KEYWORD_PATTERNS = tuple(
-    (kind, re.compile(_words("asking_in_keywords", kind), re.IGNORECASE))
+    (kind, regex(_words("asking_in_keywords", kind), re.IGNORECASE))
     for kind in _ASKED_KINDS
     if kind in _LISTS["asking_in_keywords"]
 )
@@ -80,14 +79,14 @@ _ASKING_TERMS = {
 _ACTS = tuple(frozenset(terms(" ".join(words))) for words in _LISTS["acts"].values())
 """What people do in saying something; one of a row stands for the others."""
 
-_RELATIVE = re.compile(_words("questions", "relative"), re.IGNORECASE)
-_SENTENCE = re.compile(_words("questions", "sentence"), re.IGNORECASE)
-_OPEN = re.compile(
+_RELATIVE = regex(_words("questions", "relative"), re.IGNORECASE)
+_SENTENCE = regex(_words("questions", "sentence"), re.IGNORECASE)
+_OPEN = regex(
     rf"^\W*{_pattern(_LISTS['questions']['what_is'])}\s+{_pattern(_LISTS['questions']['with'])}\s+\S",
     re.IGNORECASE,
 )
-_ANY_NAME = re.compile(_words("asking", "name"), re.IGNORECASE)
-_COUNTED = re.compile(rf"\b{_pattern(_LISTS['questions']['counted'])}\s*(\w+)", re.IGNORECASE)
+_ANY_NAME = regex(_words("asking", "name"), re.IGNORECASE)
+_COUNTED = regex(rf"\b{_pattern(_LISTS['questions']['counted'])}\s*(\w+)", re.IGNORECASE)
 _PEOPLE = frozenset(terms(" ".join(_LISTS["questions"]["people"])))
 _EXTENT = frozenset(terms(" ".join(_LISTS["questions"]["extent"])))
 
@@ -97,7 +96,7 @@ _SHARE = frozenset({"percent"})
 """What a discount or a margin is told in. An amount of money may be one, and is where the text calls it so."""
 _MEASURES = frozenset(UNIT_NAMES.values())
 _UNITS_ASKED = tuple(
-    (re.compile(_words("units", name), re.IGNORECASE), units)
+    (regex(_words("units", name), re.IGNORECASE), units)
     for name, units in {
         "extent": _TIME | _EXTENT,
         "time": _TIME,
@@ -106,26 +105,26 @@ _UNITS_ASKED = tuple(
     }.items()
 )
 
-_SHARE_WORDS = re.compile(_words("texts", "share"), re.IGNORECASE)
-_BY = re.compile(_words("texts", "by") + ".{0,40}", re.IGNORECASE | re.DOTALL)
-_OFTEN = re.compile(_words("texts", "often"), re.IGNORECASE)
-_SPOKEN_DURATION = re.compile(_words("texts", "duration"), re.IGNORECASE)
-_VAGUE_FIGURE = re.compile(_words("texts", "vague_figure"), re.IGNORECASE)
-_TIME_WORDS = re.compile(_words("texts", "time"), re.IGNORECASE)
-_ROLE = re.compile(rf"@\w|#\w|{_words('texts', 'role')}", re.IGNORECASE)
+_SHARE_WORDS = regex(_words("texts", "share"), re.IGNORECASE)
+_BY = regex(_words("texts", "by") + ".{0,40}", re.IGNORECASE | re.DOTALL)
+_OFTEN = regex(_words("texts", "often"), re.IGNORECASE)
+_SPOKEN_DURATION = regex(_words("texts", "duration"), re.IGNORECASE)
+_VAGUE_FIGURE = regex(_words("texts", "vague_figure"), re.IGNORECASE)
+_TIME_WORDS = regex(_words("texts", "time"), re.IGNORECASE)
+_ROLE = regex(rf"@\w|#\w|{_words('texts', 'role')}", re.IGNORECASE)
 _CURRENCY = any_of(_LISTS["parts"]["currency"])
-_OTHER_MONEY = re.compile(
+_OTHER_MONEY = regex(
     rf"\d(?: (?:thousand|million|billion))? ?{_CURRENCY}\b|\b{_CURRENCY} ?\d|[¥₹₩₽₺] ?\d",
     re.IGNORECASE,
 )
 """Amounts in other currencies than those that figures have as units."""
-_PERSON = re.compile(
+_PERSON = regex(
     r"\b(?!(?:The|This|That|Our|In|On|At|By)\b)[A-ZÀ-Þ][a-zß-ÿ]+(?:[ -][A-ZÀ-Þ]\.)?(?:[ -][A-ZÀ-Þ][a-zß-ÿ]+)+\b|\w@\w"
 )
-_YEAR = re.compile(r"(?<![\d.,:/€$£-])(?:1[5-9]|20)\d\d(?![\d.,:/-]\d|\d)")
-_ROW = re.compile(r"^.*\|.*$", re.MULTILINE)
+_YEAR = regex(r"(?<![\d.,:/€$£-])(?:1[5-9]|20)\d\d(?![\d.,:/-]\d|\d)")
+_ROW = regex(r"^.*\|.*$", re.MULTILINE)
 """Rows of tables: the head of a column may stand for the unit."""
-_ADDRESS = re.compile(r"\w@\w|\+?\d[\d ()/-]{6,}\d")
+_ADDRESS = regex(r"\w@\w|\+?\d[\d ()/-]{6,}\d")
 
 
 def expected_answer(question: str) -> ExpectedAnswer:

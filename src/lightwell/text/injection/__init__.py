@@ -16,6 +16,7 @@ from lightwell.text.injection.disguises import (
     plain_spellings,
 )
 from lightwell.text.injection.signals import contains_instruction
+from lightwell.text.regex import regex
 from lightwell.text.word_lists import any_of, load_word_lists, whole_words
 
 _LISTS = load_word_lists("lightwell.text.injection")
@@ -35,18 +36,18 @@ def _order_pattern() -> str:
     return rf"{_BEGINS}(?:{override}|{part['whole']})|{mark}.{{0,500}}?{mark}"
 
 
-_ORDER = re.compile(_order_pattern(), re.IGNORECASE | re.MULTILINE)
-_REPORTED = re.compile(whole_words(_LISTS["statements"]["reports"]), re.IGNORECASE)
-_ASKED = re.compile(
+_ORDER = regex(_order_pattern(), re.IGNORECASE | re.MULTILINE)
+_REPORTED = regex(whole_words(_LISTS["statements"]["reports"]), re.IGNORECASE)
+_ASKED = regex(
     rf"^\W*{any_of(_LISTS['questions']['which'])}\b(?=.*\b{any_of(_LISTS['questions']['message'])}\b)"
     rf".*\b{any_of(_LISTS['questions']['says'])}\b",
     re.IGNORECASE | re.DOTALL,
 )
 
-_MENTIONED = re.compile(r"((?:\b\w+\W+){2})[\"“„«][^\"“”„«»]{1,300}[\"”“»]")
-_QUOTING, _QUOTE_MARKS = re.compile(r"[ \t]*>"), re.compile(r"^(?:[ \t]*>)+")
-_ITEM = re.compile(r"[ \t]*(?:[-*+•]\s|\d+[.)]\s|\||#{1,6}\s|\[?\d{1,2}[:.]\d\d\b)")
-_LINE = re.compile(r"[^\n]*\n?")
+_MENTIONED = regex(r"((?:\b\w+\W+){2})[\"“„«][^\"“”„«»]{1,300}[\"”“»]")
+_QUOTING, _QUOTE_MARKS = regex(r"[ \t]*>"), regex(r"^(?:[ \t]*>)+")
+_ITEM = regex(r"[ \t]*(?:[-*+•]\s|\d+[.)]\s|\||#{1,6}\s|\[?\d{1,2}[:.]\d\d\b)")
+_LINE = regex(r"[^\n]*\n?")
 _KEPT = 2048
 
 

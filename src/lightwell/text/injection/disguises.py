@@ -6,18 +6,20 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from lightwell.text.regex import regex
+
 _MAX_CHARACTERS = 65_536
 """Characters of one text that are examined."""
 
-_BASE64_RUN = re.compile(r"[A-Za-z0-9+/_-]{16,}+={0,2}")
-_BASE64_TAIL = re.compile(r"\s+([A-Za-z0-9+/_-]{1,15}={0,2})(?![\w+/=-])")
+_BASE64_RUN = regex(r"[A-Za-z0-9+/_-]{16,}+={0,2}")
+_BASE64_TAIL = regex(r"\s+([A-Za-z0-9+/_-]{1,15}={0,2})(?![\w+/=-])")
 _URL_SAFE = str.maketrans("-_", "+/")
 
-_SPACED = re.compile(r"(?<!\w)[^\W\d_]([ .·_-])(?:[^\W\d_]\1){1,40}+[^\W\d_](?!\w)")
+_SPACED = regex(r"(?<!\w)[^\W\d_]([ .·_-])(?:[^\W\d_]\1){1,40}+[^\W\d_](?!\w)")
 """A word such as "i g n o r e"; words stand further apart."""
-_GAPS = re.compile(r"[ .·_-]")
-_WIDE_SPACES = re.compile(r"\s{2,}")
-_DIGITS_FOR_LETTERS = re.compile(
+_GAPS = regex(r"[ .·_-]")
+_WIDE_SPACES = regex(r"\s{2,}")
+_DIGITS_FOR_LETTERS = regex(
     r"\b(?=[013457]{0,4}[a-z])[a-z]{0,20}[013457][a-z013457]{1,20}\b", re.IGNORECASE
 )
 _LETTERS = str.maketrans("013457", "oieast")

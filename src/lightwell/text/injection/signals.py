@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from lightwell.text.regex import regex
 from lightwell.text.sentences import split_sentences
 from lightwell.text.word_lists import any_of, load_word_lists, whole_words
 
@@ -41,7 +42,7 @@ def _signal_patterns() -> dict[str, str]:
 
 
 _SIGNALS: Mapping[str, re.Pattern[str]] = {
-    name: re.compile(pattern, re.IGNORECASE) for name, pattern in _signal_patterns().items()
+    name: regex(pattern, re.IGNORECASE) for name, pattern in _signal_patterns().items()
 }
 _OTHERS = tuple(name for name in _SIGNALS if name != MACHINE)
 _DECISIVE = tuple(

@@ -18,6 +18,7 @@ from lightwell.text.reading.blocks import (
 )
 from lightwell.text.reading.plain import Plain
 from lightwell.text.reading.runs import Style
+from lightwell.text.regex import regex
 
 __all__ = ["Kind", "Plain", "ReadBlock", "Style", "Window", "read_around"]
 
@@ -27,10 +28,10 @@ REACH = 40_000
 LONGEST_TABLE = 200_000
 """Characters of a table in HTML; a longer one is read as text."""
 
-_OPENER = re.compile(r"^[ \t]{0,40}(?:(```|~~~)|(<!--)|(<table\b))", re.MULTILINE | re.IGNORECASE)
-_FENCE_END = {mark: re.compile(rf"\n[ \t]{{0,40}}{mark}[^\n]*+") for mark in ("```", "~~~")}
-_TABLE_END = re.compile(r"</table\s{0,9}>", re.IGNORECASE)
-_BLANK_LINE = re.compile(r"\n[ \t]{0,40}\n")
+_OPENER = regex(r"^[ \t]{0,40}(?:(```|~~~)|(<!--)|(<table\b))", re.MULTILINE | re.IGNORECASE)
+_FENCE_END = {mark: regex(rf"\n[ \t]{{0,40}}{mark}[^\n]*+") for mark in ("```", "~~~")}
+_TABLE_END = regex(r"</table\s{0,9}>", re.IGNORECASE)
+_BLANK_LINE = regex(r"\n[ \t]{0,40}\n")
 
 Read = Callable[[str, int, int], Iterator[ReadBlock]]
 

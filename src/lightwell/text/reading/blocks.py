@@ -9,30 +9,31 @@ from itertools import pairwise
 from lightwell.text.blocks import Block, BlockKind, blocks
 from lightwell.text.markup import strip_tags
 from lightwell.text.reading.runs import Run, markdown_runs, plain_runs
+from lightwell.text.regex import regex
 
 LONGEST_BLOCK = 8_000
 """Characters; what is longer goes on in another block."""
 
-_HASHES = re.compile(r"(#{1,6})[ \t]*+")
-_ANCHOR = re.compile(r"\{#[\w-]{1,200}\}$")
-_UNDERLINE = re.compile(r"\n[ \t]*+(=|-)[=-]*+[ \t]*+$")
-_QUOTED = re.compile(r"(?:>[ \t]?)++")
-_MARKER = re.compile(
+_HASHES = regex(r"(#{1,6})[ \t]*+")
+_ANCHOR = regex(r"\{#[\w-]{1,200}\}$")
+_UNDERLINE = regex(r"\n[ \t]*+(=|-)[=-]*+[ \t]*+$")
+_QUOTED = regex(r"(?:>[ \t]?)++")
+_MARKER = regex(
     r"([-*+•‣●·▪◦]|\d{1,3}[.)]|[a-zA-Z][.)]|\([a-z\d]{1,2}\))[ \t]++(?:\[([ xX])\][ \t]++)?|<li\b[^<>]{0,500}>\s{0,9}"
 )
-_RULE_BELOW = re.compile(r"[ \t]*+\n[ \t]*+(?=[|:]?[ \t]*-)[|: \t-]++(?:\n|$)")
-_RULE = re.compile(r"(?:[-*_][ \t]*+){3,}+")
-_FENCE = re.compile(r"(```|~~~)[^\n]*+\n?")
-_CELL = re.compile(r"<t[dh]\b[^<>]{0,500}>", re.I)
-_CELL_END = re.compile(r"</t[dhr]\s{0,9}>", re.I)
-_HEAD_CELL = re.compile(r"<th\b", re.I)
-_PIPE = re.compile(r"\\.|`[^`\n]{1,500}+`|(\|)", re.S)
-_FIELD = re.compile(r"(?:\*\*)?([^\W\d_][\w ./&()-]{0,40}):(?:\*\*)?[ \t]+(?=\S)")
-_LINE = re.compile(r"[^\n]++")
+_RULE_BELOW = regex(r"[ \t]*+\n[ \t]*+(?=[|:]?[ \t]*-)[|: \t-]++(?:\n|$)")
+_RULE = regex(r"(?:[-*_][ \t]*+){3,}+")
+_FENCE = regex(r"(```|~~~)[^\n]*+\n?")
+_CELL = regex(r"<t[dh]\b[^<>]{0,500}>", re.I)
+_CELL_END = regex(r"</t[dhr]\s{0,9}>", re.I)
+_HEAD_CELL = regex(r"<th\b", re.I)
+_PIPE = regex(r"\\.|`[^`\n]{1,500}+`|(\|)", re.S)
+_FIELD = regex(r"(?:\*\*)?([^\W\d_][\w ./&()-]{0,40}):(?:\*\*)?[ \t]+(?=\S)")
+_LINE = regex(r"[^\n]++")
 _FEWEST_FIELDS = 2
-_QUOTED_CELL = re.compile(r'"((?:[^"]|"")*+)"(?=[,;\t\n]|$)')
+_QUOTED_CELL = regex(r'"((?:[^"]|"")*+)"(?=[,;\t\n]|$)')
 _INDENT_OF_CODE = 4
-_COLUMNS = re.compile(r"\S(?: {3,}|\t+)\S")
+_COLUMNS = regex(r"\S(?: {3,}|\t+)\S")
 _BOXES = {" ": "☐", "x": "☑", "X": "☑"}
 
 

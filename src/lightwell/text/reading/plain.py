@@ -16,14 +16,15 @@ from lightwell.text.reading.blocks import (
     split_long,
 )
 from lightwell.text.reading.runs import Run, markdown_runs, plain_runs
+from lightwell.text.regex import regex
 
-_LINE = re.compile(r"[^\n]++")
-_BLANK_LINE = re.compile(r"\n[ \t]*+\n")
-_ITEM = re.compile(r"[ \t]*+(?:[-*•‣●·▪◦–]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)])[ \t]++\S")
-_ROW = re.compile(r"\|[ \t]")
-_TABLE_RULE = re.compile(r"[\s|:+-]*+")
-_UNDERLINE = re.compile(r"([=\-~^\"'*+#])\1{2,}")
-_CODE_LINE = re.compile(
+_LINE = regex(r"[^\n]++")
+_BLANK_LINE = regex(r"\n[ \t]*+\n")
+_ITEM = regex(r"[ \t]*+(?:[-*•‣●·▪◦–]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)])[ \t]++\S")
+_ROW = regex(r"\|[ \t]")
+_TABLE_RULE = regex(r"[\s|:+-]*+")
+_UNDERLINE = regex(r"([=\-~^\"'*+#])\1{2,}")
+_CODE_LINE = regex(
     r"[ \t]{2,}\S|.*+(?<=[;{}])[ \t]*+$|[ \t]*+(?:\$|>>>|#!|//|/\*)[ \t]?\S|.*\S(?: {3,}|\t)\S"
 )
 _LINES_OF_CODE = 2

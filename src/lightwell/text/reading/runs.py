@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from lightwell.text.markup import find_links, strip_tags
+from lightwell.text.regex import regex
 
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"(?P<escape>\\[!-/:-@\[-`{-~])"
     r"|(?P<code>(?<!`)(?P<ticks>`{1,3})(?!`)(?P<inside>[^`]{1,2000}+)(?P=ticks)(?!`))"
     r"|<(?P<address>(?:https?://|mailto:)[^\s<>]{1,2000}+)>"
@@ -18,7 +19,7 @@ _TOKEN = re.compile(
     r"|(?P<entity>&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[a-zA-Z][a-zA-Z\d]{1,30});)"
     r"|(?P<mark>\*{1,3}+|_{1,3}+|~~)"
 )
-_TARGET = re.compile(r"\]\([^()\s]{0,2000}\)|\]\[[^\[\]\n]{0,200}\]")
+_TARGET = regex(r"\]\([^()\s]{0,2000}\)|\]\[[^\[\]\n]{0,200}\]")
 _DEEPEST = 8
 """Marks that may be open inside one another; what is nested deeper stays as it is written."""
 
