@@ -17,8 +17,9 @@ from lightwell.client import AsyncClient, Client, ServerError
 from lightwell.domain.answers import StreamType
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.links import LinkStatus
-from lightwell.entrypoints.client import clients
-from lightwell.entrypoints.client.event_parser import EventParser, read_answer_event
+from lightwell.entrypoints.client import connections
+from lightwell.entrypoints.client.clients import read_answer_event
+from lightwell.entrypoints.client.event_parser import EventParser
 from lightwell.entrypoints.operations.documents import DocumentQuery
 from lightwell.entrypoints.operations.graph import EntityQuery
 from lightwell.entrypoints.operations.jobs import Job
@@ -266,11 +267,11 @@ async def test_a_stream_that_breaks_off_is_resumed_after_its_last_event() -> Non
 async def test_a_stream_that_always_breaks_off_ends_with_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(clients, "MAX_WAIT", 0.0)
+    monkeypatch.setattr(connections, "MAX_WAIT", 0.0)
     client, sent = answering(*(httpx.Response(200, text=": ping\n\n") for _ in range(9)))
     with pytest.raises(ServerError, match="before its last event"):
         _ = [event async for event in client.stream(QUESTION)]
-    assert len(sent) == clients.ATTEMPTS
+    assert len(sent) == connections.ATTEMPTS
 
 
 async def test_a_server_that_is_not_there_is_named() -> None:

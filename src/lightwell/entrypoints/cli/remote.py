@@ -8,7 +8,7 @@ from lightwell.entrypoints.cli.logins import Login, find_login, has_login
 from lightwell.entrypoints.cli.store import settings
 
 if TYPE_CHECKING:
-    from lightwell.entrypoints.client import AsyncClient
+    from lightwell.entrypoints.client.clients import AsyncClient
     from lightwell.entrypoints.operations.calls import Call
 
 T = TypeVar("T")
@@ -27,18 +27,19 @@ def choose_server(server: str | None, who: object) -> Login | None:
 
 def open_client(login: Login) -> "AsyncClient":
     """Return a connection to a server, to be used in `async with`."""
-    from lightwell.entrypoints.client import AsyncClient
+    from lightwell.entrypoints.client.clients import AsyncClient
 
     return AsyncClient(login.url, api_key=login.api_key.get_secret_value())
 
 
 async def send(call: "Call[T]", login: Login) -> T:
     """Return a server's reply to a call; raise `NotFound` and `Invalid` as for the store here, else `ServerError`."""
-    from lightwell.entrypoints.client import ServerError
+    from lightwell.entrypoints.client.connections import AsyncConnection
+    from lightwell.entrypoints.client.failures import ServerError
 
-    async with open_client(login) as client:
+    async with AsyncConnection(login.url, api_key=login.api_key.get_secret_value()) as server:
         try:
-            return await client.send(call)
+            return await server.send(call)
         except ServerError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 raise NotFound(str(error)) from error

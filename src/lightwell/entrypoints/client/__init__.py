@@ -8,15 +8,10 @@
 
 | module | is |
 |---|---|
+| `clients` | the clients: connections with the operations as methods |
 | `operations` | the operations as methods of both clients |
 | `document_calls` | the calls that are made by hand: files, and what has an idempotency key |
 | `event_parser` | server-sent events, line by line |
-| `clients` | sends calls over HTTP, retries what may be repeated, and resumes streams |
+| `connections` | sends calls over HTTP, repeats what may be repeated, and resumes streams |
 | `failures` | a problem document as an error |
 """
-
-from lightwell.entrypoints.client.clients import AsyncClient, Client
-from lightwell.entrypoints.client.failures import ServerError
-from lightwell.entrypoints.operations.questions import StreamEvent
-
-__all__ = ["AsyncClient", "Client", "ServerError", "StreamEvent"]

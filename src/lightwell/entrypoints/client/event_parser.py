@@ -2,25 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import Generic, TypeVar
 
-from pydantic import ConfigDict
-
-from lightwell.domain.answers import StreamType
-from lightwell.entrypoints.client.failures import ServerError
-from lightwell.entrypoints.operations.jobs import Job
-from lightwell.entrypoints.operations.questions import StreamEvent
-from lightwell.entrypoints.operations.replies import Schema
-
 T = TypeVar("T")
-
-
-class _JobError(Schema):
-    model_config = ConfigDict(extra="ignore")
-
-    code: str
-    error: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,20 +13,6 @@ class Received(Generic[T]):
 
     value: T
     is_last: bool
-
-
-def read_answer_event(_: str, data: str) -> Received[StreamEvent]:
-    """Return an event of an answer."""
-    event = StreamEvent.model_validate_json(data, extra="ignore")
-    return Received(event, event.type in (StreamType.DONE, StreamType.ERROR))
-
-
-def read_job_event(kind: str, data: str) -> Received[Job]:
-    """Return a job as it is now; raise `ServerError` where it is gone."""
-    if kind == "error":
-        gone = _JobError.model_validate_json(data)
-        raise ServerError(gone.error, status=HTTPStatus.NOT_FOUND, code=gone.code)
-    return Received(Job.model_validate_json(data, extra="ignore"), kind == "done")
 
 
 @dataclass(slots=True)
