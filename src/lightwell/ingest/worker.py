@@ -30,6 +30,7 @@ from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.pipeline import ingest
 from lightwell.ingest.progress import DocumentOutcome
 from lightwell.logs import logger
+from lightwell.records import freed_space
 from lightwell.records.jobs import queue
 from lightwell.records.jobs.queue import Claim
 from lightwell.records.locks import LeaseHolder
@@ -41,6 +42,8 @@ _JOBS_PER_MODEL_BATCH = 4
 _POLL_SECONDS = 0.5
 _IDLE_SECONDS = 30.0
 _MAX_PAUSE_SECONDS = 60.0
+_WORTH_A_VACUUM = 20
+"""Documents of one ingestion."""
 _CRASHED = (
     f"its ingestion was started {queue.MAX_ATTEMPTS} times and never ended, possibly for lack of memory;"
     " `lightwell jobs retry` tries again"
@@ -73,12 +76,21 @@ async def run_until_done(
 
     Raises `ModelFailed` if a model fails; the jobs stay open for the next worker or command.
     """
+    ended = 0
+
+    def count(outcome: DocumentOutcome) -> None:
+        nonlocal ended
+        ended += 1
+        on_outcome(outcome)
+
     while True:
-        await run_claimable(context, on_outcome, asyncio.Event())
+        await run_claimable(context, count, asyncio.Event())
         if await queue.count_open(context.database, context.project_id, context.only) == 0:
             await finish_derived(context)
             while context.only is None and await fill_encoding_gaps(context):
                 pass
+            if ended >= _WORTH_A_VACUUM:
+                await freed_space.give_back(context.database)
             return
         await asyncio.sleep(_POLL_SECONDS)
 
