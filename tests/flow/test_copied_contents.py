@@ -250,7 +250,10 @@ async def test_s0_10_age_shows_profiles_with_their_sources(copied: Copied) -> No
     await compared(copied)
     shown = await copied.contents()
     rows = await copied.project.database.rows(
-        "SELECT subject, subject_id, class_id, display_name, coalesce(nullif(description, ''), quote), weight, source_ids, source_paths"
+        "SELECT subject, subject_id, class_id, display_name, coalesce(nullif(description, ''), quote), weight, source_ids,"
+        " ARRAY(SELECT source_url FROM unnest(source_ids) WITH ORDINALITY AS source (chunk_id, place)"
+        "       JOIN document_chunks USING (chunk_id) JOIN source_documents USING (document_id)"
+        "       GROUP BY source_url ORDER BY min(place))"
         " FROM profiles",
         {},
     )

@@ -1,7 +1,7 @@
 """Editing by hand on a real database: a person's word is kept, and only those hear it who may."""
 
 from itertools import permutations
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from hypothesis import given
@@ -274,17 +274,18 @@ async def test_what_several_classes_say_does_not_depend_on_where_their_rows_lie(
         for order in permutations(range(3))
         for row in await database.rows(
             f"""
-            SELECT (array_agg(profile.primary_url ORDER BY {ORDER}))[1],
+            SELECT (array_agg(profile.source_ids[1] ORDER BY {ORDER}))[1],
                    (array_agg(profile.entity_ref ORDER BY {ORDER}))[1]
             FROM (SELECT 1 AS subject_id, '{{}}'::text[] AS by_hand, 1 AS mention_count, 'Acme' AS display_name,
-                         'term' AS entity_kind, *
-                  FROM unnest(%(urls)s::text[], %(refs)s::text[]) AS said (primary_url, entity_ref)) AS profile,
+                         'term' AS entity_kind,
+                         ARRAY[said.source] AS source_ids, said.entity_ref
+                  FROM unnest(%(sources)s::uuid[], %(refs)s::text[]) AS said (source, entity_ref)) AS profile,
                  (SELECT 1 AS entity_id) AS entity
             """,
             {
-                "urls": [f"file:///{n}.txt" for n in order],
+                "sources": [UUID(int=n) for n in order],
                 "refs": [f"kg:term:acme-{n}" for n in order],
             },
         )
     }
-    assert found == {("file:///0.txt", "kg:term:acme-0")}
+    assert found == {(UUID(int=0), "kg:term:acme-0")}

@@ -450,9 +450,9 @@ async def large(project: Project) -> Project:
         await connection.execute(
             """
             INSERT INTO profiles (subject_id, class_id, subject, display_name, entity_kind, description,
-                                  mention_count, source_ids, source_paths)
+                                  mention_count, source_ids)
             SELECT id, class_id, 'entity', 'Made ' || number, 'term', repeat('far-away ', %(words)s), 1,
-                   ARRAY[chunk_id], '{}'
+                   ARRAY[chunk_id]
             FROM made CROSS JOIN document_chunks
             """,
             {"words": LENGTH // 9},

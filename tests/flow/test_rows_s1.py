@@ -275,9 +275,9 @@ async def test_s1_8_passages_are_looked_up_by_the_index_on_source_lists(
     (chunk,) = await notes.kb.documents.chunks(reader, "file:///shelf/one.txt")
     await database.execute(
         "INSERT INTO profiles (subject_id, class_id, subject, display_name, entity_kind, description, mention_count,"
-        "                      source_ids, source_paths)"
+        "                      source_ids)"
         " SELECT gen_random_uuid(), class_id, subject, display_name, entity_kind, description, mention_count,"
-        "        ARRAY[gen_random_uuid()], source_paths"
+        "        ARRAY[gen_random_uuid()]"
         " FROM profiles CROSS JOIN generate_series(1, 2000)",
         {},
     )

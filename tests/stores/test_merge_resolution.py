@@ -27,8 +27,8 @@ SELECT id, source, 1 FROM unnest(%(ids)s::uuid[], %(sources)s::uuid[]) AS new (i
 """
 
 _PROFILES = """
-INSERT INTO profiles (subject_id, class_id, subject, entity_kind, display_name, mention_count, source_ids, source_paths)
-SELECT id, 1, 'entity', 'name', 'x', 1, '{}', '{}' FROM unnest(%(ids)s::uuid[]) AS id
+INSERT INTO profiles (subject_id, class_id, subject, entity_kind, display_name, mention_count, source_ids)
+SELECT id, 1, 'entity', 'name', 'x', 1, '{}' FROM unnest(%(ids)s::uuid[]) AS id
 """
 
 _ROOTS = "SELECT entity_id, root_id FROM merged_entities_of(NULL)"

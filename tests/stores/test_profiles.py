@@ -62,8 +62,8 @@ class Store:
         )
         await self.database.execute(
             "INSERT INTO profiles (subject_id, class_id, subject, display_name, entity_kind, description,"
-            " mention_count, source_ids, source_paths)"
-            " VALUES (%(id)s, %(class)s, %(subject)s, 'Acme', 'organization', 'sells', 1, '{}', '{}')",
+            " mention_count, source_ids)"
+            " VALUES (%(id)s, %(class)s, %(subject)s, 'Acme', 'organization', 'sells', 1, '{}')",
             table,
         )
         await self.mark(key)

@@ -149,7 +149,7 @@ WITH counted AS (
 INSERT INTO stale_profiles (subject_id, class_id, project_id, subject, delta)
 SELECT subject_id, class_id, %(project_id)s, subject, %(sign)s * sum(mentions) FROM counted
 GROUP BY subject_id, class_id, subject
-ON CONFLICT (subject_id, class_id) DO UPDATE SET delta = stale_profiles.delta + excluded.delta
+ON CONFLICT (project_id, subject_id, class_id) DO UPDATE SET delta = stale_profiles.delta + excluded.delta
 RETURNING subject_id
 """
 
@@ -328,9 +328,10 @@ async def _count(
 
 
 def _tsvector(frequencies: Mapping[str, int]) -> str:
-    """Return the text of a tsvector in which a term has as many positions as its frequency."""
+    """Return the text of a tsvector in which a term has as many positions as its frequency, and for 1 none: that ranks the same."""
     entries: list[str] = []
     for term, count in frequencies.items():
         quoted = term.replace("\\", "\\\\").replace("'", "''")
-        entries.append(f"'{quoted}':" + ",".join(str(place) for place in range(1, count + 1)))
+        places = ":" + ",".join(map(str, range(1, count + 1))) if count > 1 else ""
+        entries.append(f"'{quoted}'{places}")
     return " ".join(entries)

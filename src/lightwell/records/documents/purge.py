@@ -104,7 +104,7 @@ INSERT INTO stale_profiles (subject_id, class_id, project_id, subject, delta)
 SELECT entity_id, 0, %(project_id)s, 'entity', 0 FROM (
     SELECT source_id AS entity_id FROM gone UNION SELECT part_id FROM gone JOIN entity_splits USING (split_id)
 ) AS held
-ON CONFLICT (subject_id, class_id) DO NOTHING
+ON CONFLICT (project_id, subject_id, class_id) DO NOTHING
 """
 
 _STATEMENTS = (

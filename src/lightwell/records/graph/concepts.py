@@ -18,7 +18,7 @@ DESCRIPTIONS: LiteralString = """coalesce(
 
 ORDER: LiteralString = """profile.subject_id = entity.entity_id DESC, 'name' = ANY(profile.by_hand) DESC,
     profile.entity_ref IS NULL DESC, profile.mention_count DESC, profile.display_name COLLATE "C",
-    profile.entity_kind COLLATE "C", profile.entity_ref COLLATE "C", profile.primary_url COLLATE "C\""""
+    profile.entity_kind COLLATE "C", profile.entity_ref COLLATE "C", profile.source_ids[1]"""
 """Which class's word counts first. Its last keys are what is chosen: where rows lie depends on what a reader cannot see."""
 
 NAME_COLUMNS: LiteralString = f"""

@@ -89,23 +89,29 @@ WHERE document_id = ANY(%(documents)s) AND chunk.class_id <> 0
 GROUP BY document_id, entity_id, normalized_name
 """
 
-_ENTITIES = """
+# The URLs of a profile's sources, each once, in the order of arrival.
+_PATHS: LiteralString = """ARRAY(
+           SELECT source_url FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
+           WHERE chunk.chunk_id = ANY(profile.source_ids) GROUP BY source_url ORDER BY min(chunk.chunk_id::text))"""
+
+_ENTITIES = f"""
 SELECT subject_id AS id, profile.class_id, normalized_name AS name, display_name, entity_kind AS kind,
-       coalesce(nullif(description, ''), quote) AS description, coalesce(attributes, '{}') AS attributes,
-       profile.created_at, profile.updated_at, source_ids AS source_chunks, source_paths
+       coalesce(nullif(description, ''), quote) AS description, coalesce(attributes, '{{}}') AS attributes,
+       profile.created_at, profile.updated_at, source_ids AS source_chunks, {_PATHS} AS source_paths
 FROM unnest(%(subjects)s::uuid[], %(of)s::integer[]) AS given (subject_id, class_id)
 JOIN profiles AS profile USING (subject_id, class_id) JOIN entities ON entity_id = subject_id
-"""
+"""  # noqa: S608 - only our own words
 
-_RELATIONS = """
+_RELATIONS = f"""
 SELECT subject_id AS id, profile.class_id, source_id AS source, source.normalized_name AS source_name, target_id AS target,
        target.normalized_name AS target_name, relation.predicate, profile.display_name AS keywords,
-       coalesce(nullif(profile.description, ''), quote) AS description, weight, source_ids AS source_chunks, source_paths,
+       coalesce(nullif(profile.description, ''), quote) AS description, weight, source_ids AS source_chunks,
+       {_PATHS} AS source_paths,
        comparison, use_case
 FROM unnest(%(subjects)s::uuid[], %(of)s::integer[]) AS given (subject_id, class_id)
 JOIN profiles AS profile USING (subject_id, class_id) JOIN relations AS relation ON relation_id = subject_id
 JOIN entities AS source ON source.entity_id = source_id JOIN entities AS target ON target.entity_id = target_id
-"""
+"""  # noqa: S608 - only our own words
 
 # A row that a publishing transaction holds is left: its subject changes again.
 _APPLY = """

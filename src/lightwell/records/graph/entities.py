@@ -97,13 +97,21 @@ _ENTITY_SOURCES = _sources_of(
 )
 
 
+# Where the entity is best looked up: the URL that its texts give it, else the first document that speaks of it.
+_PRIMARY_URL: LiteralString = """
+       coalesce(seen.stated_url, (
+           SELECT document.source_url FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
+           WHERE chunk.chunk_id = seen.first_source AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted), '')"""
+
+
 def _entities_where(condition: LiteralString) -> LiteralString:
     return f"""
 WITH seen AS (
     SELECT entity.entity_id, {NAME_COLUMNS},
            {DESCRIPTIONS} AS descriptions,
            sum(profile.mention_count) AS mentions,
-           (array_agg(profile.primary_url ORDER BY profile.attributes ->> 'url' IS NULL, {ORDER}))[1] AS primary_url,
+           (array_agg(profile.attributes ->> 'url' ORDER BY profile.attributes ->> 'url' IS NULL, {ORDER}))[1] AS stated_url,
+           (array_agg(profile.source_ids[1] ORDER BY profile.attributes ->> 'url' IS NULL, {ORDER}))[1] AS first_source,
            array_agg(DISTINCT profile.subject_id) AS members,
            bool_or('description' = ANY(profile.by_hand)) AS described_by_hand,
            bool_or(profile.subject_id = entity.entity_id AND 'sources' = ANY(profile.by_hand)) AS sourced,
@@ -115,7 +123,7 @@ SELECT seen.entity_id AS id, seen.entity_ref, seen.name, seen.kind, seen.descrip
        (CASE WHEN cardinality(seen.members) = 1 THEN seen.mentions ELSE (
            SELECT count(DISTINCT chunk_id) FROM document_entity_mentions AS mention
            WHERE mention.entity_id = ANY(seen.members) AND mention.class_id = ANY(%(classes)s)) END)::integer AS chunk_count,
-       source.refs, source.urls, seen.members, seen.primary_url, seen.described_by_hand,
+       source.refs, source.urls, seen.members, {_PRIMARY_URL} AS primary_url, seen.described_by_hand,
        seen.aliases, seen.category, seen.difficulty, seen.tags, seen.created_at, seen.updated_at
 FROM (SELECT * FROM seen WHERE entity_ref COLLATE "C" > %(after)s
       ORDER BY entity_ref COLLATE "C", name COLLATE "C" LIMIT %(limit)s) AS seen

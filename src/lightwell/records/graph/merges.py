@@ -153,7 +153,7 @@ SELECT DISTINCT entity_id, 0, %(project_id)s::uuid, 'entity', 0 FROM (
     UNION ALL
     SELECT target_id FROM entity_merges WHERE merge_id = ANY(%(merges)s)
 ) AS held
-ON CONFLICT (subject_id, class_id) DO NOTHING
+ON CONFLICT (project_id, subject_id, class_id) DO NOTHING
 """
 
 

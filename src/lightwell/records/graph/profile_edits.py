@@ -10,7 +10,7 @@ from lightwell.records.graph.source_limits import KEPT_FIRST, LIMIT_OF_PROJECT
 
 # A profile that only manual edits support has no sources, and repeats nothing of what documents stated.
 _CLEAR_SOURCES: LiteralString = """
-UPDATE profiles SET mention_count = 0, weight = 0, source_ids = '{}', source_paths = '{}', attributes = NULL,
+UPDATE profiles SET mention_count = 0, weight = 0, source_ids = '{}', attributes = NULL,
     alias_names = NULL, display_name = '', description = '', comparison = '', use_case = ''
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS key (subject_id, class_id)
 WHERE profiles.subject_id = key.subject_id AND profiles.class_id = key.class_id
@@ -29,7 +29,7 @@ WHERE profiles.subject_id = key.subject_id AND profiles.class_id = key.class_id
 _WRITE_ENTITIES: LiteralString = f"""
 INSERT INTO profiles AS profile (
     subject_id, class_id, subject, display_name, entity_kind, description, attributes, alias_names, created_at, stated_at, entity_ref,
-    by_hand, mention_count, source_ids, source_paths)
+    by_hand, mention_count, source_ids)
 SELECT edit.entity_id, edit.class_id, 'entity', coalesce(edit.name, edit.known_name),
        coalesce(edit.entity_kind, edit.known_kind), coalesce(edit.description, ''), edit.attributes, edit.alias_names,
        edit.said_at, edit.said_at,
@@ -39,19 +39,14 @@ SELECT edit.entity_id, edit.class_id, 'entity', coalesce(edit.name, edit.known_n
                           CASE WHEN edit.description IS NOT NULL THEN 'description' END,
                           CASE WHEN named.sources <> '{{}}' THEN 'sources' END], NULL)
            || ARRAY(SELECT jsonb_object_keys(edit.attributes) ORDER BY 1),
-       0, named.sources, named.paths
+       0, named.sources
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS key (subject_id, class_id)
 JOIN entity_edits AS edit ON edit.entity_id = key.subject_id AND edit.class_id = key.class_id
 JOIN access_classes AS class ON class.class_id = edit.class_id
 CROSS JOIN LATERAL (
-    SELECT coalesce(array_agg(kept.chunk_id ORDER BY kept.chunk_id), '{{}}') AS sources,
-           ARRAY(SELECT source_url FROM (
-                     SELECT source_url, min(place) AS first
-                     FROM unnest(array_agg(kept.source_url ORDER BY kept.chunk_id))
-                         WITH ORDINALITY AS each (source_url, place) GROUP BY source_url) AS urls
-                 ORDER BY first) AS paths
+    SELECT coalesce(array_agg(kept.chunk_id ORDER BY kept.chunk_id), '{{}}') AS sources
     FROM (
-        SELECT chunk.chunk_id, document.source_url
+        SELECT chunk.chunk_id
         FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
         JOIN access_classes AS seen_by ON seen_by.class_id = chunk.class_id
         WHERE chunk.chunk_id = ANY(edit.source_ids) AND NOT document.is_deleted AND class.tags <@ seen_by.tags
@@ -71,16 +66,15 @@ SET display_name = CASE WHEN profile.source_ids = '{{}}' OR 'name' = ANY(exclude
                      ELSE greatest(excluded.stated_at, profile.stated_at) END,
     entity_ref = CASE WHEN profile.source_ids = '{{}}' THEN excluded.entity_ref END,
     source_ids = CASE WHEN excluded.source_ids = '{{}}' THEN profile.source_ids ELSE excluded.source_ids END,
-    source_paths = CASE WHEN excluded.source_ids = '{{}}' THEN profile.source_paths ELSE excluded.source_paths END,
     by_hand = excluded.by_hand, updated_at = now()
 """  # noqa: S608 - only our own words
 
 _WRITE_RELATIONS = """
 INSERT INTO profiles AS profile (
     subject_id, class_id, subject, display_name, entity_kind, description, comparison, use_case, weight, by_hand,
-    mention_count, source_ids, source_paths)
+    mention_count, source_ids)
 SELECT edit.relation_id, edit.class_id, 'relation', edit.keywords, relation.predicate, edit.description,
-       edit.comparison, edit.use_case, edit.weight, '{weight}', 0, '{}', '{}'
+       edit.comparison, edit.use_case, edit.weight, '{weight}', 0, '{}'
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS key (subject_id, class_id)
 JOIN relation_edits AS edit ON edit.relation_id = key.subject_id AND edit.class_id = key.class_id
 JOIN relations AS relation ON relation.relation_id = edit.relation_id

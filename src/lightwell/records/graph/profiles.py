@@ -34,12 +34,12 @@ WITH next AS MATERIALIZED (
     ORDER BY subject_id, class_id LIMIT %(limit)s FOR UPDATE
 )
 DELETE FROM stale_profiles AS stale USING next
-WHERE stale.subject_id = next.subject_id AND stale.class_id = next.class_id
+WHERE stale.project_id = %(project_id)s AND stale.subject_id = next.subject_id AND stale.class_id = next.class_id
 RETURNING stale.subject_id, stale.class_id, stale.subject, stale.delta
 """
 
 
-# What the latest mentions state, each text and each path once, in the order of arrival.
+# What the latest mentions state, each text once, in the order of arrival.
 def _joined(column: LiteralString) -> LiteralString:
     return f"""CASE WHEN max(mention.{column}) = '' THEN '' ELSE (
                SELECT string_agg(said.text, ' | ' ORDER BY said.first)
@@ -53,12 +53,9 @@ _QUOTE: LiteralString = """coalesce((array_agg(mention.quote ORDER BY mention.qu
                mention.quote COLLATE "C") FILTER (WHERE mention.quote <> ''))[1], '') AS quote,
            coalesce(min(mention.quote_rank) FILTER (WHERE mention.quote <> ''), 0) AS quote_rank"""
 
-_SOURCES: LiteralString = """array_agg(DISTINCT mention.chunk_id ORDER BY mention.chunk_id) AS sources,
-           CASE WHEN min(document.source_url) = max(document.source_url) THEN ARRAY[min(document.source_url)] ELSE (
-               SELECT array_agg(path ORDER BY first) FROM (
-                   SELECT path, min(place) AS first
-                   FROM unnest(array_agg(document.source_url ORDER BY mention.chunk_id))
-                       WITH ORDINALITY AS each (path, place) GROUP BY path) AS distinct_paths) END AS paths"""
+_SOURCES: LiteralString = (
+    "array_agg(DISTINCT mention.chunk_id ORDER BY mention.chunk_id) AS sources"
+)
 
 # Lists are those of all latest mentions together; of a category and a difficulty, the latest one counts.
 _CONCEPT: LiteralString = """CASE WHEN count(mention.attributes) > 0 THEN (
@@ -79,12 +76,12 @@ def _refresh_entities(order: LiteralString) -> LiteralString:
     return f"""
 INSERT INTO profiles AS profile (
     subject_id, class_id, subject, display_name, entity_kind, description, attributes, alias_names, created_at, stated_at,
-    mention_count, source_ids, source_paths, quote, quote_rank)
+    mention_count, source_ids, quote, quote_rank)
 SELECT stale.subject_id, stale.class_id, 'entity', coalesce(own.name, latest.stated_name, latest.name),
        coalesce(own.entity_kind, latest.kind), latest.description,
        nullif(coalesce(own.attributes, latest.attributes, '{{}}') || coalesce(latest.concept, '{{}}'), '{{}}'),
        latest.alias_names, latest.created_at, latest.stated_at,
-       stale.delta, latest.sources, latest.paths, latest.quote, latest.quote_rank
+       stale.delta, latest.sources, latest.quote, latest.quote_rank
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(deltas)s::integer[])
     AS stale (subject_id, class_id, delta)
 CROSS JOIN LATERAL (
@@ -118,8 +115,7 @@ ON CONFLICT (subject_id, class_id) DO UPDATE
 SET display_name = excluded.display_name, entity_kind = excluded.entity_kind, description = excluded.description,
     attributes = excluded.attributes, alias_names = excluded.alias_names, stated_at = excluded.stated_at, entity_ref = NULL, by_hand = '{{}}', summary_ids = '{{}}',
     mention_count = profile.mention_count + excluded.mention_count,
-    source_ids = excluded.source_ids, source_paths = excluded.source_paths, quote = excluded.quote,
-    quote_rank = excluded.quote_rank, updated_at = now()
+    source_ids = excluded.source_ids, quote = excluded.quote, quote_rank = excluded.quote_rank, updated_at = now()
 """  # noqa: S608 - only our own words
 
 
@@ -127,11 +123,11 @@ def _refresh_relations(order: LiteralString) -> LiteralString:
     return f"""
 INSERT INTO profiles AS profile (
     subject_id, class_id, subject, display_name, entity_kind, description, comparison, use_case, weight, mention_count,
-    source_ids, source_paths, quote, quote_rank)
+    source_ids, quote, quote_rank)
 SELECT stale.subject_id, stale.class_id, 'relation', latest.keywords, relation.predicate, latest.description,
        CASE WHEN relation.predicate = 'COMPARED_TO' THEN latest.comparison ELSE '' END,
        CASE WHEN relation.predicate = 'COMPARED_TO' THEN latest.use_case ELSE '' END, latest.weight, stale.delta,
-       latest.sources, latest.paths, latest.quote, latest.quote_rank
+       latest.sources, latest.quote, latest.quote_rank
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(deltas)s::integer[])
     AS stale (subject_id, class_id, delta)
 JOIN relations AS relation ON relation.relation_id = stale.subject_id
@@ -148,16 +144,13 @@ CROSS JOIN LATERAL (
         WHERE relation_id = stale.subject_id AND class_id = stale.class_id
         ORDER BY chunk_id {order}, description LIMIT %(max_sources)s
     ) AS mention
-    JOIN document_chunks AS chunk USING (chunk_id)
-    JOIN source_documents AS document USING (document_id)
 ) AS latest
 WHERE latest.sources IS NOT NULL
 ON CONFLICT (subject_id, class_id) DO UPDATE
 SET display_name = excluded.display_name, entity_kind = excluded.entity_kind, description = excluded.description,
     comparison = excluded.comparison, use_case = excluded.use_case, weight = excluded.weight, by_hand = '{{}}', summary_ids = '{{}}',
     mention_count = profile.mention_count + excluded.mention_count,
-    source_ids = excluded.source_ids, source_paths = excluded.source_paths, quote = excluded.quote,
-    quote_rank = excluded.quote_rank, updated_at = now()
+    source_ids = excluded.source_ids, quote = excluded.quote, quote_rank = excluded.quote_rank, updated_at = now()
 """  # noqa: S608 - only our own words
 
 

@@ -40,7 +40,7 @@ SELECT subject_id, class_id, %(project_id)s, subject, %(sign)s * sum(mentions) F
     SELECT unnest(%(relations)s::uuid[]), 0, 'relation', 0
 ) AS counted
 GROUP BY subject_id, class_id, subject
-ON CONFLICT (subject_id, class_id) DO UPDATE SET delta = stale_profiles.delta + excluded.delta
+ON CONFLICT (project_id, subject_id, class_id) DO UPDATE SET delta = stale_profiles.delta + excluded.delta
 """
 
 

@@ -65,7 +65,7 @@ SELECT source_id, class_id, field, value, bearer_id FROM entity_bearers WHERE so
 _MARK_STALE = """
 INSERT INTO stale_profiles (subject_id, class_id, project_id, subject, delta)
 SELECT bearer_id, 0, %(project_id)s, 'entity', 0 FROM unnest(%(bearers)s::uuid[]) AS gone (bearer_id)
-ON CONFLICT (subject_id, class_id) DO NOTHING
+ON CONFLICT (project_id, subject_id, class_id) DO NOTHING
 """
 
 

@@ -24,7 +24,7 @@ SELECT profile.subject_id, profile.class_id, class.project_id, profile.subject, 
 FROM profiles AS profile JOIN access_classes AS class USING (class_id)
 WHERE class.project_id = %(project_id)s
 ORDER BY profile.subject_id, profile.class_id
-ON CONFLICT (subject_id, class_id) DO NOTHING
+ON CONFLICT (project_id, subject_id, class_id) DO NOTHING
 """
 
 LIMIT_OF_PROJECT: LiteralString = (
