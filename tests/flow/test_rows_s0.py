@@ -55,8 +55,7 @@ async def test_s0_1_stored_sources_are_the_latest_fifty_in_order_of_arrival(
         await shelve(notes, range(start, start + 20), ["team:a"], *lines)
     reader = await notes.kb.reader(["team:a"])
     stored = await database.rows(
-        "SELECT subject, cardinality(source_ids), mention_count FROM profiles"
-        " ORDER BY subject",
+        "SELECT subject, cardinality(source_ids), mention_count FROM profiles ORDER BY subject",
         {},
     )
     assert stored == [("entity", 50, 60), ("entity", 50, 60), ("relation", 50, 60)]
