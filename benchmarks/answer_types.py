@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import TypedDict, cast
 
 from lightwell.evaluation.measures import auroc
-from lightwell.text.answer_types import AnswerType, expected_answer, lacking_share
+from lightwell.text.answer_types import AnswerType, ExpectedAnswer, expected_answer, lacking_share
+from lightwell.text.answer_types.facts import find_stated_dates, read_facts
 from lightwell.text.sentences import sentence_spans
+from lightwell.text.terms import terms
 
 SEED, SHARE, QUESTIONS, OTHERS = 3, 0.35, 2, 3
 """Of this share of the paragraphs, so many questions each, and so many other sentences for each."""
@@ -90,11 +92,20 @@ def measured(paragraphs: Sequence[Paragraph]) -> Iterator[tuple[AnswerType, bool
             [kind] = kinds
             answers = [each for each in spans if each[0] < asked.end and asked.start < each[1]]
             told = " ".join(paragraph.text[start:end] for start, end in answers)
-            yield kind, True, lacking_share(told, expected, context=paragraph.title)
+            yield kind, True, _lacking(told, expected, paragraph.title)
             words = paragraph.text[asked.start : asked.end]
             others = [paragraph.text[start:end] for start, end in spans]
             for other in [each for each in others if words not in each][:OTHERS]:
-                yield kind, False, lacking_share(other, expected, context=paragraph.title)
+                yield kind, False, _lacking(other, expected, paragraph.title)
+
+
+def _lacking(text: str, expected: ExpectedAnswer, title: str) -> float:
+    return lacking_share(
+        read_facts(text),
+        expected,
+        terms(f"{title} {text}"),
+        dates_above=find_stated_dates(title),
+    )
 
 
 def main(arguments: Sequence[str] = ()) -> None:

@@ -23,6 +23,8 @@ from lightwell.domain.ids import ChunkId
 from lightwell.domain.questions import Mode, Question
 from lightwell.testing.models import ScriptedModel
 from lightwell.text.answer_types import answer_types_in, expected_answer
+from lightwell.text.answer_types.facts import read_facts
+from lightwell.text.terms import terms
 from lightwell.text.units import split_into_units
 from tests.passages import chunk, found, passage
 
@@ -225,7 +227,8 @@ def test_what_speaks_of_another_day_is_no_answer() -> None:
 def test_a_bare_number_or_an_hour_counts_little(
     asked: str, text: str, context: str, *, holds: bool
 ) -> None:
-    assert bool(answer_types_in(text, expected_answer(asked), context=context)) is holds
+    kinds = answer_types_in(read_facts(text), expected_answer(asked), terms(f"{context} {text}"))
+    assert bool(kinds) is holds
 
 
 # ── answers ───────────────────────────────────────────────────────────────────────────────────────────

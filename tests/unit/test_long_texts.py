@@ -20,6 +20,9 @@ from lightwell.text import (
     markup,
     terms,
 )
+from lightwell.text.analysis.passage import PassageAnalysis
+from lightwell.text.analysis.stored import StoredAnalysis
+from lightwell.text.answer_types.facts import read_facts
 from lightwell.text.blocks import blocks
 from lightwell.text.figures import facts_with_context, find_figures
 from lightwell.text.injection import disguises, is_inside_injection
@@ -56,7 +59,7 @@ READERS: dict[str, Callable[[str], object]] = {
     ),
     "answer_types.expected_answer": answer_types.expected_answer,
     "answer_types.lacking_share": lambda text: [
-        answer_types.lacking_share(text, each) for each in ASKED
+        answer_types.lacking_share(read_facts(text), each, ()) for each in ASKED
     ],
     "question_names.proper_name_terms": proper_name_terms,
     "figures.find_figures": find_figures,
@@ -79,7 +82,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "blocks.blocks": blocks,
     "markup.strip_markup": strip_markup,
     "pieces.piece_around": lambda text: piece_around(
-        text,
+        PassageAnalysis(text=text, chunks=((0, StoredAnalysis(text=text)),)),
         len(text) // 2,
         Bounds(start=0, end=len(text), is_excluded=lambda _start, _end: False, row_score=len),
         Size(extended=650, unbroken=1000),

@@ -112,11 +112,16 @@ def test_titles_are_found_as_whole_words_whatever_their_marks_and_case() -> None
         for title in ("Mercury (planet)", "Merc", "Ärger-Haus", "Own")
     ]
     text = "An ARGER HAUS near mercury. Own."
-    assert signals.title_matches(titles, text, besides=titles[3]).tolist() == [1, 0, 1, 0]
+    assert signals.title_matches(titles, signals.matchable(text), besides=titles[3]).tolist() == [
+        1,
+        0,
+        1,
+        0,
+    ]
 
 
 def test_a_title_of_two_letters_is_never_found() -> None:
-    assert not signals.title_matches([signals.matchable_title("It")], "it is", besides="").any()
+    assert not signals.title_matches([signals.matchable_title("It")], " it is ", besides="").any()
 
 
 def test_a_title_that_the_question_gives_counts_by_its_share_of_the_question() -> None:

@@ -56,10 +56,6 @@ def test_a_sentence_does_not_end_within_a_link(text: str) -> None:
     assert parts(f"One is here. {text}\n\nTwo is there.") == ["One is here.", text, "Two is there."]
 
 
-def test_the_same_text_is_cut_once() -> None:
-    assert split_into_units(PAGE) is split_into_units("".join(PAGE))
-
-
 @pytest.mark.parametrize(
     "text",
     [

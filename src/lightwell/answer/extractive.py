@@ -34,10 +34,8 @@ from lightwell.text.answer_types import (
     answer_types_in,
     terms_answered_by_type,
 )
-from lightwell.text.dates import MONTH_TERMS, find_dates
+from lightwell.text.dates import MONTH_TERMS, PartialDate, find_dates
 from lightwell.text.figures import may_be_equal
-from lightwell.text.injection import is_inside_injection
-from lightwell.text.proper_names import find_names
 from lightwell.text.regex import regex
 from lightwell.text.terms import terms, words
 
@@ -81,11 +79,6 @@ class QuotableUnit:
     token_match: float
     window_match: float
     has_expected_type: bool
-
-    @property
-    def text_in_context(self) -> str:
-        """The quote below the title and the headings that it stands under."""
-        return "\n".join((self.quote.evidence.chunk.title, self.quote.context, self.quote.text))
 
     @property
     def base_score(self) -> float:
@@ -246,7 +239,7 @@ def trusted_evidence(retrieval: Retrieval) -> list[Evidence]:
         entry
         for entry in retrieval.evidence
         if not any(
-            is_inside_injection(entry.chunk.text, highlight.start)
+            entry.analysis.is_inside_injection(highlight.start)
             for highlight in entry.highlights[:1]
         )
     ]
@@ -281,7 +274,7 @@ def report_instructions(retrieval: Retrieval) -> list[SupportedSentence]:
 
 
 def _is_injection(candidate: QuotableUnit) -> bool:
-    return is_inside_injection(candidate.quote.evidence.chunk.text, candidate.quote.start)
+    return candidate.quote.evidence.analysis.is_inside_injection(candidate.quote.start)
 
 
 def is_heading(quote: Quote) -> bool:
@@ -299,7 +292,7 @@ def _candidates(
     kept: list[QuotableUnit] = []
     leading: list[QuotableUnit] = []
     for quote in split_into_quotes(entry):
-        context = title | frozenset(terms(quote.context))
+        context = title | quote.terms_above
         highlight = highlights.get(quote.start)
         is_related = highlight or (quote.terms | context) & retrieval.weights.keys()
         introduces = _is_heading(quote, headings)
@@ -325,7 +318,7 @@ def _candidate(
 ) -> QuotableUnit:
     own_terms = quote.terms & weights.keys()
     around = (context & weights.keys()) - own_terms
-    types = answer_types_in(quote.text, expected, context=quote.context)
+    types = answer_types_in(quote.unit.facts, expected, quote.terms | quote.terms_above)
     implied = terms_answered_by_type(types, expected)
     coverage = weighted_coverage(
         own_terms | implied, weights
@@ -355,7 +348,7 @@ def _is_heading(quote: Quote, headings: frozenset[str]) -> bool:
 def _leads(quote: Quote, headings: frozenset[str]) -> bool:
     """Return whether the quote is a heading, or a line that ends in a colon."""
     text = quote.text
-    return bool(_HEADING.match(text)) or text.endswith(":") or " ".join(words(text)) in headings
+    return bool(_HEADING.match(text)) or text.endswith(":") or quote.folded in headings
 
 
 def _headings(chunk: Chunk) -> frozenset[str]:
@@ -381,16 +374,23 @@ def _about_asked_dates(candidates: list[QuotableUnit], retrieval: Retrieval) -> 
     if not dates or retrieval.analysis.expected.kinds & {AnswerType.DAY, AnswerType.DEADLINE}:
         return candidates
 
-    def names_one(text: str) -> bool:
-        text_dates = find_dates(text)
-        return any(may_be_equal(date, text_date) for date in dates for text_date in text_dates)
+    def is_one(text_date: PartialDate) -> bool:
+        return any(may_be_equal(date, text_date) for date in dates)
 
-    if not any(names_one(candidate.text_in_context) for candidate in candidates):
+    if not any(any(map(is_one, _dates_in_context(candidate.quote))) for candidate in candidates):
         return []
     return [
         candidate
         for candidate in candidates
-        if names_one(candidate.quote.text) or not find_dates(candidate.quote.text)
+        if not (stated := candidate.quote.unit.facts.dates) or any(map(is_one, stated))
+    ]
+
+
+def _dates_in_context(quote: Quote) -> list[PartialDate]:
+    """Return the dates in the title, in what the quote stands under, and in the quote itself."""
+    return [
+        *find_dates(quote.evidence.chunk.title),
+        *(date for unit in (*quote.above, quote.unit) for date in unit.facts.dates),
     ]
 
 
@@ -401,7 +401,7 @@ def _linked_unit(best: QuotableUnit, candidates: PartCandidates) -> QuotableUnit
     the question that the best one lacks.
     """
     asked_terms, weights = candidates.part.analysis.expected.terms, candidates.part.weights
-    new_names = frozenset[str]().union(*find_names(best.quote.text)) - asked_terms
+    new_names = best.quote.unit.facts.name_terms - asked_terms
     new_names -= MONTH_TERMS
     document = best.quote.evidence.chunk.document_id
 

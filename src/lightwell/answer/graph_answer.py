@@ -17,6 +17,7 @@ from lightwell.text.answer_types import (
     answer_types_in,
     terms_answered_by_type,
 )
+from lightwell.text.answer_types.facts import read_facts
 from lightwell.text.injection import is_inside_injection
 from lightwell.text.regex import regex
 from lightwell.text.terms import terms, words
@@ -125,12 +126,11 @@ def _select(facts: Sequence[_MatchedFact], rest: dict[str, float]) -> list[_Matc
 
 
 def _match(fact: GraphFact, analysis: QuestionAnalysis) -> _MatchedFact:
-    types = answer_types_in(fact.text, analysis.expected)
+    fact_terms = frozenset(terms(fact.text))
+    types = answer_types_in(read_facts(fact.text), analysis.expected, fact_terms)
     return _MatchedFact(
         fact=fact,
-        terms=frozenset(terms(fact.text))
-        | _name_terms(fact)
-        | terms_answered_by_type(types, analysis.expected),
+        terms=fact_terms | _name_terms(fact) | terms_answered_by_type(types, analysis.expected),
         has_expected_type=types >= _required_types(analysis, fact),
     )
 

@@ -77,7 +77,7 @@ def missing_words(retrieval: Retrieval) -> tuple[str, ...]:
     evidence_terms = frozenset(
         term
         for entry in retrieval.evidence
-        for term in terms(f"{entry.chunk.title}\n{entry.chunk.text}")
+        for term in (*terms(entry.chunk.title), *entry.analysis.terms)
     )
     return tuple(
         word

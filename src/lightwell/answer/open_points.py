@@ -64,7 +64,7 @@ def open_points(retrieval: Retrieval) -> list[SupportedSentence]:
     points: dict[str, SupportedSentence] = {}
     for entry in retrieval.evidence:
         document, title = entry.chunk.document_ref, entry.chunk.title
-        is_named = named and named <= frozenset(terms(f"{title}\n{entry.chunk.text}"))
+        is_named = named and named <= entry.analysis.terms.union(terms(title))
         if document in points or not (is_named or Channel.LINKS in entry.ranks):
             continue
         if quote := _find_open_point(entry):

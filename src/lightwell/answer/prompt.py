@@ -15,10 +15,10 @@ from lightwell.domain.evidence import Evidence, Highlight, Retrieval
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.prompt_fencing import fence
 from lightwell.ports import Message
+from lightwell.text.analysis.chunk import UnitAnalysis
 from lightwell.text.regex import regex
-from lightwell.text.terms import terms, words
+from lightwell.text.terms import terms
 from lightwell.text.tokens import token_count
-from lightwell.text.units import Unit, split_into_units
 
 _FRAME = 12
 """Tokens of the number and the fences around a passage, at most."""
@@ -192,7 +192,10 @@ def _select_passages(
     retrieval: Retrieval, tokens_left: int, min_worth: float
 ) -> tuple[Evidence, ...]:
     evidence, weights = retrieval.evidence, retrieval.weights
-    held_terms = [frozenset(terms(passage_text(entry))) & weights.keys() for entry in evidence]
+    held_terms = [
+        entry.analysis.terms.union(terms(entry.chunk.heading_path)) & weights.keys()
+        for entry in evidence
+    ]
     left = list(range(len(evidence)))
     covered = frozenset[str]()
     chosen: list[Evidence] = []
@@ -233,10 +236,7 @@ def _capitalised_words(entry: Evidence) -> frozenset[str]:
 
 
 def _facts_in(entry: Evidence) -> frozenset[str]:
-    text = entry.chunk.text
-    return frozenset(
-        " ".join(words(text[unit.start : unit.end])) for unit in split_into_units(text)
-    )
+    return frozenset(" ".join(unit.words) for unit in entry.analysis.units)
 
 
 # ── a passage cut to fit ──────────────────────────────────────────────────────────────────────────────
@@ -248,14 +248,14 @@ def _trim_to_budget(entry: Evidence, tokens_left: int, *, always: bool) -> Evide
         return entry
     if tokens_left < _MIN_ROOM and not always:
         return None
-    parts = split_into_units(entry.chunk.text)
+    parts = entry.analysis.units
     if not parts:
         return None
     first, last = _around(entry, parts, tokens_left)
     return _truncate_words(_slice(entry, parts[first].start, parts[last].end), tokens_left)
 
 
-def _around(entry: Evidence, parts: Sequence[Unit], tokens_left: int) -> tuple[int, int]:
+def _around(entry: Evidence, parts: Sequence[UnitAnalysis], tokens_left: int) -> tuple[int, int]:
     """Return the first and the last of the units around the best one that fit together, what follows it first."""
     ends = [part.start for part in parts[1:]] + [len(entry.chunk.text)]
     sizes = [

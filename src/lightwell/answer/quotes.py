@@ -8,30 +8,25 @@ from typing import TypeVar
 from lightwell.domain.answers import Citation
 from lightwell.domain.documents import Chunk, Locator
 from lightwell.domain.evidence import Evidence, Retrieval
-from lightwell.text.blocks import Block, BlockKind, blocks
-from lightwell.text.injection import has_injection
+from lightwell.text.analysis.chunk import NO_UNIT, Span, UnitAnalysis
+from lightwell.text.blocks import CELL, Block, BlockKind, blocks
 from lightwell.text.markup import strip_bullet, strip_markup
 from lightwell.text.pieces import (
     LONGEST_PIECE,
     LONGEST_SNIPPET,
     Bounds,
     Size,
-    Span,
     piece_around,
     shorten,
 )
 from lightwell.text.regex import regex
 from lightwell.text.terms import terms
-from lightwell.text.units import split_into_units
 
 _T = TypeVar("_T")
 
 _RUN = regex(r"\S+")
 
-_CELL = regex(r"<t[dh]\b[^<>]*>", re.IGNORECASE)
-_BOLD = regex(r"\s*(?:<(?:b|strong)\b|\*\*)", re.IGNORECASE)
 _BAR = regex(r"(?<!\\)\|")
-_HEAD_MARK = regex(r"\n[ \t]*+\|?+[ \t]*+:?+-")
 _NUMBER = regex(r"[ \t]*+(?:\d{1,3}|[a-z])[.)](?=[ \t])")
 _FENCE = regex(r"^[ \t]*+(?:```|~~~)[^\n]*+\n?", re.MULTILINE)
 
@@ -42,10 +37,11 @@ NEAREST_PIECE = Size(extended=500, unbroken=600)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quote:
-    """A part of a chunk, word for word: `text == chunk.text[start:end]`; `terms` are its distinct terms.
+    """A part of a passage, word for word: `text == chunk.text[start:end]`; `terms` are those of the units in it, or that it is a part of.
 
     `context` is what one must know to read it: the headings, a table's head, the line that a list belongs to.
-    `key` is the part of `text` that bears on the question most, where that is not all of it, else (0, 0).
+    `key` is the part of `text` that bears on the question most, where that is not all of it, else (0, 0). `unit` is what was read in
+    a whole unit, and `above` in the units that its context consists of.
     """
 
     evidence: Evidence
@@ -55,6 +51,18 @@ class Quote:
     context: str
     terms: frozenset[str]
     key: tuple[int, int] = (0, 0)
+    unit: UnitAnalysis = NO_UNIT
+    above: tuple[UnitAnalysis, ...] = ()
+
+    @property
+    def terms_above(self) -> frozenset[str]:
+        """The terms of the units that it stands under."""
+        return frozenset[str]().union(*(unit.terms for unit in self.above))
+
+    @property
+    def folded(self) -> str:
+        """The words of a whole unit, folded."""
+        return " ".join(self.unit.words)
 
     @property
     def place(self) -> tuple[str, int]:
@@ -77,22 +85,31 @@ class SupportedSentence:
 
 def split_into_quotes(evidence: Evidence) -> list[Quote]:
     """Return every sentence, list item and table row of the evidence, in order."""
+    analysis = evidence.analysis
     return [
-        make_quote(evidence, unit.start, unit.end, context=unit.context)
-        for unit in split_into_units(evidence.chunk.text)
+        Quote(
+            evidence=evidence,
+            start=unit.start,
+            end=unit.end,
+            text=text,
+            context=analysis.context(place),
+            terms=unit.terms,
+            unit=unit,
+            above=analysis.units_above(place),
+        )
+        for place, (text, unit) in enumerate(zip(analysis.parts, analysis.units, strict=True))
     ]
 
 
 def make_quote(evidence: Evidence, start: int, end: int, *, context: str = "") -> Quote:
-    """Return a part of the evidence's text as a quote."""
-    text = evidence.chunk.text[start:end]
+    """Return a part of the evidence's text as a quote; its terms are those of the units in it."""
     return Quote(
         evidence=evidence,
         start=start,
         end=end,
-        text=text,
+        text=evidence.chunk.text[start:end],
         context=context,
-        terms=frozenset(terms(text)),
+        terms=evidence.analysis.terms_within(start, end),
     )
 
 
@@ -225,7 +242,7 @@ def holds(quotes: Iterable[Quote], key: Quote) -> bool:
 
 def _piece(key: Quote, retrieval: Retrieval, size: Size) -> tuple[Quote, ...]:
     entry = key.evidence
-    spans = piece_around(entry.chunk.text, key.start, _bounds(key, retrieval), size)
+    spans = piece_around(entry.analysis, key.start, _bounds(key, retrieval), size)
     return tuple(make_quote(entry, start, end) for start, end in spans) or (key,)
 
 
@@ -238,14 +255,14 @@ def _with_key(quote: Quote, key: Quote) -> Quote:
 
 def _bounds(key: Quote, retrieval: Retrieval) -> Bounds:
     """Return the section of a unit; injected instructions are excluded unless the question asks what a message says."""
-    text = key.evidence.chunk.text
+    analysis = key.evidence.analysis
     may_instruct = retrieval.analysis.asks_for_message_content
     start, end = _section(key.evidence.chunk, key.start)
     return Bounds(
         start=start,
         end=end,
-        is_excluded=lambda begun, ended: not may_instruct and has_injection(text, begun, ended),
-        row_score=lambda row: weighted_coverage(frozenset(terms(row)), retrieval.weights),
+        is_excluded=lambda begun, ended: not may_instruct and analysis.has_injection(begun, ended),
+        row_score=lambda row_terms: weighted_coverage(row_terms, retrieval.weights),
     )
 
 
@@ -265,26 +282,34 @@ def render_quote(quote: Quote) -> str:
 
     A quote within one block is one line, without bullet. Of several blocks, each begins a line; items keep their bullets.
     """
-    return _render(quote.evidence.chunk.text, quote.start, quote.end)
+    evidence = quote.evidence
+    return _render(_Page(evidence.chunk.text, evidence.analysis.blocks), quote.start, quote.end)
 
 
 def render_text(text: str, span: tuple[int, int] | None = None) -> str:
     """Return a snippet, or a span of it, as people read it, as `render_quote` does without knowing what stands around the snippet."""
     start, end = span or (0, len(text))
-    return _render(text, start, end)
+    return _render(_Page(text, blocks(text)), start, end)
 
 
-def _render(chunk: str, start: int, end: int) -> str:
-    parts = [block for block in blocks(chunk) if block.end > start and block.start < end]
+@dataclass(frozen=True, slots=True)
+class _Page:
+    text: str
+    blocks: tuple[Block, ...]
+
+
+def _render(page: _Page, start: int, end: int) -> str:
+    chunk = page.text
+    parts = [block for block in page.blocks if block.end > start and block.start < end]
     parts = [part for part in parts if part.kind is not BlockKind.CLUTTER]
     if len(parts) == 1 and parts[0].kind is not BlockKind.CODE:
         text = chunk[start:end]
         is_row = parts[0].kind is BlockKind.ROW
-        return _row(chunk, text, parts[0]) if is_row else render_sentence(text)
+        return _row(page, text, parts[0]) if is_row else render_sentence(text)
     lines = [
-        _line(chunk, part, chunk[max(part.start, start) : min(part.end, end)])
+        _line(page, part, chunk[max(part.start, start) : min(part.end, end)])
         for part in parts
-        if not (_is_head(chunk, part) and _rows_of(parts, part) > 1)
+        if not (part.is_head and _rows_of(parts, part) > 1)
     ]
     return "\n".join(line for line in lines if line.strip()) or strip_markup(chunk[start:end])
 
@@ -296,29 +321,18 @@ def render_sentence(text: str) -> str:
 
 def is_table_head(quote: Quote) -> bool:
     """Return whether the quote is a table's first row, which names its columns."""
-    chunk = quote.evidence.chunk.text
-    return any(
-        block.start <= quote.start < block.end and _is_head(chunk, block) for block in blocks(chunk)
-    )
-
-
-def _is_head(chunk: str, block: Block) -> bool:
-    """Return whether a block is a table's first row and names its columns."""
-    return block.kind is BlockKind.ROW and block == _first(chunk, block) and _has_head(chunk, block)
-
-
-def _first(chunk: str, row: Block) -> Block:
-    return next(block for block in blocks(chunk) if block.table == row.table)
+    heads = quote.evidence.analysis.table_heads
+    return any(head.start <= quote.start < head.end for head in heads)
 
 
 def _rows_of(parts: list[Block], row: Block) -> int:
     return sum(part.table == row.table for part in parts)
 
 
-def _line(chunk: str, block: Block, text: str) -> str:
+def _line(page: _Page, block: Block, text: str) -> str:
     match block.kind:
         case BlockKind.ROW:
-            return _row(chunk, text, block)
+            return _row(page, text, block)
         case BlockKind.CODE:
             return _FENCE.sub("", text).strip("\n").rstrip()
         case BlockKind.ITEM:
@@ -330,27 +344,19 @@ def _line(chunk: str, block: Block, text: str) -> str:
             return strip_markup(text)
 
 
-def _row(chunk: str, row: str, block: Block) -> str:
+def _row(page: _Page, row: str, block: Block) -> str:
     """Return `Band: Engineer; From: 62` for a row; without the names where the head is not as wide as the row."""
     cells = _cells(row)
-    first = _first(chunk, block)
-    head = _cells(chunk[first.start : first.end]) if _has_head(chunk, first) else []
+    first = next(other for other in page.blocks if other.table == block.table)
+    head = _cells(page.text[first.start : first.end]) if first.is_head else []
     if len(head) != len(cells) or first.start == block.start:
         head = [""] * len(cells)
     pairs = zip(head, cells, strict=True)
     return "; ".join(f"{name}: {cell}" if name else cell for name, cell in pairs if cell)
 
 
-def _has_head(chunk: str, first: Block) -> bool:
-    """Return whether a table's first row names its columns: by its cells, by bold type, or by the line below."""
-    row = chunk[first.start : first.end]
-    cells = _CELL.split(row)[1:]
-    is_bold = len(cells) > 1 and all(map(_BOLD.match, cells))
-    return is_bold or "<th" in row.casefold() or _HEAD_MARK.match(chunk, first.end) is not None
-
-
 def _cells(row: str) -> list[str]:
-    if _CELL.search(row):
-        return [strip_markup(cell) for cell in _CELL.split(row)[1:]]
+    if CELL.search(row):
+        return [strip_markup(cell) for cell in CELL.split(row)[1:]]
     bare = row.strip().removeprefix("|").removesuffix("|")
     return [strip_markup(cell) for cell in _BAR.split(bare)]

@@ -119,8 +119,8 @@ def _pronoun_context(evidence: Sequence[Evidence]) -> dict[tuple[str, int], froz
 
 def _speech_acts(quote: Quote) -> frozenset[str]:
     """Return what a quote does in saying; a heading or a list's first line says it for what stands below."""
-    above = "" if quote.context.endswith((".", "!", "?")) else quote.context
-    return speech_act_terms(f"{above}\n{quote.text}")
+    is_sentence = quote.context.endswith((".", "!", "?"))
+    return speech_act_terms(quote.terms if is_sentence else quote.terms | quote.terms_above)
 
 
 def _merge_duplicates(
@@ -130,7 +130,7 @@ def _merge_duplicates(
     places: dict[str, list[Quote]] = {}
     for entry in evidence:
         for quote in split_into_quotes(entry):
-            places.setdefault(_fold_words(quote.text), []).append(quote)
+            places.setdefault(quote.folded, []).append(quote)
     merged: dict[str, SupportedSentence] = {}
     for sentence in sentences:
         quotes = [

@@ -8,6 +8,7 @@ from enum import StrEnum
 from lightwell.domain.access import Tags
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, GlobalRef
 from lightwell.domain.item_structure import NO_STRUCTURE, ItemStructure
+from lightwell.text.analysis.stored import StoredAnalysis
 
 MIN_CHUNK_TOKENS, TARGET_CHUNK_TOKENS, MAX_CHUNK_TOKENS = 100, (512, 1024), 2000
 """Tokens. A document that is short as a whole is one chunk, however short."""
@@ -324,6 +325,7 @@ class Chunk:
     `work_state` is what the source says of the document's item, None where it says nothing. `dated_at` is `updated_at` where the
     document or its system states it, None where it is a file's own time. `is_supplied`: somebody handed the
     text in, in place of what the source says. `source_address` is where a browser finds the document at its source, "" where it finds nothing.
+    `analysis` is what was read in the text, where it was asked for.
     """
 
     id: ChunkId
@@ -351,6 +353,7 @@ class Chunk:
     work_state: WorkState | None = None
     is_supplied: bool = False
     source_address: str = ""
+    analysis: StoredAnalysis | None = field(default=None, repr=False, compare=False)
 
     @property
     def ref(self) -> str:

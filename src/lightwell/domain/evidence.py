@@ -11,6 +11,8 @@ from lightwell.domain.question_analysis import QuestionAnalysis
 from lightwell.domain.questions import GRAPH_CHANNELS, PASSAGE_CHANNELS, Channel, Question
 from lightwell.domain.reranking import WindowMatch
 from lightwell.domain.usage import NO_USAGE, TokenSummary
+from lightwell.text.analysis.passage import PassageAnalysis
+from lightwell.text.analysis.stored import StoredAnalysis
 from lightwell.text.pieces import LONGEST_PIECE, shorten
 
 SUFFICIENT_RELEVANCE = 0.6
@@ -55,6 +57,9 @@ class Highlight:
         )
 
 
+_UNREAD = PassageAnalysis(text="", chunks=())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """A passage that is relevant to the question, with its scores.
@@ -63,7 +68,8 @@ class Evidence:
     `highlights` are its best sentences, list items or rows, best first; `windows` are its parts in their order, where it was encoded
     for late interaction. `relevance` is calibrated to [0, 1];
     `score` is the fusion's own; `ranks` are the positions, from 0, in each channel; `cosine_distance` lies in
-    [0, 1]. `original_rank` and `new_rank` are its positions, from 0, before and after reranking.
+    [0, 1]. `original_rank` and `new_rank` are its positions, from 0, before and after reranking. `analysis` is what was read in the
+    text of `chunk`: what is stored, else it is read when it is asked for.
     """
 
     chunk: Chunk
@@ -76,6 +82,13 @@ class Evidence:
     members: tuple[Chunk, ...] = ()
     original_rank: int = 0
     new_rank: int = 0
+    analysis: PassageAnalysis = field(default=_UNREAD, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.analysis.text != self.chunk.text:
+            stored = self.chunk.analysis or StoredAnalysis(text=self.chunk.text)
+            analysis = PassageAnalysis(text=self.chunk.text, chunks=((0, stored),))
+            object.__setattr__(self, "analysis", analysis)
 
     @property
     def published_chunks(self) -> tuple[Chunk, ...]:

@@ -69,7 +69,7 @@ def analyze_question(text: str) -> QuestionAnalysis:
         names=find_names(text),
         expected=expected_answer(text),
         dates=find_dates(text),
-        speech_acts=speech_act_terms(text),
+        speech_acts=speech_act_terms(frozenset(terms(text))),
         asks_what_is_open=asks_what_is_open(text),
         asks_for_message_content=asks_for_message_content(text),
         keywords=rule_keywords(text),

@@ -20,6 +20,7 @@ from lightwell.domain.graph import Extraction
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, JobId, make_chunk_id
 from lightwell.domain.jobs import JobState
 from lightwell.domain.usage import TokenSummary, add_usage
+from lightwell.ingest.chunk_analysis import analyse_chunks
 from lightwell.ingest.chunk_embedding import embed_chunks, embed_for_next_space
 from lightwell.ingest.chunk_encoding import encode_chunks
 from lightwell.ingest.chunking import chunk_hash, text_to_embed
@@ -31,14 +32,15 @@ from lightwell.ingest.progress import DocumentOutcome, Progress, ProgressCounter
 from lightwell.ingest.titles import title_from_url
 from lightwell.ports import ExtractionInput
 from lightwell.records import embedding_spaces
+from lightwell.records.documents import analyses, originals, publishing
 from lightwell.records.documents import chunks as staging
-from lightwell.records.documents import originals, publishing
 from lightwell.records.documents.chunks import StagedChunk
 from lightwell.records.documents.publishing import PublishedTerms, PublishedText
 from lightwell.records.jobs import queue
 from lightwell.records.jobs.queue import Claim
 from lightwell.records.locks import lock_project
 from lightwell.tasks import gather_or_cancel
+from lightwell.text.analysis.stored import VERSION
 from lightwell.text.dates import find_first_day, find_header_date
 from lightwell.text.terms import count_terms
 from lightwell.tracing import span
@@ -252,6 +254,9 @@ async def _extract_and_publish(
     new = [document for document in unpublished if document.claim.step != REEXTRACT]
     texts = await asyncio.to_thread(lambda: [_published_text(document) for document in new])
     terms = await asyncio.to_thread(_published_terms, new)
+    read = await asyncio.to_thread(
+        analyse_chunks, [chunk for document in new for chunk in document.chunks]
+    )
     project_id = context.project_id
     async with context.database.relaxed_transaction() as connection:
         await lock_project(connection, project_id)
@@ -274,6 +279,7 @@ async def _extract_and_publish(
             await publishing.publish(
                 connection, project_id, texts, terms, _extractions_of(new, extractions)
             )
+            await analyses.store(connection, VERSION, read)
         if reextracted:
             await publishing.republish_extractions(
                 connection,

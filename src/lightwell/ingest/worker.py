@@ -22,6 +22,7 @@ from lightwell.domain.errors import (
     Unreadable,
 )
 from lightwell.domain.ids import new_id
+from lightwell.ingest.chunk_analysis import renew_analyses
 from lightwell.ingest.chunk_encoding import fill_encoding_gaps
 from lightwell.ingest.context import IngestContext, follow_space
 from lightwell.ingest.derived_data import finish_derived
@@ -139,9 +140,10 @@ async def run_until_idle(
 
 
 async def _work_on_gaps(context: IngestContext) -> bool:
-    """Embed for a change of the embedding model, and encode what was published before; return whether there was anything to do."""
+    """Read again what older rules have read, embed for a change of the embedding model, and encode what was published before; return whether there was anything to do."""
+    is_outdated = await renew_analyses(context)
     is_changing = await work_on_change(context)
-    return await fill_encoding_gaps(context) or is_changing
+    return await fill_encoding_gaps(context) or is_changing or is_outdated
 
 
 async def run_claimable(

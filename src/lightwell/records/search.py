@@ -12,6 +12,7 @@ from lightwell.records import chunk_layout
 from lightwell.records.database import Database, format_uuid_array
 from lightwell.records.filters import matches_filters
 from lightwell.records.rows import make
+from lightwell.text.analysis.stored import VERSION, StoredAnalysis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,8 +160,10 @@ SELECT chunk_id AS id, document_id, global_ref AS document_ref, chunk_index AS i
            ORDER BY place) END AS llm_cache_ids,
        document.metadata ->> 'work_state' AS work_state, chunk.is_supplied,
        coalesce(document.metadata ->> 'source_address', '') AS stated_address,
-       CASE WHEN document.is_dated THEN document.updated_at END AS dated_at
+       CASE WHEN document.is_dated THEN document.updated_at END AS dated_at,
+       CASE WHEN analysed.version = %(version)s THEN analysis END AS analysis
 FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
+LEFT JOIN chunk_analyses AS analysed USING (chunk_id)
 WHERE chunk_id = ANY(%(chunks)s) AND chunk.class_id = ANY(%(classes)s) AND NOT is_deleted
 """
 
@@ -241,10 +244,10 @@ async def find_named_entities(
 async def get_chunks(
     database: Database, reader: Reader, ids: Sequence[ChunkId]
 ) -> dict[ChunkId, Chunk]:
-    """Return those of the chunks that the reader sees."""
+    """Return those of the chunks that the reader sees, with what was read in them."""
     if not ids:
         return {}
-    parameters = {"chunks": list(ids), **reader.parameters}
+    parameters = {"chunks": list(ids), "version": VERSION, **reader.parameters}
     return {chunk.id: chunk for chunk in await database.rows(_CHUNKS, parameters, into=_chunk)}
 
 
@@ -254,9 +257,17 @@ def tsquery(term: str) -> str:
     return f"'{quoted}'"
 
 
-def _chunk(*, layout: object, work_state: str | None, stated_address: str, **columns: Any) -> Chunk:
+def _chunk(
+    *,
+    layout: object,
+    work_state: str | None,
+    stated_address: str,
+    analysis: bytes | None,
+    **columns: Any,
+) -> Chunk:
     return make(
         Chunk,
+        analysis=StoredAnalysis(text=columns["text"], data=analysis or b""),
         layout=chunk_layout.from_json(layout),
         work_state=parse_work_state(work_state),
         source_address=address_at_source(columns["url"], columns["system"], stated_address),

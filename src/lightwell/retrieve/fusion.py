@@ -117,12 +117,14 @@ def with_token_matches(first: FirstPass, token_matches: Floats, weights: Weights
     return replace(first, table=table, weights=matched, scores=scores)
 
 
-def second_pass_scores(first_pass: FirstPass, texts: Mapping[int, str], weights: Weights) -> Floats:
+def second_pass_scores(
+    first_pass: FirstPass, folded: Mapping[int, str], weights: Weights
+) -> Floats:
     """Return the scores, (n,), after two rounds that measure what each candidate adds to the best passages.
 
-    `texts` holds the texts of `first_pass.top` by their places; a passage without one names no title.
+    `folded` holds the words of `first_pass.top`, as `matchable`, by their places; a passage without them names no title.
     """
-    titled = named_titles(first_pass, texts)
+    titled = named_titles(first_pass, folded)
     scores = first_pass.scores
     for _ in range(ROUNDS):
         table = second_pass_signals(first_pass, scores, titled)
@@ -131,13 +133,13 @@ def second_pass_scores(first_pass: FirstPass, texts: Mapping[int, str], weights:
     return scores
 
 
-def named_titles(first_pass: FirstPass, texts: Mapping[int, str]) -> Titled:
-    """Return a function from a passage's place to the candidates' titles that its text names, 1 or 0, (n,)."""
+def named_titles(first_pass: FirstPass, folded: Mapping[int, str]) -> Titled:
+    """Return a function from a passage's place to the candidates' titles that its words name, 1 or 0, (n,)."""
     titles = [signals.matchable_title(title) for title in first_pass.candidates.titles]
 
     @cache
     def titled(place: int) -> Floats:
-        return signals.title_matches(titles, texts.get(place, ""), besides=titles[place])
+        return signals.title_matches(titles, folded.get(place, ""), besides=titles[place])
 
     return titled
 

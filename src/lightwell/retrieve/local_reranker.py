@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightwell.domain.calibration import sigmoid
-from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Evidence, Highlight
 from lightwell.domain.reranking import TextMatch
 from lightwell.domain.similarity import CosineScale, cosine_scale
@@ -20,14 +19,14 @@ from lightwell.ports import Embedder, LateInteraction
 from lightwell.retrieve import weights as learned
 from lightwell.retrieve.signals import min_max, title_terms
 from lightwell.retrieve.sparse_matrix import Floats
+from lightwell.text.analysis.chunk import UnitAnalysis
 from lightwell.text.answer_types import (
     AnswerType,
     ExpectedAnswer,
     answer_types_in,
     lacking_share,
 )
-from lightwell.text.terms import terms
-from lightwell.text.units import split_into_units
+from lightwell.text.answer_types.facts import find_stated_dates, join_facts
 
 MAX_COMPARED = 8
 """Units of a passage that are highlighted: those with most of the question's terms. Of a passage that is not encoded, each is embedded."""
@@ -118,7 +117,7 @@ async def _highlight(
     matches = _window_matches(evidence)
     parts = [
         replace(part, window_match=_match_at(part.start, matches[part.place]))
-        for part in _units([entry.chunk for entry in evidence], query.weights, query.expected)
+        for part in _units(evidence, query.weights, query.expected)
     ]
     unencoded = [part for part in parts if not matches[part.place]]
     compared = await _embed(embedder, query, unencoded)
@@ -197,7 +196,7 @@ def highlight_by_terms(
     Each unit is as similar to the question as its whole passage, so the question's terms decide which one is best.
     """
     highlights: dict[int, list[Highlight]] = {}
-    for part in _units([entry.chunk for entry in evidence], weights):
+    for part in _units(evidence, weights):
         distance = evidence[part.place].cosine_distance
         similarity = scale.similarity(None if distance is None else 1.0 - distance)
         highlights.setdefault(part.place, []).append(_make_highlight(part, _similar(similarity)))
@@ -226,14 +225,20 @@ def compared_measures(query: RerankQuery, entry: Evidence) -> Floats:
 
 def _lacking(query: RerankQuery, entry: Evidence) -> float:
     """Return how much of what is asked for a passage lacks, 0 to 1: the mean over its best units and the whole of it."""
-    chunk = entry.chunk
-    best = "\n".join(
-        chunk.text[highlight.start : highlight.end] for highlight in entry.highlights[:BEST_UNITS]
-    )
-    in_best = lacking_share(best, query.expected, context=chunk.title)
-    if not in_best:
-        return 0.0
-    return (in_best + lacking_share(chunk.text, query.expected, context=chunk.title)) / 2
+    analysis, title = entry.analysis, entry.chunk.title
+    starts = {highlight.start for highlight in entry.highlights[:BEST_UNITS]}
+    best = [unit for unit in analysis.units if unit.start in starts]
+    dates = find_stated_dates(title) if query.expected.dates else frozenset[str]()
+    shares: list[float] = []
+    for facts, held_terms in (
+        (join_facts(unit.facts for unit in best), [unit.terms for unit in best]),
+        (analysis.facts, [analysis.terms]),
+    ):
+        around = title_terms(title).union(*held_terms)
+        shares.append(lacking_share(facts, query.expected, around, dates_above=dates))
+        if not shares[0]:
+            return 0.0
+    return sum(shares) / 2
 
 
 def rerank_measures(query: RerankQuery, entry: Evidence) -> Floats:
@@ -251,7 +256,7 @@ def rerank_measures(query: RerankQuery, entry: Evidence) -> Floats:
             max((highlight.coverage for highlight in entry.highlights), default=0.0),
             max((highlight.similarity for highlight in entry.highlights), default=0.0),
             len(title & query.weights.keys()) / max(len(title), 1),
-            _missing_names(query, entry.chunk),
+            _missing_names(query, entry),
         ]
     )
 
@@ -276,55 +281,59 @@ def _with_relevance(query: RerankQuery, entry: Evidence) -> Evidence:
     return replace(entry, relevance=round(sigmoid(judge.base + float(measures @ judge.weights)), 6))
 
 
-def _missing_names(query: RerankQuery, chunk: Chunk) -> float:
+def _missing_names(query: RerankQuery, entry: Evidence) -> float:
     """Return which share of the question's proper names, by weight, the passage and its title lack: 0 to 1."""
     named = {word: weight for word, weight in query.weights.items() if word in query.names}
     if not named:
         return 0.0
-    chunk_terms = frozenset(terms(f"{chunk.title}\n{chunk.text}"))
-    return sum(weight for word, weight in named.items() if word not in chunk_terms) / sum(
+    held_terms = title_terms(entry.chunk.title) | entry.analysis.terms
+    return sum(weight for word, weight in named.items() if word not in held_terms) / sum(
         named.values()
     )
 
 
 def _units(
-    chunks: Sequence[Chunk], weights: Mapping[str, float], expected: ExpectedAnswer | None = None
+    evidence: Sequence[Evidence],
+    weights: Mapping[str, float],
+    expected: ExpectedAnswer | None = None,
 ) -> list[_Unit]:
     return [
         part
-        for place, chunk in enumerate(chunks)
-        for part in _units_of(chunk, place, weights, expected)
+        for place, entry in enumerate(evidence)
+        for part in _units_of(entry, place, weights, expected)
     ]
 
 
 def _units_of(
-    chunk: Chunk, place: int, weights: Mapping[str, float], expected: ExpectedAnswer | None
+    entry: Evidence, place: int, weights: Mapping[str, float], expected: ExpectedAnswer | None
 ) -> list[_Unit]:
-    title = title_terms(chunk.title)
+    title = title_terms(entry.chunk.title)
+    analysis = entry.analysis
     units: dict[str, _Unit] = {}
-    for unit in split_into_units(chunk.text):
-        text = chunk.text[unit.start : unit.end]
-        unit_terms = frozenset(terms(text))
-        if len(unit_terms) >= _SHORTEST and text not in units:
-            around = (title | frozenset(terms(unit.context))) - unit_terms
+    for number, (text, unit) in enumerate(zip(analysis.parts, analysis.units, strict=True)):
+        if len(unit.terms) >= _SHORTEST and text not in units:
+            above = analysis.terms_above(number)
             units[text] = _Unit(
                 place=place,
                 start=unit.start,
                 end=unit.end,
-                context=unit.context,
+                context=analysis.context(number),
                 text=text,
-                cover=_cover(unit_terms, around, weights),
-                has_expected_type=_has_expected_type(text, unit.context, expected),
+                cover=_cover(unit.terms, (title | above) - unit.terms, weights),
+                has_expected_type=_has_expected_type(unit, above, expected),
             )
     ordered = sorted(units.values(), key=lambda part: (-part.promise, part.start))
     return ordered[:MAX_COMPARED]
 
 
-def _has_expected_type(text: str, context: str, expected: ExpectedAnswer | None) -> bool:
+def _has_expected_type(
+    unit: UnitAnalysis, above: frozenset[str], expected: ExpectedAnswer | None
+) -> bool:
     """Return whether a unit has what is asked for; a name may be any, so it does not count."""
     if expected is None or not expected.kinds - {AnswerType.NAME}:
         return False
-    return bool(answer_types_in(text, expected, context=context) - {AnswerType.NAME})
+    kinds = answer_types_in(unit.facts, expected, unit.terms | above)
+    return bool(kinds - {AnswerType.NAME})
 
 
 def _cover(

@@ -8,6 +8,8 @@ from lightwell.domain.documents import Chunk, Layout, Locator, text_between_chun
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.reranking import WindowMatch
 from lightwell.retrieve.late_interaction import WindowMatches
+from lightwell.text.analysis.passage import PassageAnalysis
+from lightwell.text.analysis.stored import StoredAnalysis
 
 MAX_TOKENS = 2000
 """A passage of several chunks stays as small as the largest single chunk may be."""
@@ -77,14 +79,25 @@ def join_passage(passage: Passage) -> Chunk:
 
 def windows_of(passage: Passage, matches: WindowMatches) -> tuple[WindowMatch, ...]:
     """Return how the windows of the passage match, in their order, with their places in its joined text."""
-    offsets = [0]
-    for before, member in pairwise(passage.members):
-        offsets.append(offsets[-1] + len(before.text) + len(_text_between(before, member)))
     return tuple(
         replace(window, start=offset + window.start, end=offset + window.end)
-        for offset, member in zip(offsets, passage.members, strict=True)
+        for offset, member in zip(_offsets(passage.members), passage.members, strict=True)
         for window in matches.get(member.id, ())
     )
+
+
+def analysis_of(members: Sequence[Chunk], text: str) -> PassageAnalysis:
+    """Return what was read in the chunks of a passage, at their places in its joined text."""
+    stored = [member.analysis or StoredAnalysis(text=member.text) for member in members]
+    return PassageAnalysis(text=text, chunks=tuple(zip(_offsets(members), stored, strict=True)))
+
+
+def _offsets(members: Sequence[Chunk]) -> list[int]:
+    """Return where each chunk begins in the joined text."""
+    offsets = [0]
+    for before, member in pairwise(members):
+        offsets.append(offsets[-1] + len(before.text) + len(_text_between(before, member)))
+    return offsets
 
 
 def _join_texts(members: Sequence[Chunk]) -> str:

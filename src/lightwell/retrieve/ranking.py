@@ -113,8 +113,12 @@ class Ranker:
         texts = await search.get_chunks(
             self.stores.database, reader, [chunks[place] for place in top]
         )
-        by_place = {place: texts[chunks[place]].text for place in top if chunks[place] in texts}
-        return fusion.second_pass_scores(first_pass, by_place, load_weights()), texts
+        folded = {
+            place: passages.analysis_of([chunk], chunk.text).folded
+            for place in top
+            if (chunk := texts.get(chunks[place]))
+        }
+        return fusion.second_pass_scores(first_pass, folded, load_weights()), texts
 
     async def _match(
         self, query: SearchQuery, chunks: Sequence[ChunkId], reader: Reader
@@ -151,9 +155,11 @@ def _make_evidence(
     rank: int,
 ) -> Evidence:
     best = passage.best
+    chunk = passages.join_passage(passage)
     similarity = results.similarities.get(best)
     return Evidence(
-        chunk=passages.join_passage(passage),
+        chunk=chunk,
+        analysis=passages.analysis_of(passage.members, chunk.text),
         members=passage.members if len(passage.members) > 1 else (),
         windows=passages.windows_of(passage, matches),
         relevance=round(max(ranked[member.id].relevance for member in passage.members), 6),

@@ -74,9 +74,8 @@ def shared_names(candidates: CandidateArrays, corpus: CorpusStatistics, firsts: 
     return shared
 
 
-def title_matches(titles: Sequence[str], text: str, *, besides: str) -> Floats:
-    """Return 1 where the text names a title other than `besides`, 0 elsewhere, (n,); titles are `matchable`."""
-    within = matchable(text)
+def title_matches(titles: Sequence[str], within: str, *, besides: str) -> Floats:
+    """Return 1 where a text names a title other than `besides`, 0 elsewhere, (n,); text and titles are `matchable`."""
     text_words = frozenset(within.split())
     return np.array(
         [
@@ -93,7 +92,7 @@ def asked_titles(titles: Sequence[str], question: str) -> Floats:
     A title within a longer one that the question gives does not count. One of a third of the question's terms counts fully.
     """
     whole = [matchable_title(title) for title in titles]
-    is_given = title_matches(whole, question, besides="")
+    is_given = title_matches(whole, matchable(question), besides="")
     asked_titles = {title for title, is_one in zip(whole, is_given, strict=True) if is_one}
     inner = {
         title

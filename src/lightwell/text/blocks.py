@@ -4,10 +4,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import lru_cache
 from itertools import pairwise
 
-from lightwell.text.markup import strip_tags
+from lightwell.text.markup import strip_markup, strip_tags
 from lightwell.text.regex import regex
 
 _LINE = regex(r"[^\n]*\n?")
@@ -24,8 +23,12 @@ _TABLE_ROW = regex(r"<tr\b", re.I)
 _METADATA = regex(
     r"---[ \t]*+\n(?:[\w-]++:[^\n]*+\n|[ \t]++[^\n]*+\n|- [^\n]*+\n)++---[ \t]*+(?:\n|$)"
 )
+CELL = regex(r"<t[dh]\b[^<>]*>", re.IGNORECASE)
+"""Where a cell of a row of HTML begins."""
+
+_BOLD = regex(r"\s*(?:<(?:b|strong)\b|\*\*)", re.IGNORECASE)
+_HEAD_MARK = regex(r"\n[ \t]*+\|?+[ \t]*+:?+-")
 _TAB = 4
-_KEPT = 256
 
 
 class BlockKind(StrEnum):
@@ -42,7 +45,8 @@ class Block:
     """A block of a text: `text[start:end]`, without the white space around it.
 
     `indent` counts columns. `table` is where the table of a row starts, else -1. `has_gap` says whether an empty line, or
-    the beginning of the text, stands before the block.
+    the beginning of the text, stands before the block. `is_head` is whether it is the first row of a table and names its columns.
+    `size` counts its characters as it reads, without markup; `last` is the last of them, "" for none.
     """
 
     kind: BlockKind
@@ -51,9 +55,11 @@ class Block:
     indent: int = 0
     table: int = -1
     has_gap: bool = True
+    is_head: bool = False
+    size: int = 0
+    last: str = ""
 
 
-@lru_cache(maxsize=_KEPT)
 def blocks(text: str) -> tuple[Block, ...]:
     """Return the blocks in order. Link definitions, comments, rules and lines of nothing but tags are clutter.
 
@@ -64,11 +70,33 @@ def blocks(text: str) -> tuple[Block, ...]:
     place = 0
     while place < len(text):
         place = scanner.step(place)
-    return tuple(
-        replace(block, end=block.start + len(text[block.start : block.end].rstrip()))
-        for block in scanner.found
-        if text[block.start : block.end].strip()
-    )
+    read = [
+        _measured(text, block) for block in scanner.found if text[block.start : block.end].strip()
+    ]
+    firsts = {block.table: place for place, block in reversed([*enumerate(read)])}
+    for place in firsts.values():
+        block = read[place]
+        if block.kind is BlockKind.ROW and _names_columns(text, block):
+            read[place] = replace(block, is_head=True)
+    return tuple(read)
+
+
+def _measured(text: str, block: Block) -> Block:
+    """Return the block without the white space at its end, with its size."""
+    written = text[block.start : block.end].rstrip()
+    end = block.start + len(written)
+    if block.kind is BlockKind.CLUTTER:
+        return replace(block, end=end)
+    words = strip_markup(written)
+    return replace(block, end=end, size=len(words), last=words[-1:])
+
+
+def _names_columns(text: str, row: Block) -> bool:
+    """Return whether a table's first row names its columns: by its cells, by bold type, or by the line below."""
+    written = text[row.start : row.end]
+    cells = CELL.split(written)[1:]
+    is_bold = len(cells) > 1 and all(map(_BOLD.match, cells))
+    return is_bold or "<th" in written.casefold() or _HEAD_MARK.match(text, row.end) is not None
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """Dates in a text: calendar dates, quarters and weekdays, in English, German and French."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -54,6 +54,8 @@ _DATE = regex(
     )\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+_DIGIT = regex(r"\d")
+"""What every date has."""
 _HEADER = regex(
     r"^\W{0,4}(?:date|datum|stand|last updated|updated|published)\W{0,4}[:|]\W{0,4}(.{0,60})",
     re.IGNORECASE | re.MULTILINE,
@@ -79,12 +81,19 @@ def find_dates(text: str) -> tuple[PartialDate, ...]:
 
 def find_date_places(text: str) -> Iterator[tuple[int, PartialDate]]:
     """Yield the calendar dates that a text names with the place where each begins, in order."""
+    if not _DIGIT.search(text):  # the pattern tries the months at each word
+        return iter(())
     return ((match.start(), _partial_date(match)) for match in _DATE.finditer(text))
 
 
 def find_first_date(text: str) -> datetime | None:
     """Return the first day or month with a year that the text names, its beginning in UTC; None for none."""
-    return next(filter(None, map(_moment, find_dates(text))), None)
+    return first_moment(find_dates(text))
+
+
+def first_moment(dates: Iterable[PartialDate]) -> datetime | None:
+    """Return the beginning of the first of the dates that has a month and a year, in UTC; None for none."""
+    return next(filter(None, map(_moment, dates)), None)
 
 
 def _moment(date: PartialDate) -> datetime | None:
@@ -108,7 +117,7 @@ def find_header_date(parts: Sequence[str]) -> datetime | None:
 
 def find_date_texts(text: str) -> tuple[str, ...]:
     """Return the dates, quarters and weekdays that a text names, verbatim, each once, in order."""
-    spans = [match.span() for match in _DATE.finditer(text)]
+    spans = [match.span() for match in _DATE.finditer(text)] if _DIGIT.search(text) else []
     apart = _QUARTER_OR_WEEKDAY.finditer(mask_dates(text))
     spans = sorted([*spans, *(match.span() for match in apart)])
     return tuple(dict.fromkeys(" ".join(text[start:end].split()) for start, end in spans))
@@ -116,7 +125,7 @@ def find_date_texts(text: str) -> tuple[str, ...]:
 
 def mask_dates(text: str) -> str:
     """Return the text with `|` for each character of its calendar dates, so that other places stay."""
-    return _DATE.sub(lambda match: "|" * len(match[0]), text)
+    return _DATE.sub(lambda match: "|" * len(match[0]), text) if _DIGIT.search(text) else text
 
 
 def _partial_date(match: re.Match[str]) -> PartialDate:

@@ -155,7 +155,8 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _without_number(match: re.Match[str]) -> str:
-    return _blank(match) if any(sign.isdigit() for sign in match[0]) else match[0]
+    word = match[0]
+    return _blank(match) if not word.isalpha() and any(map(str.isdigit, word)) else word
 
 
 def _figure(tokens: Sequence[tuple[str, str]], place: int) -> Iterable[Figure]:

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from lightwell.text.blocks import Block, BlockKind, blocks
-from lightwell.text.markup import strip_markup
-from lightwell.text.units import split_into_units
+from lightwell.text.analysis.chunk import Span
+from lightwell.text.analysis.passage import PassageAnalysis
+from lightwell.text.blocks import Block, BlockKind
 
 LONGEST_SNIPPET = 400
 LONGEST_PIECE = 6000
@@ -16,8 +16,6 @@ _MAX_QUESTION = 200
 _LISTED = frozenset({BlockKind.ITEM, BlockKind.CODE})
 _ENDS = ".!?:;"
 _NEARLY = 0.75
-
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,28 +33,30 @@ class Size:
 class Bounds:
     """Where a piece may reach: within `text[start:end]`, without the blocks that `is_excluded` names by start and end.
 
-    `row_score` scores a row of a long table, from 0: only rows with nearly the best score are quoted.
+    `row_score` scores a row of a long table, of which it gets the terms, from 0: only rows with nearly the best score are quoted.
     """
 
     start: int
     end: int
     is_excluded: Callable[[int, int], bool]
-    row_score: Callable[[str], float]
+    row_score: Callable[[frozenset[str]], float]
 
 
-def piece_around(text: str, place: int, bounds: Bounds, size: Size) -> tuple[Span, ...]:
-    """Return the spans of the coherent piece around `text[place]`, in order, mostly one; () where nothing may be quoted.
+def piece_around(
+    passage: PassageAnalysis, place: int, bounds: Bounds, size: Size
+) -> tuple[Span, ...]:
+    """Return the spans of the coherent piece around a place in a passage, in order, mostly one; () where nothing may be quoted.
 
     A short list, table or procedure is quoted whole, with the line that introduces it. Of a long one, that line and the
     items around the place are quoted, or the rows with the best scores. A question is quoted with the text below it. Where there
     is room, neighbouring blocks of the same section are added, and the heading above. No sentence and no item is cut.
     """
-    return _Builder(text=text, bounds=bounds, most=size).build(place)
+    return _Builder(passage=passage, bounds=bounds, most=size).build(place)
 
 
 @dataclass(frozen=True)
 class _Builder:
-    text: str
+    passage: PassageAnalysis
     bounds: Bounds
     most: Size
 
@@ -64,14 +64,14 @@ class _Builder:
     def parts(self) -> list[Block]:
         return [
             block
-            for block in blocks(self.text)
+            for block in self.passage.blocks
             if block.kind is not BlockKind.CLUTTER
             and self.bounds.start <= block.start < self.bounds.end
         ]
 
     @cached_property
     def sizes(self) -> list[int]:
-        return [len(strip_markup(self.text[part.start : part.end])) for part in self.parts]
+        return [part.size for part in self.parts]
 
     def build(self, place: int) -> tuple[Span, ...]:
         index = next(
@@ -132,11 +132,11 @@ class _Builder:
         part = self.parts[index]
         if part.kind is not BlockKind.PARAGRAPH or index + 1 >= len(self.parts):
             return False
-        line = strip_markup(self.text[part.start : part.end])
         below = self.parts[index + 1]
-        if line.endswith(":") or (line.endswith("?") and len(line) <= _MAX_QUESTION):
+        is_short = part.size <= _MAX_QUESTION
+        if part.last == ":" or (part.last == "?" and is_short):
             return True
-        is_label = len(line) <= _MAX_QUESTION and line[-1:] not in _ENDS
+        is_label = is_short and part.last not in _ENDS
         return not below.has_gap and (is_label or below.kind is not BlockKind.PARAGRAPH)
 
     def _is_listed(self, index: int) -> bool:
@@ -199,7 +199,9 @@ class _Builder:
         """Return the rows of a long table with nearly the best score, and the row at this place."""
         table = self.parts[index].table
         rows = [n for n, part in enumerate(self.parts) if part.table == table][1:]
-        scores = {n: self.bounds.row_score(self.text[slice(*self._span(n, n))]) for n in rows}
+        scores = {
+            n: self.bounds.row_score(self.passage.terms_within(*self._span(n, n))) for n in rows
+        }
         best = max(scores.values(), default=0.0)
         scores[index] = best + 1
         chosen: list[int] = []
@@ -217,7 +219,7 @@ class _Builder:
         block = self.parts[index]
         spans = [
             (unit.start, unit.end)
-            for unit in split_into_units(self.text)
+            for unit in self.passage.units
             if block.start <= unit.start and unit.end <= block.end
         ]
         middle = next((n for n, (start, end) in enumerate(spans) if start <= place < end), None)

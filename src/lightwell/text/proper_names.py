@@ -25,6 +25,8 @@ def find_names(text: str, known_terms: Collection[str] = ()) -> tuple[frozenset[
     end = -1
     for match in _NAME_WORD.finditer(mask_dates(text)):
         word = match[0]
+        if word.islower() and word.isalpha():
+            continue
         first = _SENTENCE_END.search(text[max(0, match.start() - 8) : match.start()]) is not None
         if not _is_name(word, known_terms, is_first=first):
             continue
@@ -42,10 +44,10 @@ def _is_name(word: str, known_terms: Collection[str], *, is_first: bool) -> bool
         folded in word_list for word_list in (STOP_WORDS, _NO_NAMES, UNIT_NAMES, SCALES)
     ):
         return False
-    if "@" in word or (not word[0].isdigit() and any(sign.isdigit() for sign in word)):
+    if "@" in word or (not word[0].isdigit() and any(map(str.isdigit, word))):
         return True
     if not word[0].isupper():
         return False
-    if not is_first or any(sign.isupper() for sign in word[1:]):
+    if not is_first or (not word[1:].islower() and any(map(str.isupper, word[1:]))):
         return True
     return any(term in known_terms for term in terms(word))

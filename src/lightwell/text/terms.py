@@ -76,6 +76,11 @@ def terms(text: str) -> list[str]:
     return [_stem(word) for word in words(text) if word not in STOP_WORDS]
 
 
+def term_of(word: str) -> str:
+    """Return the term of a folded word; "" for a stop word."""
+    return "" if word in STOP_WORDS else _stem(word)
+
+
 def count_terms(text: str) -> dict[str, int]:
     """Return the frequency of each term in the text, at most eight."""
     return {term: min(count, MAX_TERM_FREQUENCY) for term, count in Counter(terms(text)).items()}

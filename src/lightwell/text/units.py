@@ -1,7 +1,8 @@
 """Quotable units of a text: sentences, list items and table rows, each with its context."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from enum import IntFlag
 from itertools import pairwise
 
 from lightwell.text.markup import find_links
@@ -22,7 +23,16 @@ _ROWS = ("|", "<tr")
 _OPENING = regex(r"[A-Z\d€$£¥]")
 _FULL_LINE_SHARE = 0.7
 _MAX_CONTEXT_CHARACTERS = 300
-_CACHE_SIZE = 256  # a passage is split when it is scored, and again when it is quoted
+
+
+class Shape(IntFlag):
+    """How a unit begins and ends, as far as its context depends on it. The numbers are stored: do not change them."""
+
+    HEADING = 1
+    ROW = 2
+    ITEM = 4
+    PRONOUN = 8
+    COLON = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,51 +48,95 @@ class Unit:
     context: str
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
 def split_into_units(text: str) -> tuple[Unit, ...]:
     """Return the units in order, without surrounding white space, horizontal rules and empty cells."""
-    units: list[Unit] = []
-    above = _Context()
-    for start, end in _spans(text):
-        part = text[start:end]
-        units.append(Unit(start=start, end=end, context=above.of(part)[:_MAX_CONTEXT_CHARACTERS]))
-        above.see(part)
-    return tuple(units)
+    spans = unit_spans(text)
+    parts = [text[start:end] for start, end in spans]
+    above = units_above(parts, [shape_of(part) for part in parts])
+    return tuple(
+        Unit(start=start, end=end, context=context_text(parts, over))
+        for (start, end), over in zip(spans, above, strict=True)
+    )
+
+
+def shape_of(part: str) -> Shape:
+    """Return the shape of a unit."""
+    shape = Shape(0)
+    if _HEADING.match(part):
+        shape |= Shape.HEADING
+    if part.startswith(_ROWS):
+        shape |= Shape.ROW
+    elif part[:1] in "-*+•" or part[:1].isdigit():
+        shape |= Shape.ITEM
+    elif _PRONOUN.match(part):
+        shape |= Shape.PRONOUN
+    return shape | Shape.COLON if part.endswith(":") else shape
+
+
+Above = tuple[int, int]
+"""The places, among the units of a text, of the heading that a unit stands under, and of the unit near it that it needs; -1 for none."""
+
+
+def units_above(parts: Sequence[str], shapes: Sequence[Shape]) -> list[Above]:
+    """Return for each unit of a text, of which these are all in order, what it stands under."""
+    above = _Above()
+    places: list[Above] = []
+    for place, (part, shape) in enumerate(zip(parts, shapes, strict=True)):
+        heading, near = above.heading, above.near(shape)
+        if heading >= 0 and without_hashes(parts[heading]) in ("", part):
+            heading = -1
+        if near >= 0 and parts[near] == part:
+            near = -1
+        places.append((heading, near))
+        above.see(place, shape)
+    return places
+
+
+def context_text(parts: Sequence[str], above: Above) -> str:
+    """Return the context that consists of these units, cut where it is long."""
+    heading, near = above
+    lines = [without_hashes(parts[heading])] if heading >= 0 else []
+    if near >= 0:
+        lines.append(parts[near])
+    return " ".join(lines)[:_MAX_CONTEXT_CHARACTERS]
+
+
+def without_hashes(part: str) -> str:
+    """Return a unit without the marks of a heading."""
+    return part.lstrip("#").lstrip() if _HEADING.match(part) else part
 
 
 @dataclass(slots=True)
-class _Context:
-    """The headings and lines above the current position."""
+class _Above:
+    """The places of the heading and of the lines above the current one, -1 for none."""
 
-    heading: str = ""
-    table: str = ""
-    lead: str = ""
-    before: str = ""
+    heading: int = -1
+    table: int = -1
+    lead: int = -1
+    before: int = -1
 
-    def of(self, part: str) -> str:
-        near = ""
-        if part.startswith(_ROWS):
-            near = self.table
-        elif part[:1] in "-*+•" or part[:1].isdigit():
-            near = self.lead
-        elif _PRONOUN.match(part):
-            near = self.before
-        return " ".join(line for line in (self.heading, near) if line and line != part)
+    def near(self, shape: Shape) -> int:
+        if Shape.ROW in shape:
+            return self.table
+        if Shape.ITEM in shape:
+            return self.lead
+        return self.before if Shape.PRONOUN in shape else -1
 
-    def see(self, part: str) -> None:
-        if _HEADING.match(part):
-            self.heading = _HEADING.sub("", part)
-            self.lead = self.before = ""
-        if part.startswith(_ROWS):
-            self.table = self.table or part
+    def see(self, place: int, shape: Shape) -> None:
+        if Shape.HEADING in shape:
+            self.heading = place
+            self.lead = self.before = -1
+        if Shape.ROW in shape:
+            self.table = self.table if self.table >= 0 else place
         else:
-            self.table = ""
-            self.before = part
-        if part.endswith(":"):
-            self.lead = part
+            self.table = -1
+            self.before = place
+        if Shape.COLON in shape:
+            self.lead = place
 
 
-def _spans(text: str) -> list[tuple[int, int]]:
+def unit_spans(text: str) -> list[tuple[int, int]]:
+    """Return where the units stand, in order."""
     spans: list[tuple[int, int]] = []
     rows = _row_ends(text)
     for start, end in _with_whole_links(text, sentence_spans(text)):

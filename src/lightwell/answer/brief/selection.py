@@ -18,7 +18,7 @@ from lightwell.answer.brief.cues import (
 from lightwell.answer.extractive import is_heading
 from lightwell.answer.open_points import open_issue_score
 from lightwell.answer.prompt import passage_text
-from lightwell.answer.quotes import Quote, make_quote, render_quote
+from lightwell.answer.quotes import Quote, render_quote, split_into_quotes
 from lightwell.answer.reply import verify_reply
 from lightwell.answer.verification import sentence_support
 from lightwell.domain.briefs import MAX_CITATIONS, EntityPassage
@@ -27,7 +27,7 @@ from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.prompt_fencing import fence
 from lightwell.ports import ChatModel, Message
-from lightwell.text.dates import find_first_date
+from lightwell.text.dates import find_first_date, first_moment
 from lightwell.text.pieces import shorten
 from lightwell.text.regex import regex
 from lightwell.text.tokens import token_count
@@ -266,15 +266,14 @@ def _candidates_in(
     passage: EntityPassage, entity_names: EntityNames, *, everywhere: bool
 ) -> Iterator[CandidateSentence]:
     chunk, entry = passage.chunk, _evidence(passage)
-    for unit in split_into_units(chunk.text):
-        text = chunk.text[unit.start : unit.end]
-        start = chunk.locator.start + unit.start
+    for quote in split_into_quotes(entry):
+        text, context = quote.text, quote.context
+        start = chunk.locator.start + quote.start
         section = chunk.layout.locate(start, start + 1).section
-        near = everywhere or entity_names.occur_in(*section, unit.context, text)
+        near = everywhere or entity_names.occur_in(*section, context, text)
         names_entity = everywhere or entity_names.occur_in(chunk.title, text)
         if near or names_entity:
-            quote = make_quote(entry, unit.start, unit.end, context=unit.context)
-            day, heads = find_first_date(text), is_heading(quote)
+            day, heads = first_moment(quote.unit.facts.dates), is_heading(quote)
             news = near or (day is not None and not text.startswith("|"))
             yield CandidateSentence(
                 quote=quote,
@@ -287,7 +286,7 @@ def _candidates_in(
                 else 0.0,
                 open_issue_score=0
                 if heads
-                else open_issue_score(text, " › ".join((*section[-1:], unit.context))),
+                else open_issue_score(text, " › ".join((*section[-1:], context))),
             )
 
 

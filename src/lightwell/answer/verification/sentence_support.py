@@ -22,7 +22,6 @@ from lightwell.text.figures import (
     find_figures,
     may_be_equal,
 )
-from lightwell.text.injection import is_inside_injection
 from lightwell.text.markup import strip_bullet
 from lightwell.text.negation import Clause, differ_in_negation, split_into_clauses
 from lightwell.text.proper_names import find_names
@@ -103,7 +102,7 @@ def prepare_passage(evidence: Evidence, *, with_orders: bool = False) -> Checked
     quotes = tuple(
         quote
         for quote in split_into_quotes(evidence)
-        if with_orders or not is_inside_injection(evidence.chunk.text, quote.start)
+        if with_orders or not evidence.analysis.is_inside_injection(quote.start)
     )
     return CheckedPassage(
         evidence=evidence,
@@ -115,9 +114,8 @@ def prepare_passage(evidence: Evidence, *, with_orders: bool = False) -> Checked
 
 def collect_names(analysis: QuestionAnalysis, sources: Sequence[CheckedPassage]) -> frozenset[str]:
     """Return the terms of all names that the question and the passages contain."""
-    texts = [source.evidence.chunk.text for source in sources]
-    texts.extend(_heading(source.evidence) for source in sources)
-    names = (name for text in texts for name in find_names(text))
+    names = [name for source in sources for name in find_names(_heading(source.evidence))]
+    names += [source.evidence.analysis.facts.name_terms for source in sources]
     return frozenset[str]().union(*analysis.names, *names)
 
 

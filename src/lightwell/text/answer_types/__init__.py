@@ -1,16 +1,22 @@
-"""What kind of thing a question asks for, and which texts hold one that the question itself does not."""
+"""What kind of thing a question asks for, and which texts hold one that the question itself does not, by what `facts` read in them."""
 
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from lightwell.text.dates import find_date_texts
-from lightwell.text.figures import UNIT_NAMES, Figure, find_figures, find_quantities, possible_units
-from lightwell.text.proper_names import find_names
+from lightwell.text.answer_types.facts import (
+    LISTS,
+    TIME,
+    Facts,
+    Mark,
+    find_stated_dates,
+    list_pattern,
+    part_pattern,
+)
+from lightwell.text.figures import UNIT_NAMES, Figure, find_figures, possible_units
 from lightwell.text.regex import regex
 from lightwell.text.terms import terms
-from lightwell.text.word_lists import any_of, load_word_lists
 
 
 class AnswerType(StrEnum):
@@ -50,81 +56,47 @@ class ExpectedAnswer:
     dates: frozenset[str]
 
 
-_LISTS = load_word_lists("lightwell.text.answer_types")
-_PART = regex(r"<(\w+)>")
-
-
-def _pattern(alternatives: Iterable[str]) -> str:
-    """Return a pattern for one of the alternatives, with the parts that they name as `<part>`."""
-    pattern = any_of(alternatives)
-    return _PART.sub(lambda part: any_of(_LISTS["parts"][part[1]]), pattern)
-
-
-def _words(table: str, name: str) -> str:
-    return rf"\b{_pattern(_LISTS[table][name])}\b"
-
-
-_PATTERNS = tuple((kind, regex(_words("asking", kind), re.IGNORECASE)) for kind in _ASKED_KINDS)
+_PATTERNS = tuple(
+    (kind, regex(list_pattern("asking", kind), re.IGNORECASE)) for kind in _ASKED_KINDS
+)
 _KEYWORD_PATTERNS = tuple(
-    (kind, regex(_words("asking_in_keywords", kind), re.IGNORECASE))
+    (kind, regex(list_pattern("asking_in_keywords", kind), re.IGNORECASE))
     for kind in _ASKED_KINDS
-    if kind in _LISTS["asking_in_keywords"]
+    if kind in LISTS["asking_in_keywords"]
 )
 """What a question asks for that is no sentence: "password expiry period"."""
 _ASKING_TERMS = {
     AnswerType(kind): frozenset(terms(" ".join(words)))
-    for kind, words in _LISTS["asking_terms"].items()
+    for kind, words in LISTS["asking_terms"].items()
 }
 """The words by which a question says what it asks for: a text that holds such a thing need not say them."""
-_ACTS = tuple(frozenset(terms(" ".join(words))) for words in _LISTS["acts"].values())
+_ACTS = tuple(frozenset(terms(" ".join(words))) for words in LISTS["acts"].values())
 """What people do in saying something; one of a row stands for the others."""
 
-_RELATIVE = regex(_words("questions", "relative"), re.IGNORECASE)
-_SENTENCE = regex(_words("questions", "sentence"), re.IGNORECASE)
+_RELATIVE = regex(list_pattern("questions", "relative"), re.IGNORECASE)
+_SENTENCE = regex(list_pattern("questions", "sentence"), re.IGNORECASE)
 _OPEN = regex(
-    rf"^\W*{_pattern(_LISTS['questions']['what_is'])}\s+{_pattern(_LISTS['questions']['with'])}\s+\S",
+    rf"^\W*{part_pattern(LISTS['questions']['what_is'])}\s+{part_pattern(LISTS['questions']['with'])}\s+\S",
     re.IGNORECASE,
 )
-_ANY_NAME = regex(_words("asking", "name"), re.IGNORECASE)
-_COUNTED = regex(rf"\b{_pattern(_LISTS['questions']['counted'])}\s*(\w+)", re.IGNORECASE)
-_PEOPLE = frozenset(terms(" ".join(_LISTS["questions"]["people"])))
-_EXTENT = frozenset(terms(" ".join(_LISTS["questions"]["extent"])))
+_ANY_NAME = regex(list_pattern("asking", "name"), re.IGNORECASE)
+_COUNTED = regex(rf"\b{part_pattern(LISTS['questions']['counted'])}\s*(\w+)", re.IGNORECASE)
+_PEOPLE = frozenset(terms(" ".join(LISTS["questions"]["people"])))
+_EXTENT = frozenset(terms(" ".join(LISTS["questions"]["extent"])))
 
-_TIME = frozenset({"second", "minute", "hour", "day", "week", "month", "year"})
 _MONEY = frozenset({"eur", "usd", "gbp", "chf"})
 _SHARE = frozenset({"percent"})
 """What a discount or a margin is told in. An amount of money may be one, and is where the text calls it so."""
 _MEASURES = frozenset(UNIT_NAMES.values())
 _UNITS_ASKED = tuple(
-    (regex(_words("units", name), re.IGNORECASE), units)
+    (regex(list_pattern("units", name), re.IGNORECASE), units)
     for name, units in {
-        "extent": _TIME | _EXTENT,
-        "time": _TIME,
+        "extent": TIME | _EXTENT,
+        "time": TIME,
         "share": _SHARE,
         "money": _MONEY,
     }.items()
 )
-
-_SHARE_WORDS = regex(_words("texts", "share"), re.IGNORECASE)
-_BY = regex(_words("texts", "by") + ".{0,40}", re.IGNORECASE | re.DOTALL)
-_OFTEN = regex(_words("texts", "often"), re.IGNORECASE)
-_SPOKEN_DURATION = regex(_words("texts", "duration"), re.IGNORECASE)
-_VAGUE_FIGURE = regex(_words("texts", "vague_figure"), re.IGNORECASE)
-_TIME_WORDS = regex(_words("texts", "time"), re.IGNORECASE)
-_ROLE = regex(rf"@\w|#\w|{_words('texts', 'role')}", re.IGNORECASE)
-_CURRENCY = any_of(_LISTS["parts"]["currency"])
-_OTHER_MONEY = regex(
-    rf"\d(?: (?:thousand|million|billion))? ?{_CURRENCY}\b|\b{_CURRENCY} ?\d|[¥₹₩₽₺] ?\d",
-    re.IGNORECASE,
-)
-"""Amounts in other currencies than those that figures have as units."""
-_PERSON = regex(
-    r"\b(?!(?:The|This|That|Our|In|On|At|By)\b)[A-ZÀ-Þ][a-zß-ÿ]+(?:[ -][A-ZÀ-Þ]\.)?(?:[ -][A-ZÀ-Þ][a-zß-ÿ]+)+\b|\w@\w"
-)
-_YEAR = regex(r"(?<![\d.,:/€$£-])(?:1[5-9]|20)\d\d(?![\d.,:/-]\d|\d)")
-_ROW = regex(r"^.*\|.*$", re.MULTILINE)
-"""Rows of tables: the head of a column may stand for the unit."""
-_ADDRESS = regex(r"\w@\w|\+?\d[\d ()/-]{6,}\d")
 
 
 def expected_answer(question: str) -> ExpectedAnswer:
@@ -144,53 +116,62 @@ def expected_answer(question: str) -> ExpectedAnswer:
         units=frozenset(counted) or frozenset[str]().union(*counting[:1]),
         terms=frozenset(terms(question)),
         figures=frozenset(figure.value for figure in find_figures(question)),
-        dates=_dates(question),
+        dates=find_stated_dates(question),
     )
 
 
 def answer_types_in(
-    text: str, expected: ExpectedAnswer, *, context: str = ""
+    facts: Facts, expected: ExpectedAnswer, held_terms: Collection[str]
 ) -> frozenset[AnswerType]:
-    """Return which of the kinds that are asked for the text holds, in something that the question does not have.
+    """Return which of the kinds that are asked for a text with these facts holds, in something that the question does not have.
 
-    `context` is what it stands under: a table's head says what its numbers count.
+    `held_terms` are its terms with those of what it stands under: a table's head says what its numbers count.
     """
-    return frozenset(kind for kind in expected.kinds if _holds(kind, text, context, expected))
+    return frozenset(kind for kind in expected.kinds if _holds(kind, facts, held_terms, expected))
 
 
-def lacking_share(text: str, expected: ExpectedAnswer, *, context: str = "") -> float:
+def lacking_share(
+    facts: Facts,
+    expected: ExpectedAnswer,
+    held_terms: Collection[str],
+    *,
+    dates_above: frozenset[str] = frozenset(),
+) -> float:
     """Return how much of what is asked for a text lacks, 0 to 1: the mean over the kinds, or the share of the question's dates.
 
     It is 0 where the question asks for nothing of a kind, or only for some name. A day may be told by its weekday or by how
     long after something it is, and a person by a role: where such words stand, neither is lacking. Half is lacking where a text may
-    tell it in other words: it counts something else than the question names, or has a name that may be a person's.
+    tell it in other words: it counts something else than the question names, or has a name that may be a person's. `dates_above` are
+    those of what it stands under.
     """
     kinds = expected.kinds - {AnswerType.NAME}
-    lacking = sum(_lacking(kind, text, context, expected) for kind in kinds) / max(len(kinds), 1)
-    dates = expected.dates and expected.dates - _dates(f"{context}\n{text}")
+    lacking = sum(_lacking(kind, facts, held_terms, expected) for kind in kinds) / max(
+        len(kinds), 1
+    )
+    dates = expected.dates - facts.date_texts - dates_above
     return max(lacking, len(dates) / max(len(expected.dates), 1))
 
 
-def _lacking(kind: AnswerType, text: str, context: str, expected: ExpectedAnswer) -> float:
-    if _tells_otherwise(kind, text) or _holds(kind, text, context, expected):
+def _lacking(
+    kind: AnswerType, facts: Facts, held_terms: Collection[str], expected: ExpectedAnswer
+) -> float:
+    if _tells_otherwise(kind, facts) or _holds(kind, facts, held_terms, expected):
         return 0.0
-    return 0.5 if _may_hold(kind, text, expected) else 1.0
+    return 0.5 if _may_hold(kind, facts, expected) else 1.0
 
 
-def _may_hold(kind: AnswerType, text: str, expected: ExpectedAnswer) -> bool:
+def _may_hold(kind: AnswerType, facts: Facts, expected: ExpectedAnswer) -> bool:
     """Return whether a text has something that may be of this kind; where an amount of time or money is asked for, no other number is, and money may be a share."""
     match kind:
         case AnswerType.FIGURE if expected.units == _SHARE:
-            is_money = _holds_figure(text, "", replace(expected, units=_MONEY))
-            return is_money or _VAGUE_FIGURE.search(text) is not None
+            is_money = _holds_figure(facts, (), replace(expected, units=_MONEY))
+            return is_money or Mark.VAGUE_FIGURE in facts.marks
         case AnswerType.FIGURE if not expected.units & _MEASURES:
-            figures = find_quantities(text)
-            return (
-                any(figure.value not in expected.figures for figure in figures)
-                or _VAGUE_FIGURE.search(text) is not None
+            return Mark.VAGUE_FIGURE in facts.marks or any(
+                figure.value not in expected.figures for figure in facts.figures
             )
         case AnswerType.PERSON:
-            return _holds(AnswerType.NAME, text, "", expected)
+            return _names_another(facts.names, expected)
         case _:
             return False
 
@@ -203,9 +184,8 @@ def terms_answered_by_type(
     return expected.terms.intersection(frozenset[str]().union(*term_sets))
 
 
-def speech_act_terms(text: str) -> frozenset[str]:
-    """Return all the words for what is done in saying, of each kind of which the text has one: promising, deciding."""
-    text_terms = frozenset(terms(text))
+def speech_act_terms(text_terms: frozenset[str]) -> frozenset[str]:
+    """Return all the words for what is done in saying, of each kind of which a text with these terms has one: promising, deciding."""
     return frozenset[str]().union(*(act for act in _ACTS if act & text_terms))
 
 
@@ -214,67 +194,59 @@ def asks_what_is_open(question: str) -> bool:
     return bool(_OPEN.match(question))
 
 
-def _holds(kind: AnswerType, text: str, context: str, expected: ExpectedAnswer) -> bool:
+def _holds(
+    kind: AnswerType, facts: Facts, held_terms: Collection[str], expected: ExpectedAnswer
+) -> bool:
     match kind:
         case AnswerType.DAY:
-            return bool(_dates(text) - expected.dates)
+            return bool(facts.date_texts - expected.dates)
         case AnswerType.DEADLINE:
-            return any(
-                _dates(phrase[0]) or _has_duration(phrase[0]) for phrase in _BY.finditer(text)
-            )
+            return Mark.DEADLINE in facts.marks
         case AnswerType.FIGURE:
-            return _holds_figure(text, context, expected)
+            return _holds_figure(facts, held_terms, expected)
         case AnswerType.FREQUENCY:
-            return _OFTEN.search(text) is not None
+            return Mark.OFTEN in facts.marks
         case AnswerType.NAME:
-            return any(not name & expected.terms for name in find_names(text))
+            return _names_another(facts.names, expected)
         case AnswerType.ADDRESS:
-            return _ADDRESS.search(text) is not None
+            return Mark.ADDRESS in facts.marks
         case AnswerType.PERSON:
-            names = (frozenset(terms(match[0])) for match in _PERSON.finditer(text))
-            return any(not name & expected.terms for name in names)
+            return _names_another(facts.persons, expected)
 
 
-def _tells_otherwise(kind: AnswerType, text: str) -> bool:
+def _names_another(names: Iterable[str], expected: ExpectedAnswer) -> bool:
+    """Return whether one of the names has no term of the question."""
+    return any(expected.terms.isdisjoint(name.split()) for name in names)
+
+
+def _tells_otherwise(kind: AnswerType, facts: Facts) -> bool:
     """Return whether a text may say it in other words than those of this kind."""
     match kind:
         case AnswerType.DAY | AnswerType.DEADLINE:
-            return _TIME_WORDS.search(text) is not None or _has_duration(text)
+            return Mark.TIME in facts.marks or facts.has_duration
         case AnswerType.PERSON:
-            return _ROLE.search(text) is not None
+            return Mark.ROLE in facts.marks
         case _:
             return False
 
 
-def _holds_figure(text: str, context: str, expected: ExpectedAnswer) -> bool:
-    if expected.units >= _TIME and _SPOKEN_DURATION.search(text):
+def _holds_figure(facts: Facts, held_terms: Collection[str], expected: ExpectedAnswer) -> bool:
+    if expected.units >= TIME and Mark.SPOKEN_DURATION in facts.marks:
         return True
-    if expected.units >= _MONEY and _OTHER_MONEY.search(text):
+    if expected.units >= _MONEY and Mark.OTHER_MONEY in facts.marks:
         return True
-    if expected.units == _SHARE and _SHARE_WORDS.search(text):
+    if expected.units == _SHARE and Mark.SHARE in facts.marks:
         expected = replace(expected, units=_SHARE | _MONEY)
-    figures = find_quantities(text)
-    if any(_is_wanted(figure, expected, bare=not expected.units) for figure in figures):
+    if any(_is_wanted(figure, expected, bare=not expected.units) for figure in facts.figures):
         return True
     if not expected.units:
         return False
     if expected.counts:
-        is_named = bool(expected.units.intersection(terms(f"{context} {text}")))
-        return is_named and any(_is_wanted(figure, expected, bare=True) for figure in figures)
-    rows = find_quantities("\n".join(_ROW.findall(text)))
-    return any(_is_wanted(figure, expected, bare=True) for figure in rows)
-
-
-def _has_duration(text: str) -> bool:
-    if _SPOKEN_DURATION.search(text):
-        return True
-    return any(figure.unit in _TIME for figure in find_quantities(text))
+        is_named = not expected.units.isdisjoint(held_terms)
+        return is_named and any(_is_wanted(figure, expected, bare=True) for figure in facts.figures)
+    return any(_is_wanted(figure, expected, bare=True) for figure in facts.row_figures)
 
 
 def _is_wanted(figure: Figure, expected: ExpectedAnswer, *, bare: bool) -> bool:
     counts = not expected.units or figure.unit in expected.units or (bare and not figure.unit)
     return counts and figure.value not in expected.figures and ":" not in figure.value
-
-
-def _dates(text: str) -> frozenset[str]:
-    return frozenset((*find_date_texts(text), *_YEAR.findall(text)))

@@ -8,7 +8,6 @@ half are (`benchmarks/README.md`).
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 from lightwell.text.injection.disguises import (
     decode_base64_runs,
@@ -48,22 +47,16 @@ _MENTIONED = regex(r"((?:\b\w+\W+){2})[\"“„«][^\"“”„«»]{1,300}[\"�
 _QUOTING, _QUOTE_MARKS = regex(r"[ \t]*>"), regex(r"^(?:[ \t]*>)+")
 _ITEM = regex(r"[ \t]*(?:[-*+•]\s|\d+[.)]\s|\||#{1,6}\s|\[?\d{1,2}[:.]\d\d\b)")
 _LINE = regex(r"[^\n]*\n?")
-_KEPT = 2048
 
 
 def is_inside_injection(text: str, start: int) -> bool:
     """Return whether what begins at `text[start]` is an order to a machine, or stands in one block with one."""
-    return any(first <= start < last for first, last in _injection_blocks(text))
-
-
-def has_injection(text: str, start: int, end: int) -> bool:
-    """Return whether `text[start:end]` shares a sign with a block that orders something of a machine."""
-    return any(first < end and start < last for first, last in _injection_blocks(text))
+    return any(first <= start < last for first, last in find_injections(text))
 
 
 def asks_for_message_content(question: str) -> bool:
     """Return whether a question asks what a message says, and gives no order itself."""
-    return _ASKED.search(question) is not None and not _injection_blocks(question)
+    return _ASKED.search(question) is not None and not find_injections(question)
 
 
 def is_reported_speech(statement: str) -> bool:
@@ -71,8 +64,7 @@ def is_reported_speech(statement: str) -> bool:
     return _REPORTED.search(statement) is not None
 
 
-@lru_cache(maxsize=_KEPT)
-def _injection_blocks(text: str) -> tuple[tuple[int, int], ...]:
+def find_injections(text: str) -> tuple[tuple[int, int], ...]:
     """Return where the blocks stand that order something of a machine."""
     return tuple((start, end) for start, end in _blocks(text) if _is_order(text[start:end]))
 

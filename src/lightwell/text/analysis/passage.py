@@ -1,0 +1,158 @@
+"""What a passage says by itself, of its chunks' analyses: a question is compared with this."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain, islice, takewhile
+
+from lightwell.text.analysis.chunk import NOTHING_READ, ChunkAnalysis, Span, UnitAnalysis
+from lightwell.text.analysis.stored import StoredAnalysis
+from lightwell.text.answer_types.facts import Facts, join_facts
+from lightwell.text.blocks import Block, BlockKind
+from lightwell.text.units import Above, context_text, units_above
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassageAnalysis:
+    """What was read in the `text` of a passage: of one chunk, or of neighbouring ones, each with the place where it begins in the text."""
+
+    text: str
+    chunks: tuple[tuple[int, StoredAnalysis], ...]
+
+    @cached_property
+    def whole(self) -> ChunkAnalysis:
+        """The analyses of the chunks as one. A paragraph or a table that a border divides, where no line is empty, is one."""
+        joined: ChunkAnalysis | None = None
+        for start, stored in self.chunks:
+            moved = _move(stored.analysis, start)
+            joined = _append(joined, moved) if joined else moved
+        return joined or NOTHING_READ
+
+    @property
+    def units(self) -> tuple[UnitAnalysis, ...]:
+        """The units, in order."""
+        return self.whole.units
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The blocks, in order."""
+        return self.whole.blocks
+
+    @cached_property
+    def parts(self) -> list[str]:
+        """The texts of the units."""
+        return [self.text[unit.start : unit.end] for unit in self.units]
+
+    @cached_property
+    def above(self) -> list[Above]:
+        """What each unit stands under."""
+        return units_above(self.parts, [unit.shape for unit in self.units])
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """All terms of the text."""
+        return frozenset[str]().union(*(unit.terms for unit in self.units))
+
+    @cached_property
+    def table_heads(self) -> list[Block]:
+        """The first rows of tables that name the columns."""
+        return [block for block in self.blocks if block.is_head]
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What all units hold together."""
+        return join_facts(unit.facts for unit in self.units)
+
+    @cached_property
+    def folded(self) -> str:
+        """All words in order, with a blank before and after each."""
+        return f" {' '.join(chain.from_iterable(unit.words for unit in self.units))} "
+
+    def context(self, place: int) -> str:
+        """Return what one needs to understand the unit at this place: the heading and the table's header above it, the line that introduces a list, the sentence before a pronoun."""
+        return context_text(self.parts, self.above[place])
+
+    def units_above(self, place: int) -> tuple[UnitAnalysis, ...]:
+        """Return the units that a unit stands under."""
+        return tuple(self.units[other] for other in self.above[place] if other >= 0)
+
+    def terms_above(self, place: int) -> frozenset[str]:
+        """Return the terms of what a unit stands under."""
+        return frozenset[str]().union(*(unit.terms for unit in self.units_above(place)))
+
+    def terms_within(self, start: int, end: int) -> frozenset[str]:
+        """Return the terms of the units that reach into `text[start:end]`."""
+        first = bisect_right(self.units, start, key=lambda unit: unit.end)
+        within = takewhile(lambda unit: unit.start < end, islice(self.units, first, None))
+        return frozenset[str]().union(*(unit.terms for unit in within))
+
+    def is_inside_injection(self, start: int) -> bool:
+        """Return whether what begins at `text[start]` is an order to a machine, or stands in one block with one."""
+        return any(first <= start < last for first, last in self.whole.injections)
+
+    def has_injection(self, start: int, end: int) -> bool:
+        """Return whether `text[start:end]` shares a sign with a block that orders something of a machine."""
+        return any(first < end and start < last for first, last in self.whole.injections)
+
+
+def _move(chunk: ChunkAnalysis, by: int) -> ChunkAnalysis:
+    if not by:
+        return chunk
+    return ChunkAnalysis(
+        length=chunk.length + by,
+        units=tuple(
+            replace(unit, start=unit.start + by, end=unit.end + by) for unit in chunk.units
+        ),
+        blocks=tuple(_move_block(block, by) for block in chunk.blocks),
+        injections=tuple((first + by, last + by) for first, last in chunk.injections),
+    )
+
+
+def _move_block(block: Block, by: int) -> Block:
+    table = block.table + by if block.table >= 0 else -1
+    return replace(block, start=block.start + by, end=block.end + by, table=table)
+
+
+def _append(before: ChunkAnalysis, after: ChunkAnalysis) -> ChunkAnalysis:
+    joined = ChunkAnalysis(
+        length=after.length,
+        units=(*before.units, *after.units),
+        blocks=(*before.blocks, *after.blocks),
+        injections=(*before.injections, *after.injections),
+    )
+    if not (before.blocks and after.blocks):
+        return joined
+    last, first = before.blocks[-1], after.blocks[0]
+    if first.start - last.end > 1:
+        return joined
+    if last.kind is BlockKind.ROW and first.kind is BlockKind.ROW:
+        return replace(joined, blocks=_with_one_table(before.blocks, after.blocks))
+    if last.kind in (BlockKind.PARAGRAPH, BlockKind.ITEM) and first.kind is BlockKind.PARAGRAPH:
+        whole = replace(last, end=first.end, size=last.size + 1 + first.size, last=first.last)
+        blocks = (*before.blocks[:-1], whole, *after.blocks[1:])
+        return replace(joined, blocks=blocks, injections=_spread(joined.injections, whole))
+    return joined
+
+
+def _with_one_table(before: Iterable[Block], following: Sequence[Block]) -> tuple[Block, ...]:
+    """Return the blocks with the first table of the following ones as a part of the last one before."""
+    rows = list(before)
+    table, divided = rows[-1].table, following[0].table
+    return (
+        *rows,
+        *(
+            replace(block, table=table, is_head=False) if block.table == divided else block
+            for block in following
+        ),
+    )
+
+
+def _spread(injections: Iterable[Span], block: Block) -> tuple[Span, ...]:
+    """Return the injections, each that touches the block with all of it."""
+    return tuple(
+        (min(first, block.start), max(last, block.end))
+        if first < block.end and block.start < last
+        else (first, last)
+        for first, last in injections
+    )
