@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
 from lightwell.domain.access import TagAuthority
 from lightwell.entrypoints.cli.logins import Login
+from lightwell.entrypoints.cli.owner_door import ask_at_door
 from lightwell.entrypoints.cli.progress import WaitingLine
 from lightwell.entrypoints.cli.remote import choose_server, open_client, send
-from lightwell.entrypoints.cli.store import open_as, open_store_project, settings_of_store
+from lightwell.entrypoints.cli.store import (
+    find_reader_tags,
+    open_as,
+    open_store_project,
+    settings,
+    settings_of_store,
+)
 from lightwell.entrypoints.operations.declaration import Caller, Operation
 
 if TYPE_CHECKING:
@@ -26,7 +33,7 @@ R = TypeVar("R")
 class Asker:
     """Who asks, and where; a command calls it with an operation and its arguments.
 
-    Inside `async with`, the store here is opened by the first call. Raises what the library raises; for a server, `NotFound` and
+    Inside `async with`, the store here is opened by the first call that no server answers which has it open. Raises what the library raises; for a server, `NotFound` and
     `Invalid` alike, else `ServerError`.
     """
 
@@ -53,6 +60,13 @@ class Asker:
         """Return the reply to an operation."""
         if self.login:
             return await send(operation.call(*args, **kwargs), self.login)
+        if self._caller is None and operation.is_for_readers:
+            chosen = settings()
+            asked = await ask_at_door(
+                lambda: operation.call(*args, **kwargs), find_reader_tags(self._who, chosen), chosen
+            )
+            if asked:
+                return asked[0]
         return await operation.run(await self._open(), *args, **kwargs)
 
     async def stream(self, question: "Question") -> "AsyncGenerator[StreamEvent]":

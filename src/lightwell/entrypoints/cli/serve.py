@@ -98,7 +98,8 @@ async def serve_http(
     """
     from lightwell.entrypoints.cli.server_processes import ingest_beside, serve_in_workers
     from lightwell.entrypoints.http import serving as http_server
-    from lightwell.entrypoints.http.app import create_app
+    from lightwell.entrypoints.http.app import SUBJECTS, create_app
+    from lightwell.entrypoints.http.owner_door import OwnerDoor
     from lightwell.wiring.database import has_store
 
     errors_console().print(Text("Starting; this takes some seconds."))
@@ -121,7 +122,8 @@ async def serve_http(
             else:
                 announce()
                 app = create_app(answering)
-                await http_server.serve(app, listening, proxies=chosen.http.proxies)
+                door = OwnerDoor(app, SUBJECTS, answering)
+                await http_server.serve(app, listening, proxies=chosen.http.proxies, door=door)
     return Report(document={"stopped": True}, text=Text("Stopped."))
 
 

@@ -16,13 +16,20 @@ from lightwell.entrypoints.operations.declaration import Caller, Operation, Subj
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
-def router_of(subject: Subject) -> APIRouter:
-    """Return a router with the operations of a subject."""
+CallerOf = Callable[[Operation[..., object]], Callable[..., Awaitable[Caller]]]
+
+
+def _by_credential(operation: Operation[..., object]) -> Callable[..., Awaitable[Caller]]:
+    return caller_with(operation.scope, operation.alone)
+
+
+def router_of(subject: Subject, caller_of: CallerOf = _by_credential) -> APIRouter:
+    """Return a router with the operations of a subject; `caller_of` returns the dependency that gives an operation its caller."""
     router = APIRouter(tags=[subject.tag])
     for operation in subject.operations:
         router.add_api_route(
             operation.path,
-            _endpoint(operation),
+            _endpoint(operation, caller_of(operation)),
             methods=[operation.method],
             response_model=operation.hints["return"] if operation.has_reply else None,
             response_class=JSONResponse if operation.has_reply else Response,
@@ -33,7 +40,9 @@ def router_of(subject: Subject) -> APIRouter:
     return router
 
 
-def _endpoint(operation: Operation[..., object]) -> Callable[..., Awaitable[object]]:
+def _endpoint(
+    operation: Operation[..., object], caller_of: Callable[..., Awaitable[Caller]]
+) -> Callable[..., Awaitable[object]]:
     """Return what FastAPI calls: it runs the operation, and says in the headers what models cost and where its job is."""
 
     async def endpoint(
@@ -56,7 +65,7 @@ def _endpoint(operation: Operation[..., object]) -> Callable[..., Awaitable[obje
         return reply
 
     types: dict[str, object] = {
-        "caller": Annotated[Caller, Depends(caller_with(operation.scope, operation.alone))],
+        "caller": Annotated[Caller, Depends(caller_of)],
         "http": Request,
         "response": Response,
         **{name: operation.hints[name] for name in operation.path_names},

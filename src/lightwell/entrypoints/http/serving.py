@@ -5,11 +5,13 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Protocol
 
 import uvicorn
 from fastapi import FastAPI
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 GRACE_SECONDS = 10
@@ -81,6 +83,17 @@ def set_socket_options(listening: socket.socket, *, stalled: float = STALLED_SEC
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(1000 * stalled))
 
 
+class Door(Protocol):
+    """A second application, which is served on a socket of its own that is there as long as the application is."""
+
+    @property
+    def connection(self) -> type[Connection]: ...
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+
+    def listening(self) -> AbstractContextManager[list[socket.socket]]: ...
+
+
 async def serve(
     app: FastAPI,
     listening: socket.socket,
@@ -88,32 +101,25 @@ async def serve(
     proxies: str,
     signals: Sequence[signal.Signals] = _SIGNALS,
     orphaned: int | None = None,
+    door: Door | None = None,
 ) -> None:
     """Serve until one of these signals; requests under way are answered first. A second signal ends it at once.
 
     It also ends with the parent process, whose file descriptor `orphaned` is then readable. Only the `proxies`, addresses or networks
     separated by commas, are believed when they name a client's address.
     """
-    config = uvicorn.Config(
-        app,
-        http=Connection,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=bool(proxies),
-        forwarded_allow_ips=proxies,
-        timeout_graceful_shutdown=GRACE_SECONDS,
-        lifespan="off",
-    )
-    server, loop = _Server(config), asyncio.get_running_loop()
+    servers = [_server(app, Connection, proxies)]
+    loop = asyncio.get_running_loop()
 
     def stop() -> None:
-        server.force_exit = server.should_exit
-        server.should_exit = True
+        for server in servers:
+            server.force_exit = server.should_exit
+            server.should_exit = True
 
     def stop_as_orphan(parent: int) -> None:
         loop.remove_reader(parent)
-        server.should_exit = True
+        for server in servers:
+            server.should_exit = True
 
     for number in signals:
         loop.add_signal_handler(number, stop)
@@ -122,7 +128,27 @@ async def serve(
     _raise_file_limit()
     # Not by uvicorn, which would answer an error of ours with a traceback.
     async with app.router.lifespan_context(app):
-        await server.serve(sockets=[listening])
+        with door.listening() if door else nullcontext(list[socket.socket]()) as owners:
+            if door and owners:
+                servers.append(_server(door, door.connection, ""))
+            sockets = ([listening], owners)
+            await asyncio.gather(*map(_Server.serve, servers, sockets))
+
+
+def _server(app: Callable[..., Awaitable[None]], http: type[Connection], proxies: str) -> _Server:
+    return _Server(
+        uvicorn.Config(
+            app,
+            http=http,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=bool(proxies),
+            forwarded_allow_ips=proxies,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+            lifespan="off",
+        )
+    )
 
 
 @contextmanager

@@ -1,17 +1,14 @@
 """What is sent to a server, and how its reply is read. Operations make calls; the clients send them."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, ParamSpec, Protocol, Self, TypeVar, overload
-from urllib.parse import quote
+from typing import Generic, ParamSpec, Protocol, Self, TypeVar, overload
+from urllib.parse import quote, urlencode
 
 from pydantic import BaseModel, TypeAdapter
 
 from lightwell.entrypoints.operations.replies import Schema
-
-if TYPE_CHECKING:
-    import httpx
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -19,6 +16,16 @@ T_co = TypeVar("T_co", covariant=True)
 M = TypeVar("M", bound=BaseModel)
 
 Parameters = dict[str, str | int | float | bool | list[str] | None]
+
+
+class Response(Protocol):
+    """What is read of a response, whoever received it."""
+
+    @property
+    def content(self) -> bytes: ...
+
+    @property
+    def headers(self) -> Mapping[str, str]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +45,7 @@ class Call(Generic[T_co]):
 
     method: str
     path: str
-    read: "Callable[[httpx.Response], T_co]"
+    read: Callable[[Response], T_co]
     body: Schema | None = None
     query: Schema | None = None
     upload: Upload | None = None
@@ -56,6 +63,17 @@ class Call(Generic[T_co]):
         if self.query is None:
             return {}
         return self.query.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+
+    @property
+    def target(self) -> str:
+        """The path with the query, as a request names it."""
+        pairs = [
+            (name, str(value).lower() if isinstance(value, bool) else value)
+            for name, values in self.parameters.items()
+            for value in (values if isinstance(values, list) else [values])
+            if value is not None
+        ]
+        return f"{self.path}?{urlencode(pairs)}" if pairs else self.path
 
     @property
     def headers(self) -> dict[str, str]:
@@ -123,12 +141,12 @@ class Method(ClientMethod[P, T_co]):
         return self.make.__doc__
 
 
-def reader(adapter: TypeAdapter[T]) -> "Callable[[httpx.Response], T]":
+def reader(adapter: TypeAdapter[T]) -> Callable[[Response], T]:
     """Return what reads a reply; keys that a newer server has in addition are left out."""
     return lambda reply: adapter.validate_json(reply.content, extra="ignore")
 
 
-def reader_of(model: type[M]) -> "Callable[[httpx.Response], M]":
+def reader_of(model: type[M]) -> Callable[[Response], M]:
     """Return what reads a reply as this model."""
     return reader(TypeAdapter(model))
 

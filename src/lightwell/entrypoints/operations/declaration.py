@@ -20,13 +20,11 @@ from pydantic.alias_generators import to_pascal
 
 from lightwell.domain.access import Reader, TagAuthority
 from lightwell.domain.api_keys import Scope
-from lightwell.entrypoints.operations.calls import Call, ClientMethod, segment
+from lightwell.entrypoints.operations.calls import Call, ClientMethod, Response, segment
 from lightwell.entrypoints.operations.replies import SERVER, Schema
 from lightwell.text.regex import regex
 
 if TYPE_CHECKING:
-    import httpx
-
     from lightwell.knowledge_base import KnowledgeBase
 
 P = ParamSpec("P")
@@ -123,10 +121,15 @@ class Operation(ClientMethod[P, R_co]):
         return create_model(f"{to_pascal(self.run.__name__)}Body", __base__=Schema, **fields)
 
     @property
+    def is_for_readers(self) -> bool:
+        """Whether whoever may read may do it, and it is done with the reply."""
+        return self.scope is Scope.READ and not self.has_job
+
+    @property
     def has_reply(self) -> bool:
         return self.hints["return"] is not type(None)
 
-    def read(self, response: "httpx.Response") -> R_co:
+    def read(self, response: Response) -> R_co:
         """Return the reply that a server sent; keys that a newer one has in addition are left out. Raises pydantic's `ValidationError`."""
         if not self.has_reply:
             return self._reply.validate_python(None)
