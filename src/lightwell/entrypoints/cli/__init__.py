@@ -9,6 +9,7 @@
 | `asking` | runs an operation on the store here, or sends it to a server |
 | `store` | opens the store for a reader: `open_as` |
 | `remote`, `logins` | which server a command asks, and with which key |
+| `owner_door` | asks the server that has the store here open, if one runs |
 | `console` | text that is safe to print, tables, fields |
 | `text_output` | answers, passages and candidates as text; as JSON they are the replies of `entrypoints/operations/` |
 | `costs`, `progress` | the cost of model calls; the progress of an operation |

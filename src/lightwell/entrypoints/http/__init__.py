@@ -5,6 +5,7 @@
 | `app` | `create_app`: the routes on opened resources; what a process opens and closes |
 | `routes` | the operations of `entrypoints/operations` as routes |
 | `authentication` | from what a client shows to the caller: project, scopes, reader |
+| `owner_door` | the reading operations for commands of the store's owner, on a socket in the data folder |
 | `credentials` | which credentials are accepted, and how often: keys, tokens (`oidc`), limits (`failed_logins`) |
 | `audit` | what the audit log says of a request |
 | `browsers` | which web pages may call, which names the server has, and what a browser may do with its responses |
