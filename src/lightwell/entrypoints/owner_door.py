@@ -44,13 +44,13 @@ def door_path(settings: Settings) -> Path | None:
 def describe(settings: Settings) -> str:
     """Return a digest of all that an answer depends on beside the question, the reader and the store's content; no secret is in it."""
     code = Path(__file__)
-    said = {
+    parts = {
         "store": str(_folder(settings)),
         "address": settings.server.public_url,
         "code": (str(code), code.stat().st_mtime_ns),  # an upgrade writes it anew
         "settings": settings.model_dump(mode="json", exclude=_NO_MATTER),
     }
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def write_tags(tags: Tags) -> str:

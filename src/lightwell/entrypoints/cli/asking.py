@@ -62,11 +62,11 @@ class Asker:
             return await send(operation.call(*args, **kwargs), self.login)
         if self._caller is None and operation.is_for_readers:
             chosen = settings()
-            asked = await ask_at_door(
+            reply = await ask_at_door(
                 lambda: operation.call(*args, **kwargs), find_reader_tags(self._who, chosen), chosen
             )
-            if asked:
-                return asked[0]
+            if reply:
+                return reply[0]
         return await operation.run(await self._open(), *args, **kwargs)
 
     async def stream(self, question: "Question") -> "AsyncGenerator[StreamEvent]":

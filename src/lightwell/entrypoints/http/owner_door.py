@@ -74,18 +74,16 @@ class OwnerDoor:
             )
         return routes
 
-    async def _caller(
-        self, request: Request, reader: Annotated[str, Header(alias=READER)]
-    ) -> Caller:
+    async def _caller(self, request: Request, tags: Annotated[str, Header(alias=READER)]) -> Caller:
         """Return the caller; 409 for a reader who sees nothing, since the command has a note to print."""
         kb = await projects_of(request).open(self._settings.project)
-        found = await kb.reader(read_tags(reader) or await kb.documents.owner_tags())
-        if not found.classes:
+        reader = await kb.reader(read_tags(tags) or await kb.documents.owner_tags())
+        if not reader.classes:
             raise HTTPException(HTTPStatus.CONFLICT)
         return Caller(
             knowledge_base=kb,
-            reader=found,
-            authority=TagAuthority(tags=found.tags, is_unlimited=True),
+            reader=reader,
+            authority=TagAuthority(tags=reader.tags, is_unlimited=True),
             server=self._settings.server.public_url.rstrip("/"),
         )
 
