@@ -32,14 +32,14 @@ from lightwell.evaluation.correctness import missing_groups
 from lightwell.ingest.chunking import split_into_chunks, text_to_embed
 from lightwell.ingest.extract.rule_extractor import extract_by_rules
 from lightwell.ingest.parse import parse
-from lightwell.models.local import MiniLM
+from lightwell.models.bge import BgeSmall
 from lightwell.ports import ChangedDocument, Connector, Embedder, ExtractionInput, Vectors
 from lightwell.retrieve.sparse_matrix import Floats
 from lightwell.world import DOCUMENTS, PEOPLE, QUESTIONS
 
 EVALUATION = Path(__file__).parents[2] / "shared" / "eval"
-EMBEDDER: Embedder = MiniLM()
-"""Put `BgeSmall()` or another one here to measure what its vectors would do; what is embedded is kept for each model."""
+EMBEDDER: Embedder = BgeSmall()
+"""Put another one here to measure what its vectors would do; what is embedded is kept for each model."""
 
 HANDBOOKS = ("govuk", "sourcegraph")
 PACKAGED = ("borg", "debian", "licences")

@@ -19,6 +19,7 @@ class ScriptedLateInteraction:
 
     match_of: Callable[[str], float]
     model: str = "scripted"
+    space: str = "none"
     texts: list[str] = field(default_factory=list[str])
     compared: list[str] = field(default_factory=list[str])
 

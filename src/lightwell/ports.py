@@ -241,6 +241,11 @@ class LateInteraction(Protocol):
         """The name of what its vectors are made with: those of another name are not compared."""
         ...
 
+    @property
+    def space(self) -> str:
+        """The model of the embedding spaces whose chunk vectors are made of the windows that it encodes."""
+        ...
+
     async def encode(self, passages: Sequence[HeadedPassage]) -> list[MultiVector]:
         """Return the vectors of each passage, in order; raise `ModelFailed`."""
         ...

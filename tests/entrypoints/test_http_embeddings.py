@@ -1,4 +1,4 @@
-"""An administrator changes the embedding model over HTTP, from one bundled model to the other, both real."""
+"""An administrator changes the embedding model over HTTP, from one that an endpoint serves to the bundled one, both real."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,8 +12,8 @@ from lightwell.domain.api_keys import Scope
 from lightwell.domain.ids import ProjectId
 from lightwell.entrypoints.http import background_worker
 from lightwell.models.bge import BgeSmall
-from lightwell.models.local import MiniLM
 from lightwell.settings import Settings
+from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import examine
 from tests.conftest import Databases
@@ -25,6 +25,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 TAG = "team:sales"
 SPACES = "/v1/admin/embeddings"
 BGE = BgeSmall().model
+SERVED = "bge-of-an-endpoint"
 DOCUMENTS = (
     make_document("discount.md", "Nordwind receives a discount of 18 percent.", [TAG]),
     make_document("dam.md", "The dam in Tarn Valley was built in 1931.", [TAG]),
@@ -39,11 +40,15 @@ def database_of_site(databases: Databases) -> Any:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def site(database_of_site: str) -> AsyncIterator[Site]:
-    async with open_site(
-        database_of_site, {"server.metrics_token": SecretStr("monitoring")}
-    ) as opened:
-        await opened.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS))
-        yield opened
+    with FakeEndpoint(embedder=BgeSmall()).running() as fake:
+        settings = {
+            "server.metrics_token": SecretStr("monitoring"),
+            "embedding.url": fake.base_url,
+            "embedding.model": SERVED,
+        }
+        async with open_site(database_of_site, settings) as opened:
+            await opened.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS))
+            yield opened
 
 
 async def ask(site: Site, method: str, path: str, scope: str = Scope.ADMIN, **more: Any) -> Any:
@@ -89,7 +94,7 @@ async def test_s3_12_a_change_is_estimated_started_followed_and_cancelled(
         return {}
 
     monkeypatch.setattr(background_worker.BackgroundWorker, "_list_due", list_none)
-    assert await statuses(site) == [(MiniLM().model, "active", 100)]
+    assert await statuses(site) == [(SERVED, "active", 100)]
     estimate = (await ask(site, "POST", f"{SPACES}/estimate", json={"model": BGE})).json()
     assert (estimate["model"], estimate["chunks"], estimate["price"]) == (BGE, 2, 0)
     begun = await ask(site, "POST", f"{SPACES}/change", json={"model": BGE})
@@ -103,10 +108,10 @@ async def test_s3_12_a_change_is_estimated_started_followed_and_cancelled(
     assert "lightwell_embedding_changes 1.0" in await metrics(site)
     checks = await examine(Settings(database_url=SecretStr(database_of_site)))
     details = {check.name: check.detail for check in checks}
-    assert details["vectors of default"] == f"{MiniLM().model} (384), 2 of 2 passages"
+    assert details["vectors of default"] == f"{SERVED} (384), 2 of 2 passages"
     assert "0 of 2 passages" in details["change of vectors of default"]
     cancelled = await ask(site, "DELETE", f"{SPACES}/change")
-    assert [space["model"] for space in cancelled.json()["spaces"]] == [MiniLM().model]
+    assert [space["model"] for space in cancelled.json()["spaces"]] == [SERVED]
 
 
 async def test_s3_12_the_server_changes_a_project_between_two_real_models(site: Site) -> None:
@@ -126,7 +131,7 @@ async def test_s3_12_the_server_changes_a_project_between_two_real_models(site: 
             assert await answer() == before
             await asyncio.sleep(0.05)
     assert await answer() == before
-    assert await statuses(site) == [(MiniLM().model, "retired", 100), (BGE, "active", 100)]
+    assert await statuses(site) == [(SERVED, "retired", 100), (BGE, "active", 100)]
     found = await site.kb.questions.search(question["query"], await site.kb.reader([TAG]))
     text = f"discount.md\n\n{found.evidence[0].chunk.text}"
     (vector,) = await BgeSmall().embed_query(question["query"])

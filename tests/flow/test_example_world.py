@@ -13,7 +13,7 @@ from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
 from lightwell.evaluation.caching_embedder import CachingEmbedder
 from lightwell.evaluation.correctness import is_right
 from lightwell.models import bge
-from lightwell.models.local import MiniLM
+from lightwell.models.bge import BgeSmall
 from lightwell.settings import ChatSettings
 from lightwell.testing.perfect_reader import PerfectReader, serving
 from lightwell.world import DEMO, DOCUMENTS, PEOPLE, QUESTIONS, Question
@@ -26,10 +26,10 @@ ANSWERED_FLOOR, REFUSED_FLOOR, READ_FLOOR = 0.75, 0.9, 0.75
 
 @pytest.fixture(scope="module")
 def embedder() -> Iterator[CachingEmbedder]:
-    """The local networks, which read each text once: three people and a model ask the same."""
+    """The local network, which reads each text once: three people and a model ask the same."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bge, "_embed", cache(bge._embed))  # pyright: ignore[reportPrivateUsage]
-        yield CachingEmbedder(MiniLM())
+        yield CachingEmbedder(BgeSmall())
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")

@@ -37,6 +37,7 @@ class Recording:
 
     inner: LocalLateInteraction
     model: str = "recorded-1"
+    space: str = "none"
     texts: list[str] = field(default_factory=list[str])
     failing: list[str] = field(default_factory=list[str])
     meanwhile: list[Callable[[], Awaitable[None]]] = field(

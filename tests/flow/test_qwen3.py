@@ -6,7 +6,7 @@ import pytest
 from pydantic import SecretStr
 
 from lightwell import Invalid, KnowledgeBase, Settings, open_knowledge_base
-from lightwell.models.local import MiniLM
+from lightwell.models.bge import BgeSmall
 from lightwell.settings import EmbeddingSettings, QuestionSettings, RerankerSettings
 from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.models import HashEmbedder
@@ -89,12 +89,12 @@ async def test_s3_13_a_real_model_finds_behind_the_protocol_what_it_finds_bundle
     async with open_knowledge_base(bundled) as kb:
         await kb.ingestion.ingest(InMemorySource(documents=NOTES))
         expected = [await urls(kb, each) for each in asked]
-    with FakeEndpoint(embedder=MiniLM()).running() as fake, databases.lent() as other:
+    with FakeEndpoint(embedder=BgeSmall()).running() as fake, databases.lent() as other:
         served = bundled.with_values(
             {
                 "database_url": SecretStr(other),
                 "embedding.url": fake.base_url,
-                "embedding.model": "all-MiniLM-L6-v2",
+                "embedding.model": "bge-small-en-v1.5",
             }
         )
         async with open_knowledge_base(served) as kb:

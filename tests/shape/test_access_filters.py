@@ -60,6 +60,8 @@ UNFILTERED = {
     "records/documents/chunks.py:_EMBEDDED": "ingestion asks which of its chunks have a vector",
     "records/documents/analyses.py:_OUTDATED": "a worker reads published chunks again whose rules have changed",
     "records/multi_vectors.py:_LACKING": "ingestion asks which of its chunks have no vectors",
+    "records/multi_vectors.py:_ENCODED": "ingestion copies what was encoded for the same access class, which is in the hash",
+    "records/multi_vectors.py:_WINDOWS": "ingestion makes the vectors of published chunks of those of their windows",
     "records/multi_vectors.py:_GAPS": "a worker encodes published chunks that have no vectors",
     "records/documents/chunks.py:_SAME_HASH": "ingestion reuses the vector of a text that all readers of the new document see",
     "records/llm_cache/cache.py:_FIND": "a reply about a chunk is found only where all readers of its document see another document with it",

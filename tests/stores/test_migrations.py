@@ -11,6 +11,7 @@ from pydantic import SecretStr
 
 from lightwell.domain.errors import StoreFailed
 from lightwell.domain.ids import JobId, new_id
+from lightwell.models.bge import SPACE
 from lightwell.records import access_classes, database
 from lightwell.records.database import (
     connect,
@@ -94,6 +95,53 @@ async def test_what_waits_to_be_read_is_read_by_a_later_version(
         assert await originals.read_staged(later, waiting) == b"A note."
         rows = await later.rows("SELECT place, byte_count FROM document_originals", {})
         assert rows == [("store", 7)]
+
+
+EMBEDDED = """
+INSERT INTO tenants (tenant_id, name) VALUES (%(id)s, 'tenant');
+INSERT INTO projects (project_id, tenant_id, name) VALUES (%(id)s, %(id)s, 'one'), (%(other)s, %(id)s, 'two');
+INSERT INTO access_classes (project_id, tags) VALUES (%(id)s, '{a}');
+INSERT INTO embedding_spaces (project_id, model, dimension, status)
+VALUES (%(id)s, 'all-MiniLM-L6-v2-int8', 384, 'active'), (%(id)s, 'bge-small-en-v1.5-int8', 384, 'building'), (%(other)s, 'served', 8, 'active');
+INSERT INTO source_documents (document_id, project_id, tenant_id, global_ref, source_system, source_type, source_id,
+                              source_url, format, content_hash, acl_tags, class_id)
+SELECT %(id)s, %(id)s, %(id)s, 'upload:document:1', 'upload', 'document', '1', 'upload:///1/a.txt', 'text', 'x', '{a}', class_id
+FROM access_classes WHERE project_id = %(id)s;
+INSERT INTO document_chunks (chunk_id, chunk_ref, document_id, class_id, chunk_index, chunk_text, chunk_hash, token_count, start_offset, end_offset, language)
+SELECT gen_random_uuid(), 'upload:chunk:1', document_id, class_id, 0, 'A note.', '', 2, 0, 7, 'en' FROM source_documents;
+INSERT INTO chunk_multi_vectors (chunk_id, model, text_hash, starts, ends, tokens, wholes, signs)
+SELECT chunk_id, 'old', '', '{}', '{}', '{}', '', '' FROM document_chunks;
+INSERT INTO described_profiles (subject_id, class_id, project_id, changed, text_hash)
+SELECT %(id)s, class_id, %(id)s, false, 'x' FROM access_classes;
+"""
+
+
+async def test_what_a_network_that_went_had_read_is_noted_as_still_to_be_read(
+    store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = [each for each in list_migrations() if each[0] < "0008"]
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "list_migrations", lambda: before)
+        async with connect(store):
+            pass
+    async with await psycopg.AsyncConnection.connect(
+        store, cursor_factory=psycopg.AsyncClientCursor
+    ) as connection:
+        await connection.execute(EMBEDDED, {"id": new_id(), "other": new_id()})
+    async with connect(store) as later:
+        spaces = "SELECT model, status FROM embedding_spaces ORDER BY space_id"
+        assert await later.rows(spaces, {}) == [
+            ("all-MiniLM-L6-v2-int8", "retired"),
+            ("bge-small-en-v1.5-int8", "dropping"),
+            ("served", "active"),
+            (SPACE, "active"),
+        ]
+        gaps = "SELECT model FROM chunk_gaps JOIN document_chunks USING (chunk_id) JOIN embedding_spaces USING (space_id)"
+        assert await later.values(gaps, {}) == [SPACE]
+        assert await later.values("SELECT count(*) FROM multi_vector_gaps", {}) == [1]
+        assert await later.values("SELECT count(*) FROM chunk_multi_vectors", {}) == [0]
+        changed = "SELECT changed, text_hash FROM described_profiles"
+        assert await later.rows(changed, {}) == [(True, None)]
 
 
 async def test_a_store_from_before_the_first_release_is_told_what_to_do_and_left_alone(

@@ -82,5 +82,5 @@ async def test_every_part_of_a_long_text_counts(comparer: TextComparer) -> None:
 
 
 async def test_no_text_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lightwell.models.bge.open_session", None)
+    monkeypatch.setattr("lightwell.models.bge._open_once", None)
     assert await TextComparer().compare(ASKED, []) == list[TextMatch]()

@@ -28,3 +28,10 @@ class MultiVector:
     def head_tokens(self) -> int:
         """How many of the tokens are the head's."""
         return len(self.signs) - int(self.tokens.sum())
+
+
+def join_windows(wholes: NDArray[np.int8], lengths: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return the unit vector of a chunk from those of its windows, (windows, d): their mean, weighted by their lengths in characters."""
+    vectors = wholes.astype(np.float32)
+    mean = (lengths / np.linalg.norm(vectors, axis=1)) @ vectors
+    return (mean / np.linalg.norm(mean)).astype(np.float32)

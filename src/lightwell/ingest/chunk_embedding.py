@@ -1,4 +1,7 @@
-"""The embedding step: vectors for staged chunks. Equal text is embedded once for all documents of an access class."""
+"""The embedding step: vectors for staged chunks. Equal text is embedded once for all documents of an access class.
+
+Vectors that are made of windows come after publishing: see `gap_filling`.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -29,9 +32,30 @@ async def embed_chunks(
     chunks: Sequence[StagedChunk],
     titles: Mapping[DocumentId, str],
 ) -> None:
-    """Stage the vectors that these jobs' chunks lack, and advance the jobs to extraction."""
+    """Stage the vectors that these jobs' chunks lack, unless they are made of windows, and advance the jobs to extraction."""
     if not batch:
         return
+    if context.joins_windows(context.space.model):
+        ProgressCounter(context.progress, Step.EMBEDDING, batch, chunks).add(chunks)
+    else:
+        await _stage_lacking(context, batch, chunks, titles)
+    async with context.database.relaxed_transaction() as connection:
+        await queue.advance(
+            connection,
+            [claim.job_id for claim in batch],
+            context.worker,
+            state=JobState.EXTRACTING,
+            step="read",
+            progress=75,
+        )
+
+
+async def _stage_lacking(
+    context: IngestContext,
+    batch: Sequence[Claim],
+    chunks: Sequence[StagedChunk],
+    titles: Mapping[DocumentId, str],
+) -> None:
     have_vector = await staging.list_embedded(
         context.database, context.space.id, [chunk.id for chunk in chunks]
     )
@@ -62,15 +86,6 @@ async def embed_chunks(
             await queue.add_processed(connection, chunks_by_job)
             await staging.stage_vectors(connection, context.space.id, vector_by_chunk)
         progress.add(embedded)
-    async with context.database.relaxed_transaction() as connection:
-        await queue.advance(
-            connection,
-            [claim.job_id for claim in batch],
-            context.worker,
-            state=JobState.EXTRACTING,
-            step="read",
-            progress=75,
-        )
 
 
 async def embed_for_next_space(
@@ -86,7 +101,7 @@ async def embed_for_next_space(
     spaces = await embedding_spaces.list_live(context.database, context.project_id)
     space = next((space for space in spaces if space.status is SpaceStatus.BUILDING), None)
     model = space and embedding_spaces.find_model(context.models, space)
-    if space is None or model is None or not batch:
+    if space is None or model is None or not batch or context.joins_windows(space.model):
         return
     have = await staging.list_embedded(context.database, space.id, [chunk.id for chunk in chunks])
     texts = {

@@ -78,6 +78,10 @@ class IngestContext:
     preparation_slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
     refresh_queue: RefreshQueue = field(default_factory=new_refresh_queue)
 
+    def joins_windows(self, model: str) -> bool:
+        """Return whether a space of this model has the vectors of windows, which are encoded when chunks are published."""
+        return self.late_interaction is not None and self.late_interaction.space == model
+
 
 def _no_connector(source: Source) -> AbstractAsyncContextManager[ItemSource]:
     raise Invalid(f"There is no connector for {source.system!r}")

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import ModelFailed
+from lightwell.ingest.chunk_encoding import fill_encoding_gaps
 from lightwell.ingest.context import IngestContext, follow_space
 from lightwell.ingest.gap_filling import GapFiller
 from lightwell.ingest.link_proposer import propose_links
@@ -77,7 +78,7 @@ async def finish_derived(context: IngestContext, since: datetime | None = None) 
     context, project_id = await follow_space(context), context.project_id
     await erasure.finish_requested(context.database, project_id)
     filler = gap_filler(context)
-    try:  # of chunks whose jobs began before the embedding model was changed
+    try:  # of chunks that are encoded when they are published, or whose jobs began before the embedding model was changed
         while await filler.fill_chunks(context.space.id, context.embedder):
             pass
     except ModelFailed as error:
@@ -127,7 +128,18 @@ def gap_filler(context: IngestContext) -> GapFiller:
         vectors=context.vectors,
         profiles=context.profiles,
         batch_size=context.embedding_batch_size,
+        late_interaction=context.late_interaction,
     )
+
+
+async def read_passages(context: IngestContext) -> bool:
+    """Read some of the published passages that lack a vector of the active space, or are not encoded; return whether there were any.
+
+    Raises `ModelFailed` and `StoreFailed`.
+    """
+    context = await follow_space(context)
+    filled = await gap_filler(context).fill_chunks(context.space.id, context.embedder)
+    return filled or await fill_encoding_gaps(context)
 
 
 async def apply_pending_changes(context: IngestContext) -> None:

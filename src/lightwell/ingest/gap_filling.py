@@ -2,6 +2,8 @@
 
     claim ─ text ─ embed (equal texts once) ─ put ─ close the gap
 
+Where the space's vectors are those of windows, as the local network's are, the claimed chunks are encoded instead, for late interaction too.
+
 A process that dies leaves claims, which run out. Whatever is deleted, moved or described anew meanwhile is seen at the put.
 """
 
@@ -11,11 +13,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lightwell.domain.ids import ProjectId, SpaceId
+from lightwell.domain.ids import ChunkId, ProjectId, SpaceId
+from lightwell.ingest.chunk_encoding import PORTION, encode_published
 from lightwell.ingest.chunking import text_to_embed
 from lightwell.ingest.profile_embedding import MAX_CHARACTERS, profile_text, text_hash
-from lightwell.ports import ChunkVector, Embedder, ProfileIndex, ProfileVector, VectorIndex
-from lightwell.records import embedding_space_changes
+from lightwell.ports import (
+    ChunkVector,
+    Embedder,
+    LateInteraction,
+    ProfileIndex,
+    ProfileVector,
+    VectorIndex,
+)
+from lightwell.records import embedding_space_changes, multi_vectors
 from lightwell.records.database import Database
 from lightwell.records.documents import chunks as published
 from lightwell.records.documents.chunks import PublishedChunk
@@ -29,28 +39,39 @@ Vector = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GapFiller:
-    """The stores of one project; `batch_size` texts per request to an embedder, several of which are made at once."""
+    """The stores of one project; `batch_size` texts per request to an embedder, several of which are made at once.
+
+    `late_interaction` encodes the chunks of the space that it names.
+    """
 
     database: Database
     project_id: ProjectId
     vectors: VectorIndex
     profiles: ProfileIndex
     batch_size: int
+    late_interaction: LateInteraction | None = None
 
     async def fill_chunks(self, space: SpaceId, embedder: Embedder) -> bool:
         """Embed some of the chunks that the space lacks; return whether there were any to claim. Raises `ModelFailed`, `StoreFailed`."""
-        database, limit = self.database, _BATCHES_AT_ONCE * self.batch_size
+        database, encoder = self.database, self.late_interaction
+        if encoder is not None and encoder.space != embedder.model:
+            encoder = None
+        limit = _BATCHES_AT_ONCE * self.batch_size if encoder is None else PORTION
         claimed = await embedding_space_changes.claim_chunks(database, space, limit)
         if not claimed:
             return False
         try:
             entries = await published.list_published_by_id(database, claimed)
-            vector_by_hash, tokens = await self._vectors(space, embedder, entries)
+            joined = await self._from_windows(encoder, entries)
+            others = [entry for entry in entries if entry.chunk.id not in joined]
+            by_hash, tokens = await self._embed(space, embedder, others)
+            embedded = {entry.chunk.id: by_hash[entry.chunk.hash] for entry in others}
+            vector_of = {**joined, **embedded}
             vectors = [
                 ChunkVector(
                     chunk_id=entry.chunk.id,
                     class_id=entry.class_id,
-                    vector=vector_by_hash[entry.chunk.hash],
+                    vector=vector_of[entry.chunk.id],
                 )
                 for entry in entries
             ]
@@ -90,10 +111,22 @@ class GapFiller:
             await profile_queue.release(database, claims)
         return True
 
-    async def _vectors(
+    async def _from_windows(
+        self, encoder: LateInteraction | None, entries: Sequence[PublishedChunk]
+    ) -> Mapping[ChunkId, Vector]:
+        """Return the vectors of those of the chunks that have windows, which are encoded for it."""
+        if encoder is None:
+            return {}
+        await encode_published(self.database, self.project_id, encoder, entries)
+        ids = [entry.chunk.id for entry in entries]
+        return await multi_vectors.join_windows_of(self.database, encoder.model, ids)
+
+    async def _embed(
         self, space: SpaceId, embedder: Embedder, entries: Sequence[PublishedChunk]
     ) -> tuple[Mapping[bytes, Vector], int]:
         """Return the vectors by the hash of the text, and how many tokens were embedded; equal texts are embedded once."""
+        if not entries:
+            return {}, 0
         wanted = {(entry.class_id, entry.chunk.hash) for entry in entries}
         same = await published.find_published_by_hash(self.database, self.project_id, wanted)
         stored = await self.vectors.vectors(space, list(same.values()))

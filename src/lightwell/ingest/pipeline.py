@@ -22,7 +22,6 @@ from lightwell.domain.jobs import JobState
 from lightwell.domain.usage import TokenSummary, add_usage
 from lightwell.ingest.chunk_analysis import analyse_chunks
 from lightwell.ingest.chunk_embedding import embed_chunks, embed_for_next_space
-from lightwell.ingest.chunk_encoding import encode_chunks
 from lightwell.ingest.chunking import chunk_hash, text_to_embed
 from lightwell.ingest.context import IngestContext
 from lightwell.ingest.derived_data import refresh, sync_index
@@ -165,7 +164,6 @@ async def _embed(context: IngestContext, group: Sequence[_StagedDocument]) -> No
     claims = [document.claim for document in to_embed]
     chunks = [chunk for document in to_embed for chunk in document.chunks]
     titles = {document.claim.document_id: document.title for document in to_embed}
-    await encode_chunks(context, claims, chunks, titles)
     await embed_for_next_space(context, claims, chunks, titles)
     await embed_chunks(context, claims, chunks, titles)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from lightwell.domain.multi_vectors import MultiVector
 from lightwell.domain.reranking import HeadedPassage, TextMatch, WindowMatch
 from lightwell.domain.similarity import cosine_scale
-from lightwell.models.bge import BgeSmall, EncodedText
+from lightwell.models.bge import SPACE, BgeSmall, EncodedText, encode
 from lightwell.models.local import compute_all, load_tokenizer
 from lightwell.models.text_comparison import TextComparer, bounded, weigh_matches
 from lightwell.models.text_windows import (
@@ -28,8 +28,8 @@ from lightwell.models.text_windows import (
     without_markup,
 )
 
-MODEL = f"{BgeSmall.model}/signs-1"
-"""What vectors were made with. Change its ending with what is encoded or how, and add a migration that notes all chunks as gaps, as 0072 does."""
+MODEL = "bge-small-en-v1.5-int8/signs-2"
+"""What vectors were made with. Change its ending with what is encoded or how, and add a migration that notes all chunks as gaps, as 0008 does."""
 
 WINDOW_TOKENS = 120
 HEAD_TOKENS = 24
@@ -46,11 +46,11 @@ class LocalLateInteraction:
     """bge-small as a `LateInteraction`; it loads its weights with the first text. `threads` texts are encoded concurrently."""
 
     model = MODEL
+    space = SPACE
 
     def __init__(self, *, threads: int | None = None) -> None:
         self._comparer = TextComparer(threads=threads)
         self._threads = ThreadPoolExecutor(threads or os.cpu_count() or 1, "late-interaction")
-        self._network = BgeSmall(threads=1)
 
     async def encode(self, passages: Sequence[HeadedPassage]) -> list[MultiVector]:
         """Return the vectors of each passage, in order; one without words has no windows. Raises `ModelFailed`."""
@@ -74,13 +74,13 @@ class LocalLateInteraction:
         above = tokenizer.encode(f"{blank_markup(passage.head)}:", add_special_tokens=False).ids
         head = shorten(above, HEAD_TOKENS)
         cuts = cut_into_windows(passage.text, spans, WINDOW_TOKENS)[:MAX_WINDOWS]
-        encoded = [self._network.encode([*head, *ids[first:last]]) for first, last in cuts]
+        encoded = [encode([*head, *ids[first:last]]) for first, last in cuts]
         signs = [
             _signs(window.tokens[len(head) :], ids[first:last])
             for window, (first, last) in zip(encoded, cuts, strict=True)
         ]
         above_all = [_signs(window.tokens[: len(head)], head) for window in encoded[:1]]
-        width = self._network.dimension
+        width = BgeSmall.dimension
         return MultiVector(
             starts=np.array([spans[first, 0] for first, _ in cuts], np.int32),
             ends=np.array([spans[last - 1, 1] for _, last in cuts], np.int32),

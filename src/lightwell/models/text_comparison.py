@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lightwell.domain.reranking import TextMatch
 from lightwell.domain.similarity import cosine_scale
-from lightwell.models.bge import BgeSmall, EncodedText
+from lightwell.models.bge import BgeSmall, EncodedText, encode, encode_question
 from lightwell.models.local import load_tokenizer
 
 MAX_QUESTION_TOKENS = 40
@@ -29,8 +29,6 @@ for the next one: 10 ms of processor for each product instead of 0.2."""
 
 _CACHED_TEXTS = 512
 """Texts whose vectors a process keeps, as half floats: some 30 MB, at most 90."""
-_CACHED_QUESTIONS = 16
-"""Each is asked twice: of the units of passages, and of the pieces of an answer."""
 
 
 class TextComparer:
@@ -43,11 +41,9 @@ class TextComparer:
     # alone, so what a reader gets does not depend on others: see `models.embedding_cache`.
 
     def __init__(self, *, threads: int | None = None) -> None:
-        # One thread and one run per text, as for the embedder: see `models.local`.
+        # One thread and one run per text, as for the embedder: see `models.bge`.
         self._threads = ThreadPoolExecutor(threads or os.cpu_count() or 1, "text-comparer")
-        self._model = BgeSmall(threads=1)
         self._encode = lru_cache(_CACHED_TEXTS)(self._encode_text)
-        self._ask = lru_cache(_CACHED_QUESTIONS)(self._encode_question)
 
     async def compare(self, question: str, texts: Sequence[str]) -> list[TextMatch]:
         """Return how each text, without markup, matches the question; raise `ModelFailed`."""
@@ -65,15 +61,12 @@ class TextComparer:
         return [_match(question_vectors, text) for text in encoded]
 
     def encode_question(self, question: str) -> EncodedText:
-        """Return the question's vectors on the calling thread, which the last questions' are kept for; raise `ModelFailed`."""
-        return self._ask(question)
-
-    def _encode_question(self, question: str) -> EncodedText:
-        tokens = self._model.encode(_tokens(question)[:MAX_QUESTION_TOKENS]).tokens
-        return EncodedText(whole=self._model.encode_question(question), tokens=tokens)
+        """Return the question's vectors, those of its first tokens, on the calling thread; raise `ModelFailed`."""
+        encoded = encode_question(question)
+        return EncodedText(whole=encoded.whole, tokens=encoded.tokens[:MAX_QUESTION_TOKENS])
 
     def _encode_text(self, text: str) -> EncodedText:
-        encoded = self._model.encode(_tokens(text)[:MAX_TEXT_TOKENS])
+        encoded = encode(_tokens(text)[:MAX_TEXT_TOKENS])
         return EncodedText(whole=encoded.whole, tokens=encoded.tokens.astype(np.float16))
 
 

@@ -1,4 +1,4 @@
-"""Texts as the local networks read them: without markup, in windows of tokens that keep units whole."""
+"""Texts as the local network reads them: without markup, in windows of tokens that keep units whole."""
 
 import re
 

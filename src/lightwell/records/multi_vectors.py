@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lightwell.domain.access import Reader
 from lightwell.domain.ids import ChunkId, ProjectId
-from lightwell.domain.multi_vectors import MultiVector
+from lightwell.domain.multi_vectors import MultiVector, join_windows
 from lightwell.domain.reranking import ENCODED_LANGUAGE
 from lightwell.records.database import Connection, Database
 from lightwell.records.rows import fetch_values
@@ -37,6 +38,15 @@ _LACKING = """
 SELECT chunk_id FROM document_chunks AS chunk
 WHERE chunk_id = ANY(%(chunks)s) AND language = %(language)s
   AND NOT EXISTS (SELECT FROM chunk_multi_vectors AS held WHERE held.chunk_id = chunk.chunk_id AND model = %(model)s)
+"""
+
+_ENCODED = """
+SELECT DISTINCT text_hash FROM chunk_multi_vectors WHERE text_hash = ANY(%(hashes)s) AND model = %(model)s
+"""
+
+_WINDOWS = """
+SELECT chunk_id, wholes, starts, ends FROM chunk_multi_vectors
+WHERE chunk_id = ANY(%(chunks)s) AND model = %(model)s AND cardinality(starts) > 0
 """
 
 # The lock waits for whoever is deleting the chunk, and then finds none, where the reference would fail.
@@ -86,6 +96,27 @@ async def list_lacking(
     """Return those of the chunks that should have vectors of this model, by their language, and have none."""
     keys = {"chunks": list(chunks), "model": model, "language": ENCODED_LANGUAGE}
     return frozenset(await database.values(_LACKING, keys))
+
+
+async def list_encoded(database: Database, model: str, hashes: Sequence[bytes]) -> frozenset[bytes]:
+    """Return those of these hashes of what is encoded with which this model's vectors are stored."""
+    return frozenset(
+        await database.values(_ENCODED, {"hashes": list(hashes), "model": model}) if hashes else ()
+    )
+
+
+async def join_windows_of(
+    database: Database, model: str, chunks: Sequence[ChunkId]
+) -> dict[ChunkId, NDArray[np.float32]]:
+    """Return the vectors, made of those of their windows, of those of the chunks that this model encoded; takes no reader, since ingestion alone asks."""
+    rows = await database.rows(_WINDOWS, {"chunks": list(chunks), "model": model}, binary=True)
+    return {
+        chunk: join_windows(
+            np.frombuffer(wholes, np.int8).reshape(len(starts), -1),
+            np.array(ends) - np.array(starts),
+        )
+        for chunk, wholes, starts, ends in rows
+    }
 
 
 async def put(

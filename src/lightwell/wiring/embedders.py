@@ -1,4 +1,4 @@
-"""Which models embed: the one that the settings name, the one they name next, and the bundled ones."""
+"""Which models embed: the one that the settings name, the one they name next, and the bundled one."""
 
 from contextlib import AsyncExitStack
 
@@ -13,16 +13,16 @@ from lightwell.wiring.models import named_endpoint
 async def open_embedder(settings: Settings, stack: AsyncExitStack, meter: Meter) -> Embedder:
     """Return the model for new projects: the one at the settings' endpoint, or the bundled one."""
     if settings.embedding.url is None:
-        from lightwell.models.local import MiniLM
+        from lightwell.models.bge import BgeSmall
 
-        return MiniLM()
+        return BgeSmall()
     return await _open_named(settings, "LIGHTWELL_EMBEDDING", settings.embedding, stack, meter)
 
 
 async def open_models(
     settings: Settings, stack: AsyncExitStack, meter: Meter, first: Embedder
 ) -> tuple[SpaceModel, ...]:
-    """Return the models that this process can call: `first`, which new projects use, the next one, and the bundled ones."""
+    """Return the models that this process can call: `first`, which new projects use, the next one, and the bundled one."""
     bundled, following = settings.embedding.url is None, settings.next_embedding
     models = [
         SpaceModel(
@@ -40,7 +40,9 @@ async def open_models(
             )
         model = await _open_named(settings, "LIGHTWELL_NEXT_EMBEDDING", following, stack, meter)
         models.append(SpaceModel(embedder=model, sentences=model, price=following.price))
-    return (*models, *(model for model in _bundled() if model.embedder.model != first.model))
+    if not bundled:
+        models.append(_bundled())
+    return tuple(models)
 
 
 async def _open_named(
@@ -68,15 +70,14 @@ async def _open_named(
     )
 
 
-def _bundled() -> list[SpaceModel]:
-    """Return the bundled models; each loads its weights with its first text."""
+def _bundled() -> SpaceModel:
+    """Return the bundled model; it loads its weights with its first text."""
     from lightwell.models.bge import BgeSmall
-    from lightwell.models.local import MiniLM
 
-    return [
-        SpaceModel(embedder=embedder, sentences=_with_cache(embedder), price=0.0, is_bundled=True)
-        for embedder in (MiniLM(), BgeSmall())
-    ]
+    embedder = BgeSmall()
+    return SpaceModel(
+        embedder=embedder, sentences=_with_cache(embedder), price=0.0, is_bundled=True
+    )
 
 
 def _with_cache(embedder: Embedder) -> Embedder:

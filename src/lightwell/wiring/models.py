@@ -105,7 +105,7 @@ def open_late_interaction(settings: Settings) -> LateInteraction | None:
 
 
 def is_ordinary_word(word: str) -> bool:
-    """Return whether a word in lower case is in the vocabulary of the bundled networks, which has terms of the trade, or in the dictionary."""
+    """Return whether a word in lower case is in the vocabulary of the bundled network, which has terms of the trade, or in the dictionary."""
     from lightwell.models import local
     from lightwell.text import dictionary
 

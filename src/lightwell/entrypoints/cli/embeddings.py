@@ -41,7 +41,7 @@ async def show_status() -> Report:
     embeddings,
     "change",
     "lightwell embeddings change --estimate",
-    "lightwell embeddings change bge-small-en-v1.5-int8",
+    "lightwell embeddings change bge-small-en-v1.5-int8/windows-1",
     "lightwell embeddings change --background",
 )
 async def change_model(

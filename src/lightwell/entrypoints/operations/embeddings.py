@@ -18,7 +18,7 @@ ModelName = Annotated[
     Field(
         max_length=400,
         description="A bundled model, or the one that LIGHTWELL_NEXT_EMBEDDING_MODEL names; empty: the latter.",
-        examples=["bge-small-en-v1.5-int8"],
+        examples=["bge-small-en-v1.5-int8/windows-1"],
     ),
 ]
 Seconds = Annotated[float, AfterValidator(lambda seconds: round(seconds, 1))]
