@@ -31,7 +31,7 @@ from benchmarks.scale_store import (
     store_of,
     world,
 )
-from lightwell.domain.access import Reader
+from lightwell.domain.access import ClassSet, Reader
 from lightwell.domain.ids import ChunkId
 from lightwell.ports import VectorIndex
 from lightwell.records.database import connect
@@ -88,7 +88,9 @@ async def measure(store: Store, milvus: psutil.Process, index: MilvusVectors, ta
     exact = PostgresVectors(store.database, limits=SearchLimits(exact=sys.maxsize))
     for place, share in enumerate(track(SHARES, description="asking")):
         reader = Reader(
-            project_id=store.project_id, tags=frozenset(), classes=store.classes[: place + 1]
+            project_id=store.project_id,
+            tags=frozenset(),
+            classes=ClassSet(store.classes[: place + 1]),
         )
         truth = await ask_all(store, exact, questions, reader)
         own = await ask_all(store, postgres, questions, reader)

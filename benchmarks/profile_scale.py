@@ -33,7 +33,7 @@ from benchmarks.scale_store import (
     store_of,
     world,
 )
-from lightwell.domain.access import Reader
+from lightwell.domain.access import ClassSet, Reader
 from lightwell.domain.graph import ProfileSubject
 from lightwell.domain.ids import ChunkId
 from lightwell.records.database import connect, copy_rows
@@ -114,7 +114,9 @@ async def measure(store: Store, milvus: MilvusProfiles | None, table: Table) -> 
     )
     for place, share in enumerate(track(SHARES, description="asking")):
         reader = Reader(
-            project_id=store.project_id, tags=frozenset(), classes=store.classes[: place + 1]
+            project_id=store.project_id,
+            tags=frozenset(),
+            classes=ClassSet(store.classes[: place + 1]),
         )
         indexes = [exact, chosen, *([milvus] if milvus else [])]
         truth, *found = [await ask_for(store, index, questions, reader) for index in indexes]

@@ -38,7 +38,7 @@ from benchmarks.scale_store import (
     store_of,
     world,
 )
-from lightwell.domain.access import Reader
+from lightwell.domain.access import ClassSet, Reader
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.questions import NO_FILTERS
 from lightwell.records import search
@@ -197,7 +197,9 @@ async def measure(store: Store, table: Table, *, words: bool) -> None:
     )
     for place, share in enumerate(track(SHARES, description="asking")):
         reader = Reader(
-            project_id=store.project_id, tags=frozenset(), classes=store.classes[: place + 1]
+            project_id=store.project_id,
+            tags=frozenset(),
+            classes=ClassSet(store.classes[: place + 1]),
         )
         chosen, exact, signs, hnsw = [
             await meant(store, search, questions, reader) for search in searches

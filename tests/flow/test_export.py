@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightwell.domain.access import Reader
+from lightwell.domain.access import ClassSet, Reader
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.exports import (
@@ -395,7 +395,7 @@ async def test_a_place_that_cannot_be_written_to_is_named(
 
 
 async def test_a_project_that_is_gone_is_not_found(project: Project, tmp_path: Path) -> None:
-    nobody = Reader(project_id=ProjectId(new_id()), tags=frozenset({"team:a"}), classes=())
+    nobody = Reader(project_id=ProjectId(new_id()), tags=frozenset({"team:a"}), classes=ClassSet())
     with pytest.raises(NotFound, match="There is no project"):
         await project.kb.documents.export(nobody, everything(tmp_path / "g.csv"))
     assert names(tmp_path) == []

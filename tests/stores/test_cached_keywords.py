@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from lightwell.domain.access import Reader
+from lightwell.domain.access import ClassSet, Reader
 from lightwell.domain.errors import ModelFailed, ModelRefused
 from lightwell.domain.ids import ProjectId
 from lightwell.domain.keywords import rule_keywords
@@ -24,7 +24,7 @@ from lightwell.testing.models import ScriptedModel, ScriptedReply
 
 
 def reader_of(project_id: ProjectId, *tags: str, user: str = "") -> Reader:
-    return Reader(project_id=project_id, tags=frozenset(tags), classes=(), user=user)
+    return Reader(project_id=project_id, tags=frozenset(tags), classes=ClassSet(), user=user)
 
 
 QUESTION = "What discount does Nordwind Energie receive?"

@@ -31,7 +31,7 @@ INSERT INTO profiles (subject_id, class_id, subject, entity_kind, display_name, 
 SELECT id, 1, 'entity', 'name', 'x', 1, '{}' FROM unnest(%(ids)s::uuid[]) AS id
 """
 
-_ROOTS = "SELECT entity_id, root_id FROM merged_entities_of(NULL)"
+_ROOTS = "SELECT entity_id, root_id FROM merged_entities_of(NULL::integer[])"
 
 
 @dataclass(frozen=True, kw_only=True)

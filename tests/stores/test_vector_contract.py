@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 from numpy.typing import NDArray
 
-from lightwell.domain.access import Reader, parse_tags
+from lightwell.domain.access import ClassSet, Reader, parse_tags
 from lightwell.domain.errors import IndexFailed
 from lightwell.domain.ids import ChunkId, ClassId, ProjectId, SpaceId, new_id
 from lightwell.domain.questions import Filters
@@ -57,7 +57,7 @@ class Store:
             )
 
     def reader(self, *classes: ClassId) -> Reader:
-        return Reader(project_id=self.project, tags=frozenset(), classes=classes)
+        return Reader(project_id=self.project, tags=frozenset(), classes=ClassSet(classes))
 
     async def add(
         self, class_id: ClassId, vectors: NDArray[np.float32], topic: str = ""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from psycopg import AsyncConnection, IsolationLevel
 from psycopg.conninfo import make_conninfo
 
-from lightwell.domain.access import Reader, parse_tags
+from lightwell.domain.access import ClassSet, Reader, parse_tags
 from lightwell.domain.ids import ChunkId, ClassId, ProjectId, SpaceId, new_id
 from lightwell.ingest.worker import run_until_done
 from lightwell.ports import ChunkVector
@@ -59,7 +59,7 @@ class Filled:
         return PostgresVectors(self.database, limits=limits)
 
     def reader(self, *classes: ClassId) -> Reader:
-        return Reader(project_id=self.project, tags=frozenset(), classes=classes)
+        return Reader(project_id=self.project, tags=frozenset(), classes=ClassSet(classes))
 
     def nearest(self, vector: NDArray[np.float32], *classes: ClassId, limit: int) -> list[ChunkId]:
         """Return what numpy says."""

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from lightwell.domain.access import Reader
+from lightwell.domain.access import ClassSet, Reader
 from lightwell.domain.ids import ProjectId, new_id
 from lightwell.domain.keywords import LONGEST_KEYWORD, MAX_KEYWORDS, rule_keywords
 from lightwell.domain.prompt_fencing import fence
@@ -118,7 +118,7 @@ def test_names_stand_in_order_and_once() -> None:
     assert keyword_names("Ada met Bob. Then Bob met Ada and Grace.") == ("Bob", "Ada", "Grace")
 
 
-NOBODY = Reader(project_id=ProjectId(new_id()), tags=frozenset(), classes=())
+NOBODY = Reader(project_id=ProjectId(new_id()), tags=frozenset(), classes=ClassSet())
 
 
 async def test_without_a_model_the_question_speaks_for_itself() -> None:

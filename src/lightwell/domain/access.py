@@ -4,6 +4,7 @@ import hashlib
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from lightwell.domain.errors import Forbidden, Invalid
 from lightwell.domain.ids import ClassId, ProjectId
@@ -29,6 +30,30 @@ _LATIN_LOOKALIKES = frozenset("асԁеһіјӏорԛѕԝхуАВСЕНІЈКМ�
 _USER = "user:"
 
 
+_LISTED_CLASSES = 64
+"""Up to so many classes are a list, which an index is searched by; more are bits, which a row is tested with."""
+
+
+class ClassSet(tuple[ClassId, ...]):
+    """Access classes, ascending, as what a query filters by: `sees(%(classes)s, class_id)`."""
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether a query gets them as a list and not as bits."""
+        return len(self) <= _LISTED_CLASSES
+
+    @cached_property
+    def bits(self) -> bytes:
+        """A bit for each class up to the last, that of class 0 the lowest of the first byte: 1 for those in the set."""
+        bits = bytearray(self[-1] // 8 + 1 if self else 0)
+        for class_id in self:
+            bits[class_id // 8] |= 1 << class_id % 8
+        return bytes(bits)
+
+
+_NO_CLASSES = ClassSet()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
     """Who asks: resolved once per request and passed to every read.
@@ -42,14 +67,14 @@ class Reader:
 
     project_id: ProjectId
     tags: Tags
-    classes: tuple[ClassId, ...]
-    own_classes: tuple[ClassId, ...] = ()
+    classes: ClassSet
+    own_classes: ClassSet = _NO_CLASSES
     user: str = ""
 
     @property
     def parameters(self) -> dict[str, object]:
         """What a query about this reader filters by, as its parameters `project_id` and `classes`."""
-        return {"project_id": self.project_id, "classes": list(self.classes)}
+        return {"project_id": self.project_id, "classes": self.classes}
 
     @property
     def cache_name(self) -> str:

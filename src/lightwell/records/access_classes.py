@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from lightwell.domain.access import Reader, Tags, user_from_tags
+from lightwell.domain.access import ClassSet, Reader, Tags, user_from_tags
 from lightwell.domain.ids import ClassId, EntityId, ProjectId, new_id
 from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.rows import fetch_values
@@ -40,7 +40,7 @@ ORDER BY class_id
 
 _CLASSES_WITH_PROFILES = """
 SELECT class.tags FROM access_classes AS class
-WHERE class.class_id = ANY(%(classes)s)
+WHERE sees(%(classes)s, class.class_id)
   AND NOT EXISTS (
       SELECT FROM unnest(%(subjects)s::uuid[]) AS subject (id)
       WHERE NOT EXISTS (SELECT FROM profiles
@@ -76,7 +76,7 @@ async def list_class_tags(
     database: Database, reader: Reader, subjects: Sequence[EntityId]
 ) -> list[Tags]:
     """Return the tags of those of the reader's own classes that have a profile of each of these entities."""
-    parameters = {"classes": list(reader.own_classes), "subjects": list(subjects)}
+    parameters = {"classes": reader.own_classes, "subjects": list(subjects)}
     return [frozenset(tags) for tags in await database.values(_CLASSES_WITH_PROFILES, parameters)]
 
 
@@ -88,8 +88,8 @@ async def resolve_reader(
     return Reader(
         project_id=project_id,
         tags=tags,
-        classes=tuple(class_id for class_id, _ in rows),
-        own_classes=tuple(class_id for class_id, is_own in rows if is_own),
+        classes=ClassSet(class_id for class_id, _ in rows),
+        own_classes=ClassSet(class_id for class_id, is_own in rows if is_own),
         user=user or user_from_tags(tags),
     )
 

@@ -50,7 +50,7 @@ DELETE FROM answer_streams WHERE stream_id IN (
 
 _OPEN = """
 INSERT INTO answer_streams (stream_id, project_id, owner, classes)
-VALUES (%(id)s, %(project_id)s, keyed_hash(%(project_id)s, %(owner)s), %(classes)s)
+VALUES (%(id)s, %(project_id)s, keyed_hash(%(project_id)s, %(owner)s), class_ids(%(classes)s))
 """
 
 # A stream that is gone meanwhile, because something was withdrawn, is not kept further.
@@ -73,7 +73,7 @@ SELECT CASE WHEN stream.state = 'open' AND stream.touched_at < now() - make_inte
 FROM answer_streams AS stream
 LEFT JOIN answer_stream_events AS event ON event.stream_id = stream.stream_id AND event.number > %(after)s
 WHERE stream.stream_id = %(id)s AND stream.project_id = %(project_id)s
-  AND stream.owner = keyed_hash(%(project_id)s, %(owner)s) AND stream.classes <@ %(classes)s::integer[]
+  AND stream.owner = keyed_hash(%(project_id)s, %(owner)s) AND stream.classes <@ class_ids(%(classes)s)
   AND stream.created_at >= now() - make_interval(secs => %(kept)s)
 ORDER BY event.number
 """

@@ -56,28 +56,28 @@ _SAID_OF_MERGED = f"""
 (EXISTS (SELECT FROM profiles AS profile
          WHERE profile.subject_id = ANY(with_merged(ARRAY[told.subject_id], %(classes)s)
                                         || with_merged_relations(ARRAY[told.subject_id], %(classes)s))
-           AND profile.class_id = ANY(%(classes)s) AND {_SAYS})
+           AND sees(%(classes)s, profile.class_id) AND {_SAYS})
  OR EXISTS (SELECT FROM merge_summaries AS kept
             WHERE kept.members && with_merged(ARRAY[told.subject_id], %(classes)s)
-              AND kept.class_id = ANY(%(classes)s) AND strpos(kept.summary, told.text) > 0))
+              AND sees(%(classes)s, kept.class_id) AND strpos(kept.summary, told.text) > 0))
 """  # noqa: S608 - only our own words
 
 _SAID_OF_MERGED_BY_ANYBODY = (
-    _SAID_OF_MERGED.replace("profile.class_id = ANY(%(classes)s)", "true")
-    .replace("kept.class_id = ANY(%(classes)s)", "true")
-    .replace("%(classes)s", "NULL")
+    _SAID_OF_MERGED.replace("sees(%(classes)s, profile.class_id)", "true")
+    .replace("sees(%(classes)s, kept.class_id)", "true")
+    .replace("%(classes)s", "NULL::integer[]")
 )
 
 _READABLE = f"""
 NOT EXISTS (
     SELECT FROM unnest(turn.document_ids) AS cited (document_id)
     WHERE NOT EXISTS (SELECT FROM source_documents AS document
-                      WHERE document.document_id = cited.document_id AND document.class_id = ANY(%(classes)s)
+                      WHERE document.document_id = cited.document_id AND sees(%(classes)s, document.class_id)
                         AND NOT document.is_deleted))
 AND NOT EXISTS (
     SELECT FROM unnest(turn.subject_ids, turn.sayings) AS told (subject_id, text)
     WHERE NOT EXISTS (SELECT FROM profiles AS profile
-                      WHERE profile.subject_id = told.subject_id AND profile.class_id = ANY(%(classes)s)
+                      WHERE profile.subject_id = told.subject_id AND sees(%(classes)s, profile.class_id)
                         AND {_SAYS})
       AND NOT {_SAID_OF_MERGED})
 """  # noqa: S608 - only our own words
@@ -96,12 +96,12 @@ SELECT asked.place, asked.content AS question, asked.created_at AS asked_at, tur
     SELECT coalesce(jsonb_object_agg(cited.quote ->> 'id', document.title), '{{}}')
     FROM jsonb_array_elements(turn.answer -> 'citations') AS cited (quote)
     JOIN source_documents AS document ON document.global_ref = cited.quote ->> 'document_ref'
-    WHERE document.project_id = %(project_id)s AND document.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+    WHERE document.project_id = %(project_id)s AND sees(%(classes)s, document.class_id) AND NOT document.is_deleted
       AND (substr(document.text_content, (cited.quote #>> '{{locator,start}}')::integer + 1, length(cited.quote ->> 'snippet'))
                = cited.quote ->> 'snippet'
            OR (cited.quote ->> 'is_supplied')::boolean AND EXISTS (
                SELECT FROM document_chunks AS chunk
-               WHERE chunk.chunk_id::text = cited.quote ->> 'chunk_id' AND chunk.class_id = ANY(%(classes)s)
+               WHERE chunk.chunk_id::text = cited.quote ->> 'chunk_id' AND sees(%(classes)s, chunk.class_id)
                  AND strpos(chunk.chunk_text, cited.quote ->> 'snippet') > 0))
 ) AS standing
 FROM conversation_turns AS turn
@@ -114,7 +114,7 @@ _TITLE_READABLE = """
 NOT EXISTS (
     SELECT FROM unnest(own.document_ids) AS cited (document_id)
     WHERE NOT EXISTS (SELECT FROM source_documents AS document
-                      WHERE document.document_id = cited.document_id AND document.class_id = ANY(%(classes)s)
+                      WHERE document.document_id = cited.document_id AND sees(%(classes)s, document.class_id)
                         AND NOT document.is_deleted))
 """
 
@@ -138,14 +138,14 @@ ORDER BY conversation.updated_at DESC, conversation.conversation_id DESC LIMIT %
 
 _LOCK_VISIBLE_DOCUMENTS = """
 SELECT document_id FROM source_documents
-WHERE document_id = ANY(%(documents)s) AND class_id = ANY(%(classes)s) AND NOT is_deleted
+WHERE document_id = ANY(%(documents)s) AND sees(%(classes)s, class_id) AND NOT is_deleted
 ORDER BY document_id FOR SHARE
 """
 
 _SUPPORTED_CLAIMS = f"""
 SELECT FROM unnest(%(subjects)s::uuid[], %(sayings)s::text[]) AS told (subject_id, text)
 WHERE EXISTS (SELECT FROM profiles AS profile
-              WHERE profile.subject_id = told.subject_id AND profile.class_id = ANY(%(classes)s)
+              WHERE profile.subject_id = told.subject_id AND sees(%(classes)s, profile.class_id)
                 AND {_SAYS})
    OR {_SAID_OF_MERGED}
 """  # noqa: S608 - only our own words
@@ -154,7 +154,7 @@ _APPEND_TURN = """
 INSERT INTO conversation_turns (
     conversation_id, place, role, content, document_ids, subject_ids, sayings, class_ids, answer)
 SELECT %(conversation)s, coalesce(max(place) + 1, 0), %(role)s, %(content)s, %(documents)s, %(subjects)s, %(sayings)s,
-       %(classes)s, %(answer)s
+       class_ids(%(classes)s), %(answer)s
 FROM conversation_turns WHERE conversation_id = %(conversation)s
 RETURNING place
 """
@@ -169,7 +169,7 @@ INSERT INTO conversation_titles (conversation_id, title, document_ids, class_ids
 SELECT %(conversation)s, %(title)s,
        ARRAY(SELECT DISTINCT cited FROM conversation_turns AS turn CROSS JOIN LATERAL unnest(turn.document_ids) AS cited
              WHERE turn.conversation_id = %(conversation)s),
-       %(classes)s
+       class_ids(%(classes)s)
 ON CONFLICT (conversation_id) DO UPDATE
 SET title = EXCLUDED.title, document_ids = EXCLUDED.document_ids, class_ids = EXCLUDED.class_ids
 """

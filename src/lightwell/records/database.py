@@ -21,13 +21,15 @@ from uuid import UUID
 
 import psycopg
 from pgvector.psycopg import register_vector_async
-from psycopg import AsyncConnection, postgres
-from psycopg.abc import Buffer
+from psycopg import AsyncConnection, postgres, pq
+from psycopg.abc import Buffer, DumperKey, PyFormat
+from psycopg.adapt import Dumper
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import TupleRow
 from psycopg.types.array import ListDumper
 from psycopg_pool import AsyncConnectionPool
 
+from lightwell.domain.access import ClassSet
 from lightwell.domain.errors import Invalid, StoreConflict, StoreFailed
 from lightwell.domain.operations import PoolFigures
 from lightwell.logs import logger
@@ -355,6 +357,30 @@ async def _configure(connection: Connection) -> None:
     await connection.execute("SET TIME ZONE 'UTC'")
     await register_vector_async(connection)
     connection.adapters.register_dumper(list, _Lists)
+    connection.adapters.register_dumper(ClassSet, _ClassSets)
+
+
+class _ClassSets(Dumper):
+    """Dumps few access classes as an `integer[]`, many as bits in a `bytea`: the schema's `sees` takes both."""
+
+    oid = postgres.types["int4"].array_oid
+
+    def dump(self, obj: ClassSet) -> Buffer:
+        return f"{{{','.join(map(str, obj))}}}".encode()
+
+    def get_key(self, obj: ClassSet, format: PyFormat) -> DumperKey:
+        return self.cls if obj.is_listed else _ClassBits
+
+    def upgrade(self, obj: ClassSet, format: PyFormat) -> Dumper:
+        return self if obj.is_listed else _ClassBits(self.cls)
+
+
+class _ClassBits(Dumper):
+    format = pq.Format.BINARY
+    oid = postgres.types["bytea"].oid
+
+    def dump(self, obj: ClassSet) -> Buffer:
+        return obj.bits
 
 
 class _Lists(ListDumper):

@@ -22,7 +22,7 @@ T = TypeVar("T")
 _PROJECT = "SELECT FROM projects WHERE project_id = %(project_id)s"
 
 _COUNTS = """
-SELECT entities, relations, (SELECT coalesce(sum(chunks), 0)::integer FROM class_totals WHERE class_id = ANY(%(classes)s))
+SELECT entities, relations, (SELECT coalesce(sum(chunks), 0)::integer FROM class_totals WHERE sees(%(classes)s, class_id))
 FROM graph_size(%(classes)s)
 """
 
@@ -60,7 +60,7 @@ SELECT chunk_id AS id, chunk_ref AS ref, global_ref AS document_ref, title, sour
        start_offset AS "locator.start", end_offset AS "locator.end", chunk_text AS text, token_count AS tokens,
        chunk.language, topic_tag AS topic
 FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
-WHERE chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+WHERE sees(%(classes)s, chunk.class_id) AND NOT document.is_deleted
 ORDER BY source_url COLLATE "C", chunk_index
 """
 

@@ -16,7 +16,7 @@ _OF_READER = """
 SELECT chunk_id, starts, ends, tokens, wholes, signs
 FROM chunk_multi_vectors
 JOIN document_chunks AS chunk USING (chunk_id) JOIN source_documents USING (document_id)
-WHERE chunk_id = ANY(%(chunks)s) AND model = %(model)s AND chunk.class_id = ANY(%(classes)s) AND NOT is_deleted
+WHERE chunk_id = ANY(%(chunks)s) AND model = %(model)s AND sees(%(classes)s, chunk.class_id) AND NOT is_deleted
 """
 
 # Vectors are a function of what is hashed, the access class included.

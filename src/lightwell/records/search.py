@@ -52,10 +52,10 @@ class NamedEntity:
 # documents that the reader may not see. The row without a term holds the totals.
 _STATISTICS = """
 SELECT NULL, coalesce(sum(chunks), 0), coalesce(sum(length), 0)::bigint FROM class_totals
-WHERE class_id = ANY(%(classes)s)
+WHERE sees(%(classes)s, class_id)
 UNION ALL
 SELECT term, sum(chunks), 0 FROM term_counts
-WHERE class_id = ANY(%(classes)s) AND term = ANY(%(terms)s)
+WHERE sees(%(classes)s, class_id) AND term = ANY(%(terms)s)
 GROUP BY term
 """
 
@@ -77,13 +77,13 @@ FROM (
     ) AS score
     FROM chunk_terms
     WHERE terms @@ %(draw)s::tsquery
-      AND class_id = ANY(%(classes)s)
+      AND sees(%(classes)s, class_id)
       AND {matches_filters("chunk_terms.chunk_id")}
     ORDER BY score DESC, length, chunk_id
     LIMIT %(limit)s
 ) AS best
 JOIN document_chunks AS chunk USING (chunk_id) JOIN source_documents USING (document_id)
-WHERE chunk.class_id = ANY(%(classes)s) AND NOT is_deleted
+WHERE sees(%(classes)s, chunk.class_id) AND NOT is_deleted
 ORDER BY best.score DESC, best.length, best.chunk_id
 """  # noqa: S608 - only our own words
 
@@ -93,8 +93,8 @@ SELECT chunk_id, length, ARRAY(
     FROM unnest(%(terms)s::tsquery[]) WITH ORDINALITY AS asked (term, place) ORDER BY place
 ) AS frequencies, title, source_url AS url, chunk_index AS index
 FROM chunk_terms JOIN document_chunks AS chunk USING (chunk_id) JOIN source_documents AS document USING (document_id)
-WHERE chunk_id = ANY(%(chunks)s::uuid[]) AND chunk_terms.class_id = ANY(%(classes)s)
-  AND chunk.class_id = ANY(%(classes)s) AND NOT is_deleted
+WHERE chunk_id = ANY(%(chunks)s::uuid[]) AND sees(%(classes)s, chunk_terms.class_id)
+  AND sees(%(classes)s, chunk.class_id) AND NOT is_deleted
   AND {matches_filters("chunk_terms.chunk_id")}
 """  # noqa: S608 - only our own words
 
@@ -103,7 +103,7 @@ ALIASED: LiteralString = """
 SELECT profile.subject_id AS entity_id, alias.name, profile.display_name, entity.entity_ref
 FROM profiles AS profile JOIN entities AS entity ON entity.entity_id = profile.subject_id
 CROSS JOIN LATERAL unnest(profile.alias_names) AS alias (name)
-WHERE entity.project_id = %(project_id)s AND profile.class_id = ANY(%(classes)s)
+WHERE entity.project_id = %(project_id)s AND sees(%(classes)s, profile.class_id)
   AND profile.alias_names IS NOT NULL AND profile.alias_names && %(names)s::text[] AND alias.name = ANY(%(names)s::text[])
 """
 """The entities to which the reader's documents, or people for the reader, give one of these names as an alias; `names` are normalised."""
@@ -116,18 +116,18 @@ WITH merged AS MATERIALIZED (
     FROM entities AS entity
     WHERE entity.project_id = %(project_id)s AND entity.normalized_name = ANY(%(names)s)
       AND EXISTS (SELECT FROM document_entity_mentions AS mention
-                  WHERE mention.entity_id = entity.entity_id AND mention.class_id = ANY(%(classes)s))
+                  WHERE mention.entity_id = entity.entity_id AND sees(%(classes)s, mention.class_id))
     UNION
     SELECT edit.entity_id, edit.normalized_name
     FROM entity_edits AS edit JOIN entities AS entity ON entity.entity_id = edit.named_as
     WHERE entity.project_id = %(project_id)s AND edit.normalized_name = ANY(%(names)s)
-      AND edit.class_id = ANY(%(classes)s)
+      AND sees(%(classes)s, edit.class_id)
     UNION
     SELECT stated.entity_id, stated.normalized_name
     FROM entity_names AS stated JOIN entities AS entity USING (entity_id)
     WHERE entity.project_id = %(project_id)s AND stated.normalized_name = ANY(%(names)s)
       AND EXISTS (SELECT FROM document_entity_mentions AS mention
-                  WHERE mention.entity_id = stated.entity_id AND mention.class_id = ANY(%(classes)s)
+                  WHERE mention.entity_id = stated.entity_id AND sees(%(classes)s, mention.class_id)
                     AND stated.normalized_name = ANY(mention.names))
 ), called AS (
     SELECT * FROM said
@@ -144,7 +144,7 @@ CROSS JOIN LATERAL (
     SELECT named.entity_id UNION ALL SELECT merged.entity_id FROM merged WHERE merged.root_id = named.entity_id
 ) AS member
 JOIN profiles AS profile ON profile.subject_id = member.entity_id
-WHERE profile.class_id = ANY(%(classes)s)
+WHERE sees(%(classes)s, profile.class_id)
 GROUP BY named.entity_id, named.normalized_name
 ORDER BY named.normalized_name, named.entity_id
 """  # noqa: S608 - only our own words
@@ -164,7 +164,7 @@ SELECT chunk_id AS id, document_id, global_ref AS document_ref, chunk_index AS i
        CASE WHEN analysed.version = %(version)s THEN analysis END AS analysis
 FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
 LEFT JOIN chunk_analyses AS analysed USING (chunk_id)
-WHERE chunk_id = ANY(%(chunks)s) AND chunk.class_id = ANY(%(classes)s) AND NOT is_deleted
+WHERE chunk_id = ANY(%(chunks)s) AND sees(%(classes)s, chunk.class_id) AND NOT is_deleted
 """
 
 

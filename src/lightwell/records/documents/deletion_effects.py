@@ -29,7 +29,7 @@ class AffectedGraph:
 
 _CHUNKS = """
 SELECT chunk_id FROM document_chunks
-WHERE document_id = ANY(%(documents)s) AND class_id = ANY(%(classes)s)
+WHERE document_id = ANY(%(documents)s) AND sees(%(classes)s, class_id)
 """
 
 _ENTITIES = """
@@ -40,11 +40,11 @@ LEFT JOIN merged_entities_of(%(classes)s) AS merged USING (entity_id)
 JOIN entities AS entity ON entity.entity_id = coalesce(merged.root_id, mention.entity_id)
 CROSS JOIN LATERAL (
     SELECT profile.entity_ref, profile.entity_kind FROM profiles AS profile
-    WHERE profile.subject_id = entity.entity_id AND profile.class_id = ANY(%(classes)s)
+    WHERE profile.subject_id = entity.entity_id AND sees(%(classes)s, profile.class_id)
     ORDER BY profile.class_id = mention.class_id DESC, profile.mention_count DESC, profile.entity_kind COLLATE "C"
     LIMIT 1
 ) AS profile
-WHERE chunk.document_id = ANY(%(documents)s) AND mention.class_id = ANY(%(classes)s)
+WHERE chunk.document_id = ANY(%(documents)s) AND sees(%(classes)s, mention.class_id)
 GROUP BY entity.entity_id, ref, profile.entity_kind
 ORDER BY ref
 """
@@ -52,18 +52,18 @@ ORDER BY ref
 _RELATIONS = """
 SELECT mention.relation_id, count(*)
 FROM relation_mentions AS mention JOIN document_chunks AS chunk USING (chunk_id)
-WHERE chunk.document_id = ANY(%(documents)s) AND mention.class_id = ANY(%(classes)s)
+WHERE chunk.document_id = ANY(%(documents)s) AND sees(%(classes)s, mention.class_id)
 GROUP BY mention.relation_id
 """
 
 _STILL_VISIBLE = """
 SELECT DISTINCT subject_id FROM profiles
-WHERE subject_id = ANY(%(subjects)s) AND class_id = ANY(%(classes)s)
+WHERE subject_id = ANY(%(subjects)s) AND sees(%(classes)s, class_id)
 """
 
 _URLS = """
 SELECT source_url FROM source_documents
-WHERE document_id = ANY(%(documents)s) AND class_id = ANY(%(classes)s) AND NOT is_deleted
+WHERE document_id = ANY(%(documents)s) AND sees(%(classes)s, class_id) AND NOT is_deleted
 ORDER BY source_url
 """
 

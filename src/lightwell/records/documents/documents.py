@@ -85,7 +85,7 @@ def _list(order: DocumentOrder, *, is_descending: bool) -> LiteralString:
     behind, direction = ("<", "DESC") if is_descending else (">", "ASC")
     return f"""
 SELECT {_COLUMNS} FROM source_documents
-WHERE class_id = ANY(%(classes)s) AND NOT is_deleted
+WHERE sees(%(classes)s, class_id) AND NOT is_deleted
   AND (%(is_first)s OR ({value}, document_id) {behind} ({after}, %(after_id)s))
   AND (%(states)s::text[] = '{{}}' OR status = ANY(%(states)s)) AND (%(system)s = '' OR source_system = %(system)s)
   AND (%(kind)s = '' OR source_type = %(kind)s) AND (%(tag)s = '' OR %(tag)s = ANY(acl_tags))
@@ -102,26 +102,26 @@ _LISTS: Mapping[tuple[DocumentOrder, bool], LiteralString] = {
 
 _SUMMARY = """
 SELECT source_system AS system, source_type AS kind, status AS state, count(*) AS documents FROM source_documents
-WHERE class_id = ANY(%(classes)s) AND NOT is_deleted
+WHERE sees(%(classes)s, class_id) AND NOT is_deleted
 GROUP BY source_system, source_type, status ORDER BY source_system, source_type, status
 """
 
 _SHOW = f"""
 SELECT {_COLUMNS} FROM source_documents
-WHERE class_id = ANY(%(classes)s) AND NOT is_deleted
+WHERE sees(%(classes)s, class_id) AND NOT is_deleted
   AND (document_id::text = %(name)s OR global_ref = %(name)s OR source_url = %(name)s)
 ORDER BY document_id LIMIT 1
 """  # noqa: S608 - only our own column names
 
 _PUBLISHED = """
 SELECT document_id FROM source_documents
-WHERE project_id = %(project_id)s AND class_id = ANY(%(classes)s) AND status = 'active' AND NOT is_deleted
+WHERE project_id = %(project_id)s AND sees(%(classes)s, class_id) AND status = 'active' AND NOT is_deleted
 ORDER BY source_url
 """
 
 _TEXT = """
 SELECT text_content FROM source_documents
-WHERE document_id = %(id)s AND class_id = ANY(%(classes)s) AND NOT is_deleted
+WHERE document_id = %(id)s AND sees(%(classes)s, class_id) AND NOT is_deleted
 """
 
 
@@ -133,11 +133,11 @@ WHERE project_id = %(project_id)s
 
 _COUNTS = """
 SELECT status, count(*) FROM source_documents
-WHERE class_id = ANY(%(classes)s) AND NOT is_deleted GROUP BY status ORDER BY status
+WHERE sees(%(classes)s, class_id) AND NOT is_deleted GROUP BY status ORDER BY status
 """
 
 _VISIBLE = """
-SELECT (SELECT coalesce(sum(chunks), 0)::integer FROM class_totals WHERE class_id = ANY(%(classes)s)) AS chunks,
+SELECT (SELECT coalesce(sum(chunks), 0)::integer FROM class_totals WHERE sees(%(classes)s, class_id)) AS chunks,
        entities, relations
 FROM graph_size(%(classes)s)
 """

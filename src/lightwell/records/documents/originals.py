@@ -67,28 +67,28 @@ _FIND = """
 SELECT original_id AS job, document_id AS document, source_url AS url, title, format, place, byte_count AS size, sha256,
        page_count AS pages
 FROM document_originals JOIN source_documents USING (document_id)
-WHERE document_id = %(document)s AND class_id = ANY(%(classes)s) AND NOT is_deleted AND place <> 'none'
+WHERE document_id = %(document)s AND sees(%(classes)s, class_id) AND NOT is_deleted AND place <> 'none'
 ORDER BY is_published DESC LIMIT 1
 """
 
 _PART = """
 SELECT content FROM original_parts JOIN document_originals USING (original_id)
 JOIN source_documents USING (document_id)
-WHERE original_id = %(original)s AND part = %(part)s AND class_id = ANY(%(classes)s) AND NOT is_deleted
+WHERE original_id = %(original)s AND part = %(part)s AND sees(%(classes)s, class_id) AND NOT is_deleted
 """
 
 
 # A page is in the layout of each chunk that touches it.
 _LAYOUTS = """
 SELECT layout FROM document_chunks
-WHERE document_id = %(document)s AND class_id = ANY(%(classes)s)
+WHERE document_id = %(document)s AND sees(%(classes)s, class_id)
   AND page_number <= %(page)s AND last_page >= %(page)s
 ORDER BY chunk_index LIMIT 1
 """
 
 _TEXT = """
 SELECT substr(text_content, %(start)s + 1, %(length)s) FROM source_documents
-WHERE document_id = %(document)s AND class_id = ANY(%(classes)s) AND NOT is_deleted
+WHERE document_id = %(document)s AND sees(%(classes)s, class_id) AND NOT is_deleted
 """
 
 

@@ -23,14 +23,14 @@ SELECT document.title, document.language, ARRAY(
     FROM document_chunks AS chunk
     CROSS JOIN LATERAL jsonb_array_elements(chunk.layout -> 0) WITH ORDINALITY AS placed (value, place)
     CROSS JOIN LATERAL (SELECT placed.value -> 0 AS path) AS section
-    WHERE chunk.document_id = document.document_id AND chunk.class_id = ANY(%(classes)s) AND chunk.chunk_index < 3
+    WHERE chunk.document_id = document.document_id AND sees(%(classes)s, chunk.class_id) AND chunk.chunk_index < 3
       AND jsonb_array_length(section.path) = 2
     ORDER BY chunk.chunk_index, placed.place LIMIT 8
 ) AS headings
-FROM unnest(%(classes)s::integer[]) AS visible (class_id)
+FROM unnest(class_ids(%(classes)s)) AS visible (class_id)
 CROSS JOIN LATERAL (
     SELECT document_id, title, language, updated_at FROM source_documents
-    WHERE class_id = visible.class_id AND class_id = ANY(%(classes)s) AND status = 'active' AND NOT is_deleted AND title <> ''
+    WHERE class_id = visible.class_id AND sees(%(classes)s, class_id) AND status = 'active' AND NOT is_deleted AND title <> ''
     ORDER BY source_url DESC LIMIT 10
 ) AS document
 ORDER BY document.updated_at DESC, document.document_id LIMIT 40

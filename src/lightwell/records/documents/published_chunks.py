@@ -12,7 +12,7 @@ from lightwell.records.database import Database
 _NAMED = """
 SELECT chunk_id, chunk_ref
 FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
-WHERE document.project_id = %(project_id)s AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+WHERE document.project_id = %(project_id)s AND sees(%(classes)s, chunk.class_id) AND NOT document.is_deleted
   AND (chunk.chunk_ref = ANY(%(names)s) AND document.global_ref = ANY(%(documents)s)
        OR chunk.chunk_id::text = ANY(%(names)s))
 ORDER BY chunk.chunk_id
@@ -21,20 +21,20 @@ ORDER BY chunk.chunk_id
 _ACCESS = """
 SELECT chunk.chunk_ref, class.tags
 FROM document_chunks AS chunk JOIN access_classes AS class USING (class_id)
-WHERE chunk.chunk_id = ANY(%(chunks)s) AND class_id = ANY(%(classes)s)
+WHERE chunk.chunk_id = ANY(%(chunks)s) AND sees(%(classes)s, class_id)
 ORDER BY chunk.chunk_id
 """
 
 _OF_DOCUMENT = """
 SELECT chunk_id
 FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
-WHERE document_id = %(document)s AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+WHERE document_id = %(document)s AND sees(%(classes)s, chunk.class_id) AND NOT document.is_deleted
 ORDER BY chunk.chunk_index LIMIT %(limit)s OFFSET %(after)s
 """
 
 _LAYOUTS = """
 SELECT layout FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
-WHERE document_id = %(document)s AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+WHERE document_id = %(document)s AND sees(%(classes)s, chunk.class_id) AND NOT document.is_deleted
   AND chunk.start_offset < %(end)s AND chunk.end_offset > %(start)s
 ORDER BY chunk.chunk_index
 """

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from lightwell.domain.access import Reader, Tags
+from lightwell.domain.access import ClassSet, Reader, Tags
 from lightwell.domain.errors import NotFound
 from lightwell.domain.folder_tags import NO_FILE
 from lightwell.domain.ids import DocumentId, ProjectId
@@ -14,20 +14,20 @@ from lightwell.records.rows import fetch, fetch_values
 _PAGE = """
 SELECT source_id FROM source_documents
 WHERE project_id = %(project_id)s AND source_system = 'web' AND source_url = %(url)s
-  AND class_id = ANY(%(classes)s)
+  AND sees(%(classes)s, class_id)
 ORDER BY document_id LIMIT 1
 """
 
 # Deleted ones, too: who could not see a document does not get it back by naming its file.
 _FILE = """
-SELECT class_id = ANY(%(classes)s), acl_tags, is_deleted FROM source_documents
+SELECT sees(%(classes)s, class_id), acl_tags, is_deleted FROM source_documents
 WHERE project_id = %(project_id)s AND source_url = %(url)s
-ORDER BY is_deleted, class_id = ANY(%(classes)s), document_id LIMIT 1
+ORDER BY is_deleted, sees(%(classes)s, class_id), document_id LIMIT 1
 """
 
 _TAGS = """
 SELECT document_id, acl_tags FROM source_documents
-WHERE project_id = %(project_id)s AND document_id = ANY(%(documents)s) AND class_id = ANY(%(classes)s)
+WHERE project_id = %(project_id)s AND document_id = ANY(%(documents)s) AND sees(%(classes)s, class_id)
   AND NOT is_deleted
 ORDER BY document_id FOR NO KEY UPDATE
 """
@@ -38,7 +38,7 @@ async def find_page(
 ) -> str | None:
     """Return the source id of the page of the web with this URL and exactly these tags, None where there is none."""
     class_id = await access_classes.get_or_create_class(connection, project_id, tags)
-    names = {"project_id": project_id, "url": url, "classes": [class_id]}
+    names = {"project_id": project_id, "url": url, "classes": ClassSet([class_id])}
     source_ids = await fetch_values(connection, _PAGE, names)
     return source_ids[0] if source_ids else None
 

@@ -34,7 +34,7 @@ SEEN_ENTITIES: LiteralString = """
     FROM profiles AS profile
     LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = profile.subject_id
     JOIN entities AS entity ON entity.entity_id = coalesce(merged.root_id, profile.subject_id)
-    WHERE entity.project_id = %(project_id)s AND profile.subject = 'entity' AND profile.class_id = ANY(%(classes)s)
+    WHERE entity.project_id = %(project_id)s AND profile.subject = 'entity' AND sees(%(classes)s, profile.class_id)
 """
 """The profiles that a reader sees, each with the entity that it belongs to after merges."""
 

@@ -74,7 +74,7 @@ GROUP BY tenants.name, projects.name, copy.store, copy.is_filled ORDER BY tenant
 # Whether a chunk is as the copy has it: nothing of it waits, and nothing was applied since `began`, where that is given.
 _HOLDS: LiteralString = """
 SELECT chunk.chunk_id FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
-WHERE chunk.chunk_id = ANY(%(chunks)s::uuid[]) AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+WHERE chunk.chunk_id = ANY(%(chunks)s::uuid[]) AND sees(%(classes)s, chunk.class_id) AND NOT document.is_deleted
   AND NOT EXISTS (SELECT FROM graph_changes AS change WHERE change.chunk_id = chunk.chunk_id
                   AND (change.applied_at IS NULL OR change.applied_at >= coalesce(%(began)s::timestamptz, 'infinity')))
 """
@@ -107,7 +107,7 @@ WITH merged AS MATERIALIZED (
 ), rare AS (
     SELECT member.root_id, sum(profile.mention_count) AS mentions
     FROM member JOIN profiles AS profile ON profile.subject_id = member.entity_id
-    WHERE profile.class_id = ANY(%(classes)s)
+    WHERE sees(%(classes)s, profile.class_id)
     GROUP BY member.root_id
     HAVING sum(profile.mention_count) BETWEEN 2 AND %(rarest)s
 )

@@ -87,7 +87,7 @@ WITH RECURSIVE told AS MATERIALIZED (
     SELECT source.source_id, merge.target_id
     FROM merged_entities AS source JOIN entity_merges AS merge USING (merge_id)
     WHERE merge.project_id = %(project_id)s AND source.undone_at IS NULL
-      AND source.source_classes && %(classes)s::integer[] AND merge.target_classes && %(classes)s::integer[]
+      AND sees_any(%(classes)s, source.source_classes) AND sees_any(%(classes)s, merge.target_classes)
 ), hidden AS (
     SELECT named.entity_id FROM entities AS named
     WHERE named.project_id = %(project_id)s AND (named.normalized_name = %(name)s OR named.entity_id = %(id)s::uuid)
@@ -132,7 +132,7 @@ _RELATED = """
 SELECT relation_id, source_id FROM relations
 WHERE source_id = ANY((SELECT with_merged(%(sources)s, %(classes)s))::uuid[])
   AND target_id = ANY((SELECT with_merged(%(targets)s, %(classes)s))::uuid[]) AND predicate = %(predicate)s
-  AND EXISTS (SELECT FROM profiles WHERE subject_id = relation_id AND class_id = ANY(%(classes)s))
+  AND EXISTS (SELECT FROM profiles WHERE subject_id = relation_id AND sees(%(classes)s, class_id))
 """
 
 _DELETE_EDITS_OF_RELATION = """

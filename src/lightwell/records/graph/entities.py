@@ -50,23 +50,23 @@ WITH called AS (
     WHERE entity.project_id = %(project_id)s
       AND (entity.normalized_name = %(name)s OR entity.entity_ref = %(ref)s)
       AND EXISTS (SELECT FROM document_entity_mentions AS mention
-                  WHERE mention.entity_id = entity.entity_id AND mention.class_id = ANY(%(classes)s))
+                  WHERE mention.entity_id = entity.entity_id AND sees(%(classes)s, mention.class_id))
     UNION
     SELECT edit.named_as
     FROM entity_edits AS edit JOIN entities AS entity ON entity.entity_id = edit.named_as
     WHERE entity.project_id = %(project_id)s AND edit.entity_id IS NOT NULL
-      AND edit.normalized_name = %(name)s AND edit.class_id = ANY(%(classes)s)
+      AND edit.normalized_name = %(name)s AND sees(%(classes)s, edit.class_id)
     UNION
     SELECT stated.entity_id
     FROM entity_names AS stated JOIN entities AS entity USING (entity_id)
     WHERE entity.project_id = %(project_id)s AND stated.normalized_name = %(name)s
       AND EXISTS (SELECT FROM document_entity_mentions AS mention
-                  WHERE mention.entity_id = stated.entity_id AND mention.class_id = ANY(%(classes)s)
+                  WHERE mention.entity_id = stated.entity_id AND sees(%(classes)s, mention.class_id)
                     AND stated.normalized_name = ANY(mention.names))
     UNION
     SELECT subject_id
     FROM profiles JOIN entities AS entity ON entity.entity_id = subject_id
-    WHERE entity.project_id = %(project_id)s AND subject_id = %(id)s::uuid AND class_id = ANY(%(classes)s)
+    WHERE entity.project_id = %(project_id)s AND subject_id = %(id)s::uuid AND sees(%(classes)s, class_id)
 )
 SELECT called.named_as, coalesce(merged.root_id, called.named_as) AS entity_id
 FROM called LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = called.named_as
@@ -84,8 +84,8 @@ def _sources_of(subject: LiteralString, chosen: LiteralString = "true") -> Liter
         FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
         WHERE chunk.chunk_id = ANY (SELECT unnest(profile.source_ids) FROM profiles AS profile
                                     WHERE profile.subject_id = ANY({subject}.members)
-                                      AND profile.class_id = ANY(%(classes)s) AND ({chosen}))
-          AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+                                      AND sees(%(classes)s, profile.class_id) AND ({chosen}))
+          AND sees(%(classes)s, chunk.class_id) AND NOT document.is_deleted
         ORDER BY {KEPT_FIRST} LIMIT {LIMIT_OF_PROJECT}
     ) AS latest
 """  # noqa: S608 - only our own words
@@ -101,7 +101,7 @@ _ENTITY_SOURCES = _sources_of(
 _PRIMARY_URL: LiteralString = """
        coalesce(seen.stated_url, (
            SELECT document.source_url FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
-           WHERE chunk.chunk_id = seen.first_source AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted), '')"""
+           WHERE chunk.chunk_id = seen.first_source AND sees(%(classes)s, chunk.class_id) AND NOT document.is_deleted), '')"""
 
 
 def _entities_where(condition: LiteralString) -> LiteralString:
@@ -122,7 +122,7 @@ WITH seen AS (
 SELECT seen.entity_id AS id, seen.entity_ref, seen.name, seen.kind, seen.descriptions,
        (CASE WHEN cardinality(seen.members) = 1 THEN seen.mentions ELSE (
            SELECT count(DISTINCT chunk_id) FROM document_entity_mentions AS mention
-           WHERE mention.entity_id = ANY(seen.members) AND mention.class_id = ANY(%(classes)s)) END)::integer AS chunk_count,
+           WHERE mention.entity_id = ANY(seen.members) AND sees(%(classes)s, mention.class_id)) END)::integer AS chunk_count,
        source.refs, source.urls, seen.members, {_PRIMARY_URL} AS primary_url, seen.described_by_hand,
        seen.aliases, seen.category, seen.difficulty, seen.tags, seen.created_at, seen.updated_at
 FROM (SELECT * FROM seen WHERE entity_ref COLLATE "C" > %(after)s
@@ -146,14 +146,14 @@ SELECT DISTINCT ON (normalized_name) name FROM (
     CROSS JOIN LATERAL (
         SELECT mode() WITHIN GROUP (ORDER BY latest.name) AS name FROM (
             SELECT coalesce(part_name, name) AS name FROM document_entity_mentions
-            WHERE entity_id = named.entity_id AND class_id = ANY(%(classes)s)
+            WHERE entity_id = named.entity_id AND sees(%(classes)s, class_id)
             ORDER BY chunk_id DESC, 1 LIMIT 50
         ) AS latest
     ) AS mention
     WHERE named.entity_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]) AND mention.name IS NOT NULL
     UNION ALL
     SELECT normalized_name, coalesce(name, known_name) FROM entity_edits
-    WHERE entity_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]) AND class_id = ANY(%(classes)s)
+    WHERE entity_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]) AND sees(%(classes)s, class_id)
 ) AS names
 ORDER BY normalized_name, name COLLATE "C"
 """
@@ -184,13 +184,13 @@ WITH merged AS MATERIALIZED (
                AS comparisons,
            array_agg(profile.use_case ORDER BY profile.source_ids[1] NULLS FIRST, profile.use_case COLLATE "C") AS use_cases
     FROM stated JOIN profiles AS profile ON profile.subject_id = stated.relation_id
-    WHERE profile.class_id = ANY(%(classes)s) AND stated.source_id <> stated.target_id
+    WHERE sees(%(classes)s, profile.class_id) AND stated.source_id <> stated.target_id
     GROUP BY stated.source_id, stated.target_id, stated.predicate
 )
 SELECT mine.source_id, mine.target_id, mine.predicate, mine.keywords, mine.descriptions, mine.weight,
        (CASE WHEN cardinality(mine.members) = 1 THEN mine.mentions ELSE (
            SELECT count(DISTINCT chunk_id) FROM relation_mentions AS mention
-           WHERE mention.relation_id = ANY(mine.members) AND mention.class_id = ANY(%(classes)s)) END)::integer AS chunk_count,
+           WHERE mention.relation_id = ANY(mine.members) AND sees(%(classes)s, mention.class_id)) END)::integer AS chunk_count,
        source.refs, source.urls, mine.comparisons, mine.use_cases, mine.relation_id
 FROM mine CROSS JOIN LATERAL ({_sources_of("mine")}) AS source
 """  # noqa: S608 - only our own words

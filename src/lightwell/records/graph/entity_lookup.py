@@ -43,18 +43,18 @@ WITH merged AS MATERIALIZED (
 ), fitting AS (
     SELECT asked.entity_id, asked.entity_ref, asked.normalized_name FROM asked
     WHERE EXISTS (SELECT FROM document_entity_mentions AS mention
-                  WHERE mention.entity_id = asked.entity_id AND mention.class_id = ANY(%(classes)s))
+                  WHERE mention.entity_id = asked.entity_id AND sees(%(classes)s, mention.class_id))
     UNION ALL
     SELECT edit.entity_id, entity.entity_ref, edit.normalized_name
     FROM entity_edits AS edit JOIN entities AS entity ON entity.entity_id = edit.named_as
     WHERE entity.project_id = %(project_id)s AND edit.entity_id IS NOT NULL
-      AND edit.class_id = ANY(%(classes)s) AND {by_hand}
+      AND sees(%(classes)s, edit.class_id) AND {by_hand}
     UNION ALL
     SELECT stated.entity_id, entity.entity_ref, stated.normalized_name
     FROM entity_names AS stated JOIN entities AS entity USING (entity_id)
     WHERE entity.project_id = %(project_id)s AND {stated}
       AND EXISTS (SELECT FROM document_entity_mentions AS mention
-                  WHERE mention.entity_id = stated.entity_id AND mention.class_id = ANY(%(classes)s)
+                  WHERE mention.entity_id = stated.entity_id AND sees(%(classes)s, mention.class_id)
                     AND stated.normalized_name = ANY(mention.names))
 ), ranked AS (
     SELECT coalesce(merged.root_id, fitting.entity_id) AS entity_id, max({fit}) AS fit
@@ -65,7 +65,7 @@ FROM ranked
 CROSS JOIN LATERAL (
     SELECT ranked.entity_id UNION ALL SELECT merged.entity_id FROM merged WHERE merged.root_id = ranked.entity_id
 ) AS member
-JOIN profiles AS profile ON profile.subject_id = member.entity_id AND profile.class_id = ANY(%(classes)s)
+JOIN profiles AS profile ON profile.subject_id = member.entity_id AND sees(%(classes)s, profile.class_id)
 JOIN entities AS entity ON entity.entity_id = ranked.entity_id
 GROUP BY ranked.entity_id, ranked.fit
 HAVING {having}
@@ -125,12 +125,12 @@ _LONGER = _matching(
 
 _COUNTS = """
 SELECT (SELECT count(DISTINCT chunk_id) FROM document_entity_mentions AS mention
-        WHERE entity_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]) AND class_id = ANY(%(classes)s)
+        WHERE entity_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]) AND sees(%(classes)s, class_id)
           AND NOT EXISTS (SELECT FROM document_entity_mentions AS beside
                           WHERE beside.chunk_id = mention.chunk_id AND beside.class_id = mention.class_id
                             AND beside.entity_id = ANY((SELECT with_merged(%(longer)s, %(classes)s))::uuid[]))),
        (SELECT count(DISTINCT chunk_id) FROM document_entity_mentions
-        WHERE entity_id = ANY((SELECT with_merged(%(longer)s, %(classes)s))::uuid[]) AND class_id = ANY(%(classes)s))
+        WHERE entity_id = ANY((SELECT with_merged(%(longer)s, %(classes)s))::uuid[]) AND sees(%(classes)s, class_id))
 """
 
 # A longer name is a variant if every chunk that has it also has the shorter one: "Nordwind Energie GmbH".
@@ -144,10 +144,10 @@ WITH merged AS MATERIALIZED (
 )
 SELECT pair.longer FROM pair
 WHERE EXISTS (SELECT FROM document_entity_mentions
-              WHERE entity_id = ANY(pair.longer_ones) AND class_id = ANY(%(classes)s))
+              WHERE entity_id = ANY(pair.longer_ones) AND sees(%(classes)s, class_id))
   AND NOT EXISTS (
     SELECT FROM document_entity_mentions AS mention
-    WHERE mention.entity_id = ANY(pair.longer_ones) AND mention.class_id = ANY(%(classes)s)
+    WHERE mention.entity_id = ANY(pair.longer_ones) AND sees(%(classes)s, mention.class_id)
       AND NOT EXISTS (SELECT FROM document_entity_mentions AS beside
                       WHERE beside.chunk_id = mention.chunk_id AND beside.class_id = mention.class_id
                         AND beside.entity_id = ANY(pair.shorter_ones)))
@@ -156,7 +156,7 @@ WHERE EXISTS (SELECT FROM document_entity_mentions
 _VISIBLE = """
 SELECT subject_id FROM profiles JOIN entities ON entity_id = subject_id
 WHERE subject_id = %(id)s::uuid AND subject = 'entity' AND project_id = %(project_id)s
-  AND class_id = ANY(%(classes)s) LIMIT 1
+  AND sees(%(classes)s, class_id) LIMIT 1
 """
 
 

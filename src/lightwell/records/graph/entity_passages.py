@@ -27,14 +27,14 @@ WITH spoken AS (
         SELECT chunk_id, sum(often) AS often FROM (
             SELECT chunk_id, frequency AS often FROM document_entity_mentions
             WHERE entity_id = ANY((SELECT with_same(%(entities)s, %(classes)s))::uuid[])
-              AND class_id = ANY(%(classes)s)
+              AND sees(%(classes)s, class_id)
             UNION ALL
             SELECT chunk_id, 0 FROM unnest(%(also)s::uuid[]) AS also (chunk_id)
         ) AS spoken_of GROUP BY chunk_id
     ) AS mention
     JOIN document_chunks AS chunk USING (chunk_id)
     JOIN source_documents AS document USING (document_id)
-    WHERE chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+    WHERE sees(%(classes)s, chunk.class_id) AND NOT document.is_deleted
 ), placed AS (
     SELECT *, row_number() OVER (ORDER BY updated_at DESC, source_url COLLATE "C", chunk_index) AS newest,
            row_number() OVER (ORDER BY often DESC, updated_at DESC, source_url COLLATE "C", chunk_index) AS oftenest
@@ -43,7 +43,7 @@ WITH spoken AS (
     SELECT placed.chunk_id, row_number() OVER (ORDER BY placed.newest) AS place
     FROM placed JOIN chunk_terms USING (chunk_id)
     WHERE placed.newest <= %(looked_through)s AND chunk_terms.terms @@ %(cues)s::tsquery
-      AND chunk_terms.class_id = ANY(%(classes)s)
+      AND sees(%(classes)s, chunk_terms.class_id)
 )
 SELECT placed.chunk_id, placed.often::integer
 FROM placed LEFT JOIN open USING (chunk_id)
@@ -59,12 +59,12 @@ SELECT chunk_id FROM (
            row_number() OVER (PARTITION BY address.normalized_name
                               ORDER BY document.updated_at DESC, document.source_url COLLATE "C", chunk.chunk_index) AS place
     FROM entities AS address
-    JOIN document_entity_mentions AS beside ON beside.named_as = address.entity_id AND beside.class_id = ANY(%(classes)s)
-    JOIN document_chunks AS chunk ON chunk.chunk_id = beside.chunk_id AND chunk.class_id = ANY(%(classes)s)
+    JOIN document_entity_mentions AS beside ON beside.named_as = address.entity_id AND sees(%(classes)s, beside.class_id)
+    JOIN document_chunks AS chunk ON chunk.chunk_id = beside.chunk_id AND sees(%(classes)s, chunk.class_id)
     JOIN source_documents AS document ON document.document_id = chunk.document_id AND NOT document.is_deleted
     WHERE address.project_id = %(project_id)s AND address.normalized_name LIKE ANY(%(like)s)
       AND EXISTS (SELECT FROM document_entity_mentions AS mention
-                  WHERE mention.chunk_id = beside.chunk_id AND mention.class_id = ANY(%(classes)s)
+                  WHERE mention.chunk_id = beside.chunk_id AND sees(%(classes)s, mention.class_id)
                     AND mention.entity_id = ANY((SELECT with_same(%(entities)s, %(classes)s))::uuid[]))
 ) AS addressed
 WHERE place <= 2 ORDER BY normalized_name COLLATE "C", place LIMIT %(most)s
@@ -75,14 +75,14 @@ SELECT DISTINCT address.normalized_name
 FROM entities AS address
 WHERE address.project_id = %(project_id)s AND address.normalized_name LIKE ANY(%(like)s)
   AND EXISTS (SELECT FROM document_entity_mentions AS mention
-              WHERE mention.named_as = address.entity_id AND mention.class_id = ANY(%(classes)s))
+              WHERE mention.named_as = address.entity_id AND sees(%(classes)s, mention.class_id))
 """
 
 _ATTRIBUTES = """
 SELECT coalesce(merged.root_id, subject_id), attributes
 FROM profiles LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = subject_id
 WHERE subject_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
-  AND class_id = ANY(%(classes)s) AND attributes IS NOT NULL
+  AND sees(%(classes)s, class_id) AND attributes IS NOT NULL
 ORDER BY mention_count DESC, attributes::text COLLATE "C"
 """
 
@@ -94,10 +94,10 @@ JOIN entities AS entity ON entity.entity_id = coalesce(merged.root_id, mention.e
 CROSS JOIN LATERAL (
     SELECT min(profile.display_name COLLATE "C") AS name, min(coalesce(profile.entity_ref, entity.entity_ref) COLLATE "C") AS ref
     FROM profiles AS profile
-    WHERE profile.subject_id = entity.entity_id AND profile.class_id = ANY(%(classes)s)
+    WHERE profile.subject_id = entity.entity_id AND sees(%(classes)s, profile.class_id)
       AND (profile.entity_kind = ANY(%(kinds)s) OR profile.subject_id = ANY(%(also)s))
 ) AS seen
-WHERE mention.chunk_id = ANY(%(chunks)s) AND mention.class_id = ANY(%(classes)s)
+WHERE mention.chunk_id = ANY(%(chunks)s) AND sees(%(classes)s, mention.class_id)
   AND entity.entity_id <> ALL((SELECT with_same(%(entities)s, %(classes)s))::uuid[]) AND seen.name IS NOT NULL
 GROUP BY entity.entity_id, seen.name, seen.ref
 ORDER BY count(DISTINCT mention.chunk_id) DESC, seen.name COLLATE "C", seen.ref COLLATE "C"
@@ -118,7 +118,7 @@ SELECT DISTINCT link.far_id FROM confirmed_links((SELECT with_same(%(entities)s,
 WHERE link.link_type IN ('belongs_to', 'mapped_to')
    OR link.link_type = 'related_to' AND EXISTS (
        SELECT FROM profiles AS profile
-       WHERE profile.subject_id = link.far_id AND profile.class_id = ANY(%(classes)s) AND profile.entity_kind = 'person')
+       WHERE profile.subject_id = link.far_id AND sees(%(classes)s, profile.class_id) AND profile.entity_kind = 'person')
 """
 
 _SAME = "SELECT unnest(with_same(%(entities)s, %(classes)s))"
@@ -138,12 +138,12 @@ FROM (
     LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = stated.other
     WHERE stated.other <> ALL((SELECT with_same(%(entities)s, %(classes)s))::uuid[])
 ) AS relation
-JOIN profiles AS profile ON profile.subject_id = relation.relation_id AND profile.class_id = ANY(%(classes)s)
+JOIN profiles AS profile ON profile.subject_id = relation.relation_id AND sees(%(classes)s, profile.class_id)
 CROSS JOIN LATERAL (
     SELECT min(end_profile.display_name COLLATE "C") AS name,
            min(coalesce(end_profile.entity_ref, entity.entity_ref) COLLATE "C") AS ref
     FROM profiles AS end_profile JOIN entities AS entity ON entity.entity_id = end_profile.subject_id
-    WHERE end_profile.subject_id = relation.other AND end_profile.class_id = ANY(%(classes)s)
+    WHERE end_profile.subject_id = relation.other AND sees(%(classes)s, end_profile.class_id)
 ) AS seen
 WHERE seen.name IS NOT NULL
 GROUP BY relation.other, relation.predicate, seen.name, seen.ref

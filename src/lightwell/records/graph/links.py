@@ -30,12 +30,12 @@ WITH RECURSIVE merged AS MATERIALIZED (
     SELECT coalesce(pair_id, link_id) AS pair_id, from_ref, to_ref, link_type, status, evidence, decided_by, decided_at,
            expires_at, document_id, link_id, points, points_rule
     FROM entity_links
-    WHERE project_id = %(project_id)s AND class_id = ANY(%(classes)s) AND to_class_id = ANY(%(classes)s)
+    WHERE project_id = %(project_id)s AND sees(%(classes)s, class_id) AND sees(%(classes)s, to_class_id)
       AND pair_id IS NOT NULL
     UNION ALL
     SELECT link_id, from_ref, to_ref, link_type, status, evidence, '', NULL, expires_at, document_id, link_id, points, points_rule
     FROM entity_links
-    WHERE project_id = %(project_id)s AND class_id = ANY(%(classes)s) AND pair_id IS NULL
+    WHERE project_id = %(project_id)s AND sees(%(classes)s, class_id) AND pair_id IS NULL
       AND (from_ref = ANY(%(about)s::uuid[]) OR to_ref = ANY(%(about)s::uuid[]) OR link_id = ANY(%(only)s::uuid[]))
 ), counted AS MATERIALIZED (
     SELECT pair_id, count(*) AS rows, max(points) AS points, max(points_rule) AS rule, (array_agg(link_id))[1] AS link_id
@@ -107,7 +107,7 @@ WITH RECURSIVE merged AS MATERIALIZED (
     WHERE state = 'proposed' AND said.link_type = 'same_as' AND judged.link_type = 'same_as'
 ), weight AS MATERIALIZED (
     SELECT subject_id, sum(mention_count) AS chunks FROM profiles
-    WHERE subject_id IN (SELECT from_ref FROM latest UNION SELECT to_ref FROM latest) AND class_id = ANY(%(classes)s)
+    WHERE subject_id IN (SELECT from_ref FROM latest UNION SELECT to_ref FROM latest) AND sees(%(classes)s, class_id)
     GROUP BY 1
 ), ranked AS (
     SELECT judged.*, round((judged.confidence * ln(1 + near.chunks + far.chunks))::numeric, 6)::float8 AS usefulness
@@ -127,7 +127,7 @@ SELECT ranked.pair_id AS id, from_ref AS source, to_ref AS target, link_type AS 
            AS points,
        learned, decided_by, decided_at, ranked.expires_at, coalesce(relation, '') AS relation,
        (SELECT document.source_url FROM source_documents AS document
-        WHERE document.document_id = ranked.document_id AND document.class_id = ANY(%(classes)s)) AS stated_by
+        WHERE document.document_id = ranked.document_id AND sees(%(classes)s, document.class_id)) AS stated_by
 FROM ranked
 WHERE %(after_usefulness)s::float8 IS NULL OR usefulness < %(after_usefulness)s
    OR (usefulness = %(after_usefulness)s AND ranked.pair_id > %(after_id)s)
@@ -136,7 +136,7 @@ ORDER BY usefulness DESC, ranked.pair_id LIMIT %(limit)s
 
 _CLASSES = """
 SELECT subject_id AS entity_id, class_id FROM profiles
-WHERE subject_id = ANY(%(entities)s) AND class_id = ANY(%(classes)s) ORDER BY 1, 2
+WHERE subject_id = ANY(%(entities)s) AND sees(%(classes)s, class_id) ORDER BY 1, 2
 """
 
 _MEMBERS = "SELECT unnest(with_merged(%(entities)s, %(classes)s))"
@@ -150,8 +150,8 @@ SELECT gen_random_uuid(), %(project_id)s, %(source)s, %(target)s, near.class_id,
        link_key(%(project_id)s, %(source)s, %(target)s, %(type)s), %(type)s, %(directional)s, %(confidence)s, '{}', 'user',
        %(status)s, %(by)s, now()
 FROM profiles AS near CROSS JOIN profiles AS far
-WHERE near.subject_id = %(source)s AND near.class_id = ANY(%(classes)s)
-  AND far.subject_id = %(target)s AND far.class_id = ANY(%(classes)s)
+WHERE near.subject_id = %(source)s AND sees(%(classes)s, near.class_id)
+  AND far.subject_id = %(target)s AND sees(%(classes)s, far.class_id)
 ORDER BY near.class_id, far.class_id
 ON CONFLICT (pair_id, class_id, to_class_id) WHERE pair_id IS NOT NULL DO UPDATE
 SET status = excluded.status, confidence = excluded.confidence, created_by = excluded.created_by,
@@ -162,14 +162,14 @@ RETURNING pair_id
 _REMOVE = """
 DELETE FROM entity_links
 WHERE project_id = %(project_id)s AND pair_id = %(pair)s AND decided_at IS NOT NULL
-  AND class_id = ANY(%(classes)s) AND to_class_id = ANY(%(classes)s)
+  AND sees(%(classes)s, class_id) AND sees(%(classes)s, to_class_id)
 RETURNING from_ref, class_id, to_ref, to_class_id
 """
 
 _VISIBLE_SUBJECTS = """
 SELECT profile.subject_id, profile.class_id
 FROM profiles AS profile JOIN entities AS entity ON entity.entity_id = profile.subject_id
-WHERE entity.project_id = %(project_id)s AND profile.subject = 'entity' AND profile.class_id = ANY(%(classes)s)
+WHERE entity.project_id = %(project_id)s AND profile.subject = 'entity' AND sees(%(classes)s, profile.class_id)
   AND entity.entity_ref NOT LIKE 'kg:%%'
   AND (%(about)s::uuid[] IS NULL OR profile.subject_id = ANY(%(about)s))
 """
@@ -178,7 +178,7 @@ WHERE entity.project_id = %(project_id)s AND profile.subject = 'entity' AND prof
 _DECIDED = """
 SELECT pair_id FROM entity_links
 WHERE project_id = %(project_id)s AND pair_id IS NOT NULL AND decided_at IS NOT NULL
-  AND class_id = ANY(%(classes)s) AND to_class_id = ANY(%(classes)s)
+  AND sees(%(classes)s, class_id) AND sees(%(classes)s, to_class_id)
 GROUP BY 1 ORDER BY max(decided_at) DESC, 1 LIMIT %(limit)s
 """
 
@@ -187,7 +187,7 @@ SELECT chunk.chunk_text AS text, document.source_url AS url, document.title, doc
        chunk.start_offset AS start
 FROM document_entity_mentions AS mention
 JOIN document_chunks AS chunk USING (chunk_id) JOIN source_documents AS document USING (document_id)
-WHERE mention.entity_id = %(entity)s AND mention.class_id = ANY(%(classes)s) AND chunk.class_id = ANY(%(classes)s)
+WHERE mention.entity_id = %(entity)s AND sees(%(classes)s, mention.class_id) AND sees(%(classes)s, chunk.class_id)
   AND NOT document.is_deleted AND position(lower(%(value)s) IN lower(chunk.chunk_text)) > 0
 ORDER BY document.updated_at DESC, document.source_url COLLATE "C", chunk.chunk_index LIMIT 1
 """
@@ -305,7 +305,7 @@ async def decide(
     stored = pair.ordered()
     facts: dict[str, object] = {
         "project_id": reader.project_id,
-        "classes": list(reader.own_classes),
+        "classes": reader.own_classes,
         "source": stored.source,
         "target": stored.target,
         "type": stored.type.value,
@@ -325,7 +325,7 @@ async def remove_decision(database: Database, reader: Reader, link: LinkId) -> b
     """Delete a decision in the reader's own classes, and have both ends proposed for anew; return whether there was one."""
     facts = {
         "project_id": reader.project_id,
-        "classes": list(reader.own_classes),
+        "classes": reader.own_classes,
         "pair": link,
     }
     async with database.transaction() as connection:

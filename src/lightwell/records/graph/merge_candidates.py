@@ -46,7 +46,7 @@ SELECT entity.entity_id AS id,
                     FILTER (WHERE profile.attributes IS NOT NULL), '{{}}') AS attributes
 FROM profiles AS profile LEFT JOIN merged ON merged.entity_id = profile.subject_id
 JOIN entities AS entity ON entity.entity_id = coalesce(merged.root_id, profile.subject_id)
-WHERE entity.project_id = %(project_id)s AND profile.subject = 'entity' AND profile.class_id = ANY(%(classes)s)
+WHERE entity.project_id = %(project_id)s AND profile.subject = 'entity' AND sees(%(classes)s, profile.class_id)
   AND (%(about)s::uuid IS NULL OR entity.entity_id = %(about)s)
 GROUP BY entity.entity_id
 ORDER BY max(profile.source_ids[cardinality(profile.source_ids)]::text) DESC NULLS LAST,
@@ -66,7 +66,7 @@ CROSS JOIN LATERAL (
 LEFT JOIN merged ON merged.entity_id = stated.other
 WHERE coalesce(merged.root_id, stated.other) <> whole.root_id
   AND EXISTS (SELECT FROM profiles AS profile
-              WHERE profile.subject_id = stated.relation_id AND profile.class_id = ANY(%(classes)s))
+              WHERE profile.subject_id = stated.relation_id AND sees(%(classes)s, profile.class_id))
 """
 
 
@@ -109,7 +109,7 @@ JOIN entities AS entity ON entity.entity_id = reached.other
 WHERE similarity(entity.normalized_name, given.name) >= 0.5
   AND regexp_replace(entity.normalized_name, '[^0-9]', '', 'g') = regexp_replace(given.name, '[^0-9]', '', 'g')
   AND EXISTS (SELECT FROM profiles AS profile
-              WHERE profile.subject_id = entity.entity_id AND profile.class_id = ANY(%(classes)s)
+              WHERE profile.subject_id = entity.entity_id AND sees(%(classes)s, profile.class_id)
                 AND profile.entity_ref IS NULL)
 """  # noqa: S608 - only our own words
 
@@ -120,7 +120,7 @@ SELECT given.entity_id AS one, coalesce(merged.root_id, profile.subject_id) AS o
 FROM unnest(%(ids)s::uuid[], %(fields)s::text[], %(values)s::text[]) AS given (entity_id, field, value)
 JOIN profiles AS profile ON given.field = '{field}' AND lower(profile.attributes ->> '{field}') = given.value
 LEFT JOIN merged ON merged.entity_id = profile.subject_id
-WHERE profile.class_id = ANY(%(classes)s) AND profile.subject = 'entity'
+WHERE sees(%(classes)s, profile.class_id) AND profile.subject = 'entity'
   AND coalesce(merged.root_id, profile.subject_id) <> given.entity_id
 """  # noqa: S608 - only our own words
 
@@ -139,7 +139,7 @@ FROM unnest(%(ids)s::uuid[], %(names)s::text[]) AS given (entity_id, name)
 JOIN entities AS entity
   ON entity.project_id = %(project_id)s AND entity.normalized_name = given.name
 JOIN profiles AS profile
-  ON profile.subject_id = entity.entity_id AND profile.class_id = ANY(%(classes)s) AND profile.entity_ref IS NULL
+  ON profile.subject_id = entity.entity_id AND sees(%(classes)s, profile.class_id) AND profile.entity_ref IS NULL
 WHERE entity.entity_id <> given.entity_id
   AND NOT EXISTS (SELECT FROM merged WHERE merged.entity_id = entity.entity_id)
 """  # noqa: S608 - only our own words
@@ -158,7 +158,7 @@ _REJECTED = """
 SELECT DISTINCT given.one, given.other FROM unnest(%(ones)s::text[], %(others)s::text[]) AS given (one, other)
 JOIN merge_rejections AS rejected USING (one, other)
 WHERE rejected.project_id = %(project_id)s
-  AND rejected.one_class = ANY(%(classes)s) AND rejected.other_class = ANY(%(classes)s)
+  AND sees(%(classes)s, rejected.one_class) AND sees(%(classes)s, rejected.other_class)
 """
 
 _LATEST_REJECTED = f"""
@@ -170,7 +170,7 @@ FROM merge_rejections AS rejected
 LEFT JOIN merged AS first ON first.entity_id = rejected.one_id
 LEFT JOIN merged AS second ON second.entity_id = rejected.other_id
 WHERE rejected.project_id = %(project_id)s
-  AND rejected.one_class = ANY(%(classes)s) AND rejected.other_class = ANY(%(classes)s)
+  AND sees(%(classes)s, rejected.one_class) AND sees(%(classes)s, rejected.other_class)
 GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT %(limit)s
 """  # noqa: S608 - only our own words
 
@@ -181,7 +181,7 @@ FROM unnest(%(ones)s::uuid[], %(others)s::uuid[]) AS given (one, other)
 JOIN entity_links AS link
   ON link.from_ref = given.one AND link.to_ref = given.other OR link.from_ref = given.other AND link.to_ref = given.one
 WHERE link.project_id = %(project_id)s AND link.link_type = 'same_as'
-  AND link.class_id = ANY(%(classes)s) AND link.to_class_id = ANY(%(classes)s)
+  AND sees(%(classes)s, link.class_id) AND sees(%(classes)s, link.to_class_id)
   AND (link.expires_at IS NULL OR link.expires_at > now())
 """
 
@@ -191,7 +191,7 @@ _NAMES = f"""
 )
 SELECT whole.root_id, whole.entity_id, keyed_hash(entity.project_id, encode(sha256(convert_to(entity.entity_ref, 'UTF8')), 'hex')),
        ARRAY(SELECT profile.class_id FROM profiles AS profile
-             WHERE profile.subject_id = entity.entity_id AND profile.class_id = ANY(%(classes)s)
+             WHERE profile.subject_id = entity.entity_id AND sees(%(classes)s, profile.class_id)
              ORDER BY profile.class_id)
 FROM whole JOIN entities AS entity USING (entity_id)
 """  # noqa: S608 - only our own words

@@ -29,12 +29,12 @@ ORDER BY merge_id
 
 _PROFILES = """
 SELECT class_id, subject_id, display_name, description, 'description' = ANY(by_hand), source_ids[1] FROM profiles
-WHERE subject_id = ANY(%(entities)s) AND class_id = ANY(%(classes)s) AND subject = 'entity'
+WHERE subject_id = ANY(%(entities)s) AND sees(%(classes)s, class_id) AND subject = 'entity'
 """
 
 _SUMMARIES = """
 SELECT merge_id, class_id, members, summary FROM merge_summaries
-WHERE members && %(entities)s AND class_id = ANY(%(classes)s)
+WHERE members && %(entities)s AND sees(%(classes)s, class_id)
 """
 
 _MEMBERS = """

@@ -63,7 +63,7 @@ WHERE entity.project_id = %(project_id)s AND entity.entity_id = ANY(%(sources)s 
 
 # Each side is stored with its author's own classes that know it. The merge applies only to readers who share them.
 _IS_OWN = """
-SELECT bool_and(EXISTS (SELECT FROM profiles WHERE profiles.subject_id = side.entity_id AND class_id = ANY(%(classes)s)))
+SELECT bool_and(EXISTS (SELECT FROM profiles WHERE profiles.subject_id = side.entity_id AND sees(%(classes)s, class_id)))
 FROM unnest(%(sources)s || %(target)s::uuid) AS side (entity_id)
 """
 
@@ -96,7 +96,7 @@ FROM relations AS relation LEFT JOIN merged_relations_of(%(classes)s) AS moved U
 WHERE (relation.source_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
        OR relation.target_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]))
   AND coalesce(moved.source_id, relation.source_id) <> coalesce(moved.target_id, relation.target_id)
-  AND EXISTS (SELECT FROM profiles WHERE subject_id = relation.relation_id AND class_id = ANY(%(classes)s))
+  AND EXISTS (SELECT FROM profiles WHERE subject_id = relation.relation_id AND sees(%(classes)s, class_id))
 ORDER BY 1, 2, 3
 """
 
@@ -112,10 +112,10 @@ CROSS JOIN LATERAL (
     SELECT coalesce(by_hand.name, said.name, by_hand.known_name) AS name
     FROM (SELECT min(edit.name COLLATE "C") AS name, min(edit.known_name COLLATE "C") AS known_name
           FROM entity_edits AS edit
-          WHERE edit.entity_id = told.{entity}_id AND edit.class_id = ANY(%(classes)s)) AS by_hand,
+          WHERE edit.entity_id = told.{entity}_id AND sees(%(classes)s, edit.class_id)) AS by_hand,
          (SELECT mode() WITHIN GROUP (ORDER BY latest.name COLLATE "C") AS name FROM (
              SELECT coalesce(mention.part_name, mention.name) AS name FROM document_entity_mentions AS mention
-             WHERE mention.entity_id = told.{entity}_id AND mention.class_id = ANY(%(classes)s)
+             WHERE mention.entity_id = told.{entity}_id AND sees(%(classes)s, mention.class_id)
              ORDER BY mention.chunk_id DESC, 1 LIMIT 50) AS latest) AS said
 ) AS {entity}
 """  # noqa: S608 - only our own words
@@ -207,7 +207,9 @@ async def merge(database: Database, reader: Reader, new: NewMerge) -> None:
             raise Invalid(
                 "Somebody has just merged or removed one of these entities; list them again and retry"
             )
-        if await fetch_values(connection, _IS_OWN, {**facts, "classes": facts["own"]}) != [True]:
+        if await fetch_values(connection, _IS_OWN, {**facts, "classes": reader.own_classes}) != [
+            True
+        ]:
             raise not_own()
         for statement in (_MERGE, _MERGED, _STORE_SUMMARIES):
             await connection.execute(statement, facts)

@@ -29,7 +29,7 @@ def _names_where(members: LiteralString) -> LiteralString:
 _COLUMNS: LiteralString = """seen.entity_id AS id, seen.entity_ref, seen.name, seen.kind,
     (CASE WHEN cardinality(seen.members) = 1 THEN seen.mentions ELSE (
         SELECT count(DISTINCT chunk_id) FROM document_entity_mentions AS mention
-        WHERE mention.entity_id = ANY(seen.members) AND mention.class_id = ANY(%(classes)s)) END)::integer AS chunk_count"""
+        WHERE mention.entity_id = ANY(seen.members) AND sees(%(classes)s, mention.class_id)) END)::integer AS chunk_count"""
 
 _BY_ID = f"""
 WITH {_names_where("profile.subject_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])")}
@@ -43,16 +43,16 @@ WITH called AS (
     SELECT entity.entity_id FROM entities AS entity
     WHERE entity.project_id = %(project_id)s AND entity.normalized_name LIKE %(inside)s
       AND EXISTS (SELECT FROM document_entity_mentions AS mention
-                  WHERE mention.entity_id = entity.entity_id AND mention.class_id = ANY(%(classes)s))
+                  WHERE mention.entity_id = entity.entity_id AND sees(%(classes)s, mention.class_id))
     UNION
     SELECT edit.entity_id FROM entity_edits AS edit JOIN entities AS entity ON entity.entity_id = edit.named_as
     WHERE entity.project_id = %(project_id)s AND edit.entity_id IS NOT NULL
-      AND edit.normalized_name LIKE %(inside)s AND edit.class_id = ANY(%(classes)s)
+      AND edit.normalized_name LIKE %(inside)s AND sees(%(classes)s, edit.class_id)
     UNION
     SELECT stated.entity_id FROM entity_names AS stated JOIN entities AS entity USING (entity_id)
     WHERE entity.project_id = %(project_id)s AND stated.normalized_name LIKE %(inside)s
       AND EXISTS (SELECT FROM document_entity_mentions AS mention
-                  WHERE mention.entity_id = stated.entity_id AND mention.class_id = ANY(%(classes)s)
+                  WHERE mention.entity_id = stated.entity_id AND sees(%(classes)s, mention.class_id)
                     AND stated.normalized_name = ANY(mention.names))
     UNION
     SELECT aliased.entity_id FROM ({ALIASED}) AS aliased
@@ -91,7 +91,7 @@ WITH merged AS MATERIALIZED (
 SELECT stated.source_id, stated.target_id, stated.predicate, sum(profile.weight::numeric)::float8 AS weight,
        false AS is_link, (array_agg(stated.relation_id ORDER BY stated.relation_id))[1] AS relation_id
 FROM stated JOIN profiles AS profile ON profile.subject_id = stated.relation_id
-WHERE profile.class_id = ANY(%(classes)s) AND stated.source_id <> stated.target_id
+WHERE sees(%(classes)s, profile.class_id) AND stated.source_id <> stated.target_id
 GROUP BY stated.source_id, stated.target_id, stated.predicate
 UNION ALL
 SELECT least(source_id, target_id), greatest(source_id, target_id), link_type, max(confidence)::float8, true, NULL

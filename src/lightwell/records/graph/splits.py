@@ -57,8 +57,8 @@ SELECT mention.named_as, chunk.document_id, chunk.class_id, chunk.chunk_id, chun
 FROM document_entity_mentions AS mention
 JOIN document_chunks AS chunk USING (chunk_id)
 JOIN source_documents AS document USING (document_id)
-WHERE mention.entity_id = ANY(%(members)s) AND mention.class_id = ANY(%(classes)s)
-  AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+WHERE mention.entity_id = ANY(%(members)s) AND sees(%(classes)s, mention.class_id)
+  AND sees(%(classes)s, chunk.class_id) AND NOT document.is_deleted
   AND (chunk.document_id = ANY(%(documents)s) OR chunk.chunk_id = ANY(%(chunks)s))
 ORDER BY chunk.chunk_id, mention.named_as
 """
@@ -69,7 +69,7 @@ INSERT INTO entities (entity_id, project_id, entity_ref, normalized_name)
 VALUES (entity_key(%(project_id)s, %(ref)s), %(project_id)s, %(ref)s, %(normalized)s)
 ON CONFLICT (project_id, entity_ref)
 DO UPDATE SET hidden_in = (SELECT nullif(array_agg(class_id ORDER BY class_id), '{}')
-                           FROM unnest(entities.hidden_in) AS class_id WHERE class_id <> ALL(%(classes)s::integer[]))
+                           FROM unnest(entities.hidden_in) AS class_id WHERE NOT sees(%(classes)s, class_id))
 RETURNING entity_id
 """
 
@@ -88,14 +88,14 @@ FROM unnest(%(sources)s::uuid[], %(documents)s::uuid[], %(classes)s::integer[], 
 _ACTIVE = """
 SELECT DISTINCT split.split_id, split.part_id, passage.source_id
 FROM entity_splits AS split JOIN split_passages AS passage USING (split_id)
-WHERE split.project_id = %(project_id)s AND passage.class_id = ANY(%(classes)s) AND passage.undone_at IS NULL
+WHERE split.project_id = %(project_id)s AND sees(%(classes)s, passage.class_id) AND passage.undone_at IS NULL
   AND (split.split_id = %(id)s OR split.part_id = ANY(%(members)s))
 ORDER BY split.split_id, passage.source_id
 """
 
 _UNDO = """
 UPDATE split_passages SET undone_at = now(), undone_by = %(by)s
-WHERE split_id = ANY(%(splits)s) AND class_id = ANY(%(classes)s) AND undone_at IS NULL
+WHERE split_id = ANY(%(splits)s) AND sees(%(classes)s, class_id) AND undone_at IS NULL
 """
 
 _LIST: LiteralString = """
@@ -111,7 +111,7 @@ JOIN source_documents AS document ON document.document_id = chunk.document_id AN
 JOIN document_entity_mentions AS mention
   ON mention.chunk_id = chunk.chunk_id AND mention.class_id = chunk.class_id
  AND mention.named_as = passage.source_id AND mention.entity_id = split.part_id
-WHERE split.project_id = %(project_id)s AND passage.class_id = ANY(%(classes)s) AND passage.undone_at IS NULL
+WHERE split.project_id = %(project_id)s AND sees(%(classes)s, passage.class_id) AND passage.undone_at IS NULL
   AND (%(after)s::uuid IS NULL OR split.split_id < %(after)s)
 GROUP BY split.split_id
 ORDER BY split.split_id DESC LIMIT %(limit)s
@@ -130,7 +130,7 @@ async def split(database: Database, reader: Reader, new: NewSplit) -> StoredSpli
             "project_id": reader.project_id,
             "ref": text_ref(new.name),
             "normalized": normalize_name(new.name),
-            "classes": list(reader.own_classes),
+            "classes": reader.own_classes,
         }
         (part,) = await fetch_values(connection, _MAKE_PART, made)
         if part in members:
@@ -157,7 +157,7 @@ async def unsplit(
     async with database.transaction() as connection:
         facts: dict[str, object] = {
             "project_id": reader.project_id,
-            "classes": list(reader.own_classes),
+            "classes": reader.own_classes,
             "by": sorted(reader.tags),
             "id": chosen,
         }
@@ -189,7 +189,7 @@ async def _mentions(
     """Return the mentions to move; raise `Invalid` if one of the documents or passages has none."""
     facts = {
         "members": list(members),
-        "classes": list(reader.own_classes),
+        "classes": reader.own_classes,
         "documents": list(new.documents),
         "chunks": list(new.chunks),
     }

@@ -24,7 +24,7 @@ job.started_at, job.completed_at, job.model_calls, job.input_tokens, job.output_
 _JOB = f"""
 SELECT {_COLUMNS}
 FROM ingestion_jobs AS job JOIN source_documents AS document USING (document_id)
-WHERE job.id = %(job)s AND document.project_id = %(project_id)s AND document.class_id = ANY(%(classes)s)
+WHERE job.id = %(job)s AND document.project_id = %(project_id)s AND sees(%(classes)s, document.class_id)
   AND NOT document.is_deleted
 """  # noqa: S608 - only our own column names
 
@@ -33,7 +33,7 @@ _JOB_TO_CHANGE = f"{_JOB} FOR UPDATE OF job"
 _JOBS = f"""
 SELECT {_COLUMNS}
 FROM ingestion_jobs AS job JOIN source_documents AS document USING (document_id)
-WHERE document.project_id = %(project_id)s AND document.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+WHERE document.project_id = %(project_id)s AND sees(%(classes)s, document.class_id) AND NOT document.is_deleted
   AND (%(before)s::uuid IS NULL OR job.id < %(before)s) AND (%(state)s::text IS NULL OR job.status = %(state)s)
   AND (%(document)s::uuid IS NULL OR job.document_id = %(document)s)
 ORDER BY job.id DESC LIMIT %(limit)s
@@ -41,7 +41,7 @@ ORDER BY job.id DESC LIMIT %(limit)s
 
 _LATEST = """
 SELECT job.id FROM ingestion_jobs AS job JOIN source_documents AS document USING (document_id)
-WHERE job.document_id = %(document)s AND document.class_id = ANY(%(classes)s)
+WHERE job.document_id = %(document)s AND sees(%(classes)s, document.class_id)
 ORDER BY job.id DESC LIMIT 1
 """
 

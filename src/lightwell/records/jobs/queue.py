@@ -84,7 +84,7 @@ INSERT INTO ingestion_jobs (id, project_id, document_id, status, current_step, p
 SELECT given.id, project_id, document_id, 'extracting', %(step)s, 75, chunk_count, chunk_count
 FROM unnest(%(ids)s::uuid[], %(documents)s::uuid[]) AS given (id, document_id)
 JOIN source_documents AS document USING (document_id)
-WHERE project_id = %(project_id)s AND class_id = ANY(%(classes)s) AND status = 'active' AND NOT is_deleted
+WHERE project_id = %(project_id)s AND sees(%(classes)s, class_id) AND status = 'active' AND NOT is_deleted
 ON CONFLICT DO NOTHING
 """
 
@@ -225,7 +225,7 @@ WHERE job.project_id = %(project_id)s AND job.status IN ('queued', 'chunking', '
 
 _OPEN_OF_READER = """
 SELECT count(*) FROM ingestion_jobs AS job JOIN source_documents USING (document_id)
-WHERE class_id = ANY(%(classes)s) AND job.status IN ('queued', 'chunking', 'embedding', 'extracting')
+WHERE sees(%(classes)s, class_id) AND job.status IN ('queued', 'chunking', 'embedding', 'extracting')
 """
 
 

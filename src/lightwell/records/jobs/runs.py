@@ -44,7 +44,7 @@ SELECT run.run_id AS id, run.source_system AS system, run.scope, run.status AS s
 FROM ingestion_runs AS run
 JOIN ingestion_run_documents AS noted USING (run_id)
 JOIN source_documents AS document USING (document_id)
-WHERE run.project_id = %(project_id)s AND document.class_id = ANY(%(classes)s)
+WHERE run.project_id = %(project_id)s AND sees(%(classes)s, document.class_id)
   AND (%(run)s::uuid IS NULL OR run.run_id = %(run)s) AND (%(before)s::uuid IS NULL OR run.run_id < %(before)s)
 GROUP BY run.run_id
 ORDER BY run.run_id DESC LIMIT %(limit)s
@@ -58,13 +58,13 @@ FROM ingestion_cursors AS cursor
 WHERE cursor.project_id = %(project_id)s
   AND EXISTS (SELECT FROM source_documents AS document
               WHERE document.project_id = cursor.project_id AND document.source_system = cursor.source_system
-                AND document.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+                AND sees(%(classes)s, document.class_id) AND NOT document.is_deleted
                 AND starts_with(document.source_url, cursor.cursor_key))
 UNION ALL
 SELECT source.system, source.name, to_char(max(document.updated_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"+00:00"'),
        max(document.ingested_at)
 FROM sources AS source JOIN source_documents AS document ON document.source_key = source.source_id
-WHERE source.project_id = %(project_id)s AND document.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+WHERE source.project_id = %(project_id)s AND sees(%(classes)s, document.class_id) AND NOT document.is_deleted
   AND document.ingested_at IS NOT NULL
 GROUP BY source.source_id
 ORDER BY 1, 2

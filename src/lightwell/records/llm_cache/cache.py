@@ -282,7 +282,7 @@ class ExtractionStatistics:
 _USED_BY_READER = """
 EXISTS (SELECT FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
         WHERE chunk.llm_cache_ids <> '{}' AND chunk.llm_cache_ids @> ARRAY[kept.id]
-          AND document.class_id = ANY(%(classes)s))
+          AND sees(%(classes)s, document.class_id))
 """
 
 _FIND_FOR = f"""

@@ -69,7 +69,7 @@ FROM unnest(%(subjects)s::uuid[], %(of)s::integer[], %(hashes)s::bytea[], %(simi
     AS hit (subject_id, class_id, text_hash, similarity)
 JOIN described_profiles AS described USING (subject_id, class_id)
 LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = hit.subject_id
-WHERE NOT described.changed AND described.class_id = ANY(%(classes)s)
+WHERE NOT described.changed AND sees(%(classes)s, described.class_id)
 GROUP BY 1 ORDER BY 2 DESC NULLS LAST, 1 LIMIT %(limit)s
 """
 

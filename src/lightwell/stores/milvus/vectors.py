@@ -68,7 +68,7 @@ SELECT chunk_id FROM document_chunks WHERE document_id = ANY(%(documents)s) AND 
 
 _VISIBLE = f"""
 SELECT chunk_id FROM document_chunks AS chunk
-WHERE chunk_id = ANY(%(chunks)s) AND class_id = ANY(%(classes)s)
+WHERE chunk_id = ANY(%(chunks)s) AND sees(%(classes)s, class_id)
   AND NOT EXISTS (SELECT FROM index_changes AS change WHERE change.chunk_id = chunk.chunk_id)
   AND {matches_filters("chunk.chunk_id")}
 """  # noqa: S608 - only our own words

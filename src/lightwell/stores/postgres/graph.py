@@ -19,14 +19,14 @@ _MATCHES: LiteralString = matches_filters("mention.chunk_id")
 
 _MENTIONING = f"""
 SELECT DISTINCT chunk_id FROM document_entity_mentions AS mention
-WHERE entity_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]) AND class_id = ANY(%(classes)s) AND {_MATCHES}
+WHERE entity_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]) AND sees(%(classes)s, class_id) AND {_MATCHES}
 ORDER BY chunk_id LIMIT %(limit)s
 """  # noqa: S608 - only our own words
 
 _STATING = f"""
 SELECT DISTINCT chunk_id FROM relation_mentions AS mention
 WHERE relation_id = ANY((SELECT with_merged_relations(%(relations)s, %(classes)s))::uuid[])
-  AND class_id = ANY(%(classes)s) AND {_MATCHES}
+  AND sees(%(classes)s, class_id) AND {_MATCHES}
 ORDER BY chunk_id LIMIT %(limit)s
 """  # noqa: S608 - only our own words
 
@@ -43,7 +43,7 @@ LEFT JOIN merged AS target ON target.entity_id = relation.target_id
 WHERE (relation.source_id = ANY((SELECT members FROM named)::uuid[])
        OR relation.target_id = ANY((SELECT members FROM named)::uuid[]))
   AND coalesce(source.root_id, relation.source_id) <> coalesce(target.root_id, relation.target_id)
-  AND mention.class_id = ANY(%(classes)s) AND {_MATCHES}
+  AND sees(%(classes)s, mention.class_id) AND {_MATCHES}
 GROUP BY mention.chunk_id
 ORDER BY bool_or(coalesce(source.root_id, relation.source_id) = ANY(%(entities)s)
                  AND coalesce(target.root_id, relation.target_id) = ANY(%(entities)s)) DESC,
@@ -58,13 +58,13 @@ def _sourced(subject: LiteralString, mentions: LiteralString) -> LiteralString:
 WITH seen AS (
     SELECT array_agg(chunk_id) AS chunks
     FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
-    WHERE chunk_id = ANY(%(chunks)s::uuid[]) AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+    WHERE chunk_id = ANY(%(chunks)s::uuid[]) AND sees(%(classes)s, chunk.class_id) AND NOT document.is_deleted
 )
 SELECT {subject} AS subject_id FROM {mentions}
-WHERE chunk_id = ANY((SELECT chunks FROM seen)::uuid[]) AND class_id = ANY(%(classes)s) AND {subject} IS NOT NULL
+WHERE chunk_id = ANY((SELECT chunks FROM seen)::uuid[]) AND sees(%(classes)s, class_id) AND {subject} IS NOT NULL
 UNION
 SELECT subject_id FROM profiles
-WHERE source_ids && (SELECT chunks FROM seen) AND subject = %(subject)s AND class_id = ANY(%(classes)s)
+WHERE source_ids && (SELECT chunks FROM seen) AND subject = %(subject)s AND sees(%(classes)s, class_id)
 """  # noqa: S608 - only our own words
 
 
@@ -93,7 +93,7 @@ WITH merged AS MATERIALIZED (
 ), near AS (
     SELECT DISTINCT coalesce(merged.root_id, mention.entity_id) AS root_id
     FROM document_entity_mentions AS mention LEFT JOIN merged USING (entity_id)
-    WHERE chunk_id = ANY(%(chunks)s) AND class_id = ANY(%(classes)s)
+    WHERE chunk_id = ANY(%(chunks)s) AND sees(%(classes)s, class_id)
 ), member AS (
     SELECT root_id, root_id AS entity_id FROM near
     UNION ALL
@@ -101,7 +101,7 @@ WITH merged AS MATERIALIZED (
 ), rare AS (
     SELECT member.root_id, sum(profile.mention_count) AS mentions
     FROM member JOIN profiles AS profile ON profile.subject_id = member.entity_id
-    WHERE profile.class_id = ANY(%(classes)s)
+    WHERE sees(%(classes)s, profile.class_id)
     GROUP BY member.root_id
     HAVING sum(profile.mention_count) BETWEEN 2 AND %(rarest)s
 )
@@ -109,7 +109,7 @@ SELECT mention.chunk_id
 FROM (
     SELECT DISTINCT member.root_id, mention.chunk_id
     FROM document_entity_mentions AS mention JOIN member USING (entity_id) JOIN rare USING (root_id)
-    WHERE mention.class_id = ANY(%(classes)s)
+    WHERE sees(%(classes)s, mention.class_id)
 ) AS mention
 JOIN rare USING (root_id)
 WHERE {_MATCHES}
@@ -122,14 +122,14 @@ LIMIT %(limit)s
 _MENTIONS = """
 SELECT uuid_send(chunk_id), string_agg(uuid_send(coalesce(merged.root_id, mention.entity_id)), ''::bytea)
 FROM document_entity_mentions AS mention LEFT JOIN merged_entities_of(%(classes)s) AS merged USING (entity_id)
-WHERE chunk_id = ANY(%(chunks)s::uuid[]) AND class_id = ANY(%(classes)s) AND entity_id IS NOT NULL
+WHERE chunk_id = ANY(%(chunks)s::uuid[]) AND sees(%(classes)s, class_id) AND entity_id IS NOT NULL
 GROUP BY chunk_id
 """
 
 _COUNTS = """
 SELECT uuid_send(coalesce(merged.root_id, subject_id)), sum(mention_count)
 FROM profiles LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = subject_id
-WHERE subject_id = ANY((SELECT with_merged(%(entities)s::uuid[], %(classes)s))::uuid[]) AND class_id = ANY(%(classes)s)
+WHERE subject_id = ANY((SELECT with_merged(%(entities)s::uuid[], %(classes)s))::uuid[]) AND sees(%(classes)s, class_id)
 GROUP BY coalesce(merged.root_id, subject_id)
 """
 
@@ -143,7 +143,7 @@ WITH merged AS MATERIALIZED (
     FROM relation_mentions AS mention JOIN relations AS relation USING (relation_id)
     LEFT JOIN merged AS source ON source.entity_id = relation.source_id
     LEFT JOIN merged AS target ON target.entity_id = relation.target_id
-    WHERE mention.chunk_id = ANY(%(chunks)s::uuid[]) AND mention.class_id = ANY(%(classes)s)
+    WHERE mention.chunk_id = ANY(%(chunks)s::uuid[]) AND sees(%(classes)s, mention.class_id)
       AND mention.confidence > %(side_by_side)s
 )
 SELECT uuid_send(source_id), uuid_send(target_id), sum(weight) FROM stated WHERE source_id <> target_id

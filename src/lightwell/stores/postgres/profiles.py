@@ -90,7 +90,7 @@ _EXACT = """
 SELECT coalesce(merged.root_id, subject_id) AS subject_id, 1 - min(distance) AS similarity
 FROM (
     SELECT subject_id, embedding <=> %(vector)b AS distance FROM {table} AS placed
-    WHERE {few} AND class_id = ANY(%(classes)s)
+    WHERE {few} AND sees(%(classes)s, class_id)
       AND NOT EXISTS (SELECT FROM described_profiles AS described
                       WHERE described.changed AND described.subject_id = placed.subject_id
                         AND described.class_id = placed.class_id)
@@ -103,7 +103,7 @@ _EXACT_IF_FEW = """
 SELECT counted.few, nearest.subject_id, nearest.similarity
 FROM (
     SELECT count(*) <= %(max_exact)s AS few FROM (
-        SELECT FROM {table} WHERE class_id = ANY(%(classes)s) LIMIT %(max_exact)s + 1
+        SELECT FROM {table} WHERE sees(%(classes)s, class_id) LIMIT %(max_exact)s + 1
     ) AS visible
 ) AS counted
 LEFT JOIN LATERAL ({exact}) AS nearest ON true
@@ -115,7 +115,7 @@ _APPROXIMATE = """
 SELECT coalesce(merged.root_id, subject_id) AS subject_id, 1 - min(distance) AS similarity
 FROM (
     SELECT subject_id, class_id, embedding <=> %(vector)b AS distance FROM {table}
-    WHERE class_id + 0 = ANY(%(classes)s)
+    WHERE sees(%(classes)s, class_id + 0)
     ORDER BY embedding <=> %(vector)b LIMIT %(looked_at)s
 ) AS placed LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = subject_id
 WHERE NOT EXISTS (SELECT FROM described_profiles AS described

@@ -110,7 +110,7 @@ _EXACT = """
 SELECT nearest.chunk_id, 1 - nearest.distance AS similarity FROM (
     SELECT chunk_id, class_id, (embedding <=> %(vector)b) + 0.0 AS distance
     FROM {table} AS placed
-    WHERE {few} AND class_id = ANY(%(classes)s) AND {settled} AND {matches}
+    WHERE {few} AND sees(%(classes)s, class_id) AND {settled} AND {matches}
     ORDER BY distance, chunk_id
     LIMIT %(limit)s
 ) AS nearest
@@ -130,7 +130,7 @@ FROM (
                coalesce((SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass({hnsw_name})), false) AS indexed
         FROM pg_class WHERE oid = to_regclass({table_name})
     ) AS space
-    LEFT JOIN class_totals ON class_id = ANY(%(classes)s)
+    LEFT JOIN class_totals ON sees(%(classes)s, class_id)
     GROUP BY rows, indexed
 ) AS sizes
 LEFT JOIN LATERAL ({exact}) AS found ON true
@@ -143,7 +143,7 @@ SELECT nearest.chunk_id, nearest.similarity FROM (
     SELECT chunk_id, candidate.class_id, 1 - (its.embedding <=> %(vector)b) AS similarity
     FROM (
         SELECT chunk_id, class_id FROM {signs} AS placed
-        WHERE class_id = ANY(%(classes)s) AND {settled} AND {matches}
+        WHERE sees(%(classes)s, class_id) AND {settled} AND {matches}
         ORDER BY signs <~> binary_quantize(%(vector)b::halfvec), chunk_id
         LIMIT %(candidates)s
     ) AS candidate JOIN {table} AS its USING (chunk_id)
@@ -163,7 +163,7 @@ _APPROXIMATE = """
 SELECT nearest.chunk_id, nearest.similarity, chunk.chunk_id IS NOT NULL AS is_current FROM (
     SELECT chunk_id, class_id, 1 - (embedding <=> %(vector)b) AS similarity
     FROM {table} AS placed
-    WHERE class_id + 0 = ANY(%(classes)s) AND {settled} AND {matches}
+    WHERE sees(%(classes)s, class_id + 0) AND {settled} AND {matches}
     ORDER BY embedding <=> %(vector)b
     LIMIT %(limit)s
 ) AS nearest
@@ -182,7 +182,7 @@ SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true),
 
 _SIMILARITIES = """
 SELECT chunk_id, 1 - (embedding <=> %(vector)b) FROM {table} AS placed
-WHERE chunk_id = ANY(%(chunks)s::uuid[]) AND class_id = ANY(%(classes)s) AND {settled}
+WHERE chunk_id = ANY(%(chunks)s::uuid[]) AND sees(%(classes)s, class_id) AND {settled}
 """
 
 _VECTORS = "SELECT chunk_id, embedding FROM {table} WHERE chunk_id = ANY(%(chunks)s)"
