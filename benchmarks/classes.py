@@ -22,10 +22,9 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from benchmarks.growth import _NAMES, _WORDS, Arriving, Timed, project
+from benchmarks.growth import _NAMES, _WORDS, Arriving, project
 from lightwell.domain.documents import NewDocument
-from lightwell.knowledge_base import KnowledgeBase
-from lightwell.records.database import Database, connect
+from lightwell.records.database import connect
 from lightwell.stores.embedded.server import run_server, status
 from lightwell.testing.server import temporary_folder
 from lightwell.testing.sources import make_document
@@ -134,6 +133,74 @@ def merge_classes(uri: str, classes: int, documents: int) -> None:
         database.execute("ANALYZE")
 
 
+# Copies of each document: of copy `n` the ids are hashes with `n`, and the classes those of the first plus n times a step.
+_MULTIPLIED = {
+    "access_classes": ("class_id", "project_id", "tags"),
+    "source_documents": (),
+    "document_chunks": (),
+    "chunk_terms": (),
+    "document_entity_mentions": (),
+    "relation_mentions": (),
+    "profiles": (),
+    "described_profiles": (),
+    "term_counts": (),
+    "class_totals": (),
+}
+
+
+def multiply(uri: str, times: int) -> None:
+    """Put `times` copies in the place of each document, each with a class of its own."""
+    with psycopg.connect(uri, autocommit=True) as database:
+        database.execute("SET session_replication_role = replica")
+        database.execute(
+            "CREATE FUNCTION copied(id uuid, n integer) RETURNS uuid LANGUAGE sql IMMUTABLE AS"
+            " $$ SELECT CASE n WHEN 0 THEN id ELSE md5(id::text || n)::uuid END $$"
+        )
+        database.execute(
+            "ALTER TABLE access_classes DROP CONSTRAINT access_classes_project_id_tags_key"
+        )
+        (step,) = database.execute("SELECT max(class_id) + 1 FROM access_classes").fetchone()
+        tables = [
+            name
+            for (name,) in database.execute(
+                "SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '^chunk_vectors_[0-9]+(_signs)?$'"
+            )
+        ]
+        for table in (*_MULTIPLIED, *tables):
+            columns = [
+                name
+                for (name,) in database.execute(
+                    "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''",
+                    [table],
+                )
+            ]
+            values = {
+                "class_id": f"class_id + n * {step}",
+                "document_id": "copied(document_id, n)",
+                "chunk_id": "copied(chunk_id, n)",
+                "source_url": "source_url || '-' || n",
+                "global_ref": "global_ref || '-' || n",
+                "source_ids": "ARRAY[copied(source_ids[1], n)]",
+                "tags": f"ARRAY(SELECT CASE WHEN tag LIKE 'doc:%%' THEN 'doc:' || substr(tag, 5)::integer * {times} + n ELSE tag END FROM unnest(tags) AS tag ORDER BY 1)",
+            }
+            said = ", ".join(values.get(name, name) for name in columns)
+            override = "OVERRIDING SYSTEM VALUE" if table == "access_classes" else ""
+            database.execute(
+                f"INSERT INTO {table} ({', '.join(columns)}) {override} SELECT {said} FROM {table} CROSS JOIN generate_series(1, {times - 1}) AS n".replace(
+                    "%%", "%"
+                )
+            )
+            if table == "access_classes":
+                database.execute(
+                    "UPDATE access_classes SET tags = "
+                    + values["tags"].replace("%%", "%").replace("+ n ", "")
+                    + f" WHERE class_id < {step}"
+                )
+            print(table, flush=True)
+        database.execute("ALTER TABLE access_classes ADD UNIQUE (project_id, tags)")
+        database.execute("VACUUM ANALYZE")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Cost:
     """Of one question: statements, rows, blocks, milliseconds of PostgreSQL's and of our CPU; of a reader, milliseconds."""
@@ -159,7 +226,7 @@ def postgres_seconds(postmaster: psutil.Process) -> float:
 
 
 async def measure(
-    uri: str, postmaster: psutil.Process, classes: int, share: int, lists: bool
+    uri: str, postmaster: psutil.Process, classes: int, share: int, *, lists: bool
 ) -> tuple[Cost, list[object]]:
     async with connect(uri, max_connections=4) as database:
         kb, embedder = await project(database)
@@ -249,6 +316,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--documents", type=int, default=10_000)
     parser.add_argument("--classes", default="1,100,1000,10000")
     parser.add_argument("--shares", default="1,10,50,100")
+    parser.add_argument("--times", type=int, default=1)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--statements", action="store_true")
     options = parser.parse_args(arguments)
@@ -273,13 +341,17 @@ def run(folder: Path, options: argparse.Namespace) -> None:
             )
         if not filled:
             asyncio.run(fill(uri, options.documents))
+        if options.times > 1:
+            uri, is_new = copy_of(uri, f"times_{options.times}")
+            if is_new:
+                multiply(uri, options.times)
         first = {}
         for classes in map(int, options.classes.split(",")):
-            copy, is_new = copy_of(uri, f"classes_{classes}")
+            copy, is_new = copy_of(uri, f"classes_{classes}_of_{options.documents * options.times}")
             if is_new:
                 began = time.perf_counter()
                 try:
-                    merge_classes(copy, classes, options.documents)
+                    merge_classes(copy, classes, options.documents * options.times)
                 except BaseException:
                     with psycopg.connect(uri, autocommit=True) as database:
                         database.execute(f'DROP DATABASE "classes_{classes}"')
@@ -289,10 +361,11 @@ def run(folder: Path, options: argparse.Namespace) -> None:
                 if options.statements:
                     print(f"== {classes} classes, {share} %")
                 cost, found = asyncio.run(
-                    measure(copy, postmaster, classes, share, options.statements)
+                    measure(copy, postmaster, classes, share, lists=options.statements)
                 )
                 same = sum(
-                    one == other for one, other in zip(found, first.setdefault(share, found))
+                    one == other
+                    for one, other in zip(found, first.setdefault(share, found), strict=False)
                 )
                 print(cost, f"same {same} of {len(found)}", flush=True)
                 costs.append(cost)

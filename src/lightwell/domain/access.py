@@ -30,7 +30,7 @@ _LATIN_LOOKALIKES = frozenset("асԁеһіјӏорԛѕԝхуАВСЕНІЈКМ�
 _USER = "user:"
 
 
-_LISTED_CLASSES = 64
+LISTED_CLASSES = 64
 """Up to so many classes are a list, which an index is searched by; more are bits, which a row is tested with."""
 
 
@@ -40,7 +40,7 @@ class ClassSet(tuple[ClassId, ...]):
     @property
     def is_listed(self) -> bool:
         """Whether a query gets them as a list and not as bits."""
-        return len(self) <= _LISTED_CLASSES
+        return len(self) <= LISTED_CLASSES
 
     @cached_property
     def bits(self) -> bytes:
@@ -49,6 +49,11 @@ class ClassSet(tuple[ClassId, ...]):
         for class_id in self:
             bits[class_id // 8] |= 1 << class_id % 8
         return bytes(bits)
+
+    def __contains__(self, class_id: object) -> bool:
+        if not isinstance(class_id, int) or not 0 <= class_id < 8 * len(self.bits):
+            return False
+        return bool(self.bits[class_id // 8] >> class_id % 8 & 1)
 
 
 _NO_CLASSES = ClassSet()

@@ -47,6 +47,7 @@ class KnowledgeBase:
     ) -> None:
         database, separator = context.database, answers.separator
         self.project_id = context.project_id
+        self._readers = access_classes.Readers(database, context.project_id)
         self.documents = Documents(context=context, separator=separator)
         self.originals = Originals(database=database)
         self.pictures = PagePictures(originals=self.originals, parser=context.parser)
@@ -77,6 +78,4 @@ class KnowledgeBase:
 
         `user` owns sessions and conversations; without it, the one that a single `user:` tag names owns sessions.
         """
-        return await access_classes.resolve_reader(
-            self.documents.context.database, self.project_id, parse_tags(tags), user
-        )
+        return await self._readers.resolve(parse_tags(tags), user)

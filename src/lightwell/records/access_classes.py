@@ -1,11 +1,17 @@
 """Tenants, projects, access classes, and the resolution of readers."""
 
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from typing import LiteralString
 
-from lightwell.domain.access import ClassSet, Reader, Tags, user_from_tags
+from lightwell.domain.access import ClassSet, Reader, Tags, is_visible, user_from_tags
 from lightwell.domain.ids import ClassId, EntityId, ProjectId, new_id
 from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.rows import fetch_values
+
+_MAX_REMEMBERED = 200_000
+"""How many classes a process remembers for a project, of all readers together: the latest reader's in any case."""
 
 _TENANT = """
 INSERT INTO tenants (tenant_id, name) VALUES (%(id)s, %(tenant)s) ON CONFLICT (name) DO NOTHING
@@ -31,12 +37,23 @@ _FIND_CLASS = (
     "SELECT class_id FROM access_classes WHERE project_id = %(project_id)s AND tags = %(tags)s"
 )
 
-_VISIBLE = """
-SELECT class_id, tags <@ %(tags)s::text[] FROM access_classes
-WHERE project_id = %(project_id)s AND tags && %(tags)s::text[]
-ORDER BY class_id
-"""
+# Which store answers, and what it has committed: of the transactions before this one, everything.
+_STATE: LiteralString = """
+(SELECT oid::text FROM pg_database WHERE datname = current_database()) || ' ' || pg_postmaster_start_time() AS store,
+pg_snapshot_xmin(pg_current_snapshot())::text AS known_until"""
 
+_VISIBLE = f"""
+SELECT {_STATE}, coalesce(array_agg(class_id ORDER BY class_id), '{{}}') AS classes,
+       coalesce(array_agg(class_id ORDER BY class_id) FILTER (WHERE tags <@ %(tags)s::text[]), '{{}}') AS own_classes
+FROM access_classes
+WHERE project_id = %(project_id)s AND tags && %(tags)s::text[]
+"""  # noqa: S608 - only our own words
+
+_MADE_SINCE = f"""
+SELECT {_STATE}, class.class_id, class.tags
+FROM (SELECT) AS always
+LEFT JOIN access_classes AS class ON project_id = %(project_id)s AND made_by >= %(since)s::xid8
+"""  # noqa: S608 - only our own words
 
 _CLASSES_WITH_PROFILES = """
 SELECT class.tags FROM access_classes AS class
@@ -80,18 +97,102 @@ async def list_class_tags(
     return [frozenset(tags) for tags in await database.values(_CLASSES_WITH_PROFILES, parameters)]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VisibleClasses:
+    """The classes that some tags see, and those of them of which they are all tags.
+
+    They are complete for the transactions before `known_until`; `store` differs where another database answers, or a restarted one.
+    """
+
+    store: str
+    known_until: str
+    classes: ClassSet
+    own_classes: ClassSet
+
+
+class Readers:
+    """Resolves the readers of one project, and remembers the classes of those who see many.
+
+    Each request reads the classes that were made since, so that what is remembered is what a new resolution would find. Readers with
+    the same tags share it, and nobody else's request is quicker for it.
+    """
+
+    def __init__(self, database: Database, project_id: ProjectId) -> None:
+        self._database = database
+        self._project_id = project_id
+        self._known: OrderedDict[Tags, VisibleClasses] = OrderedDict()
+
+    async def resolve(self, tags: Tags, user: str = "") -> Reader:
+        """Return the reader that `resolve_reader` returns."""
+        visible = await self._follow(tags)
+        if visible is None:
+            visible = await _read_visible(self._database, self._project_id, tags)
+        self._remember(tags, visible)
+        return _make_reader(self._project_id, tags, user, visible)
+
+    async def _follow(self, tags: Tags) -> VisibleClasses | None:
+        """Return what is remembered with the classes that were made since, None where nothing is."""
+        remembered = self._known.get(tags)
+        if remembered is None:
+            return None
+        parameters = {"project_id": self._project_id, "since": remembered.known_until}
+        made = await self._database.rows(_MADE_SINCE, parameters)
+        (store, known_until, *_), *_ = made
+        if store != remembered.store:
+            return None
+        new = {class_id: frozenset(theirs) for *_, class_id, theirs in made if class_id is not None}
+        visible = {class_id for class_id, theirs in new.items() if is_visible(theirs, tags)}
+        return VisibleClasses(
+            store=store,
+            known_until=known_until,
+            classes=_with(remembered.classes, visible),
+            own_classes=_with(
+                remembered.own_classes, {class_id for class_id in visible if new[class_id] <= tags}
+            ),
+        )
+
+    def _remember(self, tags: Tags, visible: VisibleClasses) -> None:
+        self._known.pop(tags, None)
+        if not visible.classes.is_listed:
+            self._known[tags] = visible
+        while len(self._known) > 1 and sum(len(its.classes) for its in self._known.values()) > (
+            _MAX_REMEMBERED
+        ):
+            self._known.popitem(last=False)
+
+
 async def resolve_reader(
     database: Database, project_id: ProjectId, tags: Tags, user: str = ""
 ) -> Reader:
     """Return the reader with the classes that share a tag with `tags`; without `user`, the user that the tags name."""
-    rows = await database.rows(_VISIBLE, {"project_id": project_id, "tags": sorted(tags)})
+    return _make_reader(project_id, tags, user, await _read_visible(database, project_id, tags))
+
+
+async def _read_visible(database: Database, project_id: ProjectId, tags: Tags) -> VisibleClasses:
+    parameters = {"project_id": project_id, "tags": sorted(tags)}
+    ((store, known_until, classes, own_classes),) = await database.rows(_VISIBLE, parameters)
+    return VisibleClasses(
+        store=store,
+        known_until=known_until,
+        classes=ClassSet(classes),
+        own_classes=ClassSet(own_classes),
+    )
+
+
+def _make_reader(project_id: ProjectId, tags: Tags, user: str, visible: VisibleClasses) -> Reader:
     return Reader(
         project_id=project_id,
         tags=tags,
-        classes=ClassSet(class_id for class_id, _ in rows),
-        own_classes=ClassSet(class_id for class_id, is_own in rows if is_own),
+        classes=visible.classes,
+        own_classes=visible.own_classes,
         user=user or user_from_tags(tags),
     )
+
+
+def _with(classes: ClassSet, more: Set[ClassId]) -> ClassSet:
+    """Return the set itself where it has these already: its bits are made once."""
+    new = [class_id for class_id in more if class_id not in classes]
+    return ClassSet(sorted({*classes, *new})) if new else classes
 
 
 def page_parameters(reader: Reader, *, after: object, limit: int) -> dict[str, object]:

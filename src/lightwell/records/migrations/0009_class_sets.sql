@@ -36,6 +36,11 @@ $$;
 -- The functions of 0001 that took an integer[] take a set of either form.
 DROP FUNCTION merges_told, merged_entities_of, with_merged, with_merged_relations, merged_relations_of, graph_size, confirmed_links, with_same;
 
+-- The transaction that made a class: a process that knows the classes of a snapshot asks only for those that were made since, or were
+-- being made then.
+ALTER TABLE access_classes ADD COLUMN made_by xid8 NOT NULL DEFAULT pg_current_xact_id();
+CREATE INDEX access_classes_made ON access_classes (project_id, made_by);
+
 -- A term's counts lie together, so that those of many classes are summed in one range of the index.
 ALTER TABLE term_counts DROP CONSTRAINT term_counts_pkey, ADD PRIMARY KEY (term, class_id);
 

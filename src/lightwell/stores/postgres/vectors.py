@@ -105,12 +105,18 @@ _SETTLED: LiteralString = """
 """
 
 # `+ 0.0` keeps the planner from using the HNSW index, whatever the table's statistics say. The join with the chunks
-# drops rows whose class here is outdated.
+# drops rows whose class here is outdated. Where many classes are a small part of the table, their rows are looked up by class.
 _EXACT = """
 SELECT nearest.chunk_id, 1 - nearest.distance AS similarity FROM (
     SELECT chunk_id, class_id, (embedding <=> %(vector)b) + 0.0 AS distance
     FROM {table} AS placed
-    WHERE {few} AND sees(%(classes)s, class_id) AND {settled} AND {matches}
+    WHERE {few} AND NOT {scattered} AND sees(%(classes)s, class_id) AND {settled} AND {matches}
+    UNION ALL
+    SELECT chunk_id, class_id, (embedding <=> %(vector)b) + 0.0
+    FROM {table} AS placed
+    WHERE {few} AND {scattered} AND sees(%(classes)s, class_id)
+      AND class_id = ANY(ARRAY(SELECT class_id FROM class_totals WHERE sees(%(classes)s, class_id)))
+      AND {settled} AND {matches}
     ORDER BY distance, chunk_id
     LIMIT %(limit)s
 ) AS nearest
@@ -135,7 +141,12 @@ FROM (
 ) AS sizes
 LEFT JOIN LATERAL ({exact}) AS found ON true
 ORDER BY found.similarity DESC, found.chunk_id
-""".replace("{exact}", _EXACT.replace("{few}", "sizes.visible <= %(max_exact)s"))
+""".replace(
+    "{exact}",
+    _EXACT.replace("{few}", "sizes.visible <= %(max_exact)s").replace(
+        "{scattered}", "(%(has_many)s AND sizes.visible < sizes.rows / 5)"
+    ),
+)
 
 # Ties are broken by the chunk, because where a row lies depends on rows that the reader does not see.
 _BY_SIGNS = """
@@ -263,6 +274,7 @@ class PostgresVectors:
             "limit": limit,
             **filters.parameters,
             "max_exact": self._limits.exact,
+            "has_many": not reader.classes.is_listed,
         }
         rows = await self._database.rows(_of(_EXACT_IF_FEW, space), parameters, prepare=False)
         visible, size, is_indexed, *_ = rows[0]
