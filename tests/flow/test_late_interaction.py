@@ -10,8 +10,8 @@ from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.multi_vectors import MultiVector
 from lightwell.domain.reranking import HeadedPassage, TextMatch, WindowMatch
-from lightwell.ingest.chunk_encoding import fill_encoding_gaps
 from lightwell.ingest.context import IngestContext
+from lightwell.ingest.passage_reading import read_some
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.models.late_interaction import LocalLateInteraction
 from lightwell.records import multi_vectors
@@ -245,17 +245,17 @@ async def test_what_is_deleted_while_it_is_encoded_leaves_nothing(database: Data
     await without.ingest(make_document("leave.md", LEAVE, OWN), make_document("t.md", POLICY, OWN))
     having = await encoded_on(database, recording())
     having.model.meanwhile.append(lambda: without.ingest(make_document("t.md", POLICY, OWN)))
-    assert await fill_encoding_gaps(having.context)
+    assert await read_some(having.context)
     assert sorted(having.model.texts) == sorted([LEAVE, POLICY.strip()])
     assert (await having.count(), await having.count("multi_vector_gaps")) == (1, 0)
-    assert not await fill_encoding_gaps(having.context)
+    assert not await read_some(having.context)
 
 
 async def test_a_model_that_fails_ends_the_filling_of_gaps(database: Database) -> None:
     await (await encoded_on(database, None)).ingest(make_document("leave.md", LEAVE, OWN))
     having = await encoded_on(database, recording())
     having.model.failing.append("down")
-    assert not await fill_encoding_gaps(having.context)
+    assert not await read_some(having.context)
     assert await having.count("multi_vector_gaps") == 1
 
 

@@ -62,7 +62,7 @@ def test_a_guess_of_the_rest_and_what_another_process_did() -> None:
         shown.start(SyncResult(), 6)
         for name in "abcd":
             url = f"file:///x/{name}.md"
-            shown.progress(Progress(url=url, step=Step.EXTRACTING, done=1, total=1))
+            shown.progress(Progress(url=url, step=Step.EXTRACTING, done=1, total=1, moved=1))
             shown.advance(DocumentOutcome(url=url, chunks=1, error=""))
         shown.end()
     assert isinstance(console.file, io.StringIO)
@@ -82,10 +82,10 @@ def test_the_rest_is_what_each_step_has_left_at_its_own_pace() -> None:
     pace.note(Progress(url="a", step=Step.PARSING, done=0, total=0), 0)
     assert (pace.seconds_left(4, 0), pace.per_minute(4, 0)) == (None, None)
     for done in range(1, 11):
-        pace.note(Progress(url="a", step=Step.EMBEDDING, done=done, total=10), 2 * done)
-    pace.note(Progress(url="b", step=Step.EMBEDDING, done=5, total=10), 30)
+        pace.note(Progress(url="a", step=Step.EMBEDDING, done=done, total=10, moved=1), 2 * done)
+    pace.note(Progress(url="b", step=Step.EMBEDDING, done=5, total=10, moved=5), 30)
     for done in range(1, 6):
-        pace.note(Progress(url="a", step=Step.EXTRACTING, done=done, total=10), 30 + done)
+        pace.note(Progress(url="a", step=Step.EXTRACTING, done=done, total=10, moved=1), 30 + done)
     assert pace.rest(4) == {Step.EMBEDDING: 25, Step.EXTRACTING: 35}
     assert pace.seconds_left(4, 35) == 25 * 2 + 35
     assert pace.per_minute(4, 35) == 20

@@ -39,7 +39,8 @@ _log = logger(__name__)
 class Portion:
     """Documents whose open jobs one call of the engine ingests: their ids alone. `tokens` is the budget that is left, 0 for no limit.
 
-    With `profiles` it is a share of the profiles that are due to be summarised and embedded, when all documents are done.
+    With `profiles` it is a share of the passages that the networks have to read, and of the profiles that are due to be summarised and
+    embedded, when all documents are published.
     """
 
     documents: tuple[DocumentId, ...] = ()
@@ -101,7 +102,7 @@ class Backfill:
         self._failures = 0
 
     async def run(self) -> None:
-        """Hand out portions until the project has no open job, then the profiles that changed, once for all documents.
+        """Hand out portions until the project has no open job, then the passages to read and the profiles that changed, for all documents.
 
         Jobs that another worker holds are waited for; they come again when their lease expires. Raises the error of a
         model, a database or the engine after ten failures in a row, `Invalid` when a host refuses, and `BudgetSpent`.
@@ -136,7 +137,7 @@ class Backfill:
             await cancel_and_wait(*running, again_seconds=_GIVE_BACK_SECONDS)
 
     async def _describe_profiles(self) -> None:
-        """Let every slot claim and describe profiles until none is due. What fails is left to the caller, and to workers."""
+        """Let every slot claim and read passages, then describe profiles, until none is due. What fails is left to the caller, and to workers."""
         portion = Portion(profiles=True, tokens=self._tokens_left())
         shares = [
             asyncio.ensure_future(self._engine.run(portion)) for _ in range(self._engine.slots())

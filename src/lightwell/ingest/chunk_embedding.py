@@ -1,26 +1,17 @@
-"""The embedding step: vectors for staged chunks. Equal text is embedded once for all documents of an access class.
-
-Vectors that are made of windows come after publishing: see `gap_filling`.
-"""
+"""The embedding step where an endpoint embeds: vectors for staged chunks. Equal text is embedded once for all documents of an access class."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from lightwell.domain.errors import ModelFailed
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId
 from lightwell.domain.jobs import JobState
 from lightwell.ingest.chunking import text_to_embed
 from lightwell.ingest.context import IngestContext
 from lightwell.ingest.progress import ProgressCounter, Step
-from lightwell.logs import logger
-from lightwell.records import embedding_spaces
 from lightwell.records.documents import chunks as staging
 from lightwell.records.documents.chunks import StagedChunk
-from lightwell.records.embedding_spaces import SpaceStatus
 from lightwell.records.jobs import queue
 from lightwell.records.jobs.queue import Claim
-
-_log = logger(__name__)
 
 _Text = tuple[ClassId, bytes]
 """An access class, and the hash of a text in it."""
@@ -32,13 +23,10 @@ async def embed_chunks(
     chunks: Sequence[StagedChunk],
     titles: Mapping[DocumentId, str],
 ) -> None:
-    """Stage the vectors that these jobs' chunks lack, unless they are made of windows, and advance the jobs to extraction."""
+    """Stage the vectors that these jobs' chunks lack, and advance the jobs to extraction."""
     if not batch:
         return
-    if context.joins_windows(context.space.model):
-        ProgressCounter(context.progress, Step.EMBEDDING, batch, chunks).add(chunks)
-    else:
-        await _stage_lacking(context, batch, chunks, titles)
+    await _stage_lacking(context, batch, chunks, titles)
     async with context.database.relaxed_transaction() as connection:
         await queue.advance(
             connection,
@@ -86,42 +74,6 @@ async def _stage_lacking(
             await queue.add_processed(connection, chunks_by_job)
             await staging.stage_vectors(connection, context.space.id, vector_by_chunk)
         progress.add(embedded)
-
-
-async def embed_for_next_space(
-    context: IngestContext,
-    batch: Sequence[Claim],
-    chunks: Sequence[StagedChunk],
-    titles: Mapping[DocumentId, str],
-) -> None:
-    """Stage the vectors of these jobs' chunks for a space that is being filled, too, so that it does not fall behind.
-
-    Where its model fails or is unknown here, publishing notes what is missing, and whoever fills the space embeds it.
-    """
-    spaces = await embedding_spaces.list_live(context.database, context.project_id)
-    space = next((space for space in spaces if space.status is SpaceStatus.BUILDING), None)
-    model = space and embedding_spaces.find_model(context.models, space)
-    if space is None or model is None or not batch or context.joins_windows(space.model):
-        return
-    have = await staging.list_embedded(context.database, space.id, [chunk.id for chunk in chunks])
-    texts = {
-        chunk.hash: text_to_embed(titles[chunk.document_id], chunk.draft)
-        for chunk in chunks
-        if chunk.id not in have
-    }
-    try:
-        embedded = await model.embedder.embed_documents(list(texts.values()))
-    except ModelFailed as error:
-        _log.warning("the next embedding model failed", error=str(error))
-        return
-    vectors = dict(zip(texts, embedded, strict=True))
-    async with context.database.relaxed_transaction() as connection:
-        await queue.renew_or_raise(connection, [claim.job_id for claim in batch], context.worker)
-        await staging.stage_vectors(
-            connection,
-            space.id,
-            {chunk.id: vectors[chunk.hash] for chunk in chunks if chunk.hash in vectors},
-        )
 
 
 async def _reuse_published(

@@ -7,42 +7,16 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 from lightwell.domain.documents import heading_path
-from lightwell.domain.errors import ModelFailed
 from lightwell.domain.ids import ChunkId, ProjectId
 from lightwell.domain.multi_vectors import MultiVector
 from lightwell.domain.reranking import HeadedPassage
-from lightwell.ingest.context import IngestContext
-from lightwell.logs import logger
 from lightwell.ports import LateInteraction
 from lightwell.records import multi_vectors
 from lightwell.records.database import Database
-from lightwell.records.documents import chunks as published
 from lightwell.records.documents.chunks import PublishedChunk
 
 PORTION = 64
 """Published chunks that are encoded before a worker looks for jobs again: some four seconds."""
-
-_log = logger(__name__)
-
-
-async def fill_encoding_gaps(context: IngestContext) -> bool:
-    """Encode some of the published chunks of the project for which a gap is noted; return whether there were any.
-
-    A model that fails is logged, and stops no worker.
-    """
-    model, database = context.late_interaction, context.database
-    if model is None:
-        return False
-    ids = await multi_vectors.list_gaps(database, context.project_id, limit=PORTION)
-    if not ids:
-        return False
-    entries = await published.list_published_by_id(database, ids)
-    try:
-        await encode_published(database, context.project_id, model, entries)
-    except ModelFailed as error:
-        _log.warning("passages wait to be encoded: the model failed", error=str(error))
-        return False
-    return True
 
 
 async def encode_published(

@@ -48,7 +48,7 @@ class IngestContext:
     parse and embed at a time, so that the others can wait for the chat model meanwhile. `embedding_batch_size` is the
     number of texts per embedder call. `refresh_batch_size` is the number of entities and relations per refresh
     transaction. `refresh_queue` combines the refreshes that concurrent batches ask for. `sources` says how entities
-    list their source chunks. `models` are the embedding models that this process can call: `space` may become another's, within `change_limits`. `late_interaction` encodes chunks; without it they are noted as still to be encoded. `graph_copy` is the copy of the graph in another store, if there is one. `open_source` opens the connector of a business system, one of `list_systems`. `note_withdrawals` keeps outside the database what a restored backup must not show. Ingestion calls `progress` after each step within a document.
+    list their source chunks. `models` are the embedding models that this process can call: `space` may become another's, within `change_limits`. `late_interaction` encodes published chunks; without it they are noted as still to be encoded. `graph_copy` is the copy of the graph in another store, if there is one. `open_source` opens the connector of a business system, one of `list_systems`. `note_withdrawals` keeps outside the database what a restored backup must not show. Ingestion calls `progress` after each step within a document.
     """
 
     project_id: ProjectId
@@ -78,9 +78,16 @@ class IngestContext:
     preparation_slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
     refresh_queue: RefreshQueue = field(default_factory=new_refresh_queue)
 
-    def joins_windows(self, model: str) -> bool:
-        """Return whether a space of this model has the vectors of windows, which are encoded when chunks are published."""
-        return self.late_interaction is not None and self.late_interaction.space == model
+    @property
+    def is_embedded_later(self) -> bool:
+        """Whether documents are published first and embedded afterwards: the model of their vectors runs in this process."""
+        model = embedding_spaces.find_model(self.models, self.space)
+        return self.joins_windows or (model is not None and model.is_bundled)
+
+    @property
+    def joins_windows(self) -> bool:
+        """Whether the vectors of the active space are those of the windows that are encoded for late interaction."""
+        return self.late_interaction is not None and self.late_interaction.space == self.space.model
 
 
 def _no_connector(source: Source) -> AbstractAsyncContextManager[ItemSource]:

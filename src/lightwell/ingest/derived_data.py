@@ -3,15 +3,12 @@
 from datetime import datetime
 
 from lightwell.domain.access import Reader
-from lightwell.domain.errors import ModelFailed
-from lightwell.ingest.chunk_encoding import fill_encoding_gaps
 from lightwell.ingest.context import IngestContext, follow_space
 from lightwell.ingest.gap_filling import GapFiller
 from lightwell.ingest.link_proposer import propose_links
 from lightwell.ingest.profile_embedding import ProfileEmbedder, embed_profiles
 from lightwell.ingest.profile_refresh import RefreshRequest
 from lightwell.ingest.summaries import summarize_long_profiles
-from lightwell.logs import logger
 from lightwell.metering import stop_recording
 from lightwell.records import conversations, embedding_spaces
 from lightwell.records.documents import chunks as staging
@@ -21,8 +18,6 @@ from lightwell.records.graph.profile_queue import DueProfiles
 from lightwell.records.llm_cache import cache
 
 _INDEX_CHANGES_PER_BATCH = 500
-
-_log = logger(__name__)
 
 
 async def sync_index(context: IngestContext) -> None:
@@ -77,12 +72,6 @@ async def finish_derived(context: IngestContext, since: datetime | None = None) 
     """
     context, project_id = await follow_space(context), context.project_id
     await erasure.finish_requested(context.database, project_id)
-    filler = gap_filler(context)
-    try:  # of chunks that are encoded when they are published, or whose jobs began before the embedding model was changed
-        while await filler.fill_chunks(context.space.id, context.embedder):
-            pass
-    except ModelFailed as error:
-        _log.warning("passages wait for their vectors: a model failed", error=str(error))
     await describe_profiles(context, DueProfiles(since=since))
     await propose_links(context.database, project_id)
     await cache.delete_unused_replies(context.database, project_id)
@@ -130,16 +119,6 @@ def gap_filler(context: IngestContext) -> GapFiller:
         batch_size=context.embedding_batch_size,
         late_interaction=context.late_interaction,
     )
-
-
-async def read_passages(context: IngestContext) -> bool:
-    """Read some of the published passages that lack a vector of the active space, or are not encoded; return whether there were any.
-
-    Raises `ModelFailed` and `StoreFailed`.
-    """
-    context = await follow_space(context)
-    filled = await gap_filler(context).fill_chunks(context.space.id, context.embedder)
-    return filled or await fill_encoding_gaps(context)
 
 
 async def apply_pending_changes(context: IngestContext) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lightwell.domain.ids import ChunkId, ProjectId, SpaceId
+from lightwell.domain.ids import ChunkId, ClassId, ProjectId, SpaceId
 from lightwell.ingest.chunk_encoding import PORTION, encode_published
 from lightwell.ingest.chunking import text_to_embed
 from lightwell.ingest.profile_embedding import MAX_CHARACTERS, profile_text, text_hash
@@ -36,6 +36,9 @@ _BATCHES_AT_ONCE = 8
 
 Vector = NDArray[np.float32]
 
+_Text = tuple[ClassId, bytes]
+"""An access class, and the hash of a text in it: whether a text is embedded shows in time, so classes share nothing."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GapFiller:
@@ -53,19 +56,24 @@ class GapFiller:
 
     async def fill_chunks(self, space: SpaceId, embedder: Embedder) -> bool:
         """Embed some of the chunks that the space lacks; return whether there were any to claim. Raises `ModelFailed`, `StoreFailed`."""
-        database, encoder = self.database, self.late_interaction
-        if encoder is not None and encoder.space != embedder.model:
-            encoder = None
-        limit = _BATCHES_AT_ONCE * self.batch_size if encoder is None else PORTION
-        claimed = await embedding_space_changes.claim_chunks(database, space, limit)
+        limit = _BATCHES_AT_ONCE * self.batch_size if self._encoder(embedder) is None else PORTION
+        claimed = await embedding_space_changes.claim_chunks(self.database, space, limit)
         if not claimed:
             return False
+        await self.read_claimed(space, embedder, claimed)
+        return True
+
+    async def read_claimed(
+        self, space: SpaceId, embedder: Embedder, claimed: Sequence[ChunkId]
+    ) -> Sequence[PublishedChunk]:
+        """Give chunks that were claimed their vectors in the space; return those that are still there. Raises `ModelFailed`, `StoreFailed`."""
+        database = self.database
         try:
             entries = await published.list_published_by_id(database, claimed)
-            joined = await self._from_windows(encoder, entries)
+            joined = await self._from_windows(self._encoder(embedder), entries)
             others = [entry for entry in entries if entry.chunk.id not in joined]
-            by_hash, tokens = await self._embed(space, embedder, others)
-            embedded = {entry.chunk.id: by_hash[entry.chunk.hash] for entry in others}
+            by_text, tokens = await self._embed(space, embedder, others)
+            embedded = {entry.chunk.id: by_text[_text(entry)] for entry in others}
             vector_of = {**joined, **embedded}
             vectors = [
                 ChunkVector(
@@ -79,7 +87,7 @@ class GapFiller:
             await embedding_space_changes.close_chunks(database, space, claimed, tokens)
         finally:
             await embedding_space_changes.release_chunks(database, space, claimed)
-        return True
+        return entries
 
     async def fill_profiles(self, space: SpaceId, embedder: Embedder) -> bool:
         """Embed some of the profiles that the space, which is not active, lacks; return whether there were any to claim."""
@@ -121,21 +129,30 @@ class GapFiller:
         ids = [entry.chunk.id for entry in entries]
         return await multi_vectors.join_windows_of(self.database, encoder.model, ids)
 
+    def _encoder(self, embedder: Embedder) -> LateInteraction | None:
+        """Return what encodes the chunks of this embedder's spaces, None where it embeds their texts."""
+        encoder = self.late_interaction
+        return encoder if encoder is not None and encoder.space == embedder.model else None
+
     async def _embed(
         self, space: SpaceId, embedder: Embedder, entries: Sequence[PublishedChunk]
-    ) -> tuple[Mapping[bytes, Vector], int]:
-        """Return the vectors by the hash of the text, and how many tokens were embedded; equal texts are embedded once."""
+    ) -> tuple[Mapping[_Text, Vector], int]:
+        """Return the vector of each text, and how many tokens were embedded; equal texts of a class are embedded once."""
         if not entries:
             return {}, 0
-        wanted = {(entry.class_id, entry.chunk.hash) for entry in entries}
+        wanted = {_text(entry) for entry in entries}
         same = await published.find_published_by_hash(self.database, self.project_id, wanted)
         stored = await self.vectors.vectors(space, list(same.values()))
-        reused = {hash_: stored[chunk] for (_, hash_), chunk in same.items() if chunk in stored}
+        reused = {text: stored[chunk] for text, chunk in same.items() if chunk in stored}
         texts = {
-            entry.chunk.hash: text_to_embed(entry.title, entry.chunk.draft)
+            _text(entry): text_to_embed(entry.title, entry.chunk.draft)
             for entry in entries
-            if entry.chunk.hash not in reused
+            if _text(entry) not in reused
         }
         embedded = await embedder.embed_documents(list(texts.values()))
         tokens = sum(token_count(text) for text in texts.values())
         return {**reused, **dict(zip(texts, embedded, strict=True))}, tokens
+
+
+def _text(entry: PublishedChunk) -> _Text:
+    return entry.class_id, entry.chunk.hash

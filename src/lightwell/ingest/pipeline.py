@@ -1,8 +1,9 @@
-"""The ingestion pipeline: from claimed jobs to published chunks.
+"""The first stage of ingestion: from claimed jobs to published chunks.
 
-    claimed jobs ─ chunk ─► staged chunks ─ embed ─► vectors ─ extract ─► mentions ─ publish ─► visible ─ refresh
+    claimed jobs ─ chunk ─► staged chunks ─ embed, at an endpoint ─► vectors ─ extract ─► mentions ─ publish ─► visible ─ refresh
 
-Each step commits its result together with the name of the next step. So a crash repeats only the step under way.
+Each step commits its result together with the name of the next step. So a crash repeats only the step under way. What the networks of
+this process make of chunks comes afterwards (`passage_reading.py`): without it a chunk is found by its words and in the graph.
 Jobs store these names: "" (chunk), "embed", "read" (extract), "index", and `REEXTRACT`.
 """
 
@@ -21,7 +22,7 @@ from lightwell.domain.ids import ChunkId, ClassId, DocumentId, JobId, make_chunk
 from lightwell.domain.jobs import JobState
 from lightwell.domain.usage import TokenSummary, add_usage
 from lightwell.ingest.chunk_analysis import analyse_chunks
-from lightwell.ingest.chunk_embedding import embed_chunks, embed_for_next_space
+from lightwell.ingest.chunk_embedding import embed_chunks
 from lightwell.ingest.chunking import chunk_hash, text_to_embed
 from lightwell.ingest.context import IngestContext
 from lightwell.ingest.derived_data import refresh, sync_index
@@ -92,9 +93,10 @@ async def ingest(
     waiting = deque(sorted(documents, key=lambda document: len(document.chunks)))
     del documents  # so that each group's chunks are freed when it is published
     while group := _take_group(waiting):
-        async with context.preparation_slots:
-            with span("ingest.embed"):
-                await _embed(context, group)
+        if not context.is_embedded_later:
+            async with context.preparation_slots:
+                with span("ingest.embed"):
+                    await _embed(context, group)
         with span("ingest.extract_and_publish"):
             unknown = await _extract_and_publish(context, group)
         with span("ingest.index_and_refresh"):
@@ -164,7 +166,6 @@ async def _embed(context: IngestContext, group: Sequence[_StagedDocument]) -> No
     claims = [document.claim for document in to_embed]
     chunks = [chunk for document in to_embed for chunk in document.chunks]
     titles = {document.claim.document_id: document.title for document in to_embed}
-    await embed_for_next_space(context, claims, chunks, titles)
     await embed_chunks(context, claims, chunks, titles)
 
 
@@ -185,13 +186,14 @@ async def _chunk_documents(
     ]
     if not chunked:
         return []
+    step = "read" if context.is_embedded_later else "embed"
     async with context.database.relaxed_transaction() as connection:
         await queue.advance(
             connection,
             [document.claim.job_id for document in chunked],
             context.worker,
-            state=JobState.EMBEDDING,
-            step="embed",
+            state=JobState.EXTRACTING if step == "read" else JobState.EMBEDDING,
+            step=step,
             progress=25,
         )
         await staging.stage(
@@ -216,7 +218,7 @@ async def _chunk_documents(
         await originals.settle(
             connection, {document.claim.job_id: document.pages for document in chunked}
         )
-    return [replace(document, claim=replace(document.claim, step="embed")) for document in chunked]
+    return [replace(document, claim=replace(document.claim, step=step)) for document in chunked]
 
 
 async def _parse_or_fail(
@@ -264,7 +266,7 @@ async def _extract_and_publish(
             context.worker,
             state=JobState.EXTRACTING,
             step="index",
-            progress=90,
+            progress=25 if context.is_embedded_later else 90,
         )
         unknown = {
             document.claim.job_id: sum(

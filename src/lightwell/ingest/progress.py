@@ -12,21 +12,23 @@ from lightwell.records.jobs.queue import Claim
 
 
 class Step(StrEnum):
-    """The step that a document is in. Embedding and extracting count chunks; parsing counts nothing."""
+    """The step that a document is in. All but parsing count chunks. `VECTORS` comes after the document's job: the second stage."""
 
     PARSING = "parsing"
     EMBEDDING = "embedding"
     EXTRACTING = "extracting"
+    VECTORS = "vectors"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Progress of one step within one document: `done` of `total` chunks."""
+    """Progress of one step within one document: `done` of `total` chunks, `moved` of which since the report before."""
 
     url: str
     step: Step
     done: int
     total: int
+    moved: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,13 +61,15 @@ class ProgressCounter:
         self._done = Counter[DocumentId]()
 
     def add(self, part: Sequence[StagedChunk]) -> None:
-        self._done.update(chunk.document_id for chunk in part)
-        for document_id in dict.fromkeys(chunk.document_id for chunk in part):
+        moved = Counter(chunk.document_id for chunk in part)
+        self._done.update(moved)
+        for document_id in moved:
             progress = Progress(
                 url=self._urls[document_id],
                 step=self._step,
                 done=self._done[document_id],
                 total=self._total[document_id],
+                moved=moved[document_id],
             )
             self._report(progress)
 
@@ -106,8 +110,8 @@ class IngestPace:
         self._seen[key] = progress
         passed.passages += progress.total - total
         passed.done += progress.done - done
-        if progress.done > done:
-            self._pace.move(progress.step, progress.done - done, now)
+        if progress.moved:
+            self._pace.move(progress.step, progress.moved, now)
 
     def rest(self, documents: int) -> dict[str, float]:
         """Return how many passages have yet to pass each step, of so many documents in all."""

@@ -74,7 +74,7 @@ async def _read(context: IngestContext, passages: Sequence[ExtractionInput]) -> 
     """Let the rules and the networks of this process read the passages; return the bytes of their token vectors."""
     await _extract(context, passages)
     model = embedding_spaces.find_model(context.models, context.space)
-    if model is not None and model.is_bundled:
+    if model is not None and model.is_bundled and not context.joins_windows:
         await model.embedder.embed_documents(
             [text_to_embed(passage.document_title, passage.draft) for passage in passages]
         )

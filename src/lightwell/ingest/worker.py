@@ -23,11 +23,11 @@ from lightwell.domain.errors import (
 )
 from lightwell.domain.ids import new_id
 from lightwell.ingest.chunk_analysis import renew_analyses
-from lightwell.ingest.chunk_encoding import fill_encoding_gaps
 from lightwell.ingest.context import IngestContext, follow_space
 from lightwell.ingest.derived_data import finish_derived
 from lightwell.ingest.embedding_change import work_on_change
 from lightwell.ingest.isolation import document_failure
+from lightwell.ingest.passage_reading import is_being_read, read_some
 from lightwell.ingest.pipeline import ingest
 from lightwell.ingest.progress import DocumentOutcome
 from lightwell.logs import logger
@@ -73,11 +73,11 @@ def with_batches_for(context: IngestContext, slots: int) -> IngestContext:
 async def run_until_done(
     context: IngestContext, on_outcome: Callable[[DocumentOutcome], None]
 ) -> None:
-    """Work until the project, or its part in `context.only`, has no open job. This waits for jobs of other workers, too.
+    """Work until the project, or its part in `context.only`, has no open job and the networks have read all passages.
 
-    Raises `ModelFailed` if a model fails; the jobs stay open for the next worker or command.
+    This waits for what other workers do, too. Raises `ModelFailed` if a model fails; the rest stays for the next worker or command.
     """
-    ended = 0
+    ended, is_stale = 0, True
 
     def count(outcome: DocumentOutcome) -> None:
         nonlocal ended
@@ -85,11 +85,14 @@ async def run_until_done(
         on_outcome(outcome)
 
     while True:
-        await run_claimable(context, count, asyncio.Event())
-        if await queue.count_open(context.database, context.project_id, context.only) == 0:
+        is_stale |= await run_claimable(context, count, asyncio.Event())
+        others = await queue.count_open(context.database, context.project_id, context.only)
+        if is_stale and not others:
             await finish_derived(context)
-            while context.only is None and await fill_encoding_gaps(context):
-                pass
+            is_stale = False
+        if await read_some(context):
+            continue
+        if not others and not await is_being_read(context):
             if ended >= _WORTH_A_VACUUM:
                 await freed_space.give_back(context.database)
             return
@@ -101,16 +104,16 @@ async def run_worker(
 ) -> None:
     """Work until `stop` is set. While a model or the database fails, wait twice as long each time, at most a minute.
 
-    Derived data is finished at the start, after each batch, and after 30 idle seconds; between batches the worker embeds for a
-    change of the embedding model, and encodes passages that were published without. Raises `BudgetSpent`, because
-    waiting does not help then.
+    Derived data is finished at the start, after each batch, and after 30 idle seconds; when no job can be claimed, the networks read
+    a few passages, and the worker embeds for a change of the embedding model. Raises `BudgetSpent`, because waiting does not
+    help then.
     """
     pause, idle = _POLL_SECONDS, _IDLE_SECONDS
     while not stop.is_set():
         try:
             if await run_claimable(context, on_outcome, stop) or idle >= _IDLE_SECONDS:
-                await finish_derived(context)
-                idle = _IDLE_SECONDS if await _work_on_gaps(context) else 0.0
+                await run_until_idle(context, on_outcome, stop)
+                idle = 0.0
             if pause > _POLL_SECONDS:
                 _log.warning("the worker has recovered and continues")
             pause = _POLL_SECONDS
@@ -130,20 +133,27 @@ async def run_worker(
 async def run_until_idle(
     context: IngestContext, on_outcome: Callable[[DocumentOutcome], None], stop: asyncio.Event
 ) -> None:
-    """Work until no job can be claimed or `stop` is set, and finish derived data; raise `ModelFailed`, `StoreFailed`, `ParserFailed`."""
-    has_gaps = True
-    while has_gaps and not stop.is_set():
-        await run_claimable(context, on_outcome, stop)
-        if not stop.is_set():
+    """Work until no job can be claimed and no passage has to be read, or `stop` is set; raise `ModelFailed`, `StoreFailed`, `ParserFailed`.
+
+    Derived data is finished at the start, and again after jobs that came meanwhile.
+    """
+    is_stale = True
+    while not stop.is_set():
+        is_stale |= await run_claimable(context, on_outcome, stop)
+        if stop.is_set():
+            return
+        if is_stale:
             await finish_derived(context)
-            has_gaps = await _work_on_gaps(context)
+            is_stale = False
+        if not await _read_or_embed(context):
+            return
 
 
-async def _work_on_gaps(context: IngestContext) -> bool:
-    """Read again what older rules have read, embed for a change of the embedding model, and encode what was published before; return whether there was anything to do."""
-    is_outdated = await renew_analyses(context)
-    is_changing = await work_on_change(context)
-    return await fill_encoding_gaps(context) or is_changing or is_outdated
+async def _read_or_embed(context: IngestContext) -> bool:
+    """Read a few passages, else those that older rules have read or some for a change of the embedding model; return whether there was anything to do."""
+    return (
+        await read_some(context) or await renew_analyses(context) or await work_on_change(context)
+    )
 
 
 async def run_claimable(

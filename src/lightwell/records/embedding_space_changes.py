@@ -15,6 +15,7 @@ from lightwell.ports import ProfileClaim
 from lightwell.records.database import Database, repeatable
 from lightwell.records.embedding_spaces import SpaceStatus
 from lightwell.records.locks import PUBLISHING_LOCK
+from lightwell.records.passage_gaps import ROUND
 from lightwell.records.rows import fetch_values
 
 CLAIM_SECONDS = 60.0
@@ -66,8 +67,8 @@ _START = "UPDATE embedding_spaces SET status = 'building' WHERE space_id = %(spa
 
 _QUEUE: tuple[LiteralString, ...] = (
     """
-    INSERT INTO chunk_gaps (chunk_id, space_id)
-    SELECT chunk_id, %(space)s FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
+    INSERT INTO chunk_gaps (chunk_id, space_id, document_id, round)
+    SELECT chunk_id, %(space)s, document_id, chunk_index / %(round)s FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
     WHERE document.project_id = %(project_id)s AND chunk.class_id <> 0
     ORDER BY chunk_id ON CONFLICT DO NOTHING
     """,
@@ -83,7 +84,7 @@ _CLAIM_CHUNKS = """
 WITH next AS (
     SELECT chunk_id FROM chunk_gaps
     WHERE space_id = %(space)s AND (taken_until IS NULL OR taken_until < now())
-    ORDER BY chunk_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+    ORDER BY round, chunk_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 )
 UPDATE chunk_gaps AS gap SET taken_until = now() + make_interval(secs => %(seconds)s)
 FROM next WHERE gap.chunk_id = next.chunk_id AND gap.space_id = %(space)s
@@ -223,7 +224,7 @@ async def _start(database: Database, project_id: ProjectId, space: SpaceId) -> N
 @repeatable
 async def queue(database: Database, project_id: ProjectId, space: SpaceId) -> None:
     """Queue all published chunks and described profiles for a space that is being built; it may be repeated."""
-    key = {"project_id": project_id, "space": space}
+    key = {"project_id": project_id, "space": space, "round": ROUND}
     async with database.transaction() as connection:
         for statement in _QUEUE:
             await connection.execute(statement, key)
@@ -236,11 +237,12 @@ async def claim_chunks(database: Database, space: SpaceId, limit: int) -> list[C
 
 
 async def close_chunks(
-    database: Database, space: SpaceId, chunks: Sequence[ChunkId], tokens: int
+    database: Database, space: SpaceId, chunks: Sequence[ChunkId], tokens: int = 0
 ) -> None:
-    """Record that these chunks have their vectors, which took so many tokens."""
+    """Record that these chunks have their vectors, which took so many tokens of a change of the model."""
     await database.execute(_CLOSE_CHUNKS, {"space": space, "chunks": list(chunks)})
-    await add_tokens(database, space, tokens)
+    if tokens:
+        await add_tokens(database, space, tokens)
 
 
 async def release_chunks(database: Database, space: SpaceId, chunks: Sequence[ChunkId]) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightwell.domain.access import Reader
-from lightwell.domain.ids import ChunkId, ProjectId
+from lightwell.domain.ids import ChunkId
 from lightwell.domain.multi_vectors import MultiVector, join_windows
 from lightwell.domain.reranking import ENCODED_LANGUAGE
 from lightwell.records.database import Connection, Database
@@ -57,13 +57,6 @@ FROM document_chunks WHERE chunk_id = %(chunk)s
 FOR KEY SHARE
 ON CONFLICT (chunk_id) DO UPDATE SET model = excluded.model, text_hash = excluded.text_hash,
     starts = excluded.starts, ends = excluded.ends, tokens = excluded.tokens, wholes = excluded.wholes, signs = excluded.signs
-"""
-
-_GAPS = """
-SELECT chunk_id
-FROM multi_vector_gaps JOIN document_chunks AS chunk USING (chunk_id) JOIN source_documents USING (document_id)
-WHERE project_id = %(project_id)s AND chunk.class_id <> 0
-ORDER BY chunk_id LIMIT %(limit)s
 """
 
 _CLOSE_GAPS = "DELETE FROM multi_vector_gaps WHERE chunk_id = ANY(%(chunks)s)"
@@ -141,11 +134,6 @@ async def put(
     ]
     if rows:
         await connection.cursor().executemany(_PUT, rows)
-
-
-async def list_gaps(database: Database, project_id: ProjectId, *, limit: int) -> list[ChunkId]:
-    """Return up to `limit` published chunks that are still to be encoded, by id."""
-    return await database.values(_GAPS, {"project_id": project_id, "limit": limit})
 
 
 async def close_gaps(connection: Connection, chunks: Sequence[ChunkId]) -> None:

@@ -32,9 +32,11 @@ WHERE tenants.name = %(tenant)s ORDER BY projects.name
 _WAITING = """
 SELECT projects.name, projects.project_id FROM projects JOIN tenants USING (tenant_id)
 WHERE tenants.name = %(tenant)s
-  AND EXISTS (SELECT FROM ingestion_jobs AS job
-              WHERE job.project_id = projects.project_id AND job.status IN ('queued', 'chunking', 'embedding', 'extracting')
-                AND lease_is_over(job.leased_until))
+  AND (EXISTS (SELECT FROM ingestion_jobs AS job
+               WHERE job.project_id = projects.project_id AND job.status IN ('queued', 'chunking', 'embedding', 'extracting')
+                 AND lease_is_over(job.leased_until))
+       OR EXISTS (SELECT FROM chunk_gaps AS gap JOIN embedding_spaces AS space USING (space_id)
+                  WHERE space.project_id = projects.project_id AND space.status = 'active' AND lease_is_over(gap.taken_until)))
 ORDER BY projects.name
 """
 
@@ -100,7 +102,7 @@ async def list_names(database: Database, tenant: str) -> list[tuple[str, datetim
 
 
 async def list_waiting(database: Database, tenant: str) -> list[tuple[str, ProjectId]]:
-    """Return the tenant's projects that have a job which a worker can claim, by name."""
+    """Return the tenant's projects with a job or a passage without a vector that a worker can claim, by name."""
     rows = await database.rows(_WAITING, {"tenant": tenant})
     return [(name, ProjectId(project_id)) for name, project_id in rows]
 

@@ -24,6 +24,7 @@ from lightwell.domain.errors import (
 from lightwell.domain.ids import ProjectId
 from lightwell.ingest.backfill import Portion, PortionResult
 from lightwell.ingest.derived_data import describe_profiles
+from lightwell.ingest.passage_reading import read_some
 from lightwell.ingest.progress import DocumentOutcome
 from lightwell.ingest.worker import run_claimable
 from lightwell.models.meter import Meter
@@ -134,6 +135,8 @@ async def _ingest(assignment: Assignment, meter: Meter, ended: list[DocumentOutc
             await _compare_project(assignment, settings, resources.database)
             context = await open_ingestion(resources, assignment.project_id)
             if assignment.portion.profiles:
+                while await read_some(context):
+                    pass
                 await describe_profiles(context, ALL_DUE)
                 return
             only = replace(context, only=assignment.portion.documents)

@@ -16,6 +16,7 @@ from lightwell.records.database import Connection
 from lightwell.records.documents import originals, structures
 from lightwell.records.graph import mentions, resolution, same_names, stated_links
 from lightwell.records.locks import PUBLISHING_LOCK
+from lightwell.records.passage_gaps import ROUND
 from lightwell.records.rows import fetch_values
 
 
@@ -61,10 +62,10 @@ JOIN document_chunks USING (chunk_id)
 JOIN source_documents AS document USING (document_id)
 """
 
-# A space for which no vector was staged, because its model is new here or failed, gets the vectors later.
+# A space for which no vector was staged, because its model runs in this process, is new here or failed, gets the vectors later.
 _NOTE_GAPS = """
-INSERT INTO chunk_gaps (chunk_id, space_id)
-SELECT chunk.chunk_id, space.space_id
+INSERT INTO chunk_gaps (chunk_id, space_id, document_id, round)
+SELECT chunk.chunk_id, space.space_id, chunk.document_id, chunk.chunk_index / %(round)s
 FROM embedding_spaces AS space
 CROSS JOIN document_chunks AS chunk
 WHERE space.project_id = %(project_id)s AND space.status IN ('building', 'active', 'retired')
@@ -75,10 +76,10 @@ ORDER BY chunk.chunk_id, space.space_id
 ON CONFLICT DO NOTHING
 """
 
-# What was not encoded for late interaction, because its model failed or another process has none, is encoded later.
+# Passages are encoded for late interaction once they are published.
 _NOTE_UNENCODED = """
-INSERT INTO multi_vector_gaps (chunk_id)
-SELECT chunk.chunk_id FROM document_chunks AS chunk
+INSERT INTO multi_vector_gaps (chunk_id, document_id, round)
+SELECT chunk.chunk_id, chunk.document_id, chunk.chunk_index / %(round)s FROM document_chunks AS chunk
 WHERE chunk.document_id = ANY(%(documents)s) AND chunk.class_id <> 0 AND chunk.language = %(language)s
   AND NOT EXISTS (SELECT FROM chunk_multi_vectors AS held WHERE held.chunk_id = chunk.chunk_id)
 ORDER BY chunk.chunk_id
@@ -208,8 +209,9 @@ async def publish(
         names, _ = await _unpublish(connection, project_id, ids, staged=False)
         await originals.publish(connection, ids)
         await connection.execute(_PUBLISH_CHUNKS, {"documents": ids})
-        await connection.execute(_NOTE_GAPS, {"documents": ids, "project_id": project_id})
-        await connection.execute(_NOTE_UNENCODED, {"documents": ids, "language": ENCODED_LANGUAGE})
+        gaps = {"documents": ids, "project_id": project_id, "round": ROUND}
+        await connection.execute(_NOTE_GAPS, gaps)
+        await connection.execute(_NOTE_UNENCODED, {**gaps, "language": ENCODED_LANGUAGE})
         await connection.execute(
             _PUBLISH_DOCUMENTS,
             {
