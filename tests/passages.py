@@ -13,7 +13,7 @@ from lightwell.domain.question_analysis import analyze_question
 from lightwell.domain.questions import Mode, Question
 from lightwell.text.terms import terms
 from lightwell.text.tokens import token_count
-from lightwell.text.units import split_into_units
+from lightwell.text.units import unit_spans
 
 MOMENT = datetime(2026, 5, 1, tzinfo=UTC)
 NOTHING = Metrics(
@@ -66,14 +66,12 @@ def passage(
     """Return the chunk as evidence; each unit is a highlight, alike to the question by 0.3."""
     highlights = (
         Highlight(
-            start=unit.start,
-            end=unit.end,
-            coverage=weighted_coverage(
-                frozenset(terms(given.text[unit.start : unit.end])), weights or {}
-            ),
+            start=start,
+            end=end,
+            coverage=weighted_coverage(frozenset(terms(given.text[start:end])), weights or {}),
             similarity=0.3,
         )
-        for unit in split_into_units(given.text)
+        for start, end in unit_spans(given.text)
     )
     return Evidence(
         chunk=given,

@@ -25,7 +25,7 @@ from lightwell.testing.models import ScriptedModel
 from lightwell.text.answer_types import answer_types_in, expected_answer
 from lightwell.text.answer_types.facts import read_facts
 from lightwell.text.terms import terms
-from lightwell.text.units import split_into_units
+from lightwell.text.units import unit_spans
 from tests.passages import chunk, found, passage
 
 TEXT = (
@@ -63,7 +63,7 @@ def key(asked: str, *texts: str) -> str:
 
 
 def test_units_are_sentences_rows_and_headings() -> None:
-    assert [TEXT[unit.start : unit.end] for unit in split_into_units(TEXT)] == [
+    assert [TEXT[start:end] for start, end in unit_spans(TEXT)] == [
         "# Contract",
         "Nordwind receives a discount of 18 percent on all items.",
         "The term is three years.",

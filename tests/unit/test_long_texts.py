@@ -31,7 +31,7 @@ from lightwell.text.negation import split_into_clauses
 from lightwell.text.pieces import Bounds, Size, piece_around
 from lightwell.text.proper_names import find_names
 from lightwell.text.sentences import sentence_spans
-from lightwell.text.units import split_into_units
+from lightwell.text.units import unit_spans
 from tests.growth import Timed
 
 pytestmark = pytest.mark.slow
@@ -78,7 +78,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "disguises.normalize_lookalikes": disguises.normalize_lookalikes,
     "terms.terms": terms.terms,
     "graph.normalized": normalize_name,
-    "units.units": split_into_units,
+    "units.units": unit_spans,
     "blocks.blocks": blocks,
     "markup.strip_markup": strip_markup,
     "pieces.piece_around": lambda text: piece_around(

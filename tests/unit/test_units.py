@@ -2,7 +2,7 @@
 
 import pytest
 
-from lightwell.text.units import split_into_units
+from lightwell.text.units import unit_spans
 
 PAGE = """Figures
 First quarter 2026 Plan First quarter 2025
@@ -19,7 +19,7 @@ Paris with Anna."""
 
 
 def parts(text: str) -> list[str]:
-    return [text[unit.start : unit.end] for unit in split_into_units(text)]
+    return [text[start:end] for start, end in unit_spans(text)]
 
 
 def test_the_rows_of_a_table_without_rules_are_units_of_their_own() -> None:

@@ -26,7 +26,7 @@ from lightwell.text.markup import find_addresses, strip_active_markup, strip_bul
 from lightwell.text.negation import has_negation
 from lightwell.text.regex import regex
 from lightwell.text.terms import terms
-from lightwell.text.units import split_into_units
+from lightwell.text.units import unit_spans
 
 REPLY_SCHEMA: Mapping[str, object] = {
     "type": "object",
@@ -105,8 +105,8 @@ def split_citation_marks(part: str) -> list[tuple[str, tuple[int, ...]]]:
     moved = _MOVED.sub(r"\2\1", part)
     sentences: list[tuple[str, tuple[int, ...]]] = []
     after: tuple[int, ...] = ()
-    for unit in reversed(split_into_units(moved)):
-        sentence = moved[unit.start : unit.end]
+    for start, end in reversed(unit_spans(moved)):
+        sentence = moved[start:end]
         numbers = [int(n) for mark in _MARK.findall(sentence) for n in _DIGITS.findall(mark)]
         after = tuple(dict.fromkeys(numbers)) or after
         sentences.append((strip_bullet(strip_citation_marks(sentence)).strip(), after))

@@ -138,9 +138,10 @@ def _merge_duplicates(
             for cited in sentence.quotes
             for quote in (cited, *places.get(_fold_words(cited.text), ()))
         ]
-        first = merged.setdefault(_fold_words(sentence.text), replace(sentence, quotes=()))
+        folded = _fold_words(sentence.text)
+        first = merged.setdefault(folded, replace(sentence, quotes=()))
         by_place = {quote.place: quote for quote in (*first.quotes, *quotes)}
-        merged[_fold_words(sentence.text)] = replace(first, quotes=tuple(by_place.values()))
+        merged[folded] = replace(first, quotes=tuple(by_place.values()))
     return list(merged.values())
 
 

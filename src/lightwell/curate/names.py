@@ -28,7 +28,7 @@ from lightwell.records.database import Database
 from lightwell.records.documents import published_chunks
 from lightwell.records.graph import entities, name_map
 from lightwell.text.markup import strip_bullet, strip_markup
-from lightwell.text.units import split_into_units
+from lightwell.text.units import unit_spans
 
 _MAX_FACTS = 60
 _SOURCES_OF_FACT = 3
@@ -252,7 +252,7 @@ def _place_of_relation(
 def _place(chunk: Chunk, wanted: Sequence[Sequence[str]]) -> Place:
     """Return the sentence that has most of the wanted, each by one of its names; of several the first that is not just the title."""
     normalized = [[normalize_name(name) for name in names] for names in wanted]
-    spans = [(unit.start, unit.end) for unit in split_into_units(chunk.text)]
+    spans = unit_spans(chunk.text)
 
     def fit(span: tuple[int, int]) -> tuple[int, bool]:
         sentence = _as_read(chunk.text[slice(*span)])
@@ -270,9 +270,9 @@ def _place_of_words(chunks: Sequence[Chunk], text: str) -> Place | None:
     """Return the first place that has the text word for word."""
     words = " ".join(text.split())
     for chunk in chunks:
-        for unit in split_into_units(chunk.text):
-            if words in " ".join(chunk.text[unit.start : unit.end].split()):
-                return _make_place(chunk, unit.start, unit.end)
+        for start, end in unit_spans(chunk.text):
+            if words in " ".join(chunk.text[start:end].split()):
+                return _make_place(chunk, start, end)
     return None
 
 

@@ -11,7 +11,7 @@ from lightwell.records import search
 from lightwell.records.database import Database
 from lightwell.records.documents import published_chunks
 from lightwell.records.graph import entities
-from lightwell.text.units import split_into_units
+from lightwell.text.units import unit_spans
 
 _MAX_SNIPPET = 300
 
@@ -59,7 +59,7 @@ def _source(chunk: Chunk, names: Sequence[str]) -> EntitySource:
     """Return the passage with its first sentence that has one of the names, else its first one, cut at its length limit."""
     text = chunk.text
     wanted = [normalize_name(name) for name in names]
-    places = [(unit.start, unit.end) for unit in split_into_units(text)] or [(0, len(text))]
+    places = unit_spans(text) or [(0, len(text))]
     start, end = next(
         (
             (start, end)

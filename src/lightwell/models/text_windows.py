@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from tokenizers import BertWordPieceTokenizer
 
 from lightwell.text.regex import regex
-from lightwell.text.units import split_into_units
+from lightwell.text.units import unit_spans
 
 Spans = NDArray[np.int64]
 """The characters that each token stands for, (tokens, 2)."""
@@ -44,7 +44,7 @@ def shorten(ids: list[int], most: int) -> list[int]:
 
 def cut_into_windows(text: str, spans: Spans, most: int) -> list[tuple[int, int]]:
     """Return token ranges that together are the text: as many whole units as fit into `most` tokens."""
-    ends = [*(unit.end for unit in split_into_units(text)), len(text)]
+    ends = [*(end for _, end in unit_spans(text)), len(text)]
     edges = np.unique(np.searchsorted(spans[:, 0], np.array(ends), side="left")).tolist()
     cuts: list[tuple[int, int]] = []
     first = 0

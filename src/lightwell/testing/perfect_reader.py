@@ -22,7 +22,7 @@ from lightwell.ports import Message
 from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.models import ScriptedModel
 from lightwell.text.regex import regex
-from lightwell.text.units import split_into_units
+from lightwell.text.units import unit_spans
 
 NOT_ANSWERABLE = json.dumps({"answerable": False, "sentences": []})
 
@@ -91,11 +91,11 @@ def _sentences(sent: str) -> Iterator[Cited]:
     """Yield the units of each passage in the prompt, then each pair of consecutive units."""
     for match in _PASSAGE.finditer(sent):
         number, text = int(match[1]), match[3]
-        parts = split_into_units(text)
-        for part in parts:
-            yield _plain(text[part.start : part.end]), number
-        for part, following in pairwise(parts):
-            yield _plain(text[part.start : following.end]), number
+        spans = unit_spans(text)
+        for start, end in spans:
+            yield _plain(text[start:end]), number
+        for (start, _), (_, end) in pairwise(spans):
+            yield _plain(text[start:end]), number
 
 
 def _plain(text: str) -> str:

@@ -1,7 +1,6 @@
 """Rules of language that every stage shares, each once: what is a sentence, a date, a figure, a name, an order to a machine?
 
-A document's text is stored as **chunks**; everything below a chunk is found again when it is asked for, by these modules, and
-means the same everywhere (`docs/glossary.md` has the same words):
+A document's text is stored as **chunks**; everything below a chunk is found by these modules, and means the same everywhere (`docs/glossary.md` has the same words):
 
 - **chunk**: what is stored, embedded and cited, made by `ingest/chunking.py`. A **passage** is one chunk, or neighbouring ones joined.
 - **sentence** (`sentences.py`): prose up to its full stop. **unit** (`units.py`): a sentence, a list item or a table row,

@@ -31,7 +31,7 @@ from lightwell.text.dates import find_first_date, first_moment
 from lightwell.text.pieces import shorten
 from lightwell.text.regex import regex
 from lightwell.text.tokens import token_count
-from lightwell.text.units import split_into_units
+from lightwell.text.units import unit_spans
 
 MAX_REPLY_TOKENS = 800
 FEWEST_CITATIONS = 3
@@ -348,8 +348,8 @@ def _passages_to_verify(text: str, sentences: Sequence[CandidateSentence]) -> li
 
 def _sentences(description: str) -> Iterator[str]:
     for part in description.split(DESCRIPTION_SEPARATOR):
-        for unit in split_into_units(part):
-            yield part[unit.start : unit.end].rstrip(" .")
+        for start, end in unit_spans(part):
+            yield part[start:end].rstrip(" .")
 
 
 def _by_definition_score(sentences: Sequence[CandidateSentence]) -> list[CandidateSentence]:

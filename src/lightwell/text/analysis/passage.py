@@ -10,7 +10,12 @@ from lightwell.text.analysis.chunk import NOTHING_READ, ChunkAnalysis, Span, Uni
 from lightwell.text.analysis.stored import StoredAnalysis
 from lightwell.text.answer_types.facts import Facts, join_facts
 from lightwell.text.blocks import Block, BlockKind
-from lightwell.text.units import Above, context_text, units_above
+from lightwell.text.units import Shape
+
+_MAX_CONTEXT_CHARACTERS = 300
+
+Above = tuple[int, int]
+"""The places of the heading that a unit stands under, and of the unit near it that it needs to be understood; -1 for none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +52,7 @@ class PassageAnalysis:
     @cached_property
     def above(self) -> list[Above]:
         """What each unit stands under."""
-        return units_above(self.parts, [unit.shape for unit in self.units])
+        return _above(self.units)
 
     @cached_property
     def terms(self) -> frozenset[str]:
@@ -70,8 +75,11 @@ class PassageAnalysis:
         return f" {' '.join(chain.from_iterable(unit.words for unit in self.units))} "
 
     def context(self, place: int) -> str:
-        """Return what one needs to understand the unit at this place: the heading and the table's header above it, the line that introduces a list, the sentence before a pronoun."""
-        return context_text(self.parts, self.above[place])
+        """Return what one needs to understand the unit at this place, "" for nothing: the heading and the table's header above it, the line that introduces a list, the sentence before it if it begins with a pronoun."""
+        heading, near = self.above[place]
+        lines = [self.parts[heading].lstrip("#").lstrip()] if heading >= 0 else []
+        lines += [self.parts[near]] if near >= 0 else []
+        return " ".join(lines)[:_MAX_CONTEXT_CHARACTERS]
 
     def units_above(self, place: int) -> tuple[UnitAnalysis, ...]:
         """Return the units that a unit stands under."""
@@ -94,6 +102,56 @@ class PassageAnalysis:
     def has_injection(self, start: int, end: int) -> bool:
         """Return whether `text[start:end]` shares a sign with a block that orders something of a machine."""
         return any(first < end and start < last for first, last in self.whole.injections)
+
+
+# ── what units stand under ────────────────────────────────────────────────────────────────────────────
+
+
+def _above(units: Sequence[UnitAnalysis]) -> list[Above]:
+    """Return for each unit what it stands under, but nothing with no words or with its own."""
+    above = _Above()
+    places: list[Above] = []
+    for place, unit in enumerate(units):
+        heading, near = above.heading, above.near(unit.shape)
+        if heading >= 0 and units[heading].words in ((), unit.words):
+            heading = -1
+        if near >= 0 and units[near].words == unit.words:
+            near = -1
+        places.append((heading, near))
+        above.see(place, unit.shape)
+    return places
+
+
+@dataclass(slots=True)
+class _Above:
+    """The places of the heading and of the lines above the current unit, -1 for none."""
+
+    heading: int = -1
+    table: int = -1
+    lead: int = -1
+    before: int = -1
+
+    def near(self, shape: Shape) -> int:
+        if Shape.ROW in shape:
+            return self.table
+        if Shape.ITEM in shape:
+            return self.lead
+        return self.before if Shape.PRONOUN in shape else -1
+
+    def see(self, place: int, shape: Shape) -> None:
+        if Shape.HEADING in shape:
+            self.heading = place
+            self.lead = self.before = -1
+        if Shape.ROW in shape:
+            self.table = self.table if self.table >= 0 else place
+        else:
+            self.table = -1
+            self.before = place
+        if Shape.COLON in shape:
+            self.lead = place
+
+
+# ── chunks that are joined ────────────────────────────────────────────────────────────────────────────
 
 
 def _move(chunk: ChunkAnalysis, by: int) -> ChunkAnalysis:
