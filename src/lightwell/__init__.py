@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lightwell.domain.answers import Answer, Citation, CitedSentence, StreamChunk
     from lightwell.domain.briefs import Brief
     from lightwell.domain.chat import ChatResponse, ChatTurn
+    from lightwell.domain.documents import Status
     from lightwell.domain.errors import (
         BudgetSpent,
         Invalid,
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
     from lightwell.domain.questions import Mode, Question
     from lightwell.domain.requests import EmbeddedChunk, IngestRequest, IngestResponse
     from lightwell.domain.usage import OperationType, TokenSummary, TokenUsage
-    from lightwell.knowledge_base import IngestionResult, KnowledgeBase, Status
+    from lightwell.knowledge_base import KnowledgeBase
+    from lightwell.knowledge_base.ingestion import IngestionResult
     from lightwell.metering import UsageLog, record_usage
     from lightwell.models.meter import Meter
     from lightwell.settings import Settings
@@ -106,7 +108,9 @@ _NAMES = {
     "domain.questions": "Mode Question",
     "domain.requests": "EmbeddedChunk IngestRequest IngestResponse",
     "domain.usage": "OperationType TokenSummary TokenUsage",
-    "knowledge_base": "IngestionResult KnowledgeBase Status",
+    "domain.documents": "Status",
+    "knowledge_base": "KnowledgeBase",
+    "knowledge_base.ingestion": "IngestionResult",
     "metering": "UsageLog record_usage",
     "models.meter": "Meter",
     "settings": "Settings",

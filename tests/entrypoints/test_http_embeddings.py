@@ -15,7 +15,7 @@ from lightwell.models.bge import BgeSmall
 from lightwell.settings import Settings
 from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.sources import InMemorySource, make_document
-from lightwell.wiring import examine
+from lightwell.wiring.examination import examine
 from tests.conftest import Databases
 from tests.entrypoints.http_site import Site, open_site
 from tests.patience import PATIENCE

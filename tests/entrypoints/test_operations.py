@@ -297,7 +297,7 @@ async def test_a_backup_that_cannot_be_loaded_leaves_an_empty_database(
             await restore(elsewhere, backup)
         connection.execute("DROP TABLE projects")
     async with open_knowledge_base(elsewhere) as kb:
-        assert await kb.documents.owner_tags() == frozenset()
+        assert await kb.owner_tags() == frozenset()
 
 
 async def test_a_restored_backup_shows_nothing_that_was_withdrawn_since(

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from lightwell.ingest import worker as work
 from lightwell.records.database import connect
-from lightwell.records.locks import LeaseHolder
+from lightwell.records.locks import LeaseHolder, new_lease_holder
 from tests.flow.extraction_model import read_by_model
 
 
 async def main(url: str, base_url: str, lease: float) -> None:
     async with connect(url) as database, read_by_model(database, base_url) as (project, _):
-        worker = LeaseHolder(name=work.new_lease_holder().name, seconds=lease)
+        worker = LeaseHolder(name=new_lease_holder().name, seconds=lease)
         sys.stdout.write("ready\n")
         sys.stdout.flush()
         context = replace(project.context, worker=worker)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from lightwell.ingest import worker as work
 from lightwell.records.database import connect
-from lightwell.records.locks import LeaseHolder
+from lightwell.records.locks import LeaseHolder, new_lease_holder
 from tests.flow.conftest import project_on
 
 LEASE_SECONDS = 20.0
@@ -19,7 +19,7 @@ async def main(url: str, project_name: str) -> None:
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     async with connect(url, max_connections=6) as database:
         project = await project_on(database, project_name)
-        worker = LeaseHolder(name=work.new_lease_holder().name, seconds=LEASE_SECONDS)
+        worker = LeaseHolder(name=new_lease_holder().name, seconds=LEASE_SECONDS)
         context = replace(project.context, worker=worker, max_batches=2)
         sys.stdout.write("ready\n")
         sys.stdout.flush()

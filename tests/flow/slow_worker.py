@@ -9,7 +9,7 @@ from pathlib import Path
 from lightwell.ingest import worker
 from lightwell.ports import Vectors
 from lightwell.records.database import connect
-from lightwell.records.locks import LeaseHolder
+from lightwell.records.locks import LeaseHolder, new_lease_holder
 from lightwell.testing.models import HashEmbedder
 from tests.flow.conftest import project_on
 
@@ -46,7 +46,7 @@ async def main(url: str, diary: Path, lease: float) -> None:
         context = replace(
             project.context,
             embedder=SlowEmbedder(project.embedder.inner, diary),
-            worker=LeaseHolder(name=worker.new_lease_holder().name, seconds=lease),
+            worker=LeaseHolder(name=new_lease_holder().name, seconds=lease),
         )
         sys.stdout.write("ready\n")
         sys.stdout.flush()

@@ -16,11 +16,12 @@ from lightwell.ingest import backfill
 from lightwell.ingest.backfill import Backfill, BackfillOptions, Engine, Portion, PortionResult
 from lightwell.ingest.derived_data import describe_profiles
 from lightwell.ingest.progress import DocumentOutcome
-from lightwell.ingest.worker import new_lease_holder, run_claimable
+from lightwell.ingest.worker import run_claimable
 from lightwell.models.meter import Meter
 from lightwell.records.database import Database, connect
 from lightwell.records.graph.profile_queue import ALL_DUE
 from lightwell.records.jobs import queue
+from lightwell.records.locks import new_lease_holder
 from lightwell.settings import settings_from_environment
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring.backfill_host import encode, ingest_portion, make_assignment

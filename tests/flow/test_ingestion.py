@@ -11,7 +11,7 @@ from psycopg import sql
 from lightwell.domain.documents import DocumentState, NewDocument
 from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import JobId
-from lightwell.knowledge_base import IngestionResult
+from lightwell.knowledge_base.ingestion import IngestionResult
 from lightwell.ports import Change, ChangedDocument
 from lightwell.records.locks import PUBLISHING_LOCK
 from lightwell.testing.sources import InMemorySource, make_document

@@ -20,7 +20,7 @@ from lightwell.records.documents import chunks as staging
 from lightwell.records.documents import documents, publishing, registration
 from lightwell.records.graph import mentions, profiles
 from lightwell.records.jobs import queue
-from lightwell.records.locks import LeaseHolder, lock_project
+from lightwell.records.locks import LeaseHolder, lock_project, new_lease_holder
 from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.testing.models import HashEmbedder
 from lightwell.testing.sources import InMemorySource, make_document
@@ -162,7 +162,7 @@ async def test_whoever_registers_waits_for_a_worker_and_does_not_lock_it_out(
 ) -> None:
     """The worker holds a job and wants its document: nobody may hold the document and want the job."""
     await project.kb.ingestion.enqueue(shelf(A))
-    worker = work.new_lease_holder()
+    worker = new_lease_holder()
     [claim] = await queue.claim(database, project.kb.project_id, worker, limit=1)
     async with database.transaction() as connection:
         await queue.add_processed(connection, {claim.job_id: 0})
@@ -178,7 +178,7 @@ async def test_jobs_are_locked_in_one_order(database: Database, project: Project
     """A heartbeat holds one job and wants the next: nobody may hold that one and want the first."""
     names = [make_document(f"{n}.md", f"Note {n}.", TAGS) for n in range(2)]
     await project.kb.ingestion.enqueue(shelf(*names))
-    worker = work.new_lease_holder()
+    worker = new_lease_holder()
     first, second = sorted(
         await queue.claim(database, project.kb.project_id, worker, limit=2),
         key=lambda claim: claim.job_id,

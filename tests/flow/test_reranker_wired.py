@@ -17,7 +17,8 @@ from lightwell.retrieve.rerank import UNANSWERED
 from lightwell.settings import EmbeddingSettings, QuestionSettings, RerankerSettings, Settings
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from lightwell.testing.sources import InMemorySource, make_document
-from lightwell.wiring import examine, open_knowledge_base
+from lightwell.wiring import open_knowledge_base
+from lightwell.wiring.examination import examine
 from tests.scripted_late_interaction import ScriptedLateInteraction
 
 QUESTION = "What discount does Nordwind receive on all items?"

@@ -13,7 +13,7 @@ from lightwell.domain.graph import ManualEdit
 from lightwell.domain.graph_views import Candidates
 from lightwell.domain.ids import GlobalRef
 from lightwell.ingest.sync import DocumentChange
-from lightwell.knowledge_base import IngestionResult
+from lightwell.knowledge_base.ingestion import IngestionResult
 from lightwell.records.database import Database
 from lightwell.records.documents.item_merges import follow_chains
 from lightwell.testing.sources import InMemorySource, make_document

@@ -4,17 +4,14 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from lightwell.domain.business_systems import Source
 from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import SourceRetention
 from lightwell.domain.ids import DocumentId, ProjectId
 from lightwell.domain.withdrawals import NoteWithdrawals
-from lightwell.ingest.graph_copy import GraphCopy
 from lightwell.ingest.parser import Parser
-from lightwell.ingest.profile_refresh import RefreshQueue, new_refresh_queue
-from lightwell.ingest.progress import Progress
-from lightwell.ingest.summaries import Summarizer
 from lightwell.ports import (
     Embedder,
     Extractor,
@@ -24,9 +21,16 @@ from lightwell.ports import (
     VectorIndex,
 )
 from lightwell.records import embedding_spaces
+from lightwell.records.coalescer import Coalescer
 from lightwell.records.database import Database
 from lightwell.records.embedding_spaces import Space, SpaceModel
 from lightwell.records.locks import LeaseHolder
+
+if TYPE_CHECKING:
+    from lightwell.ingest.graph_copy import GraphCopy
+    from lightwell.ingest.profile_refresh import RefreshQueue, RefreshRequest
+    from lightwell.ingest.progress import Progress
+    from lightwell.ingest.summaries import Summarizer
 
 OpenConnector = Callable[[Source], AbstractAsyncContextManager[ItemSource]]
 """Opens the connector of a source; raises `Invalid` where an option or a secret is missing."""
@@ -63,20 +67,20 @@ class IngestContext:
     models: tuple[SpaceModel, ...] = ()
     late_interaction: LateInteraction | None = None
     change_limits: ChangeLimits = ChangeLimits()
-    graph_copy: GraphCopy | None = None
-    summarizer: Summarizer | None = None
+    graph_copy: "GraphCopy | None" = None
+    summarizer: "Summarizer | None" = None
     only: tuple[DocumentId, ...] | None = None
     max_batches: int = 1
     jobs_per_batch: int = 8
     embedding_batch_size: int = 32
     refresh_batch_size: int = 500
     sources: SourceRetention = field(default_factory=SourceRetention)
-    progress: Callable[[Progress], None] = lambda progress: None
+    progress: "Callable[[Progress], None]" = lambda progress: None
     open_source: OpenConnector = field(default_factory=lambda: _no_connector)
     list_systems: Callable[[], Sequence[str]] = tuple
     note_withdrawals: NoteWithdrawals = lambda withdrawals: None
     preparation_slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
-    refresh_queue: RefreshQueue = field(default_factory=new_refresh_queue)
+    refresh_queue: "RefreshQueue" = field(default_factory=lambda: Coalescer(_refresh))
 
     @property
     def is_embedded_later(self) -> bool:
@@ -88,6 +92,12 @@ class IngestContext:
     def joins_windows(self) -> bool:
         """Whether the vectors of the active space are those of the windows that are encoded for late interaction."""
         return self.late_interaction is not None and self.late_interaction.space == self.space.model
+
+
+async def _refresh(requests: "Sequence[RefreshRequest]") -> list[None]:
+    from lightwell.ingest.profile_refresh import refresh_all
+
+    return await refresh_all(requests)
 
 
 def _no_connector(source: Source) -> AbstractAsyncContextManager[ItemSource]:

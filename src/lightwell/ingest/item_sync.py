@@ -17,13 +17,12 @@ from lightwell.domain.ids import GlobalRef, RunId
 from lightwell.domain.source_items import UnreadableItem
 from lightwell.ingest.context import OpenConnector
 from lightwell.ingest.item_pages import PagePosition, SyncTarget, store_page
-from lightwell.ingest.worker import LEASE_SECONDS, new_lease_holder
 from lightwell.logs import logger
 from lightwell.ports import ItemSource
 from lightwell.records import item_fetches, source_directory, source_runs, sources
 from lightwell.records.database import Database, repeatable
 from lightwell.records.item_fetches import KindCount
-from lightwell.records.locks import LeaseHolder
+from lightwell.records.locks import LEASE_SECONDS, LeaseHolder, new_lease_holder
 from lightwell.tasks import cancel_and_wait
 
 T = TypeVar("T")

@@ -20,13 +20,11 @@ class RefreshRequest:
 
 RefreshQueue = Coalescer[RefreshRequest, None]
 
-
-def new_refresh_queue() -> RefreshQueue:
-    """Return a queue that combines concurrent requests of each project."""
-    return Coalescer(_refresh_all)
+"""Combines concurrent requests of each project."""
 
 
-async def _refresh_all(requests: Sequence[RefreshRequest]) -> list[None]:
+async def refresh_all(requests: Sequence[RefreshRequest]) -> list[None]:
+    """Refresh the profiles of each project once."""
     for request in {request.project_id: request for request in requests}.values():
         refreshed = request.batch_size
         while refreshed == request.batch_size:

@@ -4,8 +4,6 @@ A lease lets another worker take over when this process dies. The heartbeat rene
 """
 
 import asyncio
-import os
-import socket
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -34,11 +32,9 @@ from lightwell.logs import logger
 from lightwell.records import freed_space
 from lightwell.records.jobs import queue
 from lightwell.records.jobs.queue import Claim
-from lightwell.records.locks import LeaseHolder
 from lightwell.tasks import cancel_and_wait
 from lightwell.tracing import span
 
-LEASE_SECONDS = 30.0
 _JOBS_PER_MODEL_BATCH = 4
 _POLL_SECONDS = 0.5
 _IDLE_SECONDS = 30.0
@@ -51,11 +47,6 @@ _CRASHED = (
 )
 
 _log = logger(__name__)
-
-
-def new_lease_holder(seconds: float = LEASE_SECONDS) -> LeaseHolder:
-    """Return a worker with a unique name. After `seconds` without a heartbeat, others may take over its jobs."""
-    return LeaseHolder(name=f"{socket.gethostname()}:{os.getpid()}:{new_id()}", seconds=seconds)
 
 
 def with_batches_for(context: IngestContext, slots: int) -> IngestContext:

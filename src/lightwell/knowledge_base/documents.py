@@ -335,11 +335,6 @@ class Documents:
         """Make this the owner's access tag of a project that nobody has used yet; return whether it is that now."""
         return await projects.claim(self.context.database, self.context.project_id, tag)
 
-    async def owner_tags(self) -> Tags:
-        """Return the access tag of the project's owner, none where it has no owner."""
-        tag = await projects.get_owner_tag(self.context.database, self.context.project_id)
-        return frozenset({tag} if tag else ())
-
 
 async def resolve_names(
     database: Database, reader: Reader, names: Sequence[str]

@@ -11,11 +11,15 @@ calls an index or a model. `tests/flow/test_load.py` runs all writers concurrent
 deadlocks.
 """
 
+import os
+import socket
 from dataclasses import dataclass
 from typing import LiteralString
 
-from lightwell.domain.ids import ProjectId
+from lightwell.domain.ids import ProjectId, new_id
 from lightwell.records.database import Connection
+
+LEASE_SECONDS = 30.0
 
 PUBLISHING_LOCK: LiteralString = """
 SELECT pg_advisory_xact_lock(hashtextextended('publish ' || %(project_id)s::text, 0))
@@ -36,3 +40,8 @@ class LeaseHolder:
 
     name: str
     seconds: float
+
+
+def new_lease_holder(seconds: float = LEASE_SECONDS) -> LeaseHolder:
+    """Return a worker with a unique name. After `seconds` without a heartbeat, others may take over its jobs."""
+    return LeaseHolder(name=f"{socket.gethostname()}:{os.getpid()}:{new_id()}", seconds=seconds)

@@ -7,16 +7,8 @@ is both in one call.
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from lightwell.connectors.files import Files
-from lightwell.connectors.intake import Intake
-from lightwell.connectors.single_document import RequestedDocument
-from lightwell.connectors.web import (
-    AddressPolicy,
-    SystemResolver,
-    WebFetcher,
-    parse_networks,
-)
 from lightwell.domain.access import Tags
 from lightwell.domain.errors import Invalid
 from lightwell.domain.folder_tags import NOTHING_REMEMBERED, FolderTags
@@ -27,9 +19,6 @@ from lightwell.knowledge_base import KnowledgeBase
 from lightwell.models.meter import Meter
 from lightwell.ports import ChatModel, Embedder
 from lightwell.settings import Settings
-from lightwell.wiring.connectors import connector_opener
-from lightwell.wiring.examination import examine
-from lightwell.wiring.graph_stores import rebuild_graph
 from lightwell.wiring.projects import (
     delete_project,
     delete_project_of,
@@ -42,12 +31,15 @@ from lightwell.wiring.projects import (
 )
 from lightwell.wiring.resources import Resources, open_resources
 
+if TYPE_CHECKING:
+    from lightwell.connectors.files import Files
+    from lightwell.connectors.intake import Intake
+    from lightwell.connectors.single_document import RequestedDocument
+
 __all__ = [
     "Resources",
-    "connector_opener",
     "delete_project",
     "delete_project_of",
-    "examine",
     "files",
     "list_changing_projects",
     "list_due_projects",
@@ -57,7 +49,6 @@ __all__ = [
     "open_knowledge_base",
     "open_project",
     "open_resources",
-    "rebuild_graph",
     "requested",
     "rule_ingest_context",
 ]
@@ -85,13 +76,18 @@ async def open_knowledge_base(
         yield await open_project(resources, open_source=open_source)
 
 
-def requested(request: IngestRequest, settings: Settings) -> RequestedDocument:
+def requested(request: IngestRequest, settings: Settings) -> "RequestedDocument":
     """Return one requested document as a source."""
+    from lightwell.connectors.single_document import RequestedDocument
+
     return RequestedDocument(request, max_bytes=settings.ingestion.max_file_bytes)
 
 
-def make_intake(settings: Settings) -> Intake:
+def make_intake(settings: Settings) -> "Intake":
     """Return what reads the documents that clients of a server hand in."""
+    from lightwell.connectors.intake import Intake
+    from lightwell.connectors.web import AddressPolicy, SystemResolver, WebFetcher, parse_networks
+
     policy = AddressPolicy(allowed=parse_networks(settings.server.web_allowed_networks))
     fetcher = WebFetcher(
         max_bytes=settings.ingestion.max_file_bytes,
@@ -107,11 +103,13 @@ def make_intake(settings: Settings) -> Intake:
 
 def files(
     root: Path, tags: Tags, settings: Settings, folder_tags: FolderTags = NOTHING_REMEMBERED
-) -> Files:
+) -> "Files":
     """Return a folder or a file as a source.
 
     Where the folder's own settings name no tags, `folder_tags` do, such as `Documents.folder_tags` returns them, or else `tags`.
     """
+    from lightwell.connectors.files import Files
+
     return Files(
         root=root,
         default_tags=tags,

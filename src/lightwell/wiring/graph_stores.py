@@ -3,11 +3,9 @@
 from contextlib import AsyncExitStack
 
 from lightwell.domain.errors import Invalid
-from lightwell.ingest.graph_copy import GraphCopy
 from lightwell.ports import GraphStore
 from lightwell.records import projects
 from lightwell.settings import Settings
-from lightwell.stores.age.graph import AgeGraph, AgeLogin
 from lightwell.wiring.database import open_database
 
 _SEARCH_SECONDS = 5.0
@@ -27,6 +25,8 @@ async def open_graph_store(settings: Settings, stack: AsyncExitStack) -> GraphSt
             raise Invalid(
                 "LIGHTWELL_GRAPH_STORE=age needs LIGHTWELL_AGE_URL, such as postgresql://user:password@host:5432/database"
             )
+        from lightwell.stores.age.graph import AgeGraph, AgeLogin
+
         url = stores.age_url.get_secret_value()
         return AgeGraph(AgeLogin(url=url, seconds=_SEARCH_SECONDS))
     try:
@@ -53,6 +53,8 @@ async def rebuild_graph(settings: Settings) -> int:
 
     Raises `Invalid` where the graph is in PostgreSQL's own tables, `GraphFailed` where the store does not answer.
     """
+    from lightwell.ingest.graph_copy import GraphCopy
+
     async with AsyncExitStack() as stack:
         store = await open_graph_store(settings, stack)
         if store is None:

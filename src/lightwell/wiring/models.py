@@ -12,10 +12,6 @@ from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import ProjectId
 from lightwell.domain.usage import OperationType
 from lightwell.ingest.context import IngestContext
-from lightwell.ingest.extract.extraction_prompt import ExtractionSpec, OutputForm
-from lightwell.ingest.extract.llm_extractor import LLMExtractor
-from lightwell.ingest.summaries import Summarizer
-from lightwell.ingest.worker import with_batches_for
 from lightwell.models.meter import Meter, MeteredModel
 from lightwell.ports import ChatModel, LateInteraction, Reranker
 from lightwell.records.database import Database
@@ -24,6 +20,8 @@ from lightwell.retrieve.pipeline import Ranking
 from lightwell.settings import Settings
 
 if TYPE_CHECKING:
+    from lightwell.ingest.extract.extraction_prompt import ExtractionSpec
+    from lightwell.ingest.summaries import Summarizer
     from lightwell.models.endpoint import Connection, Endpoint
 
 _AT_HAND = 4
@@ -144,7 +142,9 @@ def ingestion_models(
     return ask
 
 
-def summarizer(settings: Settings, ask: Callable[[OperationType], CachedModel]) -> Summarizer:
+def summarizer(settings: Settings, ask: Callable[[OperationType], CachedModel]) -> "Summarizer":
+    from lightwell.ingest.summaries import Summarizer
+
     return Summarizer(
         model=ask(OperationType.SUMMARIZATION),
         max_tokens=settings.ingestion.description_max_tokens,
@@ -155,6 +155,10 @@ def summarizer(settings: Settings, ask: Callable[[OperationType], CachedModel]) 
 def extract_by_model(
     context: IngestContext, settings: Settings, ask: Callable[[OperationType], CachedModel] | None
 ) -> IngestContext:
+    from lightwell.ingest.extract.extraction_prompt import OutputForm
+    from lightwell.ingest.extract.llm_extractor import LLMExtractor
+    from lightwell.ingest.worker import with_batches_for
+
     if ask is None:
         raise Invalid(
             "LIGHTWELL_EXTRACTION=model needs a chat model: name one in LIGHTWELL_CHAT_URL and LIGHTWELL_CHAT_MODEL"
@@ -170,8 +174,10 @@ def extract_by_model(
     return with_batches_for(replace(context, extractor=extractor), settings.endpoint.concurrency)
 
 
-def extraction_spec(settings: Settings) -> ExtractionSpec:
+def extraction_spec(settings: Settings) -> "ExtractionSpec":
     """Return the options of extraction by a model: kinds, language and output format."""
+    from lightwell.ingest.extract.extraction_prompt import ExtractionSpec, OutputForm
+
     kinds = [kind.strip().casefold() for kind in settings.ingestion.entity_kinds.split(",")]
     return ExtractionSpec(
         kinds=tuple(dict.fromkeys(kind for kind in kinds if kind)),

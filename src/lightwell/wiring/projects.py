@@ -1,34 +1,32 @@
 """Opens a project on open resources, and deletes projects."""
 
-from contextlib import AsyncExitStack
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.answer.prompt import Budget
 from lightwell.answer.verification.second_judge import VerifyBy
+from lightwell.domain.business_systems import Source
 from lightwell.domain.graph import SourceRetention
 from lightwell.domain.ids import ProjectId
 from lightwell.ingest.context import ChangeLimits, IngestContext, OpenConnector
 from lightwell.ingest.extract.rule_extractor import RuleExtractor
-from lightwell.ingest.graph_copy import GraphCopy
 from lightwell.ingest.parser import Parser
-from lightwell.ingest.summaries import Summarizer
-from lightwell.ingest.worker import new_lease_holder
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.ports import Embedder, GraphIndex, Reranker
+from lightwell.ports import Embedder, GraphIndex, ItemSource, Reranker
 from lightwell.records import access_classes, embedding_spaces, projects, sources
 from lightwell.records.database import Database, connect
 from lightwell.records.embedding_spaces import SpaceModel
 from lightwell.records.llm_cache import cache
 from lightwell.records.llm_cache.cached_model import CachedModel
+from lightwell.records.locks import new_lease_holder
 from lightwell.retrieve.channels import Stores
 from lightwell.retrieve.pipeline import Ranking, Retriever
 from lightwell.settings import Settings
-from lightwell.stores.copied_graph import CopiedGraph
 from lightwell.stores.postgres.graph import PostgresGraph
 from lightwell.stores.postgres.vectors import PostgresVectors
-from lightwell.wiring.connectors import connector_opener, list_systems
 from lightwell.wiring.database import database_server
 from lightwell.wiring.models import (
     extract_by_model,
@@ -43,6 +41,8 @@ from lightwell.wiring.stores import open_milvus, profile_index, vector_index
 from lightwell.wiring.withdrawals import withdrawal_list
 
 if TYPE_CHECKING:
+    from lightwell.ingest.graph_copy import GraphCopy
+    from lightwell.ingest.summaries import Summarizer
     from lightwell.stores.milvus.collection import MilvusServer
 
 
@@ -63,8 +63,8 @@ async def open_project(
     context, summaries = await _complete_context(resources, project_id, model)
     context = replace(
         context,
-        open_source=open_source or connector_opener(settings, database),
-        list_systems=list_systems,
+        open_source=open_source or _connector_opener(settings, database),
+        list_systems=_list_systems,
     )
     chat, meter = resources.chat, resources.meter
     retriever = make_retriever(
@@ -102,10 +102,10 @@ async def list_due_projects(resources: Resources) -> list[tuple[str, ProjectId]]
 
 async def _complete_context(
     resources: Resources, project_id: ProjectId, model: SpaceModel
-) -> tuple[IngestContext, Summarizer | None]:
+) -> "tuple[IngestContext, Summarizer | None]":
     """Return the context with the extractor that the settings name, and what summarises, if a chat model is there."""
     settings, database, chat = resources.settings, resources.database, resources.chat
-    chosen, store = settings.ingestion, resources.graph_store
+    chosen = settings.ingestion
     context = await rule_ingest_context(
         database,
         project_id,
@@ -117,7 +117,7 @@ async def _complete_context(
     context = replace(
         context,
         note_withdrawals=withdrawal_list(settings).note,
-        graph_copy=store and GraphCopy(database=database, project_id=project_id, store=store),
+        graph_copy=_graph_copy(resources, project_id),
         models=resources.models,
         late_interaction=resources.late_interaction,
         change_limits=ChangeLimits(tokens=chosen.token_budget),
@@ -132,6 +132,34 @@ async def _complete_context(
     if chosen.extraction == "model":
         context = extract_by_model(replace(context, summarizer=summaries), settings, models)
     return context, summaries
+
+
+def _connector_opener(settings: Settings, database: Database) -> OpenConnector:
+    """Return what opens the connector of a source; connectors are loaded when one is opened."""
+
+    def open_connector(source: Source) -> AbstractAsyncContextManager[ItemSource]:
+        from lightwell.wiring.connectors import connector_opener
+
+        return connector_opener(settings, database)(source)
+
+    return open_connector
+
+
+def _list_systems() -> Sequence[str]:
+    from lightwell.wiring.connectors import list_systems
+
+    return list_systems()
+
+
+def _graph_copy(resources: Resources, project_id: ProjectId) -> "GraphCopy | None":
+    """Return the copy of the project's graph, None where PostgreSQL's tables are the graph."""
+    if resources.graph_store is None:
+        return None
+    from lightwell.ingest.graph_copy import GraphCopy
+
+    return GraphCopy(
+        database=resources.database, project_id=project_id, store=resources.graph_store
+    )
 
 
 def _answer_generator(resources: Resources) -> AnswerGenerator:
@@ -219,6 +247,8 @@ def make_retriever(
 def open_graph(context: IngestContext) -> GraphIndex:
     """Return the graph as questions read it: the copy in another store, or PostgreSQL's own tables."""
     if context.graph_copy is not None:
+        from lightwell.stores.copied_graph import CopiedGraph
+
         return CopiedGraph(context.database, context.graph_copy.store)
     return PostgresGraph(context.database)
 

@@ -24,7 +24,8 @@ from lightwell.world import DEMO, DOCUMENTS, PEOPLE, Question
 if TYPE_CHECKING:
     from lightwell.entrypoints.cli.demo_systems import DemoAnswer, SystemsResult
     from lightwell.ingest.sync import SyncResult
-    from lightwell.knowledge_base import IngestionResult, KnowledgeBase
+    from lightwell.knowledge_base import KnowledgeBase
+    from lightwell.knowledge_base.ingestion import IngestionResult
     from lightwell.settings import Settings
 
 

@@ -17,7 +17,7 @@ async def check_everything() -> Report:
 
     Exit code 1: a problem was found.
     """
-    from lightwell.wiring import examine
+    from lightwell.wiring.examination import examine
 
     checks = await examine(settings())
     well = all(check.ok for check in checks)

@@ -44,7 +44,7 @@ async def tags_of_owner(kb: "KnowledgeBase", chosen: "Settings") -> Tags:
             f"Note: Documents that name no access tags are for you, {tag}; --acl TAG is for others."
         )
         typer.echo(clean(message), err=True)
-    return await kb.documents.owner_tags()
+    return await kb.owner_tags()
 
 
 async def find_tags(kb: "KnowledgeBase", path: Path, acl: Tags | None) -> FolderTags:

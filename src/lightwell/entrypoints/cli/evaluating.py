@@ -40,7 +40,8 @@ from lightwell.evaluation.retrieval_trials import (
     calibrate,
     recalibrate,
 )
-from lightwell.knowledge_base import IngestionResult, KnowledgeBase
+from lightwell.knowledge_base import KnowledgeBase
+from lightwell.knowledge_base.ingestion import IngestionResult
 from lightwell.ports import Connector
 from lightwell.settings import Settings
 from lightwell.wiring import delete_project, files, open_knowledge_base

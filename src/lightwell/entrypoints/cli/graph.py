@@ -161,7 +161,7 @@ async def rebuild_graph_copy() -> Report:
 
     Questions find nothing in the graph, and say so, until it is complete.
     """
-    from lightwell.wiring import rebuild_graph
+    from lightwell.wiring.graph_stores import rebuild_graph
 
     chunks = await rebuild_graph(settings_of_store())
     return Report(document={"chunks": chunks}, text=Text(f"The copy holds {chunks} chunks."))

@@ -87,7 +87,7 @@ async def open_as(
     if not tags and chosen.database_url is not None:
         raise Invalid(NO_READER)
     async with open_store_project(settings_of_store(), meter) as kb:
-        yield kb, await get_reader(kb, tags or await kb.documents.owner_tags())
+        yield kb, await get_reader(kb, tags or await kb.owner_tags())
 
 
 @asynccontextmanager

@@ -77,7 +77,7 @@ class OwnerDoor:
     async def _caller(self, request: Request, tags: Annotated[str, Header(alias=READER)]) -> Caller:
         """Return the caller; 409 for a reader who sees nothing, since the command has a note to print."""
         kb = await projects_of(request).open(self._settings.project)
-        reader = await kb.reader(read_tags(tags) or await kb.documents.owner_tags())
+        reader = await kb.reader(read_tags(tags) or await kb.owner_tags())
         if not reader.classes:
             raise HTTPException(HTTPStatus.CONFLICT)
         return Caller(

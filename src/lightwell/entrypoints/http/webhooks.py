@@ -13,7 +13,8 @@ from lightwell.entrypoints.http.authentication import credentials_of
 from lightwell.entrypoints.http.credentials import Credentials
 from lightwell.entrypoints.http.problems import CONTENT_TYPE, TooManyRequests
 from lightwell.ingest.webhooks import Webhook, take_webhook
-from lightwell.wiring import Resources, connector_opener
+from lightwell.wiring import Resources
+from lightwell.wiring.connectors import connector_opener
 
 _RESPONSES: dict[int | str, dict[str, object]] = {
     202: {"description": "It is taken, or was taken before"},
