@@ -72,6 +72,10 @@ def user(directory: Path) -> Generator[subprocess.Popen[bytes]]:
             process.kill()
 
 
+WAL_FILE = 16 * 1024 * 1024
+"""Bytes of one file of PostgreSQL's write-ahead log."""
+
+
 def leave(process: subprocess.Popen[bytes]) -> None:
     assert process.stdin is not None
     process.stdin.close()
@@ -108,6 +112,18 @@ def test_the_first_start_makes_the_cluster_and_the_second_finds_what_was_written
     with run_server(directory) as uri:
         assert note(uri) == "first"
     assert "ready to accept connections" in status(directory).log.read_text()
+
+
+def test_a_stopped_server_keeps_no_more_of_its_log_than_it_needs(used: Path) -> None:
+    with run_server(used) as uri, psycopg.connect(uri, autocommit=True) as connection:
+        for _ in range(8):
+            connection.execute(
+                "SELECT pg_logical_emit_message(false, 'filler', repeat('x', 8000000))"
+            )
+            connection.execute("SELECT pg_switch_wal()")
+        connection.execute("CHECKPOINT")
+    kept = (status(used).cluster / "pg_wal").glob("0*")
+    assert sum(file.stat().st_size for file in kept) <= 2 * WAL_FILE
 
 
 def test_dashes_and_curly_quotes_are_no_letters_to_the_full_text_parser(used: Path) -> None:
