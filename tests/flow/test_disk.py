@@ -3,12 +3,15 @@
 import asyncio
 from pathlib import Path
 
+from pydantic import SecretStr
+
 from benchmarks import disk
 from benchmarks.growth import document
 from lightwell.domain.access import parse_tags
 from lightwell.records.database import Database
-from lightwell.settings import Settings
-from lightwell.wiring import files
+from lightwell.settings import QuestionSettings, Settings
+from lightwell.testing.sources import InMemorySource, make_document
+from lightwell.wiring import files, open_knowledge_base
 from tests.patience import PATIENCE
 
 from .conftest import Project
@@ -76,3 +79,25 @@ def left(taken: disk.Taken) -> int:
     return sum(
         each.total for each in taken.relations if each.name in {"original_parts", "staged_vectors"}
     )
+
+
+async def test_a_store_without_token_vectors_answers_by_words_and_by_chunk_vectors(
+    database: Database, database_url: str
+) -> None:
+    settings = Settings(
+        database_url=SecretStr(database_url), questions=QuestionSettings(rerank="none")
+    )
+    texts = {
+        "pump.txt": "The Tarn pump comes with a guarantee of 24 months. It weighs 12 kilograms.",
+        "office.txt": "The office in Oslo opens at eight. Visitors sign in at the reception.",
+    }
+    shelf = tuple(make_document(name, text, ["team:a"]) for name, text in texts.items())
+    async with open_knowledge_base(settings) as kb:
+        await kb.ingestion.ingest(InMemorySource(documents=shelf))
+        reader = await kb.reader(["team:a"])
+        by_words = await kb.questions.ask("How long is the guarantee of the Tarn pump?", reader)
+        by_meaning = await kb.questions.search("When may guests come in?", reader)
+    assert "24 months" in by_words.text
+    assert by_meaning.evidence[0].chunk.url.endswith("office.txt")
+    assert await database.value("SELECT count(*) FROM chunk_multi_vectors", {}) == 0
+    assert await database.value("SELECT count(*) FROM chunk_vectors_1", {}) == len(texts)
