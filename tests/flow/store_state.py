@@ -8,7 +8,7 @@ from .conftest import Project
 
 _TABLES: dict[str, LiteralString] = {
     "documents": """
-        SELECT source_url, title, acl_tags, status, chunk_count, language, md5(text_content), error_code
+        SELECT source_url, title, acl_tags, status, chunk_count, language, md5(document_text(document_id, class_id)), error_code
         FROM source_documents WHERE project_id = %(project)s AND NOT is_deleted""",
     "chunks": """
         SELECT source_url, chunk_index, md5(chunk_text), class.tags

@@ -210,11 +210,11 @@ async def test_s2_14_candidates_that_the_reader_may_not_see_make_no_name_ambiguo
 # ── S2.2: the logical tables ──────────────────────────────────────────────────────────────────────────
 
 # An access class stands for its tags, a document's id for its reference, and a profile for what a class knows of an entity.
-# An entity that nothing mentions any more has no row, so it has no `is_deleted`. Its primary URL is read with it: what its attributes
-# state, or the URL of its first source.
+# An entity that nothing mentions any more has no row, so it has no `is_deleted`. A document's text is read from its chunks, and an
+# entity's primary URL from its attributes or its first source.
 FIELDS = {
     "source_documents": "global_ref source_system source_type source_id source_url tenant_id created_at updated_at"
-    " author_ref raw_payload text_content language content_hash is_deleted acl_tags class_id",
+    " author_ref raw_payload language content_hash is_deleted acl_tags class_id",
     "document_chunks": "chunk_ref document_id chunk_index chunk_text chunk_hash token_count start_offset end_offset"
     " created_at class_id",
     "entities": "entity_ref normalized_name created_at updated_at",

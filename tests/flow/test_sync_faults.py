@@ -60,7 +60,8 @@ async def state(project: Project) -> list[list[Row]]:
     """Return all that a clean sync determines: documents, who sees them, entities, links, groups, and nothing left to do."""
     await project.kb.ingestion.finish_jobs()
     queries = (
-        """SELECT global_ref, source_url, title, acl_tags, content_hash, status, structure, text_content, item_ref
+        """SELECT global_ref, source_url, title, acl_tags, content_hash, status, structure,
+                  document_text(document_id, class_id), item_ref
            FROM source_documents WHERE project_id = %(p)s AND NOT is_deleted ORDER BY 1""",
         """SELECT entity_ref, mention.name, mention.names, is_own, global_ref
            FROM document_entity_mentions AS mention JOIN entities USING (entity_id)

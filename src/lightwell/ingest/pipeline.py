@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from lightwell.domain.documents import Format, NewDocument, text_between_chunks
+from lightwell.domain.documents import Format, NewDocument
 from lightwell.domain.errors import LimitExceeded, Unreadable
 from lightwell.domain.graph import Extraction
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, JobId, make_chunk_id
@@ -35,7 +35,7 @@ from lightwell.records import embedding_spaces
 from lightwell.records.documents import analyses, originals, publishing
 from lightwell.records.documents import chunks as staging
 from lightwell.records.documents.chunks import StagedChunk
-from lightwell.records.documents.publishing import PublishedTerms, PublishedText
+from lightwell.records.documents.publishing import PublishedDocument, PublishedTerms
 from lightwell.records.jobs import queue
 from lightwell.records.jobs.queue import Claim
 from lightwell.records.locks import lock_project
@@ -252,7 +252,6 @@ async def _extract_and_publish(
     extractions = await _extract(context, unpublished)
     reextracted = [document for document in unpublished if document.claim.step == REEXTRACT]
     new = [document for document in unpublished if document.claim.step != REEXTRACT]
-    texts = await asyncio.to_thread(lambda: [_published_text(document) for document in new])
     terms = await asyncio.to_thread(_published_terms, new)
     read = await asyncio.to_thread(
         analyse_chunks, [chunk for document in new for chunk in document.chunks]
@@ -277,7 +276,11 @@ async def _extract_and_publish(
         await queue.record_unknown_predicates(connection, unknown)
         if new:
             await publishing.publish(
-                connection, project_id, texts, terms, _extractions_of(new, extractions)
+                connection,
+                project_id,
+                [_published(document) for document in new],
+                terms,
+                _extractions_of(new, extractions),
             )
             await analyses.store(connection, VERSION, read)
         if reextracted:
@@ -405,20 +408,12 @@ async def _parse_upload(context: IngestContext, claim: Claim) -> ChunkedDocument
     return await context.parser.parse(title.encode(), Format.TEXT, name=name)
 
 
-def _published_text(document: _StagedDocument) -> PublishedText:
-    """Reassemble a document's text from its chunks, at the offsets they have in it."""
-    drafts = [chunk.draft for chunk in document.chunks]
-    text: list[str] = []
-    end = 0
-    for draft in drafts:
-        text += [text_between_chunks(draft.start - end), draft.text]
-        end = draft.end
-    languages = [draft.language for draft in drafts]
-    return PublishedText(
+def _published(document: _StagedDocument) -> PublishedDocument:
+    languages = [chunk.draft.language for chunk in document.chunks]
+    return PublishedDocument(
         document_id=document.claim.document_id,
-        text="".join(text),
         language=max(set(languages), key=lambda language: (languages.count(language), language)),
-        chunks=len(drafts),
+        chunks=len(languages),
     )
 
 

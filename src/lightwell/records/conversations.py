@@ -97,7 +97,8 @@ SELECT asked.place, asked.content AS question, asked.created_at AS asked_at, tur
     FROM jsonb_array_elements(turn.answer -> 'citations') AS cited (quote)
     JOIN source_documents AS document ON document.global_ref = cited.quote ->> 'document_ref'
     WHERE document.project_id = %(project_id)s AND sees(%(classes)s, document.class_id) AND NOT document.is_deleted
-      AND (substr(document.text_content, (cited.quote #>> '{{locator,start}}')::integer + 1, length(cited.quote ->> 'snippet'))
+      AND (document_text(document.document_id, document.class_id, (cited.quote #>> '{{locator,start}}')::integer,
+                         (cited.quote #>> '{{locator,start}}')::integer + length(cited.quote ->> 'snippet'))
                = cited.quote ->> 'snippet'
            OR (cited.quote ->> 'is_supplied')::boolean AND EXISTS (
                SELECT FROM document_chunks AS chunk

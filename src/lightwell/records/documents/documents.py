@@ -49,7 +49,7 @@ WHERE document_id = %(id)s AND NOT is_deleted
 _TOMBSTONE = """
 UPDATE source_documents
 SET is_deleted = true, status = 'archived', title = '', author = '', author_ref = NULL, topic_tag = '',
-    text_content = '', raw_payload = NULL, metadata = '{}', content_hash = '', chunk_count = 0, omitted_chunks = 0, error_code = '', error_message = '',
+    raw_payload = NULL, metadata = '{}', content_hash = '', chunk_count = 0, omitted_chunks = 0, error_code = '', error_message = '',
     updated_at = now()
 FROM (SELECT document_id FROM source_documents WHERE document_id = ANY(%(documents)s)
       ORDER BY document_id FOR UPDATE) AS gone
@@ -120,7 +120,7 @@ ORDER BY source_url
 """
 
 _TEXT = """
-SELECT text_content FROM source_documents
+SELECT document_text(document_id, class_id) FROM source_documents
 WHERE document_id = %(id)s AND sees(%(classes)s, class_id) AND NOT is_deleted
 """
 

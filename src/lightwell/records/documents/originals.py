@@ -87,7 +87,7 @@ ORDER BY chunk_index LIMIT 1
 """
 
 _TEXT = """
-SELECT substr(text_content, %(start)s + 1, %(length)s) FROM source_documents
+SELECT document_text(document_id, class_id, %(start)s, %(end)s) FROM source_documents
 WHERE document_id = %(document)s AND sees(%(classes)s, class_id) AND NOT is_deleted
 """
 
@@ -162,5 +162,5 @@ async def read_text(
     database: Database, reader: Reader, document: DocumentId, start: int, end: int
 ) -> str:
     """Return what stands from `start` to `end` in the published text of the reader's document; "" where there is none."""
-    keys = {**reader.parameters, "document": document, "start": start, "length": end - start}
+    keys = {**reader.parameters, "document": document, "start": start, "end": end}
     return await database.value(_TEXT, keys) or ""

@@ -21,11 +21,10 @@ from lightwell.records.rows import fetch_values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedText:
+class PublishedDocument:
     """What a document's row shows once it is published; `chunks` is the number of its chunks."""
 
     document_id: DocumentId
-    text: str
     language: str
     chunks: int
 
@@ -48,9 +47,9 @@ WHERE document_chunks.document_id = document.document_id
 
 _PUBLISH_DOCUMENTS = """
 UPDATE source_documents
-SET text_content = given.text, language = given.language, chunk_count = given.chunks, ingested_at = now()
-FROM unnest(%(documents)s::uuid[], %(texts)s::text[], %(languages)s::text[], %(chunks)s::integer[])
-    AS given (document_id, text, language, chunks)
+SET language = given.language, chunk_count = given.chunks, ingested_at = now()
+FROM unnest(%(documents)s::uuid[], %(languages)s::text[], %(chunks)s::integer[])
+    AS given (document_id, language, chunks)
 WHERE source_documents.document_id = given.document_id
 """
 
@@ -196,7 +195,7 @@ _RECLASSIFY: tuple[LiteralString, ...] = (
 async def publish(
     connection: Connection,
     project_id: ProjectId,
-    documents: Sequence[PublishedText],
+    documents: Sequence[PublishedDocument],
     terms: Sequence[PublishedTerms],
     extractions: Mapping[ChunkId, Extraction],
 ) -> None:
@@ -216,7 +215,6 @@ async def publish(
             _PUBLISH_DOCUMENTS,
             {
                 "documents": ids,
-                "texts": [document.text for document in documents],
                 "languages": [document.language for document in documents],
                 "chunks": [document.chunks for document in documents],
             },
