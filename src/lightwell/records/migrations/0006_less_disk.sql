@@ -1,11 +1,12 @@
 -- Less on the disk.
 
--- New rows wait in a list before they are sorted into an index of this kind. The pages of a list of 4 MB, the default, stay in the index
--- when it is emptied: they made indexes of small stores three to six times as large.
-ALTER INDEX chunk_terms_terms SET (gin_pending_list_limit = 256);
-ALTER INDEX entities_near SET (gin_pending_list_limit = 64);
-ALTER INDEX entity_names_similar SET (gin_pending_list_limit = 64);
-ALTER INDEX profiles_sources SET (gin_pending_list_limit = 64);
+-- New rows wait in a list before they are sorted into an index of this kind, and searches read all of it. The pages of a list of 4 MB, the
+-- default, stay in the index when it is emptied: they made indexes of small stores three to six times as large. A short list is emptied
+-- often, and then writes most of the pages of the index.
+ALTER INDEX chunk_terms_terms SET (gin_pending_list_limit = 1024);
+ALTER INDEX entities_near SET (gin_pending_list_limit = 256);
+ALTER INDEX entity_names_similar SET (gin_pending_list_limit = 256);
+ALTER INDEX profiles_sources SET (gin_pending_list_limit = 256);
 REINDEX INDEX chunk_terms_terms;
 REINDEX INDEX entities_near;
 REINDEX INDEX entity_names_similar;
