@@ -22,7 +22,7 @@ from lightwell.entrypoints.client.clients import read_answer_event
 from lightwell.entrypoints.client.event_parser import EventParser
 from lightwell.entrypoints.operations.documents import DocumentQuery
 from lightwell.entrypoints.operations.graph import EntityQuery
-from lightwell.entrypoints.operations.jobs import Job
+from lightwell.entrypoints.operations.jobs import FollowedJob, Job
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.conftest import Databases
 from tests.entrypoints.http_site import ALL_BUT_ADMIN, Site, open_site
@@ -108,9 +108,9 @@ async def test_s3_7_a_file_is_handed_in_followed_read_and_deleted(
             )
 
     document, progress, job = await asyncio.to_thread(hand_in)
-    assert (job.job_state, job.progress, progress[-1]) == ("complete", 100, job)
+    assert (job.job_state, job.progress, progress[-1]) == ("complete", 100, FollowedJob.of(job))
     async with AsyncClient(url, api_key=key) as client:
-        assert await client.wait_for_job(job.job_id) == job
+        assert await client.wait_for_job(job.job_id) == FollowedJob.of(job)
         page = await client.list_documents(DocumentQuery(title="OSPREY", limit=1))
         assert [str(listed.document_id) for listed in page.documents] == [document]
         assert (await client.get_document(document)).topic == "plants"

@@ -236,7 +236,8 @@ def estimate_chunks(document: NewDocument) -> int | None:
 class Document:
     """A document as the system of record stores it.
 
-    `omitted_chunks` counts the chunks at its end that were left out, because it has too many.
+    `omitted_chunks` counts the chunks at its end that were left out, because it has too many; `waiting_chunks` those that are found by
+    their words and in the graph alone, since they have no vector yet.
 
     `created_at` is when the source made it, else when it was first ingested. `updated_at` is the time of the last change in
     the source; of a file, the date that the document states, between 1970 and today, else the file's own time, which is no date
@@ -269,6 +270,7 @@ class Document:
     metadata: Mapping[str, str] = field(default_factory=dict[str, str])
     raw_payload: Mapping[str, object] = field(default_factory=dict[str, object])
     omitted_chunks: int = 0
+    waiting_chunks: int = 0
     has_original: bool = False
     page_count: int = 0
     dated_at: datetime | None = None

@@ -7,6 +7,9 @@ from enum import StrEnum
 from lightwell.domain.ids import DocumentId, JobId, ProjectId, RunId
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 
+VECTORS = "vectors"
+"""The step in which a document is published, and its chunks get vectors."""
+
 
 class JobState(StrEnum):
     QUEUED = "queued"
@@ -42,7 +45,8 @@ class Job:
     """A document's ingestion; `progress` is a percentage, `attempts` counts the claims so far.
 
     `step` is the current step, where a retry continues: "" (no chunks yet), `embed`, `read` (extraction),
-    `index`, or `read again` (extraction from chunks that are already published); "" at the end.
+    `index`, or `read again` (extraction from chunks that are already published); "" at the end. In the step `vectors` the document
+    is published, and found by its words and in the graph: what is left is vectors of its chunks, `processed_chunks` of which have one.
     `usage` is what models cost for the extraction from this document's own chunks. `unknown_predicates` counts the relations
     that became RELATED_TO because a model gave a predicate outside the list.
     """

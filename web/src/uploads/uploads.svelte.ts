@@ -2,14 +2,16 @@
 import { api, messageOf, result, type Schemas } from '../api';
 import { toasts } from '../state/toasts.svelte';
 import { words } from '../words';
+import { Pace } from './pace';
 import { Busy, Refusal, send } from './sending';
 import { adviceOf, isPassing, reasonOf } from './reasons';
 
-export type State = 'waiting' | 'sending' | 'delayed' | 'queued' | 'reading' | 'done' | 'failed' | 'cancelled';
+export type State =
+  'waiting' | 'sending' | 'delayed' | 'queued' | 'reading' | 'following' | 'done' | 'failed' | 'cancelled';
 
 const AT_ONCE = 2;
 const POLL_MS = 1200;
-const OPEN = new Set<State>(['waiting', 'sending', 'delayed', 'queued', 'reading']);
+const OPEN = new Set<State>(['waiting', 'sending', 'delayed', 'queued', 'reading', 'following']);
 
 export class Upload {
   state = $state<State>('waiting');
@@ -30,7 +32,7 @@ export class Upload {
     readonly file: File,
     readonly tags: readonly string[],
     /** The document whose place it takes once it is read, "" for none. */
-    readonly replaces = '',
+    public replaces = '',
   ) {}
 
   get isOpen(): boolean {
@@ -52,6 +54,9 @@ class Uploads {
   offered = $state.raw<File[]>([]);
   /** Counts documents that have been added or read: lists follow it. */
   changes = $state(0);
+  /** How many minutes reading still takes, null while nobody knows. */
+  minutes = $state<number | null>(null);
+  #pace = new Pace();
   #sending = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -167,23 +172,37 @@ class Uploads {
     const oldest = waiting.length;
     const { jobs } = await result(api.GET('/v1/jobs', { params: { query: { limit: Math.min(1000, oldest + 100) } } }));
     const byId = new Map(jobs.map((job) => [job.jobId, job]));
+    let [left, isKnown] = [0, true];
     for (const upload of waiting) {
       const job = byId.get(upload.jobId) ?? (await jobOf(upload));
       if (job) await this.#apply(upload, job);
+      if (!job || !isRead(upload)) continue;
+      if (job.totalChunks === null) isKnown = false;
+      else left += job.totalChunks - job.processedChunks;
     }
+    this.#pace.note(left, Date.now());
+    this.minutes = isKnown && left ? this.#pace.minutes(Date.now()) : null;
   }
 
   async #apply(upload: Upload, job: Schemas['Job']): Promise<void> {
     if (!isRead(upload)) return;
     upload.share = job.progress / 100;
     if (job.jobState === 'queued') return;
-    if (job.jobState === 'complete') {
-      upload.state = 'done';
-      if (upload.replaces) await this.#deleteReplaced(upload.replaces);
-    } else if (job.jobState === 'cancelled') upload.state = 'cancelled';
+    if (job.jobState === 'complete') await this.#publish(upload, 'done');
+    else if (job.currentStep === 'vectors') await this.#publish(upload, 'following');
+    else if (job.jobState === 'cancelled') upload.state = 'cancelled';
     else if (job.jobState === 'failed') upload.fail(job.errorMessage, job.errorCode);
     else upload.state = 'reading';
     if (!upload.isOpen) this.changes += 1;
+  }
+
+  /** It can be asked about; what it replaces goes once. */
+  async #publish(upload: Upload, state: 'following' | 'done'): Promise<void> {
+    const { replaces } = upload;
+    if (upload.state !== 'following') this.changes += 1;
+    upload.state = state;
+    upload.replaces = '';
+    if (replaces) await this.#deleteReplaced(replaces);
   }
 
   async #deleteReplaced(document: string): Promise<void> {
@@ -196,7 +215,7 @@ class Uploads {
 }
 
 function isRead(upload: Upload): boolean {
-  return upload.state === 'queued' || upload.state === 'reading';
+  return upload.state === 'queued' || upload.state === 'reading' || upload.state === 'following';
 }
 
 async function jobOf(upload: Upload): Promise<Schemas['Job'] | null> {

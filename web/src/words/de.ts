@@ -784,6 +784,7 @@ export const de: Words = {
       failed: 'Nicht lesbar',
       archived: 'Gelöscht',
     },
+    followed: 'Wird gefunden; Rest folgt',
     onlyMe: 'Nur ich',
     me: 'ich',
     more: (names, count) => `${names} und ${count} weitere`,
@@ -864,12 +865,19 @@ export const de: Words = {
     show: 'Öffnen',
     said: 'Was der Server sagt',
     retryAll: 'Alle noch einmal',
+    left: (minutes) =>
+      minutes < 1
+        ? 'noch unter einer Minute'
+        : minutes < 120
+          ? `noch etwa ${minutes} min`
+          : `noch etwa ${Math.round(minutes / 60)} h`,
     states: {
       waiting: 'Wartet',
       sending: 'Wird gesendet',
       delayed: 'Der Server ist beschäftigt; es geht von selbst weiter',
       queued: 'Gesendet; wartet darauf, gelesen zu werden',
       reading: 'Wird gelesen',
+      following: 'Sie können danach fragen; der Rest wird noch gelesen',
       done: 'Bereit: Sie können danach fragen',
       failed: 'Ging nicht',
       cancelled: 'Abgebrochen',

@@ -746,6 +746,7 @@ export const en = {
       failed: 'Not readable',
       archived: 'Deleted',
     },
+    followed: 'Found; still being read',
     onlyMe: 'Only me',
     me: 'me',
     more: (names: string, count: number) => `${names} and ${count} more`,
@@ -823,12 +824,19 @@ export const en = {
     show: 'Open',
     said: 'What the server says',
     retryAll: 'Try all again',
+    left: (minutes: number) =>
+      minutes < 1
+        ? 'less than a minute left'
+        : minutes < 120
+          ? `about ${minutes} min left`
+          : `about ${Math.round(minutes / 60)} h left`,
     states: {
       waiting: 'Waiting',
       sending: 'Being sent',
       delayed: 'The server is busy; it goes on by itself',
       queued: 'Sent; waiting to be read',
       reading: 'Being read',
+      following: 'You can ask about it; still being read',
       done: 'Ready: you can ask about it',
       failed: 'Could not be added',
       cancelled: 'Cancelled',

@@ -244,10 +244,20 @@ def _document_fields(document: Document) -> RenderableType:
             ("topic", document.topic),
             ("language", document.language),
             ("access", ", ".join(document.acl_tags)),
-            ("passages", str(document.chunk_count)),
+            ("passages", _passages(document)),
             ("warning", omission_warning(document.chunk_count, document.omitted_chunk_count)),
             ("size", f"{document.file_size:,} bytes"),
             ("changed", minute(document.updated_at)),
             ("ingested", minute(document.ingested_at)),
         ]
     )
+
+
+def _passages(document: Document) -> str:
+    waiting = document.waiting_chunk_count
+    left = (
+        f", {waiting:,} of which have no vector yet: they are found by their words"
+        if waiting
+        else ""
+    )
+    return f"{document.chunk_count}{left}"

@@ -135,10 +135,14 @@ async def wait_for_job(job: JobName, *, server: Server = None) -> Report:
 
 async def follow_to_end(job_id: UUID, login: Login) -> Job:
     """Return a job when it has ended; its steps are printed on stderr."""
+    from lightwell.entrypoints.cli.progress import describe_pace
+
     async with open_client(login) as client:
         job = await client.get_job(job_id)
         async for job in client.follow_job(job_id):
-            typer.echo(clean(f"{job.progress:3}% {job.current_step}"), err=True)
+            left = describe_pace(job.passages_per_minute, job.seconds_left)
+            line = f"{job.progress:3}% {job.current_step}{f' ({left})' if left else ''}"
+            typer.echo(clean(line), err=True)
     return job
 
 

@@ -12,7 +12,7 @@ from lightwell.entrypoints.client.connections import AsyncConnection, Connection
 from lightwell.entrypoints.client.event_parser import Received
 from lightwell.entrypoints.client.failures import ServerError
 from lightwell.entrypoints.client.operations import Operations
-from lightwell.entrypoints.operations.jobs import Job
+from lightwell.entrypoints.operations.jobs import FollowedJob
 from lightwell.entrypoints.operations.questions import DocumentFilters, StreamEvent, answer_question
 from lightwell.entrypoints.operations.replies import Schema
 
@@ -24,11 +24,11 @@ class Client(Connection, Operations):
         """Yield an answer as events, each sentence when it is checked; a lost connection is resumed. Raise `ServerError`."""
         return self.follow(_answer_stream(question))
 
-    def follow_job(self, job: UUID | str) -> Generator[Job, None, None]:
+    def follow_job(self, job: UUID | str) -> Generator[FollowedJob, None, None]:
         """Yield a job whenever it has changed, until it has ended. Raise `ServerError`."""
         return self.follow(_job_stream(job))
 
-    def wait_for_job(self, job: UUID | str) -> Job:
+    def wait_for_job(self, job: UUID | str) -> FollowedJob:
         """Return a job when it has ended, well or not. Raise `ServerError`."""
         *_, last = self.follow_job(job)
         return last
@@ -41,11 +41,11 @@ class AsyncClient(AsyncConnection, Operations):
         """Yield an answer as events, each sentence when it is checked; a lost connection is resumed. Raise `ServerError`."""
         return self.follow(_answer_stream(question))
 
-    def follow_job(self, job: UUID | str) -> AsyncGenerator[Job, None]:
+    def follow_job(self, job: UUID | str) -> AsyncGenerator[FollowedJob, None]:
         """Yield a job whenever it has changed, until it has ended. Raise `ServerError`."""
         return self.follow(_job_stream(job))
 
-    async def wait_for_job(self, job: UUID | str) -> Job:
+    async def wait_for_job(self, job: UUID | str) -> FollowedJob:
         """Return a job when it has ended, well or not. Raise `ServerError`."""
         return [state async for state in self.follow_job(job)][-1]
 
@@ -67,7 +67,7 @@ def _answer_stream(question: str | Question) -> Stream[StreamEvent]:
     return Stream(method="POST", path=path, content=call.content, read=read_answer_event)
 
 
-def _job_stream(job: UUID | str) -> Stream[Job]:
+def _job_stream(job: UUID | str) -> Stream[FollowedJob]:
     path = f"/v1/jobs/{UUID(str(job))}/events"
     return Stream(method="GET", path=path, content=None, read=read_job_event)
 
@@ -85,9 +85,9 @@ def read_answer_event(_: str, data: str) -> Received[StreamEvent]:
     return Received(event, event.type in (StreamType.DONE, StreamType.ERROR))
 
 
-def read_job_event(kind: str, data: str) -> Received[Job]:
+def read_job_event(kind: str, data: str) -> Received[FollowedJob]:
     """Return a job as it is now; raise `ServerError` where it is gone."""
     if kind == "error":
         gone = _JobError.model_validate_json(data)
         raise ServerError(gone.error, status=HTTPStatus.NOT_FOUND, code=gone.code)
-    return Received(Job.model_validate_json(data, extra="ignore"), kind == "done")
+    return Received(FollowedJob.model_validate_json(data, extra="ignore"), kind == "done")

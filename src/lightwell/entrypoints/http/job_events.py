@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from itertools import count
+from time import monotonic
 from typing import Annotated
 from uuid import UUID
 
@@ -12,11 +13,12 @@ from fastapi import APIRouter, Path, Request
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.errors import Forbidden, LightwellError, NotFound
 from lightwell.domain.ids import JobId
-from lightwell.domain.jobs import Job
+from lightwell.domain.jobs import VECTORS, Job
+from lightwell.domain.pace import Pace
 from lightwell.entrypoints.http.authentication import Caller, Ingesting, recheck_caller
 from lightwell.entrypoints.http.event_streams import EventStream, format_event
 from lightwell.entrypoints.http.problems import Unauthenticated
-from lightwell.entrypoints.operations.jobs import Job as JobReply
+from lightwell.entrypoints.operations.jobs import FollowedJob
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
@@ -51,6 +53,7 @@ async def follow_job(
     `renewed` returns the caller as it is now. It is called before each event but the first, and now and then.
     """
     sent: Job | None = None
+    pace = Pace()
     for polls in count():
         job = await caller.knowledge_base.jobs.get(caller.reader, job_id)
         if polls and (job != sent or polls % _POLLS_PER_RECHECK == 0):
@@ -58,13 +61,31 @@ async def follow_job(
             job = await caller.knowledge_base.jobs.get(caller.reader, job_id)
         if job != sent:
             kind = "progress" if job.state.is_open else "done"
-            yield format_event(
-                kind=kind, data=JobReply.model_validate(job).model_dump_json(by_alias=True)
-            )
+            now = monotonic()
+            pace.begin(now)
+            if sent is not None and job.processed_chunks > sent.processed_chunks:
+                pace.move(job.step, job.processed_chunks - sent.processed_chunks, now)
+            reply = _measured(FollowedJob.model_validate(job), pace, now)
+            yield format_event(kind=kind, data=reply.model_dump_json(by_alias=True))
             sent = job
         if not job.state.is_open:
             return
         await asyncio.sleep(_POLL_SECONDS)
+
+
+def _measured(job: FollowedJob, pace: Pace, now: float) -> FollowedJob:
+    """Return the job with its rate and remaining time, as far as this stream has seen it move."""
+    rate = pace.rate(job.current_step, now)
+    if rate is None or job.total_chunks is None:
+        return job
+    rest = job.total_chunks - job.processed_chunks
+    is_last = job.current_step == VECTORS
+    return job.model_copy(
+        update={
+            "passages_per_minute": round(60 * rate, 1),
+            "seconds_left": round(rest / rate) if is_last else None,
+        }
+    )
 
 
 def render_error(error: LightwellError) -> bytes:

@@ -75,6 +75,7 @@ class DocumentQuery(PageQuery):
 class Document(Reply):
     """A document. `updatedAt` is its last change at the source, `ingestedAt` the end of its last complete ingestion.
 
+    `waitingChunkCount` chunks are found by their words and in the graph alone: they have no vector yet.
     `hasOriginal` says that it can be downloaded as it was handed in, `pageCount` of how many pages there are pictures.
     """
 
@@ -98,6 +99,7 @@ class Document(Reply):
     file_size: int
     chunk_count: int
     omitted_chunk_count: Annotated[int, read_from("omittedChunkCount", "omitted_chunks")]
+    waiting_chunk_count: Annotated[int, read_from("waitingChunkCount", "waiting_chunks")]
     has_original: bool
     page_count: int
     created_at: Moment

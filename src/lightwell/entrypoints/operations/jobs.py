@@ -33,7 +33,8 @@ JobName = Annotated[
 class Job(Reply):
     """A job: the specification's IngestStatusResponse, and more. A cancelled job has the status `failed`.
 
-    `progress` is a percentage. The chunks are counted once the document is parsed.
+    `progress` is a percentage. The chunks are counted once the document is parsed. In the `currentStep` `vectors` the document is
+    found by its words and in the graph already; the job ends when all its chunks have vectors.
     `usage` is what the extraction from this document cost so far; `unknownPredicates` counts relations that became RELATED_TO.
     """
 
@@ -54,6 +55,16 @@ class Job(Reply):
     created_at: Moment
     started_at: Moment | None
     completed_at: Moment | None
+
+
+class FollowedJob(Job):
+    """A job as its stream shows it, with the rate of the last two minutes and how long the rest takes, both null while they are unknown.
+
+    `secondsLeft` is known in the last step alone, `vectors`.
+    """
+
+    passages_per_minute: float | None = None
+    seconds_left: float | None = None
 
 
 class JobPage(Reply):

@@ -60,7 +60,9 @@ _COLUMNS: LiteralString = """
 document_id AS id, global_ref AS ref, source_url AS url, title, format, author, topic_tag AS topic, language, acl_tags,
 class_id, status AS state, error_message AS error, content_hash, file_size, chunk_count, created_at, updated_at,
 ingested_at, coalesce(author_ref, '') AS author_ref, metadata, coalesce(raw_payload, '{}') AS raw_payload,
-omitted_chunks, source_system AS system, source_type AS kind, CASE WHEN is_dated THEN updated_at END AS dated_at,
+omitted_chunks,
+(SELECT count(*)::integer FROM chunk_gaps AS gap JOIN embedding_spaces AS space USING (space_id)
+ WHERE gap.document_id = source_documents.document_id AND space.status = 'active') AS waiting_chunks, source_system AS system, source_type AS kind, CASE WHEN is_dated THEN updated_at END AS dated_at,
 EXISTS (SELECT FROM document_originals AS original
         WHERE original.document_id = source_documents.document_id AND place <> 'none') AS has_original,
 coalesce((SELECT page_count FROM document_originals AS original

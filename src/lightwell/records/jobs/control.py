@@ -9,21 +9,38 @@ from typing import Any
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.ids import DocumentId, JobId
-from lightwell.domain.jobs import Job, JobState
+from lightwell.domain.jobs import VECTORS, Job, JobState
 from lightwell.domain.usage import OperationType, TokenSummary
 from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.locks import lock_project
 from lightwell.records.rows import fetch, fetch_values, make
 
-_COLUMNS = """
-job.id, job.project_id, job.document_id, document.source_url AS url, job.status AS state, job.current_step AS step,
-job.progress, job.total_chunks, job.processed_chunks, job.error_code, job.error_message AS error, job.attempts, job.created_at,
-job.started_at, job.completed_at, job.model_calls, job.input_tokens, job.output_tokens, job.unknown_predicates
+_STATE = "CASE WHEN waiting.chunks > 0 THEN 'embedding' ELSE job.status END"
+
+_COLUMNS = f"""
+job.id, job.project_id, job.document_id, document.source_url AS url, {_STATE} AS state,
+CASE WHEN waiting.chunks > 0 THEN 'vectors' ELSE job.current_step END AS step,
+CASE WHEN waiting.chunks > 0 THEN 99 - 74 * waiting.chunks / greatest(job.total_chunks, waiting.chunks) ELSE job.progress END AS progress,
+job.total_chunks, greatest(0, job.processed_chunks - waiting.chunks) AS processed_chunks, job.error_code,
+job.error_message AS error, job.attempts, job.created_at, job.started_at,
+CASE WHEN waiting.chunks = 0 THEN job.completed_at END AS completed_at,
+job.model_calls, job.input_tokens, job.output_tokens, job.unknown_predicates
+"""
+
+# A job whose document is published is shown as open until its passages have vectors: the document's latest one that has published.
+_WITH_WAITING = """
+ingestion_jobs AS job JOIN source_documents AS document USING (document_id)
+CROSS JOIN LATERAL (
+    SELECT count(*)::integer AS chunks FROM chunk_gaps AS gap JOIN embedding_spaces AS space USING (space_id)
+    WHERE gap.document_id = job.document_id AND space.status = 'active' AND job.status = 'complete'
+      AND NOT EXISTS (SELECT FROM ingestion_jobs AS later
+                      WHERE later.document_id = job.document_id AND later.id > job.id AND later.status = 'complete')
+) AS waiting
 """
 
 _JOB = f"""
 SELECT {_COLUMNS}
-FROM ingestion_jobs AS job JOIN source_documents AS document USING (document_id)
+FROM {_WITH_WAITING}
 WHERE job.id = %(job)s AND document.project_id = %(project_id)s AND sees(%(classes)s, document.class_id)
   AND NOT document.is_deleted
 """  # noqa: S608 - only our own column names
@@ -32,9 +49,9 @@ _JOB_TO_CHANGE = f"{_JOB} FOR UPDATE OF job"
 
 _JOBS = f"""
 SELECT {_COLUMNS}
-FROM ingestion_jobs AS job JOIN source_documents AS document USING (document_id)
+FROM {_WITH_WAITING}
 WHERE document.project_id = %(project_id)s AND sees(%(classes)s, document.class_id) AND NOT document.is_deleted
-  AND (%(before)s::uuid IS NULL OR job.id < %(before)s) AND (%(state)s::text IS NULL OR job.status = %(state)s)
+  AND (%(before)s::uuid IS NULL OR job.id < %(before)s) AND (%(state)s::text IS NULL OR {_STATE} = %(state)s)
   AND (%(document)s::uuid IS NULL OR job.document_id = %(document)s)
 ORDER BY job.id DESC LIMIT %(limit)s
 """  # noqa: S608 - only our own column names
@@ -79,7 +96,7 @@ WHERE document_id = %(document)s
 
 _STILL_ACTIVE = "UPDATE source_documents SET status = 'active' WHERE document_id = %(document)s"
 
-_READ_AGAIN, _PUBLISHED = "read again", "index"
+_READ_AGAIN, _PUBLISHED = "read again", ("index", VECTORS)
 _UNKNOWN = "There is no job {} that you may see"
 
 
@@ -144,7 +161,7 @@ async def cancel(database: Database, reader: Reader, job_id: JobId) -> Job:
         job = await _lock_for_update(connection, reader, job_id)
         if not job.state.is_open:
             raise Invalid(f"The job is {job.state.value} already: there is nothing to cancel")
-        if job.step == _PUBLISHED:
+        if job.step in _PUBLISHED:
             raise Invalid("The document is published already: delete the document to remove it")
         keys = {"job": job_id, "document": job.document_id}
         await connection.execute(_CANCEL, keys)

@@ -19,7 +19,12 @@ export const BUSY: Document['status'][] = ['pending', 'chunking', 'embedding', '
 const STATES: Record<Shown, Document['status'][]> = { all: [], ready: ['active'], busy: BUSY, failed: ['failed'] };
 
 export function isBusy(document: Document): boolean {
-  return BUSY.includes(document.status);
+  return BUSY.includes(document.status) || isFollowed(document);
+}
+
+/** Whether it is found by its words already, and the rest of it is still being read. */
+export function isFollowed(document: Document): boolean {
+  return document.status === 'active' && document.waitingChunkCount > 0;
 }
 
 export class DocumentList {
