@@ -35,7 +35,10 @@ ALLOWED = {
     ),
     "dates.find_first_date": (20, "statements that are shown are ordered by their dates"),
     "the embedder": (100, "stands for a network, by terms"),
-    "terms.term_of": (12, "the words of a stored table are stemmed, each by a look into a cache"),
+    "terms.stem_words": (
+        12,
+        "the distinct words of a stored analysis are stemmed, by looks into a cache",
+    ),
 }
 """The functions that may get a part of a passage: how often for one question, and why. Where a chat model answers, `verification` reads what
 it cites, and `prompt` what it is sent."""

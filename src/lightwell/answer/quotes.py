@@ -39,20 +39,32 @@ NEAREST_PIECE = Size(extended=500, unbroken=600)
 class Quote:
     """A part of a passage, word for word: `text == chunk.text[start:end]`; `terms` are those of the units in it, or that it is a part of.
 
-    `context` is what one must know to read it: the headings, a table's head, the line that a list belongs to.
-    `key` is the part of `text` that bears on the question most, where that is not all of it, else (0, 0). `unit` is what was read in
-    a whole unit, and `above` in the units that its context consists of.
+    `key` is the part of `text` that bears on the question most, where that is not all of it, else (0, 0). `number` says which of the
+    passage's units it is, or is a part of, or begins with; -1 where that does not matter.
     """
 
     evidence: Evidence
     start: int
     end: int
     text: str
-    context: str
     terms: frozenset[str]
     key: tuple[int, int] = (0, 0)
-    unit: UnitAnalysis = NO_UNIT
-    above: tuple[UnitAnalysis, ...] = ()
+    number: int = -1
+
+    @property
+    def unit(self) -> UnitAnalysis:
+        """What was read in its unit."""
+        return self.evidence.analysis.units[self.number] if self.number >= 0 else NO_UNIT
+
+    @property
+    def context(self) -> str:
+        """What one must know to read it: the headings, a table's head, the line that a list belongs to."""
+        return self.evidence.analysis.context(self.number) if self.number >= 0 else ""
+
+    @property
+    def above(self) -> tuple[UnitAnalysis, ...]:
+        """The units that its context consists of."""
+        return self.evidence.analysis.units_above(self.number) if self.number >= 0 else ()
 
     @property
     def terms_above(self) -> frozenset[str]:
@@ -61,7 +73,7 @@ class Quote:
 
     @property
     def folded(self) -> str:
-        """The words of a whole unit, folded."""
+        """The words of its unit, folded."""
         return " ".join(self.unit.words)
 
     @property
@@ -92,24 +104,22 @@ def split_into_quotes(evidence: Evidence) -> list[Quote]:
             start=unit.start,
             end=unit.end,
             text=text,
-            context=analysis.context(place),
             terms=unit.terms,
-            unit=unit,
-            above=analysis.units_above(place),
+            number=number,
         )
-        for place, (text, unit) in enumerate(zip(analysis.parts, analysis.units, strict=True))
+        for number, (text, unit) in enumerate(zip(analysis.parts, analysis.units, strict=True))
     ]
 
 
-def make_quote(evidence: Evidence, start: int, end: int, *, context: str = "") -> Quote:
-    """Return a part of the evidence's text as a quote; its terms are those of the units in it."""
+def make_quote(evidence: Evidence, start: int, end: int, *, number: int = -1) -> Quote:
+    """Return a part of the evidence's text as a quote."""
     return Quote(
         evidence=evidence,
         start=start,
         end=end,
         text=evidence.chunk.text[start:end],
-        context=context,
         terms=evidence.analysis.terms_within(start, end),
+        number=number,
     )
 
 
@@ -127,7 +137,7 @@ def narrow(quote: Quote, wanted: frozenset[str]) -> Quote:
         if count > most:
             best, most = (start, spans[max(first, last - 1)][1]), count
     start, end = best[0], min(best[1], best[0] + LONGEST_SNIPPET)
-    return make_quote(quote.evidence, quote.start + start, quote.start + end, context=quote.context)
+    return make_quote(quote.evidence, quote.start + start, quote.start + end, number=quote.number)
 
 
 def weighted_coverage(words: frozenset[str], weights: Mapping[str, float]) -> float:
@@ -210,7 +220,7 @@ def join_quotes(quote: Quote, other: Quote) -> Quote | None:
     start, end = min(quote.start, other.start), max(quote.end, other.end)
     key = quote.key if any(quote.key) else (0, len(quote.text))
     moved = quote.start - start
-    joined = make_quote(quote.evidence, start, end, context=quote.context)
+    joined = make_quote(quote.evidence, start, end, number=quote.number)
     return replace(joined, key=(key[0] + moved, key[1] + moved))
 
 

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Protocol, cast
 
@@ -76,9 +77,9 @@ def terms(text: str) -> list[str]:
     return [_stem(word) for word in words(text) if word not in STOP_WORDS]
 
 
-def term_of(word: str) -> str:
-    """Return the term of a folded word; "" for a stop word."""
-    return "" if word in STOP_WORDS else _stem(word)
+def stem_words(folded: Iterable[str]) -> list[str]:
+    """Return the terms of folded words, which are no stop words."""
+    return list(map(_stem, folded))
 
 
 def count_terms(text: str) -> dict[str, int]:

@@ -1,6 +1,5 @@
 """Quotable units of a text: sentences, list items and table rows, each with its context."""
 
-from enum import IntFlag
 from itertools import pairwise
 
 from lightwell.text.markup import find_links
@@ -22,28 +21,20 @@ _OPENING = regex(r"[A-Z\d€$£¥]")
 _FULL_LINE_SHARE = 0.7
 
 
-class Shape(IntFlag):
-    """How a unit begins and ends, as far as its context depends on it. The numbers are stored: do not change them."""
-
-    HEADING = 1
-    ROW = 2
-    ITEM = 4
-    PRONOUN = 8
-    COLON = 16
+HEADING, ROW, ITEM, PRONOUN, COLON = 1, 2, 4, 8, 16
+"""How a unit begins and ends, as far as its context depends on it, a bit each. The numbers are stored: do not change them."""
 
 
-def shape_of(part: str) -> Shape:
+def shape_of(part: str) -> int:
     """Return the shape of a unit."""
-    shape = Shape(0)
+    shape = COLON if part.endswith(":") else 0
     if _HEADING.match(part):
-        shape |= Shape.HEADING
+        shape |= HEADING
     if part.startswith(_ROWS):
-        shape |= Shape.ROW
-    elif part[:1] in "-*+•" or part[:1].isdigit():
-        shape |= Shape.ITEM
-    elif _PRONOUN.match(part):
-        shape |= Shape.PRONOUN
-    return shape | Shape.COLON if part.endswith(":") else shape
+        return shape | ROW
+    if part[:1] in "-*+•" or part[:1].isdigit():
+        return shape | ITEM
+    return shape | PRONOUN if _PRONOUN.match(part) else shape
 
 
 def unit_spans(text: str) -> list[tuple[int, int]]:

@@ -4,13 +4,13 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, islice, takewhile
+from itertools import islice, takewhile
 
-from lightwell.text.analysis.chunk import NOTHING_READ, ChunkAnalysis, Span, UnitAnalysis
+from lightwell.text.analysis.chunk import Span, UnitAnalysis
 from lightwell.text.analysis.stored import StoredAnalysis
 from lightwell.text.answer_types.facts import Facts, join_facts
 from lightwell.text.blocks import Block, BlockKind
-from lightwell.text.units import Shape
+from lightwell.text.units import COLON, HEADING, ITEM, PRONOUN, ROW
 
 _MAX_CONTEXT_CHARACTERS = 300
 
@@ -26,23 +26,37 @@ class PassageAnalysis:
     chunks: tuple[tuple[int, StoredAnalysis], ...]
 
     @cached_property
-    def whole(self) -> ChunkAnalysis:
-        """The analyses of the chunks as one. A paragraph or a table that a border divides, where no line is empty, is one."""
-        joined: ChunkAnalysis | None = None
-        for start, stored in self.chunks:
-            moved = _move(stored.analysis, start)
-            joined = _append(joined, moved) if joined else moved
-        return joined or NOTHING_READ
-
-    @property
     def units(self) -> tuple[UnitAnalysis, ...]:
         """The units, in order."""
-        return self.whole.units
+        return tuple(
+            replace(unit, start=start + unit.start, end=start + unit.end) if start else unit
+            for start, stored in self.chunks
+            for unit in stored.analysis.units
+        )
 
-    @property
+    @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        """The blocks, in order."""
-        return self.whole.blocks
+        """The blocks, in order. A paragraph or a table that a border divides, where no line is empty, is one."""
+        joined: tuple[Block, ...] = ()
+        for start, stored in self.chunks:
+            joined = _join(joined, [_moved(block, start) for block in stored.analysis.blocks])
+        return joined
+
+    @cached_property
+    def injections(self) -> tuple[Span, ...]:
+        """Where the blocks stand that order something of a machine."""
+        spans = [
+            (start + first, start + last)
+            for start, stored in self.chunks
+            for first, last in stored.analysis.injections
+        ]
+        borders = [start for start, _ in self.chunks if start]
+        divided = [
+            block
+            for block in (self.blocks if spans else ())
+            if any(block.start < border < block.end for border in borders)
+        ]
+        return tuple(_widened(span, divided) for span in spans)
 
     @cached_property
     def parts(self) -> list[str]:
@@ -72,7 +86,7 @@ class PassageAnalysis:
     @cached_property
     def folded(self) -> str:
         """All words in order, with a blank before and after each."""
-        return f" {' '.join(chain.from_iterable(unit.words for unit in self.units))} "
+        return "".join(stored.analysis.folded for _, stored in self.chunks).replace("  ", " ")
 
     def context(self, place: int) -> str:
         """Return what one needs to understand the unit at this place, "" for nothing: the heading and the table's header above it, the line that introduces a list, the sentence before it if it begins with a pronoun."""
@@ -97,11 +111,11 @@ class PassageAnalysis:
 
     def is_inside_injection(self, start: int) -> bool:
         """Return whether what begins at `text[start]` is an order to a machine, or stands in one block with one."""
-        return any(first <= start < last for first, last in self.whole.injections)
+        return any(first <= start < last for first, last in self.injections)
 
     def has_injection(self, start: int, end: int) -> bool:
         """Return whether `text[start:end]` shares a sign with a block that orders something of a machine."""
-        return any(first < end and start < last for first, last in self.whole.injections)
+        return any(first < end and start < last for first, last in self.injections)
 
 
 # ── what units stand under ────────────────────────────────────────────────────────────────────────────
@@ -131,66 +145,46 @@ class _Above:
     lead: int = -1
     before: int = -1
 
-    def near(self, shape: Shape) -> int:
-        if Shape.ROW in shape:
+    def near(self, shape: int) -> int:
+        if shape & ROW:
             return self.table
-        if Shape.ITEM in shape:
+        if shape & ITEM:
             return self.lead
-        return self.before if Shape.PRONOUN in shape else -1
+        return self.before if shape & PRONOUN else -1
 
-    def see(self, place: int, shape: Shape) -> None:
-        if Shape.HEADING in shape:
+    def see(self, place: int, shape: int) -> None:
+        if shape & HEADING:
             self.heading = place
             self.lead = self.before = -1
-        if Shape.ROW in shape:
+        if shape & ROW:
             self.table = self.table if self.table >= 0 else place
         else:
             self.table = -1
             self.before = place
-        if Shape.COLON in shape:
+        if shape & COLON:
             self.lead = place
 
 
 # ── chunks that are joined ────────────────────────────────────────────────────────────────────────────
 
 
-def _move(chunk: ChunkAnalysis, by: int) -> ChunkAnalysis:
+def _moved(block: Block, by: int) -> Block:
     if not by:
-        return chunk
-    return ChunkAnalysis(
-        length=chunk.length + by,
-        units=tuple(
-            replace(unit, start=unit.start + by, end=unit.end + by) for unit in chunk.units
-        ),
-        blocks=tuple(_move_block(block, by) for block in chunk.blocks),
-        injections=tuple((first + by, last + by) for first, last in chunk.injections),
-    )
-
-
-def _move_block(block: Block, by: int) -> Block:
+        return block
     table = block.table + by if block.table >= 0 else -1
     return replace(block, start=block.start + by, end=block.end + by, table=table)
 
 
-def _append(before: ChunkAnalysis, after: ChunkAnalysis) -> ChunkAnalysis:
-    joined = ChunkAnalysis(
-        length=after.length,
-        units=(*before.units, *after.units),
-        blocks=(*before.blocks, *after.blocks),
-        injections=(*before.injections, *after.injections),
-    )
-    if not (before.blocks and after.blocks):
-        return joined
-    last, first = before.blocks[-1], after.blocks[0]
-    if first.start - last.end > 1:
-        return joined
+def _join(before: tuple[Block, ...], after: Sequence[Block]) -> tuple[Block, ...]:
+    if not (before and after) or after[0].start - before[-1].end > 1:
+        return (*before, *after)
+    last, first = before[-1], after[0]
     if last.kind is BlockKind.ROW and first.kind is BlockKind.ROW:
-        return replace(joined, blocks=_with_one_table(before.blocks, after.blocks))
+        return _with_one_table(before, after)
     if last.kind in (BlockKind.PARAGRAPH, BlockKind.ITEM) and first.kind is BlockKind.PARAGRAPH:
         whole = replace(last, end=first.end, size=last.size + 1 + first.size, last=first.last)
-        blocks = (*before.blocks[:-1], whole, *after.blocks[1:])
-        return replace(joined, blocks=blocks, injections=_spread(joined.injections, whole))
-    return joined
+        return (*before[:-1], whole, *after[1:])
+    return (*before, *after)
 
 
 def _with_one_table(before: Iterable[Block], following: Sequence[Block]) -> tuple[Block, ...]:
@@ -206,11 +200,11 @@ def _with_one_table(before: Iterable[Block], following: Sequence[Block]) -> tupl
     )
 
 
-def _spread(injections: Iterable[Span], block: Block) -> tuple[Span, ...]:
-    """Return the injections, each that touches the block with all of it."""
-    return tuple(
-        (min(first, block.start), max(last, block.end))
-        if first < block.end and block.start < last
-        else (first, last)
-        for first, last in injections
+def _widened(span: Span, blocks: Iterable[Block]) -> Span:
+    """Return a span with all of these blocks that it touches."""
+    first, last = span
+    touched = [block for block in blocks if block.start < last and first < block.end]
+    return (
+        min([first, *(block.start for block in touched)]),
+        max([last, *(block.end for block in touched)]),
     )
