@@ -12,13 +12,12 @@ from retrieval_store import Asked, Store
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.multi_vectors import MultiVector
 from lightwell.domain.reranking import HeadedPassage
-from lightwell.models.bge import BgeSmall
 from lightwell.models.late_interaction import MODEL, LocalLateInteraction
 from lightwell.retrieve import fusion
-from lightwell.retrieve.late_interaction import MATCHED, token_matches
+from lightwell.retrieve.late_interaction import MATCHED, ChunkMatch, token_matches
 from lightwell.retrieve.weights import Weights
 
-_PARTS = ("starts", "ends", "tokens", "wholes", "signs")
+_PARTS = ("starts", "ends", "tokens", "wholes", "head", "codes", "places")
 
 
 def with_token_matches(
@@ -44,7 +43,11 @@ async def _match(
     places: list[int] = asked.places[best].tolist()
     found = await model.match(asked.question.text, [vectors[at] for at in places])
     chunks = [ChunkId(UUID(int=at)) for at in asked.places.tolist()]
-    matches = {ChunkId(UUID(int=at)): some for at, some in zip(places, found, strict=True)}
+    matches = {
+        ChunkId(UUID(int=at)): ChunkMatch(windows=windows, vectors=vectors[at])
+        for at, windows in zip(places, found, strict=True)
+        if windows
+    }
     return replace(asked, token_matches=token_matches(best, chunks, matches))
 
 
@@ -54,25 +57,16 @@ def encoded(store: Store, cache: Path) -> list[MultiVector]:
     if not path.exists():
         passages = [HeadedPassage(head=each.head, text=each.text) for each in store.passages]
         made = asyncio.run(LocalLateInteraction().encode(passages))
-        np.savez(
-            path,
-            counts=np.array([[len(each.tokens), len(each.signs)] for each in made]),
-            starts=np.concatenate([each.starts for each in made]),
-            ends=np.concatenate([each.ends for each in made]),
-            tokens=np.concatenate([each.tokens for each in made]),
-            wholes=np.concatenate([each.wholes for each in made]),
-            signs=np.concatenate([each.signs for each in made]),
-        )
+        parts = {name: [getattr(each, name) for each in made] for name in _PARTS}
+        arrays = {name: np.concatenate(some) for name, some in parts.items()}
+        counts = np.array([[len(part) for part in parts[name]] for name in _PARTS])
+        np.savez(path, allow_pickle=False, counts=counts, **arrays)
     kept = np.load(path)
-    windows, tokens = np.cumsum(kept["counts"], axis=0)[:-1].T
-    split = {part: np.split(kept[part], tokens if part == "signs" else windows) for part in _PARTS}
+    split = {
+        name: np.split(kept[name], np.cumsum(counts)[:-1])
+        for name, counts in zip(_PARTS, kept["counts"], strict=True)
+    }
     return [
-        MultiVector(
-            starts=split["starts"][at],
-            ends=split["ends"][at],
-            tokens=split["tokens"][at],
-            wholes=split["wholes"][at].reshape(-1, BgeSmall.dimension),
-            signs=split["signs"][at],
-        )
+        MultiVector(**{name: some[at] for name, some in split.items()})
         for at in range(len(store.passages))
     ]

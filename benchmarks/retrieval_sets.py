@@ -20,6 +20,7 @@ from lightwell.domain.documents import ChunkDraft, NewDocument, heading_path
 from lightwell.domain.errors import Unreadable
 from lightwell.domain.graph import normalize_name
 from lightwell.domain.ids import ChunkId
+from lightwell.domain.reranking import HeadedPassage
 from lightwell.domain.similarity import cosine_scale
 from lightwell.evaluation.collection import (
     TAGS,
@@ -161,6 +162,31 @@ def _holding(question: CollectionQuestion, passages: Sequence[Passage]) -> tuple
         for at, count in some.items()
         if 0 < count == max(some.values())
     )
+
+
+def sample_texts(
+    name: str, cache: Path, most: int, random: np.random.Generator
+) -> tuple[list[HeadedPassage], list[str]]:
+    """Return some passages of a set or of a collection, and its development questions."""
+    if name in (*HANDBOOKS, *PACKAGED):
+        collection = open_collection(name, cache / name)
+        documents = asyncio.run(_read(PublicDocuments(Files(collection.root, TAGS))))
+        chosen: list[int] = random.permutation(len(documents))[:most].tolist()
+        held: list[HeadedPassage] = []
+        for place in chosen:
+            with suppress(Unreadable):
+                held += [
+                    HeadedPassage(head=each.head, text=each.text)
+                    for each in _passages(documents[place])
+                ]
+        asked = [each.text for each in collection.questions if each.split == "dev"]
+    else:
+        lines = cast("list[_Document]", _lines(name, "corpus"))
+        held = [HeadedPassage(head=each["title"], text=each["text"]) for each in lines]
+        stated = cast("list[_Question]", _lines(name, "questions"))
+        asked = [each["question"] for each in stated if each["split"] == "dev"]
+    places: list[int] = random.permutation(len(held))[:most].tolist()
+    return [held[place] for place in places], asked
 
 
 def worlds(cache: Path) -> list[Store]:

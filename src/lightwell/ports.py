@@ -27,7 +27,13 @@ from lightwell.domain.ids import (
 )
 from lightwell.domain.multi_vectors import MultiVector
 from lightwell.domain.questions import NO_FILTERS, Filters
-from lightwell.domain.reranking import HeadedPassage, RerankedPassage, TextMatch, WindowMatch
+from lightwell.domain.reranking import (
+    EncodedSpan,
+    HeadedPassage,
+    RerankedPassage,
+    TextMatch,
+    WindowMatch,
+)
 from lightwell.domain.source_items import ItemPage, SourceDirectory, WebhookHint
 
 Vectors = NDArray[np.float32]
@@ -256,8 +262,10 @@ class LateInteraction(Protocol):
         """Return how the windows of each passage match the question, in order; raise `ModelFailed`."""
         ...
 
-    async def compare(self, question: str, texts: Sequence[str]) -> list[TextMatch]:
-        """Return how each text compares with the question, in order; raise `ModelFailed`."""
+    async def compare(
+        self, question: str, texts: Sequence[Sequence[EncodedSpan]]
+    ) -> list[TextMatch]:
+        """Return how each text, given as parts of chunks, compares with the question, in order; raise `ModelFailed`."""
         ...
 
 

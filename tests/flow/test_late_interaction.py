@@ -9,7 +9,7 @@ from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.multi_vectors import MultiVector
-from lightwell.domain.reranking import HeadedPassage, TextMatch, WindowMatch
+from lightwell.domain.reranking import EncodedSpan, HeadedPassage, TextMatch, WindowMatch
 from lightwell.ingest.context import IngestContext
 from lightwell.ingest.passage_reading import read_some
 from lightwell.knowledge_base import KnowledgeBase
@@ -57,7 +57,9 @@ class Recording:
     ) -> list[tuple[WindowMatch, ...]]:
         return await self.inner.match(question, vectors)
 
-    async def compare(self, question: str, texts: Sequence[str]) -> list[TextMatch]:
+    async def compare(
+        self, question: str, texts: Sequence[Sequence[EncodedSpan]]
+    ) -> list[TextMatch]:
         return await self.inner.compare(question, texts)
 
 

@@ -11,7 +11,7 @@ import pytest
 from lightwell.domain.documents import Chunk, Layout, Locator
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
-from lightwell.domain.reranking import WindowMatch
+from lightwell.domain.reranking import EncodedChunk, WindowMatch
 from lightwell.ports import Vectors
 from lightwell.retrieve.local_reranker import (
     COMPARED,
@@ -25,7 +25,7 @@ from lightwell.retrieve.weights import COMPARED as COMPARED_MEASURES
 from lightwell.retrieve.weights import RERANK, load_weights
 from lightwell.testing.models import HashEmbedder
 from lightwell.text.answer_types import expected_answer
-from tests.scripted_late_interaction import ScriptedLateInteraction
+from tests.scripted_late_interaction import ScriptedLateInteraction, in_one_window
 
 BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
 WEIGHTS = {"discount": 2.0, "nordwind": 3.0, "receiv": 1.0}
@@ -130,10 +130,15 @@ async def judged(
 ) -> tuple[Evidence, ScriptedLateInteraction]:
     """Return the passage as it is judged where its one window matches so well, and what compared it."""
     model = ScriptedLateInteraction(lambda _: match)
-    entry = replace(entry, windows=(window(match, len(entry.chunk.text)),))
+    entry = encoded_in(entry, window(match, len(entry.chunk.text)))
     used = embedder or HashEmbedder()
     [scored] = await rerank_locally(used, await asked(), [entry], late_interaction=model)
     return scored, model
+
+
+def encoded_in(entry: Evidence, *windows: WindowMatch) -> Evidence:
+    vectors = in_one_window(entry.chunk.text)
+    return replace(entry, windows=windows, encoded=(EncodedChunk(start=0, vectors=vectors),))
 
 
 def window(match: float, end: int, *, start: int = 0) -> WindowMatch:
@@ -152,7 +157,7 @@ async def test_how_well_a_window_matches_decides() -> None:
 
 async def test_a_passage_that_is_not_encoded_is_embedded() -> None:
     embedder, model = Counting(), ScriptedLateInteraction(lambda _: 0.9)
-    entries = [passage(DISCOUNT), replace(passage(DISCOUNT), windows=(window(0.9, 45),))]
+    entries = [passage(DISCOUNT), encoded_in(passage(DISCOUNT), window(0.9, 45))]
     plain, encoded = await rerank_locally(embedder, await asked(), entries, late_interaction=model)
     assert embedder.asked == len(plain.highlights) == 2
     assert len(model.compared) == COMPARED
@@ -178,7 +183,7 @@ async def test_of_an_encoded_passage_few_units_are_compared() -> None:
 
 async def test_units_of_the_window_that_matches_best_come_first() -> None:
     text = "Nordwind has a discount. Nordwind has its discount."
-    entry = replace(passage(text), windows=(window(0.2, 24), window(0.6, len(text), start=25)))
+    entry = encoded_in(passage(text), window(0.2, 24), window(0.6, len(text), start=25))
     [scored] = await rerank_locally(
         HashEmbedder(),
         await asked(),
@@ -200,7 +205,7 @@ async def test_of_units_with_as_much_of_the_question_the_one_with_what_is_asked_
     ]
     model = ScriptedLateInteraction(lambda _: 0.0)
     long = passage(" ".join(f"{each} Item {n} is of another kind." for n, each in enumerate(units)))
-    long = replace(long, windows=(window(0.5, len(long.chunk.text)),))
+    long = encoded_in(long, window(0.5, len(long.chunk.text)))
     await rerank_locally(HashEmbedder(), query, [long], late_interaction=model)
     assert model.compared[0] == units[1]
 

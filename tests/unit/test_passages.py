@@ -6,13 +6,16 @@ from datetime import UTC, datetime
 from lightwell.domain.documents import Chunk, Layout, Locator, Page, Section
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef, new_id
 from lightwell.domain.reranking import WindowMatch
+from lightwell.retrieve.late_interaction import ChunkMatch
 from lightwell.retrieve.passages import (
     MAX_TOKENS,
     Passage,
+    encoded_chunks,
     group_chunks,
     join_passage,
     windows_of,
 )
+from tests.scripted_late_interaction import in_one_window, read_spans
 
 TEXT = "One speaks of wells.\n\nTwo speaks of light.\n\nThree speaks of neither."
 MOMENT = datetime(2026, 11, 1, tzinfo=UTC)
@@ -90,7 +93,12 @@ def test_windows_keep_their_words_in_the_joined_text() -> None:
     members = [chunk(0), chunk(1), chunk(2)]
     [passage] = group(*members)
     matches = {
-        each.id: (WindowMatch(start=2, end=len(each.text), similarity=0.1, token_match=each.index),)
+        each.id: ChunkMatch(
+            windows=(
+                WindowMatch(start=2, end=len(each.text), similarity=0.1, token_match=each.index),
+            ),
+            vectors=in_one_window(each.text),
+        )
         for each in (members[0], members[2])
     }
     windows = windows_of(passage, matches)
@@ -100,6 +108,19 @@ def test_windows_keep_their_words_in_the_joined_text() -> None:
         members[0].text[2:],
         members[2].text[2:],
     ]
+
+
+def test_vectors_keep_their_places_in_the_joined_text() -> None:
+    members = [chunk(0), chunk(1), chunk(2)]
+    [passage] = group(*members)
+    matches = {
+        each.id: ChunkMatch(windows=(), vectors=in_one_window(each.text))
+        for each in (members[0], members[2])
+    }
+    text = join_passage(passage).text
+    start = text.index("Three")
+    spans = [each.span(start, start + 5) for each in encoded_chunks(passage, matches)]
+    assert [read_spans([each]) for each in spans] == ["", "Three"]
 
 
 def test_chunks_of_two_versions_of_a_document_stay_apart() -> None:

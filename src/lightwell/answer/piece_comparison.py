@@ -14,9 +14,7 @@ from lightwell.answer.extractive import (
 )
 from lightwell.answer.quotes import SupportedSentence
 from lightwell.domain.evidence import Retrieval
-from lightwell.domain.reranking import ENCODED_LANGUAGE
 from lightwell.ports import LateInteraction
-from lightwell.text.pieces import shorten
 
 _MAX_BEHIND = 0.05
 """By how much a second piece may match less well than the best one."""
@@ -39,12 +37,15 @@ async def extract_compared_pieces(
 async def _compare(candidates: PartCandidates, late_interaction: LateInteraction) -> PartCandidates:
     """Return the candidates with pieces ordered by comparison, unchanged where there is no choice or the model lacks the language."""
     pieces = candidates.pieces
-    chunks = [piece.unit.quote.evidence.chunk for piece in pieces]
-    if len(pieces) < 2 or any(chunk.language != ENCODED_LANGUAGE for chunk in chunks):
+    if len(pieces) < 2 or not all(piece.unit.quote.evidence.encoded for piece in pieces):
         return candidates
     texts = [
-        f"{shorten(chunk.heading_path)}: {piece.piece.text}"  # below the title and the headings
-        for chunk, piece in zip(chunks, pieces, strict=True)
+        [
+            span
+            for quote in piece.piece.quotes
+            for span in quote.evidence.spans(quote.start, quote.end)
+        ]
+        for piece in pieces
     ]
     matches = await late_interaction.compare(candidates.part.question.text, texts)
     compared = [

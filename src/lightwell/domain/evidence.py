@@ -9,7 +9,7 @@ from lightwell.domain.graph_views import Candidates
 from lightwell.domain.ids import QueryId, new_query_id
 from lightwell.domain.question_analysis import QuestionAnalysis
 from lightwell.domain.questions import GRAPH_CHANNELS, PASSAGE_CHANNELS, Channel, Question
-from lightwell.domain.reranking import WindowMatch
+from lightwell.domain.reranking import EncodedChunk, EncodedSpan, WindowMatch
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 from lightwell.text.analysis.passage import PassageAnalysis
 from lightwell.text.analysis.stored import StoredAnalysis
@@ -66,7 +66,7 @@ class Evidence:
 
     `chunk` is a published chunk, or several neighbouring `members` of one document joined to one passage.
     `highlights` are its best sentences, list items or rows, best first; `windows` are its parts in their order, where it was encoded
-    for late interaction. `relevance` is calibrated to [0, 1];
+    for late interaction, and `encoded` its chunks' vectors. `relevance` is calibrated to [0, 1];
     `score` is the fusion's own; `ranks` are the positions, from 0, in each channel; `cosine_distance` lies in
     [0, 1]. `original_rank` and `new_rank` are its positions, from 0, before and after reranking. `analysis` is what was read in the
     text of `chunk`: what is stored, else it is read when it is asked for.
@@ -79,6 +79,7 @@ class Evidence:
     ranks: Mapping[Channel, int] = field(default_factory=dict[Channel, int])
     highlights: tuple[Highlight, ...] = ()
     windows: tuple[WindowMatch, ...] = ()
+    encoded: tuple[EncodedChunk, ...] = ()
     members: tuple[Chunk, ...] = ()
     original_rank: int = 0
     new_rank: int = 0
@@ -94,6 +95,10 @@ class Evidence:
     def published_chunks(self) -> tuple[Chunk, ...]:
         """The published chunks that the passage consists of, in the order of the document."""
         return self.members or (self.chunk,)
+
+    def spans(self, start: int, end: int) -> tuple[EncodedSpan, ...]:
+        """Return a part of the passage, `chunk.text[start:end]`, by the vectors of its chunks; () where it is not encoded."""
+        return tuple(chunk.span(start, end) for chunk in self.encoded)
 
     @property
     def is_sufficient(self) -> bool:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from lightwell.domain.multi_vectors import MultiVector
+
 ENCODED_LANGUAGE = "en"
 """The language of the passages that are encoded for late interaction: its model has learned no other."""
 
@@ -23,6 +25,15 @@ class HeadedPassage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EncodedSpan:
+    """A part of a chunk's text, `text[start:end]`, by the chunk's vectors; what lies outside of the text does not count."""
+
+    vectors: MultiVector
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TextMatch:
     """How a text compares with a question, each from 0 to 1.
 
@@ -33,6 +44,18 @@ class TextMatch:
 
     similarity: float
     token_match: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncodedChunk:
+    """The vectors of a chunk whose text begins at this character of a passage."""
+
+    start: int
+    vectors: MultiVector
+
+    def span(self, start: int, end: int) -> EncodedSpan:
+        """Return a part of the passage, as a part of the chunk."""
+        return EncodedSpan(vectors=self.vectors, start=start - self.start, end=end - self.start)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,7 +44,7 @@ class EncodedText:
     """A text as unit vectors: as a whole, (384,), and each token of it in its context, (tokens, 384)."""
 
     whole: NDArray[np.float32]
-    tokens: NDArray[np.float32] | NDArray[np.float16]
+    tokens: NDArray[np.float32]
 
 
 class BgeSmall:

@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from lightwell.domain.access import Reader
 from lightwell.domain.ids import ChunkId
-from lightwell.domain.multi_vectors import MultiVector, join_windows
+from lightwell.domain.multi_vectors import MultiVector, join_windows, pack_places, unpack_places
 from lightwell.domain.reranking import ENCODED_LANGUAGE
 from lightwell.records.database import Connection, Database
 from lightwell.records.rows import fetch_values
 
 _OF_READER = """
-SELECT chunk_id, starts, ends, tokens, wholes, signs
+SELECT chunk_id, starts, ends, tokens, wholes, head, codes, places
 FROM chunk_multi_vectors
 JOIN document_chunks AS chunk USING (chunk_id) JOIN source_documents USING (document_id)
 WHERE chunk_id = ANY(%(chunks)s) AND model = %(model)s AND sees(%(classes)s, chunk.class_id) AND NOT is_deleted
@@ -21,8 +21,8 @@ WHERE chunk_id = ANY(%(chunks)s) AND model = %(model)s AND sees(%(classes)s, chu
 
 # Vectors are a function of what is hashed, the access class included.
 _COPY = """
-INSERT INTO chunk_multi_vectors (chunk_id, model, text_hash, starts, ends, tokens, wholes, signs)
-SELECT given.chunk_id, held.model, held.text_hash, held.starts, held.ends, held.tokens, held.wholes, held.signs
+INSERT INTO chunk_multi_vectors (chunk_id, model, text_hash, starts, ends, tokens, wholes, head, codes, places)
+SELECT given.chunk_id, held.model, held.text_hash, held.starts, held.ends, held.tokens, held.wholes, held.head, held.codes, held.places
 FROM unnest(%(chunks)s::uuid[], %(hashes)s::bytea[]) AS given (chunk_id, text_hash)
 JOIN document_chunks AS chunk ON chunk.chunk_id = given.chunk_id
 CROSS JOIN LATERAL (
@@ -51,12 +51,13 @@ WHERE chunk_id = ANY(%(chunks)s) AND model = %(model)s AND cardinality(starts) >
 
 # The lock waits for whoever is deleting the chunk, and then finds none, where the reference would fail.
 _PUT = """
-INSERT INTO chunk_multi_vectors (chunk_id, model, text_hash, starts, ends, tokens, wholes, signs)
-SELECT chunk_id, %(model)s, %(hash)s, %(starts)s, %(ends)s, %(tokens)s, %(wholes)s, %(signs)s
+INSERT INTO chunk_multi_vectors (chunk_id, model, text_hash, starts, ends, tokens, wholes, head, codes, places)
+SELECT chunk_id, %(model)s, %(hash)s, %(starts)s, %(ends)s, %(tokens)s, %(wholes)s, %(head)s, %(codes)s, %(places)s
 FROM document_chunks WHERE chunk_id = %(chunk)s
 FOR KEY SHARE
 ON CONFLICT (chunk_id) DO UPDATE SET model = excluded.model, text_hash = excluded.text_hash,
-    starts = excluded.starts, ends = excluded.ends, tokens = excluded.tokens, wholes = excluded.wholes, signs = excluded.signs
+    starts = excluded.starts, ends = excluded.ends, tokens = excluded.tokens, wholes = excluded.wholes, head = excluded.head,
+    codes = excluded.codes, places = excluded.places
 """
 
 _CLOSE_GAPS = "DELETE FROM multi_vector_gaps WHERE chunk_id = ANY(%(chunks)s)"
@@ -128,7 +129,9 @@ async def put(
             "ends": vector.ends.tolist(),
             "tokens": vector.tokens.tolist(),
             "wholes": vector.wholes.tobytes(),
-            "signs": vector.signs.tobytes(),
+            "head": vector.head.tobytes(),
+            "codes": vector.codes.tobytes(),
+            "places": pack_places(vector.places),
         }
         for chunk, vector in vectors.items()
     ]
@@ -146,17 +149,18 @@ def _multi_vector(
     chunk_id: ChunkId,
     starts: Sequence[int],
     wholes: bytes,
-    signs: bytes,
+    head: bytes,
+    codes: bytes,
+    places: bytes,
     **columns: Sequence[int],
 ) -> tuple[ChunkId, MultiVector]:
-    windows = (
-        np.frombuffer(wholes, np.int8).reshape(len(starts), -1)
-        if starts
-        else np.empty((0, 8), np.int8)
-    )
+    placed = unpack_places(places)
+    width = len(codes) // max(1, len(placed)) or 1
     return chunk_id, MultiVector(
         starts=np.array(starts, np.int32),
-        wholes=windows,
-        signs=np.frombuffer(signs, np.uint8).reshape(-1, windows.shape[1] // 8),
+        wholes=np.frombuffer(wholes, np.int8).reshape(len(starts), -1 if starts else 0),
+        head=np.frombuffer(head, np.uint8).reshape(-1, width),
+        codes=np.frombuffer(codes, np.uint8).reshape(-1, width),
+        places=placed,
         **{name: np.array(numbers, np.int32) for name, numbers in columns.items()},
     )

@@ -123,7 +123,7 @@ async def _highlight(
     compared = await _embed(embedder, query, unencoded)
     if late_interaction is not None:
         promising = _most_promising([part for part in parts if matches[part.place]])
-        texts = [_embedding_text(part) for part in promising]
+        texts = [evidence[part.place].spans(part.start, part.end) for part in promising]
         compared |= _by_unit(promising, await late_interaction.compare(query.text, texts))
     return _with_highlights(evidence, parts, compared)
 

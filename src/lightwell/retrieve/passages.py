@@ -6,8 +6,8 @@ from itertools import pairwise
 
 from lightwell.domain.documents import Chunk, Layout, Locator, text_between_chunks
 from lightwell.domain.ids import ChunkId
-from lightwell.domain.reranking import WindowMatch
-from lightwell.retrieve.late_interaction import WindowMatches
+from lightwell.domain.reranking import EncodedChunk, WindowMatch
+from lightwell.retrieve.late_interaction import ChunkMatch, ChunkMatches
 from lightwell.text.analysis.passage import PassageAnalysis
 from lightwell.text.analysis.stored import StoredAnalysis
 
@@ -77,13 +77,29 @@ def join_passage(passage: Passage) -> Chunk:
     )
 
 
-def windows_of(passage: Passage, matches: WindowMatches) -> tuple[WindowMatch, ...]:
+def windows_of(passage: Passage, matches: ChunkMatches) -> tuple[WindowMatch, ...]:
     """Return how the windows of the passage match, in their order, with their places in its joined text."""
     return tuple(
         replace(window, start=offset + window.start, end=offset + window.end)
-        for offset, member in zip(_offsets(passage.members), passage.members, strict=True)
-        for window in matches.get(member.id, ())
+        for offset, match in _placed_matches(passage, matches)
+        for window in match.windows
     )
+
+
+def encoded_chunks(passage: Passage, matches: ChunkMatches) -> tuple[EncodedChunk, ...]:
+    """Return those chunks of the passage that are encoded, in their order, with their places in its joined text."""
+    return tuple(
+        EncodedChunk(start=offset, vectors=match.vectors)
+        for offset, match in _placed_matches(passage, matches)
+    )
+
+
+def _placed_matches(passage: Passage, matches: ChunkMatches) -> list[tuple[int, ChunkMatch]]:
+    return [
+        (offset, matches[member.id])
+        for offset, member in zip(_offsets(passage.members), passage.members, strict=True)
+        if member.id in matches
+    ]
 
 
 def analysis_of(members: Sequence[Chunk], text: str) -> PassageAnalysis:

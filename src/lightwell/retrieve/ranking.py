@@ -21,7 +21,7 @@ from lightwell.retrieve.channels import (
     reciprocal_rank_scores,
 )
 from lightwell.retrieve.fusion import FirstPass
-from lightwell.retrieve.late_interaction import MATCHED, WindowMatches
+from lightwell.retrieve.late_interaction import MATCHED, ChunkMatches
 from lightwell.retrieve.passages import Passage
 from lightwell.retrieve.sparse_matrix import Floats
 from lightwell.retrieve.weights import load_weights
@@ -122,7 +122,7 @@ class Ranker:
 
     async def _match(
         self, query: SearchQuery, chunks: Sequence[ChunkId], reader: Reader
-    ) -> WindowMatches:
+    ) -> ChunkMatches:
         question = query.question.text
         if (
             self.late_interaction is None
@@ -150,7 +150,7 @@ class _RankedChunk:
 def _make_evidence(
     results: ChannelResults,
     ranked: Mapping[ChunkId, _RankedChunk],
-    matches: WindowMatches,
+    matches: ChunkMatches,
     passage: Passage,
     rank: int,
 ) -> Evidence:
@@ -162,6 +162,7 @@ def _make_evidence(
         analysis=passages.analysis_of(passage.members, chunk.text),
         members=passage.members if len(passage.members) > 1 else (),
         windows=passages.windows_of(passage, matches),
+        encoded=passages.encoded_chunks(passage, matches),
         relevance=round(max(ranked[member.id].relevance for member in passage.members), 6),
         score=round(ranked[best].score, 6),
         cosine_distance=None
