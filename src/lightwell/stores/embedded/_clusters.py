@@ -25,7 +25,6 @@ _DEFAULTS = {
     "shared_buffers": "128MB",
     "max_connections": "100",
     "max_wal_size": "1GB",
-    "wal_recycle": "off",  # kept for the next time, the log of an ingestion outweighs a small store
     "wal_compression": "pglz",  # the wheel is built without lz4
     "synchronous_commit": "on",
     "jit": "off",

@@ -281,6 +281,7 @@ def _starts(home: _Home, folder: Path, account: _programs.Account | None, deadli
         "unix_socket_directories": quoted,
         "unix_socket_permissions": "0700",  # root can connect regardless
         "logging_collector": "off",
+        "wal_recycle": "off",  # kept for the next time, the log of an ingestion outweighs a small store
     }
     settings = [part for pair in required.items() for part in ("-c", "=".join(pair))]
     options = shlex.join(["-D", str(home.cluster), *settings])
