@@ -89,7 +89,7 @@ class Kept:
 
 
 def kept(cache: Path) -> Kept:
-    file = sqlite3.connect(cache / f"units-{EMBEDDER.model}.sqlite")
+    file = sqlite3.connect(cache / f"units-{EMBEDDER.model.replace('/', '-')}.sqlite")
     file.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB)")
     return Kept(inner=EMBEDDER, file=file)
 

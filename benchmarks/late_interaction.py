@@ -7,7 +7,7 @@ from pathlib import Path
 from uuid import UUID
 
 import numpy as np
-from retrieval_store import Asked, Store
+from retrieval_store import Asked, Passage, Store
 
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.multi_vectors import MultiVector
@@ -24,7 +24,7 @@ def with_token_matches(
     store: Store, asked: Sequence[Asked], weights: Weights, cache: Path
 ) -> list[Asked]:
     """Return the questions with how well the best candidates of the plain first pass match. Vectors are kept in `cache`."""
-    vectors = encoded(store, cache)
+    vectors = encoded(store.name.removesuffix("+triples"), store.passages, cache)
     return asyncio.run(_match_all(asked, weights, vectors))
 
 
@@ -51,12 +51,13 @@ async def _match(
     return replace(asked, token_matches=token_matches(best, chunks, matches))
 
 
-def encoded(store: Store, cache: Path) -> list[MultiVector]:
-    """Return the vectors of the store's passages, from the cache where it has them."""
-    path = cache / f"{store.name}-{MODEL.replace('/', '-')}.npz"
+def encoded(name: str, passages: Sequence[Passage], cache: Path) -> list[MultiVector]:
+    """Return the vectors of the passages of the store with this name, from the cache where it has them."""
+    path = cache / f"{name}-{MODEL.replace('/', '-')}.npz"
     if not path.exists():
-        passages = [HeadedPassage(head=each.head, text=each.text) for each in store.passages]
-        made = asyncio.run(LocalLateInteraction().encode(passages))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        headed = [HeadedPassage(head=each.head, text=each.text) for each in passages]
+        made = asyncio.run(LocalLateInteraction().encode(headed))
         parts = {name: [getattr(each, name) for each in made] for name in _PARTS}
         arrays = {name: np.concatenate(some) for name, some in parts.items()}
         counts = np.array([[len(part) for part in parts[name]] for name in _PARTS])
@@ -68,5 +69,5 @@ def encoded(store: Store, cache: Path) -> list[MultiVector]:
     }
     return [
         MultiVector(**{name: some[at] for name, some in split.items()})
-        for at in range(len(store.passages))
+        for at in range(len(passages))
     ]

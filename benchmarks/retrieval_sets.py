@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import TypedDict, cast
 
 import numpy as np
+from late_interaction import encoded
 from packaged_documents import QUESTIONS as WRITTEN
 from packaged_documents import copy_documents, read_selection
 from retrieval_store import Passage, Question, Store
@@ -20,6 +21,7 @@ from lightwell.domain.documents import ChunkDraft, NewDocument, heading_path
 from lightwell.domain.errors import Unreadable
 from lightwell.domain.graph import normalize_name
 from lightwell.domain.ids import ChunkId
+from lightwell.domain.multi_vectors import join_windows
 from lightwell.domain.reranking import HeadedPassage
 from lightwell.domain.similarity import cosine_scale
 from lightwell.evaluation.collection import (
@@ -34,6 +36,7 @@ from lightwell.ingest.chunking import split_into_chunks, text_to_embed
 from lightwell.ingest.extract.rule_extractor import extract_by_rules
 from lightwell.ingest.parse import parse
 from lightwell.models.bge import BgeSmall
+from lightwell.models.late_interaction import LocalLateInteraction
 from lightwell.ports import ChangedDocument, Connector, Embedder, ExtractionInput, Vectors
 from lightwell.retrieve.sparse_matrix import Floats
 from lightwell.world import DOCUMENTS, PEOPLE, QUESTIONS
@@ -88,8 +91,9 @@ def load(name: str, cache: Path, *, triples: bool = False) -> Store:
             for one, (names, _) in zip(passages, said, strict=True)
         ]
     vectors = _vectors(
-        cache / f"{name}-{EMBEDDER.model}.npy",
-        [each.words for each in passages],
+        name,
+        cache,
+        passages,
         [each["question"] for each in asked],
     )
     places = {each["id"]: at for at, each in enumerate(documents)}
@@ -131,8 +135,9 @@ def collection_store(name: str, cache: Path) -> Store:
             passages += _passages(each)
     asked = [each for each in collection.questions if each.is_answerable]
     vectors = _vectors(
-        cache / f"{name}-{EMBEDDER.model}.npy",
-        [each.words for each in passages],
+        name,
+        cache,
+        passages,
         [each.text for each in asked],
     )
     questions = [
@@ -210,8 +215,9 @@ def _world_of(
     seen = [each for each in documents if is_visible(each.acl_tags, tags)]
     passages = [passage for each in seen for passage in _passages(each)]
     vectors = _vectors(
-        cache / f"world-{name}-{EMBEDDER.model}.npy",
-        [each.words for each in passages],
+        f"world-{name}",
+        cache,
+        passages,
         [each.text for each in QUESTIONS],
     )
     questions = [
@@ -298,16 +304,30 @@ def _lines(name: str, part: str) -> list[object]:
         return [json.loads(line) for line in lines]
 
 
-def _vectors(path: Path, passages: Sequence[str], questions: Sequence[str]) -> Floats:
+def _vectors(
+    name: str, cache: Path, passages: Sequence[Passage], questions: Sequence[str]
+) -> Floats:
     """Return the vectors of the passages, then those of the questions."""
+    path = cache / f"{name}-{EMBEDDER.model.replace('/', '-')}.npy"
     if path.exists() and len(kept := np.load(path)) == len(passages) + len(questions):
         return kept.astype(np.float64)
     path.parent.mkdir(parents=True, exist_ok=True)
-    vectors = asyncio.run(_embed(passages, questions))
+    joins = EMBEDDER.model == LocalLateInteraction.space
+    windows = encoded(name, passages, cache) if joins else []
+    joined = {
+        at: join_windows(each.wholes, each.ends - each.starts)
+        for at, each in enumerate(windows)
+        if len(each.starts)
+    }
+    others = [at for at in range(len(passages)) if at not in joined]
+    *asked, embedded = asyncio.run(_embed([passages[at].words for at in others], questions))
+    joined |= dict(zip(others, embedded, strict=True))
+    vectors = np.concatenate([[joined[at] for at in range(len(passages))], *asked])
     np.save(path, vectors)
     return vectors.astype(np.float64)
 
 
-async def _embed(passages: Sequence[str], questions: Sequence[str]) -> Vectors:
+async def _embed(passages: Sequence[str], questions: Sequence[str]) -> list[Vectors]:
+    """Return the vectors of each question, then those of the passages."""
     asked = [await EMBEDDER.embed_query(each) for each in questions]
-    return np.concatenate([await EMBEDDER.embed_documents(passages), *asked])
+    return [*asked, await EMBEDDER.embed_documents(passages)]
