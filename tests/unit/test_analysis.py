@@ -134,7 +134,7 @@ def test_what_stands_above_a_chunk_is_the_context_of_its_units() -> None:
     assert [read.context(place) for place, _ in enumerate(read.units)][-1] == (
         "Leave These have more days:"
     )
-    assert read.terms_above(3) == frozenset(terms("Leave These have more days"))
+    assert read.terms_above[3] == frozenset(terms("Leave These have more days"))
 
 
 def test_a_paragraph_that_a_border_divides_is_one() -> None:

@@ -69,7 +69,7 @@ class Quote:
     @property
     def terms_above(self) -> frozenset[str]:
         """The terms of the units that it stands under."""
-        return frozenset[str]().union(*(unit.terms for unit in self.above))
+        return self.evidence.analysis.terms_above[self.number] if self.number >= 0 else frozenset()
 
     @property
     def folded(self) -> str:

@@ -57,7 +57,7 @@ class _Unit:
     place: int
     start: int
     end: int
-    context: str
+    number: int
     text: str
     cover: float
     has_expected_type: bool = False
@@ -120,7 +120,7 @@ async def _highlight(
         for part in _units(evidence, query.weights, query.expected)
     ]
     unencoded = [part for part in parts if not matches[part.place]]
-    compared = await _embed(embedder, query, unencoded)
+    compared = await _embed(embedder, query, evidence, unencoded)
     if late_interaction is not None:
         promising = _most_promising([part for part in parts if matches[part.place]])
         texts = [evidence[part.place].spans(part.start, part.end) for part in promising]
@@ -170,11 +170,14 @@ def _most_promising(parts: Sequence[_Unit]) -> list[_Unit]:
     return [*firsts.values(), *others[: (COMPARED - 1) * len(firsts)]]
 
 
-async def _embed(embedder: Embedder, query: RerankQuery, parts: Sequence[_Unit]) -> _UnitMatches:
+async def _embed(
+    embedder: Embedder, query: RerankQuery, evidence: Sequence[Evidence], parts: Sequence[_Unit]
+) -> _UnitMatches:
     """Return how similar in meaning each of these units is to the question."""
     if not parts:
         return {}
-    vectors = await embedder.embed_documents([_embedding_text(part) for part in parts])
+    texts = [_embedding_text(evidence[part.place], part) for part in parts]
+    vectors = await embedder.embed_documents(texts)
     scale = cosine_scale(embedder.model)
     cosines: list[float] = np.asarray(vectors @ query.vector, float).tolist()
     return _by_unit(parts, [_similar(scale.similarity(cosine)) for cosine in cosines])
@@ -312,12 +315,12 @@ def _units_of(
     units: dict[str, _Unit] = {}
     for number, (text, unit) in enumerate(zip(analysis.parts, analysis.units, strict=True)):
         if len(unit.terms) >= _SHORTEST and text not in units:
-            above = analysis.terms_above(number)
+            above = analysis.terms_above[number]
             units[text] = _Unit(
                 place=place,
                 start=unit.start,
                 end=unit.end,
-                context=analysis.context(number),
+                number=number,
                 text=text,
                 cover=_cover(unit.terms, (title | above) - unit.terms, weights),
                 has_expected_type=_has_expected_type(unit, above, expected),
@@ -346,8 +349,9 @@ def _cover(
     return (covered + CONTEXT_COUNTS * near) / whole if whole else 0.0
 
 
-def _embedding_text(part: _Unit) -> str:
-    return f"{part.context}: {part.text}" if part.context else part.text
+def _embedding_text(entry: Evidence, part: _Unit) -> str:
+    context = entry.analysis.context(part.number)
+    return f"{context}: {part.text}" if context else part.text
 
 
 def _best(highlights: Sequence[Highlight]) -> list[Highlight]:

@@ -79,7 +79,7 @@ def title_matches(titles: Sequence[str], within: str, *, besides: str) -> Floats
     text_words = frozenset(within.split())
     return np.array(
         [
-            title.split(maxsplit=1)[0] in text_words and title != besides and title in within
+            _first_word(title) in text_words and title != besides and title in within
             for title in titles
         ],
         np.float64,
@@ -124,6 +124,11 @@ def designation_matches(titles: Sequence[str], question: str) -> Floats:
 def matchable(text: str) -> str:
     """Return the folded words between single blanks, with a blank at either end."""
     return f" {' '.join(terms.words(text))} "
+
+
+@lru_cache(maxsize=_KEPT_TITLES)
+def _first_word(title: str) -> str:
+    return title.split(maxsplit=1)[0]
 
 
 @lru_cache(maxsize=_KEPT_TITLES)

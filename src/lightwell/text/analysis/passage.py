@@ -69,6 +69,16 @@ class PassageAnalysis:
         return _above(self.units)
 
     @cached_property
+    def terms_above(self) -> list[frozenset[str]]:
+        """The terms of what each unit stands under."""
+        units = self.units
+        joined = {
+            above: frozenset[str]().union(*(units[place].terms for place in above if place >= 0))
+            for above in set(self.above)
+        }
+        return [joined[above] for above in self.above]
+
+    @cached_property
     def terms(self) -> frozenset[str]:
         """All terms of the text."""
         return frozenset[str]().union(*(unit.terms for unit in self.units))
@@ -98,10 +108,6 @@ class PassageAnalysis:
     def units_above(self, place: int) -> tuple[UnitAnalysis, ...]:
         """Return the units that a unit stands under."""
         return tuple(self.units[other] for other in self.above[place] if other >= 0)
-
-    def terms_above(self, place: int) -> frozenset[str]:
-        """Return the terms of what a unit stands under."""
-        return frozenset[str]().union(*(unit.terms for unit in self.units_above(place)))
 
     def terms_within(self, start: int, end: int) -> frozenset[str]:
         """Return the terms of the units that reach into `text[start:end]`."""
