@@ -89,6 +89,7 @@ async def kill_worker(process: ForkServerProcess, database: Database) -> None:
     while (await database.rows(_BACKENDS, {"name": WORKER}))[0][0]:  # noqa: ASYNC110 - the server notices it
         await asyncio.sleep(0.02)
     await database.execute(_END_LEASES, {})
+    await database.execute("UPDATE chunk_gaps SET taken_until = NULL", {})
 
 
 async def stop_worker(process: ForkServerProcess, database: Database) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from lightwell.ingest import worker
 from lightwell.ports import Vectors
 from lightwell.records.database import connect
+from lightwell.records.embedding_spaces import SpaceModel
 from lightwell.records.locks import LeaseHolder, new_lease_holder
 from lightwell.testing.models import HashEmbedder
 from tests.flow.conftest import project_on
@@ -40,12 +41,14 @@ class SlowEmbedder:
         return await self.inner.embed_query(text)
 
 
-async def main(url: str, diary: Path, lease: float) -> None:
+async def main(url: str, diary: Path, lease: float, *, is_bundled: bool) -> None:
     async with connect(url) as database:
         project = await project_on(database)
+        embedder = SlowEmbedder(project.embedder.inner, diary)
         context = replace(
             project.context,
-            embedder=SlowEmbedder(project.embedder.inner, diary),
+            embedder=embedder,
+            models=(SpaceModel(embedder=embedder, sentences=embedder, is_bundled=is_bundled),),
             worker=LeaseHolder(name=new_lease_holder().name, seconds=lease),
         )
         sys.stdout.write("ready\n")
@@ -54,4 +57,6 @@ async def main(url: str, diary: Path, lease: float) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], Path(sys.argv[2]), float(sys.argv[3])))
+    asyncio.run(
+        main(sys.argv[1], Path(sys.argv[2]), float(sys.argv[3]), is_bundled=len(sys.argv) > 4)
+    )

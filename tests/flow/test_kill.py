@@ -5,13 +5,16 @@ import random
 import signal
 from collections import Counter
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import pytest
 
 from lightwell.domain.documents import DocumentState
+from lightwell.ingest.worker import run_claimable
 from lightwell.records.database import connect
+from lightwell.records.embedding_spaces import SpaceModel
 from lightwell.testing.sources import InMemorySource, make_document
 
 from .conftest import project_on
@@ -29,8 +32,14 @@ from .store_state import differences, state
 from .test_ingestion import residue
 
 
-def worker(url: str, diary: Path) -> AbstractContextManager[ForkServerProcess]:
-    return running("tests.flow.slow_worker", as_worker(url), str(diary), str(LEASE_SECONDS))
+def worker(
+    url: str, diary: Path, model: str = "endpoint"
+) -> AbstractContextManager[ForkServerProcess]:
+    """Return a worker whose documents are embedded before they are published, by an endpoint, or afterwards, by a bundled model."""
+    bundled = ("bundled",) if model == "bundled" else ()
+    return running(
+        "tests.flow.slow_worker", as_worker(url), str(diary), str(LEASE_SECONDS), *bundled
+    )
 
 
 def text(number: int) -> str:
@@ -39,9 +48,10 @@ def text(number: int) -> str:
     )
 
 
+@pytest.mark.parametrize("model", ["endpoint", "bundled"])
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 async def test_a_killed_worker_repeats_at_most_the_step_in_flight(
-    database_url: str, tmp_path: Path, seed: int
+    database_url: str, tmp_path: Path, seed: int, model: str
 ) -> None:
     diary = tmp_path / "diary"
     documents = tuple(make_document(f"{n:02}.md", text(n), ["team:a"]) for n in range(20))
@@ -51,10 +61,10 @@ async def test_a_killed_worker_repeats_at_most_the_step_in_flight(
         source = random.Random(seed)
         kills = 4
         for _ in range(kills):
-            with worker(database_url, diary) as process:
+            with worker(database_url, diary, model) as process:
                 await asyncio.sleep(source.uniform(0.02, 0.5))
                 await kill_worker(process, database)
-        with worker(database_url, diary) as last:
+        with worker(database_url, diary, model) as last:
             finish(last)
 
         reader = await project.kb.reader(["team:a"])
@@ -76,13 +86,49 @@ async def test_a_killed_worker_repeats_at_most_the_step_in_flight(
         )
 
 
-async def test_two_workers_share_the_work_and_lose_none(database_url: str, tmp_path: Path) -> None:
+async def test_a_worker_that_is_killed_while_it_reads_what_is_published_repeats_at_most_the_passages_in_flight(
+    database_url: str, tmp_path: Path
+) -> None:
+    diary = tmp_path / "diary"
+    documents = tuple(make_document(f"{n:02}.md", text(n), ["team:a"]) for n in range(20))
+    async with connect(database_url) as database:
+        project = await project_on(database)
+        bundled = SpaceModel(embedder=project.embedder, sentences=project.embedder, is_bundled=True)
+        context = replace(project.context, models=(bundled,))
+        await project.kb.ingestion.enqueue(InMemorySource(documents=documents))
+        await run_claimable(context, lambda outcome: None, asyncio.Event())
+        assert project.embedder.texts == []
+        waiting = "SELECT count(*) FROM chunk_gaps"
+        chunks, source, kills = await database.value(waiting, {}), random.Random(1), 3
+        for _ in range(kills):
+            with worker(database_url, diary, "bundled") as process:
+                await asyncio.sleep(source.uniform(0.02, 0.2))
+                await kill_worker(process, database)
+        with worker(database_url, diary, "bundled") as last:
+            finish(last)
+        embedded = Counter(diary.read_text().split())
+        assert (
+            len(embedded)
+            == chunks
+            == await database.value("SELECT count(*) FROM chunk_vectors_1", {})
+        )
+        assert sum(count - 1 for count in embedded.values()) <= kills * 32
+        assert await database.value(waiting, {}) == 0
+
+
+@pytest.mark.parametrize("model", ["endpoint", "bundled"])
+async def test_two_workers_share_the_work_and_lose_none(
+    database_url: str, tmp_path: Path, model: str
+) -> None:
     diary = tmp_path / "diary"
     documents = tuple(make_document(f"{n:02}.md", text(n), ["team:a"]) for n in range(24))
     async with connect(database_url) as database:
         project = await project_on(database)
         await project.kb.ingestion.enqueue(InMemorySource(documents=documents))
-        with worker(database_url, diary) as first, worker(database_url, diary) as second:
+        with (
+            worker(database_url, diary, model) as first,
+            worker(database_url, diary, model) as second,
+        ):
             finish(first)
             finish(second)
         status = await project.kb.documents.status(await project.kb.reader(["team:a"]))

@@ -63,6 +63,7 @@ UNFILTERED = {
     "records/multi_vectors.py:_ENCODED": "ingestion copies what was encoded for the same access class, which is in the hash",
     "records/multi_vectors.py:_WINDOWS": "ingestion makes the vectors of published chunks of those of their windows",
     "records/passage_gaps.py:_IS_TAKEN": "whoever ingests waits for passages that other workers read",
+    "records/passage_gaps.py:_WAITING": "whoever ingests reports how many passages of its source are still to be read",
     "records/passage_gaps.py:_PROGRESS": "a worker reports how far the documents are whose passages it has read",
     "records/documents/chunks.py:_SAME_HASH": "ingestion reuses the vector of a text that all readers of the new document see",
     "records/llm_cache/cache.py:_FIND": "a reply about a chunk is found only where all readers of its document see another document with it",

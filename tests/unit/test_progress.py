@@ -67,7 +67,7 @@ def test_a_guess_of_the_rest_and_what_another_process_did() -> None:
         shown.end()
     assert isinstance(console.file, io.StringIO)
     *lines, last = console.file.getvalue().splitlines()
-    assert [" a minute, " in line and " left)" in line for line in lines] == [
+    assert [" a minute, " in line and " until all can be searched)" in line for line in lines] == [
         False,
         False,
         True,
@@ -89,6 +89,34 @@ def test_the_rest_is_what_each_step_has_left_at_its_own_pace() -> None:
     assert pace.rest(4) == {Step.EMBEDDING: 25, Step.EXTRACTING: 35}
     assert pace.seconds_left(4, 35) == 25 * 2 + 35
     assert pace.per_minute(4, 35) == 20
+
+
+def test_the_second_stage_shows_tenths_and_what_can_be_done_meanwhile() -> None:
+    """It begins with a report of each document, so the rest is known from then on."""
+
+    def read(url: str, done: int, moved: int) -> Progress:
+        return Progress(url=url, step=Step.VECTORS, done=done, total=20, moved=moved)
+
+    first = Progress(url="a", step=Step.EXTRACTING, done=20, total=20, moved=20)
+    shown = lines(
+        first,
+        read("a", 0, 0),
+        read("b", 0, 0),
+        *(read("a", n, 5) for n in (5, 10, 15, 20)),
+        read("b", 20, 20),
+    )
+    assert (
+        shown[0]
+        == "All can be searched by words and names. Now the networks read the passages, for their meaning."
+    )
+    assert [line.partition(" (")[0] for line in shown[1:]] == [
+        f"{count} of 40 passages read" for count in (5, 10, 15, 20, 40)
+    ]
+    assert [" left)" in line for line in shown[1:]] == [False, False, True, True, False]
+    pace = IngestPace()
+    for progress in (first, read("a", 0, 0), read("b", 0, 0)):
+        pace.note(progress, 0)
+    assert (pace.rest(7), pace.read) == ({Step.VECTORS: 40}, (0, 40))
 
 
 def test_a_document_that_is_read_anew_counts_once() -> None:

@@ -26,8 +26,8 @@ _DOCUMENTS_PER_QUERY = 50
 _MIN_EXTRACTIONS = 20
 _DEFAULT_STATISTICS = ExtractionStatistics(output_share=0.4, gleaning_share=0.3)
 """Used until the project has enough extractions of its own to learn from."""
-_STORED_SHARE = 12
-"""Bytes on disk for each byte of text, without token vectors: text, terms, graph and profiles with their indexes (measured)."""
+_STORED_SHARE = 7.7
+"""Bytes on disk for each byte of text, without token vectors: text, analyses, terms, graph and profiles with their indexes (measured)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

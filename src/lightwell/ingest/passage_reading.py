@@ -18,7 +18,10 @@ from lightwell.logs import logger
 from lightwell.records import passage_gaps
 from lightwell.records.documents import chunks as published
 from lightwell.records.documents.chunks import PublishedChunk
-from lightwell.records.passage_gaps import Scope
+from lightwell.records.passage_gaps import DocumentGaps, Scope
+
+_LEASES = 2
+"""A claim is not renewed, so it is as long as two leases: a minute for what takes some seconds."""
 
 _log = logger(__name__)
 
@@ -44,6 +47,15 @@ async def read_some(context: IngestContext) -> bool:
     return True
 
 
+async def report_waiting(context: IngestContext) -> None:
+    """Report of each document with passages to read how far it is."""
+    context = await follow_space(context)
+    for gaps in await passage_gaps.list_waiting(
+        context.database, _scope(context), with_tokens=context.late_interaction is not None
+    ):
+        _tell(context, gaps, moved=0)
+
+
 async def is_being_read(context: IngestContext) -> bool:
     """Return whether another process reads passages that this one would wait for."""
     context = await follow_space(context)
@@ -51,7 +63,12 @@ async def is_being_read(context: IngestContext) -> bool:
 
 
 def _scope(context: IngestContext) -> Scope:
-    return Scope(project_id=context.project_id, space=context.space.id, only=context.only)
+    return Scope(
+        project_id=context.project_id,
+        space=context.space.id,
+        seconds=_LEASES * context.worker.seconds,
+        only=context.only,
+    )
 
 
 async def _read_tokens(context: IngestContext, scope: Scope) -> bool:
@@ -89,12 +106,11 @@ async def _report(context: IngestContext, entries: Sequence[PublishedChunk]) -> 
     for gaps in await passage_gaps.count(
         context.database, context.space.id, list(moved), with_tokens=with_tokens
     ):
-        context.progress(
-            Progress(
-                url=gaps.url,
-                step=Step.VECTORS,
-                done=gaps.total - gaps.waiting,
-                total=gaps.total,
-                moved=moved[gaps.document_id],
-            )
-        )
+        _tell(context, gaps, moved=moved[gaps.document_id])
+
+
+def _tell(context: IngestContext, gaps: DocumentGaps, *, moved: int) -> None:
+    done = gaps.total - gaps.waiting
+    context.progress(
+        Progress(url=gaps.url, step=Step.VECTORS, done=done, total=gaps.total, moved=moved)
+    )

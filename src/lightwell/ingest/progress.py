@@ -85,9 +85,10 @@ class _Passed:
 
 @dataclass(slots=True)
 class IngestPace:
-    """How fast passages go through the steps that were seen so far, and how long the rest takes.
+    """How fast passages go through the steps of a stage, and how long the rest of it takes.
 
-    Each step is measured by itself. A document that was not seen in a step yet counts as an average one.
+    Each step is measured by itself. In the first stage a document that was not seen in a step yet counts as an average one. In the
+    second one, which begins with a report of each document, all is known.
     """
 
     _pace: Pace = field(default_factory=Pace)
@@ -114,13 +115,21 @@ class IngestPace:
             self._pace.move(progress.step, progress.moved, now)
 
     def rest(self, documents: int) -> dict[str, float]:
-        """Return how many passages have yet to pass each step, of so many documents in all."""
+        """Return how many passages have yet to pass each step of the stage, of so many documents in all."""
+        if (second := self._steps.get(Step.VECTORS)) is not None:
+            return {Step.VECTORS: second.passages - second.done}
         return {
             step: passed.passages
             - passed.done
             + max(0, documents - passed.documents) * passed.passages / passed.documents
             for step, passed in self._steps.items()
         }
+
+    @property
+    def read(self) -> tuple[int, int] | None:
+        """How many passages have their vectors, of how many; None in the first stage."""
+        second = self._steps.get(Step.VECTORS)
+        return None if second is None else (second.done, second.passages)
 
     def seconds_left(self, documents: int, now: float) -> float | None:
         """Return how long the rest of so many documents takes, None where that is not known yet."""

@@ -6,6 +6,7 @@ from random import Random
 from time import monotonic
 
 from lightwell.domain.documents import heading_path
+from lightwell.domain.multi_vectors import MultiVector
 from lightwell.domain.reranking import ENCODED_LANGUAGE, HeadedPassage
 from lightwell.ingest.chunking import text_to_embed
 from lightwell.ingest.context import IngestContext
@@ -90,4 +91,9 @@ async def _read(context: IngestContext, passages: Sequence[ExtractionInput]) -> 
             if passage.draft.language == ENCODED_LANGUAGE
         ]
     )
-    return sum(vector.wholes.nbytes + vector.signs.nbytes for vector in encoded)
+    return sum(map(_count_bytes, encoded))
+
+
+def _count_bytes(vector: MultiVector) -> int:
+    """Return how many bytes are stored for a passage's windows and tokens, the place of a token being about one."""
+    return vector.wholes.nbytes + vector.head.nbytes + vector.codes.nbytes + len(vector.places)

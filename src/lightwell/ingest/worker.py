@@ -25,7 +25,7 @@ from lightwell.ingest.context import IngestContext, follow_space
 from lightwell.ingest.derived_data import finish_derived
 from lightwell.ingest.embedding_change import work_on_change
 from lightwell.ingest.isolation import document_failure
-from lightwell.ingest.passage_reading import is_being_read, read_some
+from lightwell.ingest.passage_reading import is_being_read, read_some, report_waiting
 from lightwell.ingest.pipeline import ingest
 from lightwell.ingest.progress import DocumentOutcome
 from lightwell.logs import logger
@@ -79,6 +79,7 @@ async def run_until_done(
         is_stale |= await run_claimable(context, count, asyncio.Event())
         others = await queue.count_open(context.database, context.project_id, context.only)
         if is_stale and not others:
+            await report_waiting(context)
             await finish_derived(context)
             is_stale = False
         if await read_some(context):

@@ -9,9 +9,6 @@ from dataclasses import dataclass
 from lightwell.domain.ids import ChunkId, DocumentId, ProjectId, SpaceId
 from lightwell.records.database import Database
 
-_CLAIM_SECONDS = 60.0
-"""After this time without an end, another process reads what a process that died had claimed."""
-
 ROUND = 32
 """Passages of a document that are read in turn with those of others."""
 
@@ -72,6 +69,17 @@ ORDER BY document.document_id
 """
 
 
+_WAITING = f"""
+SELECT document.document_id, document.source_url AS url, document.chunk_count AS total, count(*) AS waiting
+FROM (SELECT chunk_id, document_id FROM chunk_gaps AS gap WHERE gap.space_id = %(space)s AND {_OF_DOCUMENTS}
+      UNION
+      SELECT chunk_id, document_id FROM multi_vector_gaps AS gap WHERE %(with_tokens)s AND {_OF_DOCUMENTS}) AS lacking
+JOIN source_documents AS document USING (document_id)
+WHERE document.project_id = %(project_id)s
+GROUP BY document.document_id ORDER BY document.document_id
+"""  # noqa: S608 - only our own words
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentGaps:
     """How many passages a document has, and how many of them are `waiting` to be read."""
@@ -84,10 +92,14 @@ class DocumentGaps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """Whose gaps are meant: those of a project and its active space, `only` those of these documents, None for all."""
+    """Whose gaps are meant: those of a project and its active space, `only` those of these documents, None for all.
+
+    After `seconds` without an end, another process reads what a process that died had claimed.
+    """
 
     project_id: ProjectId
     space: SpaceId
+    seconds: float
     only: Sequence[DocumentId] | None = None
 
     @property
@@ -96,7 +108,7 @@ class Scope:
             "project_id": self.project_id,
             "space": self.space,
             "only": None if self.only is None else list(self.only),
-            "seconds": _CLAIM_SECONDS,
+            "seconds": self.seconds,
             "limit": ROUND,
         }
 
@@ -124,6 +136,14 @@ async def is_any_without_vector(database: Database, space: SpaceId) -> bool:
 async def is_taken(database: Database, scope: Scope) -> bool:
     """Return whether somebody reads passages at the moment."""
     return await database.value(_IS_TAKEN, scope.parameters)
+
+
+async def list_waiting(
+    database: Database, scope: Scope, *, with_tokens: bool
+) -> list[DocumentGaps]:
+    """Return the documents that lack vectors, also those of tokens if asked, by id."""
+    parameters = {**scope.parameters, "with_tokens": with_tokens}
+    return await database.rows(_WAITING, parameters, into=DocumentGaps)
 
 
 async def count(

@@ -38,6 +38,9 @@ WAITING = "Waiting for the model (Ctrl-C stops)"
 
 _LONGEST_PATH = 100
 
+_SEARCHABLE = (
+    "All can be searched by words and names. Now the networks read the passages, for their meaning."
+)
 _MINUTE = 60
 
 _LARGE = 200
@@ -55,6 +58,7 @@ class IngestProgress:
     failed: int = 0
     total: int = 0
     shown: tuple[str, str, int] = ("", "", 0)
+    tenth: int = -1
 
     def start(self, result: "SyncResult", open_jobs: int) -> None:
         """Set the number of documents to ingest."""
@@ -65,6 +69,8 @@ class IngestProgress:
     def progress(self, progress: "Moved") -> None:
         """Show the progress within one document; without a terminal only for a large one, at each tenth."""
         self.pace.note(progress, time.monotonic())
+        if self.pace.read is not None:
+            return self._show_second_stage(*self.pace.read)
         name = file_name(progress.url)
         share = f" {progress.done:,} of {progress.total:,} passages" if progress.total else ""
         line = f"{name}: {progress.step}{share}"
@@ -95,10 +101,33 @@ class IngestProgress:
             end += _in_brackets(self._left() if self.total > self.done else "")
             self.console.print(Text(f"[{self.done}/{self.total}] {_shorten(name)}: {end}"))
 
+    def _show_second_stage(self, done: int, total: int) -> None:
+        """Show how many passages the networks have read, without a terminal at each tenth; say once what can be done meanwhile."""
+        if self.tenth < 0:
+            self.console.print(Text(_SEARCHABLE))
+        tenth = 10 * done // total
+        self.bar.update(
+            self.bar.task_ids[0],
+            description="Passages",
+            completed=done,
+            total=total,
+            left=self._left(),
+            at="",
+        )
+        if tenth != self.tenth and self.tenth >= 0 and not self.console.is_terminal:
+            left = _in_brackets(self._left() if done < total else "")
+            self.console.print(Text(f"{done:,} of {count_of(total, 'passage')} read{left}"))
+        self.tenth = tenth
+
     def _left(self) -> str:
-        """Return the rate and the remaining time, "" as long as they are unknown."""
+        """Return the rate and the remaining time of this stage, "" as long as they are unknown."""
         now, read = time.monotonic(), self.total - self.failed
-        return describe_pace(self.pace.per_minute(read, now), self.pace.seconds_left(read, now))
+        is_first = self.pace.read is None
+        return describe_pace(
+            self.pace.per_minute(read, now),
+            self.pace.seconds_left(read, now),
+            "until all can be searched" if is_first else "left",
+        )
 
     def end(self) -> None:
         """Say where the rest is: another process works on the same documents."""
@@ -107,18 +136,18 @@ class IngestProgress:
             self.console.print(Text(f"{count_of(rest, 'document')} {elsewhere}"))
 
 
-def describe_pace(per_minute: float | None, seconds_left: float | None) -> str:
+def describe_pace(per_minute: float | None, seconds_left: float | None, end: str = "left") -> str:
     """Return a rate and a remaining time in words, "" where they are unknown."""
     if per_minute is None or seconds_left is None:
         return ""
-    return f"{per_minute:,.0f} passages a minute, {describe_left(seconds_left)}"
+    return f"{per_minute:,.0f} passages a minute, {describe_left(seconds_left, end)}"
 
 
-def describe_left(seconds: float | None) -> str:
-    """Return a remaining time in words, "" where it is unknown."""
+def describe_left(seconds: float | None, end: str = "left") -> str:
+    """Return a remaining time in words, up to this end; "" where it is unknown."""
     if seconds is None:
         return ""
-    return f"{'less than a minute' if seconds < _MINUTE else f'about {describe_seconds(seconds)}'} left"
+    return f"{'less than a minute' if seconds < _MINUTE else f'about {describe_seconds(seconds)}'} {end}"
 
 
 def _in_brackets(words: str) -> str:
