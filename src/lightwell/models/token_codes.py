@@ -8,6 +8,7 @@ that the products of questions' and passages' tokens change least (`benchmarks/f
 import io
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -24,9 +25,9 @@ SHA256 = "01b599b3519a60d58a4230bf31ee5efad2df9cf06ee01a694b132a1c9be17d91"
 WORDS = 256
 """Code words of each part of a vector: a byte names one."""
 
-_LEAST_MULTIPLIED = 200_000
-"""Products of more numbers numpy's BLAS computes on all cores, whose threads then wait busily for the next one: 10 ms of processor for each
-product instead of 0.2."""
+_MULTIPLIED = 200_000
+"""Larger products numpy's BLAS computes on all cores, whose threads then wait busily for the next one: 10 ms of processor for each
+product instead of 0.2. It does so with vectors that multiply much smaller matrices, so these are left to `einsum`, which has one thread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,13 +55,13 @@ class TokenCodes:
         """The bytes of a token."""
         return len(self.words)
 
-    def encode(self, tokens: NDArray[np.floating]) -> NDArray[np.uint8]:
+    def encode(self, tokens: Floats) -> NDArray[np.uint8]:
         """Return passages' tokens, (tokens, 384), as codes, (tokens, bytes)."""
-        shape = (len(tokens), self.bytes, self.words.shape[2])
-        projected = ((tokens - self.mean) @ self.passages).reshape(shape)
+        projected = _multiply(tokens - self.mean, self.passages)
+        parts = projected.reshape(len(tokens), self.bytes, self.words.shape[2])
         codes = np.empty((len(tokens), self.bytes), np.uint8)
         for part, words in enumerate(self.words):
-            distances = (words * words).sum(axis=1) / 2 - projected[:, part] @ words.T
+            distances = (words * words).sum(axis=1) / 2 - _multiply(parts[:, part], words.T)
             codes[:, part] = distances.argmin(axis=1)
         return codes
 
@@ -72,20 +73,28 @@ class TokenCodes:
 
     def of_question(self, tokens: Floats) -> QuestionTokens:
         """Return the tokens of a question, (tokens, 384), as they are compared."""
-        return QuestionTokens(projected=tokens @ self.questions, added=tokens @ self.mean)
+        return QuestionTokens(
+            projected=np.einsum("td,dp->tp", tokens, self.questions),
+            added=np.einsum("td,d->t", tokens, self.mean),
+        )
 
     def compare(self, question: QuestionTokens, codes: NDArray[np.uint8]) -> Floats:
         """Return how alike each token of a passage and each of a question are, (tokens, tokens of the question): about their cosines."""
-        rows = max(1, _LEAST_MULTIPLIED // max(1, question.projected.size))
-        likeness = np.empty((len(codes), len(question.added)), np.float32)
-        for start in range(0, len(codes), rows):
-            block = slice(start, start + rows)
-            likeness[block] = self.decode(codes[block]) @ question.projected.T
-        return likeness + question.added
+        return _multiply(self.decode(codes), question.projected.T) + question.added
 
     def whole_of(self, codes: NDArray[np.uint8]) -> Floats:
         """Return about the unit vector, (384,), that a text of these tokens, at least one, has as a whole."""
-        return unit_vector(self.decode(codes).mean(axis=0) @ self.whole[:-1] + self.whole[-1])
+        mean = self.decode(codes).mean(axis=0)
+        return unit_vector(np.einsum("p,pd->d", mean, self.whole[:-1]) + self.whole[-1])
+
+
+def _multiply(left: Floats, right: Floats) -> Floats:
+    """Return the product of two matrices, computed on the calling thread."""
+    if min(len(left), right.shape[1]) < 2:
+        return np.einsum("ij,jk->ik", left, right)
+    blocks = -(-len(left) // max(2, _MULTIPLIED // right.size))
+    edges = [len(left) * edge // blocks for edge in range(blocks + 1)]
+    return np.concatenate([left[start:end] @ right for start, end in pairwise(edges)])
 
 
 @cache
