@@ -20,8 +20,7 @@ _MAX_BEHIND = 0.05
 """By how much a second piece may match less well than the best one."""
 
 _SIMILARITY_WEIGHT = 1 / 4
-_UNIT_WEIGHT = 1 / 10
-"""What the similarities of the whole, and of the unit that it is around, count beside the match of the tokens."""
+"""What the similarity of the whole counts beside the match of the tokens."""
 
 
 async def extract_compared_pieces(
@@ -49,12 +48,7 @@ async def _compare(candidates: PartCandidates, late_interaction: LateInteraction
     ]
     matches = await late_interaction.compare(candidates.part.question.text, texts)
     compared = [
-        replace(
-            piece,
-            score=match.token_match
-            + _SIMILARITY_WEIGHT * match.similarity
-            + _UNIT_WEIGHT * piece.unit.similarity,
-        )
+        replace(piece, score=match.token_match + _SIMILARITY_WEIGHT * match.similarity)
         for piece, match in zip(pieces, matches, strict=True)
     ]
     ordered = tuple(sorted(compared, key=lambda piece: -piece.score))
