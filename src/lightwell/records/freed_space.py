@@ -2,8 +2,8 @@
 
 from lightwell.records.database import Database
 
-# What jobs read, embeddings that were published, profiles that were refreshed.
-_VACUUM = "VACUUM original_parts, staged_vectors, stale_profiles"
+# What jobs read, embeddings that were published, passages that were waiting for theirs, profiles that were refreshed.
+_VACUUM = "VACUUM original_parts, staged_vectors, chunk_gaps, multi_vector_gaps, stale_profiles"
 
 
 async def give_back(database: Database) -> None:
