@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import cast
 
 import numpy as np
@@ -195,8 +195,15 @@ def opened(asked: Asked, weights: Weights) -> fusion.FirstPass:
 
 
 def texts(store: Store, asked: Asked, first_pass: fusion.FirstPass) -> dict[int, str]:
-    """Return what the store hands over for the second look."""
-    return {at: store.passages[int(asked.places[at])].text for at in first_pass.top.tolist()}
+    """Return what the store hands over for the second look: the words of the best passages, as `matchable`."""
+    return {
+        at: _matchable(store.passages[int(asked.places[at])].text) for at in first_pass.top.tolist()
+    }
+
+
+@cache
+def _matchable(text: str) -> str:
+    return signals.matchable(text)
 
 
 def _matrix(

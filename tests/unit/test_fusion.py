@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightwell.retrieve import fusion
+from lightwell.retrieve import fusion, signals
 from lightwell.retrieve.candidate_arrays import CandidateArrays, CorpusStatistics
 from lightwell.retrieve.weights import FIRST_PASS, LINKS, WITH_MATCH, load_weights
 from tests.matrices import empty_matrix, from_dense, to_dense
@@ -57,7 +57,7 @@ def moved(candidates: CandidateArrays, places: list[int]) -> CandidateArrays:
 def scores(candidates: CandidateArrays, corpus: CorpusStatistics) -> dict[str, float]:
     """Return the fused scores by key, in their order; every passage's text names the third title."""
     opening = fusion.first_pass(candidates, corpus, load_weights())
-    texts = {int(place): "it speaks of Title 3" for place in opening.top}
+    texts = {int(place): signals.matchable("it speaks of Title 3") for place in opening.top}
     values = fusion.second_pass_scores(opening, texts, load_weights())
     places = fusion.rank(values, candidates.keys)
     return {candidates.keys[at]: float(values[at]) for at in places}
@@ -117,7 +117,7 @@ def test_a_passage_whose_title_the_best_one_names_rises() -> None:
     last = int(fusion.rank(opening.scores, candidates.keys)[-1])
     silent = fusion.second_pass_scores(opening, {}, load_weights())
     speaking = fusion.second_pass_scores(
-        opening, {best: f"see {candidates.titles[last]}."}, load_weights()
+        opening, {best: signals.matchable(f"see {candidates.titles[last]}.")}, load_weights()
     )
     assert speaking[last] > silent[last]
 
@@ -214,7 +214,8 @@ def second_to_first(signal: str, *, titles: tuple[str, ...], shares_a_name: bool
         entity_counts=np.array([3.0 * shares_a_name]),
     )
     opening = fusion.first_pass(candidates, corpus, load_weights())
-    titled = fusion.named_titles(opening, {0: f"Between the {titles[1]} and the {titles[2]}."})
+    speaking = signals.matchable(f"Between the {titles[1]} and the {titles[2]}.")
+    titled = fusion.named_titles(opening, {0: speaking})
     table = fusion.second_pass_signals(opening, np.array([1.0, 0.0, 0.0]), titled)
     found: list[float] = table[1:, len(FIRST_PASS) + LINKS.index(signal)].tolist()
     return found
