@@ -2,18 +2,21 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from lightwell.domain.documents import Chunk, Locator, document_address
-from lightwell.domain.graph import Entity, Relation
-from lightwell.domain.graph_views import Candidates
 from lightwell.domain.ids import QueryId, new_query_id
-from lightwell.domain.question_analysis import QuestionAnalysis
 from lightwell.domain.questions import GRAPH_CHANNELS, PASSAGE_CHANNELS, Channel, Question
 from lightwell.domain.reranking import EncodedChunk, EncodedSpan, WindowMatch
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 from lightwell.text.analysis.passage import PassageAnalysis
 from lightwell.text.analysis.stored import StoredAnalysis
 from lightwell.text.pieces import LONGEST_PIECE, shorten
+
+if TYPE_CHECKING:
+    from lightwell.domain.graph import Entity, Relation
+    from lightwell.domain.graph_views import Candidates
+    from lightwell.domain.question_analysis import QuestionAnalysis
 
 SUFFICIENT_RELEVANCE = 0.6
 """The calibrated relevance that the best evidence needs, so that a question is answered."""
@@ -235,17 +238,17 @@ class Retrieval:
     """
 
     question: Question
-    analysis: QuestionAnalysis
+    analysis: "QuestionAnalysis"
     weights: Mapping[str, float]
     evidence: tuple[Evidence, ...]
     best_relevance: float
     metrics: Metrics
-    entities: tuple[Entity, ...] = ()
-    relations: tuple[Relation, ...] = ()
+    entities: "tuple[Entity, ...]" = ()
+    relations: "tuple[Relation, ...]" = ()
     notes: tuple[str, ...] = ()
     usage: TokenSummary = NO_USAGE
     query_id: QueryId = field(default_factory=new_query_id)
-    ambiguous_names: tuple[Candidates, ...] = ()
+    ambiguous_names: "tuple[Candidates, ...]" = ()
     parts: tuple["Retrieval", ...] = ()
 
     @property

@@ -99,8 +99,10 @@ class Asker:
         `budget` overrides the tokens that models may spend; `waiting` is entered while one is waited for.
         """
         from lightwell.entrypoints.cli.costs import budgeted_meter
+        from lightwell.entrypoints.cli.execution import configure_own
 
         if self._caller is None:
+            configure_own()
             self.meter = budgeted_meter(budget, waiting=waiting)
             kb, reader = await self._opened.enter_async_context(open_as(self._who, self.meter))
             # Whoever may open the store may give documents any access tags.

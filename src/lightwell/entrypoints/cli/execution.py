@@ -39,14 +39,21 @@ class Report:
 
 
 def run(
-    command: Coroutine[None, None, Report], *, as_json: bool, verbose: bool, audited: str = ""
+    command: Coroutine[None, None, Report],
+    *,
+    as_json: bool,
+    verbose: bool,
+    audited: str = "",
+    opens_here: bool = True,
 ) -> None:
     """Run a command, print its report on stdout, and exit with its exit code.
 
     SIGTERM stops a command as Ctrl-C does: the command closes what it opened. `audited` is the name under which the audit
-    log has a line of the command, "" for none.
+    log has a line of the command, "" for none. One that does not open the store at once has `configure_own` called when it does.
     """
-    configure_logging(logging.INFO if verbose else logging.WARNING)
+    configure_libraries(logging.INFO if verbose else logging.WARNING)
+    if opens_here:
+        configure_own()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -108,9 +115,20 @@ async def _execute(command: Coroutine[None, None, Report]) -> Report:
 
 def configure_logging(level: int = logging.WARNING) -> None:
     """Write the log to stderr."""
+    configure_libraries(level)
+    configure_own()
+
+
+def configure_libraries(level: int) -> None:
+    """Write the log of the standard library's loggers to stderr, from this level on."""
+    logging.basicConfig(level=level, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
+
+
+def configure_own() -> None:
+    """Write what Lightwell's own modules log to stderr, from the level of `configure_libraries` on."""
     import structlog
 
-    logging.basicConfig(level=level, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
+    level = logging.getLogger().level
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),

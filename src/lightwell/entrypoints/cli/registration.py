@@ -114,7 +114,8 @@ def _callback(function: Callable[..., Work], audited: str) -> Callable[..., None
             work = _ask(function, asking, arguments) if asking else function(**arguments)
         except LightwellError as error:
             work = _fail(error)
-        run(work, as_json=as_json, verbose=verbose, audited=audited)
+        opens_here = asking != "asker"
+        run(work, as_json=as_json, verbose=verbose, audited=audited, opens_here=opens_here)
 
     added = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=option)

@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from lightwell.answer.quotes import render_text
 from lightwell.domain.answers import INSUFFICIENT
-from lightwell.domain.chat import GRAPH_SOURCE
-from lightwell.domain.operations import Check
 from lightwell.entrypoints.cli.console import clean, dim, new_table, unwrapped_line
-from lightwell.text.pieces import shorten
 
 if TYPE_CHECKING:
+    from lightwell.domain.operations import Check
     from lightwell.entrypoints.operations.citations import AmbiguousName, Candidate, Citation
     from lightwell.entrypoints.operations.conversations import CitedChatReply
     from lightwell.entrypoints.operations.questions import Answer, Statements, StreamEvent
@@ -106,7 +103,7 @@ def passages(reply: "Passages") -> RenderableType:
     return Group(table, *map(dim, lines), *names)
 
 
-def checks(checks: Sequence[Check]) -> RenderableType:
+def checks(checks: Sequence["Check"]) -> RenderableType:
     """Return the checks of `doctor`, each failed one with its fix."""
     lines: list[RenderableType] = []
     widest = max((len(check.name) for check in checks), default=0)
@@ -122,6 +119,9 @@ def checks(checks: Sequence[Check]) -> RenderableType:
 
 def citation(citation: "Citation") -> Iterable[Text]:
     """Yield a citation's lines: its mark, its place, its URL, and its key sentence."""
+    from lightwell.answer.quotes import render_text
+    from lightwell.text.pieces import shorten
+
     where = describe_place(citation.locator, citation.document_title)
     title = clean(citation.document_title)
     by_hand = " (passage supplied by hand, not read from its source)"
@@ -136,6 +136,8 @@ def citation(citation: "Citation") -> Iterable[Text]:
 
 def nearest(citations: Sequence["Citation"]) -> Iterable[Text]:
     """Yield the nearest passages of a question without an answer: place and words, the key sentence in bold."""
+    from lightwell.answer.quotes import render_text
+
     if citations:
         yield Text()
         yield dim("Possibly relevant:")
@@ -154,11 +156,15 @@ def nearest(citations: Sequence["Citation"]) -> Iterable[Text]:
 
 
 def _key_sentence(cited: "Citation") -> str:
+    from lightwell.answer.quotes import render_text
+
     return render_text(cited.snippet, cited.highlight) if cited.highlight else ""
 
 
 def chat_reply(reply: "CitedChatReply") -> list[Text]:
     """Return a chat's response, then its sources or the closest passages; the last line is empty."""
+    from lightwell.domain.chat import GRAPH_SOURCE
+
     lines = [Text(clean(reply.response)), *nearest(reply.nearest), Text()]
     for cited in reply.citations:
         lines += citation(cited)
@@ -203,6 +209,8 @@ def ambiguous_names(names: Sequence["AmbiguousName"]) -> Iterable[Text]:
 
 def _candidate_line(candidate: "Candidate") -> Text:
     """Return an entity in one line, with the first of what distinguishes it."""
+    from lightwell.text.pieces import shorten
+
     first = next((" ".join(value.split()) for value in candidate.distinguishing.values()), "")
     more = f": {shorten(first, _MAX_DISTINGUISHING)}" if first else ""
     name = (clean(candidate.entity_name), "bold")
