@@ -18,7 +18,7 @@ from retrieval_sets import EVALUATION, HANDBOOKS, PACKAGED, collection_store, lo
 from retrieval_store import Asked, Flags, Store, opened, texts
 from scipy import optimize
 
-from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
+from lightwell.domain.questions import SUFFICIENT_RELEVANCE
 from lightwell.evaluation.measures import auroc
 from lightwell.retrieve import calibration, fusion, signals
 from lightwell.retrieve import weights as learned

@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from lightwell import Answer, KnowledgeBase, Settings, files, open_knowledge_base
 from lightwell.domain.answers import Confidence
-from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
+from lightwell.domain.questions import SUFFICIENT_RELEVANCE
 from lightwell.evaluation.caching_embedder import CachingEmbedder
 from lightwell.evaluation.correctness import is_right
 from lightwell.models import bge

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
+from lightwell.domain.questions import SUFFICIENT_RELEVANCE
 from lightwell.retrieve import calibration, fusion
 from lightwell.retrieve.candidate_arrays import CandidateArrays, CorpusStatistics
 from lightwell.retrieve.weights import RELEVANCE, load_weights

@@ -18,7 +18,8 @@ from lightwell.domain.answers import (
     judged_relevance,
 )
 from lightwell.domain.errors import ModelFailed
-from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Retrieval
+from lightwell.domain.evidence import Retrieval
+from lightwell.domain.questions import SUFFICIENT_RELEVANCE
 from lightwell.testing.models import ScriptedModel, ScriptedReply
 from tests.generation import examples
 from tests.passages import chunk, found, passage

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
+from lightwell.domain.questions import SUFFICIENT_RELEVANCE
 from lightwell.evaluation.measures import (
     QuestionTime,
     Trial,

@@ -19,15 +19,10 @@ from lightwell.answer.quotes import (
     weighted_coverage,
 )
 from lightwell.domain.documents import Chunk
-from lightwell.domain.evidence import (
-    SUFFICIENT_RELEVANCE,
-    Evidence,
-    Highlight,
-    Retrieval,
-    match_score,
-)
+from lightwell.domain.evidence import Evidence, Highlight, Retrieval, match_score
 from lightwell.domain.question_analysis import analyze_question
 from lightwell.domain.question_parts import split_question
+from lightwell.domain.questions import SUFFICIENT_RELEVANCE
 from lightwell.text.answer_types import (
     AnswerType,
     ExpectedAnswer,

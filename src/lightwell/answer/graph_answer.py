@@ -9,9 +9,10 @@ from lightwell.answer.prompt import Budget, select_graph_context
 from lightwell.answer.quotes import weighted_coverage
 from lightwell.domain.answers import Answer, FromModelAlone, InsufficientEvidence
 from lightwell.domain.chat import GraphClaim
-from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Retrieval
+from lightwell.domain.evidence import Retrieval
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity, Relation, state_relation
 from lightwell.domain.question_analysis import QuestionAnalysis
+from lightwell.domain.questions import SUFFICIENT_RELEVANCE
 from lightwell.text.answer_types import (
     AnswerType,
     answer_types_in,

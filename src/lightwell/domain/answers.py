@@ -4,15 +4,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from lightwell.domain.documents import Locator, document_address
 from lightwell.domain.errors import Invalid
-from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Metrics
-from lightwell.domain.graph_views import Candidates
 from lightwell.domain.ids import ConversationId, QueryId
+from lightwell.domain.questions import SUFFICIENT_RELEVANCE
 from lightwell.domain.usage import NO_USAGE, TokenSummary
-from lightwell.text.dates import find_date_texts
-from lightwell.text.tokens import token_count
+
+if TYPE_CHECKING:
+    from lightwell.domain.evidence import Metrics
+    from lightwell.domain.graph_views import Candidates
 
 INSUFFICIENT = "Insufficient evidence: the documents you may see do not answer this."
 """The text of an answer without evidence."""
@@ -164,6 +166,8 @@ class CitedSentence:
     @property
     def dates(self) -> tuple[str, ...]:
         """The dates in the text, verbatim, in order."""
+        from lightwell.text.dates import find_date_texts
+
         return find_date_texts(self.text)
 
     @property
@@ -238,12 +242,12 @@ class Answer:
     outcome: Outcome
     relevance: float
     author: str | None
-    metrics: Metrics
+    metrics: "Metrics"
     context_tokens: int = 0
     remarks: tuple[str, ...] = ()
     usage: TokenSummary = NO_USAGE
     latency_ms: int = 0
-    ambiguous_names: tuple[Candidates, ...] = ()
+    ambiguous_names: "tuple[Candidates, ...]" = ()
 
     @property
     def is_answered(self) -> bool:
@@ -349,6 +353,8 @@ class Answer:
 
     @property
     def metadata(self) -> "ResponseMetadata":
+        from lightwell.text.tokens import token_count
+
         return ResponseMetadata(
             query_id=self.query_id,
             total_tokens=self.context_tokens + token_count(self.text),

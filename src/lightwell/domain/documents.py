@@ -4,11 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from lightwell.domain.access import Tags
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, GlobalRef
 from lightwell.domain.item_structure import NO_STRUCTURE, ItemStructure
-from lightwell.text.analysis.stored import StoredAnalysis
+
+if TYPE_CHECKING:
+    from lightwell.text.analysis.stored import StoredAnalysis
 
 MIN_CHUNK_TOKENS, TARGET_CHUNK_TOKENS, MAX_CHUNK_TOKENS = 100, (512, 1024), 2000
 """Tokens. A document that is short as a whole is one chunk, however short."""
@@ -355,7 +358,7 @@ class Chunk:
     work_state: WorkState | None = None
     is_supplied: bool = False
     source_address: str = ""
-    analysis: StoredAnalysis | None = field(default=None, repr=False, compare=False)
+    analysis: "StoredAnalysis | None" = field(default=None, repr=False, compare=False)
 
     @property
     def ref(self) -> str:

@@ -6,20 +6,22 @@ from typing import TYPE_CHECKING
 
 from lightwell.domain.documents import Chunk, Locator, document_address
 from lightwell.domain.ids import QueryId, new_query_id
-from lightwell.domain.questions import GRAPH_CHANNELS, PASSAGE_CHANNELS, Channel, Question
+from lightwell.domain.questions import (
+    GRAPH_CHANNELS,
+    PASSAGE_CHANNELS,
+    SUFFICIENT_RELEVANCE,
+    Channel,
+    Question,
+)
 from lightwell.domain.reranking import EncodedChunk, EncodedSpan, WindowMatch
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 from lightwell.text.analysis.passage import PassageAnalysis
 from lightwell.text.analysis.stored import StoredAnalysis
-from lightwell.text.pieces import LONGEST_PIECE, shorten
 
 if TYPE_CHECKING:
     from lightwell.domain.graph import Entity, Relation
     from lightwell.domain.graph_views import Candidates
     from lightwell.domain.question_analysis import QuestionAnalysis
-
-SUFFICIENT_RELEVANCE = 0.6
-"""The calibrated relevance that the best evidence needs, so that a question is answered."""
 
 RANK_OFFSET = 60
 """The k of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
@@ -139,6 +141,8 @@ class Evidence:
     def snippet(self) -> str:
         """The best unit, else the beginning."""
         start, end = self._best_unit
+        from lightwell.text.pieces import LONGEST_PIECE, shorten
+
         return shorten(self.chunk.text[start:end], LONGEST_PIECE)
 
     @property

@@ -10,6 +10,9 @@ from lightwell.domain.ids import SessionId
 from lightwell.domain.texts import require_text
 
 MAX_QUESTION_LENGTH = 2000
+SUFFICIENT_RELEVANCE = 0.6
+"""The calibrated relevance that the best evidence needs, so that a question is answered."""
+
 DEFAULT_LIMIT = 5
 """Passages that answer a question."""
 

@@ -6,7 +6,8 @@ from enum import StrEnum
 
 from lightwell.answer.reply import reply_text
 from lightwell.domain.answers import Answer
-from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Evidence, Retrieval
+from lightwell.domain.evidence import Evidence, Retrieval
+from lightwell.domain.questions import SUFFICIENT_RELEVANCE
 from lightwell.evaluation.collection import CollectionQuestion
 from lightwell.evaluation.correctness import (
     AnswerGroup,

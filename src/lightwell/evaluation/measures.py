@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TypeVar
 
-from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
+from lightwell.domain.questions import SUFFICIENT_RELEVANCE
 
 DEPTHS = (2, 5, 10)
 """Numbers of first documents at which recall is measured."""

@@ -12,9 +12,9 @@ from psycopg.types.json import Jsonb
 from lightwell.domain.access import Reader
 from lightwell.domain.answers import Answer, Citation
 from lightwell.domain.errors import StoreFailed
-from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Metrics
+from lightwell.domain.evidence import Metrics
 from lightwell.domain.ids import ConversationId, DocumentId, ProjectId, QueryId, SessionId, new_id
-from lightwell.domain.questions import Strategy
+from lightwell.domain.questions import SUFFICIENT_RELEVANCE, Strategy
 from lightwell.logs import logger
 from lightwell.records.coalescer import Coalescer
 from lightwell.records.database import Database

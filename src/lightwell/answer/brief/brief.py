@@ -22,8 +22,9 @@ from lightwell.domain.access import Reader
 from lightwell.domain.answers import EXTRACTS, Confidence, confidence
 from lightwell.domain.briefs import Brief, BriefLine, validate_name
 from lightwell.domain.errors import ModelFailed, NotFound
-from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Retrieval
+from lightwell.domain.evidence import Retrieval
 from lightwell.domain.graph_views import MAX_CANDIDATES, Candidates
+from lightwell.domain.questions import SUFFICIENT_RELEVANCE
 from lightwell.ports import ChatModel
 from lightwell.records.database import Database
 from lightwell.records.graph import entity_lookup, entity_passages

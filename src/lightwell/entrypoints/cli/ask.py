@@ -110,7 +110,7 @@ async def answer_question(  # noqa: PLR0913 - the options of a command are its a
             filters=filters,
             mode=mode,
         )
-        return Report(document=listed, text=text_output.statements(listed))
+        return Report(document=listed, text=lambda: text_output.statements(listed))
     answer = await asker(
         operations.answer_question,
         question,
@@ -120,7 +120,7 @@ async def answer_question(  # noqa: PLR0913 - the options of a command are its a
         filters=filters,
         mode=mode,
     )
-    return Report(document=answer, text=text_output.answer(answer))
+    return Report(document=answer, text=lambda: text_output.answer(answer))
 
 
 async def _print_stream(events: "AsyncGenerator[StreamEvent]", *, as_json: bool) -> Report:

@@ -143,7 +143,7 @@ def with_costs(report: Report, meter: "Meter | None") -> Report:
     """Return a report with what the calls of this meter cost, where it saw any: as `usage` in JSON, as a last line in text."""
     if meter is None or not meter.usages or report.printed:
         return report
-    return report_with_costs(meter, report.as_json, report.text, report.code)
+    return report_with_costs(meter, report.as_json, report.as_text(), report.code)
 
 
 def budgeted_meter(

@@ -23,13 +23,17 @@ from lightwell.entrypoints.operations.replies import Schema
 class Report:
     """A command's result, as JSON and as text; `printed` means that the command has printed it already.
 
-    `document` is the reply of an operation, or JSON, or a function, which is called only where the JSON is wanted.
+    `document` is the reply of an operation, or JSON, or a function, which is called only where the JSON is wanted; so may `text` be.
     """
 
     document: Schema | Mapping[str, object] | Callable[[], Mapping[str, object]]
-    text: RenderableType
+    text: RenderableType | Callable[[], RenderableType]
     code: Exit = Exit.FINE
     printed: bool = False
+
+    def as_text(self) -> RenderableType:
+        """Return the text."""
+        return self.text() if callable(self.text) else self.text
 
     def as_json(self) -> Mapping[str, object]:
         """Return the document."""
@@ -64,7 +68,7 @@ def run(
         is_utf8 = sys.stdout.encoding.lower() == "utf-8"
         typer.echo(json.dumps(report.as_json(), ensure_ascii=not is_utf8, indent=2))
     else:
-        print_report(report.text)
+        print_report(report.as_text())
     raise typer.Exit(code)
 
 

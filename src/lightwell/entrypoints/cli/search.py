@@ -56,7 +56,7 @@ async def search_passages(
         filters=filters,
         mode=mode.mode,
     )
-    return Report(document=passages, text=text_output.passages(passages))
+    return Report(document=passages, text=lambda: text_output.passages(passages))
 
 
 @command(

@@ -136,11 +136,12 @@ def citation(citation: "Citation") -> Iterable[Text]:
 
 def nearest(citations: Sequence["Citation"]) -> Iterable[Text]:
     """Yield the nearest passages of a question without an answer: place and words, the key sentence in bold."""
+    if not citations:
+        return
     from lightwell.answer.quotes import render_text
 
-    if citations:
-        yield Text()
-        yield dim("Possibly relevant:")
+    yield Text()
+    yield dim("Possibly relevant:")
     for cited in citations:
         where = describe_place(cited.locator, cited.document_title)
         yield Text()

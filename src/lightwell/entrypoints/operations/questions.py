@@ -7,9 +7,14 @@ from uuid import UUID
 from pydantic import AliasChoices, Field
 
 from lightwell.domain.answers import AnswerState, Confidence, StepKind, StreamType
-from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
 from lightwell.domain.ids import SessionId
-from lightwell.domain.questions import MAX_QUESTION_LENGTH, Filters, Mode, Question
+from lightwell.domain.questions import (
+    MAX_QUESTION_LENGTH,
+    SUFFICIENT_RELEVANCE,
+    Filters,
+    Mode,
+    Question,
+)
 from lightwell.entrypoints.operations.citations import AmbiguousName, Citation, Usage
 from lightwell.entrypoints.operations.declaration import Caller, Subject
 from lightwell.entrypoints.operations.replies import Moment, Reply, Rounded, Schema, read_from

@@ -5,9 +5,8 @@ from uuid import UUID
 
 from pydantic import AfterValidator, Field, field_validator
 
-from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
 from lightwell.domain.graph import Predicate
-from lightwell.domain.questions import Channel, Mode
+from lightwell.domain.questions import SUFFICIENT_RELEVANCE, Channel, Mode
 from lightwell.entrypoints.operations.citations import AmbiguousName, Usage
 from lightwell.entrypoints.operations.declaration import Caller, Subject
 from lightwell.entrypoints.operations.documents import ChunkMetadata
