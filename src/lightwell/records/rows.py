@@ -1,7 +1,8 @@
 """Rows by name: the columns of a query are called as the fields of the value that it reads."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import is_dataclass
+from contextlib import suppress
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import lru_cache, partial
 from types import NoneType, UnionType
@@ -89,7 +90,7 @@ def _make_rows(into: Callable[..., Any], cursor: AsyncCursor[Any]) -> RowMaker[A
 @lru_cache(maxsize=500)
 def _reader_of(kind: Any, names: tuple[str, ...]) -> Callable[[Sequence[Any]], Any]:
     """Return what turns a row with these columns into the dataclass."""
-    hints = get_type_hints(kind)
+    hints = _hints_of(kind)
     conversions: list[tuple[str, Convert]] = []
     within: dict[str, list[str]] = {}
     for name in names:
@@ -104,14 +105,24 @@ def _reader_of(kind: Any, names: tuple[str, ...]) -> Callable[[Sequence[Any]], A
     ]
 
     def read(values: Sequence[Any]) -> Any:
-        fields = dict(zip(names, values, strict=True))
+        values_by_field = dict(zip(names, values, strict=True))
         for name, convert in conversions:
-            fields[name] = convert(fields[name])
+            values_by_field[name] = convert(values_by_field[name])
         for field, inner, read_part in parts:
-            fields[field] = read_part([fields.pop(name) for name in inner])
-        return kind(**fields)
+            values_by_field[field] = read_part([values_by_field.pop(name) for name in inner])
+        return kind(**values_by_field)
 
     return read
+
+
+def _hints_of(kind: Any) -> dict[str, Any]:
+    """Return the types of the fields, without those that type checkers alone know: what such a field holds is no column to convert."""
+    known = dict[str, Any]()
+    for field in fields(kind):
+        declared = {"__annotations__": {field.name: field.type}, "__module__": kind.__module__}
+        with suppress(NameError):
+            known |= get_type_hints(type("Field", (), declared))
+    return known
 
 
 def make(kind: type[T], /, **columns: Any) -> T:
