@@ -117,12 +117,12 @@ def _reader_of(kind: Any, names: tuple[str, ...]) -> Callable[[Sequence[Any]], A
 
 def _hints_of(kind: Any) -> dict[str, Any]:
     """Return the types of the fields, without those that type checkers alone know: what such a field holds is no column to convert."""
-    known = dict[str, Any]()
+    hints = dict[str, Any]()
     for field in fields(kind):
         declared = {"__annotations__": {field.name: field.type}, "__module__": kind.__module__}
         with suppress(NameError):
-            known |= get_type_hints(type("Field", (), declared))
-    return known
+            hints |= get_type_hints(type("Field", (), declared))
+    return hints
 
 
 def make(kind: type[T], /, **columns: Any) -> T:
