@@ -13,7 +13,6 @@ from lightwell.domain.questions import (
     Channel,
     Question,
 )
-from lightwell.domain.reranking import EncodedChunk, EncodedSpan, WindowMatch
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 from lightwell.text.analysis.passage import PassageAnalysis
 from lightwell.text.analysis.stored import StoredAnalysis
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from lightwell.domain.graph import Entity, Relation
     from lightwell.domain.graph_views import Candidates
     from lightwell.domain.question_analysis import QuestionAnalysis
+    from lightwell.domain.reranking import EncodedChunk, EncodedSpan, WindowMatch
 
 RANK_OFFSET = 60
 """The k of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
@@ -83,8 +83,8 @@ class Evidence:
     cosine_distance: float | None
     ranks: Mapping[Channel, int] = field(default_factory=dict[Channel, int])
     highlights: tuple[Highlight, ...] = ()
-    windows: tuple[WindowMatch, ...] = ()
-    encoded: tuple[EncodedChunk, ...] = ()
+    windows: "tuple[WindowMatch, ...]" = ()
+    encoded: "tuple[EncodedChunk, ...]" = ()
     members: tuple[Chunk, ...] = ()
     original_rank: int = 0
     new_rank: int = 0
@@ -101,7 +101,7 @@ class Evidence:
         """The published chunks that the passage consists of, in the order of the document."""
         return self.members or (self.chunk,)
 
-    def spans(self, start: int, end: int) -> tuple[EncodedSpan, ...]:
+    def spans(self, start: int, end: int) -> "tuple[EncodedSpan, ...]":
         """Return a part of the passage, `chunk.text[start:end]`, by the vectors of its chunks; () where it is not encoded."""
         return tuple(chunk.span(start, end) for chunk in self.encoded)
 
