@@ -137,7 +137,7 @@ async def test_ingest_waits_for_both_stages_of_all_documents(store: Store) -> No
     assert store.network.events == [*(f"{n}.md" for n in range(40)), "read", "read"]
     second = [each for each in moved if each.step is Step.VECTORS]
     assert [(each.done, each.total, each.moved) for each in second] == (
-        [(0, 1, 0)] * 40 + [(1, 1, 1)] * 40
+        [(0, 1, 0)] * 80 + [(1, 1, 1)] * 40
     )
     assert await store.count("chunk_gaps") == 0
 

@@ -29,6 +29,17 @@ def test_each_step_is_measured_by_its_own_time() -> None:
     assert pace.seconds_left({"embed": 60, "unknown": 1}, 36) is None
 
 
+def test_what_was_done_between_two_steps_counts_for_neither() -> None:
+    pace = Pace()
+    pace.begin(0)
+    for now in (10, 20, 30):
+        pace.move("extract", 10, now)
+    pace.restart(500)
+    for now in (510, 520, 530):
+        pace.move("embed", 10, now)
+    assert (pace.rate("extract", 530), pace.rate("embed", 530)) == (1, 1)
+
+
 def test_a_rate_follows_the_last_minutes() -> None:
     pace = Pace()
     pace.begin(0)

@@ -52,6 +52,10 @@ class Pace:
         if self._moved_at is None:
             self._moved_at = now
 
+    def restart(self, now: float) -> None:
+        """Let what has passed since the last move count for no step: something else was done."""
+        self._moved_at = now
+
     def move(self, step: str, units: int, now: float) -> None:
         """Note that so many more units have passed this step."""
         seconds = 0.0 if self._moved_at is None else now - self._moved_at

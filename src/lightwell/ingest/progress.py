@@ -113,6 +113,8 @@ class IngestPace:
         passed.done += progress.done - done
         if progress.moved:
             self._pace.move(progress.step, progress.moved, now)
+        elif progress.step is Step.VECTORS:
+            self._pace.restart(now)
 
     def rest(self, documents: int) -> dict[str, float]:
         """Return how many passages have yet to pass each step of the stage, of so many documents in all."""

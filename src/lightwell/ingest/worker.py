@@ -81,6 +81,7 @@ async def run_until_done(
         if is_stale and not others:
             await report_waiting(context)
             await finish_derived(context)
+            await report_waiting(context)  # again: the time in between was not for reading them
             is_stale = False
         if await read_some(context):
             continue
