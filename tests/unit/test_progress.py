@@ -98,6 +98,7 @@ def test_the_second_stage_shows_tenths_and_what_can_be_done_meanwhile() -> None:
         return Progress(url=url, step=Step.VECTORS, done=done, total=20, moved=moved)
 
     first = Progress(url="a", step=Step.EXTRACTING, done=20, total=20, moved=20)
+    assert len(lines(first, read("a", 0, 0), read("b", 8, 0), read("a", 0, 0))) == 1
     shown = lines(
         first,
         read("a", 0, 0),

@@ -70,7 +70,7 @@ class IngestProgress:
         """Show the progress within one document; without a terminal only for a large one, at each tenth."""
         self.pace.note(progress, time.monotonic())
         if self.pace.read is not None:
-            return self._show_second_stage(*self.pace.read)
+            return self._show_second_stage(*self.pace.read, has_moved=progress.moved > 0)
         name = file_name(progress.url)
         share = f" {progress.done:,} of {progress.total:,} passages" if progress.total else ""
         line = f"{name}: {progress.step}{share}"
@@ -101,10 +101,11 @@ class IngestProgress:
             end += _in_brackets(self._left() if self.total > self.done else "")
             self.console.print(Text(f"[{self.done}/{self.total}] {_shorten(name)}: {end}"))
 
-    def _show_second_stage(self, done: int, total: int) -> None:
+    def _show_second_stage(self, done: int, total: int, *, has_moved: bool) -> None:
         """Show how many passages the networks have read, without a terminal at each tenth; say once what can be done meanwhile."""
         if self.tenth < 0:
             self.console.print(Text(_SEARCHABLE))
+            self.tenth = 0
         tenth = 10 * done // total
         self.bar.update(
             self.bar.task_ids[0],
@@ -114,10 +115,10 @@ class IngestProgress:
             left=self._left(),
             at="",
         )
-        if tenth != self.tenth and self.tenth >= 0 and not self.console.is_terminal:
+        if has_moved and tenth != self.tenth and not self.console.is_terminal:
             left = _in_brackets(self._left() if done < total else "")
             self.console.print(Text(f"{done:,} of {count_of(total, 'passage')} read{left}"))
-        self.tenth = tenth
+            self.tenth = tenth
 
     def _left(self) -> str:
         """Return the rate and the remaining time of this stage, "" as long as they are unknown."""
