@@ -38,21 +38,21 @@ TAGS = ("team:a", "team:b", "team:c", "team:d")
 
 _SOURCE = random.Random(7)
 _SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu".split()
-_WORDS = ["".join(_SOURCE.choices(_SYLLABLES, k=_SOURCE.randint(2, 4))) for _ in range(20_000)]
-_NAMES = [
+WORDS = ["".join(_SOURCE.choices(_SYLLABLES, k=_SOURCE.randint(2, 4))) for _ in range(20_000)]
+NAMES = [
     f"{''.join(_SOURCE.choices(_SYLLABLES, k=2)).title()} {''.join(_SOURCE.choices(_SYLLABLES, k=3)).title()}"
     for _ in range(5_000)
 ]
-_RANKS = [1 / (rank + 1) for rank in range(len(_WORDS))]
+_RANKS = [1 / (rank + 1) for rank in range(len(WORDS))]
 
 
 def prose(source: random.Random, size: int) -> str:
     """Return about `size` characters of sentences."""
     sentences: list[str] = []
     while sum(map(len, sentences)) < size:
-        words = source.choices(_WORDS, weights=_RANKS, k=source.randint(8, 16))
+        words = source.choices(WORDS, weights=_RANKS, k=source.randint(8, 16))
         if source.random() < 0.6:
-            words.insert(source.randint(1, len(words)), source.choice(_NAMES))
+            words.insert(source.randint(1, len(words)), source.choice(NAMES))
         sentences.append(" ".join(words).capitalize() + ".")
     return " ".join(sentences)
 
@@ -63,7 +63,7 @@ def document(number: int) -> NewDocument:
         f"{number:06}.txt",
         prose(source, 3000),
         [TAGS[number % len(TAGS)]],
-        title=source.choice(_NAMES),
+        title=source.choice(NAMES),
     )
 
 
@@ -192,8 +192,8 @@ async def measured(
 
 
 def question(source: random.Random) -> str:
-    words = source.choices(_WORDS[50:5000], k=5)
-    return f"What did {source.choice(_NAMES)} say about {' '.join(words)}?"
+    words = source.choices(WORDS[50:5000], k=5)
+    return f"What did {source.choice(NAMES)} say about {' '.join(words)}?"
 
 
 async def _checkpoint(database: Database) -> None:

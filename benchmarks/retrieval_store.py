@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from lightwell.domain.graph import RAREST
 from lightwell.domain.question_names import find_name_runs, match_names
 from lightwell.domain.similarity import CosineScale
 from lightwell.retrieve import fusion, signals
@@ -175,7 +176,7 @@ class Store:
         near = np.unique(_columns_of(_rows(self.mentions, best)))
         counts = corpus.entity_counts
         few = everything.named[counts[everything.named] <= MAX_NAMED]
-        rare = near[(counts[near] > 1) & (counts[near] <= signals.RAREST)]
+        rare = near[(counts[near] > 1) & (counts[near] <= RAREST)]
         shared = np.bincount(_columns_of(_rows(self.by_entity, rare)), minlength=len(is_there))
         nearest = _best(shared.astype(float))[:MAX_NEAR]
         drawn = np.zeros(len(is_there), bool)

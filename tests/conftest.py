@@ -15,6 +15,7 @@ import pytest
 import structlog
 from psycopg import conninfo, sql
 
+from lightwell.domain import access
 from lightwell.records.database import Database, connect
 from lightwell.testing.server import temporary_server
 from tests import generation
@@ -218,6 +219,12 @@ def databases(server: str, template: str) -> Iterator[Databases]:
     yield lending
     for name in lending.free:
         lending.drop(name)
+
+
+@pytest.fixture
+def many_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every reader of the test is filtered for as one of many access classes is: by bits, not by a list."""
+    monkeypatch.setattr(access, "LISTED_CLASSES", 0)
 
 
 @pytest.fixture

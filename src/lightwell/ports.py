@@ -326,8 +326,12 @@ class VectorIndex(Protocol):
         *,
         limit: int,
         filters: Filters = NO_FILTERS,
+        visible: int | None = None,
     ) -> list[Hit]:
-        """Return up to `limit` of the reader's chunks that match the filters, nearest first; ties by id."""
+        """Return up to `limit` of the reader's chunks that match the filters, nearest first; ties by id.
+
+        `visible` is how many chunks the reader sees, where the caller knows.
+        """
         ...
 
     async def similarities(
@@ -423,7 +427,7 @@ class Neighbourhood:
 
     `mentions` (2, m) are index pairs into `chunks` and `entities`; `relations` (2, r) index pairs into
     `entities`, each related pair once, with `weights` (r,). `counts` (e,) is the number of the reader's chunks
-    that mention an entity. `entities` are ids as bytes, because there are thousands of them.
+    that mention an entity: where the question does not name it, beyond `RAREST` only that it is more. `entities` are ids as bytes, because there are thousands of them.
     """
 
     chunks: tuple[ChunkId, ...]

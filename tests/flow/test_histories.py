@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from uuid import uuid4
 
+import pytest
 from hypothesis import given
 
 from lightwell.answer.pipeline import AnswerGenerator
@@ -26,6 +27,8 @@ from .conftest import Project, project_on
 from .histories import NAMES, QUESTIONS, Event, PutFile, System, World, histories
 from .history_systems import open_linear, open_memory_system
 from .observed import differences, observe
+
+pytestmark = pytest.mark.usefixtures("many_classes")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,8 @@ from lightwell.records.database import Database
 from .linked import entity, put_item, stated
 from .notes import Noted, noted
 
+pytestmark = pytest.mark.usefixtures("many_classes")
+
 SALES, SUPPORT, ENG = ["team:sales"], ["team:support"], ["team:eng"]
 ALL = [*SALES, *SUPPORT, *ENG]
 ATTIO = entity(

@@ -19,6 +19,8 @@ from tests.generation import examples
 from .notes import Noted, dump, noted, outline
 from .observed import entities_seen
 
+pytestmark = pytest.mark.usefixtures("many_classes")
+
 A, B, AB = ["team:a"], ["team:b"], ["team:a", "team:b"]
 JOINED = MergeStrategy.CONCATENATE
 

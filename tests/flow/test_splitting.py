@@ -10,6 +10,8 @@ from lightwell.records.database import Database
 from .notes import Noted, dump, noted, outline
 from .observed import entities_seen
 
+pytestmark = pytest.mark.usefixtures("many_classes")
+
 A, B, AB = ["team:a"], ["team:b"], ["team:a", "team:b"]
 KIEL = "Anna Schmidt (Kiel)"
 

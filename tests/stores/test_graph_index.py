@@ -18,6 +18,8 @@ from lightwell.stores.copied_graph import CopiedGraph
 from lightwell.stores.postgres.graph import PostgresGraph
 from tests.graph_stores import STORES, open_store
 
+pytestmark = pytest.mark.usefixtures("many_classes")
+
 A, B = frozenset({"team:a"}), frozenset({"team:b"})
 YESTERDAY = datetime.now(UTC) - timedelta(days=1)
 TOMORROW = datetime.now(UTC) + timedelta(days=1)

@@ -50,6 +50,11 @@ class ClassSet(tuple[ClassId, ...]):
             bits[class_id // 8] |= 1 << class_id % 8
         return bytes(bits)
 
+    @cached_property
+    def listed(self) -> str:
+        """The text of an `integer[]`: rows of many classes that lie scattered are looked up class by class."""
+        return f"{{{','.join(map(str, self))}}}"
+
     def __contains__(self, class_id: object) -> bool:
         if not isinstance(class_id, int) or not 0 <= class_id < 8 * len(self.bits):
             return False

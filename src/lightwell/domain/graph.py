@@ -20,6 +20,9 @@ MAX_SOURCES = 50
 
 MIN_CONFIDENCE = 0.5
 
+RAREST = 10
+"""An entity in more of the reader's chunks than this is too common to link two of them, and to tell that a question needs links."""
+
 UNKNOWN_KIND = "term"
 """The kind of a name of which no text tells what it names: it may be any other."""
 

@@ -366,7 +366,7 @@ class _ClassSets(Dumper):
     oid = postgres.types["int4"].array_oid
 
     def dump(self, obj: ClassSet) -> Buffer:
-        return f"{{{','.join(map(str, obj))}}}".encode()
+        return obj.listed.encode()
 
     def get_key(self, obj: ClassSet, format: PyFormat) -> DumperKey:
         return self.cls if obj.is_listed else _ClassBits

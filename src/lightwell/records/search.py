@@ -17,11 +17,15 @@ from lightwell.text.analysis.stored import VERSION, StoredAnalysis
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermStatistics:
-    """BM25's statistics of the reader's chunks: their number, mean length in terms, each term's document frequency."""
+    """BM25's statistics of the reader's chunks: their number, mean length in terms, each term's document frequency.
+
+    `is_scattered`: they are few of those in the store, in many classes.
+    """
 
     chunks: int
     mean_length: float
     chunks_with: Mapping[str, int]
+    is_scattered: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +52,18 @@ class NamedEntity:
     chunks: int
 
 
+_SCATTERED = 20
+"""From which part of the store's chunks on, one in so many, a reader's many classes are no longer looked up one by one."""
+
 # Statistics are stored per access class and summed over the reader's classes, so that scores do not depend on
 # documents that the reader may not see. The row without a term holds the totals.
 _STATISTICS = """
-SELECT NULL, coalesce(sum(chunks), 0), coalesce(sum(length), 0)::bigint FROM class_totals
+SELECT NULL, coalesce(sum(chunks), 0), coalesce(sum(length), 0)::bigint,
+       (SELECT greatest(0, reltuples)::bigint FROM pg_class WHERE oid = to_regclass('chunk_terms'))
+FROM class_totals
 WHERE sees(%(classes)s, class_id)
 UNION ALL
-SELECT term, sum(chunks), 0 FROM term_counts
+SELECT term, sum(chunks), 0, 0 FROM term_counts
 WHERE sees(%(classes)s, class_id) AND term = ANY(%(terms)s)
 GROUP BY term
 """
@@ -86,6 +95,12 @@ JOIN document_chunks AS chunk USING (chunk_id) JOIN source_documents USING (docu
 WHERE sees(%(classes)s, chunk.class_id) AND NOT is_deleted
 ORDER BY best.score DESC, best.length, best.chunk_id
 """  # noqa: S608 - only our own words
+
+# Where what the reader sees is few of what there is, its classes are looked up, too, instead of testing each chunk with the words.
+_BY_WORDS_OF_CLASSES: LiteralString = _BY_WORDS.replace(
+    "AND sees(%(classes)s, class_id)",
+    "AND sees(%(classes)s, class_id) AND class_id = ANY((SELECT %(class_ids)s::integer[])::integer[])",
+)
 
 _WORDS_OF = f"""
 SELECT chunk_id, length, ARRAY(
@@ -174,11 +189,12 @@ async def get_term_statistics(
     """Return the statistics of the reader's chunks for these terms."""
     parameters = {**reader.parameters, "terms": list(terms)}
     rows = await database.rows(_STATISTICS, parameters)
-    chunks, length = next((chunks, length) for term, chunks, length in rows if term is None)
+    (chunks, length, size), *_ = [totals for term, *totals in rows if term is None]
     return TermStatistics(
         chunks=chunks,
         mean_length=length / chunks if chunks else 1.0,
-        chunks_with={term: count for term, count, _ in rows if term is not None},
+        chunks_with={term: count for term, count, *_ in rows if term is not None},
+        is_scattered=not reader.classes.is_listed and chunks < size / _SCATTERED,
     )
 
 
@@ -190,6 +206,7 @@ class LexicalQuery:
     mean_length: float
     match_query: str
     filters: Filters
+    is_scattered: bool = False
 
 
 async def search_lexical(
@@ -197,9 +214,10 @@ async def search_lexical(
 ) -> list[LexicalHit]:
     """Return the reader's chunks that match the query, best first by BM25 with its term weights."""
     return await database.rows(
-        _BY_WORDS,
+        _BY_WORDS_OF_CLASSES if query.is_scattered else _BY_WORDS,
         {
             **reader.parameters,
+            "class_ids": reader.classes.listed if query.is_scattered else None,
             "terms": [tsquery(term) for term in query.weights],
             "weights": list(query.weights.values()),
             "mean_length": query.mean_length,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import GraphFailed
 from lightwell.domain.evidence import ChannelMetrics, rrf_score
-from lightwell.domain.graph import ProfileSubject
+from lightwell.domain.graph import RAREST, ProfileSubject
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
 from lightwell.domain.question_analysis import QuestionAnalysis
 from lightwell.domain.questions import Channel, Question
@@ -23,7 +23,7 @@ from lightwell.records import search
 from lightwell.records.database import Database
 from lightwell.records.embedding_spaces import Space
 from lightwell.records.search import LexicalHit, LexicalQuery, NamedEntity, TermStatistics
-from lightwell.retrieve import fusion, signals
+from lightwell.retrieve import fusion
 from lightwell.retrieve.sparse_matrix import Floats
 from lightwell.tracing import span
 
@@ -153,7 +153,12 @@ async def _dense(
     stores: Stores, query: SearchQuery, results: ChannelResults, reader: Reader
 ) -> list[ChunkId]:
     hits = await stores.vectors.nearest(
-        stores.space.id, query.vector, reader, limit=MAX_FOUND, filters=query.question.filters
+        stores.space.id,
+        query.vector,
+        reader,
+        limit=MAX_FOUND,
+        filters=query.question.filters,
+        visible=query.statistics.chunks,
     )
     results.similarities.update({hit.chunk_id: hit.similarity for hit in hits})
     return [hit.chunk_id for hit in hits]
@@ -173,6 +178,7 @@ async def _lexical(
             mean_length=query.statistics.mean_length,
             match_query=draw,
             filters=query.question.filters,
+            is_scattered=query.statistics.is_scattered,
         ),
         limit=MAX_FOUND,
     )
@@ -233,7 +239,7 @@ async def _neighbours(
     return await stores.graph.neighbour_chunks(
         reader,
         best[:_EXPANDED],
-        rarest=signals.RAREST,
+        rarest=RAREST,
         limit=_NEIGHBOURS,
         filters=query.question.filters,
     )

@@ -5,6 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from lightwell.domain.graph import RAREST
 from lightwell.records.search import TermStatistics
 from lightwell.retrieve.candidate_arrays import CandidateArrays, CorpusStatistics, corpus_statistics
 from lightwell.retrieve.sparse_matrix import Floats, Places
@@ -12,9 +13,6 @@ from lightwell.text import terms
 from lightwell.text.regex import regex
 
 K1, B = 1.2, 0.75
-RAREST = 10
-"""An entity in more of the reader's chunks than this is too common to link two of them, and to tell that a question needs links."""
-
 _SHORTEST_TITLE = 3
 _BRACKETED = regex(r"(?<=\S) *\([^()]*\)$")
 _FULLY = 1 / 3

@@ -142,7 +142,7 @@ class CopiedGraph:
         mentions = {chunk: ids for chunk, ids in subgraph.mentions.items() if chunk in right}
         mentioned = postgres.entity_chunks(chunks, mentions)
         counted = await self._records.count_mentions(
-            reader, postgres.linking(mentioned, [entity.bytes for entity in named])
+            reader, postgres.linking(mentioned, [entity.bytes for entity in named]), named
         )
         # Which chunk states a relation is not told: where one of them changed meanwhile, none counts.
         relations = subgraph.relations if len(right) == len(seen.chunks) else ()

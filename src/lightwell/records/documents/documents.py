@@ -87,7 +87,7 @@ def _list(order: DocumentOrder, *, is_descending: bool) -> LiteralString:
     behind, direction = ("<", "DESC") if is_descending else (">", "ASC")
     return f"""
 SELECT {_COLUMNS} FROM source_documents
-WHERE sees(%(classes)s, class_id) AND NOT is_deleted
+WHERE project_id = %(project_id)s AND sees(%(classes)s, class_id) AND NOT is_deleted
   AND (%(is_first)s OR ({value}, document_id) {behind} ({after}, %(after_id)s))
   AND (%(states)s::text[] = '{{}}' OR status = ANY(%(states)s)) AND (%(system)s = '' OR source_system = %(system)s)
   AND (%(kind)s = '' OR source_type = %(kind)s) AND (%(tag)s = '' OR %(tag)s = ANY(acl_tags))
@@ -104,13 +104,13 @@ _LISTS: Mapping[tuple[DocumentOrder, bool], LiteralString] = {
 
 _SUMMARY = """
 SELECT source_system AS system, source_type AS kind, status AS state, count(*) AS documents FROM source_documents
-WHERE sees(%(classes)s, class_id) AND NOT is_deleted
+WHERE project_id = %(project_id)s AND sees(%(classes)s, class_id) AND NOT is_deleted
 GROUP BY source_system, source_type, status ORDER BY source_system, source_type, status
 """
 
 _SHOW = f"""
 SELECT {_COLUMNS} FROM source_documents
-WHERE sees(%(classes)s, class_id) AND NOT is_deleted
+WHERE project_id = %(project_id)s AND sees(%(classes)s, class_id) AND NOT is_deleted
   AND (document_id::text = %(name)s OR global_ref = %(name)s OR source_url = %(name)s)
 ORDER BY document_id LIMIT 1
 """  # noqa: S608 - only our own column names
@@ -135,7 +135,7 @@ WHERE project_id = %(project_id)s
 
 _COUNTS = """
 SELECT status, count(*) FROM source_documents
-WHERE sees(%(classes)s, class_id) AND NOT is_deleted GROUP BY status ORDER BY status
+WHERE project_id = %(project_id)s AND sees(%(classes)s, class_id) AND NOT is_deleted GROUP BY status ORDER BY status
 """
 
 _VISIBLE = """

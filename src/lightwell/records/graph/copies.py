@@ -106,8 +106,10 @@ WITH merged AS MATERIALIZED (
     SELECT root_id, merged.entity_id FROM merged JOIN near USING (root_id)
 ), rare AS (
     SELECT member.root_id, sum(profile.mention_count) AS mentions
-    FROM member JOIN profiles AS profile ON profile.subject_id = member.entity_id
-    WHERE sees(%(classes)s, profile.class_id)
+    FROM member CROSS JOIN LATERAL (
+        SELECT mention_count FROM profiles
+        WHERE subject_id = member.entity_id AND sees(%(classes)s, class_id) LIMIT %(rarest)s + 1
+    ) AS profile
     GROUP BY member.root_id
     HAVING sum(profile.mention_count) BETWEEN 2 AND %(rarest)s
 )

@@ -12,7 +12,7 @@ $$;
 CREATE FUNCTION sees_any(classes integer[], class_ids integer[]) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT class_ids && classes
 $$;
-CREATE FUNCTION sees_any(classes bytea, class_ids integer[]) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+CREATE FUNCTION sees_any(classes bytea, class_ids integer[]) RETURNS boolean LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE
     class_id integer;
 BEGIN
@@ -41,8 +41,8 @@ DROP FUNCTION merges_told, merged_entities_of, with_merged, with_merged_relation
 ALTER TABLE access_classes ADD COLUMN made_by xid8 NOT NULL DEFAULT pg_current_xact_id();
 CREATE INDEX access_classes_made ON access_classes (project_id, made_by);
 
--- A term's counts lie together, so that those of many classes are summed in one range of the index.
-ALTER TABLE term_counts DROP CONSTRAINT term_counts_pkey, ADD PRIMARY KEY (term, class_id);
+-- A term's counts lie together, so that those of many classes are summed in one range of the index, which has them.
+ALTER TABLE term_counts DROP CONSTRAINT term_counts_pkey, ADD PRIMARY KEY (term, class_id) INCLUDE (chunks);
 
 -- How often an entity is mentioned is summed over the classes without reading their profiles.
 ALTER TABLE profiles DROP CONSTRAINT profiles_pkey CASCADE, ADD PRIMARY KEY (subject_id, class_id) INCLUDE (mention_count);

@@ -140,7 +140,9 @@ class MilvusVectors:
         *,
         limit: int,
         filters: Filters = NO_FILTERS,
+        visible: int | None = None,
     ) -> list[Hit]:
+        del visible
         if not reader.classes:
             return []
         expression = among("class_id", reader.classes)
@@ -154,8 +156,8 @@ class MilvusVectors:
         if level is STRONG:
             hits = await self._search(space, vector, expression, (most, level))
         while True:
-            visible = await self._visible(reader, [hit.chunk_id for hit in hits], filters)
-            kept = [hit for hit in hits if hit.chunk_id in visible]
+            current = await self._visible(reader, [hit.chunk_id for hit in hits], filters)
+            kept = [hit for hit in hits if hit.chunk_id in current]
             if level is BOUNDED and len(kept) < len(hits):
                 # A row of a chunk that is gone or moved: Milvus may be late with the rows that came instead, too.
                 level = STRONG

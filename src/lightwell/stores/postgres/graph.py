@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightwell.domain.access import Reader
-from lightwell.domain.graph import MIN_CONFIDENCE, ProfileSubject
+from lightwell.domain.graph import MIN_CONFIDENCE, RAREST, ProfileSubject
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
 from lightwell.domain.questions import NO_FILTERS, Filters
 from lightwell.ports import Neighbourhood
@@ -100,8 +100,10 @@ WITH merged AS MATERIALIZED (
     SELECT root_id, merged.entity_id FROM merged JOIN near USING (root_id)
 ), rare AS (
     SELECT member.root_id, sum(profile.mention_count) AS mentions
-    FROM member JOIN profiles AS profile ON profile.subject_id = member.entity_id
-    WHERE sees(%(classes)s, profile.class_id)
+    FROM member CROSS JOIN LATERAL (
+        SELECT mention_count FROM profiles
+        WHERE subject_id = member.entity_id AND sees(%(classes)s, class_id) LIMIT %(rarest)s + 1
+    ) AS profile
     GROUP BY member.root_id
     HAVING sum(profile.mention_count) BETWEEN 2 AND %(rarest)s
 )
@@ -126,11 +128,19 @@ WHERE chunk_id = ANY(%(chunks)s::uuid[]) AND sees(%(classes)s, class_id) AND ent
 GROUP BY chunk_id
 """
 
+# Of an entity that the question does not name it counts only whether it is rare: no more profiles are read than tell that.
 _COUNTS = """
-SELECT uuid_send(coalesce(merged.root_id, subject_id)), sum(mention_count)
-FROM profiles LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = subject_id
-WHERE subject_id = ANY((SELECT with_merged(%(entities)s::uuid[], %(classes)s))::uuid[]) AND sees(%(classes)s, class_id)
-GROUP BY coalesce(merged.root_id, subject_id)
+WITH subject AS MATERIALIZED (
+    SELECT DISTINCT member.id, coalesce(merged.root_id, member.id) AS root_id
+    FROM unnest(with_merged(%(entities)s::uuid[], %(classes)s)) AS member (id)
+    LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = member.id
+)
+SELECT uuid_send(subject.root_id), sum(profile.mention_count)
+FROM subject CROSS JOIN LATERAL (
+    SELECT mention_count FROM profiles WHERE subject_id = subject.id AND sees(%(classes)s, class_id)
+    LIMIT CASE WHEN subject.root_id = ANY(%(named)s::uuid[]) THEN NULL ELSE %(rarest)s + 1 END
+) AS profile
+GROUP BY subject.root_id
 """
 
 # Relations with the minimum confidence come from co-occurrence only, which the mentions already express.
@@ -229,15 +239,19 @@ class PostgresGraph:
         relations = await self._database.rows(_RELATIONS, parameters, binary=True)
         mentioned = entity_chunks(chunks, dict(mentions))
         counted = await self.count_mentions(
-            reader, linking(mentioned, [entity.bytes for entity in named])
+            reader, linking(mentioned, [entity.bytes for entity in named]), named
         )
         return make_neighbourhood(chunks, mentioned, counted, relations)
 
-    async def count_mentions(self, reader: Reader, entities: str) -> list[Row]:
-        """Return these entities (text of a `uuid[]`) as bytes, each with the number of the reader's chunks that mention it."""
-        return await self._database.rows(
-            _COUNTS, {"entities": entities, **reader.parameters}, binary=True
-        )
+    async def count_mentions(
+        self, reader: Reader, entities: str, named: Sequence[EntityId]
+    ) -> list[Row]:
+        """Return these entities (text of a `uuid[]`) as bytes, each with the number of the reader's chunks that mention it.
+
+        For those that are not `named` it is exact up to `RAREST`; beyond, it is more than that.
+        """
+        parameters = {"entities": entities, "named": format_uuid_array(named), "rarest": RAREST}
+        return await self._database.rows(_COUNTS, {**parameters, **reader.parameters}, binary=True)
 
     async def _with_source_chunks(
         self,

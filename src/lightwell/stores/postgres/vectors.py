@@ -115,7 +115,7 @@ SELECT nearest.chunk_id, 1 - nearest.distance AS similarity FROM (
     SELECT chunk_id, class_id, (embedding <=> %(vector)b) + 0.0
     FROM {table} AS placed
     WHERE {few} AND {scattered} AND sees(%(classes)s, class_id)
-      AND class_id = ANY(ARRAY(SELECT class_id FROM class_totals WHERE sees(%(classes)s, class_id)))
+      AND class_id = ANY((SELECT %(class_ids)s::integer[])::integer[])
       AND {settled} AND {matches}
     ORDER BY distance, chunk_id
     LIMIT %(limit)s
@@ -129,22 +129,19 @@ ORDER BY similarity DESC, nearest.chunk_id
 _EXACT_IF_FEW = """
 SELECT sizes.visible, sizes.rows, sizes.indexed, found.chunk_id, found.similarity
 FROM (
-    SELECT coalesce(sum(chunks), 0)::bigint AS visible, rows, indexed,
+    SELECT coalesce(%(visible)s::bigint,
+                    (SELECT coalesce(sum(chunks), 0) FROM class_totals WHERE sees(%(classes)s, class_id))) AS visible,
+           greatest(0, reltuples)::bigint AS rows,
+           coalesce((SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass({hnsw_name})), false) AS indexed,
            set_config('max_parallel_workers_per_gather', '0', true)
-    FROM (
-        SELECT greatest(0, reltuples)::bigint AS rows,
-               coalesce((SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass({hnsw_name})), false) AS indexed
-        FROM pg_class WHERE oid = to_regclass({table_name})
-    ) AS space
-    LEFT JOIN class_totals ON sees(%(classes)s, class_id)
-    GROUP BY rows, indexed
+    FROM pg_class WHERE oid = to_regclass({table_name})
 ) AS sizes
 LEFT JOIN LATERAL ({exact}) AS found ON true
 ORDER BY found.similarity DESC, found.chunk_id
 """.replace(
     "{exact}",
     _EXACT.replace("{few}", "sizes.visible <= %(max_exact)s").replace(
-        "{scattered}", "(%(has_many)s AND sizes.visible < sizes.rows / 5)"
+        "{scattered}", "(%(class_ids)s::integer[] IS NOT NULL AND sizes.visible < sizes.rows / 20)"
     ),
 )
 
@@ -267,6 +264,7 @@ class PostgresVectors:
         *,
         limit: int,
         filters: Filters = NO_FILTERS,
+        visible: int | None = None,
     ) -> list[Hit]:
         parameters = {
             "vector": HalfVector(vector),
@@ -274,17 +272,18 @@ class PostgresVectors:
             "limit": limit,
             **filters.parameters,
             "max_exact": self._limits.exact,
-            "has_many": not reader.classes.is_listed,
+            "visible": visible,
+            "class_ids": None if reader.classes.is_listed else reader.classes.listed,
         }
         rows = await self._database.rows(_of(_EXACT_IF_FEW, space), parameters, prepare=False)
-        visible, size, is_indexed, *_ = rows[0]
-        if visible <= self._limits.exact:
+        seen, size, is_indexed, *_ = rows[0]
+        if seen <= self._limits.exact:
             return [
                 Hit(chunk_id=chunk_id, similarity=similarity)
                 for *_, chunk_id, similarity in rows
                 if chunk_id is not None
             ]
-        if is_indexed and not self._compares_signs(visible, size):
+        if is_indexed and not self._compares_signs(seen, size):
             async with self._database.transaction() as connection:
                 await connection.execute(_ITERATIVE, _scan_settings(limit, size))
                 query = _of(_APPROXIMATE, space)
@@ -297,7 +296,7 @@ class PostgresVectors:
                     if is_current
                 ]
             # The scan reached its limit before it found enough: what the reader sees is far from the question.
-        parameters["candidates"] = max(_PER_HIT * limit, round(_PER_ROOT * sqrt(visible)))
+        parameters["candidates"] = max(_PER_HIT * limit, round(_PER_ROOT * sqrt(seen)))
         async with self._database.transaction() as connection:
             await connection.execute(_ALONE)
             cursor = await connection.execute(_of(_BY_SIGNS, space), parameters, prepare=False)
