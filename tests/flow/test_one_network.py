@@ -13,6 +13,7 @@ from lightwell.domain.multi_vectors import join_windows
 from lightwell.models import bge, late_interaction
 from lightwell.models.bge import SPACE, BgeSmall, EncodedText
 from lightwell.records.database import Database
+from lightwell.retrieve.channels import UNREAD
 from lightwell.testing.sources import InMemorySource, make_document
 
 OWN, OTHERS = ["team:a"], ["team:b"]
@@ -131,11 +132,15 @@ async def test_a_store_that_another_network_read_answers_by_words_and_is_read_an
     for statement in MIGRATED:
         await database.execute(statement, {})
     async with open_knowledge_base(settings) as kb:
-        meanwhile = await search(kb)
+        found = await kb.questions.search(QUESTION, await kb.reader(OWN))
+        meanwhile = found.evidence
+        assert UNREAD in found.notes
         assert meanwhile[0].chunk.text == LEAVE.strip()
         assert meanwhile[0].cosine_distance is None
         await ingest(kb, leave=LEAVE, soup=SOUP)
-        after = await search(kb)
+        found = await kb.questions.search(QUESTION, await kb.reader(OWN))
+        after = found.evidence
+        assert found.notes == ()
     assert [(each.chunk.id, each.score) for each in after] == [
         (each.chunk.id, each.score) for each in before
     ]

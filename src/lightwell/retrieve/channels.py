@@ -33,6 +33,12 @@ MAX_FOUND = 100
 WITHOUT_GRAPH = "The graph store did not answer, or is behind: this was found without the graph"
 """The note of what was found while the graph store failed."""
 
+UNREAD = (
+    "The embedding model has not read these documents yet: this was found by words and names."
+    " A server, a worker or the next `lightwell ingest` reads them"
+)
+"""The note of what was found where nothing that the reader sees has a vector, as after a change of the bundled model."""
+
 _MAX_FOUND_BY_RARE = 600
 _NAMED_CHUNKS = 50
 _EXPANDED, _NEIGHBOURS = 10, 60
@@ -80,7 +86,7 @@ class ChannelResults:
     """Candidate chunks, each with its rank per channel, from 0, and the numbers that channels returned with them.
 
     `entities` and `relations` are those whose profiles are similar to the question, most similar first. `notes` say
-    which stores failed: their channels found nothing.
+    which stores failed, and what lacks vectors: their channels found nothing.
     """
 
     ranks: dict[ChunkId, dict[Channel, int]] = field(
@@ -112,6 +118,8 @@ async def search_channels(stores: Stores, query: SearchQuery, reader: Reader) ->
     )
     if Channel.NEIGHBOURS in wanted:
         await _into(results, Channel.NEIGHBOURS, _neighbours(stores, query, results, reader))
+    if Channel.DENSE in wanted and results.ranks and not results.metrics[Channel.DENSE].hits:
+        results.notes.append(UNREAD)
     return results
 
 
