@@ -67,7 +67,7 @@ def run(database: psycopg.Connection, statement: str) -> list[tuple[Any, ...]]:
 def is_filled(uri: str) -> bool:
     with psycopg.connect(uri, autocommit=True) as database:
         ((table,),) = run(database, "SELECT to_regclass('class_totals')")
-        return table is not None and run(database, "SELECT FROM class_totals LIMIT 1") != []
+        return table is not None and run(database, "SELECT 1 FROM class_totals LIMIT 1") != []
 
 
 def copy(uri: str, name: str) -> tuple[str, bool]:
@@ -75,7 +75,7 @@ def copy(uri: str, name: str) -> tuple[str, bool]:
     with psycopg.connect(uri, autocommit=True) as database:
         original = database.info.dbname
     with psycopg.connect(make_conninfo(uri, dbname="template1"), autocommit=True) as database:
-        exists = run(database, f"SELECT FROM pg_database WHERE datname = '{name}'") != []
+        exists = run(database, f"SELECT 1 FROM pg_database WHERE datname = '{name}'") != []
         if not exists:
             run(database, f'CREATE DATABASE "{name}" TEMPLATE "{original}"')
     return make_conninfo(uri, dbname=name), not exists
