@@ -109,6 +109,8 @@ async def serve(
     separated by commas, are believed when they name a client's address.
     """
     servers = [_server(app, Connection, proxies)]
+    if door:  # before signals come: one that was made after the first signal would never end
+        servers.append(_server(door, door.connection, ""))
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
@@ -129,10 +131,9 @@ async def serve(
     # Not by uvicorn, which would answer an error of ours with a traceback.
     async with app.router.lifespan_context(app):
         with door.listening() if door else nullcontext(list[socket.socket]()) as owners:
-            if door and owners:
-                servers.append(_server(door, door.connection, ""))
-            sockets = ([listening], owners)
-            await asyncio.gather(*map(_Server.serve, servers, sockets))
+            sockets = [[listening], owners] if owners else [[listening]]
+            serving = zip(servers, sockets, strict=False)
+            await asyncio.gather(*(server.serve(some) for server, some in serving))
 
 
 def _server(app: Callable[..., Awaitable[None]], http: type[Connection], proxies: str) -> _Server:
