@@ -79,7 +79,10 @@ class QuotableUnit:
     def base_score(self) -> float:
         """How well its words and its meaning match, and the part around it answers; long units score lower."""
         match = match_score(
-            coverage=self.coverage, similarity=self.similarity, window_match=self.window_match
+            coverage=self.coverage,
+            similarity=self.similarity,
+            token_match=self.token_match,
+            window_match=self.window_match,
         )
         return match * min(1.0, LONGEST_SNIPPET / len(self.quote.text)) ** 0.5
 

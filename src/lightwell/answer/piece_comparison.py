@@ -20,7 +20,8 @@ _MAX_BEHIND = 0.05
 """By how much a second piece may match less well than the best one."""
 
 _SIMILARITY_WEIGHT = 1 / 4
-"""What the similarity of the whole counts beside the match of the tokens."""
+_UNIT_WEIGHT = 1 / 10
+"""What the similarity of the whole, and how well the unit answers that it is around, count beside the match of the tokens."""
 
 
 async def extract_compared_pieces(
@@ -48,7 +49,12 @@ async def _compare(candidates: PartCandidates, late_interaction: LateInteraction
     ]
     matches = await late_interaction.compare(candidates.part.question.text, texts)
     compared = [
-        replace(piece, score=match.token_match + _SIMILARITY_WEIGHT * match.similarity)
+        replace(
+            piece,
+            score=match.token_match
+            + _SIMILARITY_WEIGHT * match.similarity
+            + _UNIT_WEIGHT * piece.unit.base_score,
+        )
         for piece, match in zip(pieces, matches, strict=True)
     ]
     ordered = tuple(sorted(compared, key=lambda piece: -piece.score))

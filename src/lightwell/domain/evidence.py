@@ -13,6 +13,7 @@ from lightwell.domain.questions import (
     Channel,
     Question,
 )
+from lightwell.domain.similarity import CosineScale
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 from lightwell.text.analysis.passage import PassageAnalysis
 from lightwell.text.analysis.stored import StoredAnalysis
@@ -27,11 +28,19 @@ RANK_OFFSET = 60
 """The k of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
 
 _WINDOW_COUNTS = 0.6
+_OF_TOKENS = CosineScale(factor=2.2, offset=-0.9)
+"""Makes of a token match what is about as large, and varies as much, as the similarity of the same units."""
 
 
-def match_score(*, coverage: float, similarity: float, window_match: float) -> float:
-    """Return how well a unit matches the question: a half each of its coverage and its similarity, and some of its window's match."""
-    return 0.5 * coverage + 0.5 * similarity + _WINDOW_COUNTS * window_match
+def match_score(
+    *, coverage: float, similarity: float, token_match: float, window_match: float
+) -> float:
+    """Return how well a unit matches the question: a half each of its coverage and its meaning, and some of its window's match.
+
+    Its meaning is told by its token match, or by its similarity where its tokens were not compared.
+    """
+    meaning = _OF_TOKENS.similarity(token_match) if token_match else similarity
+    return 0.5 * coverage + 0.5 * meaning + _WINDOW_COUNTS * window_match
 
 
 def rrf_score(ranks: Iterable[int]) -> float:
@@ -58,7 +67,10 @@ class Highlight:
     @property
     def score(self) -> float:
         return match_score(
-            coverage=self.coverage, similarity=self.similarity, window_match=self.window_match
+            coverage=self.coverage,
+            similarity=self.similarity,
+            token_match=self.token_match,
+            window_match=self.window_match,
         )
 
 
