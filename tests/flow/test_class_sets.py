@@ -111,6 +111,22 @@ async def test_what_is_remembered_of_another_store_is_not_used(
     assert (await world.readers.resolve(parse_tags(["team:a"]))).classes == ()
 
 
+async def test_what_is_remembered_is_not_used_once_a_dump_is_restored_into_the_database(
+    world: World,
+) -> None:
+    """`pg_restore --clean` makes the tables anew while the database server goes on, and numbers are given again to other tags."""
+    first = await world.make("team:a")
+    assert await world.seen("team:a") == (first,)
+    await world.database.execute("TRUNCATE access_classes CASCADE", {})
+    await world.database.execute(
+        "INSERT INTO access_classes (class_id, project_id, tags) OVERRIDING SYSTEM VALUE"
+        " VALUES (%(class)s, %(project)s, '{team:b}')",
+        {"class": first, "project": world.project_id},
+    )
+    assert await world.seen("team:a") == ()
+    assert await world.seen("team:b") == (first,)
+
+
 async def test_only_so_many_classes_are_remembered(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

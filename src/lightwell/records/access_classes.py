@@ -37,9 +37,11 @@ _FIND_CLASS = (
     "SELECT class_id FROM access_classes WHERE project_id = %(project_id)s AND tags = %(tags)s"
 )
 
-# Which store answers, and what it has committed: of the transactions before this one, everything.
+# Which store answers, and what it has committed: of the transactions before this one, everything. A dump that is restored into the same
+# database makes the table anew, in another file.
 _STATE: LiteralString = """
-(SELECT oid::text FROM pg_database WHERE datname = current_database()) || ' ' || pg_postmaster_start_time() AS store,
+(SELECT oid::text FROM pg_database WHERE datname = current_database()) || ' ' || pg_postmaster_start_time()
+    || ' ' || pg_relation_filenode('access_classes') AS store,
 pg_snapshot_xmin(pg_current_snapshot())::text AS known_until"""
 
 _VISIBLE = f"""
@@ -103,7 +105,7 @@ async def list_class_tags(
 class VisibleClasses:
     """The classes that some tags see, and those of them of which they are all tags.
 
-    They are complete for the transactions before `known_until`; `store` differs where another database answers, or a restarted one.
+    They are complete for the transactions before `known_until`; `store` differs where another database answers, or a restarted or restored one.
     """
 
     store: str
