@@ -3,7 +3,7 @@
 import sys
 from importlib import import_module
 
-STANDARD = ("growth", "recall")
+STANDARD = ("question_cost", "growth", "recall")
 
 
 def main() -> None:

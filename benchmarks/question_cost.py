@@ -2,8 +2,9 @@
 
 `python -m benchmarks question_cost [COLLECTION] [--documents PATH] [--questions 60] [--store FOLDER] [--beside CHECKOUT]`
 
-Without COLLECTION the example company and its questions. `--store` keeps the store, and reads nothing that it has already. `--beside` runs
-the same with the interpreter of another checkout first, such as that of the commit before, and prints the ratio.
+Without COLLECTION the example company and its questions, with the ratio of each count to the one in `question_counts.toml`, which `tests/flow/test_costs.py`
+holds. `--store` keeps the store, and reads nothing that it has already. `--beside` runs the same with the interpreter of another checkout first, such as
+that of the commit before, and prints the ratio to it instead.
 """
 
 import argparse
@@ -14,10 +15,12 @@ import statistics
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from threading import Lock
 from typing import Any
 from unittest.mock import patch
 
@@ -38,17 +41,20 @@ from lightwell.testing.server import temporary_folder
 from lightwell.wiring import open_knowledge_base
 from lightwell.world import DOCUMENTS, QUESTIONS
 
+STORED = tomllib.loads(Path(__file__).with_name("question_counts.toml").read_text("utf-8"))
+"""The counts of the example company by what `figures` calls them."""
+
 
 @dataclass(kw_only=True)
 class Counts:
     """What a stretch of work asked of PostgreSQL and of the network."""
 
-    statements: int = 0
-    rows: int = 0
-    bytes: int = 0
+    statements: float = 0
+    rows: float = 0
+    bytes: float = 0
     """Of all values that PostgreSQL returned."""
-    inferences: int = 0
-    tokens: int = 0
+    inferences: float = 0
+    tokens: float = 0
 
     def __sub__(self, other: "Counts") -> "Counts":
         mine, others = asdict(self), asdict(other)
@@ -58,7 +64,7 @@ class Counts:
 @contextmanager
 def counting() -> Generator[Counts]:
     """Count until the block ends."""
-    counts = Counts()
+    counts, adding = Counts(), Lock()
     execute, run = psycopg.AsyncCursor.execute, onnxruntime.InferenceSession.run
 
     async def execute_counted(cursor: Any, *arguments: Any, **options: Any) -> Any:
@@ -75,8 +81,10 @@ def counting() -> Generator[Counts]:
         return done
 
     def run_counted(session: Any, outputs: Any, inputs: Any, *arguments: Any) -> Any:
-        counts.inferences += 1
-        counts.tokens += int(np.asarray(inputs["input_ids"]).size)
+        tokens = int(np.asarray(inputs["input_ids"]).size)
+        with adding:  # the network runs in several threads
+            counts.inferences += 1
+            counts.tokens += tokens
         return run(session, outputs, inputs, *arguments)
 
     with (
@@ -96,11 +104,11 @@ class Cost:
 
 
 @dataclass(kw_only=True)
-class _Clock:
-    """What this process and PostgreSQL's have taken so far."""
+class Clock:
+    """What this process and PostgreSQL's have taken so far; the latter only where its first process is given."""
 
-    postmaster: psutil.Process
     counts: Counts
+    postmaster: psutil.Process | None = None
     began: Counts = field(default_factory=Counts)
     own: float = 0.0
     server: float = 0.0
@@ -125,6 +133,8 @@ class _Clock:
         return time.process_time() + sum(spent.user + spent.system for spent in times)
 
     def _server(self) -> float:
+        if self.postmaster is None:
+            return 0.0
         processes = (self.postmaster, *self.postmaster.children(recursive=True))
         times = [process.cpu_times() for process in processes]
         return sum(spent.user + spent.system for spent in times)
@@ -145,11 +155,10 @@ class Report:
 
 
 def mean(costs: Sequence[Cost]) -> Cost:
-    """Return the mean of several costs; counts are rounded."""
-    names = asdict(Counts())
+    """Return the mean of several costs."""
     counts = {
-        name: round(statistics.fmean(getattr(cost.counts, name) for cost in costs))
-        for name in names
+        name: statistics.fmean(getattr(cost.counts, name) for cost in costs)
+        for name in asdict(Counts())
     }
     return Cost(
         counts=Counts(**counts),
@@ -159,7 +168,7 @@ def mean(costs: Sequence[Cost]) -> Cost:
 
 
 async def ask_all(
-    kb: KnowledgeBase, reader: Reader, questions: Iterable[str], clock: _Clock
+    kb: KnowledgeBase, reader: Reader, questions: Iterable[str], clock: Clock
 ) -> list[Cost]:
     """Ask one question after the other."""
     costs: list[Cost] = []
@@ -171,7 +180,7 @@ async def ask_all(
 
 
 async def measure(settings: Settings, arguments: argparse.Namespace) -> Report:
-    """Read the documents and ask the questions."""
+    """Read the documents and ask the questions, in a store of its own."""
     if arguments.collection:
         collection = load_collection(
             arguments.collection, unpack_below=settings.data, documents=arguments.documents
@@ -184,31 +193,35 @@ async def measure(settings: Settings, arguments: argparse.Namespace) -> Report:
         async with open_knowledge_base(settings) as kb:
             pid = status(settings.data).pid
             assert pid is not None
-            clock = _Clock(postmaster=psutil.Process(pid), counts=counts)
-            clock.start()
-            source = PublicDocuments(Files(root=root, default_tags=TAGS))
-            result = await kb.ingestion.ingest(source)
-            reading = clock.stop()
-            reader = await kb.reader(TAGS)
-            database = kb.documents.context.database
-            await database.execute("VACUUM ANALYZE", {})
-            await kb.questions.ask("What is this about?", reader)
-            chosen = questions[::step][: arguments.questions]
-            new = await ask_all(kb, reader, chosen, clock)
-            before = await ask_all(kb, reader, chosen, clock)
-            text, disk = (
-                await database.rows(
-                    "SELECT sum(length(chunk_text)), pg_database_size(current_database()) FROM document_chunks",
-                    {},
-                )
-            )[0]
-    is_read = bool(result.done)
+            clock = Clock(counts=counts, postmaster=psutil.Process(pid))
+            return await read_and_ask(kb, clock, root, questions[::step][: arguments.questions])
+
+
+async def read_and_ask(
+    kb: KnowledgeBase, clock: Clock, root: Path, questions: Sequence[str]
+) -> Report:
+    """Read the documents below `root`, and ask each question twice."""
+    clock.start()
+    result = await kb.ingestion.ingest(PublicDocuments(Files(root=root, default_tags=TAGS)))
+    reading = clock.stop()
+    reader = await kb.reader(TAGS)
+    database = kb.documents.context.database
+    await database.execute("VACUUM ANALYZE", {})
+    await kb.questions.ask("What is this about?", reader)
+    new = await ask_all(kb, reader, questions, clock)
+    before = await ask_all(kb, reader, questions, clock)
+    text, disk = (
+        await database.rows(
+            "SELECT sum(length(chunk_text)), pg_database_size(current_database()) FROM document_chunks",
+            {},
+        )
+    )[0]
     return Report(
         new=mean(new),
         before=mean(before),
         new_p95=statistics.quantiles([cost.own_ms for cost in new], n=20)[-1],
         before_p95=statistics.quantiles([cost.own_ms for cost in before], n=20)[-1],
-        reading=reading if is_read else None,
+        reading=reading if result.done else None,
         megabytes=float(text) / 1e6,
         disk=float(disk) / float(text),
     )
@@ -250,13 +263,13 @@ def main(arguments: Sequence[str]) -> None:
     if given.json:
         print(json.dumps(report))
         return
+    others = figures(other) if other else {} if given.collection else STORED
     table = Table(title="What a question costs")
-    for heading in ("", *(["beside"] if other else []), "here", *(["ratio"] if other else [])):
+    for heading in ("", "beside" if other else "stored", "here", "ratio"):
         table.add_column(heading, justify="right" if heading else "left")
-    others = figures(other) if other else {}
     for name, value in figures(report).items():
         if name not in others:
-            table.add_row(name, *([""] if other else []), f"{value:,.1f}")
+            table.add_row(name, "", f"{value:,.1f}", "")
             continue
         ratio = value / others[name] if others[name] else float(value > 0)
         table.add_row(name, f"{others[name]:,.1f}", f"{value:,.1f}", f"{ratio:.2f}")
