@@ -33,15 +33,17 @@ ALLOWED = {
         40,
         "statements that are shown are told from each other, and from the units of other passages",
     ),
+    "terms.terms": (60, "of a long sentence that is shown the words around what is asked for"),
     "dates.find_first_date": (20, "statements that are shown are ordered by their dates"),
     "the embedder": (100, "stands for a network, by terms"),
     "terms.stem_words": (
-        12,
+        24,
         "the distinct words of a stored analysis are stemmed, by looks into a cache",
     ),
 }
-"""The functions that may get a part of a passage: how often for one question, and why. Where a chat model answers, `verification` reads what
-it cites, and `prompt` what it is sent."""
+"""The functions that may get a part of a passage: how often for one question, and why. Not asked here: where a chat model answers, `verification`
+reads what it cites, and `prompt` what it is sent; a brief reads the sentences about its entity; what the network has not read (other
+languages) is embedded unit by unit."""
 
 HANDS_ON = {"analysis.stored.decode"}
 """Gets a text for the case that nothing is stored of it; then `analyse` is noted."""
@@ -137,6 +139,11 @@ These quorzan teams have more days:
 |---|---|
 | quorzan Engineer | 28 |
 | quorzan Driver | 30 |
+
+Longer leave is a matter that the quorzan council of annual leave has gone through in the course of more than one long evening, with the heads of people, of \
+engineering, of finance, of the kitchens and of the drivers, with the lawyers of both sides, with those who came back from it and those who are still away, \
+and, after everybody had been heard, and heard again, and the minutes had been read aloud, it decided that longer leave is approved where somebody covers \
+for whoever takes it, and that the quorzan council is told.
 
 Open quorzan point: the rules for part time are to be decided by 1 June 2026.
 """
