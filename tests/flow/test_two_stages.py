@@ -142,6 +142,18 @@ async def test_ingest_waits_for_both_stages_of_all_documents(store: Store) -> No
     assert await store.count("chunk_gaps") == 0
 
 
+async def test_ingest_tells_of_all_passages_that_it_reads(store: Store) -> None:
+    """Those that an upgrade or another process has left are read, too: they were read behind "1 of 1 passage read"."""
+    await store.publish(make_document("left.md", LARGE, OWN))
+    left, moved = await store.count("chunk_gaps"), list[Progress]()
+    new = replace(make_document("new.md", "Pump 7 is green.", OWN), url="file:///other/new.md")
+    source = InMemorySource(documents=(new,), scope="file:///other/")
+    await store.kb.ingestion.ingest(source, on_outcome=store.note_outcome, progress=moved.append)
+    second = [each for each in moved if each.step is Step.VECTORS]
+    assert sum(each.moved for each in second) == left + 1 > 2
+    assert store.network.events[0] == "file:///other/new.md"
+
+
 async def test_a_document_that_comes_meanwhile_is_published_before_the_next_passages_are_read(
     store: Store,
 ) -> None:

@@ -17,7 +17,7 @@ from lightwell.ingest.context import IngestContext
 from lightwell.ingest.derived_data import apply_pending_changes
 from lightwell.ingest.estimate import Estimate
 from lightwell.ingest.pipeline import REEXTRACT
-from lightwell.ingest.progress import DocumentOutcome, Progress
+from lightwell.ingest.progress import DocumentOutcome, Progress, Step
 from lightwell.ingest.sync import DocumentProblem, SyncResult
 from lightwell.knowledge_base.documents import resolve_names
 from lightwell.knowledge_base.source_schedule import SourceSchedule, run_in_background
@@ -92,7 +92,8 @@ class Ingestion:
         """Sync a source and finish all open jobs of the project.
 
         `on_start` gets what was found and the number of open jobs, `on_outcome` the end of each job, `progress` the
-        progress of each step within a document; all three only of this source. Raises `ModelFailed` when a model fails;
+        progress of each step within a document; all three only of this source, except that the networks read what others
+        have left, too, and tell of it. Raises `ModelFailed` when a model fails;
         finished jobs stay finished, and the next ingestion or a worker continues with the rest.
         """
         with record_usage(OperationType.INGESTION) as log:
@@ -110,7 +111,7 @@ class Ingestion:
                     on_outcome(outcome)
 
             def tell_progress(step: Progress) -> None:
-                if progress and step.url in of_source:
+                if progress and (step.step is Step.VECTORS or step.url in of_source):
                     progress(step)
 
             done = await _drain(replace(self.context, progress=tell_progress), tell_outcome)
