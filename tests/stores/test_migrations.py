@@ -128,6 +128,10 @@ async def test_what_a_network_that_went_had_read_is_noted_as_still_to_be_read(
         store, cursor_factory=psycopg.AsyncClientCursor
     ) as connection:
         await connection.execute(EMBEDDED, {"id": new_id(), "other": new_id()})
+    settings = Settings(database_url=SecretStr(store), tenant="tenant")
+    doctor = {check.name: check for check in await examine(settings)}
+    assert "migrations will be applied" in doctor["schema"].detail
+    assert all(check.ok for check in doctor.values())  # that a model is gone is not known yet
     async with connect(store) as later:
         spaces = "SELECT model, status FROM embedding_spaces ORDER BY space_id"
         assert await later.rows(spaces, {}) == [

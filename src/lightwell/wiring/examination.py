@@ -8,6 +8,7 @@ from lightwell.domain.errors import Invalid, LightwellError
 from lightwell.domain.operations import Check
 from lightwell.models.meter import Meter
 from lightwell.ports import Message
+from lightwell.records.database import list_pending_migrations
 from lightwell.records.embedding_space_progress import SpaceGaps
 from lightwell.records.embedding_spaces import SpaceModel, SpaceStatus
 from lightwell.records.health import examine_database, list_spaces
@@ -48,6 +49,8 @@ async def _space_checks(settings: Settings, stack: AsyncExitStack) -> list[Check
     if not has_store(settings):
         return []
     conninfo = await stack.enter_async_context(database_server(settings))
+    if await list_pending_migrations(conninfo):
+        return []  # they may give projects another space
     spaces = [space for space in await list_spaces(conninfo) if space.tenant == settings.tenant]
     if not spaces:
         return []
