@@ -41,7 +41,7 @@ class QuestionTokens:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TokenCodes:
     """How vectors are packed: `mean` (384,) is taken off a passage's token, which `passages` (384, 160) project; `words` (parts, 256, 4) are the code words; `questions`
-    (384, 128) project a question's tokens. `whole` (161, 384) makes the vector of a text of the mean of its tokens.
+    (384, 160) project a question's tokens. `whole` (161, 384) makes the vector of a text of the mean of its tokens.
     """
 
     mean: Floats
