@@ -1,12 +1,15 @@
 """What an ingestion is said to take before it begins: counts are exact, time and bytes are measured with a few passages."""
 
 from dataclasses import replace
+from pathlib import Path
 
 from lightwell.ingest.context import IngestContext
 from lightwell.knowledge_base.ingestion import Ingestion
 from lightwell.records.database import Database
 from lightwell.records.embedding_spaces import SpaceModel
+from lightwell.settings import Settings
 from lightwell.testing.sources import InMemorySource, make_document
+from lightwell.wiring import files
 from tests.scripted_late_interaction import ScriptedLateInteraction
 
 from .conftest import CountingEmbedder, project_on
@@ -57,6 +60,18 @@ async def test_an_estimate_calls_no_endpoint_and_says_what_is_kept_without_token
     estimate = await Ingestion(context=replace(context, late_interaction=None)).estimate(SOURCES[0])
     assert embedder.texts == late.texts == []
     assert estimate.disk_bytes == round(7.7 * estimate.text_bytes)
+
+
+async def test_an_estimate_counts_what_the_source_cannot_deliver(
+    database: Database, tmp_path: Path
+) -> None:
+    for name in ("a.md", "font.eot", "b.json"):
+        (tmp_path / name).write_text("Everybody has 27 days of leave.")
+    project = await project_on(database)
+    folder = files(tmp_path, frozenset(OWN), Settings())
+    estimate = await project.kb.ingestion.estimate(folder)
+    ingested = await project.kb.ingestion.ingest(folder)
+    assert (estimate.documents, estimate.unreadable) == (1, len(ingested.problems)) == (1, 2)
 
 
 async def test_reading_again_is_estimated_without_the_networks(database: Database) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from rich.text import Text
 
 from lightwell.entrypoints.cli.console import describe_bytes, describe_seconds, file_name
 from lightwell.entrypoints.cli.progress import describe_pace, show_progress
@@ -91,6 +92,36 @@ def test_the_rest_is_what_each_step_has_left_at_its_own_pace() -> None:
     assert pace.per_minute(4, 35) == 20
 
 
+@pytest.mark.parametrize("width", [80, 110, 200])
+def test_beside_the_bar_nothing_is_cut_but_the_beginning_of_a_path(width: int) -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=width)
+    with show_progress(console) as shown:
+        shown.start(SyncResult(), 99)
+        for n in range(20):
+            url = f"file:///x/{'folder/' * 20}{n}.md"
+            shown.progress(Progress(url=url, step=Step.EXTRACTING, done=1, total=1, moved=1))
+            shown.advance(DocumentOutcome(url=url, chunks=1, error=""))
+    assert isinstance(console.file, io.StringIO)
+    drawn = Text.from_ansi(console.file.getvalue().split("\r")[-1]).plain
+    assert "Searchable" in drawn
+    assert " less than a minute left" in drawn
+    assert " passages a minute, " in drawn or width == 80
+    assert ("/19.md" in drawn, "…" in drawn) == (width > 100, False)
+
+
+def test_of_many_documents_ten_lines_say_how_long_the_rest_takes() -> None:
+    console = Console(file=io.StringIO(), force_terminal=False, width=200)
+    with show_progress(console) as shown:
+        shown.start(SyncResult(), 100)
+        for n in range(100):
+            url = f"file:///x/{n}.md"
+            shown.progress(Progress(url=url, step=Step.EXTRACTING, done=1, total=1, moved=1))
+            shown.advance(DocumentOutcome(url=url, chunks=1, error=""))
+    assert isinstance(console.file, io.StringIO)
+    lines = console.file.getvalue().splitlines()
+    assert [n for n, line in enumerate(lines, 1) if " a minute, " in line] == [*range(10, 100, 10)]
+
+
 def test_the_second_stage_shows_tenths_and_what_can_be_done_meanwhile() -> None:
     """It begins with a report of each document, so the rest is known from then on."""
 
@@ -108,7 +139,7 @@ def test_the_second_stage_shows_tenths_and_what_can_be_done_meanwhile() -> None:
     )
     assert (
         shown[0]
-        == "All can be searched by words and names. Now the networks read the passages, for their meaning."
+        == "All can be searched by words and names. Now the passages are read for their meaning."
     )
     assert [line.partition(" (")[0] for line in shown[1:]] == [
         f"{count} of 40 passages read" for count in (5, 10, 15, 20, 40)

@@ -13,7 +13,7 @@ from lightwell.ingest.extract.llm_extractor import LLMExtractor
 from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.pipeline import choose_title, extraction_input, file_name_from_url
 from lightwell.ingest.sampling import Sample, measure
-from lightwell.ports import ChangedDocument, Connector, ExtractionInput
+from lightwell.ports import ChangedDocument, Connector, ExtractionInput, UnreadableDocument
 from lightwell.records import access_classes
 from lightwell.records.documents import chunks as staging
 from lightwell.records.documents import registered
@@ -80,9 +80,9 @@ async def estimate(
     seen_keys: set[CacheKey] = set()
     readers_by_tags: dict[Tags, Reader] = {}
     for connector in connectors:
-        async for document in _changed_documents(context, connector, system):
-            parsed = await _parse(context, document, total)
-            if parsed is None:
+        async for document in _new_or_changed(context, connector, system):
+            parsed = await _parse(context, document, total) if document is not None else None
+            if parsed is None or document is None:
                 total = replace(total, unreadable=total.unreadable + 1)
                 continue
             total, passages = parsed
@@ -168,9 +168,10 @@ async def estimate_reextraction(
     return await _add_gleaning(total, context, reader)
 
 
-async def _changed_documents(
+async def _new_or_changed(
     context: IngestContext, connector: Connector, system: str
-) -> AsyncIterator[NewDocument]:
+) -> AsyncIterator[NewDocument | None]:
+    """Yield the documents that a sync would read, and None for each that the source cannot deliver."""
     up_to_date = await registered.list_up_to_date(
         context.database,
         context.project_id,
@@ -183,6 +184,8 @@ async def _changed_documents(
     ):
         if isinstance(change, ChangedDocument):
             yield change.document
+        elif isinstance(change, UnreadableDocument):
+            yield None
 
 
 async def _add_calls(

@@ -32,16 +32,21 @@ if TYPE_CHECKING:
     from lightwell.models.meter import Meter
 
 _WIDTH = 60
-"""Characters beside the bar: the last ones of a path, because its end says more than its beginning."""
+"""Characters beside the bar at most: the last ones of a path, because its end says more than its beginning."""
+
+_BAR = 20
+_BESIDE = 52
+"""Columns of the bar, and of it with description, counts, time and the spaces between: what follows shares the rest of a line."""
 
 WAITING = "Waiting for the model (Ctrl-C stops)"
 
 _LONGEST_PATH = 100
 
-_SEARCHABLE = (
-    "All can be searched by words and names. Now the networks read the passages, for their meaning."
-)
+_SEARCHABLE = "All can be searched by words and names. Now the passages are read for their meaning."
 _MINUTE = 60
+
+_TENTHS = 10
+_UNTIL = "until all can be searched"
 
 _LARGE = 200
 """Passages from which on a document's own progress is shown."""
@@ -64,7 +69,7 @@ class IngestProgress:
         """Set the number of documents to ingest."""
         del result
         self.total += open_jobs
-        self.bar.update(self.bar.task_ids[0], description="Reading", total=self.total)
+        self.bar.update(self.bar.task_ids[0], description="Searchable", total=self.total)
 
     def progress(self, progress: "Moved") -> None:
         """Show the progress within one document; without a terminal only for a large one, at each tenth."""
@@ -74,11 +79,11 @@ class IngestProgress:
         name = file_name(progress.url)
         share = f" {progress.done:,} of {progress.total:,} passages" if progress.total else ""
         line = f"{name}: {progress.step}{share}"
-        self.bar.update(self.bar.task_ids[0], at=line[-_WIDTH:], left=self._left())
-        tenth = (progress.url, progress.step, 10 * progress.done // max(progress.total, 1))
+        self._update(line)
+        tenth = (progress.url, progress.step, _TENTHS * progress.done // max(progress.total, 1))
         is_news = progress.total >= _LARGE and tenth != self.shown
         if is_news and not self.console.is_terminal:
-            self.console.print(Text(f"{line}{_in_brackets(self._left())}"))
+            self.console.print(Text(f"{line}{_in_brackets(self._left(_UNTIL))}"))
             self.shown = tenth
 
     def advance(self, outcome: "DocumentOutcome") -> None:
@@ -87,9 +92,7 @@ class IngestProgress:
         self.failed += bool(outcome.error)
         self.total = max(self.total, self.done)
         name = file_name(outcome.url)
-        self.bar.update(
-            self.bar.task_ids[0], completed=self.done, total=self.total, at=name[-_WIDTH:]
-        )
+        self._update(name, completed=self.done, total=self.total)
         if not self.console.is_terminal:
             end = (
                 f"failed: {clean(outcome.error)}"
@@ -98,36 +101,50 @@ class IngestProgress:
             )
             if outcome.omitted:
                 end += f", {outcome.omitted:,} left out"
-            end += _in_brackets(self._left() if self.total > self.done else "")
+            tenth, before = (_TENTHS * done // self.total for done in (self.done, self.done - 1))
+            if before < tenth < _TENTHS:
+                end += _in_brackets(self._left(_UNTIL))
             self.console.print(Text(f"[{self.done}/{self.total}] {_shorten(name)}: {end}"))
 
     def _show_second_stage(self, done: int, total: int, *, has_moved: bool) -> None:
-        """Show how many passages the networks have read, without a terminal at each tenth; say once what can be done meanwhile."""
+        """Show how many passages have been read, without a terminal at each tenth; say once what can be done meanwhile."""
         if self.tenth < 0:
             self.console.print(Text(_SEARCHABLE))
             self.tenth = 0
-        tenth = 10 * done // total
-        self.bar.update(
-            self.bar.task_ids[0],
-            description="Passages",
-            completed=done,
-            total=total,
-            left=self._left(),
-            at="",
-        )
+        tenth = _TENTHS * done // total
+        self._update("", description="Passages", completed=done, total=total)
         if has_moved and tenth != self.tenth and not self.console.is_terminal:
             left = _in_brackets(self._left() if done < total else "")
             self.console.print(Text(f"{done:,} of {count_of(total, 'passage')} read{left}"))
             self.tenth = tenth
 
-    def _left(self) -> str:
+    def _update(
+        self,
+        line: str,
+        *,
+        completed: int | None = None,
+        total: int | None = None,
+        description: str | None = None,
+    ) -> None:
+        """Show the remaining time beside the bar, and this stage's rate and as much of the line's end as there is room for."""
+        left, room = self._left(), self.console.width - _BESIDE
+        if len(left) > room:
+            left = left.rpartition(", ")[2]
+        end = min(_WIDTH, room - len(left))
+        self.bar.update(
+            self.bar.task_ids[0],
+            completed=completed,
+            total=total,
+            description=description,
+            left=left,
+            at=line[-end:] if end > 0 else "",
+        )
+
+    def _left(self, end: str = "left") -> str:
         """Return the rate and the remaining time of this stage, "" as long as they are unknown."""
         now, read = time.monotonic(), self.total - self.failed
-        is_first = self.pace.read is None
         return describe_pace(
-            self.pace.per_minute(read, now),
-            self.pace.seconds_left(read, now),
-            "until all can be searched" if is_first else "left",
+            self.pace.per_minute(read, now), self.pace.seconds_left(read, now), end
         )
 
     def end(self) -> None:
@@ -170,7 +187,7 @@ def progress_bar(console: Console) -> Progress:
     """
     return Progress(
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(bar_width=_BAR),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("{task.fields[left]}", markup=False),
