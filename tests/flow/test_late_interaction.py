@@ -270,6 +270,29 @@ async def test_vectors_of_another_model_are_not_compared(
     assert entry.windows == ()
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "codes = codes || 'x'",
+        "codes = substring(codes for length(codes) / 2)",
+        "codes = ''",
+        "wholes = substring(wholes for 10)",
+        "places = substring(places for 1)",
+        "tokens = '{1}'",
+        "head = 'abc'",
+    ],
+)
+async def test_damaged_vectors_are_not_compared(encoded: Encoded, damage: str) -> None:
+    await encoded.ingest(make_document("a.md", LEAVE, OWN), make_document("b.md", POLICY, OWN))
+    reader, question = await encoded.kb.reader(OWN), "how many days of leave in a year"
+    whole = await encoded.kb.questions.search(question, reader)
+    await encoded.database.execute(f"UPDATE chunk_multi_vectors SET {damage}", {})  # type: ignore[arg-type]
+    found = await encoded.kb.questions.search(question, reader)
+    await encoded.database.execute("DELETE FROM chunk_multi_vectors", {})
+    without = await encoded.kb.questions.search(question, reader)
+    assert found.evidence == without.evidence != whole.evidence
+
+
 async def test_only_the_vectors_of_chunks_that_the_reader_sees_are_read(
     encoded: Encoded, database: Database
 ) -> None:

@@ -28,6 +28,16 @@ class MultiVector:
     codes: NDArray[np.uint8]
     places: NDArray[np.int32]
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether its parts fit together, as those of one that was stored and read back do."""
+        windows = len(self.starts)
+        return (
+            windows == len(self.ends) == len(self.tokens)
+            and bool((self.tokens > 0).all())
+            and self.tokens.sum() == len(self.codes) == len(self.places)
+        )
+
     def codes_between(self, start: int, end: int) -> NDArray[np.uint8]:
         """Return the vectors of the tokens that begin in `text[start:end]`, (tokens, bytes)."""
         first, last = np.searchsorted(self.places, (start, end)).tolist()

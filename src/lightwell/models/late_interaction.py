@@ -23,7 +23,7 @@ from lightwell.domain.similarity import cosine_scale
 from lightwell.models.bge import SPACE, BgeSmall, encode, encode_question
 from lightwell.models.local import compute_all, load_tokenizer
 from lightwell.models.text_windows import blank_markup, cut_into_windows, shorten, tokenize
-from lightwell.models.token_codes import Floats, QuestionTokens, load_token_codes
+from lightwell.models.token_codes import Floats, QuestionTokens, TokenCodes, load_token_codes
 
 MODEL = "bge-small-en-v1.5-int8/codes-1"
 """What vectors were made with. Change its ending with what is encoded or how, and add a migration that notes all chunks as gaps, as 0008 does."""
@@ -163,9 +163,9 @@ def _as_bytes(vector: Floats) -> NDArray[np.int8]:
 
 
 def _match_windows(question: _Question, chunk: MultiVector) -> tuple[WindowMatch, ...]:
-    if not (len(chunk.tokens) and len(question.tokens.added)):
-        return ()
     codes = load_token_codes()
+    if not (len(chunk.tokens) and len(question.tokens.added) and _is_own(chunk, codes)):
+        return ()
     likeness = codes.compare(question.tokens, chunk.codes)
     best = np.maximum.reduceat(likeness, np.cumsum(chunk.tokens) - chunk.tokens, axis=0)
     if len(chunk.head):
@@ -185,6 +185,11 @@ def _match_windows(question: _Question, chunk: MultiVector) -> tuple[WindowMatch
             chunk.starts.tolist(), chunk.ends.tolist(), measures, strict=True
         )
     )
+
+
+def _is_own(chunk: MultiVector, codes: TokenCodes) -> bool:
+    """Whether vectors have the sizes that this model gives them: damaged ones may have others."""
+    return chunk.wholes.shape[1] == BgeSmall.dimension and chunk.codes.shape[1] == codes.bytes
 
 
 def _match_text(question: _Question, spans: Sequence[EncodedSpan]) -> TextMatch:

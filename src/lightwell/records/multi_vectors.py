@@ -1,6 +1,7 @@
 """The vectors of windows and tokens of chunks, and which chunks are still to be encoded."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,11 +67,12 @@ _CLOSE_GAPS = "DELETE FROM multi_vector_gaps WHERE chunk_id = ANY(%(chunks)s)"
 async def get_multi_vectors(
     database: Database, reader: Reader, model: str, chunks: Sequence[ChunkId]
 ) -> dict[ChunkId, MultiVector]:
-    """Return the vectors that this model made of those of the chunks that the reader sees."""
+    """Return the vectors that this model made of those of the chunks that the reader sees; what is damaged is left out, as if it were not encoded yet."""
     if not chunks:
         return {}
     keys = {"chunks": list(chunks), "model": model, **reader.parameters}
-    return dict(await database.rows(_OF_READER, keys, into=_multi_vector, binary=True))
+    rows = await database.rows(_OF_READER, keys, into=_multi_vector, binary=True)
+    return {chunk: vectors for chunk, vectors in rows if vectors is not None}
 
 
 async def copy_equal(
@@ -144,19 +146,26 @@ async def close_gaps(connection: Connection, chunks: Sequence[ChunkId]) -> None:
     await connection.execute(_CLOSE_GAPS, {"chunks": list(chunks)})
 
 
-def _multi_vector(
+def _multi_vector(*, chunk_id: ChunkId, **columns: Any) -> tuple[ChunkId, MultiVector | None]:
+    try:
+        vectors = _unpack(**columns)
+    except ValueError:  # the bytes are no rows of equal length
+        return chunk_id, None
+    return chunk_id, vectors if vectors.is_whole else None
+
+
+def _unpack(
     *,
-    chunk_id: ChunkId,
     starts: Sequence[int],
     wholes: bytes,
     head: bytes,
     codes: bytes,
     places: bytes,
     **columns: Sequence[int],
-) -> tuple[ChunkId, MultiVector]:
+) -> MultiVector:
     placed = unpack_places(places)
     width = len(codes) // max(1, len(placed)) or 1
-    return chunk_id, MultiVector(
+    return MultiVector(
         starts=np.array(starts, np.int32),
         wholes=np.frombuffer(wholes, np.int8).reshape(len(starts), -1 if starts else 0),
         head=np.frombuffer(head, np.uint8).reshape(-1, width),
