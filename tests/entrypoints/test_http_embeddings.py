@@ -139,6 +139,23 @@ async def test_s3_12_the_server_changes_a_project_between_two_real_models(site: 
     assert found.evidence[0].cosine_distance == pytest.approx(1 - distances[0], abs=0.05)
 
 
+async def test_the_doctor_says_who_reads_what_was_not_read_yet(
+    site: Site, database_of_site: str
+) -> None:
+    """As after an upgrade to another network, or an ingestion that was ended between its stages."""
+    await site.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS))
+    unread = """
+    INSERT INTO chunk_gaps (chunk_id, space_id, document_id, round)
+    SELECT chunk_id, space_id, document_id, 0 FROM document_chunks CROSS JOIN embedding_spaces
+    WHERE status = 'active' ON CONFLICT DO NOTHING
+    """
+    await site.keys.database.execute(unread, {})
+    checks = await examine(Settings(database_url=SecretStr(database_of_site)))
+    [found] = [check for check in checks if check.name == "vectors of default"]
+    assert found.ok
+    assert "0 of 2 passages; a server, a worker or the next `lightwell ingest`" in found.detail
+
+
 async def test_s3_12_the_doctor_names_a_model_that_the_settings_no_longer_do(
     site: Site, database_of_site: str
 ) -> None:

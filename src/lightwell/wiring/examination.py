@@ -65,6 +65,8 @@ def _space_check(gaps: SpaceGaps, models: Sequence[SpaceModel]) -> Check:
     is_known = name in [model.name for model in models]
     done = max(0, gaps.chunks - gaps.missing_chunks)
     detail = f"{name}, {done:,} of {gaps.chunks:,} passages"
+    if gaps.missing_chunks and gaps.status is SpaceStatus.ACTIVE and is_known:
+        detail += "; a server, a worker or the next `lightwell ingest` reads the others"
     if gaps.missing_profiles:
         detail += f", {gaps.missing_profiles:,} descriptions to do"
     if gaps.status is SpaceStatus.BUILDING:
