@@ -1,6 +1,6 @@
 """What a store takes on the disk, by relation and as a multiple of its text.
 
-`python -m benchmarks disk FOLDER`: FOLDER is the data directory of a store, such as `LIGHTWELL_DATA=FOLDER lightwell
+`python -m benchmarks disk DATA`: DATA is the data directory of a store, such as `LIGHTWELL_DATA=DATA lightwell
 ingest` makes it; nobody else should use it. It is measured as it is, and again after a VACUUM: that gives back what
 was deleted and makes free what was rewritten, so measure a copy of a store that you want to keep as it is.
 """
@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lightwell.records.database import Database, connect
-from lightwell.stores.embedded.server import run_server, status
+from lightwell.stores.embedded.server import is_initialised, run_server, status
 
 _LEAST_SHOWN = 0.05
 """Times the text: what takes less is summed up in the last line."""
@@ -139,8 +139,10 @@ def _times(text: int, *sizes: int) -> Sequence[str]:
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks disk", description=__doc__)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", metavar="DATA", type=Path)
     folder: Path = parser.parse_args(arguments).folder
+    if not is_initialised(folder):
+        parser.error(f"{folder} is not the data directory of a store")
     with run_server(folder) as uri:
         before, after = asyncio.run(_both(uri))
     console = Console(width=120)

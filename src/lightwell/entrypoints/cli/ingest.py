@@ -186,7 +186,10 @@ def _existing_or_temporary(settings: "Settings") -> "Generator[Settings]":
         yield settings
         return
     place = settings.data.expanduser().resolve()
-    message = f"Note: There is no store in {place} yet, so every document counts as new."
+    message = (
+        f"Note: There is no store in {place} yet, so every document counts as new. An empty one takes"
+        " another 60 MB."
+    )
     typer.echo(clean(message), err=True)
     with TemporaryDirectory(prefix="lightwell-") as folder:
         Path(folder).chmod(0o711)  # the server may run under another account, which has to pass
