@@ -26,7 +26,7 @@ from lightwell.testing.example_company import SYSTEMS, ExampleCompany
 from lightwell.wiring import open_knowledge_base
 from lightwell.world import DEMO, Question
 
-LEAK, CASTELL = DEMO[0][0], DEMO[2][0]
+BURSTS, CASTELL = DEMO[0][0], DEMO[2][0]
 METRICS = Metrics(
     vector_ms=0,
     vector_hits=0,
@@ -77,12 +77,12 @@ def answered(text: str, snippet: str = "") -> Answer:
 @pytest.mark.parametrize(
     ("question", "who", "answer", "complaint"),
     [
-        (LEAK, "ada", answered("It must find 0.8 litres\nper minute. [1]"), ""),
-        (LEAK, "ada", answered("A small one. [1]", "a leak of 0.8 litres per minute"), ""),
-        (LEAK, "ada", answered("A small one. [1]", "a leak"), "neither the answer nor its"),
-        (LEAK, "ada", answered(INSUFFICIENT), "the answer should say '0.8 litres per minute'"),
-        (LEAK, "bob", answered(INSUFFICIENT), ""),
-        (LEAK, "bob", answered("0.8 litres per minute [1]"), "there should be no answer"),
+        (BURSTS, "ada", answered("It averages 64\npairs. [1]"), ""),
+        (BURSTS, "ada", answered("Many. [1]", "averages 64 pairs for each"), ""),
+        (BURSTS, "ada", answered("Many. [1]", "pairs"), "neither the answer nor its"),
+        (BURSTS, "ada", answered(INSUFFICIENT), "the answer should say '64 pairs'"),
+        (BURSTS, "bob", answered(INSUFFICIENT), ""),
+        (BURSTS, "bob", answered("64 pairs [1]"), "there should be no answer"),
         (CASTELL, "grace", answered(INSUFFICIENT), ""),
         (CASTELL, "grace", answered("0.5 percent [1]"), "there should be no answer"),
     ],

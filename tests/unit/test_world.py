@@ -247,7 +247,7 @@ def test_the_demo_answers_one_person_and_not_the_other_and_at_last_nobody() -> N
         assert first in question.may_answer
         assert then not in question.may_answer
     assert not nobody.places
-    assert answered[0][0].answered_by == ("engineering/tarn-4-specification.pdf",)
+    assert answered[0][0].answered_by == ("engineering/transit-time.md",)
 
 
 def test_the_files_are_small_enough_to_ship() -> None:

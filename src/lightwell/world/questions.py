@@ -78,6 +78,12 @@ _LEAK = _answered_by_one(
     ),
     _ADA,
 )
+_BURSTS = _answered_by_one(
+    "How many pairs of bursts does a Skarn average for one reading?",
+    "64 pairs",
+    ("engineering/transit-time.md", "Averaging", "averages 64 pairs for each reading"),
+    _ADA,
+)
 _DISCOUNT = _answered_by_one(
     "What discount does Nordwind Energie receive?",
     "18 percent",
@@ -157,12 +163,7 @@ _FOR_ENGINEERING = (
         ("engineering/release-notes.txt", "", "4.3.0 (16 February 2026)"),
         _ADA,
     ),
-    _answered_by_one(
-        "How many pairs of bursts does a Skarn average for one reading?",
-        "64 pairs",
-        ("engineering/transit-time.md", "Averaging", "averages 64 pairs for each reading"),
-        _ADA,
-    ),
+    _BURSTS,
     _answered_by_one(
         "How many gateways were refused in incident INC-2026-03?",
         "212 gateways",
@@ -358,7 +359,7 @@ QUESTIONS = (
 )
 
 DEMO = (
-    (_LEAK, "ada", "bob"),
+    (_BURSTS, "ada", "bob"),
     (_DISCOUNT, "grace", "ada"),
     (_CASTELL_PENALTY, "grace", "bob"),
 )
