@@ -114,6 +114,9 @@ async def test_what_is_published_is_found_and_shown_as_followed_until_it_is_read
     assert (job.state, job.step, job.progress) == (JobState.EMBEDDING, "vectors", 25)
     assert (job.processed_chunks, job.total_chunks, job.completed_at) == (0, 1, None)
     assert (await store.document("a.md")).waiting_chunks == 1
+    assert (await store.kb.documents.status(reader)).waiting_chunks == 1
+    stranger = await store.kb.reader(["team:others"])
+    assert (await store.kb.documents.status(stranger)).waiting_chunks == 0
     assert await store.kb.jobs.list(reader, state=JobState.COMPLETE) == ()
     assert await store.kb.jobs.list(reader, state=JobState.EMBEDDING) == (job,)
 
@@ -123,6 +126,7 @@ async def test_what_is_published_is_found_and_shown_as_followed_until_it_is_read
     assert job.processed_chunks == 1
     assert job.completed_at is not None
     assert (await store.document("a.md")).waiting_chunks == 0
+    assert (await store.kb.documents.status(reader)).waiting_chunks == 0
     assert not await read_some(store.context)
     assert store.network.events == ["read"]
 

@@ -413,10 +413,14 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """Counts of what the reader may see; `open_jobs`, too, counts jobs of the reader's documents only."""
+    """Counts of what the reader may see; `open_jobs`, too, counts jobs of the reader's documents only.
+
+    `waiting_chunks` are those of `chunks` that have no vector yet.
+    """
 
     documents: dict[DocumentState, int]
     chunks: int
+    waiting_chunks: int
     entities: int
     relations: int
     open_jobs: int

@@ -186,6 +186,7 @@ class Documents:
         return Status(
             documents=await documents.count_by_state(database, reader),
             chunks=visible.chunks,
+            waiting_chunks=visible.waiting_chunks,
             entities=visible.entities,
             relations=visible.relations,
             open_jobs=await queue.count_open_for(database, reader),

@@ -15,14 +15,20 @@ async def count_visible(*, who: As = None) -> Report:
     async with open_as(who) as (kb, reader):
         status = await kb.documents.status(reader)
     documents = {state.value: count for state, count in status.documents.items()}
-    counts = {"chunks": status.chunks, "entities": status.entities, "relations": status.relations}
+    unread = f", of which {status.waiting_chunks} are still to be read for their meaning"
+    counts = {
+        "chunks": status.chunks,
+        "waitingChunks": status.waiting_chunks,
+        "entities": status.entities,
+        "relations": status.relations,
+    }
     waiting = f"{status.open_jobs} for a worker (`lightwell worker`)"
     rows = [
         (
             "documents",
             ", ".join(f"{count} {state}" for state, count in documents.items()) or "none",
         ),
-        ("passages", str(status.chunks)),
+        ("passages", f"{status.chunks}{unread if status.waiting_chunks else ''}"),
         ("entities", str(status.entities)),
         ("relations", str(status.relations)),
         ("waiting", waiting if status.open_jobs else "nothing"),

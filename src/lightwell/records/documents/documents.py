@@ -140,6 +140,9 @@ WHERE project_id = %(project_id)s AND sees(%(classes)s, class_id) AND NOT is_del
 
 _VISIBLE = """
 SELECT (SELECT coalesce(sum(chunks), 0)::integer FROM class_totals WHERE sees(%(classes)s, class_id)) AS chunks,
+       (SELECT count(*)::integer FROM chunk_gaps AS gap JOIN embedding_spaces AS space USING (space_id)
+        JOIN source_documents AS document ON document.document_id = gap.document_id
+        WHERE space.status = 'active' AND sees(%(classes)s, document.class_id)) AS waiting_chunks,
        entities, relations
 FROM graph_size(%(classes)s)
 """
@@ -147,9 +150,10 @@ FROM graph_size(%(classes)s)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreCounts:
-    """How many chunks, entities and relations a reader sees."""
+    """How many chunks, entities and relations a reader sees; `waiting_chunks` are those without a vector yet."""
 
     chunks: int
+    waiting_chunks: int
     entities: int
     relations: int
 
