@@ -16,7 +16,7 @@ from lightwell.answer.quotes import SupportedSentence
 from lightwell.domain.evidence import Retrieval
 from lightwell.ports import LateInteraction
 
-_MAX_BEHIND = 0.05
+_MAX_BEHIND = 0.02
 """By how much a second piece may match less well than the best one."""
 
 _SIMILARITY_WEIGHT = 1 / 4
