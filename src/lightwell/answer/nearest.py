@@ -1,5 +1,7 @@
 """What a refusal shows: the pieces of the evidence that are nearest to an answer, and the question's words that none of them has."""
 
+from dataclasses import replace
+
 from lightwell.answer.extractive import QuotableUnit, list_quotable_units, trusted_evidence
 from lightwell.answer.quotes import (
     NEAREST_PIECE,
@@ -24,7 +26,7 @@ _MAX_UNRELATED = 3
 _LEAST_SHARE = 0.5
 """A unit that scores less than this share of the best one's score is not possibly relevant."""
 _TOKEN_MATCH_WEIGHT = 2.0
-"""What a unit's token match counts beside its score, for what is shown. To choose what answers, it helps no more beside the comparison of whole pieces."""
+"""What a unit's token match counts beside its score without it, for what is shown. To choose what answers, it helps no more beside the comparison of whole pieces."""
 
 _LIGHT_WORDS = frozenset(load_word_lists("lightwell.answer")["light"]["words"])
 """Words of questions that are about nothing, so that no passage needs to have them."""
@@ -44,15 +46,16 @@ def nearest_citations(retrieval: Retrieval) -> tuple[Citation, ...]:
 
 
 def _nearest_pieces(retrieval: Retrieval) -> list[Quote]:
-    """Return up to five of the pieces around the eight units with the best scores.
+    """Return up to five of the pieces around the eight units with the best scores, to which token matches add nothing.
 
     Where units were compared, those that match best token by token come first among themselves; others, such as those in another language,
     keep their places. Pieces that overlap become one.
     """
-    units = sorted(list_quotable_units(retrieval), key=lambda unit: -unit.score)
+    scored = [(_score_apart(unit), unit) for unit in list_quotable_units(retrieval)]
+    scored.sort(key=lambda entry: -entry[0])
     pieces: list[tuple[QuotableUnit, Quote]] = []
-    for unit in units:
-        if unit.score < _LEAST_SHARE * units[0].score or len(pieces) == _MAX_CONSIDERED:
+    for score, unit in scored:
+        if score < _LEAST_SHARE * scored[0][0] or len(pieces) == _MAX_CONSIDERED:
             break
         if render_quote(unit.quote) and not holds([piece for _, piece in pieces], unit.quote):
             pieces.append((unit, piece_quote(unit.quote, retrieval, NEAREST_PIECE)))
@@ -60,7 +63,7 @@ def _nearest_pieces(retrieval: Retrieval) -> list[Quote]:
     by_match = sorted(
         places,
         key=lambda place: (
-            -(pieces[place][0].score + _TOKEN_MATCH_WEIGHT * pieces[place][0].token_match)
+            -(_score_apart(pieces[place][0]) + _TOKEN_MATCH_WEIGHT * pieces[place][0].token_match)
         ),
     )
     taken = dict(zip(places, by_match, strict=True))
@@ -68,6 +71,11 @@ def _nearest_pieces(retrieval: Retrieval) -> list[Quote]:
     for place in range(min(_MAX_NEAREST, len(pieces))):
         add_or_join(shown, pieces[taken.get(place, place)][1], join_quotes)
     return shown
+
+
+def _score_apart(unit: QuotableUnit) -> float:
+    """Return the unit's score as it is where nothing was compared token by token, so that its token match counts once, by its own weight."""
+    return replace(unit, token_match=0.0).score
 
 
 def missing_words(retrieval: Retrieval) -> tuple[str, ...]:
