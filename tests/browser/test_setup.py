@@ -26,7 +26,7 @@ PARTS = (
     "health",
     "audit",
 )
-LEAK = "How small a leak must the Tarn 4 detect on a cast iron pipe?"
+BURSTS = "How many pairs of bursts does a Skarn average for one reading?"
 FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 
 
@@ -95,11 +95,11 @@ def test_one_sees_what_somebody_else_would_be_told_and_why(
 ) -> None:
     page = page_as("ada", "/setup/answer-as")
     page.get_by_label("Person").select_option("Bob Okafor")
-    page.get_by_label("Question").fill(LEAK)
+    page.get_by_label("Question").fill(BURSTS)
     page.keyboard.press("Enter")
     expect(page.get_by_text("This is what Bob Okafor would be told")).to_be_visible()
     expect(page.get_by_text("Not in what this person can see")).to_be_visible(timeout=60_000)
-    assert "0.8 litres" not in texts_received(page)
+    assert "64 pairs" not in texts_received(page)
     page.get_by_label("Title of a document").fill("Tarn 4 product")
     page.get_by_role("button", name="Search").click()
     page.get_by_role("button", name="Tarn 4 product specification").click()
