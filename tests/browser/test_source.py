@@ -152,15 +152,15 @@ def test_marks_of_an_answer_are_gone_through_by_keys(page_as: PageAs) -> None:
     page.get_by_role("button", name=re.compile("Source 1: ENG-42")).first.click()
     first = page.locator("aside mark.pressed")
     expect(first).to_be_visible()
-    expect(page.locator("aside footer")).to_contain_text("mark 1 of 2")
-    place = page.url
-    page.keyboard.press("j")
     expect(page.locator("aside footer")).to_contain_text("mark 2 of 2")
-    expect(page.locator("aside [aria-live=polite].unseen")).to_contain_text("mark 2 of 2")
-    assert page.url != place
-    expect(page.locator("aside mark.pressed").first).to_be_in_viewport()
+    place = page.url
     page.keyboard.press("k")
     expect(page.locator("aside footer")).to_contain_text("mark 1 of 2")
+    expect(page.locator("aside [aria-live=polite].unseen")).to_contain_text("mark 1 of 2")
+    assert page.url != place
+    expect(page.locator("aside mark.pressed").first).to_be_in_viewport()
+    page.keyboard.press("j")
+    expect(page.locator("aside footer")).to_contain_text("mark 2 of 2")
     assert page.url == place
     page.keyboard.press("Escape")
     expect(page.locator("aside mark")).to_have_count(0)
