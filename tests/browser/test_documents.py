@@ -275,6 +275,7 @@ def test_what_the_server_refuses_is_not_shown_as_done(
     add(page, file("quoll.md", "# Quoll\n\nQuoll.")).get_by_role(
         "button", name="Add 1 file"
     ).click()
+    expect(tray(page)).to_contain_text("Sent; waiting to be read")
     tray(page).get_by_role("button", name="Cancel quoll.md").click()
     expect(page.get_by_text("It is not yours.")).to_be_visible()
     expect(tray(page)).not_to_contain_text("Cancelled")
