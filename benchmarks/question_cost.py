@@ -16,12 +16,12 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 from unittest.mock import patch
 
 import numpy as np
@@ -65,7 +65,8 @@ class Counts:
 def counting() -> Generator[Counts]:
     """Count until the block ends."""
     counts, adding = Counts(), Lock()
-    execute, run = psycopg.AsyncCursor.execute, onnxruntime.InferenceSession.run
+    execute: Callable[..., Any] = psycopg.AsyncCursor.execute
+    run = cast("Callable[..., Any]", vars(onnxruntime.InferenceSession)["run"])
 
     async def execute_counted(cursor: Any, *arguments: Any, **options: Any) -> Any:
         done = await execute(cursor, *arguments, **options)

@@ -52,7 +52,8 @@ async def test_a_signal_that_comes_while_the_server_starts_ends_it_with_its_door
     """The door of its owner, too, which is opened only afterwards."""
 
     @asynccontextmanager
-    async def starting(_: FastAPI) -> AsyncGenerator[None, None]:
+    async def starting(app: FastAPI) -> AsyncGenerator[None, None]:
+        del app
         os.kill(os.getpid(), signal.SIGUSR1)
         for _ in range(10):  # the event loop comes round to the signal
             await asyncio.sleep(0)
