@@ -53,10 +53,10 @@ class Project:
 
 
 async def project_on(
-    database: Database, name: str = "project", stores: Stores = POSTGRES
+    database: Database, name: str = "project", stores: Stores = POSTGRES, *, dimension: int = 64
 ) -> Project:
-    """Return a project on this database, with its vectors and the copy of its graph in these stores."""
-    embedder = CountingEmbedder()
+    """Return a project on this database, with its vectors, of this dimension, and the copy of its graph in these stores."""
+    embedder = CountingEmbedder(inner=HashEmbedder(dimension=dimension))
     project_id = await access_classes.get_or_create_project(database, "tenant", name)
     context = await rule_ingest_context(
         database,

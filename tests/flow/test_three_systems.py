@@ -15,9 +15,18 @@ from lightwell.domain.links import LinkFilter
 from lightwell.ingest.item_sync import SyncRequest, sync_source
 from lightwell.knowledge_base.directory import Directory
 from lightwell.records import sources
+from lightwell.records.database import Database
 from lightwell.testing.example_company import SYSTEMS, ExampleCompany
 
-from .conftest import Project
+from .conftest import Project, project_on
+
+WIDE = 384
+"""The dimension of the bundled network's vectors: in 64, where words share places, the note that answers is not among the first five passages."""
+
+
+@pytest.fixture
+async def project(database: Database) -> Project:
+    return await project_on(database, dimension=WIDE)
 
 
 async def sync_all(project: Project, company: ExampleCompany) -> None:
