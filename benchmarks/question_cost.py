@@ -66,7 +66,7 @@ def counting() -> Generator[Counts]:
     """Count until the block ends."""
     counts, adding = Counts(), Lock()
     execute: Callable[..., Any] = psycopg.AsyncCursor.execute
-    run = cast("Callable[..., Any]", vars(onnxruntime.InferenceSession)["run"])
+    run = cast("Callable[..., Any]", onnxruntime.InferenceSession.run)
 
     async def execute_counted(cursor: Any, *arguments: Any, **options: Any) -> Any:
         done = await execute(cursor, *arguments, **options)
