@@ -187,7 +187,7 @@ class IngestionSettings(BaseModel, frozen=True, extra="forbid"):
     token_budget: Annotated[int, Field(ge=0)] = 0
     """Most tokens that one ingestion or worker may spend before it stops; 0 is no limit."""
     embedding_batch_size: Annotated[int, Field(ge=1, le=2048)] = 32
-    """Number of texts in one request to the embedding endpoint, or in one batch of the bundled model."""
+    """Number of texts in one request to the embedding endpoint, or in one call of the bundled model, which is given at most 32 new passages at a time."""
     graph_batch_size: Annotated[int, Field(ge=1, le=10_000)] = 500
     """Number of entities and relations whose profiles one transaction recomputes after ingestion."""
     extraction: Literal["rules", "model"] = "rules"

@@ -30,6 +30,7 @@ from lightwell.records.database import Database
 from lightwell.records.documents import chunks as published
 from lightwell.records.documents.chunks import PublishedChunk
 from lightwell.records.graph import profile_queue
+from lightwell.tasks import gather_or_cancel
 from lightwell.text.tokens import token_count
 
 _BATCHES_AT_ONCE = 8
@@ -149,8 +150,14 @@ class GapFiller:
             for entry in entries
             if _text(entry) not in reused
         }
-        embedded = await embedder.embed_documents(list(texts.values()))
-        tokens = sum(token_count(text) for text in texts.values())
+        wanted_texts = list(texts.values())
+        batches = [
+            wanted_texts[start : start + self.batch_size]
+            for start in range(0, len(wanted_texts), self.batch_size)
+        ]
+        parts = await gather_or_cancel(embedder.embed_documents(batch) for batch in batches)
+        embedded = [vector for part in parts for vector in part]
+        tokens = sum(token_count(text) for text in wanted_texts)
         return {**reused, **dict(zip(texts, embedded, strict=True))}, tokens
 
 
