@@ -19,6 +19,7 @@ from lightwell.records import passage_gaps
 from lightwell.records.documents import chunks as published
 from lightwell.records.documents.chunks import PublishedChunk
 from lightwell.records.passage_gaps import DocumentGaps, Scope
+from lightwell.tracing import span
 
 _LEASES = 2
 """A claim is not renewed, so it is as long as two leases: a minute for what takes some seconds."""
@@ -38,7 +39,8 @@ async def read_some(context: IngestContext) -> bool:
     if not claimed:
         return await _read_tokens(context, scope)
     filler, space = gap_filler(context), context.space.id
-    entries = await filler.read_claimed(space, context.embedder, claimed)
+    with span("ingest.embed"):
+        entries = await filler.read_claimed(space, context.embedder, claimed)
     if not context.joins_windows:
         await _encode_or_log(context, entries)
     await _report(context, entries)
@@ -92,7 +94,8 @@ async def _encode_or_log(context: IngestContext, entries: Sequence[PublishedChun
     if model is None:
         return False
     try:
-        await encode_published(context.database, context.project_id, model, entries)
+        with span("ingest.encode"):
+            await encode_published(context.database, context.project_id, model, entries)
     except ModelFailed as error:
         _log.warning("passages wait to be encoded: the model failed", error=str(error))
         return False
