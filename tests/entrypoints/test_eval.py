@@ -123,7 +123,9 @@ def test_nothing_of_the_users_is_touched(home: Path, first: Ended) -> None:
 
 def test_fresh_reads_the_passages_anew(home: Path, first: Ended) -> None:
     again = ran(home, "town", "--fresh", "--split", "dev", "--limit-questions", "1", "--json")
-    assert first.stderr.count("1 passage") == again.stderr.count("1 passage") == len(PASSAGES)
+    for ended in (first, again):
+        assert ended.stderr.count(": 1 passage\n") == len(PASSAGES)
+        assert f"{len(PASSAGES)} of {len(PASSAGES)} passages read\n" in ended.stderr
     assert json.loads(again.stdout)["questions"] == 1
 
 
