@@ -49,7 +49,7 @@ def test_the_demo_runs_without_a_home_with_a_strict_umask_in_a_private_folder(cl
     if any(each in ended.stderr for each in NO_NETWORK) and not os.environ.get("CI"):
         pytest.skip("make demo needs a package index, and there is no network")
     assert ended.returncode == 0, ended.stderr
-    assert "0.8 litres" in ended.stdout
+    assert "64 pairs" in ended.stdout
     assert stat.S_IMODE(clone.parent.stat().st_mode) == 0o700
     if os.geteuid() == 0:
         assert (clone / ".lightwell/demo/postgres").is_symlink()
