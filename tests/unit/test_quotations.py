@@ -77,6 +77,14 @@ def test_a_long_paragraph_is_cut_at_sentences() -> None:
     assert one.text[slice(*one.highlight)] == "Plover ends in May."
 
 
+def test_an_item_that_runs_on_for_pages_is_cut_at_sentences_like_a_paragraph() -> None:
+    """A PDF does not tell where its last item ends: what stands below belongs to it."""
+    text = f"- Finch starts in June.\n- Plover starts in May. {FILLER}Plover ends in July. {FILLER}"
+    (one,) = extract_pieces(found("When does Plover end?", chunk(text)))
+    assert one.text[slice(*one.highlight)] == "Plover ends in July."
+    assert len(one.text) < 1000
+
+
 def test_another_section_is_not_quoted() -> None:
     text = "## Plover\n\nPlover ends in May.\n\n## Heron\n\nHeron ends in June."
     (one,) = extract_pieces(found("When does Plover end?", chunk(text)))

@@ -49,7 +49,8 @@ def piece_around(
 
     A short list, table or procedure is quoted whole, with the line that introduces it. Of a long one, that line and the
     items around the place are quoted, or the rows with the best scores. A question is quoted with the text below it. Where there
-    is room, neighbouring blocks of the same section are added, and the heading above. No sentence and no item is cut.
+    is room, neighbouring blocks of the same section are added, and the heading above. No sentence is cut, and no item but one that is too long
+    by itself, as a PDF's last item is with the paragraphs below it.
     """
     return _Builder(passage=passage, bounds=bounds, most=size).build(place)
 
@@ -83,10 +84,10 @@ class _Builder:
         size = self._size(first, last)
         if self.parts[index].kind is BlockKind.ROW and size > self.most.unbroken:
             return self._rows(index)
-        if size > self.most.unbroken and last > first:
-            return self._items(index, first, last)
-        if size > self.most.unbroken:
+        if self.sizes[index] > self.most.unbroken:
             return (self._sentences(index, place),)
+        if size > self.most.unbroken:
+            return self._items(index, first, last)
         return (self._span(*self._extend(first, last)),)
 
     # ── what belongs together ─────────────────────────────────────────────────────────────────────────
