@@ -1,5 +1,7 @@
 """What a model is shown: within its budget, and covering the question."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +19,8 @@ from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.graph import Entity, Predicate, Relation
 from lightwell.domain.ids import EntityId, RelationId, new_id
+from lightwell.text.analysis.chunk import analyse
+from lightwell.text.analysis.stored import StoredAnalysis, encode
 from lightwell.text.tokens import token_count
 from tests.generation import examples
 from tests.passages import chunk, found, passage
@@ -92,6 +96,16 @@ def test_what_the_graph_leaves_goes_to_the_passages() -> None:
     crowded = shown(one, other, tokens=2700, entities=(said,))
     assert crowded.entities == (said,)
     assert sum(each.chunk.tokens for each in crowded.passages) < 1700
+
+
+def test_a_passage_that_is_cut_has_the_units_of_what_is_left() -> None:
+    """Those of the whole are kept with the chunk, and would be read at wrong places."""
+    whole = chunk(LONG[:9000])
+    stored = StoredAnalysis(text=whole.text, data=encode(analyse(whole.text)))
+    (cut,) = shown(passage(replace(whole, analysis=stored)), tokens=900).passages
+    assert cut.chunk.text != whole.text
+    quotes = [quote.text for quote in split_into_quotes(cut)]
+    assert quotes == [f"{sentence}." for sentence in cut.chunk.text.removesuffix(".").split(". ")]
 
 
 def test_the_passages_together_cover_the_question() -> None:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from lightwell.answer.quotes import weighted_coverage
 from lightwell.domain.errors import Invalid
-from lightwell.domain.evidence import Evidence, Highlight, Retrieval
+from lightwell.domain.evidence import Evidence, Retrieval
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.prompt_fencing import fence
 from lightwell.ports import Message
@@ -285,12 +285,7 @@ def _slice(entry: Evidence, start: int, end: int) -> Evidence:
         entry,
         chunk=replace(chunk, text=text, tokens=token_count(text), locator=place),
         highlights=tuple(
-            Highlight(
-                start=highlight.start - start,
-                end=highlight.end - start,
-                coverage=highlight.coverage,
-                similarity=highlight.similarity,
-            )
+            replace(highlight, start=highlight.start - start, end=highlight.end - start)
             for highlight in entry.highlights
             if highlight.start >= start and highlight.end <= end
         ),

@@ -17,6 +17,7 @@ from lightwell.domain.similarity import CosineScale
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 from lightwell.text.analysis.passage import PassageAnalysis
 from lightwell.text.analysis.stored import StoredAnalysis
+from lightwell.text.pieces import LONGEST_PIECE, shorten
 
 if TYPE_CHECKING:
     from lightwell.domain.graph import Entity, Relation
@@ -104,7 +105,9 @@ class Evidence:
 
     def __post_init__(self) -> None:
         if self.analysis.text != self.chunk.text:
-            stored = self.chunk.analysis or StoredAnalysis(text=self.chunk.text)
+            stored = self.chunk.analysis
+            if stored is None or stored.text != self.chunk.text:  # a part of the chunk is shown
+                stored = StoredAnalysis(text=self.chunk.text)
             analysis = PassageAnalysis(text=self.chunk.text, chunks=((0, stored),))
             object.__setattr__(self, "analysis", analysis)
 
@@ -153,8 +156,6 @@ class Evidence:
     def snippet(self) -> str:
         """The best unit, else the beginning."""
         start, end = self._best_unit
-        from lightwell.text.pieces import LONGEST_PIECE, shorten
-
         return shorten(self.chunk.text[start:end], LONGEST_PIECE)
 
     @property
