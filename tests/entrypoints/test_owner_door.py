@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -197,7 +198,10 @@ def test_the_door_only_reads(beside: Beside) -> None:
         ("POST", "/v1/graph/entities"),
         ("DELETE", "/v1/documents/a.md"),
         ("POST", "/v1/sources"),
-        ("GET", "/v1/keys"),
+        ("GET", "/v1/admin/keys"),
+        ("POST", "/v1/chat"),
+        ("POST", "/v1/feedback"),
+        ("DELETE", f"/v1/conversations/{uuid4()}"),
         ("GET", "/metrics"),
         ("GET", "/openapi.json"),
     ):

@@ -60,7 +60,7 @@ class Asker:
         """Return the reply to an operation."""
         if self.login:
             return await send(operation.call(*args, **kwargs), self.login)
-        if self._caller is None and operation.is_for_readers:
+        if self._caller is None and operation.only_reads:
             chosen = settings()
             reply = await ask_at_door(
                 lambda: operation.call(*args, **kwargs), find_reader_tags(self._who, chosen), chosen

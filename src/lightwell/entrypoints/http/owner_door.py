@@ -68,7 +68,7 @@ class OwnerDoor:
         add_error_handlers(routes)
         routes.add_middleware(BodyLimit)
         for subject in self._subjects:
-            reading = [operation for operation in subject.operations if operation.is_for_readers]
+            reading = [operation for operation in subject.operations if operation.only_reads]
             routes.include_router(
                 router_of(replace(subject, operations=reading), lambda _: self._caller)
             )

@@ -121,9 +121,9 @@ class Operation(ClientMethod[P, R_co]):
         return create_model(f"{to_pascal(self.run.__name__)}Body", __base__=Schema, **fields)
 
     @property
-    def is_for_readers(self) -> bool:
-        """Whether whoever may read may do it, and it is done with the reply."""
-        return self.scope is Scope.READ and not self.has_job
+    def only_reads(self) -> bool:
+        """Whether whoever may read may do it, and it may be done twice: it has no other effect than its reply."""
+        return self.scope is Scope.READ and self.is_repeatable and not self.has_job
 
     @property
     def has_reply(self) -> bool:
