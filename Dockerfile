@@ -1,4 +1,4 @@
-# The server with the bundled models, as an unprivileged user. docs/operations.md says how to run it.
+# The server with the bundled model, as an unprivileged user. docs/operations.md says how to run it.
 # A tag, not a digest, so that `--pull` brings the security updates of Python and Debian. Data are in /data: name a volume for it.
 FROM node:24-trixie-slim AS page
 WORKDIR /build/web

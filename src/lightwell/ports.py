@@ -240,7 +240,7 @@ class Reranker(Protocol):
 
 
 class LateInteraction(Protocol):
-    """Encodes passages once, and compares questions with what it encoded, and with other texts."""
+    """Encodes passages once, and compares questions with what it encoded, and with parts of it."""
 
     @property
     def model(self) -> str:

@@ -47,7 +47,7 @@ async def test_an_estimate_counts_all_and_lets_the_networks_read_a_few(database:
     assert estimate.text_bytes == 2 * sum(map(len, TEXTS))
     assert estimate.disk_bytes > 8 * estimate.text_bytes
     assert estimate.seconds > 0
-    assert len(embedder.texts) == len(late.texts) == 17  # one of them, first, loads the networks
+    assert len(embedder.texts) == len(late.texts) == 17  # one of them, first, loads the network
     assert await database.value("SELECT count(*) FROM source_documents", {}) == 0
 
 
@@ -74,7 +74,7 @@ async def test_an_estimate_counts_what_the_source_cannot_deliver(
     assert (estimate.documents, estimate.unreadable) == (1, len(ingested.problems)) == (1, 2)
 
 
-async def test_reading_again_is_estimated_without_the_networks(database: Database) -> None:
+async def test_reading_again_is_estimated_without_the_network(database: Database) -> None:
     embedder, late = CountingEmbedder(), ScriptedLateInteraction(lambda text: 0.0)
     project = await project_on(database)
     context = with_models(project.context, embedder, late, is_bundled=True)

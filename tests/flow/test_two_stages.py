@@ -1,4 +1,4 @@
-"""A document is found by its words as soon as it is published; the networks of the process read its passages when no job waits."""
+"""A document is found by its words as soon as it is published; the network of the process reads its passages when no job waits."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence

@@ -26,7 +26,7 @@ _MAX_UNRELATED = 3
 _LEAST_SHARE = 0.5
 """A unit that scores less than this share of the best one's score is not possibly relevant."""
 _TOKEN_MATCH_WEIGHT = 2.0
-"""What a unit's token match counts beside its score without it, for what is shown. To choose what answers, it helps no more beside the comparison of whole pieces."""
+"""What a unit's token match counts beside its score without it, for what is shown."""
 
 _LIGHT_WORDS = frozenset(load_word_lists("lightwell.answer")["light"]["words"])
 """Words of questions that are about nothing, so that no passage needs to have them."""

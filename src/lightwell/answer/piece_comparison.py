@@ -1,7 +1,6 @@
 """The choice of pieces by late interaction: it compares each piece with the question, token by token and as a whole.
 
-A unit may match the question's words while what stands around it is about something else. On the questions of five collections, each
-answered from evidence above the threshold, the pieces that are chosen so are right for 78 % instead of some 65 % (`benchmarks/README.md`).
+A unit may match the question's words while what stands around it is about something else.
 """
 
 from dataclasses import replace
@@ -35,7 +34,7 @@ async def extract_compared_pieces(
 
 
 async def _compare(candidates: PartCandidates, late_interaction: LateInteraction) -> PartCandidates:
-    """Return the candidates with pieces ordered by comparison, unchanged where there is no choice or the model lacks the language."""
+    """Return the candidates with pieces ordered by comparison, unchanged where there is no choice, or a passage is not encoded."""
     pieces = candidates.pieces
     if len(pieces) < 2 or not all(piece.unit.quote.evidence.encoded for piece in pieces):
         return candidates

@@ -60,10 +60,7 @@ class EncodedChunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowMatch:
-    """How a window of a chunk, `text[start:end]`, compares with a question: measures as of `TextMatch`, from stored vectors.
-
-    Signs of vectors are compared instead of vectors, so `token_match` is to be compared with that of other windows only.
-    """
+    """How a window of a chunk, `text[start:end]`, compares with a question: measures as of `TextMatch`, from stored vectors."""
 
     start: int
     end: int

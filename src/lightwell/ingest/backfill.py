@@ -39,7 +39,7 @@ _log = logger(__name__)
 class Portion:
     """Documents whose open jobs one call of the engine ingests: their ids alone. `tokens` is the budget that is left, 0 for no limit.
 
-    With `profiles` it is a share of the passages that the networks have to read, and of the profiles that are due to be summarised and
+    With `profiles` it is a share of the passages that the network has to read, and of the profiles that are due to be summarised and
     embedded, when all documents are published.
     """
 

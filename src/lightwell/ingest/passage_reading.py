@@ -1,4 +1,4 @@
-"""The second stage of ingestion: the networks read passages that are published already.
+"""The second stage of ingestion: the network reads passages that are published already.
 
     published, found by words and graph ─ claim a few ─ chunk vectors ─ token vectors ─► found by meaning, compared word by word
 

@@ -2,8 +2,8 @@
 
     claimed jobs ─ chunk ─► staged chunks ─ embed, at an endpoint ─► vectors ─ extract ─► mentions ─ publish ─► visible ─ refresh
 
-Each step commits its result together with the name of the next step. So a crash repeats only the step under way. What the networks of
-this process make of chunks comes afterwards (`passage_reading.py`): without it a chunk is found by its words and in the graph.
+Each step commits its result together with the name of the next step. So a crash repeats only the step under way. What the network of
+this process makes of chunks comes afterwards (`passage_reading.py`): without it a chunk is found by its words and in the graph.
 Jobs store these names: "" (chunk), "embed", "read" (extract), "index", and `REEXTRACT`.
 """
 

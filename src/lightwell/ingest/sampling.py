@@ -15,7 +15,7 @@ from lightwell.ports import ExtractionInput
 from lightwell.records import embedding_spaces
 
 _SIZE = 16
-"""Passages that are measured: some seconds with the bundled models."""
+"""Passages that are measured: some seconds with the bundled model."""
 
 _STORING_SECONDS = 0.012
 """What a passage costs beside what is measured: terms, publishing, profiles, and PostgreSQL's share of it."""
@@ -72,7 +72,7 @@ async def _extract(context: IngestContext, passages: Sequence[ExtractionInput]) 
 
 
 async def _read(context: IngestContext, passages: Sequence[ExtractionInput]) -> int:
-    """Let the rules and the networks of this process read the passages; return the bytes of their token vectors."""
+    """Let the rules and the network of this process read the passages; return the bytes of their token vectors."""
     await _extract(context, passages)
     model = embedding_spaces.find_model(context.models, context.space)
     if model is not None and model.is_bundled and not context.joins_windows:

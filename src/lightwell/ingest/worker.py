@@ -64,7 +64,7 @@ def with_batches_for(context: IngestContext, slots: int) -> IngestContext:
 async def run_until_done(
     context: IngestContext, on_outcome: Callable[[DocumentOutcome], None]
 ) -> None:
-    """Work until the project, or its part in `context.only`, has no open job and the networks have read all passages.
+    """Work until the project, or its part in `context.only`, has no open job and the network has read all passages.
 
     This waits for what other workers do, too. Raises `ModelFailed` if a model fails; the rest stays for the next worker or command.
     """
@@ -97,7 +97,7 @@ async def run_worker(
 ) -> None:
     """Work until `stop` is set. While a model or the database fails, wait twice as long each time, at most a minute.
 
-    Derived data is finished at the start, after each batch, and after 30 idle seconds; when no job can be claimed, the networks read
+    Derived data is finished at the start, after each batch, and after 30 idle seconds; when no job can be claimed, the network reads
     a few passages, and the worker embeds for a change of the embedding model. Raises `BudgetSpent`, because waiting does not
     help then.
     """

@@ -92,7 +92,7 @@ class Ingestion:
         """Sync a source and finish all open jobs of the project.
 
         `on_start` gets what was found and the number of open jobs, `on_outcome` the end of each job, `progress` the
-        progress of each step within a document; all three only of this source, except that the networks read what others
+        progress of each step within a document; all three only of this source, except that the network reads what others
         have left, too, and tell of it. Raises `ModelFailed` when a model fails;
         finished jobs stay finished, and the next ingestion or a worker continues with the rest.
         """

@@ -22,7 +22,7 @@ from lightwell.models.local import compute_all, load_tokenizer, read_verified, w
 from lightwell.ports import Vectors
 
 SPACE = "bge-small-en-v1.5-int8/windows-1"
-"""The embedding space of its vectors. Change its ending with how they are made, and add a migration that notes all chunks as gaps, as 0008 does."""
+"""The embedding space of its vectors. Change its ending with how they are made, and add a migration that notes all chunks as gaps: 0008 with the columns of 0010."""
 
 WEIGHTS = Path(__file__).parent / "data" / "bge-small-en-v1.5-int8.onnx"
 WEIGHTS_SHA256 = "ed0b8a774c229cf78e9a7abb293d9acce975cf077002946915f9846912b38336"

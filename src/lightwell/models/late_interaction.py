@@ -26,7 +26,7 @@ from lightwell.models.text_windows import blank_markup, cut_into_windows, shorte
 from lightwell.models.token_codes import Floats, QuestionTokens, TokenCodes, load_token_codes
 
 MODEL = "bge-small-en-v1.5-int8/codes-1"
-"""What vectors were made with. Change its ending with what is encoded or how, and add a migration that notes all chunks as gaps, as 0008 does."""
+"""What vectors were made with. Change its ending with what is encoded or how, and add a migration that notes all chunks as gaps, as 0012 does."""
 
 MAX_QUESTION_TOKENS = 40
 WINDOW_TOKENS = 120

@@ -1,4 +1,4 @@
-"""Published passages that still lack what networks make of them: a vector in the active space, or the vectors of tokens.
+"""Published passages that still lack what the network makes of them: a vector in the active space, or the vectors of tokens.
 
 Publishing notes them, workers claim some, and whoever reads them closes them. A passage that is deleted takes its gaps along.
 """

@@ -1,4 +1,4 @@
-"""Quotable units of a text: sentences, list items and table rows, each with its context."""
+"""Quotable units of a text: sentences, list items and table rows."""
 
 from itertools import pairwise
 

@@ -25,7 +25,7 @@ Model = Annotated[
     str,
     typer.Argument(
         metavar="[MODEL]",
-        help="The model to change to: the one in LIGHTWELL_NEXT_EMBEDDING_MODEL by default, or a bundled one by its name.",
+        help="The model to change to: the one in LIGHTWELL_NEXT_EMBEDDING_MODEL by default, or the bundled one by its name.",
     ),
 ]
 

@@ -17,7 +17,7 @@ ModelName = Annotated[
     str,
     Field(
         max_length=400,
-        description="A bundled model, or the one that LIGHTWELL_NEXT_EMBEDDING_MODEL names; empty: the latter.",
+        description="The bundled model, or the one that LIGHTWELL_NEXT_EMBEDDING_MODEL names; empty: the latter.",
         examples=["bge-small-en-v1.5-int8/windows-1"],
     ),
 ]
