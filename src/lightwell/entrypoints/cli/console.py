@@ -74,6 +74,11 @@ def describe_seconds(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
+def describe_wait(seconds: float) -> str:
+    """Return a time to wait for in words: machines and documents differ, so no part of a minute is told."""
+    return "less than a minute" if seconds < 60 else f"about {describe_seconds(seconds)}"
+
+
 def describe_bytes(count: int) -> str:
     """Return a size in words: `300 bytes`, `12 kB`, `1.4 GB`, a kB being 1,000 bytes."""
     for unit, length in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):

@@ -15,7 +15,7 @@ from lightwell.domain.usage import (
     TokenSummary,
     summarize_usage,
 )
-from lightwell.entrypoints.cli.console import count_of, describe_bytes, describe_seconds, fields
+from lightwell.entrypoints.cli.console import count_of, describe_bytes, describe_wait, fields
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.store import settings
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 _NO_MODEL = (
     "Rules extract the graph, which costs nothing (LIGHTWELL_EXTRACTION=model uses the chat model)."
 )
-_MINUTE = 60
 _WITHOUT_CALLS = ", and the time of calls"
 _NO_PRICE = "unknown: set LIGHTWELL_CHAT_PRICE_INPUT and LIGHTWELL_CHAT_PRICE_OUTPUT"
 
@@ -79,7 +78,7 @@ def estimate_report(estimate: "Estimate", settings: "Settings", *, which: str) -
         ("passages", f"{estimate.chunks:,}"),
         ("text", describe_bytes(estimate.text_bytes)),
         ("disk", f"about {describe_bytes(estimate.disk_bytes)}" if estimate.disk_bytes else ""),
-        ("time", f"{_describe_minutes(estimate.seconds)} on this machine{calls}"),
+        ("time", f"{describe_wait(estimate.seconds)} on this machine{calls}"),
     ]
     of_model = [
         ("cached", f"{estimate.cached:,} passages have a cached reply"),
@@ -103,11 +102,6 @@ def estimate_report(estimate: "Estimate", settings: "Settings", *, which: str) -
         },
         text=fields([*rows, *of_model]) if is_model else Group(fields(rows), Text(_NO_MODEL)),
     )
-
-
-def _describe_minutes(seconds: float) -> str:
-    """Return a time to wait for in words: machines and documents differ, so no part of a minute is told."""
-    return "less than a minute" if seconds < _MINUTE else f"about {describe_seconds(seconds)}"
 
 
 def costs_of(meter: "Meter") -> Costs:

@@ -20,7 +20,7 @@ from rich.text import Text
 from lightwell.entrypoints.cli.console import (
     clean,
     count_of,
-    describe_seconds,
+    describe_wait,
     errors_console,
     file_name,
 )
@@ -43,7 +43,6 @@ WAITING = "Waiting for the model (Ctrl-C stops)"
 _LONGEST_PATH = 100
 
 _SEARCHABLE = "All can be searched by words and names. Now the passages are read for their meaning."
-_MINUTE = 60
 
 _TENTHS = 10
 _UNTIL = "until all can be searched"
@@ -163,9 +162,7 @@ def describe_pace(per_minute: float | None, seconds_left: float | None, end: str
 
 def describe_left(seconds: float | None, end: str = "left") -> str:
     """Return a remaining time in words, up to this end; "" where it is unknown."""
-    if seconds is None:
-        return ""
-    return f"{'less than a minute' if seconds < _MINUTE else f'about {describe_seconds(seconds)}'} {end}"
+    return "" if seconds is None else f"{describe_wait(seconds)} {end}"
 
 
 def _in_brackets(words: str) -> str:
