@@ -21,7 +21,7 @@ from retrieval_store import Store
 
 from lightwell.connectors.files import Files
 from lightwell.domain.evidence import Evidence, Retrieval
-from lightwell.domain.reranking import HeadedPassage
+from lightwell.domain.reranking import EncodedChunk, HeadedPassage
 from lightwell.evaluation.collection import (
     TAGS,
     CollectionQuestion,
@@ -57,8 +57,12 @@ async def measured(embedder: Embedder, query: RerankQuery, found: Sequence[Evide
 async def with_windows(query: RerankQuery, found: Sequence[Evidence]) -> list[Evidence]:
     """Return the passages with how their windows match, as if they had been encoded when they were ingested."""
     passages = [HeadedPassage(head=each.chunk.heading_path, text=each.chunk.text) for each in found]
-    matches = await LATE.match(query.text, await LATE.encode(passages))
-    return [replace(each, windows=some) for each, some in zip(found, matches, strict=True)]
+    encoded = await LATE.encode(passages)
+    matches = await LATE.match(query.text, encoded)
+    return [
+        replace(each, windows=some, encoded=(EncodedChunk(start=0, vectors=vectors),))
+        for each, some, vectors in zip(found, matches, encoded, strict=True)
+    ]
 
 
 async def set_cases(name: str, store: Store, embedder: Kept) -> list[Case]:
