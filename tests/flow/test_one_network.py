@@ -16,7 +16,7 @@ from lightwell.records.database import Database
 from lightwell.retrieve.channels import UNREAD
 from lightwell.testing.sources import InMemorySource, make_document
 
-OWN, OTHERS = ["team:a"], ["team:b"]
+OWN = ["team:a"]
 LEAVE = "Everybody has 25 days of annual leave a year, which the payroll system shows. "
 GERMAN = "Alle Mitarbeiterinnen und Mitarbeiter haben im Jahr Anspruch auf fünfundzwanzig Tage Urlaub, den sie beantragen müssen."
 SOUP = "Lunch is at noon. The soup has a name of its own."
