@@ -17,7 +17,7 @@ from lightwell.ingest.context import ChangeLimits, IngestContext, follow_space
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.knowledge_base.embeddings import Embeddings
 from lightwell.ports import Vectors
-from lightwell.records import embedding_space_changes
+from lightwell.records import embedding_space_changes, passage_gaps
 from lightwell.records.database import Database
 from lightwell.records.documents import chunks as published
 from lightwell.records.embedding_spaces import SpaceModel
@@ -264,7 +264,7 @@ async def test_what_a_killed_process_had_claimed_is_embedded_by_another(
 ) -> None:
     await changing.embeddings.start("")
     space = (await changing.embeddings.list())[-1].space
-    assert len(await embedding_space_changes.claim_chunks(database, space.id, 10)) == 2
+    assert len(await passage_gaps.claim_for_change(database, space.id, limit=10, seconds=60)) == 2
     assert len(await embedding_space_changes.claim_profiles(database, space.id, 1)) == 1
     assert await changing.embeddings.advance() is True
     assert await changing.embeddings.advance() is False

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightwell.domain.ids import ChunkId, ClassId, ProjectId, SpaceId
-from lightwell.ingest.chunk_encoding import PORTION, encode_published
+from lightwell.ingest.chunk_encoding import encode_published
 from lightwell.ingest.chunking import text_to_embed
 from lightwell.ingest.profile_embedding import MAX_CHARACTERS, profile_text, text_hash
 from lightwell.ports import (
@@ -25,7 +25,7 @@ from lightwell.ports import (
     ProfileVector,
     VectorIndex,
 )
-from lightwell.records import embedding_space_changes, multi_vectors
+from lightwell.records import embedding_space_changes, multi_vectors, passage_gaps
 from lightwell.records.database import Database
 from lightwell.records.documents import chunks as published
 from lightwell.records.documents.chunks import PublishedChunk
@@ -34,6 +34,9 @@ from lightwell.tasks import gather_or_cancel
 from lightwell.text.tokens import token_count
 
 _BATCHES_AT_ONCE = 8
+
+_PORTION = 64
+"""Chunks that are encoded for a change of the model before a worker looks for jobs again: some four seconds."""
 
 Vector = NDArray[np.float32]
 
@@ -57,8 +60,10 @@ class GapFiller:
 
     async def fill_chunks(self, space: SpaceId, embedder: Embedder) -> bool:
         """Embed some of the chunks that the space lacks; return whether there were any to claim. Raises `ModelFailed`, `StoreFailed`."""
-        limit = _BATCHES_AT_ONCE * self.batch_size if self._encoder(embedder) is None else PORTION
-        claimed = await embedding_space_changes.claim_chunks(self.database, space, limit)
+        limit = _BATCHES_AT_ONCE * self.batch_size if self._encoder(embedder) is None else _PORTION
+        claimed = await passage_gaps.claim_for_change(
+            self.database, space, limit=limit, seconds=embedding_space_changes.CLAIM_SECONDS
+        )
         if not claimed:
             return False
         await self.read_claimed(space, embedder, claimed)

@@ -80,17 +80,6 @@ _QUEUE: tuple[LiteralString, ...] = (
     "UPDATE embedding_spaces SET is_queued = true WHERE space_id = %(space)s",
 )
 
-_CLAIM_CHUNKS = """
-WITH next AS (
-    SELECT chunk_id FROM chunk_gaps
-    WHERE space_id = %(space)s AND (taken_until IS NULL OR taken_until < now())
-    ORDER BY round, chunk_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
-)
-UPDATE chunk_gaps AS gap SET taken_until = now() + make_interval(secs => %(seconds)s)
-FROM next WHERE gap.chunk_id = next.chunk_id AND gap.space_id = %(space)s
-RETURNING gap.chunk_id
-"""
-
 # A row that is locked is being deleted with its chunk.
 _CLOSE_CHUNKS = """
 WITH done AS (
@@ -230,14 +219,8 @@ async def queue(database: Database, project_id: ProjectId, space: SpaceId) -> No
             await connection.execute(statement, key)
 
 
-async def claim_chunks(database: Database, space: SpaceId, limit: int) -> list[ChunkId]:
-    """Claim up to `limit` chunks without a vector in this space that nobody else has claimed."""
-    claim = {"space": space, "limit": limit, "seconds": CLAIM_SECONDS}
-    return await database.values(_CLAIM_CHUNKS, claim)
-
-
 async def close_chunks(
-    database: Database, space: SpaceId, chunks: Sequence[ChunkId], tokens: int = 0
+    database: Database, space: SpaceId, chunks: Sequence[ChunkId], tokens: int
 ) -> None:
     """Record that these chunks have their vectors, which took so many tokens of a change of the model."""
     await database.execute(_CLOSE_CHUNKS, {"space": space, "chunks": list(chunks)})

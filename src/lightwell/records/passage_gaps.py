@@ -10,7 +10,7 @@ from lightwell.domain.ids import ChunkId, DocumentId, ProjectId, SpaceId
 from lightwell.records.database import Database
 
 ROUND = 32
-"""Passages of a document that are read in turn with those of others."""
+"""Passages of a document that are read in turn with those of others; also how many are claimed at once."""
 
 _OF_DOCUMENTS = "(%(only)s::uuid[] IS NULL OR gap.document_id = ANY(%(only)s))"
 
@@ -73,9 +73,10 @@ _WAITING = f"""
 SELECT document.document_id, document.source_url AS url, document.chunk_count AS total, count(*) AS waiting
 FROM (SELECT chunk_id, document_id FROM chunk_gaps AS gap WHERE gap.space_id = %(space)s AND {_OF_DOCUMENTS}
       UNION
-      SELECT chunk_id, document_id FROM multi_vector_gaps AS gap WHERE %(with_tokens)s AND {_OF_DOCUMENTS}) AS lacking
+      SELECT chunk_id, document_id
+      FROM multi_vector_gaps AS gap JOIN source_documents AS document USING (document_id)
+      WHERE %(with_tokens)s AND document.project_id = %(project_id)s AND {_OF_DOCUMENTS}) AS lacking
 JOIN source_documents AS document USING (document_id)
-WHERE document.project_id = %(project_id)s
 GROUP BY document.document_id ORDER BY document.document_id
 """  # noqa: S608 - only our own words
 
@@ -116,6 +117,14 @@ class Scope:
 async def claim_without_vector(database: Database, scope: Scope) -> list[ChunkId]:
     """Claim a few of the passages that have no vector in the active space, the first ones of each document first."""
     return await database.values(_CLAIM_VECTORS, scope.parameters)
+
+
+async def claim_for_change(
+    database: Database, space: SpaceId, *, limit: int, seconds: float
+) -> list[ChunkId]:
+    """Claim up to `limit` passages that have no vector in this space, to which the project is changed."""
+    parameters = {"space": space, "only": None, "limit": limit, "seconds": seconds}
+    return await database.values(_CLAIM_VECTORS, parameters)
 
 
 async def claim_without_tokens(database: Database, scope: Scope) -> list[ChunkId]:

@@ -52,7 +52,7 @@ class NamedEntity:
     chunks: int
 
 
-_SCATTERED = 20
+SCATTERED = 20
 """From which part of the store's chunks on, one in so many, a reader's many classes are no longer looked up one by one."""
 
 # Statistics are stored per access class and summed over the reader's classes, so that scores do not depend on
@@ -194,7 +194,7 @@ async def get_term_statistics(
         chunks=chunks,
         mean_length=length / chunks if chunks else 1.0,
         chunks_with={term: count for term, count, *_ in rows if term is not None},
-        is_scattered=not reader.classes.is_listed and chunks < size / _SCATTERED,
+        is_scattered=not reader.classes.is_listed and chunks < size / SCATTERED,
     )
 
 

@@ -142,7 +142,7 @@ _VISIBLE = """
 SELECT (SELECT coalesce(sum(chunks), 0)::integer FROM class_totals WHERE sees(%(classes)s, class_id)) AS chunks,
        (SELECT count(*)::integer FROM chunk_gaps AS gap JOIN embedding_spaces AS space USING (space_id)
         JOIN source_documents AS document ON document.document_id = gap.document_id
-        WHERE space.status = 'active' AND sees(%(classes)s, document.class_id)) AS waiting_chunks,
+        WHERE space.status = 'active' AND space.project_id = %(project_id)s AND sees(%(classes)s, document.class_id)) AS waiting_chunks,
        entities, relations
 FROM graph_size(%(classes)s)
 """

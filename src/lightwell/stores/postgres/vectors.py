@@ -24,6 +24,7 @@ from lightwell.ports import ChunkVector, Hit
 from lightwell.records.database import Database, format_uuid_array
 from lightwell.records.filters import matches_filters
 from lightwell.records.rows import fetch_values
+from lightwell.records.search import SCATTERED
 from lightwell.stores.postgres.building import ApproximateIndex, build, require_indexable
 
 _MEASURED_ROWS = 100_000
@@ -141,7 +142,10 @@ ORDER BY found.similarity DESC, found.chunk_id
 """.replace(
     "{exact}",
     _EXACT.replace("{few}", "sizes.visible <= %(max_exact)s").replace(
-        "{scattered}", "(%(class_ids)s::integer[] IS NOT NULL AND sizes.visible < sizes.rows / 20)"
+        "{scattered}",
+        "(%(class_ids)s::integer[] IS NOT NULL AND sizes.visible < sizes.rows / "
+        + str(SCATTERED)
+        + ")",
     ),
 )
 
@@ -266,6 +270,7 @@ class PostgresVectors:
         filters: Filters = NO_FILTERS,
         visible: int | None = None,
     ) -> list[Hit]:
+        is_large = visible is not None and visible > self._limits.exact
         parameters = {
             "vector": HalfVector(vector),
             **reader.parameters,
@@ -273,7 +278,7 @@ class PostgresVectors:
             **filters.parameters,
             "max_exact": self._limits.exact,
             "visible": visible,
-            "class_ids": None if reader.classes.is_listed else reader.classes.listed,
+            "class_ids": None if reader.classes.is_listed or is_large else reader.classes.listed,
         }
         rows = await self._database.rows(_of(_EXACT_IF_FEW, space), parameters, prepare=False)
         seen, size, is_indexed, *_ = rows[0]
