@@ -19,11 +19,7 @@ _log = logger(__name__)
 
 def analyse_chunks(chunks: Sequence[StagedChunk]) -> dict[ChunkId, bytes]:
     """Return the analyses of these chunks, to be stored as of `VERSION`; those of equal text are made once."""
-    made: dict[str, bytes] = {}
-    for chunk in chunks:
-        text = chunk.draft.text
-        if text not in made:
-            made[text] = _read(text)
+    made = {text: _read(text) for text in {chunk.draft.text for chunk in chunks}}
     return {chunk.id: made[chunk.draft.text] for chunk in chunks}
 
 

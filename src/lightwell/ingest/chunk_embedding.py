@@ -51,8 +51,8 @@ async def _stage_lacking(
     by_document = {claim.document_id: claim.job_id for claim in batch}
     progress = ProgressCounter(context.progress, Step.EMBEDDING, batch, chunks)
     lacking = await _reuse_published(context, batch, missing)
-    reused = {chunk.id for chunk in chunks} - {chunk.id for chunk in lacking}
-    progress.add([chunk for chunk in chunks if chunk.id in reused])
+    still_lacking = {chunk.id for chunk in lacking}
+    progress.add([chunk for chunk in chunks if chunk.id not in still_lacking])
     classes = {claim.document_id: claim.class_id for claim in batch}
     equal: dict[_Text, list[StagedChunk]] = {}
     for chunk in lacking:

@@ -6,17 +6,14 @@ Where the model fails, or there is none, the gap stays: search orders the chunk 
 import hashlib
 from collections.abc import Mapping, Sequence
 
-from lightwell.domain.documents import heading_path
 from lightwell.domain.ids import ChunkId, ProjectId
 from lightwell.domain.multi_vectors import MultiVector
 from lightwell.domain.reranking import HeadedPassage
+from lightwell.ingest.chunking import headed_passage
 from lightwell.ports import LateInteraction
 from lightwell.records import multi_vectors
 from lightwell.records.database import Database
 from lightwell.records.documents.chunks import PublishedChunk
-
-PORTION = 64
-"""Published chunks that are encoded before a worker looks for jobs again: some four seconds."""
 
 
 async def encode_published(
@@ -30,25 +27,24 @@ async def encode_published(
     Raises `ModelFailed`.
     """
     ids = [entry.chunk.id for entry in entries]
-    lacking = await multi_vectors.list_lacking(database, model.model, ids)
-    passages = {entry.chunk.id: _headed(entry) for entry in entries if entry.chunk.id in lacking}
+    without = await multi_vectors.list_lacking(database, model.model, ids)
+    lacking = [entry for entry in entries if entry.chunk.id in without]
+    passages = {entry.chunk.id: headed_passage(entry.title, entry.chunk.draft) for entry in lacking}
     hashes = {
-        entry.chunk.id: _hash(project_id, entry, passages[entry.chunk.id])
-        for entry in entries
-        if entry.chunk.id in lacking
+        entry.chunk.id: _hash(project_id, entry, passages[entry.chunk.id]) for entry in lacking
     }
     encoded = await _encode(database, model, passages, hashes)
-    for chunk in sorted(
-        ids
-    ):  # one lock at a time: documents may be deleted meanwhile, in any order
+    # One lock at a time: documents may be deleted meanwhile, in any order.
+    for chunk in sorted(ids):
         async with database.relaxed_transaction() as connection:
-            if chunk in lacking and (vector := encoded.get(hashes[chunk])) is not None:
-                await multi_vectors.put(connection, model.model, {chunk: vector}, hashes)
-            elif chunk in lacking and not await multi_vectors.copy_equal(
-                connection, model.model, {chunk: hashes[chunk]}
+            hash_ = hashes.get(chunk)
+            if hash_ is not None and (vector := encoded.get(hash_)) is not None:
+                await multi_vectors.put(connection, model.model, chunk, hash_, vector)
+            elif hash_ is not None and not await multi_vectors.copy_equal(
+                connection, model.model, chunk, hash_
             ):
                 continue  # what was to be copied is deleted: it stays a gap
-            await multi_vectors.close_gaps(connection, [chunk])
+            await multi_vectors.close_gap(connection, chunk)
 
 
 async def _encode(
@@ -64,11 +60,6 @@ async def _encode(
     }
     encoded = await model.encode(list(wanted.values())) if wanted else []
     return dict(zip(wanted, encoded, strict=True))
-
-
-def _headed(entry: PublishedChunk) -> HeadedPassage:
-    draft = entry.chunk.draft
-    return HeadedPassage(head=heading_path(entry.title, draft.section_path), text=draft.text)
 
 
 def _hash(project_id: ProjectId, entry: PublishedChunk, passage: HeadedPassage) -> bytes:

@@ -19,8 +19,10 @@ from lightwell.domain.documents import (
     Section,
     Span,
     SpanKind,
+    heading_path,
 )
 from lightwell.domain.errors import Invalid
+from lightwell.domain.reranking import HeadedPassage
 from lightwell.text.language import detect_language
 from lightwell.text.tokens import token_count
 
@@ -137,6 +139,11 @@ def text_to_embed(title: str, draft: ChunkDraft) -> str:
     opening = draft.text.lstrip(_HEADING_SIGNS)
     lines = [line for line in (title, " > ".join(path)) if line and not opening.startswith(line)]
     return "\n".join([*lines, draft.text])
+
+
+def headed_passage(title: str, draft: ChunkDraft) -> HeadedPassage:
+    """Return the text to encode for late interaction, with its title and headings as its head."""
+    return HeadedPassage(head=heading_path(title, draft.section_path), text=draft.text)
 
 
 def chunk_hash(title: str, draft: ChunkDraft) -> str:

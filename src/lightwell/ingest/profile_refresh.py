@@ -19,7 +19,6 @@ class RefreshRequest:
 
 
 RefreshQueue = Coalescer[RefreshRequest, None]
-
 """Combines concurrent requests of each project."""
 
 

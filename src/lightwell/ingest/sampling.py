@@ -5,14 +5,12 @@ from dataclasses import dataclass, field
 from random import Random
 from time import monotonic
 
-from lightwell.domain.documents import heading_path
 from lightwell.domain.multi_vectors import MultiVector
-from lightwell.domain.reranking import ENCODED_LANGUAGE, HeadedPassage
-from lightwell.ingest.chunking import text_to_embed
+from lightwell.domain.reranking import ENCODED_LANGUAGE
+from lightwell.ingest.chunking import headed_passage, text_to_embed
 from lightwell.ingest.context import IngestContext
 from lightwell.ingest.extract.llm_extractor import LLMExtractor
 from lightwell.ports import ExtractionInput
-from lightwell.records import embedding_spaces
 
 _SIZE = 16
 """Passages that are measured: some seconds with the bundled model."""
@@ -74,19 +72,15 @@ async def _extract(context: IngestContext, passages: Sequence[ExtractionInput]) 
 async def _read(context: IngestContext, passages: Sequence[ExtractionInput]) -> int:
     """Let the rules and the network of this process read the passages; return the bytes of their token vectors."""
     await _extract(context, passages)
-    model = embedding_spaces.find_model(context.models, context.space)
-    if model is not None and model.is_bundled and not context.joins_windows:
-        await model.embedder.embed_documents(
+    if context.is_embedded_later and not context.joins_windows:
+        await context.embedder.embed_documents(
             [text_to_embed(passage.document_title, passage.draft) for passage in passages]
         )
     if context.late_interaction is None:
         return 0
     encoded = await context.late_interaction.encode(
         [
-            HeadedPassage(
-                head=heading_path(passage.document_title, passage.draft.section_path),
-                text=passage.draft.text,
-            )
+            headed_passage(passage.document_title, passage.draft)
             for passage in passages
             if passage.draft.language == ENCODED_LANGUAGE
         ]

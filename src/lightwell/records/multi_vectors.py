@@ -1,6 +1,6 @@
 """The vectors of windows and tokens of chunks, and which chunks are still to be encoded."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,13 +23,10 @@ WHERE chunk_id = ANY(%(chunks)s) AND model = %(model)s AND sees(%(classes)s, chu
 # Vectors are a function of what is hashed, the access class included.
 _COPY = """
 INSERT INTO chunk_multi_vectors (chunk_id, model, text_hash, starts, ends, tokens, wholes, head, codes, places)
-SELECT given.chunk_id, held.model, held.text_hash, held.starts, held.ends, held.tokens, held.wholes, held.head, held.codes, held.places
-FROM unnest(%(chunks)s::uuid[], %(hashes)s::bytea[]) AS given (chunk_id, text_hash)
-JOIN document_chunks AS chunk ON chunk.chunk_id = given.chunk_id
-CROSS JOIN LATERAL (
-    SELECT * FROM chunk_multi_vectors AS one
-    WHERE one.text_hash = given.text_hash AND one.model = %(model)s LIMIT 1
-) AS held
+SELECT chunk.chunk_id, held.model, held.text_hash, held.starts, held.ends, held.tokens, held.wholes, held.head, held.codes, held.places
+FROM document_chunks AS chunk
+CROSS JOIN (SELECT * FROM chunk_multi_vectors WHERE text_hash = %(hash)s AND model = %(model)s LIMIT 1) AS held
+WHERE chunk.chunk_id = %(chunk)s
 FOR KEY SHARE OF chunk
 ON CONFLICT (chunk_id) DO NOTHING
 RETURNING chunk_id
@@ -61,7 +58,7 @@ ON CONFLICT (chunk_id) DO UPDATE SET model = excluded.model, text_hash = exclude
     codes = excluded.codes, places = excluded.places
 """
 
-_CLOSE_GAPS = "DELETE FROM multi_vector_gaps WHERE chunk_id = ANY(%(chunks)s)"
+_CLOSE_GAP = "DELETE FROM multi_vector_gaps WHERE chunk_id = %(chunk)s"
 
 
 async def get_multi_vectors(
@@ -75,15 +72,10 @@ async def get_multi_vectors(
     return {chunk: vectors for chunk, vectors in rows if vectors is not None}
 
 
-async def copy_equal(
-    connection: Connection, model: str, hashes: Mapping[ChunkId, bytes]
-) -> frozenset[ChunkId]:
-    """Give these chunks the vectors of chunks for which the same was encoded, by its hash; return those that got them.
-
-    Chunks that are deleted meanwhile are left out.
-    """
-    keys = {"chunks": list(hashes), "hashes": list(hashes.values()), "model": model}
-    return frozenset(await fetch_values(connection, _COPY, keys))
+async def copy_equal(connection: Connection, model: str, chunk: ChunkId, hash_: bytes) -> bool:
+    """Give a chunk the vectors of one for which the same was encoded, by its hash; return whether there are both still."""
+    keys = {"chunk": chunk, "hash": hash_, "model": model}
+    return bool(await fetch_values(connection, _COPY, keys))
 
 
 async def list_lacking(
@@ -116,34 +108,27 @@ async def join_windows_of(
 
 
 async def put(
-    connection: Connection,
-    model: str,
-    vectors: Mapping[ChunkId, MultiVector],
-    hashes: Mapping[ChunkId, bytes],
+    connection: Connection, model: str, chunk: ChunkId, hash_: bytes, vector: MultiVector
 ) -> None:
-    """Store these chunks' vectors with the hashes of what was encoded, in place of another model's; chunks that are deleted meanwhile are left out."""
-    rows = [
-        {
-            "chunk": chunk,
-            "model": model,
-            "hash": hashes[chunk],
-            "starts": vector.starts.tolist(),
-            "ends": vector.ends.tolist(),
-            "tokens": vector.tokens.tolist(),
-            "wholes": vector.wholes.tobytes(),
-            "head": vector.head.tobytes(),
-            "codes": vector.codes.tobytes(),
-            "places": pack_places(vector.places),
-        }
-        for chunk, vector in vectors.items()
-    ]
-    if rows:
-        await connection.cursor().executemany(_PUT, rows)
+    """Store a chunk's vectors with the hash of what was encoded, in place of another model's; do nothing where it is deleted meanwhile."""
+    row = {
+        "chunk": chunk,
+        "model": model,
+        "hash": hash_,
+        "starts": vector.starts.tolist(),
+        "ends": vector.ends.tolist(),
+        "tokens": vector.tokens.tolist(),
+        "wholes": vector.wholes.tobytes(),
+        "head": vector.head.tobytes(),
+        "codes": vector.codes.tobytes(),
+        "places": pack_places(vector.places),
+    }
+    await connection.execute(_PUT, row)
 
 
-async def close_gaps(connection: Connection, chunks: Sequence[ChunkId]) -> None:
-    """Note that these chunks are encoded, or need not be."""
-    await connection.execute(_CLOSE_GAPS, {"chunks": list(chunks)})
+async def close_gap(connection: Connection, chunk: ChunkId) -> None:
+    """Note that a chunk is encoded, or need not be."""
+    await connection.execute(_CLOSE_GAP, {"chunk": chunk})
 
 
 def _multi_vector(*, chunk_id: ChunkId, **columns: Any) -> tuple[ChunkId, MultiVector | None]:
