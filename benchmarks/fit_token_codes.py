@@ -28,7 +28,7 @@ from lightwell.models import token_codes
 from lightwell.models.bge import encode, encode_question
 from lightwell.models.late_interaction import read_passage, weigh_matches
 from lightwell.models.local import load_tokenizer
-from lightwell.models.text_windows import without_markup
+from lightwell.models.text_windows import blank_markup
 from lightwell.models.token_codes import WORDS, TokenCodes
 from lightwell.text.analysis.passage import PassageAnalysis
 from lightwell.text.analysis.stored import StoredAnalysis
@@ -100,7 +100,8 @@ def _units(
 
 
 def _alone(text: str) -> Floats:
-    pieces = load_tokenizer().encode(without_markup(text), add_special_tokens=False).ids
+    plain = " ".join(blank_markup(text).split())
+    pieces = load_tokenizer().encode(plain, add_special_tokens=False).ids
     return encode(pieces[:224]).whole
 
 

@@ -18,7 +18,7 @@ from lightwell.text.answer_types import (
     answer_types_in,
     terms_answered_by_type,
 )
-from lightwell.text.answer_types.facts import read_facts
+from lightwell.text.answer_types.facts import NO_FACTS, read_facts
 from lightwell.text.injection import is_inside_injection
 from lightwell.text.regex import regex
 from lightwell.text.terms import terms, words
@@ -128,7 +128,8 @@ def _select(facts: Sequence[_MatchedFact], rest: dict[str, float]) -> list[_Matc
 
 def _match(fact: GraphFact, analysis: QuestionAnalysis) -> _MatchedFact:
     fact_terms = frozenset(terms(fact.text))
-    types = answer_types_in(read_facts(fact.text), analysis.expected, fact_terms)
+    facts = read_facts(fact.text) if analysis.expected.kinds else NO_FACTS
+    types = answer_types_in(facts, analysis.expected, fact_terms)
     return _MatchedFact(
         fact=fact,
         terms=fact_terms | _name_terms(fact) | terms_answered_by_type(types, analysis.expected),

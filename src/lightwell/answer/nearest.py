@@ -53,23 +53,19 @@ def _nearest_pieces(retrieval: Retrieval) -> list[Quote]:
     """
     scored = [(_score_apart(unit), unit) for unit in list_quotable_units(retrieval)]
     scored.sort(key=lambda entry: -entry[0])
-    pieces: list[tuple[QuotableUnit, Quote]] = []
+    pieces: list[tuple[float, QuotableUnit, Quote]] = []
     for score, unit in scored:
         if score < _LEAST_SHARE * scored[0][0] or len(pieces) == _MAX_CONSIDERED:
             break
-        if render_quote(unit.quote) and not holds([piece for _, piece in pieces], unit.quote):
-            pieces.append((unit, piece_quote(unit.quote, retrieval, NEAREST_PIECE)))
-    places = [place for place, (unit, _) in enumerate(pieces) if unit.token_match > 0]
-    by_match = sorted(
-        places,
-        key=lambda place: (
-            -(_score_apart(pieces[place][0]) + _TOKEN_MATCH_WEIGHT * pieces[place][0].token_match)
-        ),
-    )
+        if render_quote(unit.quote) and not holds([piece for *_, piece in pieces], unit.quote):
+            piece = piece_quote(unit.quote, retrieval, NEAREST_PIECE)
+            pieces.append((score + _TOKEN_MATCH_WEIGHT * unit.token_match, unit, piece))
+    places = [place for place, (_, unit, _) in enumerate(pieces) if unit.token_match > 0]
+    by_match = sorted(places, key=lambda place: -pieces[place][0])
     taken = dict(zip(places, by_match, strict=True))
     shown: list[Quote] = []
     for place in range(min(_MAX_NEAREST, len(pieces))):
-        add_or_join(shown, pieces[taken.get(place, place)][1], join_quotes)
+        add_or_join(shown, pieces[taken.get(place, place)][2], join_quotes)
     return shown
 
 

@@ -25,11 +25,6 @@ def blank_markup(text: str) -> str:
     return _MARKUP.sub(lambda markup: " " * len(markup[0]), text)
 
 
-def without_markup(text: str) -> str:
-    """Return the text without markup and link targets, its words between single blanks."""
-    return " ".join(blank_markup(text).split())
-
-
 def tokenize(tokenizer: BertWordPieceTokenizer, text: str) -> tuple[list[int], Spans]:
     """Return the token ids of a text without its markup, and the characters that each stands for."""
     encoded = tokenizer.encode(blank_markup(text), add_special_tokens=False)

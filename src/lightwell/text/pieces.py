@@ -13,7 +13,6 @@ LONGEST_PIECE = 6000
 """Characters of a citation's snippet, with the markup that a piece of a document may have."""
 
 _MAX_QUESTION = 200
-_LISTED = frozenset({BlockKind.ITEM, BlockKind.CODE})
 _ENDS = ".!?:;"
 _NEARLY = 0.75
 

@@ -65,7 +65,7 @@ _MARKS = {
     Mark.ROLE: rf"@\w|#\w|{list_pattern('texts', 'role')}",
     Mark.ADDRESS: r"\w@\w|\+?\d[\d ()/-]{6,}\d",
 }
-_PATTERNS = tuple((mark, regex(pattern, re.IGNORECASE)) for mark, pattern in _MARKS.items())
+_PATTERNS = {mark: regex(pattern, re.IGNORECASE) for mark, pattern in _MARKS.items()}
 _BY = regex(list_pattern("texts", "by") + ".{0,40}", re.IGNORECASE | re.DOTALL)
 _PERSON = regex(
     r"\b(?!(?:The|This|That|Our|In|On|At|By)\b)[A-ZÀ-Þ][a-zß-ÿ]+(?:[ -][A-ZÀ-Þ]\.)?(?:[ -][A-ZÀ-Þ][a-zß-ÿ]+)+\b|\w@\w"
@@ -150,7 +150,7 @@ def find_stated_dates(text: str) -> frozenset[str]:
 
 def _find_marks(text: str) -> Mark:
     marks = NO_MARK
-    for mark, pattern in _PATTERNS:
+    for mark, pattern in _PATTERNS.items():
         if pattern.search(text):
             marks |= mark
     if any(_names_a_time(phrase[0]) for phrase in _BY.finditer(text)):
@@ -159,6 +159,6 @@ def _find_marks(text: str) -> Mark:
 
 
 def _names_a_time(phrase: str) -> bool:
-    if find_stated_dates(phrase) or dict(_PATTERNS)[Mark.SPOKEN_DURATION].search(phrase):
+    if find_stated_dates(phrase) or _PATTERNS[Mark.SPOKEN_DURATION].search(phrase):
         return True
     return any(figure.unit in TIME for figure in find_quantities(phrase))
