@@ -61,7 +61,7 @@ def test_a_name_leads_to_what_it_is_tied_to(page_as: PageAs) -> None:
     page.get_by_role("combobox").fill("Nordwind Energie")
     page.get_by_role("option").first.click()
     expect(page.locator("canvas")).to_be_visible()
-    expect(page.get_by_role("heading", name="Nordwind Energie")).to_be_visible()
+    expect(page.get_by_role("heading", name="Nordwind Energie", level=2)).to_be_visible()
     screenshot(page, "map")
 
 

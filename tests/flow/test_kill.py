@@ -99,10 +99,13 @@ async def test_a_worker_that_is_killed_while_it_reads_what_is_published_repeats_
         await run_claimable(context, lambda outcome: None, asyncio.Event())
         assert project.embedder.texts == []
         waiting = "SELECT count(*) FROM chunk_gaps"
+        claimed = f"{waiting} WHERE taken_until > now()"
         chunks, source, kills = await database.value(waiting, {}), random.Random(1), 3
         for _ in range(kills):
             with worker(database_url, diary, "bundled") as process:
-                await asyncio.sleep(source.uniform(0.02, 0.2))
+                while not await database.value(claimed, {}):
+                    await asyncio.sleep(0.01)
+                await asyncio.sleep(source.uniform(0.0, 0.1))
                 await kill_worker(process, database)
         with worker(database_url, diary, "bundled") as last:
             finish(last)
