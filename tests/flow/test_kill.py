@@ -103,7 +103,7 @@ async def test_a_worker_that_is_killed_while_it_reads_what_is_published_repeats_
         chunks, source, kills = await database.value(waiting, {}), random.Random(1), 3
         for _ in range(kills):
             with worker(database_url, diary, "bundled") as process:
-                while not await database.value(claimed, {}):
+                while not await database.value(claimed, {}):  # noqa: ASYNC110 - the worker claims
                     await asyncio.sleep(0.01)
                 await asyncio.sleep(source.uniform(0.0, 0.1))
                 await kill_worker(process, database)
