@@ -107,7 +107,12 @@ def test_answers_are_judged_by_what_they_must_say(first: Ended) -> None:
     assert {name: count for name, count in reasons.items() if count} == {
         "not retrieved": 1  # no document says "on tape"
     }
+    states = cast("Mapping[str, Mapping[str, object]]", quality["states"])
+    assert states["insufficient"]["unanswerable"] == 1
+    assert sum(cast("int", ended["answerable"]) for ended in states.values()) == 2
+    assert cast("Mapping[str, object]", quality["keySentences"])["ofRight"] == 1.0
     asked = by_id(first)
+    assert "25 days" in cast("str", asked["leave"]["keySentences"])
     assert (asked["leave"]["outcome"], asked["leave"]["reason"]) == ("right", None)
     assert asked["leave"]["found"][0] == "people/leave.md"  # type: ignore[index]
     assert asked["backups"]["missing"] == [["on tape"]]
@@ -119,6 +124,8 @@ def test_the_text_has_the_tables_and_the_worst_cases(home: Path, first: Ended) -
     text = ran(home, "own", "--split", "dev").stdout
     for words in ("right / answered", "best sentence", "1,200 characters", "not retrieved", "CPU"):
         assert words in text
+    assert "confidence high" in text
+    assert "The key sentences contain the whole answer in 100.0 % of the right answers." in text
     assert "kind number" in text
     assert "style short" in text
     assert "missing: 'on tape'" in text

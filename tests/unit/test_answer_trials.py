@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from lightwell.domain.answers import Answer
+from lightwell.domain.answers import Answer, Answered, AnswerState, Confidence
 from lightwell.domain.evidence import Highlight, Retrieval
 from lightwell.evaluation.answer_measures import summarize_answers, worst_first
 from lightwell.evaluation.answers import (
@@ -169,6 +169,46 @@ def test_shares_are_counted_by_hand() -> None:
         Reason.INCOMPLETE: 1,
         Reason.NOT_REFUSED: 1,
     }
+
+
+def test_what_became_of_questions_is_counted_by_state_and_by_word_of_confidence() -> None:
+    trials = [
+        *TRIALS,
+        trial(answer(RIGHT, relevance=0.65), retrieved(WHOLE)),
+        trial(answer("Never [1]", relevance=0.75), retrieved(WHOLE)),
+    ]
+    whole = summarize_answers(trials)
+    states = {
+        state: (ended.answerable, ended.unanswerable, ended.right)
+        for state, ended in whole.states.items()
+    }
+    assert states == {
+        AnswerState.ANSWERED: (3, 1, pytest.approx(1 / 3)),
+        AnswerState.POSSIBLY: (1, 0, 1.0),
+        AnswerState.INSUFFICIENT: (2, 1, 0.0),
+    }
+    assert whole.states[AnswerState.ANSWERED].of_answerable == 0.5
+    assert whole.states[AnswerState.ANSWERED].of_unanswerable == 0.5
+    words = {word: (ended.answerable, ended.right) for word, ended in whole.confidences.items()}
+    assert words == {
+        Confidence.HIGH: (2, 0.5),
+        Confidence.MEDIUM: (1, 0.0),
+        Confidence.LOW: (1, 1.0),
+    }
+
+
+def test_key_sentences_are_judged_alone_and_counted_in_words() -> None:
+    long = answer("The leave: 25 days, as your manager says. Ask early.")
+    lengths = summarize_answers([trial(with_key(long, (11, 18)), retrieved(WHOLE))]).lengths
+    assert (lengths.key_right, lengths.key_words, lengths.words) == (0.0, 2, 10)
+    lengths = summarize_answers([trial(with_key(long, (11, 40)), retrieved(WHOLE))]).lengths
+    assert (lengths.key_right, lengths.key_words, lengths.words) == (1.0, 6, 10)
+    assert summarize_answers([trial(refusal(), retrieved(WHOLE))]).lengths.words is None
+
+
+def with_key(given: Answer, highlight: tuple[int, int]) -> Answer:
+    sentence = replace(given.sentences[0], highlight=highlight)
+    return replace(given, outcome=Answered(sentences=(sentence,)))
 
 
 def test_nothing_is_said_of_no_question() -> None:

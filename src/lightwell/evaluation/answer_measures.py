@@ -1,10 +1,45 @@
 """Measures of answers: shares over many questions."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
+from lightwell.domain.answers import AnswerState, Confidence
 from lightwell.evaluation.answers import AnswerTrial, Reason, Stage, TrialOutcome
 from lightwell.evaluation.measures import auroc, mean
+
+STATES = (AnswerState.ANSWERED, AnswerState.POSSIBLY, AnswerState.INSUFFICIENT)
+"""What becomes of a question, the surest first; no question is answered with a courtesy."""
+
+SURENESS = (Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW)
+"""The words of confidence of what is answered, the surest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """The questions that ended in one state, or with one word of confidence.
+
+    `right` is the share of its answerable ones that are right. The other shares say how many of all answerable, and of all unanswerable, questions
+    ended so. A share is None where no question counts for it.
+    """
+
+    answerable: int
+    unanswerable: int
+    right: float | None
+    of_answerable: float | None
+    of_unanswerable: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerLengths:
+    """Words of what is answered, as medians: the key sentences and the whole text; None without answers.
+
+    `key_right` is the share of the right answers whose key sentences contain the whole answer.
+    """
+
+    key_right: float | None
+    key_words: float | None
+    words: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +65,9 @@ class AnswerSummary:
     gold_found: float | None
     held: Mapping[Stage, float | None]
     reasons: Mapping[Reason, int]
+    states: Mapping[AnswerState, Ended]
+    confidences: Mapping[Confidence, Ended]
+    lengths: AnswerLengths
 
 
 def summarize_answers(trials: Iterable[AnswerTrial]) -> AnswerSummary:
@@ -54,7 +92,45 @@ def summarize_answers(trials: Iterable[AnswerTrial]) -> AnswerSummary:
         gold_found=mean(trial.is_gold_found for trial in answerable),
         held={stage: mean(stage in trial.held for trial in answerable) for stage in Stage},
         reasons=count_reasons(trials),
+        states={
+            state: _ended(answerable, others, lambda trial, state=state: trial.state is state)
+            for state in STATES
+        },
+        confidences={
+            word: _ended(answerable, others, lambda trial, word=word: trial.confidence is word)
+            for word in SURENESS
+        },
+        lengths=_lengths(trials),
     )
+
+
+def _ended(
+    answerable: Sequence[AnswerTrial],
+    others: Sequence[AnswerTrial],
+    is_so: Callable[[AnswerTrial], bool],
+) -> Ended:
+    ended = [trial for trial in answerable if is_so(trial)]
+    return Ended(
+        answerable=len(ended),
+        unanswerable=sum(map(is_so, others)),
+        right=mean(map(_is_right, ended)),
+        of_answerable=mean(map(is_so, answerable)),
+        of_unanswerable=mean(map(is_so, others)),
+    )
+
+
+def _lengths(trials: Sequence[AnswerTrial]) -> AnswerLengths:
+    answered = [trial for trial in trials if not trial.is_refused]
+    return AnswerLengths(
+        key_right=mean(trial.is_lead_right for trial in answered if _is_right(trial)),
+        key_words=_median(len(trial.lead.split()) for trial in answered),
+        words=_median(trial.words for trial in answered),
+    )
+
+
+def _median(values: Iterable[int]) -> float | None:
+    numbers = list(values)
+    return median(numbers) if numbers else None
 
 
 def count_reasons(trials: Sequence[AnswerTrial]) -> dict[Reason, int]:

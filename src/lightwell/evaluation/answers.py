@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from lightwell.answer.reply import reply_text
-from lightwell.domain.answers import Answer
+from lightwell.domain.answers import Answer, AnswerState, Confidence
 from lightwell.domain.evidence import Evidence, Retrieval
 from lightwell.domain.questions import SUFFICIENT_RELEVANCE
 from lightwell.evaluation.collection import CollectionQuestion
@@ -74,13 +74,18 @@ class AnswerTrial:
     """One question as it was asked through `Questions.ask`.
 
     `found` are the URLs of the evidence, best first, each once; `held` the stages that contain the whole answer. `shown` is the text
-    of the nearest passages of a refusal, `missing` the groups that the answer lacks. `reason` is None if nothing is wrong.
+    of the nearest passages of a refusal, `missing` the groups that the answer lacks. `reason` is None if nothing is wrong. `lead` is the text of the
+    key sentences, "" for a refusal, `words` counts those of the whole answer without citation marks.
     """
 
     question: CollectionQuestion
     outcome: TrialOutcome
     reason: Reason | None
+    state: AnswerState
+    confidence: Confidence
     text: str
+    lead: str
+    words: int
     shown: str
     missing: tuple[AnswerGroup, ...]
     relevance: float
@@ -98,6 +103,11 @@ class AnswerTrial:
     def is_well(self) -> bool:
         """Whether it was answered correctly, or refused if no document answers it."""
         return self.reason is None
+
+    @property
+    def is_lead_right(self) -> bool:
+        """Whether the key sentences alone contain the whole answer."""
+        return holds_answer(self.question.groups, self.lead)
 
     @property
     def is_answer_shown(self) -> bool:
@@ -134,7 +144,11 @@ def judge(
         question=question,
         outcome=outcome,
         reason=_reason(question, answer, outcome, stages, exchanges),
+        state=answer.state,
+        confidence=answer.confidence,
         text=answer.text if answer.citations else "",
+        lead="\n".join(sentence.text for sentence in answer.lead) if answer.citations else "",
+        words=len(answer_text(answer).split()),
         shown="\n".join(quote.snippet for quote in answer.nearest),
         missing=missing_groups(question.groups, answer_text(answer) if answer.citations else ""),
         relevance=answer.relevance,

@@ -20,7 +20,12 @@ from lightwell.entrypoints.cli.saved_results import (
     rounded_times,
     warnings_of_comparison,
 )
-from lightwell.evaluation.answer_measures import AnswerSummary, summarize_answers, worst_first
+from lightwell.evaluation.answer_measures import (
+    AnswerSummary,
+    Ended,
+    summarize_answers,
+    worst_first,
+)
 from lightwell.evaluation.answers import AnswerTrial, Reason, Stage
 from lightwell.evaluation.measures import percentile, split_by
 
@@ -39,6 +44,7 @@ _NOTE = (
     " unanswerable questions. AUROC: of relevance. Refused, shown: the nearest passages contain the answer. docs/evaluation.md explains each column."
 )
 _NOTE_OF_STAGES = "In % of the answerable questions: what contains the whole answer. The windows are around the best sentence of the best passage."
+_NOTE_OF_STATES = "Right: of the answerable questions that ended so. The other shares: of all answerable, and of all unanswerable questions."
 _NOTE_OF_TIME = "CPU is the time of this process, without the database server and model endpoints."
 
 
@@ -92,7 +98,9 @@ def text(results: AnswerResults, before: Json | None, *, cases: int) -> Renderab
     """Return the results as tables with the worst `cases`, and the changes since the results `before`."""
     summaries = results.summaries
     parts: list[RenderableType] = [results.measured.headline(), _qualities(summaries)]
-    parts += [Text(_NOTE, style="dim"), _stages(summaries), Text(_NOTE_OF_STAGES, style="dim")]
+    parts += [Text(_NOTE, style="dim"), _states(summaries["all"]), _lengths(summaries["all"])]
+    parts += [Text(_NOTE_OF_STATES, style="dim")]
+    parts += [_stages(summaries), Text(_NOTE_OF_STAGES, style="dim")]
     parts += [_reasons(summaries), _times(results), Text(_NOTE_OF_TIME, style="dim")]
     worst = worst_first(results.trials)[:cases]
     if worst:
@@ -119,6 +127,23 @@ def _quality(of: AnswerSummary) -> Json:
         "goldFound": rounded(of.gold_found),
         "answerIn": {_STAGE_KEYS[stage]: rounded(share) for stage, share in of.held.items()},
         "reasons": {reason.value: of.reasons.get(reason, 0) for reason in Reason},
+        "states": {state.value: _ended(ended) for state, ended in of.states.items()},
+        "confidences": {word.value: _ended(ended) for word, ended in of.confidences.items()},
+        "keySentences": {
+            "ofRight": rounded(of.lengths.key_right),
+            "medianWords": of.lengths.key_words,
+            "medianWordsOfAnswer": of.lengths.words,
+        },
+    }
+
+
+def _ended(of: Ended) -> Json:
+    return {
+        "answerable": of.answerable,
+        "unanswerable": of.unanswerable,
+        "right": rounded(of.right),
+        "ofAnswerable": rounded(of.of_answerable),
+        "ofUnanswerable": rounded(of.of_unanswerable),
     }
 
 
@@ -129,6 +154,8 @@ def _trial(trial: AnswerTrial, root: str) -> Json:
         "kind": trial.question.kind,
         "style": trial.question.style,
         "outcome": trial.outcome.value,
+        "state": trial.state.value,
+        "confidence": trial.confidence.value,
         "isWell": trial.is_well,
         "reason": trial.reason.value if trial.reason else None,
         "missing": [list(group) for group in trial.missing],
@@ -139,6 +166,8 @@ def _trial(trial: AnswerTrial, root: str) -> Json:
         "answerShown": trial.is_answer_shown,
         "found": [_path(url, root) for url in trial.found],
         "text": trial.text,
+        "keySentences": trial.lead,
+        "keySentencesRight": trial.is_lead_right,
         "notes": list(trial.notes),
         "cpuMs": rounded(trial.took.cpu, 1),
     }
@@ -173,6 +202,32 @@ def _qualities(summaries: Mapping[str, AnswerSummary]) -> Table:
             percent(summary.gold_found),
         )
     return table
+
+
+def _states(of: AnswerSummary) -> Table:
+    table = make_table("ended", "questions", "right", "of the answerable", "of the unanswerable")
+    for word, ended in (
+        *((state.value, ended) for state, ended in of.states.items()),
+        *((f"confidence {word.value}", ended) for word, ended in of.confidences.items()),
+    ):
+        table.add_row(
+            word,
+            f"{ended.answerable} + {ended.unanswerable}",
+            percent(ended.right),
+            percent(ended.of_answerable),
+            percent(ended.of_unanswerable),
+        )
+    return table
+
+
+def _lengths(of: AnswerSummary) -> Text:
+    lengths = of.lengths
+    if lengths.words is None:
+        return Text("Nothing was answered.")
+    return Text(
+        f"The key sentences contain the whole answer in {percent(lengths.key_right)} % of the right answers."
+        f" Median words: {lengths.key_words:g} of them, {lengths.words:g} of the answer."
+    )
 
 
 def _stages(summaries: Mapping[str, AnswerSummary]) -> Table:
