@@ -115,6 +115,10 @@ async def test_the_official_client_finds_reads_and_asks(site: Site, mode: str) -
         assert read.keys() == {"id", "title", "text", "url", "metadata"}
         assert (read["id"], read["text"], read["url"]) == (found["id"], DISCOUNT, found["url"])
         assert read["metadata"]["notice"] == AS_DATA
+        other = {"query": QUESTION, "filters": {"system": ["linear", "attio"]}}
+        assert (await call(client, "search", **other))["results"] == []
+        nothing = await call(client, "ask", question=QUESTION, filters={"author": "Ada"})
+        assert nothing["state"] == "insufficient"
         result = await client.call_tool("ask", {"question": QUESTION})
         assert text_of(result).startswith(f"{DISCOUNT} [1]\n\n[1]: <")
         assert result.structured_content["citations"][0]["snippet"] == DISCOUNT

@@ -41,6 +41,34 @@ def test_search_shows_of_a_passage_what_bears_on_the_question(
     assert "dental" not in shown.stdout
 
 
+def test_options_say_of_which_documents_one_asks(
+    tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main
+    monkeypatch.setenv("LIGHTWELL_DATABASE_URL", database_url)
+    monkeypatch.chdir(tmp_path)
+    signed = PAPER.replace("title: Benefits", "title: Benefits\nauthor: Ada Okafor\nphase: two")
+    (tmp_path / "benefits.md").write_text(signed)
+    runner = CliRunner()
+    assert runner.invoke(app, ["ingest", str(tmp_path), "--acl", "team:us"]).exit_code == 0
+    asked = ["search", "pension savings of herons", "--as", "team:us"]
+    for options, finds in (
+        (["--author", "ada", "--system", "linear", "--system", "file"], True),
+        (["--only", "author=Okafor", "--metadata", "phase=two", "--type", "document"], True),
+        (["--tag", "team:us"], True),
+        (["--author", "Bob"], False),
+        (["--metadata", "phase=one"], False),
+        (["--since", "2026-01-01"], False),
+    ):
+        shown = runner.invoke(app, [*asked, *options])
+        assert ("four percent" in shown.stdout) is finds, options
+    for wrong in (["--since", "May"], ["--metadata", "phase"], ["--only", "colour=red"]):
+        assert runner.invoke(app, [*asked, *wrong]).exit_code == 2, wrong
+    chat = ["chat", "Who matches pension savings?", "--as", "team:us"]
+    assert "four percent" in runner.invoke(app, chat).stdout
+    assert "four percent" not in runner.invoke(app, [*chat, "--author", "Bob"]).stdout
+
+
 def test_no_help_offers_a_mode_that_is_refused() -> None:
     assert main
     assert {each.mode for each in SearchMode} == set(Mode) - {Mode.BYPASS}

@@ -110,7 +110,15 @@ CASES: dict[str, list[Case]] = {
     ]
     + [
         Case("/v1/search", {**QUESTIONS_ASKED[0], "filters": filters})
-        for filters in ({"type": "document"}, {"system": "linear"}, {"since": "2020-01-01"})
+        for filters in (
+            {"type": "document"},
+            {"system": ["linear", "file"]},
+            {"since": "2020-01-01"},
+            {"author": "Ada"},
+            {"tag": "team:sales"},
+            {"source": "tracker"},
+            {"metadata": {"work_state": "open"}},
+        )
     ],
     "GET /v1/suggestions": [Case("/v1/suggestions"), Case("/v1/suggestions", who=QUIET)],
     "POST /v1/keywords": [Case("/v1/keywords", QUESTIONS_ASKED[1])],

@@ -43,11 +43,24 @@ async def test_a_topic_is_searched_by_itself_and_not_what_is_left_of_everything(
     assert len((await project.kb.questions.search(asked, reader, mode=mode)).evidence) > 1
 
 
+_FROM_A_SOURCE = """
+WITH made AS (
+    INSERT INTO sources (source_id, project_id, name, system, every_seconds, sweep_seconds)
+    VALUES (gen_random_uuid(), %(project_id)s, 'tracker', 'linear', 60, 60) RETURNING source_id
+)
+UPDATE source_documents SET source_key = made.source_id FROM made WHERE source_system = 'linear'
+"""
+
 FILTERS = {
-    "system": Filters(system="linear"),
-    "type": Filters(kind="issue"),
+    "system": Filters(systems=("linear",)),
+    "type": Filters(kinds=("issue",)),
     "since": Filters(since=date(2026, 3, 2)),
-    "until": Filters(until=date(2026, 3, 2), since=date(2026, 3, 2), system="linear"),
+    "until": Filters(until=date(2026, 3, 2), since=date(2026, 3, 2), systems=("linear",)),
+    "source": Filters(sources=("none", "tracker")),
+    "author": Filters(authors=("bob", " okafor ada ")),
+    "tag": Filters(tags=("team:none", "team:desk")),
+    "metadata": Filters(metadata=(("phase", "two"), ("site", "north"))),
+    "several": Filters(systems=("attio", "linear"), kinds=("issue",), authors=("Ada",)),
 }
 
 
@@ -64,16 +77,21 @@ async def test_a_filter_is_searched_by_itself_and_not_what_is_left_of_everything
     ]
     dated = make_document("a.txt", f"{text}\nDate: 1 March 2026", ["team:a"])
     wanted = replace(
-        make_document("visit.txt", f"{text}\nA visit.", ["team:a"]),
+        make_document("visit.txt", f"{text}\nA visit.", ["team:a", "team:desk"]),
+        metadata={"author": "Okafor, Ada", "phase": "two", "site": "north", "other": "yes"},
         system="linear",
         kind="issue",
         updated_at=datetime(2026, 3, 2, 23, 30, tzinfo=UTC),
     )
     hidden = replace(
-        wanted, url="file:///shelf/h.txt", source_id="h", acl_tags=frozenset(["team:b"])
+        wanted,
+        url="file:///shelf/h.txt",
+        source_id="h",
+        acl_tags=frozenset(["team:b", "team:desk"]),
     )
     documents = (*elsewhere, dated, wanted, hidden)
     await project.kb.ingestion.ingest(InMemorySource(documents=documents))
+    await database.execute(_FROM_A_SOURCE, {"project_id": project.kb.project_id})
     reader = await project.kb.reader(["team:a"])
     asked = "Which pumps does Acme Corp supply, and who buys turbine blades?"
     found = await project.kb.questions.search(asked, reader, mode=mode, filters=FILTERS[name])
@@ -81,6 +99,40 @@ async def test_a_filter_is_searched_by_itself_and_not_what_is_left_of_everything
     assert all(each.hits <= 1 for each in found.metrics.channels.values())
     nothing = replace(FILTERS[name], topic="clinic")
     assert not (await project.kb.questions.search(asked, reader, filters=nothing)).evidence
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        Filters(authors=("Ad",)),
+        Filters(authors=("Ada Bob",)),
+        Filters(authors=("%",)),
+        Filters(metadata=(("phase", "one"),)),
+        Filters(metadata=(("phase", "two"), ("site", "south"))),
+        Filters(tags=("team:b",)),
+        Filters(sources=("linear",)),
+    ],
+)
+async def test_a_filter_that_no_document_of_the_reader_matches_finds_nothing(
+    database: Database, filters: Filters
+) -> None:
+    project = await noted(database)
+    seen = replace(
+        make_document("a.txt", "\n".join(SAID), ["team:a"]),
+        metadata={"author": "Ada Okafor", "phase": "two", "site": "north"},
+    )
+    hidden = make_document("h.txt", "\n".join(SAID), ["team:b"])
+    await project.kb.ingestion.ingest(InMemorySource(documents=(seen, hidden)))
+    reader = await project.kb.reader(["team:a"])
+    found = await project.kb.questions.search("Who buys blades?", reader, filters=filters)
+    assert not found.evidence
+
+
+def test_too_many_values_and_too_long_ones_are_refused() -> None:
+    with pytest.raises(Invalid, match="at most 20 values of system"):
+        Filters(systems=("a",) * 21)
+    with pytest.raises(Invalid, match="author has at most 256"):
+        Filters(authors=("a" * 257,))
 
 
 def test_a_span_that_ends_before_it_begins_is_refused() -> None:
@@ -107,5 +159,5 @@ async def test_the_approximate_search_keeps_to_the_topic(database: Database) -> 
         hits = await vectors.nearest(space, asked, reader, limit=20, filters=Filters(topic=topic))
         assert len(hits) == due, topic
     for kind, due in (("document", 20), ("issue", 0)):
-        hits = await vectors.nearest(space, asked, reader, limit=20, filters=Filters(kind=kind))
+        hits = await vectors.nearest(space, asked, reader, limit=20, filters=Filters(kinds=(kind,)))
         assert len(hits) == due, kind

@@ -184,7 +184,7 @@ async def test_a_filter_by_document_narrows_the_search_itself(store: Store) -> N
         {"chunk": wanted[0]},
     )
     hits = await store.index.nearest(
-        store.space, QUESTION, store.reader(a), limit=5, filters=Filters(system="linear")
+        store.space, QUESTION, store.reader(a), limit=5, filters=Filters(systems=("linear",))
     )
     assert [hit.chunk_id for hit in hits] == sorted(wanted)
 

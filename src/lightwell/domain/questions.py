@@ -1,7 +1,8 @@
 """Questions, and the channels that search for evidence."""
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
 
@@ -17,6 +18,7 @@ DEFAULT_LIMIT = 5
 """Passages that answer a question."""
 
 _LONGEST_FILTER = 256
+_MOST_VALUES = 20
 
 
 class Channel(StrEnum):
@@ -103,30 +105,48 @@ _STRATEGIES: Mapping[Mode, Strategy] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """Which documents a question is asked of: with this topic tag, of this system and type, dated from `since` to `until`; "" and None are any.
+    """Which documents a question is asked of; "", () and None are any. Several values of one field are alternatives.
 
-    A document's date is the one that it states, an item's its last change; a document without a date is in no such span. Raises
-    `Invalid` for a text that is too long, and for a span that ends before it begins.
+    `systems`, `kinds` and the names of `sources` are exact. A document is by an author whose name has all words of one of
+    `authors`, in any case. It has one of the access `tags`, and all of `metadata`. `since` and `until` are days in UTC: a
+    document's date is the one that it states, an item's its last change; a document without a date is in no such span.
+    With `from_words`, words of the question such as "last month" may narrow it, too. Raises `Invalid` for a text that is too
+    long, for too many, and for a span that ends before it begins.
     """
 
     topic: str = ""
-    system: str = ""
-    kind: str = ""
+    sources: tuple[str, ...] = ()
+    systems: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    authors: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    metadata: tuple[tuple[str, str], ...] = ()
     since: date | None = None
     until: date | None = None
+    from_words: bool = True
 
     def __post_init__(self) -> None:
-        for text, what in ((self.topic, "topic"), (self.system, "system"), (self.kind, "type")):
-            if len(text) > _LONGEST_FILTER:
-                raise Invalid(f"A {what} has at most {_LONGEST_FILTER} characters")
-            require_text(text, f"The {what}")
+        texts = {
+            "topic": (self.topic,),
+            "source": self.sources,
+            "system": self.systems,
+            "type": self.kinds,
+            "author": self.authors,
+            "tag": self.tags,
+            "metadata": tuple(text for pair in self.metadata for text in pair),
+        }
+        for what, values in texts.items():
+            if len(values) > _MOST_VALUES:
+                raise Invalid(f"A question names at most {_MOST_VALUES} values of {what}")
+            for text in values:
+                _require_short(text, what)
         if self.since and self.until and self.since > self.until:
             raise Invalid(f"From {self.since} to {self.until} there is no day")
 
     @property
     def are_by_document(self) -> bool:
         """Whether they ask for more than the topic."""
-        return bool(self.system or self.kind or self.since or self.until)
+        return replace(self, topic="", from_words=True) != NO_FILTERS
 
     @property
     def parameters(self) -> dict[str, object]:
@@ -134,11 +154,21 @@ class Filters:
         return {
             "topic": self.topic,
             "are_by_document": self.are_by_document,
-            "system": self.system,
-            "kind": self.kind,
+            "sources": list(self.sources),
+            "systems": list(self.systems),
+            "kinds": list(self.kinds),
+            "authors": [" ".join(name.split()) for name in self.authors],
+            "access_tags": list(self.tags),
+            "metadata": json.dumps(dict(self.metadata)),
             "since": self.since,
             "until": self.until,
         }
+
+
+def _require_short(text: str, what: str) -> None:
+    if len(text) > _LONGEST_FILTER:
+        raise Invalid(f"A {what} has at most {_LONGEST_FILTER} characters")
+    require_text(text, f"The {what}")
 
 
 NO_FILTERS = Filters()

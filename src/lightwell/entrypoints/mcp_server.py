@@ -30,7 +30,7 @@ from lightwell.domain.ids import DocumentId
 from lightwell.domain.questions import MAX_QUESTION_LENGTH
 from lightwell.entrypoints.markdown import render_answer
 from lightwell.entrypoints.operations.declaration import Caller
-from lightwell.entrypoints.operations.questions import Answer
+from lightwell.entrypoints.operations.questions import ANY_DOCUMENT, Answer, DocumentFilters
 from lightwell.entrypoints.operations.replies import Schema
 from lightwell.logs import logger
 
@@ -42,10 +42,19 @@ _MAX_ID_LENGTH = 4000
 _log = logger(__name__)
 
 
+Only = Annotated[
+    DocumentFilters,
+    Field(
+        description="Which documents: of a system, a type, an author, a span of days. Leave it out for all."
+    ),
+]
+
+
 class SearchArguments(Schema):
     query: Annotated[
         str, Field(max_length=MAX_QUESTION_LENGTH, description="What to look for, in words.")
     ]
+    filters: Only = ANY_DOCUMENT
 
 
 class FetchArguments(Schema):
@@ -59,6 +68,7 @@ class AskArguments(Schema):
     question: Annotated[
         str, Field(max_length=MAX_QUESTION_LENGTH, description="The question, as one sentence.")
     ]
+    filters: Only = ANY_DOCUMENT
 
 
 class SearchResult(Schema):
@@ -125,9 +135,9 @@ def make_server(get_caller: GetCaller) -> Server:
 
 
 async def _search(caller: Caller, arguments: Mapping[str, object]) -> CallToolResult:
-    query = SearchArguments.model_validate(arguments).query
+    call = SearchArguments.model_validate(arguments)
     retrieval = await caller.knowledge_base.questions.search(
-        query, caller.reader, limit=_MAX_PASSAGES
+        call.query, caller.reader, filters=call.filters.with_topic(""), limit=_MAX_PASSAGES
     )
     chunks = (passage.chunk for passage in retrieval.evidence)
     documents = {
@@ -156,8 +166,10 @@ async def _fetch(caller: Caller, arguments: Mapping[str, object]) -> CallToolRes
 
 
 async def _ask(caller: Caller, arguments: Mapping[str, object]) -> CallToolResult:
-    question = AskArguments.model_validate(arguments).question
-    answer = await caller.knowledge_base.questions.ask(question, caller.reader)
+    call = AskArguments.model_validate(arguments)
+    answer = await caller.knowledge_base.questions.ask(
+        call.question, caller.reader, filters=call.filters.with_topic("")
+    )
     return _success(caller.reply(Answer, answer), text=render_answer(answer, caller.server))
 
 

@@ -2,6 +2,27 @@
 
 from typing import LiteralString
 
+_WORDS: LiteralString = "regexp_split_to_array(lower({}), '[[:space:],;]+')"
+
+
+def by_author(author: LiteralString) -> LiteralString:
+    """Return SQL for whether the author's name has all words of one of `%(authors)s`."""
+    words, wanted = _WORDS.replace("{}", author), _WORDS.replace("{}", "wanted.name")
+    return f"EXISTS (SELECT FROM unnest(%(authors)s::text[]) AS wanted (name) WHERE {words} @> {wanted})"
+
+
+def matches_document(document: LiteralString) -> LiteralString:
+    """Return SQL for whether the row of `source_documents` is one that `domain.questions.Filters` are about, but for its topic."""
+    return f"""(%(systems)s::text[] = '{{}}' OR {document}.source_system = ANY(%(systems)s::text[]))
+          AND (%(kinds)s::text[] = '{{}}' OR {document}.source_type = ANY(%(kinds)s::text[]))
+          AND (%(sources)s::text[] = '{{}}' OR EXISTS (
+              SELECT FROM sources AS named WHERE named.source_id = {document}.source_key AND named.name = ANY(%(sources)s::text[])))
+          AND (%(authors)s::text[] = '{{}}' OR {by_author(document + ".author")})
+          AND (%(access_tags)s::text[] = '{{}}' OR {document}.acl_tags && %(access_tags)s::text[])
+          AND (%(metadata)s::jsonb = '{{}}' OR {document}.metadata @> %(metadata)s::jsonb)
+          AND (%(since)s::date IS NULL OR {document}.is_dated AND ({document}.updated_at AT TIME ZONE 'UTC')::date >= %(since)s::date)
+          AND (%(until)s::date IS NULL OR {document}.is_dated AND ({document}.updated_at AT TIME ZONE 'UTC')::date <= %(until)s::date)"""
+
 
 def matches_filters(chunk: LiteralString) -> LiteralString:
     """Return SQL for whether the chunk is of a document that `domain.questions.Filters` are about, of its `parameters`."""
@@ -10,6 +31,4 @@ def matches_filters(chunk: LiteralString) -> LiteralString:
     AND (NOT %(are_by_document)s OR EXISTS (
         SELECT FROM document_chunks AS part JOIN source_documents AS origin USING (document_id)
         WHERE part.chunk_id = {chunk} AND sees(%(classes)s, origin.class_id)
-          AND (%(system)s = '' OR origin.source_system = %(system)s) AND (%(kind)s = '' OR origin.source_type = %(kind)s)
-          AND (%(since)s::date IS NULL OR origin.is_dated AND (origin.updated_at AT TIME ZONE 'UTC')::date >= %(since)s::date)
-          AND (%(until)s::date IS NULL OR origin.is_dated AND (origin.updated_at AT TIME ZONE 'UTC')::date <= %(until)s::date)))"""  # noqa: S608 - only our own words
+          AND {matches_document("origin")}))"""  # noqa: S608 - only our own words

@@ -20,11 +20,11 @@ from lightwell.domain.questions import DEFAULT_LIMIT, Mode
 from lightwell.entrypoints.cli.asking import Asker
 from lightwell.entrypoints.cli.console import clean
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.options import Json, Only, Question, Topic, Where, parse_filters
+from lightwell.entrypoints.cli.options import Json, Question, Topic, Where
 from lightwell.entrypoints.cli.registration import QuestionCommand, command, single_command
 
 if TYPE_CHECKING:
-    from lightwell.entrypoints.operations.questions import StreamEvent
+    from lightwell.entrypoints.operations.questions import DocumentFilters, StreamEvent
 
 ask = single_command()
 
@@ -78,7 +78,7 @@ async def answer_question(  # noqa: PLR0913 - the options of a command are its a
     *,
     asker: Asker,
     topic: Topic = "",
-    only: Only = None,
+    only: "DocumentFilters" = operations.ANY_DOCUMENT,
     limit: Passages = None,
     mode: Where = Mode.MIX,
     statements: AsStatements = False,
@@ -91,12 +91,11 @@ async def answer_question(  # noqa: PLR0913 - the options of a command are its a
         raise typer.BadParameter("a list is not streamed; leave one out", param_hint="--stream")
     if statements and session:
         raise typer.BadParameter("a list belongs to no session", param_hint="--session")
-    filters = parse_filters(only)
     checked = questions.Question(  # raises `Invalid` before anything is opened
         text=question,
         session_id=SessionId(session) if session else None,
         limit=limit or (_STATEMENTS if statements else DEFAULT_LIMIT),
-        filters=filters.with_topic(topic),
+        filters=only.with_topic(topic),
         mode=mode,
     )
     if stream:
@@ -107,7 +106,7 @@ async def answer_question(  # noqa: PLR0913 - the options of a command are its a
             question,
             top_k=checked.limit,
             topic_filter=topic,
-            filters=filters,
+            filters=only,
             mode=mode,
         )
         return Report(document=listed, text=lambda: text_output.statements(listed))
@@ -117,7 +116,7 @@ async def answer_question(  # noqa: PLR0913 - the options of a command are its a
         session_id=session,
         top_k=checked.limit,
         topic_filter=topic,
-        filters=filters,
+        filters=only,
         mode=mode,
     )
     return Report(document=answer, text=lambda: text_output.answer(answer))

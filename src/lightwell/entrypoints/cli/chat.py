@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Annotated, cast
 from uuid import UUID
 
@@ -21,6 +22,7 @@ from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.options import Json, PageSize, Topic, Where, Yes
 from lightwell.entrypoints.cli.registration import Work, command, confirm, new_group, single_command
 from lightwell.entrypoints.operations.conversations import CitedChatReply
+from lightwell.entrypoints.operations.questions import ANY_DOCUMENT, DocumentFilters
 
 chat = single_command()
 conversations = new_group(
@@ -30,6 +32,16 @@ conversations = new_group(
 _MAX_READ = 65536
 _TEXT_ONLY = ("state", "lead", "sentences", "citations", "nearest", "notes")
 """What `chat` shows as text; its JSON has the keys of the specification."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Where:
+    """What each message of a conversation is asked of."""
+
+    topic: str
+    only: DocumentFilters
+    mode: Mode
+
 
 Message = Annotated[
     str | None,
@@ -53,13 +65,15 @@ Own = Annotated[
     'lightwell chat "What discount does Nordwind receive?" --as team:sales',
     'lightwell chat "And who agreed to it?" --as team:sales --conversation 0198…',
     "lightwell chat --as team:sales",
+    "lightwell chat --as team:sales --system linear --system chatwoot",
 )
-async def answer_message(
+async def answer_message(  # noqa: PLR0913 - the options of a command are its arguments
     message: Message = None,
     *,
     asker: Asker,
     conversation: Ongoing = "",
     topic: Topic = "",
+    only: DocumentFilters = ANY_DOCUMENT,
     mode: Where = Mode.MIX,
     as_json: Json = False,
 ) -> Report:
@@ -72,9 +86,9 @@ async def answer_message(
         raise typer.BadParameter("give a message: --json answers one message", param_hint="MESSAGE")
     ongoing = parse_conversation_id(conversation) if conversation else None
     if message is None:
-        return await _chat(asker, ongoing, topic, mode)
+        return await _chat(asker, ongoing, _Where(topic=topic, only=only, mode=mode))
     user_message(message)  # raises `Invalid` before anything is opened
-    reply = await _send(asker, message, ongoing, topic, mode)
+    reply = await _send(asker, message, ongoing, _Where(topic=topic, only=only, mode=mode))
     ids = {"conversationId": str(reply.conversation_id), "queryId": str(reply.query_id)}
     document = reply.model_dump(mode="json", by_alias=True, exclude=set(_TEXT_ONLY))
     last = dim(f"conversation: {reply.conversation_id}")
@@ -134,27 +148,26 @@ async def _forget(conversation: str, asker: Asker) -> Report:
     return Report(document={"forgotten": conversation}, text=text)
 
 
-async def _chat(asker: Asker, ongoing: UUID | None, topic: str, mode: Mode) -> Report:
+async def _chat(asker: Asker, ongoing: UUID | None, where: _Where) -> Report:
     """Answer each line until the input ends, and report the id of the conversation."""
     async for line in _lines():
         if line.strip():
-            reply = await _send(asker, line, ongoing, topic, mode)
+            reply = await _send(asker, line, ongoing, where)
             ongoing = reply.conversation_id
             typer.echo(clean("\n".join(shown.plain for shown in text_output.chat_reply(reply))))
     text = Text(f"conversation: {ongoing}" if ongoing else "No message was sent.")
     return Report(document={"conversationId": str(ongoing or "")}, text=text)
 
 
-async def _send(
-    asker: Asker, message: str, ongoing: UUID | None, topic: str, mode: Mode
-) -> CitedChatReply:
+async def _send(asker: Asker, message: str, ongoing: UUID | None, where: _Where) -> CitedChatReply:
     """Return the response; print its notes on stderr, since the keys of a chat response have no place for them."""
     reply = await asker(
         operations.answer_message,
         message,
         conversation_id=ongoing,
-        topic_filter=topic,
-        mode=mode,
+        topic_filter=where.topic,
+        filters=where.only,
+        mode=where.mode,
         with_citations=True,
     )
     cited = cast("CitedChatReply", reply)

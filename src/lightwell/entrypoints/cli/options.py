@@ -1,8 +1,7 @@
 """Options and arguments that several commands have."""
 
-from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 from uuid import UUID
 
 import typer
@@ -41,14 +40,62 @@ Before = Annotated[
 Topic = Annotated[
     str, typer.Option("--topic", metavar="TOPIC", help="Only documents with this topic tag.")
 ]
-Only = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--only",
-        metavar="KEY=VALUE",
-        help="Only documents with this `system`, `type`, or date (`since`, `until`: YYYY-MM-DD); repeat for several.",
+
+
+def _values(name: str, metavar: str, what: str) -> object:
+    help_text = f"Only documents {what}; repeat for several, of which one must match."
+    return Annotated[list[str] | None, typer.Option(name, metavar=metavar, help=help_text)]
+
+
+def _day(name: str, what: str) -> object:
+    return Annotated[
+        str, typer.Option(name, metavar="YYYY-MM-DD", help=f"Only documents dated {what}.")
+    ]
+
+
+ONLY = (
+    ("source", None, _values("--source", "NAME", "of the source with this name")),
+    ("system", None, _values("--system", "SYSTEM", "of this system, such as `linear`")),
+    ("type", None, _values("--type", "TYPE", "of this type, such as `issue`")),
+    ("author", None, _values("--author", "NAME", "by this person; a part of the name suffices")),
+    ("tag", None, _values("--tag", "TAG", "with this access tag, of those that you see")),
+    (
+        "metadata",
+        None,
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                "--metadata",
+                metavar="KEY=VALUE",
+                help="Only documents whose metadata have this value; repeat for several, which must all match.",
+            ),
+        ],
     ),
-]
+    ("since", "", _day("--since", "on this day or later")),
+    ("until", "", _day("--until", "on this day or earlier")),
+    (
+        "everywhere",
+        False,
+        Annotated[
+            bool,
+            typer.Option(
+                "--everywhere",
+                help="Let no words of the question, such as `last month`, choose the documents.",
+            ),
+        ],
+    ),
+    (
+        "only",
+        None,
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                "--only", metavar="KEY=VALUE", help="As `--KEY VALUE`: `--only system=linear`."
+            ),
+        ],
+    ),
+)
+"""The options that say of which documents one asks; a command with the parameter `only` takes them together as `DocumentFilters`."""
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in quotes.")]
 Limit = Annotated[
     int, typer.Option("--limit", metavar="N", min=1, max=20, help="How many passages, at most.")
@@ -107,14 +154,23 @@ Budget = Annotated[
 ]
 
 
-def parse_filters(only: Sequence[str] | None) -> "DocumentFilters":
-    """Return the filters of `--only`; raise `BadParameter` for what is none."""
+def parse_filters(options: dict[str, object]) -> "DocumentFilters":
+    """Take the options of `ONLY` out of a command's, and return the filters that they mean; raise `BadParameter` for what is none."""
     from lightwell.entrypoints.operations.questions import DocumentFilters
 
-    fields = {key: value for key, _, value in (text.partition("=") for text in only or ())}
+    chosen = {name: options.pop(name) or default for name, default, _ in ONLY}
+    is_everywhere = chosen.pop("everywhere")
+    only = cast("list[str]", chosen.pop("only") or [])
+    pairs = cast("list[str]", chosen.pop("metadata") or [])
+    fields: dict[str, object] = {name: value for name, value in chosen.items() if value}
+    fields |= {key: value for key, _, value in (text.partition("=") for text in only)}
     try:
-        return DocumentFilters.model_validate(fields)
+        if pairs:
+            fields["metadata"] = dict(text.split("=", 1) for text in pairs)
+        return DocumentFilters.model_validate({**fields, "from_words": not is_everywhere})
     except ValueError:
         raise typer.BadParameter(
-            "give system=NAME, type=NAME, since=YYYY-MM-DD or until=YYYY-MM-DD", param_hint="--only"
+            "days are written YYYY-MM-DD, and --metadata and --only take KEY=VALUE; a KEY of --only is "
+            "source, system, type, author, tag, since or until",
+            param_hint="--only",
         ) from None

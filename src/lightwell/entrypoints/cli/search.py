@@ -9,16 +9,15 @@ from lightwell.entrypoints.cli.costs import with_costs
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.options import (
     Limit,
-    Only,
     Question,
     SearchMode,
     SearchWhere,
     Topic,
-    parse_filters,
 )
 from lightwell.entrypoints.cli.progress import question_meter
 from lightwell.entrypoints.cli.registration import QuestionCommand, command, single_command
 from lightwell.entrypoints.cli.store import open_store_project, settings_of_store
+from lightwell.entrypoints.operations.questions import ANY_DOCUMENT, DocumentFilters
 
 search = single_command()
 keywords = single_command()
@@ -29,7 +28,7 @@ keywords = single_command()
     "search",
     'lightwell search "discount" --as team:sales',
     'lightwell search "discount" --as team:sales --topic contracts --limit 10',
-    'lightwell search "leak" --as team:support --only system=linear --only since=2026-01-01',
+    'lightwell search "leak" --as team:support --system linear --since 2026-01-01',
     cls=QuestionCommand,
 )
 async def search_passages(
@@ -37,15 +36,14 @@ async def search_passages(
     *,
     asker: Asker,
     topic: Topic = "",
-    only: Only = None,
+    only: DocumentFilters = ANY_DOCUMENT,
     limit: Limit = 5,
     mode: SearchWhere = SearchMode.MIX,
 ) -> Report:
     """List the passages that are relevant to a question, best first."""
-    filters = parse_filters(only)
     questions.require_retrieval_mode(
         questions.Question(
-            text=question, filters=filters.with_topic(topic), limit=limit, mode=mode.mode
+            text=question, filters=only.with_topic(topic), limit=limit, mode=mode.mode
         )
     )
     passages = await asker(
@@ -53,7 +51,7 @@ async def search_passages(
         question,
         top_k=limit,
         topic_filter=topic,
-        filters=filters,
+        filters=only,
         mode=mode.mode,
     )
     return Report(document=passages, text=lambda: text_output.passages(passages))

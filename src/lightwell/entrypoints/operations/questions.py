@@ -4,7 +4,7 @@ from datetime import date
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, BeforeValidator, Field, WithJsonSchema
 
 from lightwell.domain.answers import AnswerState, Confidence, StepKind, StreamType
 from lightwell.domain.ids import SessionId
@@ -41,23 +41,46 @@ Topic = Annotated[
 ]
 
 
-class DocumentFilters(Schema):
-    """Of which documents a question is asked, beside the topic: what is left out is any."""
+def _listed(value: object) -> object:
+    return [value] if isinstance(value, str) else value
 
+
+Values = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_listed),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "maxLength": 256},
+                {"type": "array", "items": {"type": "string", "maxLength": 256}, "maxItems": 20},
+            ]
+        }
+    ),
+]
+"""One text or several, of which one must match."""
+
+
+class DocumentFilters(Schema):
+    """Of which documents a question is asked, beside the topic: what is left out is any. Of several values, one must match."""
+
+    source: Annotated[Values, Field(description="Documents of the sources with these names.")] = ()
     system: Annotated[
-        str,
-        Field(
-            description="Documents of this system: `file`, `linear`.",
-            json_schema_extra={"maxLength": 256},
-        ),
-    ] = ""
+        Values, Field(description="Documents of these systems: `file`, `linear`.")
+    ] = ()
     type: Annotated[
-        str,
-        Field(
-            description="Documents of this type: `document`, `issue`.",
-            json_schema_extra={"maxLength": 256},
-        ),
-    ] = ""
+        Values, Field(description="Documents of these types: `document`, `issue`.")
+    ] = ()
+    author: Annotated[
+        Values, Field(description="Documents by these people; a part of the name suffices: `Ada`.")
+    ] = ()
+    tag: Annotated[
+        Values, Field(description="Of the documents that you see, those with these access tags.")
+    ] = ()
+    metadata: dict[str, str] = Field(
+        default_factory=dict[str, str],
+        description="Documents whose metadata have all these values.",
+        json_schema_extra={"maxProperties": 10},
+    )
     since: Annotated[
         date | None,
         Field(
@@ -67,18 +90,39 @@ class DocumentFilters(Schema):
     until: Annotated[
         date | None, Field(description="Documents that are dated on this day or earlier.")
     ] = None
+    from_words: Annotated[
+        bool,
+        Field(description="Whether words of the question, such as `last month`, filter, too."),
+    ] = True
 
     def with_topic(self, topic: str) -> Filters:
         """Return them together with the topic; raise `Invalid`."""
         return Filters(
-            topic=topic, system=self.system, kind=self.type, since=self.since, until=self.until
+            topic=topic,
+            sources=self.source,
+            systems=self.system,
+            kinds=self.type,
+            authors=self.author,
+            tags=self.tag,
+            metadata=tuple(self.metadata.items()),
+            since=self.since,
+            until=self.until,
+            from_words=self.from_words,
         )
 
     @classmethod
     def of(cls, filters: Filters) -> "DocumentFilters":
         """Return these without the topic."""
         return cls(
-            system=filters.system, type=filters.kind, since=filters.since, until=filters.until
+            source=filters.sources,
+            system=filters.systems,
+            type=filters.kinds,
+            author=filters.authors,
+            tag=filters.tags,
+            metadata=dict(filters.metadata),
+            since=filters.since,
+            until=filters.until,
+            from_words=filters.from_words,
         )
 
 
