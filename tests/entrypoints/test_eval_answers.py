@@ -148,6 +148,37 @@ def test_two_runs_are_compared_question_by_question(home: Path, first: Ended) ->
     assert "Better now: 0" in same
 
 
+TALK: Sequence[Mapping[str, object]] = (
+    {**QUESTIONS[0], "dialogue": "leave"},
+    {
+        "id": "approver",
+        "question": "and of backups?",
+        "kind": "number",
+        "style": "ellipsis",
+        "gold": ["it/backups.md"],
+        "answer_any": [["35 days"]],
+        "split": "dev",
+        "dialogue": "leave",
+    },
+    {**QUESTIONS[3], "split": "dev"},
+)
+
+
+def test_the_questions_of_a_dialogue_are_asked_in_one_conversation(home: Path) -> None:
+    (home / "talk").mkdir()
+    lines = "".join(json.dumps(each) + "\n" for each in TALK)
+    (home / "talk" / "questions.jsonl").write_text(lines)
+    ended = ran(home, "talk", "--documents", "own/documents", "--json")
+    asked = by_id(ended)
+    assert asked["leave"]["asked"] == asked["leave"]["question"]
+    assert "leave" in cast("str", asked["approver"]["asked"])
+    assert asked["parental"]["asked"] == asked["parental"]["question"]
+    quality = cast("Mapping[str, Mapping[str, object]]", results(ended)["quality"])
+    assert (quality["first turns"]["answerable"], quality["follow-ups"]["answerable"]) == (1, 1)
+    one = ran(home, "talk", "--documents", "own/documents", "--json", "--limit-questions", "1")
+    assert list(by_id(one)) == ["leave", "approver"]  # a dialogue is not cut
+
+
 def test_documents_are_read_again_only_when_they_change(home: Path, first: Ended) -> None:
     assert first.stderr.count(": 1 passage\n") == 3
     assert "3 of 3 passages read\n" in first.stderr

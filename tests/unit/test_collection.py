@@ -66,6 +66,20 @@ def test_questions_name_documents_by_their_path(folder: Path) -> None:
     assert (second.gold, second.is_answerable) == (frozenset(), False)
 
 
+def test_questions_of_a_dialogue_are_its_turns_in_their_order(folder: Path) -> None:
+    one = {**ASKED, "dialogue": "leave"}
+    write(folder, one, {**NOBODY_SAYS, "id": "x"}, {**one, "id": "3", "question": "and days?"})
+    turns = [(each.dialogue, each.turn) for each in load(folder).questions]
+    assert turns == [("leave", 1), ("", 1), ("leave", 2)]
+
+
+def test_a_dialogue_is_of_one_split(folder: Path) -> None:
+    one = {**ASKED, "dialogue": "leave"}
+    write(folder, one, {**one, "id": "3", "split": "test"})
+    with pytest.raises(Invalid, match=r"line 2: the dialogue 'leave' is of two splits"):
+        load(folder)
+
+
 def test_documents_may_lie_elsewhere(folder: Path, tmp_path: Path) -> None:
     elsewhere = (folder / "documents").rename(tmp_path / "own")
     write(folder, ASKED)

@@ -24,11 +24,12 @@ from lightwell.evaluation.correctness import missing_groups, normalize
 from lightwell.ingest.parse import parse
 
 ROOT = Path("/")
+DIALOGUES = QUESTIONS.parent / "dialogues"
 FORMATS = {".html": Format.HTML, ".txt": Format.TEXT}
 
 
-def read_raw(name: str) -> list[dict[str, object]]:
-    lines = (QUESTIONS / name / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+def read_raw(name: str, below: Path = QUESTIONS) -> list[dict[str, object]]:
+    lines = (below / name / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     return [cast("dict[str, object]", json.loads(line)) for line in lines]
 
 
@@ -65,6 +66,19 @@ def test_there_are_more_than_150_questions() -> None:
     assert sum(len(read_raw(name)) for name in NAMES) >= 150
 
 
+@pytest.mark.parametrize("name", ["borg", "debian", "govuk"])
+def test_dialogues_begin_with_a_question_that_stands_alone(name: str) -> None:
+    dialogues: dict[object, list[dict[str, object]]] = {}
+    for question in read_raw(name, DIALOGUES):
+        dialogues.setdefault(question["dialogue"], []).append(question)
+    for turns in dialogues.values():
+        assert 2 <= len(turns) <= 4
+        assert [turn["style"] == "first" for turn in turns] == [True, *[False] * (len(turns) - 1)]
+        assert len({str(turn["split"]) for turn in turns}) == 1
+    splits = Counter(str(turns[0]["split"]) for turns in dialogues.values())
+    assert abs(splits["dev"] - splits["test"]) <= 1
+
+
 def test_documents_of_another_version_are_noticed(tmp_path: Path) -> None:
     selection = read_selection("borg")
     assert find_changed_packages(selection, unpacked(selection, tmp_path)) == ["borgbackup-doc"]
@@ -87,6 +101,8 @@ def test_documents_hold_the_expected_answers_and_nothing_of_the_unanswerable(nam
         pytest.skip(f"the questions were written on other versions of {' '.join(changed)}")
     texts = read_texts(selection)
     wrong = {str(question["id"]): find_errors(question, texts) for question in read_raw(name)}
+    for question in read_raw(name, DIALOGUES) if (DIALOGUES / name).is_dir() else ():
+        wrong[str(question["id"])] = find_lacking(question, texts) if question["gold"] else []
     assert {key: errors for key, errors in wrong.items() if errors} == {}
 
 

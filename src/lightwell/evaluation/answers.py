@@ -73,12 +73,13 @@ class AskTime:
 class AnswerTrial:
     """One question as it was asked through `Questions.ask`.
 
-    `found` are the URLs of the evidence, best first, each once; `held` the stages that contain the whole answer. `shown` is the text
+    `asked` is the question as it was read: a follow-up with what it leaves out. `found` are the URLs of the evidence, best first, each once; `held` the stages that contain the whole answer. `shown` is the text
     of the nearest passages of a refusal, `missing` the groups that the answer lacks. `reason` is None if nothing is wrong. `lead` is the text of the
     key sentences, "" for a refusal, `words` counts those of the whole answer without citation marks.
     """
 
     question: CollectionQuestion
+    asked: str
     outcome: TrialOutcome
     reason: Reason | None
     state: AnswerState
@@ -142,6 +143,7 @@ def judge(
         outcome = TrialOutcome.RIGHT if right else TrialOutcome.WRONG
     return AnswerTrial(
         question=question,
+        asked=answer.question,
         outcome=outcome,
         reason=_reason(question, answer, outcome, stages, exchanges),
         state=answer.state,

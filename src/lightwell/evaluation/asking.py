@@ -5,7 +5,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lightwell.domain.access import Reader
-from lightwell.domain.questions import Mode
+from lightwell.domain.answers import Answer
+from lightwell.domain.chat import Thread
+from lightwell.domain.ids import ConversationId
+from lightwell.domain.questions import Mode, Question
 from lightwell.evaluation.answers import AnswerTrial, AskTime, Exchange, judge
 from lightwell.evaluation.caching_embedder import CachingEmbedder
 from lightwell.evaluation.collection import CollectionQuestion
@@ -79,21 +82,36 @@ class Recorder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerEvaluator:
-    """Asks as `reader`, who sees all documents of the collection."""
+    """Asks as `reader`, who sees all documents of the collection. `conversations` are those of the dialogues that have begun."""
 
     kb: KnowledgeBase
     reader: Reader
     mode: Mode
     recorder: Recorder
+    conversations: dict[str, ConversationId] = field(default_factory=dict[str, ConversationId])
 
     async def trial(self, question: CollectionQuestion) -> AnswerTrial:
         """Ask once and measure it; then repeat the retrieval, with remembered vectors, to see what the answer was based on."""
         self.recorder.forget()
         wall, cpu = time.perf_counter(), time.process_time()
-        answer = await self.kb.questions.ask(question.text, self.reader, mode=self.mode)
+        if question.dialogue:
+            answer = await self._ask_in_dialogue(question)
+        else:
+            answer = await self.kb.questions.ask(question.text, self.reader, mode=self.mode)
         took = AskTime(
             wall=1000 * (time.perf_counter() - wall), cpu=1000 * (time.process_time() - cpu)
         )
         exchanges = tuple(self.recorder.exchanges)
-        retrieval = await self.kb.questions.search(question.text, self.reader, mode=self.mode)
+        retrieval = await self.kb.questions.search(answer.question, self.reader, mode=self.mode)
         return judge(question, answer, retrieval, exchanges, took)
+
+    async def _ask_in_dialogue(self, question: CollectionQuestion) -> Answer:
+        """Ask it as the next message of its dialogue's conversation, which the first one begins."""
+        thread = Thread(conversation=self.conversations.get(question.dialogue))
+        message = Question(text=question.text, mode=self.mode)
+        answers: list[Answer] = []
+        async for event in self.kb.questions.show(message, self.reader, thread=thread):
+            if event.answer is not None and event.stored is not None:
+                answers.append(event.answer)
+                self.conversations[question.dialogue] = event.stored.conversation
+        return answers[-1]

@@ -38,13 +38,15 @@ class _Question(BaseModel):
     kind: str = ""
     style: str = ""
     split: str = ""
+    dialogue: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionQuestion:
     """A question; `gold` are the URLs of the documents that answer it, `groups` what a right answer must contain.
 
-    Both are empty where no document answers it. Of `gold` one document is enough where `is_one_gold_enough`, else all are needed.
+    Both are empty where no document answers it. Questions of one `dialogue` are asked in one conversation, in their order; "" is none, and
+    `turn` counts from 1 in it. Of `gold` one document is enough where `is_one_gold_enough`, else all are needed.
     """
 
     id: str
@@ -55,6 +57,8 @@ class CollectionQuestion:
     gold: frozenset[str]
     is_one_gold_enough: bool
     groups: tuple[AnswerGroup, ...]
+    dialogue: str = ""
+    turn: int = 1
 
     @property
     def is_answerable(self) -> bool:
@@ -138,6 +142,7 @@ def _find_documents(folder: Path) -> Path:
 def _questions(path: Path, root: Path) -> list[CollectionQuestion]:
     questions: list[CollectionQuestion] = []
     ids: set[str] = set()
+    dialogues: dict[str, list[str]] = {}
     for where, line in read_lines(path):
         written = parse_line(_Question, where, line)
         if written.id in ids:
@@ -146,6 +151,12 @@ def _questions(path: Path, root: Path) -> list[CollectionQuestion]:
             )
         ids.add(written.id)
         _check_answer(where, written)
+        splits = dialogues.setdefault(written.dialogue or written.id, [])
+        splits.append(written.split)
+        if len(set(splits)) > 1:
+            raise Invalid(
+                f"{where}: the dialogue {written.dialogue!r} is of two splits; give all its questions one"
+            )
         question = CollectionQuestion(
             id=written.id,
             text=written.question,
@@ -155,6 +166,8 @@ def _questions(path: Path, root: Path) -> list[CollectionQuestion]:
             gold=frozenset(_url(where, file, root) for file in written.gold),
             is_one_gold_enough=written.gold_any,
             groups=tuple(tuple(group) for group in written.answer_any),
+            dialogue=written.dialogue,
+            turn=len(splits),
         )
         questions.append(question)
     return questions

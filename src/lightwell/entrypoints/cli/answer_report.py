@@ -58,8 +58,12 @@ class AnswerResults:
 
     @property
     def summaries(self) -> dict[str, AnswerSummary]:
-        """All questions; then each split, kind and style, if there are several."""
+        """All questions; of dialogues the first and the later ones; then each split, kind and style, if there are several."""
         parts = {"all": list(self.trials)}
+        dialogues = [trial for trial in self.trials if trial.question.dialogue]
+        if dialogues:
+            parts["first turns"] = [trial for trial in dialogues if trial.question.turn == 1]
+            parts["follow-ups"] = [trial for trial in dialogues if trial.question.turn > 1]
         for word, by in (
             ("split", split_by(self.trials, lambda trial: trial.question.split)),
             ("kind", split_by(self.trials, lambda trial: trial.question.kind)),
@@ -151,6 +155,8 @@ def _trial(trial: AnswerTrial, root: str) -> Json:
     return {
         "id": trial.question.id,
         "question": trial.question.text,
+        "dialogue": trial.question.dialogue,
+        "asked": trial.asked,
         "kind": trial.question.kind,
         "style": trial.question.style,
         "outcome": trial.outcome.value,

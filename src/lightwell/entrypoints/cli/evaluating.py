@@ -27,6 +27,7 @@ from lightwell.evaluation.asking import AnswerEvaluator, Recorder
 from lightwell.evaluation.caching_embedder import CachingEmbedder
 from lightwell.evaluation.collection import (
     TAGS,
+    CollectionQuestion,
     PublicDocuments,
     is_collection,
     load_collection,
@@ -98,7 +99,8 @@ async def _evaluate_answers(plan: Plan) -> Report:
     unpacked = chosen.data.expanduser() / FOLDER / "documents"
     collection = load_collection(plan.folder, unpack_below=unpacked, documents=plan.documents)
     root = collection.root.as_uri()
-    questions = _sample(collection.questions, plan)
+    dialogues = _sample(_by_dialogue(collection.questions), plan)
+    questions = [question for dialogue in dialogues for question in dialogue.questions]
     store = _separate_store(chosen, f"{collection.name} {_hash_of([str(collection.root)])[:16]}")
     console, recorder = errors_console(), Recorder()
     if plan.fresh:
@@ -145,6 +147,24 @@ async def _evaluate_answers(plan: Plan) -> Report:
     )
     text = answer_report.text(results, before, cases=plan.cases)
     return _report(plan, answer_report.document(results), text, ended)
+
+
+@dataclass(frozen=True, slots=True)
+class _Dialogue:
+    """Questions that are asked one after the other in one conversation; a question of no dialogue is alone."""
+
+    questions: Sequence[CollectionQuestion]
+
+    @property
+    def split(self) -> str:
+        return self.questions[0].split
+
+
+def _by_dialogue(questions: Iterable[CollectionQuestion]) -> list[_Dialogue]:
+    dialogues: dict[str, list[CollectionQuestion]] = {}
+    for question in questions:
+        dialogues.setdefault(question.dialogue or f"alone {question.id}", []).append(question)
+    return [_Dialogue(several) for several in dialogues.values()]
 
 
 # ── a set of passages: each question is asked with and without the passages that answer it ──────────────
