@@ -256,6 +256,47 @@ def test_tags_of_site_generators_do_not_show(text: str, read: str) -> None:
     assert strip_markup(text) == read
 
 
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Intro.\n::: info\nText goes\non.\n:::\nAfter.", "Intro.\nInfo:\nText goes on.\nAfter."),
+        ("::: details Click me {open}\nText.\n:::", "Click me:\nText."),
+        (":::note[Mind this]\nText.\n:::", "Mind this:\nText."),
+        ('!!! tip inline end "Read `this`"\n    Text.', "Read `this`:\nText."),
+        ('=== ":octicons-file-16: Linux"\n\n    Text.', "Linux:\nText."),
+        ("> [!NOTE]\n> Text.", "Note: Text."),
+        ("> [!tip]- Own title\n> Text.", "Own title: Text."),
+        ("```{note}\n:class: wide\nText.\n\n- One.\n```\nAfter.", "Note:\nText.\n- One.\nAfter."),
+        ("````{tab-set}\n```{code-block} sh\nrun\n```\n````\nAfter.", "run\nAfter."),
+        ("::: code-group\nText.\n:::", "Text."),
+        ("{: .no_toc }\nText.\n{: .wide}", "Text."),
+        ("(label)=\n## Head {#head .x}\n\n    [a]: b.md\n[b]: c", "Head"),
+        ("Title\n^^^^^\n\nText.", "Title\nText."),
+        ("See below:\nName | Type\n-|-\na | b", "See below:\nName: a; Type: b"),
+    ],
+)
+def test_directives_of_site_generators_are_their_words(text: str, read: str) -> None:
+    assert render_text(text) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("They are _not_ and **_so_** *it* is, not snake_case_name or a/_b_/c.",
+         "They are not and so it is, not snake_case_name or a/_b_/c."),
+        ("Send [your method]() to us[^1], or [sync it to Google", "Send your method to us, or sync it to Google"),
+        ("Drive](https://x.example/y) first, then [a](https://x.exa", "Drive first, then a"),
+        ("See {ref}`the page <page>`, :doc:`a` and [`expect` syntax] in [[Page|wiki]].",
+         "See the page, a and `expect` syntax in wiki."),
+        ("![Plan](a.png){data-zoomable} at :material-clock: 10:30:00 { .card }", "at 10:30:00"),
+        ("Use `{.spec}`, `<div>` and `[a](b)`; x[0](y) and {name}.", "Use `{.spec}`, `<div>` and `[a](b)`; x0 and {name}."),
+        ('<Badge type="tip" text="x" /> <Note kind="a">Text</Note> of <Name>', "Text of <Name>"),
+    ],
+)  # fmt: skip
+def test_marks_within_a_line_go_and_code_stays(text: str, read: str) -> None:
+    assert strip_markup(text) == read
+
+
 def test_blocks_know_headings_tables_and_clutter() -> None:
     text = "Title\n=====\n\nA | B\n--|--\n1 | 2\n\n<details>\n\n~~~\n# no heading\n~~~\n"
     assert [(each.kind, text[each.start : each.end]) for each in blocks(text)] == [

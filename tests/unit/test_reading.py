@@ -44,6 +44,7 @@ PIECES = (
     "# Head\n", "## *Two* [x](y)\n", "word ", "\n", "\n\n", "- item\n", "  - nested\n", "1. one\n",
     "> quote\n", "| a | b |\n", "|---|---|\n", "| `x|y` | \\| |\n", "```\n", "~~~\n", "<!-- c", "-->", "<table>",
     "<tr><td>x<td>y", "</table>\n", "    code\n", "**b** _i_ ~~d~~ `c` ", "&amp;", "<b onclick=x>", "\\*",
+    "::: info *T*\n", ":::\n", "[!NOTE]", "{#a}", "{{< b \"c\" >}}", "{r}`x`",
     "![pic](javascript:alert(1)) ", "[l](data:text/html,x) ", "===\n", "---\n", "\u202eevil\u202c ", "🙂 ", "a;b,c\n", "\t",
 )  # fmt: skip
 
@@ -125,6 +126,22 @@ def test_no_target_of_a_link_and_no_tag_is_shown() -> None:
     assert shown(block) == "See here pixel alert(2) and https://x.example/."
 
 
+@pytest.mark.parametrize(
+    ("text", "reads"),
+    [
+        ("::: warning Mind the *gap*\nText.\n:::", ["Mind the gap", "Text."]),
+        ("!!! note\n    Text.", ["note", "Text."]),
+        ("> [!NOTE]\n> Text.", ["NOTE Text."]),
+        ("{: .wide}\nText {#a} {name}.", ["Text  {name}."]),
+        ('See {{< tip "The guide" >}} and {ref}`it`.', ["See The guide and it."]),
+    ],
+)
+def test_directives_and_attributes_are_shown_as_their_words(text: str, reads: list[str]) -> None:
+    window = read(text)
+    require_exact(text, window)
+    assert [shown(block) for block in window.blocks] == reads
+
+
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("plain", [None, PLAIN, Plain(headings={}, are_lines_apart=True)])
 def test_spans_are_exact_and_every_word_is_in_a_block(seed: int, plain: Plain | None) -> None:
@@ -137,7 +154,9 @@ def test_spans_are_exact_and_every_word_is_in_a_block(seed: int, plain: Plain | 
         for place, sign in enumerate(text)
     )
     left_out = "".join(sign for sign, kept in zip(text, covered, strict=True) if sign != kept)
-    assert not any(map(str.isalnum, re.sub(r"</?\w+(?: ?onclick=x)?>", "", left_out))), left_out
+    assert not any(map(str.isalnum, re.sub(r"</?\w+(?: ?onclick=x)?>|\{#a\}", "", left_out))), (
+        left_out
+    )
 
 
 @pytest.mark.parametrize("seed", range(20))

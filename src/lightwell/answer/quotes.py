@@ -290,7 +290,8 @@ def _section(chunk: Chunk, place: int) -> Span:
 def render_quote(quote: Quote) -> str:
     """Return the quote as people read it, without marks of markdown and HTML; a row with the names of its columns.
 
-    A quote within one block is one line, without bullet. Of several blocks, each begins a line; items keep their bullets.
+    A quote within one block is one line, without bullet. Of several blocks, each begins a line; items keep their bullets. What is
+    no text to read, such as the target of a link, reads as "".
     """
     evidence = quote.evidence
     return _render(_Page(evidence.chunk.text, evidence.analysis.blocks), quote.start, quote.end)
@@ -313,7 +314,7 @@ def _render(page: _Page, start: int, end: int) -> str:
     parts = [block for block in page.blocks if block.end > start and block.start < end]
     parts = [part for part in parts if part.kind is not BlockKind.CLUTTER]
     if len(parts) == 1 and parts[0].kind is not BlockKind.CODE:
-        text = chunk[start:end]
+        text = chunk[max(parts[0].start, start) : min(parts[0].end, end)]
         is_row = parts[0].kind is BlockKind.ROW
         return _row(page, text, parts[0]) if is_row else render_sentence(text)
     lines = [
@@ -321,7 +322,7 @@ def _render(page: _Page, start: int, end: int) -> str:
         for part in parts
         if not (part.is_head and _rows_of(parts, part) > 1)
     ]
-    return "\n".join(line for line in lines if line.strip()) or strip_markup(chunk[start:end])
+    return "\n".join(line for line in lines if line.strip())
 
 
 def render_sentence(text: str) -> str:

@@ -6,16 +6,23 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import pairwise
 
+from lightwell.text.directives import holds_prose, read_directive
 from lightwell.text.markup import strip_markup, strip_tags
 from lightwell.text.regex import regex
 
 _LINE = regex(r"[^\n]*\n?")
-_FENCE = regex(r"[ \t]*+(```|~~~)")
-_FENCE_END = {mark: regex(rf"\n[ \t]*+{mark}[^\n]*+") for mark in ("```", "~~~")}
+_FENCE = regex(r"[ \t]*+(`{3,}+|~{3,}+)")
+_FENCE_END = regex(r"\n[ \t]*+(`{3,}+|~{3,}+)[^\n]*+")
+_OPTION = regex(r"[ \t]*+:[a-z][\w-]{0,40}+:(?:[ \t][^\n]*+)?\n?+")
 _HEADING = regex(r"[ \t]*+#{1,6}[ \t]")
 _UNDERLINE = regex(r"[ ]{0,3}(?:=++|-++)[ \t]*+")
+_RST_UNDERLINE = regex(r"([~^\"'*+#`])\1{2,}+")
+_MAX_APART = 2
+"""Characters by which a title and the signs below it differ in length."""
 _RULE = regex(r"[\s|:=_*+.-]*+")
-_DEFINITION = regex(r"[ ]{0,3}\[[^\]\^\n][^\]\n]{0,200}\]:[ \t]*+\S")
+_DEFINITION = regex(
+    r"[ \t]*+(?:\[[^\]\^\n][^\]\n]{0,200}\]:[ \t]*+\S|\([\w/.: -]{1,100}+\)=[ \t]*+$|\.\. _[^:\n]{1,200}+:(?:\s|$))"
+)
 _ITEM = regex(r"[ \t]*+(?:(?:[-*+•‣]|\d{1,3}[.)]|[a-z][.)]|\([a-z\d]{1,2}\))[ \t]|<li\b)")
 _ROW = regex(r"[ \t]*+\|")
 _TABLE_START, _TABLE_END = regex(r"<table\b", re.I), regex(r"</table\s{0,9}>", re.I)
@@ -101,12 +108,17 @@ def _names_columns(text: str, row: Block) -> bool:
 
 @dataclass(slots=True)
 class _Scanner:
-    """Reads a text line by line; `is_open` says whether the next line may go on with the last block."""
+    """Reads a text line by line; `is_open` says whether the next line may go on with the last block.
+
+    `ends` is where the lines begin that end fences of prose; `has_directive` whether the line above is a directive.
+    """
 
     text: str
     found: list[Block] = field(default_factory=list[Block])
+    ends: set[int] = field(default_factory=set[int])
     is_open: bool = False
     has_gap: bool = True
+    has_directive: bool = False
 
     def step(self, start: int) -> int:
         """Read the block or the line that begins at a place; return where the next one begins."""
@@ -114,6 +126,8 @@ class _Scanner:
         line, end = (match[0], match.end()) if match else ("", len(self.text))
         if not line.strip():
             self.is_open, self.has_gap = False, True
+            return end
+        if self._is_mark(line, start, end):
             return end
         whole = self._whole(line, start, end)
         if whole is not None:
@@ -128,6 +142,37 @@ class _Scanner:
             self.is_open = kind in (None, BlockKind.ITEM)
         return end
 
+    def _is_mark(self, line: str, start: int, end: int) -> bool:
+        """Read a directive, or what belongs to one; return whether there was one. Its title is a paragraph."""
+        had_directive, self.has_directive = self.has_directive, False
+        if start in self.ends or (had_directive and _OPTION.fullmatch(line)):
+            self.has_directive = start not in self.ends
+            self._add(BlockKind.CLUTTER, start, end)
+            return True
+        if self._is_underlined(line):
+            self.found[-1] = replace(self.found[-1], kind=BlockKind.HEADING)
+            self._add(BlockKind.CLUTTER, start, end)
+            return True
+        fence = _FENCE.match(line)
+        if fence and not holds_prose(line):
+            return False
+        title = read_directive(line)
+        if title is None:
+            return False
+        if fence and (close := _fence_end(self.text, start, fence[1])):
+            self.ends.add(close.start() + 1)
+        self._add(BlockKind.PARAGRAPH if title else BlockKind.CLUTTER, start, end)
+        self.has_directive = True
+        return True
+
+    def _is_underlined(self, line: str) -> bool:
+        """Return whether a line underlines the one above it with other signs than Markdown has, as in reStructuredText."""
+        if not (self.is_open and _RST_UNDERLINE.fullmatch(line.rstrip())):
+            return False
+        last = self._last()
+        is_line = self.found[-1].kind is BlockKind.PARAGRAPH and "\n" not in last
+        return is_line and abs(len(last) - len(line.rstrip())) <= _MAX_APART
+
     def _whole(self, line: str, start: int, end: int) -> int | None:
         """Read a block that ends with a mark of its own; return where it ends, or None where none begins here."""
         text = self.text
@@ -136,7 +181,7 @@ class _Scanner:
         if metadata:
             return self._add(BlockKind.CLUTTER, start, metadata.end())
         if fence := _FENCE.match(line):
-            close = _FENCE_END[fence[1]].search(text, start + len(fence[0]))
+            close = _fence_end(text, start, fence[1])
             return self._add(BlockKind.CODE, start, close.end() if close else len(text))
         if bare.startswith("<!--"):
             close_at = text.find("-->", start)
@@ -159,16 +204,28 @@ class _Scanner:
 
     def _underline(self, line: str) -> None:
         """Make the paragraph above an underline a heading, and the line above a table's rule its head."""
-        if not (self.is_open and self.found and _RULE.fullmatch(line) and "\n" not in self._last()):
+        if not (self.is_open and self.found and _RULE.fullmatch(line)):
             return
-        if "|" in line and "|" in self._last():
-            start = self.found[-1].start
-            self.found[-1] = replace(self.found[-1], kind=BlockKind.ROW, table=start)
-        elif _UNDERLINE.fullmatch(line.rstrip()) and self.found[-1].kind is BlockKind.PARAGRAPH:
+        last = self._last()
+        head = last[last.rfind("\n") + 1 :]
+        if "|" in line and "|" in head:
+            self._head(head)
+        elif "\n" in last or self.found[-1].kind is not BlockKind.PARAGRAPH:
+            return
+        elif _UNDERLINE.fullmatch(line.rstrip()):
             self.found[-1] = replace(self.found[-1], kind=BlockKind.HEADING)
 
+    def _head(self, head: str) -> None:
+        """Make the last line of the last block the head of a table; lines above it stay a block."""
+        last = self.found[-1]
+        start = last.start + self._last().rindex(head)
+        if start > last.start:
+            self.found[-1] = replace(last, end=start)
+            self.found.append(replace(last, start=start, has_gap=False))
+        self.found[-1] = replace(self.found[-1], kind=BlockKind.ROW, table=start)
+
     def _last(self) -> str:
-        return self.text[self.found[-1].start : self.found[-1].end].strip()
+        return self.text[self.found[-1].start : self.found[-1].end].rstrip()
 
     def _is_in_table(self) -> bool:
         if self.has_gap:
@@ -204,12 +261,19 @@ class _Scanner:
         """Add the rows of an HTML table, and what stands above them."""
         rows = list(_row_spans(self.text, table_start, end))
         caption_end = rows[0][0] if rows else end
-        if strip_tags(self.text[table_start:caption_end]).strip():
+        caption = self.text[table_start:caption_end]
+        if "<!--" in caption or strip_tags(caption).strip():
             self._add(BlockKind.PARAGRAPH, table_start, caption_end)
         for start, stop in rows:
             self._add(BlockKind.ROW, start, stop, table=table_start)
         self.is_open = False
         return end
+
+
+def _fence_end(text: str, start: int, mark: str) -> re.Match[str] | None:
+    """Return the line that closes a fence: it has at least as many of the same signs."""
+    ends = _FENCE_END.finditer(text, start)
+    return next((end for end in ends if end[1].startswith(mark)), None)
 
 
 def _row_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -4,6 +4,7 @@ import html
 import re
 from collections.abc import Iterator
 
+from lightwell.text.directives import read_alerts, read_directive
 from lightwell.text.regex import regex
 
 _COMMENT = regex(r"<!--(?:[^-]|-(?!->))*+(?:-->|$)")
@@ -16,6 +17,13 @@ _TAG = regex(
     re.IGNORECASE,
 )
 """Tags of HTML, and whatever else would load, link or run something; other words in angle brackets are placeholders or code."""
+_COMPONENT = regex(
+    r"</?[A-Z][a-z][\w.]{0,60}+(?:\s++[:@#]?+[\w.:-]{1,60}+(?:=(?:\"[^\"<>]{0,500}+\"|\{[^{}<>]{0,500}+\}))?+)*+\s*+/>"
+    r"|<[A-Z][a-z][\w.]{0,60}+(?:\s++[:@#]?+[\w.:-]{1,60}+=(?:\"[^\"<>]{0,500}+\"|\{[^{}<>]{0,500}+\}))++\s*+>"
+    r"|</[A-Z][a-z][\w.]{0,60}+>|^[ \t]*+<[A-Z][a-z][\w.]{0,60}+>[ \t]*+$",
+    re.MULTILINE,
+)
+"""A component of Vue or MDX; a placeholder such as `<Name>` within a line is none."""
 _TEMPLATE_TAG = regex(
     r"`[^`\n]{1,300}+`"
     r"|\{%[-+]?\s{0,9}+(/?[a-z_][\w-]{0,60}+)([^%{}\n]{0,500}+)%\}"
@@ -36,25 +44,51 @@ AROUND_ADDRESSES = "()[]<>{}\"'“”‘’«»*_~`.,;:!?…"
 _LABEL = regex(r"(!?)\[([^\[\]\n]{0,500}+(?:\n[^\[\]\n]{1,500}+)?+)\]")
 _REFERENCE = regex(r"\[[^\[\]\n]{0,200}\]")
 _PARENTHESIS = regex(r"[()\[\n]")
-_NAME = regex(r"[^\W\d_](?=.*[a-z]).{2,}", re.DOTALL)
+_NAME = regex(r"(?:\ue000|[^\W\d_](?=.*[a-z])).{2,}", re.DOTALL)
 _LONGEST_TARGET = 4000
 _ADDRESS = regex(r"<((?:https?://|mailto:)[^\s<>]{1,2000})>")
-_ATTRIBUTES = regex(r"\{[:#.][\w\s.#:=\"'-]{0,200}\}")
+_ATTRIBUTES = regex(
+    r"`[^`\n]{1,300}+`"
+    r"|(?P<marks>\{(?:[ ]?[:#.][\w\s.#:=\"'%;-]{0,200}|data-[\w-]{1,40}+|[ ]?[\w-]{1,40}+=[^{}\n]{0,200}+)\})"
+)
+"""Attributes as Kramdown, Pandoc, MkDocs and VitePress write them; code between backquotes is matched first, and so kept."""
 _PILCROW = regex(r"¶")
 _ESCAPE = regex(r"\\([!-/:-@\[-`{-~])")
 _HEADING = regex(r"^[ \t]*+#{1,6}[ \t]++|(?<![ \t])[ \t]++#++[ \t]*+$", re.MULTILINE)
+_FIELD = regex(r"^[ \t]*+:([^\W\d_][\w -]{0,40}+):(?=[ \t]++\S)", re.MULTILINE)
+"""The name of a field of reStructuredText."""
 _QUOTING = regex(r"^[ \t]*+(?:>[ \t]?+)++", re.MULTILINE)
 _BULLET = regex(r"^(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
-_EMPHASIS = regex(r"(?<![\w*_])(\*{1,3}|_{2,3})(?=[^\s*_])(.{1,300}?)(?<=[^\s*_])\1(?![\w*_])")
+_STARS = regex(r"(?<![^\W_])(?<!\*)(\*{1,3})(?=[^\s*])(.{1,300}?)(?<=[^\s*])\1(?![^\W_]|\*)")
+_LINES = regex(r"(?<![\w/\\])(_{1,3})(?=[^\s_])(.{1,300}?)(?<=[^\s_])\1(?![\w/]|\.\w)")
+_CODE = regex(r"(?<!`)(`{1,3}+)([^`]{1,300}+)\1(?!`)")
+_MASKED = regex("\ue000(\\d{1,6})\ue001")
+_ROLE = regex(
+    r"(?::[a-z][\w:+.-]{0,60}+(?<=:)|\{[a-z][\w:+.-]{0,60}+\})`([^`<>]{1,300}+)(?:<[^<>`]{1,300}+>)?+`_{0,2}+"
+)
+_FOOTNOTE = regex(r"\[\^[^\[\]\s]{1,60}+\]:?+")
+_WIKI_LINK = regex(r"(?<!\[)\[\[(?![\s\[])(?:[^\[\]|\n]{1,200}+\|)?+([^\[\]|\n]{1,200}+)\]\]")
+_ICON = regex(r"(?<![\w:]):[a-z]{1,30}+(?:[-_][a-z\d]{1,30}+){1,9}+:(?![\w:`])")
+_CUT_LINK = regex(
+    r"\]\((?=\S)[^()\s\[\]]{0,2000}+(?:\)|$)"
+    r"|(?<![^\s(*_])!?\[(?=[^\W\d_][^\[\]]{0,600}+(?:$|\]\([^()\s]{0,2000}+$))"
+)
+"""What is left of a link that the end of a page or of a piece has cut."""
 
 
 def strip_tags(text: str) -> str:
-    """Return the text without HTML tags and comments; what stands in angle brackets otherwise stays.
+    """Return the text without HTML tags, components, comments and attributes; what stands in angle brackets otherwise stays.
 
     Of the tags of site generators, such as `{% channel "help-desk" %}`, only values that people read stay: those without a name, titles
     and labels, but no paths.
     """
-    return _TAG.sub(" ", _COMMENT.sub(" ", _TEMPLATE_TAG.sub(_read_tag, text)))
+    untagged = _TAG.sub(" ", _COMMENT.sub(" ", _TEMPLATE_TAG.sub(_read_tag, text)))
+    bare = _COMPONENT.sub(" ", untagged) if "<" in untagged else untagged
+    return _ATTRIBUTES.sub(_keep_code, bare) if "{" in bare else bare
+
+
+def _keep_code(match: re.Match[str]) -> str:
+    return "" if match["marks"] else match[0]
 
 
 def _read_tag(match: re.Match[str]) -> str:
@@ -76,13 +110,40 @@ def _read_tag(match: re.Match[str]) -> str:
 
 
 def strip_markup(text: str) -> str:
-    """Return the words of a block on one line: links without targets; no images, tags, anchors, heading marks, emphasis."""
-    bare = _PILCROW.sub(
-        "", _ATTRIBUTES.sub("", _ADDRESS.sub(r"\1", _strip_links(strip_tags(text))))
-    )
-    unmarked = _HEADING.sub("", _QUOTING.sub("", bare))
+    """Return the words of a block on one line: links without targets; no images, tags, anchors, heading marks, emphasis.
+
+    What stands between backquotes stays as it is. Of a directive, its title is read.
+    """
+    title = read_directive(text)
+    text = text if title is None else title
+    codes: list[str] = []
+
+    def mask(match: re.Match[str]) -> str:
+        codes.append(" ".join(match[2].split()))
+        return f"\ue000{len(codes) - 1}\ue001"
+
+    masked = text
+    if "`" in text and "\ue000" not in text:
+        masked = _CODE.sub(mask, _ROLE.sub(_read_role, text))
+    bare = _PILCROW.sub("", _without_brackets(_ADDRESS.sub(r"\1", strip_tags(masked))))
+    unmarked = _FIELD.sub(r"\1:", _HEADING.sub("", read_alerts(_QUOTING.sub("", bare))))
     words = " ".join(html.unescape(_ESCAPE.sub(r"\1", unmarked)).split())
-    return _EMPHASIS.sub(r"\2", words)
+    plain = _LINES.sub(r"\2", _STARS.sub(r"\2", words))
+    return _MASKED.sub(lambda match: f"`{codes[int(match[1])]}`", plain) if codes else plain
+
+
+def _read_role(match: re.Match[str]) -> str:
+    return match[1].strip().removeprefix("!").removeprefix("~")
+
+
+def _without_brackets(text: str) -> str:
+    """Return the text with links, references and icons as the words that people read, also where a link was cut."""
+    if ":" in text:
+        text = _ICON.sub("", text)
+    if "]" not in text and "[" not in text:
+        return text
+    linked = _strip_links(_FOOTNOTE.sub("", _WIKI_LINK.sub(r"\1", text)))
+    return _CUT_LINK.sub("", linked)
 
 
 def strip_active_markup(text: str) -> str:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from lightwell.text.blocks import Block, BlockKind, blocks
+from lightwell.text.directives import find_title
 from lightwell.text.markup import strip_tags
 from lightwell.text.reading.runs import Run, markdown_runs, plain_runs
 from lightwell.text.regex import regex
@@ -127,7 +128,7 @@ def _fields(document: str, start: int, end: int) -> Iterator[ReadBlock]:
 
 def _is_read(clutter: str) -> bool:
     """Return whether there is something to see: neither tags alone nor the line below the header of a table are."""
-    words = clutter if clutter.startswith("<!--") else strip_tags(clutter)
+    words = clutter if "<!--" in clutter else strip_tags(clutter)
     return any(map(str.isalnum, words)) or _RULE.fullmatch(clutter) is not None
 
 
@@ -159,6 +160,9 @@ def _markdown_block(
         return ReadBlock(
             kind=Kind.CODE, start=start, end=end, text=text, runs=plain_runs(document, start, end)
         )
+    if title := find_title(text):
+        runs = markdown_runs(document, start + title[0], start + title[1])
+        return ReadBlock(kind=Kind.PARAGRAPH, start=start, end=end, text=text, runs=runs)
     quoted = _QUOTED.match(text)
     if quoted:
         runs = markdown_runs(document, start + quoted.end(), end)

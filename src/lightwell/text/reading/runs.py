@@ -15,6 +15,9 @@ _TOKEN = regex(
     r"|<(?P<address>(?:https?://|mailto:)[^\s<>]{1,2000}+)>"
     r"|(?P<break><br\s{0,9}/?>[ \t]{0,9}\n?|(?:(?<! ) {2,}+|\\)\n[ \t]{0,200}(?:>[ \t]?){0,9})"
     r"|(?P<wrap>(?<![ \t])[ \t]*+\n[ \t]{0,200}(?:>[ \t]?){0,9})"
+    r"|(?P<role>(?::[a-z][\w:+.-]{0,60}+(?<=:)|\{[a-z][\w:+.-]{0,60}+\})(?=`[^`]))"
+    r"|(?P<alert>\[![\w-]{1,40}+\][+-]?+)"
+    r"|(?P<braces>\{\{[<%][^<>%{}\n]{0,500}+[>%]\}\}|\{%[^%{}\n]{0,500}+%\}|\{[^{}\n]{1,200}+\})"
     r"|(?P<tag></?[a-zA-Z][\w-]{0,40}(?:[\s/][^<>]{0,2000}+)?+>|<!--[^<>]{0,2000}?-->)"
     r"|(?P<entity>&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[a-zA-Z][a-zA-Z\d]{1,30});)"
     r"|(?P<mark>\*{1,3}+|_{1,3}+|~~)"
@@ -168,10 +171,15 @@ def _token(match: re.Match[str], shared: set[Style]) -> _Piece:
             return _Piece(start, end, html.unescape(match[0]), set(shared))
         case "mark":
             return _Piece(start, end, match[0], set(shared), mark=match[0])
+        case "role":
+            return _Piece(start, end, "")
+        case "alert":
+            return _Piece(start + 2, start + match[0].index("]"), match[0][2:].rstrip("]+-"))
         case _:
-            # A placeholder such as <name> is text; what is a tag of HTML is not shown.
-            is_tag = not strip_tags(match[0]).strip()
-            return _Piece(start, end, "" if is_tag else match[0], set(shared))
+            # A placeholder such as <name> is text; of what is a tag only the words that people read are shown.
+            words = strip_tags(match[0]).strip()
+            start += max(match[0].find(words), 0)
+            return _Piece(start, start + len(words), words, set(shared))
 
 
 def _pair_marks(text: str, pieces: list[_Piece]) -> None:
