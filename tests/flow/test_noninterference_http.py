@@ -20,6 +20,7 @@ from collections.abc import (
 )
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from itertools import cycle
 from typing import Any
 from uuid import uuid4
 
@@ -37,6 +38,7 @@ from lightwell.entrypoints.http import page
 from lightwell.knowledge_base.directory import Directory
 from lightwell.knowledge_base.invitations import SignInLinks
 from lightwell.knowledge_base.web_sessions import WebSessions
+from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.conftest import Databases
 from tests.entrypoints.http_site import ALL_BUT_ADMIN, Site, open_site
@@ -652,3 +654,50 @@ async def test_the_view_would_feel_a_visible_document(site: Site, seen: Seen) ->
         now = [await reply_to(site, route, case, ids) for case in CASES[route]]
         then = [seen.before[route, number] for number in range(len(now))]
         assert now != then
+
+
+LOOKS = (
+    '{"action": "search", "query": "What does Acme Corp owe in Project Falcon?"}',
+    '{"action": "neighbours", "query": "Zeta"}',
+    '{"action": "find", "query": "falcon", "passage": 1}',
+    '{"action": "open", "passage": 2}',
+    '{"action": "answer"}',
+    '{"answerable": true, "sentences": [{"text": "Acme Corp ordered pumps from Nordwind in March.", "citations": [1, 2, 3]}]}',
+)
+
+
+async def test_a_model_that_looks_twice_is_shown_nothing_invisible(databases: Databases) -> None:
+    """It asks for what only the hidden documents have, and gets what a server without them gives, in all three forms of asking."""
+    shown: list[object] = []
+    for documents in (VISIBLE, (*VISIBLE, *HIDDEN)):
+        looks = cycle(LOOKS)
+        endpoint = FakeEndpoint(lambda _, looks=looks: next(looks))
+        with databases.lent() as url, endpoint.running() as model:
+            models = {"chat.url": model.base_url, "chat.model": "fake", "http.worker": False}
+            async with open_site(url, models) as site:
+                await site.kb.ingestion.ingest(InMemorySource(documents=documents))
+                for path, field in (
+                    ("query", "query"),
+                    ("query/stream", "query"),
+                    ("chat", "message"),
+                ):
+                    body = {field: QUESTIONS[0], "lookTwice": True}
+                    reply = await site.request("POST", f"/v1/{path}", *OWN, json=body)
+                    assert reply.status_code == 200, reply.text
+                    assert "ordered pumps" in reply.text
+                    shown.append(
+                        VARYING.sub(
+                            "",
+                            re.sub(
+                                r"\w{8}-[\w-]{27}|^id: .*|\d{4}-\d\d-\d\dT[^\"]*",
+                                "",
+                                reply.text,
+                                flags=re.MULTILINE,
+                            ),
+                        )
+                    )
+                    if path == "query":
+                        assert int(reply.headers["X-Token-Usage-Calls"]) == 6
+        shown.append([request.body["messages"] for request in model.requests])
+    for told, due in zip(shown[:4], shown[4:], strict=True):
+        assert told == due

@@ -18,8 +18,6 @@ from lightwell.domain.answers import (
     Citation,
     CitedSentence,
     InsufficientEvidence,
-    Step,
-    StepKind,
     StreamChunk,
     StreamType,
 )
@@ -153,18 +151,6 @@ def cited_documents(response: ChatResponse) -> tuple[DocumentId, ...]:
     """Return the documents among the response's sources, each once."""
     document_ids = (DocumentId(source.id) for source in response.sources if source.id is not None)
     return tuple(dict.fromkeys(document_ids))
-
-
-def reading_steps(retrieval: Retrieval) -> list[Step]:
-    """Return what is done with evidence: its documents are read, then so many passages are checked; nothing without evidence."""
-    titles = dict.fromkeys(entry.chunk.title for entry in retrieval.evidence)
-    count = len(retrieval.evidence)
-    if not count:
-        return []
-    return [
-        Step(kind=StepKind.READING, titles=tuple(filter(None, titles))),
-        Step(kind=StepKind.CHECKING, count=count),
-    ]
 
 
 def chat_state(answer: Answer, facts: Sequence[GraphFact]) -> AnswerState:

@@ -91,12 +91,15 @@ class AnswerGenerator:
         model = TimeLimitedModel(inner=self.model, deadline=deadline, seconds=self.seconds)
         return replace(self, model=model)
 
-    def require_model_for(self, mode: Mode) -> None:
-        """Raise `Invalid` when this mode asks a model alone and there is none."""
-        if mode is Mode.BYPASS and self.model is None:
+    def require_model_for(self, mode: Mode, *, look_twice: bool = False) -> None:
+        """Raise `Invalid` when this mode asks a model alone, or a model is to look twice, and there is none."""
+        if self.model is not None:
+            return
+        what = "Mode bypass asks the chat model alone" if mode is Mode.BYPASS else ""
+        what = what or ("Looking twice is what a chat model does" if look_twice else "")
+        if what:
             raise Invalid(
-                "Mode bypass asks the chat model alone, and there is none: name one in LIGHTWELL_CHAT_URL and"
-                " LIGHTWELL_CHAT_MODEL"
+                f"{what}, and there is none: name one in LIGHTWELL_CHAT_URL and LIGHTWELL_CHAT_MODEL"
             )
 
     async def answer(self, retrieval: Retrieval) -> Answer:
@@ -237,7 +240,7 @@ class AnswerGenerator:
         """
         if failure is None and not verifier.is_unsupported:
             return (), ()
-        pieces = await self._extracts(retrieval)
+        pieces = await self._extracts(retrieval.at_first or retrieval)
         if failure is not None:
             return pieces, (note_of_fallback(failure) if pieces else str(failure),)
         return pieces, (QUOTED_INSTEAD,) if pieces else ()

@@ -44,6 +44,7 @@ class Prompt(StrEnum):
     STATEMENTS = "statements"
     BYPASS = "bypass"
     VERIFY = "verify"
+    LOOK = "look"
 
     @property
     def text(self) -> str:

@@ -386,9 +386,13 @@ class StepKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What is done before the first sentence: `titles` of the documents that are read, or the `count` of the passages that are checked."""
+    """What is done before the first sentence: `titles` of the documents that are read, or the `count` of the passages that are checked.
+
+    `query` is what a model searches for that looks twice, "" for the question itself.
+    """
 
     kind: StepKind
+    query: str = ""
     titles: tuple[str, ...] = ()
     count: int = 0
 

@@ -1,7 +1,8 @@
 """Results of retrieval: passages with their scores."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from lightwell.domain.documents import Chunk, Locator, document_address
@@ -251,7 +252,8 @@ class Retrieval:
     first, then the nearest; relations by weight. `notes` report corrected words and what failed, such as a reranker that did not
     answer. `usage` is the cost of model calls. `ambiguous_names` lists the candidates of each name in the question
     that several entities have. `parts` is what was found for each part of a question that asks several things, where the parts
-    were searched one by one; `best_relevance` is then that of the least relevant part.
+    were searched one by one; `best_relevance` is then that of the least relevant part. `at_first` is what was found before a model
+    looked further, None where none did: `evidence` is what it read, and extracts are made of what was found at first.
     """
 
     question: Question
@@ -267,6 +269,7 @@ class Retrieval:
     query_id: QueryId = field(default_factory=new_query_id)
     ambiguous_names: "tuple[Candidates, ...]" = ()
     parts: tuple["Retrieval", ...] = ()
+    at_first: "Retrieval | None" = None
 
     @property
     def is_sufficient(self) -> bool:
@@ -275,3 +278,15 @@ class Retrieval:
     @property
     def has_insufficient_evidence(self) -> bool:
         return not self.is_sufficient
+
+
+def take_turns(several: Sequence[Sequence[Evidence]]) -> tuple[Evidence, ...]:
+    """Return the first passage of each, then the second, and so on; of passages that share a chunk the first."""
+    seen: set[object] = set()
+    taken: list[Evidence] = []
+    for entry in chain.from_iterable(zip_longest(*several)):
+        chunks = {chunk.id for chunk in entry.published_chunks} if entry else set[object]()
+        if entry and seen.isdisjoint(chunks):
+            seen |= chunks
+            taken.append(entry)
+    return tuple(taken)

@@ -180,7 +180,8 @@ class Question:
 
     `filters` say of which documents it is asked; `limit` is the number of passages. Without `include_graph` only passages are
     searched. `excluded_channels` are not searched either; evaluation uses this to measure what each channel contributes.
-    `session_id` is an open session of the same user, which the question is logged in. `text` is without surrounding white space.
+    `session_id` is an open session of the same user, which the question is logged in. With `look_twice` a chat model may search again
+    before it answers. `text` is without surrounding white space.
     """
 
     text: str
@@ -190,6 +191,7 @@ class Question:
     include_graph: bool = True
     excluded_channels: frozenset[Channel] = frozenset()
     session_id: SessionId | None = None
+    look_twice: bool = False
 
     def __post_init__(self) -> None:
         if not self.text.strip():
@@ -199,6 +201,8 @@ class Question:
         if not 1 <= self.limit <= 20:
             raise Invalid("topK must be between 1 and 20")
         object.__setattr__(self, "text", require_text(self.text, "The question").strip())
+        if self.look_twice and self.mode is Mode.BYPASS:
+            raise Invalid("Mode bypass does not search, so it cannot look twice: leave one out")
         if not self.include_graph and self.mode is not Mode.BYPASS and not self.channels:
             raise Invalid(
                 f"Mode {self.mode.value} searches only the graph: set includeGraph to true, or use mode naive or mix"

@@ -1,12 +1,18 @@
 """One question that a reader asks: its evidence, its log, and the conversation that it belongs to."""
 
+import asyncio
 import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from lightwell.answer.brief.subjects import ambiguous_names
+from lightwell.answer.looking.library import Library
+from lightwell.answer.looking.looking import look, titles
+from lightwell.answer.model_calls import TimeLimitedModel
 from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.domain.access import Reader
-from lightwell.domain.answers import StoredExchange
+from lightwell.domain.answers import Step, StepKind, StoredExchange
 from lightwell.domain.chat import Exchange, Thread
 from lightwell.domain.descriptions import with_separator
 from lightwell.domain.errors import Invalid
@@ -14,6 +20,7 @@ from lightwell.domain.evidence import Retrieval
 from lightwell.domain.graph_views import Candidates
 from lightwell.domain.ids import ConversationId, SessionId
 from lightwell.domain.questions import Mode, Question
+from lightwell.ports import ChatModel
 from lightwell.records import conversations
 from lightwell.records.database import Database
 from lightwell.records.query_log import QueryLog, QueryRecorder, QuestionContext
@@ -43,23 +50,60 @@ class Asking:
         return round((time.perf_counter() - self.started_at) * 1000)
 
     async def retrieve(self, question: Question) -> Retrieval:
-        """Return the evidence with the candidates of the question's ambiguous names; no evidence if the mode does not search.
+        """Return what `find` returns at its end; raise the same."""
+        async with aclosing(self.find(question)) as parts:
+            retrievals = [part async for part in parts if isinstance(part, Retrieval)]
+        return retrievals[-1]
 
-        Raises `Invalid` where the question's mode needs a model that is not there.
+    async def find(self, question: Question) -> AsyncGenerator[Step | Retrieval, None]:
+        """Yield what is done, and at the end the evidence with the candidates of the question's ambiguous names.
+
+        There is no evidence if the mode does not search. Raises `Invalid` where what the question asks for needs a model that is not there.
         """
         if not isinstance(self.reader, Reader):  # pyright: ignore[reportUnnecessaryIsInstance] - not every program is checked
             raise Invalid(
                 "Ask as a reader: `await kb.reader(['team:sales'])`, not as a list of tags"
             )
-        self.generator.require_model_for(question.mode)
+        self.generator.require_model_for(question.mode, look_twice=question.look_twice)
         retrieval = await self.evidence(question)
         if question.mode is Mode.BYPASS:
-            return retrieval
+            yield retrieval
+            return
+        if retrieval.evidence:
+            yield Step(kind=StepKind.READING, titles=titles(retrieval.evidence))
+        model = self._looking_model
+        if question.look_twice and model is not None:
+            max_tokens = self.generator.budget.max_tokens
+            async with aclosing(
+                look(model, self._library(question), retrieval, max_tokens=max_tokens)
+            ) as parts:
+                async for part in parts:
+                    if isinstance(part, Retrieval):
+                        retrieval = part
+                    else:
+                        yield part
+        if retrieval.evidence:
+            yield Step(kind=StepKind.CHECKING, count=len(retrieval.evidence))
         several = await ambiguous_names(self.database, self.reader, retrieval.analysis)
         separator = self.generator.separator
-        return replace(
+        yield replace(
             retrieval,
             ambiguous_names=tuple(candidates_with_separator(names, separator) for names in several),
+        )
+
+    def _library(self, question: Question) -> Library:
+        return Library(
+            database=self.database, reader=self.reader, question=question, search=self.evidence
+        )
+
+    @property
+    def _looking_model(self) -> ChatModel | None:
+        """The model with half of the time that is left: the answer needs the other half."""
+        if self.generator.model is None:
+            return None
+        left = max(0.0, self.deadline - asyncio.get_running_loop().time()) / 2
+        return TimeLimitedModel(
+            inner=self.generator.model, deadline=self.deadline - left, seconds=round(left)
         )
 
     async def evidence(self, question: Question) -> Retrieval:

@@ -118,8 +118,8 @@ class Questions:
     ) -> Answer:
         """Return an answer of cited sentences, or insufficient evidence.
 
-        The options go with a text; a `Question` has its own. Mode `bypass` is the one answer without citations, and says
-        so. Raises `Invalid`, also where that mode has no model, and `NotFound` for a session that is not the user's own.
+        The options go with a text; a `Question` has its own, and may let a chat model look twice. Mode `bypass` is the one answer without
+        citations, and says so. Raises `Invalid`, also where one of these two has no model, and `NotFound` for a session that is not the user's own.
         """
         question = _with_options(question, filters, limit, mode)
         asking = await self._begin_in_session(reader, question.session_id)
@@ -160,11 +160,12 @@ class Questions:
         """Yield the events of `stream` for somebody who watches: with what is done meanwhile, and as an exchange of a conversation.
 
         With a thread, the question may refer to what was said before, and `done` says where the exchange is stored. With
-        `with_steps` errors of models are `error` events from the first step on. Raises as `stream`, and `NotFound` for a
+        `with_steps`, which looking twice implies, errors of models are `error` events from the first step on. Raises as `stream`, and `NotFound` for a
         conversation that is not the reader's own.
         """
         asking = await self._begin_in_session(reader, question.session_id)
-        asking.generator.require_model_for(question.mode)
+        asking.generator.require_model_for(question.mode, look_twice=question.look_twice)
+        with_steps = with_steps or question.look_twice
         dialogue = await begin_dialogue(asking, thread)
         courtesy = None if question.mode is Mode.BYPASS else dialogue.courtesy(question.text)
         if courtesy is not None:
@@ -175,9 +176,15 @@ class Questions:
             yield StreamChunk(type=StreamType.STEP, step=Step(kind=StepKind.SEARCHING))
         with record_usage(OperationType.QUERY) as usage:
             alone = await dialogue.stand_alone(question.text, asking.generator.model)
-            retrieval = await asking.retrieve(_widen(replace(question, text=alone.text)))
-        for step in forms.reading_steps(retrieval) if with_steps else ():
-            yield StreamChunk(type=StreamType.STEP, step=step)
+        retrievals: list[Retrieval] = []
+        looking = asking.find(_widen(replace(question, text=alone.text)))
+        async with aclosing(looking) as parts:
+            async for part in record_stream(parts, usage, OperationType.QUERY):
+                if isinstance(part, Retrieval):
+                    retrievals.append(part)
+                elif with_steps:
+                    yield StreamChunk(type=StreamType.STEP, step=part)
+        retrieval = retrievals[-1]
         async with aclosing(asking.generator.stream(retrieval)) as events:
             async for event in record_stream(events, usage, OperationType.QUERY):
                 if event.answer is None:
@@ -272,13 +279,14 @@ class Questions:
         conversation: ConversationId | None = None,
         filters: Filters = NO_FILTERS,
         mode: Mode = Mode.MIX,
+        look_twice: bool = False,
     ) -> ChatTurn:
         """Return the response to a message of the reader's own conversation, a new one for None.
 
         Messages that cite documents which the reader no longer sees are not used. Raises `NotFound`, `Invalid`.
         """
         asking = self._begin(reader)
-        self.generator.require_model_for(mode)
+        self.generator.require_model_for(mode, look_twice=look_twice)
         latest = user_message(message)
         dialogue = await begin_dialogue(asking, Thread(conversation=conversation))
         messages = (*dialogue.history, latest)
@@ -290,9 +298,10 @@ class Questions:
         model = TokenCountingModel(generator.model) if generator.model else None
         with record_usage(OperationType.QUERY) as usage:
             alone = await dialogue.stand_alone(latest.content, model)
-            question = Question(text=alone.text, filters=filters, mode=mode)
-            retrieval = await asking.retrieve(_widen(question))
-            answer = await replace(generator, model=model).answer(retrieval)
+            question = Question(text=alone.text, filters=filters, mode=mode, look_twice=look_twice)
+            generator = replace(generator, model=model)
+            retrieval = await replace(asking, generator=generator).retrieve(_widen(question))
+            answer = await generator.answer(retrieval)
         answer = replace(answer, remarks=alone.remarks(answer.remarks), usage=usage.summary)
         facts = graph_answer.graph_facts(answer, retrieval, generator.budget)
         response = forms.chat_response(

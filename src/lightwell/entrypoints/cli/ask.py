@@ -20,7 +20,7 @@ from lightwell.domain.questions import DEFAULT_LIMIT, Mode
 from lightwell.entrypoints.cli.asking import Asker
 from lightwell.entrypoints.cli.console import clean
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.options import Json, Question, Topic, Where
+from lightwell.entrypoints.cli.options import Json, LookTwice, Question, Topic, Where
 from lightwell.entrypoints.cli.registration import QuestionCommand, command, single_command
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ InSession = Annotated[
     'lightwell ask "What discount does Nordwind receive?" --as team:sales --json',
     'lightwell ask "What discount does Nordwind receive?" --server http://127.0.0.1:8000',
     'lightwell ask "Who works with Nordwind?" --as user:ada --mode local',
+    'lightwell ask "Who approves what Nordwind is offered?" --as user:ada --look-twice --stream',
     'lightwell ask "What did we promise about deadlines?" --as user:ada --statements',
     cls=QuestionCommand,
 )
@@ -81,6 +82,7 @@ async def answer_question(  # noqa: PLR0913 - the options of a command are its a
     only: "DocumentFilters" = operations.ANY_DOCUMENT,
     limit: Passages = None,
     mode: Where = Mode.MIX,
+    look_twice: LookTwice = False,
     statements: AsStatements = False,
     stream: AsItComes = False,
     session: InSession = None,
@@ -89,6 +91,8 @@ async def answer_question(  # noqa: PLR0913 - the options of a command are its a
     """Answer a question with citations, or say that the evidence is insufficient (exit code 0 too)."""
     if statements and stream:
         raise typer.BadParameter("a list is not streamed; leave one out", param_hint="--stream")
+    if statements and look_twice:
+        raise typer.BadParameter("a list is read once; leave one out", param_hint="--look-twice")
     if statements and session:
         raise typer.BadParameter("a list belongs to no session", param_hint="--session")
     checked = questions.Question(  # raises `Invalid` before anything is opened
@@ -97,6 +101,7 @@ async def answer_question(  # noqa: PLR0913 - the options of a command are its a
         limit=limit or (_STATEMENTS if statements else DEFAULT_LIMIT),
         filters=only.with_topic(topic),
         mode=mode,
+        look_twice=look_twice,
     )
     if stream:
         return await _print_stream(asker.stream(checked), as_json=as_json)
@@ -118,6 +123,7 @@ async def answer_question(  # noqa: PLR0913 - the options of a command are its a
         topic_filter=topic,
         filters=only,
         mode=mode,
+        look_twice=look_twice,
     )
     return Report(document=answer, text=lambda: text_output.answer(answer))
 
@@ -129,6 +135,8 @@ async def _print_stream(events: "AsyncGenerator[StreamEvent]", *, as_json: bool)
         received.append(event)
         if as_json:
             typer.echo(json.dumps(json.loads(event.data)))  # in ASCII, whatever stdout is
+        elif event.step is not None:
+            typer.echo(clean(text_output.step(event.step)), err=True)
         else:
             sys.stdout.write(clean(event.content))
         sys.stdout.flush()

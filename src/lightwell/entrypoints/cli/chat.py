@@ -19,7 +19,7 @@ from lightwell.domain.questions import Mode
 from lightwell.entrypoints.cli.asking import Asker
 from lightwell.entrypoints.cli.console import clean, dim, minute, new_table, page_text
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.options import Json, PageSize, Topic, Where, Yes
+from lightwell.entrypoints.cli.options import Json, LookTwice, PageSize, Topic, Where, Yes
 from lightwell.entrypoints.cli.registration import Work, command, confirm, new_group, single_command
 from lightwell.entrypoints.operations.conversations import CitedChatReply
 from lightwell.entrypoints.operations.questions import ANY_DOCUMENT, DocumentFilters
@@ -36,11 +36,12 @@ _TEXT_ONLY = ("state", "lead", "sentences", "citations", "nearest", "notes")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Where:
-    """What each message of a conversation is asked of."""
+    """What each message of a conversation is asked of, and whether a model looks twice."""
 
     topic: str
     only: DocumentFilters
     mode: Mode
+    look_twice: bool
 
 
 Message = Annotated[
@@ -75,6 +76,7 @@ async def answer_message(  # noqa: PLR0913 - the options of a command are its ar
     topic: Topic = "",
     only: DocumentFilters = ANY_DOCUMENT,
     mode: Where = Mode.MIX,
+    look_twice: LookTwice = False,
     as_json: Json = False,
 ) -> Report:
     """Answer a message with its sources, and remember it for the next one.
@@ -85,10 +87,11 @@ async def answer_message(  # noqa: PLR0913 - the options of a command are its ar
     if message is None and as_json:
         raise typer.BadParameter("give a message: --json answers one message", param_hint="MESSAGE")
     ongoing = parse_conversation_id(conversation) if conversation else None
+    where = _Where(topic=topic, only=only, mode=mode, look_twice=look_twice)
     if message is None:
-        return await _chat(asker, ongoing, _Where(topic=topic, only=only, mode=mode))
+        return await _chat(asker, ongoing, where)
     user_message(message)  # raises `Invalid` before anything is opened
-    reply = await _send(asker, message, ongoing, _Where(topic=topic, only=only, mode=mode))
+    reply = await _send(asker, message, ongoing, where)
     ids = {"conversationId": str(reply.conversation_id), "queryId": str(reply.query_id)}
     document = reply.model_dump(mode="json", by_alias=True, exclude=set(_TEXT_ONLY))
     last = dim(f"conversation: {reply.conversation_id}")
@@ -168,6 +171,7 @@ async def _send(asker: Asker, message: str, ongoing: UUID | None, where: _Where)
         topic_filter=where.topic,
         filters=where.only,
         mode=where.mode,
+        look_twice=where.look_twice,
         with_citations=True,
     )
     cited = cast("CitedChatReply", reply)

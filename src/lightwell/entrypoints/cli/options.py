@@ -109,6 +109,14 @@ Where = Annotated[
     ),
 ]
 
+LookTwice = Annotated[
+    bool,
+    typer.Option(
+        "--look-twice",
+        help="Let the chat model search again, open documents and follow names before it answers; this takes several calls of the model.",
+    ),
+]
+
 
 class SearchMode(StrEnum):
     """The modes that search for passages: all but `bypass`, which does not search."""

@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from lightwell.domain.answers import INSUFFICIENT
+from lightwell.domain.answers import INSUFFICIENT, StepKind
 from lightwell.entrypoints.cli.console import clean, dim, new_table, unwrapped_line
 
 if TYPE_CHECKING:
     from lightwell.domain.operations import Check
     from lightwell.entrypoints.operations.citations import AmbiguousName, Candidate, Citation
     from lightwell.entrypoints.operations.conversations import CitedChatReply
-    from lightwell.entrypoints.operations.questions import Answer, Statements, StreamEvent
+    from lightwell.entrypoints.operations.questions import (
+        Answer,
+        Statements,
+        StreamEvent,
+        StreamStep,
+    )
     from lightwell.entrypoints.operations.replies import Locator
     from lightwell.entrypoints.operations.searches import Passages
 
@@ -62,6 +67,19 @@ def below(
         return Group(*nearest(answer.nearest), *rest)
     sources = (line for cited in citations for line in citation(cited))
     return Group(Text(), *sources, dim(f"confidence: {confidence}"), *rest)
+
+
+def step(done: "StreamStep") -> str:
+    """Return on one line what is done before the first sentence."""
+    titles = ", ".join(done.titles)
+    match done.kind:
+        case StepKind.SEARCHING:
+            where = f" in {titles}" if titles else ""
+            return f"Searching{where}: {done.query}" if done.query else "Searching"
+        case StepKind.READING:
+            return f"Reading: {titles}"
+        case StepKind.CHECKING:
+            return f"Checking {done.count} passages"
 
 
 def statements(reply: "Statements") -> RenderableType:

@@ -62,6 +62,7 @@ def _answer_stream(question: str | Question) -> Stream[StreamEvent]:
             topic_filter=question.filters.topic,
             filters=DocumentFilters.of(question.filters),
             mode=question.mode,
+            look_twice=question.look_twice,
         )
     path = "/v1/query/stream"
     return Stream(method="POST", path=path, content=call.content, read=read_answer_event)

@@ -15,6 +15,7 @@ from lightwell.entrypoints.operations.questions import (
     ANY_DOCUMENT,
     DocumentFilters,
     Lead,
+    LookTwice,
     QuestionText,
     SearchMode,
     Sentence,
@@ -156,6 +157,7 @@ async def answer_message(  # noqa: PLR0913 - the fields of the request
     topic_filter: Topic = "",
     filters: DocumentFilters = ANY_DOCUMENT,
     mode: SearchMode = Mode.MIX,
+    look_twice: LookTwice = False,
     with_citations: Annotated[
         bool,
         Field(
@@ -176,6 +178,7 @@ async def answer_message(  # noqa: PLR0913 - the fields of the request
         conversation=ConversationId(conversation_id) if conversation_id else None,
         filters=filters.with_topic(topic_filter),
         mode=mode,
+        look_twice=look_twice,
     )
     return caller.reply(CitedChatReply if with_citations else ChatReply, turn)
 

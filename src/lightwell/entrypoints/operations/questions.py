@@ -129,6 +129,12 @@ class DocumentFilters(Schema):
 ANY_DOCUMENT = DocumentFilters()
 
 SearchMode = Annotated[Mode, Field(description="Where evidence is looked for.")]
+LookTwice = Annotated[
+    bool,
+    Field(
+        description="Whether the chat model may search again, open documents and follow names before it answers; refused without one."
+    ),
+]
 
 
 class AnswerMetadata(Reply):
@@ -209,9 +215,13 @@ def _is_none(value: object) -> bool:
 
 
 class StreamStep(Reply):
-    """What is done before the first sentence: `titles` of the documents that are read, `count` of the passages that are checked."""
+    """What is done before the first sentence: `titles` of the documents that are read, `count` of the passages that are checked.
+
+    `query` is what a model searches for that looks twice, in `titles` where it searches a document.
+    """
 
     kind: StepKind
+    query: str
     titles: list[str]
     count: int
 
@@ -314,6 +324,7 @@ async def answer_question(  # noqa: PLR0913 - the fields of the request
     topic_filter: Topic = "",
     filters: DocumentFilters = ANY_DOCUMENT,
     mode: SearchMode = Mode.MIX,
+    look_twice: LookTwice = False,
 ) -> Answer:
     """Answer a question with citations, or say that the evidence is insufficient."""
     question = asked_question(
@@ -323,11 +334,12 @@ async def answer_question(  # noqa: PLR0913 - the fields of the request
         include_graph=include_graph,
         filters=filters.with_topic(topic_filter),
         mode=mode,
+        look_twice=look_twice,
     )
     return caller.reply(Answer, await caller.knowledge_base.questions.ask(question, caller.reader))
 
 
-def asked_question(
+def asked_question(  # noqa: PLR0913 - the fields of the request
     query: str,
     *,
     session_id: UUID | None,
@@ -335,6 +347,7 @@ def asked_question(
     include_graph: bool,
     filters: Filters,
     mode: Mode,
+    look_twice: bool,
 ) -> Question:
     """Return the question that a request asks; raise `Invalid`."""
     return Question(
@@ -344,6 +357,7 @@ def asked_question(
         include_graph=include_graph,
         filters=filters,
         mode=mode,
+        look_twice=look_twice,
     )
 
 
