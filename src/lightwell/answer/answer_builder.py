@@ -79,4 +79,5 @@ class AnswerBuilder:
             context_tokens=self.context_tokens,
             remarks=(*retrieval.notes, *remarks),
             ambiguous_names=retrieval.ambiguous_names,
+            filters=retrieval.understood,
         )

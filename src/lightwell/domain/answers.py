@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lightwell.domain.documents import Locator, document_address
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import ConversationId, QueryId
-from lightwell.domain.questions import SUFFICIENT_RELEVANCE
+from lightwell.domain.questions import SUFFICIENT_RELEVANCE, UnderstoodFilter
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ class Answer:
     names their subject. `author` is the chat model whose reply became the answer or the refusal, None where no model was asked
     or it failed, and where documents are quoted instead. `remarks` report what failed. `usage` is the cost of model calls, including
     those of retrieval, and `latency_ms` the time from the question on. `ambiguous_names` lists the candidates of each name in the
-    question that several entities have.
+    question that several entities have; `filters` those that words of the question mean.
     """
 
     query_id: QueryId
@@ -248,6 +248,7 @@ class Answer:
     usage: TokenSummary = NO_USAGE
     latency_ms: int = 0
     ambiguous_names: "tuple[Candidates, ...]" = ()
+    filters: tuple[UnderstoodFilter, ...] = ()
 
     @property
     def is_answered(self) -> bool:

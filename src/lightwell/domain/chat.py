@@ -10,7 +10,7 @@ from lightwell.domain.answers import AnswerState, Citation, PlacedSentence
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph_views import Candidates
 from lightwell.domain.ids import ConversationId, DocumentId, QueryId
-from lightwell.domain.questions import MAX_QUESTION_LENGTH
+from lightwell.domain.questions import MAX_QUESTION_LENGTH, UnderstoodFilter
 from lightwell.domain.texts import require_text
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 
@@ -99,7 +99,7 @@ class ChatTurn:
     `citations` are the quotes behind the response, in the order of their numbers, which are those of its
     sources; quotes of one passage share a number. `nearest`, best first, are the closest passages where the
     response has no source. `ambiguous_names` lists the candidates of each name in the message that several
-    entities have.
+    entities have; `filters` those that words of the message mean.
     """
 
     conversation_id: ConversationId
@@ -113,6 +113,7 @@ class ChatTurn:
     notes: tuple[str, ...] = ()
     usage: TokenSummary = NO_USAGE
     ambiguous_names: tuple[Candidates, ...] = ()
+    filters: tuple[UnderstoodFilter, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from lightwell.domain.questions import (
     SUFFICIENT_RELEVANCE,
     Channel,
     Question,
+    UnderstoodFilter,
 )
 from lightwell.domain.similarity import CosineScale
 from lightwell.domain.usage import NO_USAGE, TokenSummary
@@ -254,6 +255,7 @@ class Retrieval:
     that several entities have. `parts` is what was found for each part of a question that asks several things, where the parts
     were searched one by one; `best_relevance` is then that of the least relevant part. `at_first` is what was found before a model
     looked further, None where none did: `evidence` is what it read, and extracts are made of what was found at first.
+    `understood` are filters that words of the question mean.
     """
 
     question: Question
@@ -270,6 +272,7 @@ class Retrieval:
     ambiguous_names: "tuple[Candidates, ...]" = ()
     parts: tuple["Retrieval", ...] = ()
     at_first: "Retrieval | None" = None
+    understood: tuple[UnderstoodFilter, ...] = ()
 
     @property
     def is_sufficient(self) -> bool:

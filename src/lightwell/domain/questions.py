@@ -175,6 +175,15 @@ NO_FILTERS = Filters()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnderstoodFilter:
+    """A filter that `words` of the question mean: `field` is that of a request's filters, `value` one of its values."""
+
+    field: str
+    value: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """A question with its options, valid once it is made: a malformed one raises `Invalid`.
 

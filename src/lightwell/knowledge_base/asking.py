@@ -20,6 +20,7 @@ from lightwell.domain.evidence import Retrieval
 from lightwell.domain.graph_views import Candidates
 from lightwell.domain.ids import ConversationId, SessionId
 from lightwell.domain.questions import Mode, Question
+from lightwell.knowledge_base.understanding import understand
 from lightwell.ports import ChatModel
 from lightwell.records import conversations
 from lightwell.records.database import Database
@@ -65,7 +66,7 @@ class Asking:
                 "Ask as a reader: `await kb.reader(['team:sales'])`, not as a list of tags"
             )
         self.generator.require_model_for(question.mode, look_twice=question.look_twice)
-        retrieval = await self.evidence(question)
+        retrieval = await self._understood(question)
         if question.mode is Mode.BYPASS:
             yield retrieval
             return
@@ -75,7 +76,7 @@ class Asking:
         if question.look_twice and model is not None:
             max_tokens = self.generator.budget.max_tokens
             async with aclosing(
-                look(model, self._library(question), retrieval, max_tokens=max_tokens)
+                look(model, self._library(retrieval.question), retrieval, max_tokens=max_tokens)
             ) as parts:
                 async for part in parts:
                     if isinstance(part, Retrieval):
@@ -105,6 +106,20 @@ class Asking:
         return TimeLimitedModel(
             inner=self.generator.model, deadline=self.deadline - left, seconds=round(left)
         )
+
+    async def _understood(self, question: Question) -> Retrieval:
+        """Return the evidence in the documents that the question's words name, else, where that answers nothing, in all."""
+        understood = await understand(self.database, self.reader, question)
+        if not understood.filters:
+            return await self.evidence(question)
+        narrowed = await self.evidence(understood.question)
+        if not narrowed.is_sufficient:
+            everywhere = await self.evidence(replace(question, text=understood.question.text))
+            if everywhere.is_sufficient or not narrowed.evidence:
+                notes = (*everywhere.notes, understood.note)
+                return replace(everywhere, question=question, notes=notes)
+        narrow = replace(narrowed.question, text=question.text)
+        return replace(narrowed, question=narrow, understood=understood.filters)
 
     async def evidence(self, question: Question) -> Retrieval:
         """Return the evidence alone."""

@@ -93,6 +93,7 @@ class Dialogue:
             notes=answer.notes,
             usage=answer.usage,
             ambiguous_names=answer.ambiguous_names,
+            filters=answer.filters,
         )
 
     async def _store(

@@ -214,7 +214,10 @@ class Questions:
             if paraphrase and question.mode in (Mode.MIX, Mode.NAIVE):
                 limit = min(question.limit, statements.MAX_PARAPHRASED)
                 other = Question(
-                    text=paraphrase, filters=question.filters, limit=limit, mode=Mode.NAIVE
+                    text=paraphrase,
+                    filters=retrieval.question.filters,
+                    limit=limit,
+                    mode=Mode.NAIVE,
                 )
                 retrieval = statements.merge_retrievals(retrieval, await asking.evidence(other))
             answer = await asking.generator.statements(retrieval)

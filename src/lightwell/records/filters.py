@@ -5,10 +5,9 @@ from typing import LiteralString
 _WORDS: LiteralString = "regexp_split_to_array(lower({}), '[[:space:],;]+')"
 
 
-def by_author(author: LiteralString) -> LiteralString:
-    """Return SQL for whether the author's name has all words of one of `%(authors)s`."""
-    words, wanted = _WORDS.replace("{}", author), _WORDS.replace("{}", "wanted.name")
-    return f"EXISTS (SELECT FROM unnest(%(authors)s::text[]) AS wanted (name) WHERE {words} @> {wanted})"
+def is_by(author: LiteralString, name: LiteralString) -> LiteralString:
+    """Return SQL for whether the author's name has all words of the other name, in any case."""
+    return f"{_WORDS.replace('{}', author)} @> {_WORDS.replace('{}', name)}"
 
 
 def matches_document(document: LiteralString) -> LiteralString:
@@ -17,11 +16,12 @@ def matches_document(document: LiteralString) -> LiteralString:
           AND (%(kinds)s::text[] = '{{}}' OR {document}.source_type = ANY(%(kinds)s::text[]))
           AND (%(sources)s::text[] = '{{}}' OR EXISTS (
               SELECT FROM sources AS named WHERE named.source_id = {document}.source_key AND named.name = ANY(%(sources)s::text[])))
-          AND (%(authors)s::text[] = '{{}}' OR {by_author(document + ".author")})
+          AND (%(authors)s::text[] = '{{}}' OR EXISTS (
+              SELECT FROM unnest(%(authors)s::text[]) AS wanted (name) WHERE {is_by(document + ".author", "wanted.name")}))
           AND (%(access_tags)s::text[] = '{{}}' OR {document}.acl_tags && %(access_tags)s::text[])
           AND (%(metadata)s::jsonb = '{{}}' OR {document}.metadata @> %(metadata)s::jsonb)
           AND (%(since)s::date IS NULL OR {document}.is_dated AND ({document}.updated_at AT TIME ZONE 'UTC')::date >= %(since)s::date)
-          AND (%(until)s::date IS NULL OR {document}.is_dated AND ({document}.updated_at AT TIME ZONE 'UTC')::date <= %(until)s::date)"""
+          AND (%(until)s::date IS NULL OR {document}.is_dated AND ({document}.updated_at AT TIME ZONE 'UTC')::date <= %(until)s::date)"""  # noqa: S608 - only our own words
 
 
 def matches_filters(chunk: LiteralString) -> LiteralString:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         Statements,
         StreamEvent,
         StreamStep,
+        UnderstoodFilter,
     )
     from lightwell.entrypoints.operations.replies import Locator
     from lightwell.entrypoints.operations.searches import Passages
@@ -27,6 +28,7 @@ _MAX_SHOWN = 3
 """Entities that are shown of an ambiguous name below an answer: enough to see that another one may be meant."""
 
 _MAX_DISTINGUISHING = 80
+_FILTER_WORDS = {"author": "by {}", "since": "since {}", "until": "until {}"}
 
 
 def describe_place(locator: "Locator", title: str) -> str:
@@ -62,7 +64,11 @@ def below(
     confidence: str,
 ) -> RenderableType:
     """Return the lines below an answer's text: its numbered citations or the nearest passages, then notes."""
-    rest = [*map(dim, answer.notes), *ambiguous_names(answer.ambiguous_names)]
+    rest = [
+        *only(answer.filters),
+        *map(dim, answer.notes),
+        *ambiguous_names(answer.ambiguous_names),
+    ]
     if not citations:
         return Group(*nearest(answer.nearest), *rest)
     sources = (line for cited in citations for line in citation(cited))
@@ -102,7 +108,7 @@ def _dates(said_at: datetime | None, dates: Sequence[str]) -> list[Text]:
 
 def passages(reply: "Passages") -> RenderableType:
     """Return the passages as a table, best first, with the most relevant part of each."""
-    names = ambiguous_names(reply.ambiguous_names)
+    names = [*only(reply.filters), *ambiguous_names(reply.ambiguous_names)]
     if not reply.results:
         return Group(Text("No passage that you may see is relevant to this question."), *names)
     table = new_table("#", "relevance", "document", "where", "snippet")
@@ -190,9 +196,18 @@ def chat_reply(reply: "CitedChatReply") -> list[Text]:
     for number, source in enumerate(reply.sources, start=1):
         if source.id is None:  # it is a statement of the graph, and no passage
             lines += [Text.assemble((f"[{number}]", "bold"), f" {GRAPH_SOURCE}"), Text()]
+    if reply.filters:
+        lines += [*only(reply.filters), Text()]
     if reply.ambiguous_names:
         lines += [*ambiguous_names(reply.ambiguous_names), Text()]
     return lines
+
+
+def only(filters: Sequence["UnderstoodFilter"]) -> Iterable[Text]:
+    """Yield a line with the filters that words of the question mean, if there are any."""
+    if filters:
+        shown = ", ".join(_FILTER_WORDS.get(it.field, "{}").format(it.value) for it in filters)
+        yield dim(clean(f"Only: {shown} · --everywhere searches all"))
 
 
 def candidates(named: "AmbiguousName") -> RenderableType:

@@ -21,6 +21,7 @@ from lightwell.entrypoints.operations.questions import (
     Sentence,
     State,
     Topic,
+    UnderstoodFilter,
 )
 from lightwell.entrypoints.operations.replies import (
     After,
@@ -79,6 +80,7 @@ class CitedChatReply(ChatReply):
     nearest: list[Citation]
     notes: list[str]
     ambiguous_names: list[AmbiguousName]
+    filters: list[UnderstoodFilter]
 
 
 class ShownAnswer(Reply):
@@ -161,7 +163,7 @@ async def answer_message(  # noqa: PLR0913 - the fields of the request
     with_citations: Annotated[
         bool,
         Field(
-            description="Whether to add `state`, `lead`, `sentences`, `citations`, `nearest`, `notes` and `ambiguousNames`, as `/v1/query` returns them."
+            description="Whether to add `state`, `lead`, `sentences`, `citations`, `nearest`, `notes`, `ambiguousNames` and `filters`, as `/v1/query` returns them."
         ),
     ] = False,
 ) -> CitedChatReply | ChatReply:

@@ -180,6 +180,14 @@ MissingWords = Annotated[
 ]
 
 
+class UnderstoodFilter(Reply):
+    """A filter that `words` of the question mean: `value` is one of the `field` of `filters`. A request without it names the others, with `fromWords` false."""
+
+    field: Annotated[str, Field(examples=["system"])]
+    value: Annotated[str, Field(examples=["linear"])]
+    words: Annotated[str, Field(examples=["in Linear"])]
+
+
 class Answer(Reply):
     """An answer: the specification's QueryResponse. Insufficient evidence is an answer, too: then `nearest` has what came closest."""
 
@@ -202,6 +210,7 @@ class Answer(Reply):
     missing_words: MissingWords
     notes: list[str]
     ambiguous_names: list[AmbiguousName]
+    filters: list[UnderstoodFilter]
     metadata: AnswerMetadata
     usage: Usage
 
@@ -259,6 +268,7 @@ class StreamEvent(Reply):
     ambiguous_names: Annotated[
         tuple[AmbiguousName, ...], read_from("ambiguousNames", "answer.ambiguous_names")
     ] = ()
+    filters: Annotated[tuple[UnderstoodFilter, ...], read_from("filters", "answer.filters")] = ()
     usage: Annotated[Usage | None, read_from("usage", "answer.usage")] = None
     conversation_id: Annotated[
         UUID | None,
@@ -307,6 +317,7 @@ class Statements(Reply):
     nearest: list[Citation]
     notes: list[str]
     ambiguous_names: list[AmbiguousName]
+    filters: list[UnderstoodFilter]
     metadata: Latency
     usage: Usage
 

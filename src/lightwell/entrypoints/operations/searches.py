@@ -17,6 +17,7 @@ from lightwell.entrypoints.operations.questions import (
     SearchMode,
     Topic,
     TopK,
+    UnderstoodFilter,
 )
 from lightwell.entrypoints.operations.replies import (
     Locator,
@@ -146,6 +147,7 @@ class Passages(Reply):
     keywords: Annotated[Keywords, read_from("keywords", "analysis.keywords")]
     notes: list[str]
     ambiguous_names: list[AmbiguousName]
+    filters: Annotated[list[UnderstoodFilter], read_from("filters", "understood")]
     metadata: Annotated[SearchMetadata, read_from("metadata", "metrics")]
     usage: Usage
 

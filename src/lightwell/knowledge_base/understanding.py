@@ -1,0 +1,124 @@
+"""Of which documents a question says that it is asked, as far as its reader has such documents."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+
+from lightwell.domain.access import Reader
+from lightwell.domain.questions import Filters, Mode, Question, UnderstoodFilter
+from lightwell.records import document_values
+from lightwell.records.database import Database
+from lightwell.text.asked_documents import Part, Phrase, find_phrases, without
+from lightwell.text.terms import terms
+
+_NAMED = (Part.SYSTEM, Part.TYPE, Part.AUTHOR)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Understood:
+    """The question to search for, without the words of the `filters` that were understood in it."""
+
+    question: Question
+    filters: tuple[UnderstoodFilter, ...] = ()
+
+    @property
+    def note(self) -> str:
+        """What to say where nothing was found so."""
+        words = ", ".join(
+            f"“{words}”" for words in dict.fromkeys(phrase.words for phrase in self.filters)
+        )
+        return f"Nothing that answers was found only in documents that match {words}; all documents were searched."
+
+
+async def understand(
+    database: Database, reader: Reader, question: Question, today: date | None = None
+) -> Understood:
+    """Return the question with the filters that its words mean, beside those that it has; without any, it stays as it is.
+
+    Systems, types and people are looked up among the reader's documents, where the question names any; `today` is the server's.
+    """
+    if question.mode is Mode.BYPASS or not question.filters.from_words:
+        return Understood(question=question)
+    today = today or datetime.now().astimezone().date()
+    phrases = _beside(question.filters, find_phrases(question.text, today))
+    phrases = await _existing(database, reader, phrases)
+    if not any(phrase.part is not Part.TYPE for phrase in phrases):
+        return Understood(question=question)
+    text = without(question.text, phrases)
+    return Understood(
+        question=replace(
+            question,
+            text=text if terms(text) else question.text,
+            filters=_narrow(question.filters, phrases),
+        ),
+        filters=tuple(
+            UnderstoodFilter(
+                field=phrase.part.value,
+                value=value,
+                words=question.text[phrase.start : phrase.end],
+            )
+            for phrase in phrases
+            for value in phrase.values
+        ),
+    )
+
+
+def _beside(filters: Filters, phrases: Sequence[Phrase]) -> list[Phrase]:
+    """Return the phrases of what the question's own filters leave open."""
+    chosen = {
+        Part.SYSTEM: filters.systems,
+        Part.TYPE: filters.kinds,
+        Part.AUTHOR: filters.authors,
+        Part.SINCE: filters.since or filters.until,
+        Part.UNTIL: filters.since or filters.until,
+    }
+    return [phrase for phrase in phrases if not chosen[phrase.part]]
+
+
+async def _existing(database: Database, reader: Reader, phrases: Sequence[Phrase]) -> list[Phrase]:
+    """Return the phrases with those of their values that the reader's documents have; an author as these write the name, if in one way."""
+    named = {
+        part: [value for phrase in phrases if phrase.part is part for value in phrase.values]
+        for part in _NAMED
+    }
+    if not any(named.values()):
+        return list(phrases)
+    documented = await document_values.find_named(
+        database,
+        reader,
+        systems=named[Part.SYSTEM],
+        kinds=named[Part.TYPE],
+        authors=named[Part.AUTHOR],
+    )
+    existing: list[Phrase] = []
+    for phrase in phrases:
+        values = phrase.values
+        if phrase.part in _NAMED:
+            rows = [
+                row for row in documented if (row.field, row.named in values) == (phrase.part, True)
+            ]
+            written = {row.value.casefold(): row.value for row in rows}
+            is_one = phrase.part is Part.AUTHOR and len(written) == 1
+            values = tuple(written.values()) if is_one else tuple({row.named: 0 for row in rows})
+        if values:
+            existing.append(replace(phrase, values=values))
+    return existing
+
+
+def _narrow(filters: Filters, phrases: Sequence[Phrase]) -> Filters:
+    values: dict[Part, tuple[str, ...]] = {}
+    for phrase in phrases:
+        values[phrase.part] = (*values.get(phrase.part, ()), *phrase.values)
+    days = {
+        part: date.fromisoformat(values[part][0])
+        for part in (Part.SINCE, Part.UNTIL)
+        if part in values
+    }
+    return replace(
+        filters,
+        systems=filters.systems or values.get(Part.SYSTEM, ()),
+        kinds=filters.kinds or values.get(Part.TYPE, ()),
+        authors=filters.authors or values.get(Part.AUTHOR, ()),
+        since=filters.since or days.get(Part.SINCE),
+        until=filters.until or days.get(Part.UNTIL),
+    )
