@@ -12,8 +12,10 @@ from lightwell.domain.answers import (
     CitedSentence,
     InsufficientEvidence,
     Outcome,
+    judged_relevance,
 )
 from lightwell.domain.evidence import Retrieval
+from lightwell.domain.questions import SUFFICIENT_RELEVANCE
 
 
 @dataclass(slots=True)
@@ -48,6 +50,16 @@ class AnswerBuilder:
     def is_empty(self) -> bool:
         return not self._sentences
 
+    @property
+    def _relevance(self) -> float:
+        """That of the evidence and of what systems state; where sentences were chosen by themselves, at least 0.6, and less where none was."""
+        best = self.retrieval.best_relevance
+        if self.is_empty:
+            is_refused = best >= SUFFICIENT_RELEVANCE
+            return judged_relevance(best, is_answerable=False) if is_refused else best
+        stated = (commitment.evidence.relevance for commitment in self.retrieval.owed)
+        return max(best, SUFFICIENT_RELEVANCE, *stated)
+
     def add(self, sentences: Iterable[SupportedSentence]) -> list[CitedSentence]:
         """Return the sentences with their citations, without those that the answer has already."""
         added: list[CitedSentence] = []
@@ -60,7 +72,7 @@ class AnswerBuilder:
     def finish(
         self, author: str | None, *, relevance: float | None = None, remarks: Sequence[str] = ()
     ) -> Answer:
-        """Return the answer; `relevance` is that of the retrieval where no model has judged it."""
+        """Return the answer; `relevance` is that of what is said where no model has judged it."""
         retrieval = self.retrieval
         outcome: Outcome = (
             InsufficientEvidence(
@@ -73,7 +85,7 @@ class AnswerBuilder:
             query_id=retrieval.query_id,
             question=retrieval.question.text,
             outcome=outcome,
-            relevance=retrieval.best_relevance if relevance is None else relevance,
+            relevance=self._relevance if relevance is None else relevance,
             author=author,
             metrics=retrieval.metrics,
             context_tokens=self.context_tokens,

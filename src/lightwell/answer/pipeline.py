@@ -19,6 +19,7 @@ from lightwell.answer.extractive import extract_pieces
 from lightwell.answer.forms import Part, stream_events
 from lightwell.answer.model_calls import TimeLimitedModel
 from lightwell.answer.open_points import open_points
+from lightwell.answer.owed import owed_sentences, says_what_is_owed, with_owed
 from lightwell.answer.piece_comparison import extract_compared_pieces
 from lightwell.answer.prompt import Budget, Prompt, answer_messages, passage_text, select_context
 from lightwell.answer.quotes import SupportedSentence
@@ -122,10 +123,12 @@ class AnswerGenerator:
 
     async def statements(self, retrieval: Retrieval) -> Answer:
         """Return an answer whose sentences are what the documents state about the question, newest first."""
-        extracted = statements.statement_quotes(retrieval)
+        quoted = statements.statement_quotes(retrieval)
+        extracted = [*owed_sentences(retrieval), *_owed_only(retrieval, quoted)]
         model = self.model
         if model is None or not (extracted or self.budget.allows(retrieval)):
             return statements.list_statements(retrieval, extracted).finish(None)
+        retrieval = with_owed(retrieval)
         shown = select_context(retrieval, self.budget)
         verifier = reply_verifier(shown.passages, retrieval.analysis)
         messages = answer_messages(retrieval.question.text, shown, Prompt.STATEMENTS)
@@ -145,6 +148,8 @@ class AnswerGenerator:
 
     async def _parts(self, retrieval: Retrieval, call: _Call) -> AsyncGenerator[Part, None]:
         model = self.model
+        if model is not None:
+            retrieval = with_owed(retrieval)
         if model is not None and retrieval.question.mode is Mode.BYPASS:
             parts = _model_alone(retrieval, model, call)
         elif model is not None and self.budget.allows(retrieval):
@@ -224,12 +229,15 @@ class AnswerGenerator:
 
         Open points need no sufficient evidence: `open_points` takes only documents that name what the question names.
         """
-        points = open_points(retrieval) if retrieval.analysis.asks_what_is_open else []
+        points = owed_sentences(retrieval)
+        if not points and retrieval.analysis.asks_what_is_open:
+            points = open_points(retrieval)
         if points or not retrieval.is_sufficient:
             return points
         if self.late_interaction is None:
-            return extract_pieces(retrieval)
-        return await extract_compared_pieces(retrieval, self.late_interaction)
+            return _owed_only(retrieval, extract_pieces(retrieval))
+        pieces = await extract_compared_pieces(retrieval, self.late_interaction)
+        return _owed_only(retrieval, pieces)
 
     async def _extractive_fallback(
         self, retrieval: Retrieval, verifier: ReplyVerifier, failure: ModelFailed | None
@@ -244,6 +252,13 @@ class AnswerGenerator:
         if failure is not None:
             return pieces, (note_of_fallback(failure) if pieces else str(failure),)
         return pieces, (QUOTED_INSTEAD,) if pieces else ()
+
+
+def _owed_only(
+    retrieval: Retrieval, sentences: Sequence[SupportedSentence]
+) -> list[SupportedSentence]:
+    """Return the sentences, where the question asks for a list of what is owed without those that say nothing of it."""
+    return [sentence for sentence in sentences if says_what_is_owed(sentence, retrieval)]
 
 
 def _judged(retrieval: Retrieval, verifier: ReplyVerifier) -> float | None:

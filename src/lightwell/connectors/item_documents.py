@@ -10,7 +10,7 @@ from datetime import datetime
 from pydantic import TypeAdapter
 
 from lightwell.domain.access import Tags
-from lightwell.domain.documents import WORK_STATE, Format, NewDocument, WorkState
+from lightwell.domain.documents import DUE, OWN_AUTHORS, WORK_STATE, Format, NewDocument, WorkState
 from lightwell.domain.ids import GlobalRef
 from lightwell.domain.item_structure import NO_STRUCTURE, ItemStructure
 from lightwell.text.regex import regex
@@ -26,7 +26,7 @@ _UNPRINTABLE = regex("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 class ItemText:
     """One document of an item. `payload` is the system's own record of it, without secrets.
 
-    `fingerprint` stands for what the text does not show and yet determines the document, such as the version of a file.
+    `due` is its deadline, as `2026-06-30`, and `own_authors` are those of our own people who wrote in it. `fingerprint` stands for what the text does not show and yet determines the document, such as the version of a file.
     """
 
     system: str
@@ -47,10 +47,12 @@ class ItemText:
     fingerprint: str = ""
     unhashed_structure: ItemStructure | None = None
     work_state: WorkState | None = None
+    due: str = ""
+    own_authors: tuple[str, ...] = ()
 
 
 def make_item_document(item: ItemText) -> NewDocument:
-    """Return the document in Markdown; its hash covers text, title, address, author, state and structure, and not the access tags.
+    """Return the document in Markdown; its hash covers text, title, address, author, state, deadline, own authors and structure, and not the access tags.
 
     `unhashed_structure`, where given, is stored in place of `structure`, and the hash does not cover it.
     """
@@ -58,12 +60,19 @@ def make_item_document(item: ItemText) -> NewDocument:
     facts = [item.text, title, item.url, item.author, item.author_ref, item.fingerprint]
     stated = _STRUCTURE.dump_python(item.structure, mode="json")
     state = [item.work_state] if item.work_state else []
-    covered = json.dumps([facts, stated, *state], sort_keys=True)
+    own_authors = "\n".join(map(one_line, item.own_authors))
+    covered = json.dumps(
+        [facts, stated, *state, *filter(None, [item.due, own_authors])], sort_keys=True
+    )
     metadata = {name: clean(value) for name, value in item.metadata.items() if value}
     if item.author:
         metadata["author"] = one_line(item.author)
     if item.work_state:
         metadata[WORK_STATE] = item.work_state
+    if item.due:
+        metadata[DUE] = item.due
+    if own_authors:
+        metadata[OWN_AUTHORS] = own_authors
     return NewDocument(
         system=item.system,
         kind=item.kind,

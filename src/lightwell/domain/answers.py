@@ -229,9 +229,7 @@ Outcome = Answered | InsufficientEvidence | FromModelAlone | Courtesy
 class Answer:
     """What became of a question; everything else that is shown of an answer is derived from this.
 
-    `relevance` is that of the best evidence, calibrated to [0, 1]. It is 0.6 or more where the question is answered, except in two
-    lists: statements, where single sentences may contain all that is asked for, and open points, where a document counts that
-    names their subject. `author` is the chat model whose reply became the answer or the refusal, None where no model was asked
+    `relevance` is that of the best evidence, calibrated to [0, 1]: 0.6 or more exactly where the question is answered. `author` is the chat model whose reply became the answer or the refusal, None where no model was asked
     or it failed, and where documents are quoted instead. `remarks` report what failed. `usage` is the cost of model calls, including
     those of retrieval, and `latency_ms` the time from the question on. `ambiguous_names` lists the candidates of each name in the
     question that several entities have; `filters` those that words of the question mean.

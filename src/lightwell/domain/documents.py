@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -63,6 +63,17 @@ def address_at_source(url: str, system: str, stated: str) -> str:
 
 WORK_STATE = "work_state"
 """The name in a document's metadata under which the state of its item is stored."""
+
+DUE, OWN_AUTHORS = "due", "own_authors"
+"""The names in a document's metadata under which its item's deadline is stored, as `2026-06-30`, and who of our own people wrote in it, one a line."""
+
+
+def parse_due(text: str | None) -> date | None:
+    """Return the day that metadata name; None for none and for what is no day."""
+    try:
+        return date.fromisoformat(text or "")
+    except ValueError:
+        return None
 
 
 def parse_work_state(text: str | None) -> WorkState | None:
@@ -327,7 +338,8 @@ class Chunk:
     `ingested_at` is the end of the document's last complete ingestion, None during the first one.
     `llm_cache_ids` name the cached model replies that the chunk's mentions come from:
     `ENTITY_EXTRACTION:<SHA-256 of the request>`, then each `GLEANING:…`; () for rule extraction.
-    `work_state` is what the source says of the document's item, None where it says nothing. `dated_at` is `updated_at` where the
+    `work_state` is what the source says of the document's item, None where it says nothing, `due` its deadline, and `own_authors` are those
+    of our own people who wrote in it. `dated_at` is `updated_at` where the
     document or its system states it, None where it is a file's own time. `is_supplied`: somebody handed the
     text in, in place of what the source says. `source_address` is where a browser finds the document at its source, "" where it finds nothing.
     `analysis` is what was read in the text, where it was asked for.
@@ -356,6 +368,8 @@ class Chunk:
     has_table: bool = False
     llm_cache_ids: tuple[str, ...] = ()
     work_state: WorkState | None = None
+    due: date | None = None
+    own_authors: tuple[str, ...] = ()
     is_supplied: bool = False
     source_address: str = ""
     analysis: "StoredAnalysis | None" = field(default=None, repr=False, compare=False)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
@@ -190,6 +191,20 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Commitment:
+    """Something that we owe: `text` says what, who and by when, in words of the document, of which `evidence.chunk.text[start:end]` is quoted.
+
+    `due` is None where it names no day of the calendar.
+    """
+
+    evidence: Evidence
+    start: int
+    end: int
+    text: str
+    due: date | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelMetrics:
     """How long a channel took, in milliseconds of wall time (channels run concurrently), and how many chunks it found."""
 
@@ -255,7 +270,8 @@ class Retrieval:
     that several entities have. `parts` is what was found for each part of a question that asks several things, where the parts
     were searched one by one; `best_relevance` is then that of the least relevant part. `at_first` is what was found before a model
     looked further, None where none did: `evidence` is what it read, and extracts are made of what was found at first.
-    `understood` are filters that words of the question mean.
+    `understood` are filters that words of the question mean. `owed` is what business systems say that we owe, where the question
+    asks for that.
     """
 
     question: Question
@@ -273,6 +289,7 @@ class Retrieval:
     parts: tuple["Retrieval", ...] = ()
     at_first: "Retrieval | None" = None
     understood: tuple[UnderstoodFilter, ...] = ()
+    owed: tuple[Commitment, ...] = ()
 
     @property
     def is_sufficient(self) -> bool:

@@ -10,6 +10,7 @@ from lightwell.answer.brief.subjects import ambiguous_names
 from lightwell.answer.looking.library import Library
 from lightwell.answer.looking.looking import look, titles
 from lightwell.answer.model_calls import TimeLimitedModel
+from lightwell.answer.owed import find_owed
 from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.domain.access import Reader
 from lightwell.domain.answers import Step, StepKind, StoredExchange
@@ -85,6 +86,7 @@ class Asking:
                         yield part
         if retrieval.evidence:
             yield Step(kind=StepKind.CHECKING, count=len(retrieval.evidence))
+        retrieval = await find_owed(self.database, self.reader, retrieval)
         several = await ambiguous_names(self.database, self.reader, retrieval.analysis)
         separator = self.generator.separator
         yield replace(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, LiteralString
 
 from lightwell.domain.access import Reader
-from lightwell.domain.documents import Chunk, address_at_source, parse_work_state
+from lightwell.domain.documents import Chunk, address_at_source, parse_due, parse_work_state
 from lightwell.domain.ids import ChunkId, EntityId
 from lightwell.domain.questions import Filters
 from lightwell.records import chunk_layout
@@ -174,6 +174,8 @@ SELECT chunk_id AS id, document_id, global_ref AS document_ref, chunk_index AS i
            FROM unnest(llm_cache_ids) WITH ORDINALITY AS noted (id, place) JOIN extraction_cache USING (id)
            ORDER BY place) END AS llm_cache_ids,
        document.metadata ->> 'work_state' AS work_state, chunk.is_supplied,
+       CASE WHEN item_ref <> '' THEN document.metadata ->> 'due' END AS due,
+       CASE WHEN item_ref <> '' THEN document.metadata ->> 'own_authors' END AS own_authors,
        coalesce(document.metadata ->> 'source_address', '') AS stated_address,
        CASE WHEN document.is_dated THEN document.updated_at END AS dated_at,
        CASE WHEN analysed.version = %(version)s THEN analysis END AS analysis
@@ -279,6 +281,8 @@ def _chunk(
     *,
     layout: object,
     work_state: str | None,
+    due: str | None,
+    own_authors: str | None,
     stated_address: str,
     analysis: bytes | None,
     **columns: Any,
@@ -288,6 +292,8 @@ def _chunk(
         analysis=StoredAnalysis(text=columns["text"], data=analysis or b""),
         layout=chunk_layout.from_json(layout),
         work_state=parse_work_state(work_state),
+        due=parse_due(due),
+        own_authors=tuple((own_authors or "").splitlines()),
         source_address=address_at_source(columns["url"], columns["system"], stated_address),
         **columns,
     )

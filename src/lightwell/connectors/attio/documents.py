@@ -186,6 +186,7 @@ class ItemMaker:
                 title=f"Task: {name}",
                 structure=_add(ItemStructure(entities=(own_entity,)), links),
                 metadata={"status": status},
+                due=date_text(task.deadline_at),
                 work_state=WorkState.CLOSED if task.is_completed else WorkState.OPEN,
             )
         )
@@ -272,6 +273,7 @@ class ItemMaker:
             tags=WORKSPACE_TAGS,
             author=self.workspace.actor_name(author) if author else "",
             author_ref=self.workspace.actor_ref(author) if author else "",
+            own_authors=(self.workspace.actor_name(author),) if author else (),
             created_at=parse_time(created_at),
             updated_at=parse_time(created_at),
             payload=raw,

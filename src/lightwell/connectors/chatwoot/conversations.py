@@ -184,6 +184,7 @@ def _note_part(
     head = field_lines([("Private notes on", base.title)])
     return replace(
         _with_messages(account, noted, head, part),
+        own_authors=(),  # what is noted among us is said to nobody else
         structure=_structure(account, thread, part, with_people=False),
         payload={"messages": [raw for _, raw in part]},
     )
@@ -196,8 +197,22 @@ def _with_messages(
     texts = [_message_text(account, message) for message in shown]
     last = max((message.created_at for message in shown), default=0)
     return replace(
-        base, text="\n\n".join([head, *texts]), updated_at=read_time(last) or base.updated_at
+        base,
+        text="\n\n".join([head, *texts]),
+        updated_at=read_time(last) or base.updated_at,
+        own_authors=_own_authors(account, shown),
     )
+
+
+def _own_authors(account: Account, messages: Sequence[Message]) -> tuple[str, ...]:
+    """Return the names above messages of agents, without those that stand above others' messages, too."""
+    own = {_author(account, message) for message in messages if _is_by_agent(message)}
+    others = {_author(account, message) for message in messages if not _is_by_agent(message)}
+    return tuple(sorted(own - others))
+
+
+def _is_by_agent(message: Message) -> bool:
+    return message.sender is not None and message.sender.type == "user"
 
 
 def _message_text(account: Account, message: Message) -> str:

@@ -86,6 +86,7 @@ def read_issue(raw: Node) -> SourceItem | None:
             structure=structure,
             metadata=metadata,
             work_state=read_work_state(issue.state.type),
+            due=issue.due_date,
             raw=_without_hidden(raw, issue),
             author=author,
         ),

@@ -122,6 +122,7 @@ def read_project(raw: Node) -> SourceItem | None:
             structure=build_structure(home.entity, stated),
             metadata={"status": project.status.name, "labels": join_names(project.labels.nodes)},
             work_state=read_work_state(project.status.type),
+            due=project.target_date,
             raw={
                 **raw,
                 "initiatives": {"nodes": [node for node in nodes if node.get("id") in kept]},
@@ -206,6 +207,7 @@ def read_initiative(raw: Node) -> SourceItem | None:
             structure=build_structure(home.entity, stated),
             metadata={"status": initiative.status},
             work_state=read_work_state(initiative.status),
+            due=initiative.target_date,
             raw=raw if parent else {**raw, "parentInitiative": None},
             author=entities.author_of(initiative.creator),
         ),

@@ -10,7 +10,7 @@ from typing import cast
 from lightwell.connectors.linear.entities import SYSTEM, known_teams, ref
 from lightwell.connectors.linear.values import Attachment, Dated, Named, ProjectHome
 from lightwell.domain.access import Tags
-from lightwell.domain.documents import WORK_STATE, Format, NewDocument, WorkState
+from lightwell.domain.documents import DUE, OWN_AUTHORS, WORK_STATE, Format, NewDocument, WorkState
 from lightwell.domain.item_structure import ItemStructure
 from lightwell.domain.source_items import SourceItem
 
@@ -67,7 +67,10 @@ def quote(text: str | None) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What an item's document says, and what the item states. `author` is a name and a reference; `raw` is Linear's record."""
+    """What an item's document says, and what the item states. `author` is a name and a reference; `raw` is Linear's record.
+
+    `due` is its deadline, as `2026-06-30`, "" for none.
+    """
 
     title: str
     url: str
@@ -78,6 +81,7 @@ class Written:
     metadata: Mapping[str, str] = field(default_factory=dict[str, str])
     author: tuple[str, str] = ("", "")
     work_state: WorkState | None = None
+    due: str | None = None
 
 
 def read_work_state(type_: str) -> WorkState | None:
@@ -96,6 +100,10 @@ def make_item(kind: str, value: Dated, written: Written) -> SourceItem:
     metadata = {name: one_line(text) for name, text in facts.items() if text}
     if written.work_state:
         metadata[WORK_STATE] = written.work_state
+    if written.due:
+        metadata[DUE] = written.due
+    if author and author_ref.startswith(ref("user", "")):
+        metadata[OWN_AUTHORS] = one_line(author)
     stated = asdict(written.structure)
     hashed = [written.content, written.title, written.url, author_ref, metadata, stated]
     document = NewDocument(

@@ -1,0 +1,63 @@
+"""What is owed, asked of a second company's Attio, Chatwoot and Linear: commitments, what is due, and what is late."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from lightwell.domain.access import Reader
+from lightwell.domain.business_systems import NewSource
+from lightwell.domain.directory import PersonChange
+from lightwell.domain.item_structure import LinkType
+from lightwell.domain.links import LinkFilter
+from lightwell.ingest.item_sync import SyncRequest, sync_source
+from lightwell.knowledge_base.directory import Directory
+from lightwell.records import sources
+from lightwell.records.database import Database
+from lightwell.testing.example_company import SYSTEMS
+from tests.business_world import ALL, DEV, IDRIS, MARA, PIA, TEST, Asked, PrintShop
+
+from .conftest import Project, project_on
+
+WIDE = 384
+
+
+async def sync_shop(database: Database) -> tuple[Project, Mapping[str, Reader]]:
+    """Return the synced project, with certain links confirmed, and each person's reader; `ALL` is one who sees what any of them does."""
+    project = await project_on(database, dimension=WIDE)
+    shop, kb = PrintShop(), project.kb
+    directory = Directory(database=database, project_id=kb.project_id)
+    for email in (MARA, IDRIS, PIA):
+        await directory.create_person(PersonChange(email=email))
+    for system in SYSTEMS:
+        new = NewSource(name=system, system=system)
+        source = await sources.create(database, kb.project_id, new)
+        report = await sync_source(database, source.id, shop.open, SyncRequest(is_full=True))
+        assert report is not None
+        assert report.counts.unreadable == 0
+    await kb.ingestion.finish_jobs()
+    tags = {email: (await directory.get_person(email)).tags for email in (MARA, IDRIS, PIA)}
+    tags[ALL] = frozenset[str]().union(*tags.values())
+    readers = {who: await kb.reader(held) for who, held in tags.items()}
+    links = kb.graph.links
+    for link in await links.list_links(readers[ALL], LinkFilter()):
+        if link.is_certain and link.type is LinkType.SAME_AS:
+            await links.confirm(readers[ALL], link.id)
+    return project, readers
+
+
+@pytest.mark.parametrize(("split", "least"), [(DEV, 14), (TEST, 0)], ids=["dev", "test"])
+async def test_what_is_owed_is_answered_from_deadlines_and_the_words_of_our_own_people(
+    database: Database, split: tuple[Asked, ...], least: int
+) -> None:
+    project, readers = await sync_shop(database)
+    for door in (project.kb.questions.ask, project.kb.questions.statements):
+        failures: list[str] = []
+        for question in split:
+            answer = await door(question.text, readers[question.who])
+            text = answer.text if answer.is_answered else ""
+            lacking = [words for words in question.right if words not in text]
+            wrong = [words for words in question.wrong if words in text]
+            if lacking or wrong or answer.is_answered > bool(question.right):
+                failures.append(f"{question.text} lacks {lacking}, has {wrong}: {answer.text}")
+            assert (answer.relevance >= 0.6) == answer.is_answered
+        assert len(split) - len(failures) >= least, "\n".join(failures)
