@@ -63,6 +63,7 @@ HIDDEN = (
     make_document("h4.md", "Acme Corp ordered pumps from Zeta in April. Nordwind knows.", BOARD),
     replace(make_document("h5.md", "Zeta sends an offer for nets.", BOARD), system="upload"),
 )
+OWED = "What did we promise Acme Corp?"
 QUESTIONS = ("Who ordered pumps?", "What does Jane Smith know of Project Falcon?")
 SECRET_NAMES = ("Project Falcon", "Zeta", "jane.smith@tern.example")
 
@@ -92,7 +93,10 @@ QUESTIONS_ASKED = [{"query": each} for each in QUESTIONS]
 
 CASES: dict[str, list[Case]] = {
     "GET /v1/me": [Case("/v1/me"), Case("/v1/me", who=QUIET)],
-    "POST /v1/query": [Case("/v1/query", each) for each in QUESTIONS_ASKED],
+    "POST /v1/query": [
+        *(Case("/v1/query", each) for each in QUESTIONS_ASKED),
+        Case("/v1/query", {"query": OWED}),
+    ],
     "POST /v1/query/stream": [
         *(Case("/v1/query/stream", each) for each in QUESTIONS_ASKED),
         *(
@@ -104,7 +108,10 @@ CASES: dict[str, list[Case]] = {
             {**QUESTIONS_ASKED[0], "conversationId": "{hidden_conversation}", "replaces": 0},
         ),
     ],
-    "POST /v1/statements": [Case("/v1/statements", each) for each in QUESTIONS_ASKED],
+    "POST /v1/statements": [
+        *(Case("/v1/statements", each) for each in QUESTIONS_ASKED),
+        Case("/v1/statements", {"query": OWED}),
+    ],
     "POST /v1/search": [
         Case("/v1/search", {**each, "topK": 20, "mode": mode})
         for each in QUESTIONS_ASKED

@@ -99,13 +99,13 @@ async def _find_subjects(
     """Return the names in the question that systems have things for, normalised, and all that belongs to the things of each."""
     analysis = retrieval.analysis
     called = await records.find_called(database, reader, analysis.candidate_names)
-    known = {
+    bearers = {
         name: [entity.id for entity in called if f"{entity.name} ".startswith(f"{name} ")]
         for name in analysis.candidate_names
     }
-    names = match_names(analysis.name_runs, [name for name, ids in known.items() if ids])
+    names = match_names(analysis.name_runs, [name for name, ids in bearers.items() if ids])
     subjects = [
-        await records.list_parts(database, reader, known[name]) for name in names[:_MAX_SUBJECTS]
+        await records.list_parts(database, reader, bearers[name]) for name in names[:_MAX_SUBJECTS]
     ]
     return names, list(subjects)
 
@@ -229,12 +229,12 @@ def _stated(chunk: Chunk, due: date, wanted: _Wanted) -> Iterator[Commitment]:
     if wanted.speaker and wanted.speaker not in people.casefold():
         return
     title = " ".join(chunk.title.split()).rstrip(".:")
-    told = "; ".join(field[0] for field in shown.values())
+    shown_fields = "; ".join(field[0] for field in shown.values())
     yield Commitment(
         evidence=Evidence(chunk=chunk, relevance=_STATED, score=0.0, cosine_distance=None),
         start=min(field.start() for field in shown.values()),
         end=max(field.end() for field in shown.values()),
-        text=f"{title} ({told})",
+        text=f"{title} ({shown_fields})",
         due=due,
     )
 
@@ -282,8 +282,8 @@ def _said_by(quote: Quote, signed: dict[str, str]) -> tuple[str, str]:
     return ", ".join(filter(None, (author, signed.get("Date", "")))), author
 
 
-def _day(found: PartialDate) -> date | None:
+def _day(partial: PartialDate) -> date | None:
     try:
-        return date(found.year, found.month, found.day)
+        return date(partial.year, partial.month, partial.day)
     except ValueError:
         return None

@@ -206,9 +206,9 @@ def _with_messages(
 
 def _own_authors(account: Account, messages: Sequence[Message]) -> tuple[str, ...]:
     """Return the names above messages of agents, without those that stand above others' messages, too."""
-    own = {_author(account, message) for message in messages if _is_by_agent(message)}
+    agents = {_author(account, message) for message in messages if _is_by_agent(message)}
     others = {_author(account, message) for message in messages if not _is_by_agent(message)}
-    return tuple(sorted(own - others))
+    return tuple(sorted(agents - others))
 
 
 def _is_by_agent(message: Message) -> bool:

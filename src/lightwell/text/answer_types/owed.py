@@ -85,8 +85,8 @@ def asked_period(question: str, today: date) -> Period | None:
 
     A day without its year is the next one.
     """
-    for place, found in find_date_places(question):
-        span = _span(found.year or _next_year(found.month, today), found.month, found.day)
+    for place, partial in find_date_places(question):
+        span = _span(partial.year or _next_year(partial.month, today), partial.month, partial.day)
         if span is not None:
             return _until(question[:place], span)
     if month := _MONTH.search(question):
