@@ -47,10 +47,10 @@ def item(
 
 
 def task(
-    number: int, title: str, due: str, tags: Sequence[str] = SALES, **more: str
+    number: int, title: str, due: str, tags: Sequence[str] = SALES, *, work_state: str = "open"
 ) -> NewDocument:
     text = f"Status: open\nDeadline: {due}\nAssignee: Nora Lie\n\n{title}"
-    return item(number, title, text, tags, due=due, **more)
+    return item(number, title, text, tags, due=due, work_state=work_state)
 
 
 SEEN = [
