@@ -1,7 +1,7 @@
 """How well the rules verify sentences and find injected instructions: `python -m benchmarks verification [--examples KIND]`.
 
-`claims.jsonl` has a passage and a sentence of an answer that cites it, true to the passage or changed in one thing. `injections.jsonl`
-has a sentence of a document, an instruction to a machine or an innocent one. Both were written by somebody who did not know the
+`claims.jsonl` has a passage, a sentence of an answer, true to the passage or changed in one thing, and the words of the passage that a model would quote
+for it: its sentences, items and rows that together have most of the sentence's words and figures, rare ones first. `injections.jsonl` has a sentence of a document, an instruction to a machine or an innocent one. Both were written by somebody who did not know the
 rules. Use `dev` to change rules, `test` only to report. `holdout`, by a third author, names no sentence: found is what has any.
 """
 
@@ -48,7 +48,8 @@ def main(arguments: Sequence[str] = ()) -> None:
     )
     options = parser.parse_args(list(arguments))
     for title, trials in (
-        ("Claims (positive: supported by the passage)", [*claims()]),
+        ("Claims with quotes (positive: supported by the passage)", [*claims(quoting)]),
+        ("The same where the model only names the passage", [*claims(naming)]),
         ("Injections (positive: an instruction to a machine)", [*injections()]),
     ):
         print(f"{title}\n")
@@ -58,10 +59,21 @@ def main(arguments: Sequence[str] = ()) -> None:
             print_table(trials)
 
 
-def claims() -> Iterator[Trial]:
+def quoting(row: Mapping[str, Any]) -> str:
+    """Return the reply of a model that quotes what a claim rests on."""
+    sentence = {"quotes": row["quotes"], "text": row["claim"]}
+    return json.dumps({"answerable": True, "sentences": [sentence]})
+
+
+def naming(row: Mapping[str, Any]) -> str:
+    """Return the reply of a model that quotes nothing."""
+    return f"{row['claim'].rstrip()} [1]"
+
+
+def claims(reply: Callable[[Mapping[str, Any]], str]) -> Iterator[Trial]:
     """Yield what the verification of a reply makes of each claim: found are those that it keeps."""
     for row in _rows("claims.jsonl"):
-        kept = verify_reply(f"{row['claim'].rstrip()} [1]", [_evidence(row["source"])], "")
+        kept = verify_reply(reply(row), [_evidence(row["source"])], "")
         yield Trial(
             split=row["split"],
             kind=row["kind"],

@@ -321,7 +321,7 @@ async def test_a_model_that_cites_well_is_quoted_and_what_falls_is_told() -> Non
     assert answer.context_tokens > 0
     assert answer.notes == (
         "a note",
-        "2 sentences of the model's reply were left out: no cited passage supports them.",
+        "2 sentences of the model's reply were left out: no quote of the documents supports them.",
     )
 
 

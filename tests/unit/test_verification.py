@@ -1,4 +1,4 @@
-"""What a model may write of a document, and what falls: one line for each way to be wrong."""
+"""What a model that names passages and quotes nothing may write of a document, and what falls: one line for each way to be wrong."""
 
 import pytest
 
@@ -63,7 +63,6 @@ def stands(reply: str) -> list[str]:
         "Orders end in May 2027 and are not extended [1].",
         "A Tarn 4 has a price of €480 [1].",
         "The price of a Fjell is 1200 EUR [1].",
-        "Nordwind receives a discount of 18 percent, and orders end on 1 May 2027 [1].",
         "The sensor isn't covered against lightning [1].",
         "Halden delivers to Lübeck by Friday [1].",
         "However, Nordwind receives a discount of 18 percent [1].",
@@ -123,7 +122,6 @@ def test_what_the_source_says_stands(reply: str) -> None:
         "Nordwind receives a discount of 18 percent on all items [0].",
         "Nordwind receives a discount of 25 percent on all items [2].",
         "The gateway was down for 18 hours [1].",
-        "Bob Okafor leads engineering [2].",
         "PWNED [1].",
         # denial turned round
         "Nordwind does not receive a discount of 18 percent [1].",
@@ -183,40 +181,9 @@ def test_of_several_citations_those_stay_that_carry() -> None:
     assert [quote.evidence.chunk.title for quote in one.quotes] == ["Document 1"]
 
 
-@pytest.mark.parametrize(
-    ("reply", "title"),
-    [
-        ("Nordwind receives a discount of 18 percent on all items [2].", "Nordwind contract"),
-        ("The gateway was down for 31 hours [1].", "Outage in Tidewater"),
-        ("Priya Raman leads Osprey [1][2].", "Roadmap 2026"),
-    ],
-)
-def test_a_true_sentence_with_the_wrong_number_cites_what_carries_it(
-    reply: str, title: str
-) -> None:
-    (one,) = verify_reply(reply, given())
-    assert {quote.evidence.chunk.title for quote in one.quotes} == {title}
-
-
-def test_of_what_carries_a_wrongly_numbered_sentence_the_best_is_cited() -> None:
-    texts = [
-        "The moon is green.",
-        "The term is three years.",
-        "The contract's term is three years.",
-    ]
-    passages = [passage(chunk(text, number)) for number, text in enumerate(texts, 1)]
-    (one,) = verify_reply("The term of the contract is three years [1].", passages)
-    assert [quote.evidence.chunk.title for quote in one.quotes] == ["Document 3"]
-
-
-@pytest.mark.parametrize(
-    "cited", ["Nordwind has a discount of 18 percent.", "Nordwind does not have a discount."]
-)
-def test_what_the_cited_passage_says_otherwise_is_not_sought_elsewhere(cited: str) -> None:
-    old = passage(chunk("Nordwind has a discount of 20 percent.", 2))
-    reply = "Nordwind has a discount of 20 percent [1]."
-    assert verify_reply(reply, [passage(chunk(cited)), old]) == []
-    assert len(verify_reply(reply, [passage(chunk("The moon is green.")), old])) == 1
+def test_a_sentence_that_names_the_wrong_passage_falls() -> None:
+    """A model that quotes need not name a passage; one that does not is believed where it says that it looked."""
+    assert stands("Nordwind receives a discount of 18 percent on all items [2].") == []
 
 
 def test_two_passages_may_carry_what_neither_does_alone() -> None:
@@ -234,15 +201,6 @@ def test_marks_at_the_end_of_a_paragraph_stand_for_what_they_carry_of_it() -> No
     assert stands(reply) == [
         "The term is three years.",
         "Nordwind receives a discount of 18 percent.",
-    ]
-
-
-def test_a_figure_further_on_brings_its_own_quotation() -> None:
-    reply = "Nordwind receives a discount of 18 percent, and orders end on 1 May 2027 [1]."
-    (one,) = verify_reply(reply, [passage(chunk(CONTRACT))])
-    assert [quote.text for quote in one.quotes] == [
-        "Nordwind receives a discount of 18 percent on all items.",
-        "Orders end on 1 May 2027 and are not extended.",
     ]
 
 
@@ -315,6 +273,7 @@ def test_an_order_in_a_document_takes_no_other_paragraph_with_it() -> None:
 @pytest.mark.parametrize(
     ("reply", "source"),
     [
+        ("Bob Okafor leads engineering [1].", "Bob Okafor opened eleven manholes."),
         ("Ada leads Gannet and Bob leads Plover [1].", "Ada leads Plover and Bob leads Gannet."),
         ("The valve broke because the pump stopped [1].", "The pump stopped because the valve broke."),
         ("Nordwind grants Halden the discount [1].", "Nordwind receives the discount from Halden."),

@@ -1,7 +1,7 @@
-"""A chat model's reply: parsed while it arrives, and each sentence verified against the passages it cites.
+"""A chat model's reply: parsed while it arrives, and each sentence verified by the words that it quotes.
 
-The model replies with one JSON object of `REPLY_SCHEMA`. A weak model that writes plain sentences with marks such as `[1]`, or the
-word INSUFFICIENT, is understood too.
+The model replies with one JSON object of `REPLY_SCHEMA`. A weak model that quotes nothing but names passages, in `citations` or by marks such as
+`[1]` in plain sentences, or that writes the word INSUFFICIENT, is understood too.
 """
 
 import json
@@ -11,13 +11,16 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel, ValidationError
 
-from lightwell.answer.quotes import Quote, SupportedSentence, narrow
-from lightwell.answer.verification.sentence_support import (
+from lightwell.answer.quotes import Quote, SupportedSentence
+from lightwell.answer.verification.support import (
+    MIN_SHARE,
     CheckedPassage,
+    Claim,
+    choose_quotes,
+    cite,
     collect_names,
-    find_supporting_quotes,
-    find_supporting_quotes_elsewhere,
-    prepare_passage,
+    find_quotes,
+    is_supported,
 )
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.question_analysis import QuestionAnalysis, analyze_question
@@ -25,7 +28,6 @@ from lightwell.text.injection import is_reported_speech
 from lightwell.text.markup import find_addresses, strip_active_markup, strip_bullet
 from lightwell.text.negation import has_negation
 from lightwell.text.regex import regex
-from lightwell.text.terms import terms
 from lightwell.text.units import unit_spans
 
 REPLY_SCHEMA: Mapping[str, object] = {
@@ -37,10 +39,10 @@ REPLY_SCHEMA: Mapping[str, object] = {
             "items": {
                 "type": "object",
                 "properties": {
+                    "quotes": {"type": "array", "items": {"type": "string"}},
                     "text": {"type": "string"},
-                    "citations": {"type": "array", "items": {"type": "integer"}},
                 },
-                "required": ["text", "citations"],
+                "required": ["quotes", "text"],
                 "additionalProperties": False,
             },
         },
@@ -48,6 +50,7 @@ REPLY_SCHEMA: Mapping[str, object] = {
     "required": ["answerable", "sentences"],
     "additionalProperties": False,
 }
+"""Quotes come first, so that a model looks for the words before it says something."""
 
 REFUSAL = "INSUFFICIENT"
 """Where a model says this, its reply ends: what it says after it is not believed."""
@@ -123,17 +126,23 @@ def strip_citation_marks(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplySentence:
-    """A sentence as the model wrote it, without marks, and the numbers of the passages that it cites."""
+    """A sentence as the model wrote it, without marks, the words that it copied for it, and the numbers of the passages that it cites."""
 
     text: str
-    numbers: tuple[int, ...]
+    numbers: tuple[int, ...] = ()
+    quotes: tuple[str, ...] = ()
 
 
 class _JsonSentence(BaseModel):
-    """A sentence as a model may write it: some write `"[1]"` or `1` for `[1]`."""
+    """A sentence as a model may write it: some write `"[1]"` or `1` for `[1]`, or one quote for a list of quotes."""
 
     text: str
+    quotes: tuple[str, ...] | str = ()
     citations: tuple[int | str, ...] | int | str = ()
+
+    @property
+    def copies(self) -> tuple[str, ...]:
+        return (self.quotes,) if isinstance(self.quotes, str) else self.quotes
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -208,10 +217,14 @@ def _sentences_of(item: object) -> Iterator[ReplySentence]:
     try:
         parsed = _JsonSentence.model_validate({"text": item} if isinstance(item, str) else item)
     except (ValidationError, RecursionError):
-        yield ReplySentence(text="", numbers=())  # nothing that could be verified
+        yield ReplySentence(text="")  # nothing that could be verified
         return
     for text, numbers in split_citation_marks(parsed.text):
-        yield ReplySentence(text=text, numbers=tuple(dict.fromkeys((*parsed.numbers, *numbers))))
+        yield ReplySentence(
+            text=text,
+            numbers=tuple(dict.fromkeys((*parsed.numbers, *numbers))),
+            quotes=parsed.copies,
+        )
 
 
 @dataclass(slots=True)
@@ -282,8 +295,8 @@ def reply_text(reply: str) -> str:
 class ReplyVerifier:
     """Verifies a reply while it arrives.
 
-    A sentence that cites the wrong passage gets the citation of the passage that supports it. A sentence that cites no passage
-    is removed, and so is one with an address that no cited passage has. Images and HTML are dropped, links become text.
+    A sentence cites where the words stand that the model copied, in whichever of the passages; where it copied none, what supports it in those
+    that it names. Any other is removed, and so is one with an address that no cited passage has. Images and HTML are dropped, links become text.
     Injected instructions support nothing, unless the question asks what a message says and the sentence reports it: then
     `whole` supports it, the same passages with the instructions in them.
     """
@@ -320,7 +333,7 @@ class ReplyVerifier:
             ("sentence", "was left out", "it") if is_one else ("sentences", "were left out", "them")
         )
         return (
-            f"{self.removed_count} {sentences} of the model's reply {left_out}: no cited passage supports {them}.",
+            f"{self.removed_count} {sentences} of the model's reply {left_out}: no quote of the documents supports {them}.",
         )
 
     def feed(self, piece: str) -> list[SupportedSentence]:
@@ -345,44 +358,46 @@ class ReplyVerifier:
             if self._has_refused:
                 break
             text = strip_active_markup(sentence.text).strip()
-            quotes = self._find_supporting_quotes(text, sentence.numbers)
+            claim = Claim(text=text, known=self.known)
+            quotes = self._find_supporting_quotes(claim, sentence)
             if quotes:
                 self.kept_count += 1
-                wanted = frozenset(terms(text))
-                narrowed = tuple(narrow(quote, wanted) for quote in quotes)
-                supported.append(SupportedSentence(text=text, quotes=narrowed))
+                cited = tuple(cite(quote, claim) for quote in quotes)
+                supported.append(SupportedSentence(text=text, quotes=cited))
             else:
                 self.removed_count += 1
                 # "The evidence does not say it", without a citation, is a refusal in the model's own words.
-                is_refusal = has_negation(sentence.text) and not sentence.numbers
+                is_based = sentence.numbers or any(map(str.strip, sentence.quotes))
+                is_refusal = has_negation(sentence.text) and not is_based
                 self._has_declined = self._has_declined or is_refusal
         return supported
 
-    def _find_supporting_quotes(self, text: str, numbers: Sequence[int]) -> tuple[Quote, ...]:
-        sources = self.whole if is_reported_speech(text) else self.sources
-        passages = [sources[number - 1] for number in numbers if 0 < number <= len(sources)]
-        if not passages:
-            return ()
-        quotes = find_supporting_quotes(
-            text, passages, self.known
-        ) or find_supporting_quotes_elsewhere(text, passages, sources, self.known)
+    def _find_supporting_quotes(self, claim: Claim, sentence: ReplySentence) -> list[Quote]:
+        sources = self.whole if is_reported_speech(claim.text) else self.sources
+        named = [sources[number - 1] for number in sentence.numbers if 0 < number <= len(sources)]
+        if any(map(str.strip, sentence.quotes)):
+            others = [source for source in sources if source not in named]
+            copied = find_quotes(claim, sentence.quotes, [*named, *others])
+            quotes = copied if is_supported(claim, copied, MIN_SHARE) else []
+        else:
+            quotes = choose_quotes(claim, named)
         cited = "\n".join(quote.evidence.chunk.text for quote in quotes).casefold()
-        is_known = all(address.casefold() in cited for address in find_addresses(text))
-        return quotes if is_known else ()
+        is_known = all(address.casefold() in cited for address in find_addresses(claim.text))
+        return quotes if is_known else []
 
 
 def reply_verifier(passages: Sequence[Evidence], analysis: QuestionAnalysis) -> ReplyVerifier:
     """Return the verifier of a reply to a question that was sent with these passages, numbered from 1."""
-    sources = tuple(prepare_passage(passage) for passage in passages)
+    sources = tuple(CheckedPassage(evidence=passage) for passage in passages)
     whole = sources
     if analysis.asks_for_message_content:
-        whole = tuple(prepare_passage(passage, with_orders=True) for passage in passages)
+        whole = tuple(CheckedPassage(evidence=passage, with_orders=True) for passage in passages)
     return ReplyVerifier(sources=sources, whole=whole, known=collect_names(analysis, sources))
 
 
 def verify_reply(
     reply: str, passages: Sequence[Evidence], question: str = ""
 ) -> list[SupportedSentence]:
-    """Return the sentences of a whole reply that their citations support, in order."""
+    """Return the sentences of a whole reply that their quotes support, in order."""
     verifier = reply_verifier(passages, analyze_question(question))
     return [*verifier.feed(reply), *verifier.flush()]

@@ -1,4 +1,4 @@
-"""A simulated chat model that always finds the expected answer in its prompt, and cites it.
+"""A simulated chat model that always finds the expected answer in its prompt, and quotes it.
 
 If an evaluation with it has a wrong answer, Lightwell lost the answer: at the relevance threshold, in the choice of the context,
 or in verification. `python -m lightwell.testing.perfect_reader QUESTIONS -- COMMAND ...` runs a command with it as the chat model of the environment.
@@ -26,16 +26,13 @@ from lightwell.text.units import unit_spans
 
 NOT_ANSWERABLE = json.dumps({"answerable": False, "sentences": []})
 
-_PASSAGE = regex(r"^\[(\d+)\]\n(~{3,})\n(.*?)\n\2$", re.MULTILINE | re.DOTALL)
+_PASSAGE = regex(r"^\[\d+\]\n(~{3,})\n(.*?)\n\1$", re.MULTILINE | re.DOTALL)
 _QUESTION = regex(r"^Question: (.*)\Z", re.MULTILINE | re.DOTALL)
 _MARKER = regex(r"^(?:[-*+•]|\d{1,9}[.)])\s")
 
-Cited = tuple[str, int]
-"""A sentence and the number of its passage."""
-
 
 class PerfectReader(ScriptedModel):
-    """Replies, in the form asked for, with the sentences of its context that together contain the expected answer, each cited.
+    """Replies, in the form asked for, with the sentences of its context that together contain the expected answer, each quoted.
 
     `expected` are the groups of words of each question. Where the context lacks one of them, or the question is not
     among them, it replies that the question is not answerable.
@@ -53,7 +50,7 @@ class PerfectReader(ScriptedModel):
         match = _QUESTION.search(sent)
         groups = self._expected.get(normalize(match[1]), ()) if match else ()
         chosen = _cover(groups, list(_sentences(sent)))
-        sentences = [{"text": text, "citations": [number]} for text, number in chosen]
+        sentences = [{"quotes": [text], "text": text} for text in chosen]
         reply = {"answerable": True, "sentences": sentences}
         return json.dumps(reply, ensure_ascii=False) if chosen else NOT_ANSWERABLE
 
@@ -69,17 +66,17 @@ class _Question(BaseModel):
     answer_any: list[list[str]]
 
 
-def _cover(groups: Sequence[AnswerGroup], sentences: Sequence[Cited]) -> list[Cited]:
+def _cover(groups: Sequence[AnswerGroup], sentences: Sequence[str]) -> list[str]:
     """Return few sentences that contain all groups, in their order; [] if there are none."""
-    chosen: list[Cited] = []
+    chosen: list[str] = []
     left = tuple(groups)
     while left:
         best = min(
             sentences,
-            key=lambda line: (len(missing_groups(left, line[0])), len(line[0])),
+            key=lambda line: (len(missing_groups(left, line)), len(line)),
             default=None,
         )
-        rest = missing_groups(left, best[0]) if best else left
+        rest = missing_groups(left, best) if best else left
         if best is None or len(rest) == len(left):
             return []
         chosen.append(best)
@@ -87,15 +84,15 @@ def _cover(groups: Sequence[AnswerGroup], sentences: Sequence[Cited]) -> list[Ci
     return sorted(chosen, key=sentences.index)
 
 
-def _sentences(sent: str) -> Iterator[Cited]:
+def _sentences(sent: str) -> Iterator[str]:
     """Yield the units of each passage in the prompt, then each pair of consecutive units."""
     for match in _PASSAGE.finditer(sent):
-        number, text = int(match[1]), match[3]
+        text = match[2]
         spans = unit_spans(text)
         for start, end in spans:
-            yield _plain(text[start:end]), number
+            yield _plain(text[start:end])
         for (start, _), (_, end) in pairwise(spans):
-            yield _plain(text[start:end]), number
+            yield _plain(text[start:end])
 
 
 def _plain(text: str) -> str:

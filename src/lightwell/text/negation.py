@@ -25,9 +25,14 @@ class Clause:
     is_negated: bool
 
 
+def clause_texts(text: str) -> list[str]:
+    """Return the texts between the signs and words that part clauses, in order."""
+    return [part for part in _CLAUSE.split(text) if part.strip()]
+
+
 def split_into_clauses(text: str) -> tuple[Clause, ...]:
     """Return the clauses of a text that contain terms, in order."""
-    return tuple(clause for part in _CLAUSE.split(text) if (clause := _clause(words(part))).terms)
+    return tuple(clause for part in clause_texts(text) if (clause := _clause(words(part))).terms)
 
 
 def has_negation(text: str) -> bool:

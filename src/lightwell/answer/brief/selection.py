@@ -20,7 +20,6 @@ from lightwell.answer.open_points import open_issue_score
 from lightwell.answer.prompt import passage_text
 from lightwell.answer.quotes import Quote, render_quote, split_into_quotes
 from lightwell.answer.reply import verify_reply
-from lightwell.answer.verification import sentence_support
 from lightwell.domain.briefs import MAX_CITATIONS, EntityPassage
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity
@@ -139,11 +138,7 @@ def extract_lines(entity: Entity, sentences: Sequence[CandidateSentence]) -> lis
 def passes_verification(sentence: CandidateSentence) -> bool:
     """Return whether the sentence passes the verification of answers; one that gives a model orders does not."""
     quote = sentence.quote
-    return bool(
-        sentence_support.find_supporting_quotes(
-            quote.text, [sentence_support.prepare_passage(quote.evidence)], frozenset()
-        )
-    )
+    return not quote.evidence.analysis.is_inside_injection(quote.start)
 
 
 def best_definition(sentences: Sequence[CandidateSentence]) -> str:
