@@ -21,7 +21,7 @@ from lightwell.text.units import unit_spans
 DOCS = Path(__file__).parents[2] / "docs"
 _LONGEST = 8000
 
-DIGEST = "21d93b993b5e555b"
+DIGEST = "aed965332550c021"
 """Of the analyses of the example world and of `HOSTILE`."""
 
 HOSTILE = """# C# code
@@ -39,7 +39,11 @@ They met Jane O'Neill on 3 May 2026, by Friday at the latest: `x_1`, ENG-42, m²
 Name | Type
 -|-
 `a` | see [it
-:::\x00\u2028\ud7ff\U0001f600"""
+:::
+
+    run --all
+Owner: Ann
+State: open\x00\u2028\ud7ff\U0001f600"""
 
 WORDS = (
     "Jane", "O'Neill", "ENG-42", "3 May 2026", "18 percent", "€", "twenty-five", "by", "every week", "Ärger", "東京都", "ﬁve",
@@ -128,7 +132,7 @@ def test_a_changed_rule_has_a_new_version() -> None:
     for path in sorted(world.DOCUMENTS.rglob("*.md")):
         digest.update(zlib.decompress(encode(analyse(path.read_text("utf-8")))))
     digest.update(zlib.decompress(encode(analyse(HOSTILE))))
-    assert (stored.VERSION, digest.hexdigest()[:16]) == (2, DIGEST)
+    assert (stored.VERSION, digest.hexdigest()[:16]) == (3, DIGEST)
 
 
 # ── passages of several chunks ────────────────────────────────────────────────────────────────────────

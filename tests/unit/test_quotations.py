@@ -165,6 +165,69 @@ def test_pieces_that_overlap_become_one() -> None:
     assert join_pieces(pieces[0], pieces[4], units[0]) is None
 
 
+LONG_STEPS = "\n".join(
+    (
+        "To move the vault, follow these steps:\n",
+        *(f"{n}. Step {n} of the vault: {FILLER[:90]}" for n in range(30)),
+    )
+)
+
+
+def test_pieces_of_one_long_list_become_one_with_its_lead_in_once() -> None:
+    retrieval = found("Which step moves the vault?", passage(chunk(LONG_STEPS)))
+    units = split_into_quotes(retrieval.evidence[0])
+    pieces = [quote_piece(units[n], retrieval) for n in (12, 20)]
+    assert [len(piece.quotes) for piece in pieces] == [2, 2]
+    joined = join_pieces(pieces[0], pieces[1], units[12])
+    assert joined is not None
+    assert joined.text.count("follow these steps:") == 1
+    assert {line for piece in pieces for line in piece.text.split("\n")} == set(
+        joined.text.split("\n")
+    )
+
+
+STEPS = "\n".join(f"{n}. Turn wheel {n}." for n in range(1, 5))
+SHELL = "```sh\n" + "\n".join(f"run wheel-{n} --fast" for n in range(90)) + "\n```"
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "reads"),
+    [
+        (f"## Open it\n\nFollow these steps to open the vault:\n\n{STEPS}\n", "follow steps open vault",
+         f"Open it\nFollow these steps to open the vault:\n{STEPS}"),
+        ("Open the vault so:\n\n=== \"Linux\"\n\n    ```\n    open\n    ```\n", "open vault", "Open the vault so:\nLinux:\n    open"),
+        ("- Open the vault so:\n```\nopen vault\n```\n\nDone.", "open vault", "- Open the vault so:\nopen vault\nDone."),
+        ("The vault opens by hand.\n\n## Other\n\nIt is:", "vault opens hand", "The vault opens by hand."),
+        ("The vault opens by hand.\n\nFor more see:\n\n## Other\n", "vault opens hand", "The vault opens by hand."),
+        ("Settings\n\n    vault:\n      open: daily\n\nThe end.", "vault open daily", "Settings\nvault:\n  open: daily\nThe end."),
+        ("Owner: Ann Lee\nState: open\n\nThe vault opens by hand.", "vault opens hand", "The vault opens by hand."),
+        ("Owner: Ann Lee\nVault: open\n\nIt opens by hand.", "owner of vault", "Owner: Ann Lee\nVault: open"),
+    ],
+    ids=["steps", "tab", "code below an item", "next section", "leads to nothing", "code with the line above", "no fields", "fields"],
+)  # fmt: skip
+def test_what_belongs_together_is_quoted_whole(text: str, asked: str, reads: str) -> None:
+    (one, *_) = extract_pieces(found(asked, chunk(text)))
+    assert one.text == reads
+
+
+def test_a_line_that_leads_to_a_long_list_is_quoted_with_its_first_items() -> None:
+    retrieval = found("Which step moves the vault?", passage(chunk(LONG_STEPS)))
+    lead = quote_piece(split_into_quotes(retrieval.evidence[0])[0], retrieval)
+    assert len(lead.quotes) == 1
+    assert lead.text.startswith("To move the vault, follow these steps:\n0. Step 0")
+    assert lead.text.count("follow these steps") == 1
+
+
+def test_of_long_code_whole_lines_are_quoted_with_what_leads_to_it() -> None:
+    text = f"Turn all the wheels:\n\n{SHELL}\n"
+    retrieval = found("Turn wheels", passage(chunk(text)))
+    piece = quote_piece(split_into_quotes(retrieval.evidence[0])[0], retrieval)
+    lines = piece.text.split("\n")
+    assert lines[:2] == ["Turn all the wheels:", "run wheel-0 --fast"]
+    assert 10 < len(lines) < 60
+    assert all(line.endswith("--fast") for line in lines[1:])
+
+
 def test_pieces_of_two_passages_do_not_become_one() -> None:
     passages = [passage(chunk(VAULT, n)) for n in (1, 2)]
     retrieval = found("How long does the vault keep an archive?", *passages)

@@ -205,11 +205,12 @@ def add_or_join(kept: list[_T], new: _T, join: Callable[[_T, _T], _T | None]) ->
 def join_pieces(
     piece: SupportedSentence, other: SupportedSentence, key: Quote
 ) -> SupportedSentence | None:
-    """Return one piece in place of two that overlap, with the key of the first; None where they do not, or where one has several spans."""
-    if len(piece.quotes) != 1 or len(other.quotes) != 1:
-        return None
-    joined = join_quotes(piece.quotes[0], other.quotes[0])
-    return _as_it_reads((joined,), key) if joined else None
+    """Return one piece in place of two that overlap in a passage, with the key of the first; None where they do not."""
+    quotes = sorted((*piece.quotes, *other.quotes), key=lambda quote: quote.start)
+    joined: list[Quote] = []
+    for quote in quotes:
+        add_or_join(joined, quote, join_quotes)
+    return _as_it_reads(tuple(joined), key) if len(joined) < len(quotes) else None
 
 
 def join_quotes(quote: Quote, other: Quote) -> Quote | None:
@@ -313,7 +314,7 @@ def _render(page: _Page, start: int, end: int) -> str:
     chunk = page.text
     parts = [block for block in page.blocks if block.end > start and block.start < end]
     parts = [part for part in parts if part.kind is not BlockKind.CLUTTER]
-    if len(parts) == 1 and parts[0].kind is not BlockKind.CODE:
+    if len(parts) == 1 and parts[0].kind not in (BlockKind.CODE, BlockKind.FIELDS):
         text = chunk[max(parts[0].start, start) : min(parts[0].end, end)]
         is_row = parts[0].kind is BlockKind.ROW
         return _row(page, text, parts[0]) if is_row else render_sentence(text)
@@ -345,7 +346,14 @@ def _line(page: _Page, block: Block, text: str) -> str:
         case BlockKind.ROW:
             return _row(page, text, block)
         case BlockKind.CODE:
-            return _FENCE.sub("", text).strip("\n").rstrip()
+            code = _FENCE.sub("", text)
+            if (
+                code == text
+            ):  # the first line is without the white space before it, so the others are, too
+                code = code.replace("\n" + " " * block.indent, "\n")
+            return code.strip("\n").rstrip()
+        case BlockKind.FIELDS:
+            return "\n".join(strip_markup(line) for line in text.split("\n"))
         case BlockKind.ITEM:
             number = _NUMBER.match(text)
             mark = number[0].strip() if number else "-"

@@ -17,6 +17,8 @@ _OPTION = regex(r"[ \t]*+:[a-z][\w-]{0,40}+:(?:[ \t][^\n]*+)?\n?+")
 _HEADING = regex(r"[ \t]*+#{1,6}[ \t]")
 _UNDERLINE = regex(r"[ ]{0,3}(?:=++|-++)[ \t]*+")
 _RST_UNDERLINE = regex(r"([~^\"'*+#`])\1{2,}+")
+_INDENT_OF_CODE = 4
+_FIELDS = regex(r"(?:(?:\*\*)?[^\W\d_][\w ./&()-]{0,40}+:(?:\*\*)?[ \t]++\S[^\n]*+(?:\n|$)){2,}+")
 _MAX_APART = 2
 """Characters by which a title and the signs below it differ in length."""
 _RULE = regex(r"[\s|:=_*+.-]*+")
@@ -36,6 +38,9 @@ CELL = regex(r"<t[dh]\b[^<>]*>", re.IGNORECASE)
 _BOLD = regex(r"\s*(?:<(?:b|strong)\b|\*\*)", re.IGNORECASE)
 _HEAD_MARK = regex(r"\n[ \t]*+\|?+[ \t]*+:?+-")
 _TAB = 4
+_FEWEST_WORDS = 5
+_NEAR = 30
+"""Blocks above code among which is looked for what it may belong to."""
 
 
 class BlockKind(StrEnum):
@@ -45,6 +50,7 @@ class BlockKind(StrEnum):
     ROW = "row"
     CODE = "code"
     CLUTTER = "clutter"
+    FIELDS = "fields"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +59,7 @@ class Block:
 
     `indent` counts columns. `table` is where the table of a row starts, else -1. `has_gap` says whether an empty line, or
     the beginning of the text, stands before the block. `is_head` is whether it is the first row of a table and names its columns.
+    `fields` are lines that each say `Name: value`, as the header of a ticket does.
     `size` counts its characters as it reads, without markup; `last` is the last of them, "" for none.
     """
 
@@ -95,6 +102,8 @@ def _measured(text: str, block: Block) -> Block:
     if block.kind is BlockKind.CLUTTER:
         return replace(block, end=end)
     words = strip_markup(written)
+    if block.kind is BlockKind.PARAGRAPH and _FIELDS.fullmatch(written):
+        block = replace(block, kind=BlockKind.FIELDS)
     return replace(block, end=end, size=len(words), last=words[-1:])
 
 
@@ -186,10 +195,35 @@ class _Scanner:
         if bare.startswith("<!--"):
             close_at = text.find("-->", start)
             return self._add(BlockKind.CLUTTER, start, len(text) if close_at < 0 else close_at + 3)
+        if self._is_code(line):
+            return self._add_code(start, end)
         if _TABLE_START.match(bare):
             last = _TABLE_END.search(text, start)
             return self._add_table(start, last.end() if last else len(text))
         return None
+
+    def _is_code(self, line: str) -> bool:
+        """Return whether an indented line after an empty one begins code: it belongs to no item and no directive, and is no prose."""
+        indent = _indent(line)
+        if not self.has_gap or indent < _INDENT_OF_CODE or _is_prose(line):
+            return False
+        if _ITEM.match(line) or _DEFINITION.match(line):
+            return False
+        near = reversed(self.found[-_NEAR:])
+        outer = next((block for block in near if block.indent < indent), None)
+        return outer is None or not (outer.kind is BlockKind.ITEM or self._is_directive(outer))
+
+    def _is_directive(self, block: Block) -> bool:
+        return read_directive(self.text[block.start : block.end].rstrip()) is not None
+
+    def _add_code(self, start: int, end: int) -> int:
+        """Add the lines that are indented as code is, with empty lines between them."""
+        for match in _LINE.finditer(self.text, end):
+            if match[0].strip():
+                if _indent(match[0]) < _INDENT_OF_CODE:
+                    break
+                end = match.end()
+        return self._add(BlockKind.CODE, start, end)
 
     def _kind(self, line: str) -> BlockKind | None:
         """Return what kind of block a line begins; None for a line of prose."""
@@ -242,7 +276,7 @@ class _Scanner:
                 kind=kind,
                 start=start,
                 end=end,
-                indent=len(self.text[line_start:start].rpartition("\n")[2].expandtabs(_TAB)),
+                indent=_indent(self.text[line_start:start].rpartition("\n")[2] + "."),
                 table=table,
                 has_gap=self.has_gap,
             )
@@ -268,6 +302,16 @@ class _Scanner:
             self._add(BlockKind.ROW, start, stop, table=table_start)
         self.is_open = False
         return end
+
+
+def _indent(line: str) -> int:
+    return len(line[: len(line) - len(line.lstrip())].expandtabs(_TAB))
+
+
+def _is_prose(line: str) -> bool:
+    """Return whether a line reads as a part of a sentence: at least five words in it, most of them of letters."""
+    words = line.split()
+    return len(words) >= _FEWEST_WORDS and 4 * sum(map(str.isalpha, words)) >= 3 * len(words)
 
 
 def _fence_end(text: str, start: int, mark: str) -> re.Match[str] | None:

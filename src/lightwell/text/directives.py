@@ -12,7 +12,7 @@ _ATTRIBUTES = regex(r"\{[^{}\n]{0,200}\}")
 _TITLE = regex(r"\[([^\[\]\n]{1,200}+)\]|\"([^\"\n]{1,200}+)\"|'([^'\n]{1,200}+)'")
 _PATH = regex(r"\S*+[/\\=]\S*+|[\w.-]++\.\w{1,5}")
 
-_ASIDES = frozenset(
+ASIDES = frozenset(
     "abstract attention bug caution danger error example fail failure hint important info information note question quote seealso"
     " success summary tip todo warning".split()
 )
@@ -21,7 +21,7 @@ _CONTAINERS = frozenset(
     "admonition card details dropdown epigraph grid-item-card sidebar tab tab-item topic".split()
 )
 """Directives whose argument is the title of the text below."""
-_PROSE = _ASIDES | _CONTAINERS | frozenset(("grid", "grid-item", "margin", "tab-set", "tabs"))
+_PROSE = ASIDES | _CONTAINERS | frozenset(("grid", "grid-item", "margin", "tab-set", "tabs"))
 
 
 def read_directive(line: str) -> str | None:
@@ -50,7 +50,7 @@ def find_title(line: str) -> tuple[int, int] | None:
     if not is_bare and name in _PROSE and title.strip() and not _PATH.fullmatch(title.strip()):
         start = match.start("rest") + len(title) - len(title.lstrip())
         return start, start + len(title.strip())
-    if name not in _ASIDES:
+    if name not in ASIDES:
         return 0, 0
     start = line.casefold().index(name, match.start("name"))
     return start, start + len(name)

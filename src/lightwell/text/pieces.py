@@ -13,6 +13,8 @@ LONGEST_PIECE = 6000
 """Characters of a citation's snippet, with the markup that a piece of a document may have."""
 
 _MAX_QUESTION = 200
+_MAX_LEADS = 3
+"""Lines in one row that each lead to the next one, as the title of a tab does below a line that ends in a colon."""
 _ENDS = ".!?:;"
 _NEARLY = 0.75
 
@@ -47,9 +49,10 @@ def piece_around(
     """Return the spans of the coherent piece around a place in a passage, in order, mostly one; () where nothing may be quoted.
 
     A short list, table or procedure is quoted whole, with the line that introduces it. Of a long one, that line and the
-    items around the place are quoted, or the rows with the best scores. A question is quoted with the text below it. Where there
-    is room, neighbouring blocks of the same section are added, and the heading above. No sentence is cut, and no item but one that is too long
-    by itself, as a PDF's last item is with the paragraphs below it.
+    items around the place are quoted, or the rows with the best scores; an item with what stands below it. A question is quoted with
+    the text below it, code with the text above it. Where there is room, neighbouring blocks of the same section are added, and the
+    heading above. No piece ends with a line that only leads to more. No sentence is cut, and no item but one that is too long by itself,
+    as a PDF's last item is with the paragraphs below it; of code lines are left out.
     """
     return _Builder(passage=passage, bounds=bounds, most=size).build(place)
 
@@ -83,10 +86,8 @@ class _Builder:
         size = self._size(first, last)
         if self.parts[index].kind is BlockKind.ROW and size > self.most.unbroken:
             return self._rows(index)
-        if self.sizes[index] > self.most.unbroken:
-            return (self._sentences(index, place),)
         if size > self.most.unbroken:
-            return self._items(index, first, last)
+            return self._cut(index, place, (first, last), self.most.extended)
         return (self._span(*self._extend(first, last)),)
 
     # ── what belongs together ─────────────────────────────────────────────────────────────────────────
@@ -101,9 +102,9 @@ class _Builder:
             first, last = self._run(index, self._is_listed)
         elif kind is BlockKind.ROW:
             first, last = self._run(index, lambda n: self.parts[n].table == self.parts[index].table)
-        elif self._leads(index):
-            first, last = self._below(index)
-        if self._may_take(first - 1) and self._leads(first - 1):
+        if self._leads(last):
+            last = self._below(last)[1]
+        if self._may_take(first - 1) and (kind is BlockKind.CODE or self._leads(first - 1)):
             first -= 1
         return first, last
 
@@ -121,15 +122,18 @@ class _Builder:
         following = index + 1
         if not self._may_take(following):
             return index, index
-        if self._leads(following) and self.parts[index].kind is BlockKind.HEADING:
-            return index, self._below(following)[1]
-        if self._leads(following) or self.parts[following].kind is BlockKind.PARAGRAPH:
+        for _ in range(_MAX_LEADS):
+            if self._leads(following) and self._may_take(following + 1):
+                following += 1
+        if self.parts[following].kind is BlockKind.PARAGRAPH:
             return index, following
         return index, max(following, self._group(following)[1])
 
     def _leads(self, index: int) -> bool:
-        """Return whether a paragraph only introduces what stands below it: it ends in a colon, or is a question."""
+        """Return whether a paragraph or an item only introduces what stands below it: it ends in a colon, or is a question."""
         part = self.parts[index]
+        if part.kind is BlockKind.ITEM:
+            return part.last == ":"
         if part.kind is not BlockKind.PARAGRAPH or index + 1 >= len(self.parts):
             return False
         below = self.parts[index + 1]
@@ -160,12 +164,12 @@ class _Builder:
 
     def _extend(self, first: int, last: int) -> tuple[int, int]:
         """Return the group with as many neighbours of the same section as there is room for, those below first."""
-        while self._may_take(last + 1):
+        while self._may_add(first, last + 1):
             below = max(last + 1, self._group(last + 1)[1])
-            if self._size(first, below) > self.most.extended:
+            if self._size(first, below) > self.most.extended or self._leads(below):
                 break
             last = below
-        while self._may_take(first - 1):
+        while self._may_add(last, first - 1):
             above = min(first - 1, self._group(first - 1)[0])
             if self._size(above, last) > self.most.extended:
                 break
@@ -176,24 +180,66 @@ class _Builder:
             first = above
         return first, last
 
+    def _may_add(self, beside: int, index: int) -> bool:
+        """Return whether a block may be added to a piece: fields stand alone."""
+        if not self._may_take(index):
+            return False
+        return BlockKind.FIELDS not in (self.parts[beside].kind, self.parts[index].kind)
+
     def _span(self, first: int, last: int) -> Span:
         return self.parts[first].start, self.parts[last].end
 
-    def _items(self, index: int, first: int, last: int) -> tuple[Span, ...]:
-        """Return the lead-in of a long list, and the item at this place with as many of those beside it as fit."""
-        has_lead = not self._is_listed(first)
-        least = first + has_lead
-        room = self.most.extended - (self.sizes[first] if has_lead else 0)
-        low = high = index
-        while low > least and self.parts[low].indent > self.parts[least].indent:
-            low -= 1
-        while high < last and self._size(low, high + 1) <= room:
-            high += 1
-        while low > least and self._size(low - 1, high) <= room:
-            low -= 1
-        if not has_lead or low == least:
-            return (self._span(first if low == least else low, high),)
-        return self._span(first, first), self._span(low, high)
+    def _cut(self, index: int, place: int, group: tuple[int, int], room: int) -> tuple[Span, ...]:
+        """Return the line that leads to a long group, and of the group what stands at a place, with as much beside it as there is room for."""
+        first, last = group
+        if first == last:
+            return (self._part(index, place, room),)
+        entries = self._entries(first, last)
+        if not self._is_listed(first) or len(entries) == 1:  # the first one leads to the others
+            entries = self._entries(first + 1, last)
+        least = entries[0][0]
+        low = high = next((n for n, (_, end) in enumerate(entries) if index <= end), 0)
+        begun, ended = entries[low]
+        room -= self.sizes[first] if least > first else 0
+        if self._size(begun, ended) > max(room, self.most.unbroken - self.most.extended):
+            inside = max(index, begun)
+            inner = self._cut(inside, max(place, self.parts[inside].start), (begun, ended), room)
+        else:
+            while high + 1 < len(entries) and self._size(begun, entries[high + 1][1]) <= room:
+                high += 1
+            while low and self._size(entries[low - 1][0], entries[high][1]) <= room:
+                low -= 1
+            inner = (self._span(entries[low][0], entries[high][1]),)
+        if least == first:
+            return inner
+        lead = self._span(first, first)
+        is_next = inner[0][0] == self.parts[least].start
+        return ((lead[0], inner[0][1]), *inner[1:]) if is_next else (lead, *inner)
+
+    def _entries(self, first: int, last: int) -> list[tuple[int, int]]:
+        """Return these blocks in groups of what cannot be read alone: an item with what is indented below it, a lead-in with that."""
+        entries: list[tuple[int, int]] = []
+        base = min(self.parts[n].indent for n in range(first, last + 1))
+        for n in range(first, last + 1):
+            is_below = self.parts[n].indent > base or self.parts[n].kind is BlockKind.CODE
+            if entries and (is_below or self._leads(n - 1)):
+                entries[-1] = entries[-1][0], n
+            else:
+                entries.append((n, n))
+        return entries
+
+    def _part(self, index: int, place: int, room: int) -> Span:
+        """Return a block, or where there is no room for it the sentences or the lines of code at a place."""
+        if self.sizes[index] <= max(room, self.most.unbroken - self.most.extended):
+            return self._span(index, index)
+        if self.parts[index].kind is not BlockKind.CODE:
+            return self._sentences(index, place)
+        start, end = self._span(index, index)
+        text = self.passage.text
+        if place - start > room // 2:
+            start = text.rfind("\n", start, place) + 1
+        cut = text.rfind("\n", start + 1, start + room)
+        return start, (cut if cut > place else end) if end - start > room else end
 
     def _rows(self, index: int) -> tuple[Span, ...]:
         """Return the rows of a long table with nearly the best score, and the row at this place."""

@@ -31,9 +31,7 @@ _HEAD_CELL = regex(r"<th\b", re.I)
 _PIPE = regex(r"\\.|`[^`\n]{1,500}+`|(\|)", re.S)
 _FIELD = regex(r"(?:\*\*)?([^\W\d_][\w ./&()-]{0,40}):(?:\*\*)?[ \t]+(?=\S)")
 _LINE = regex(r"[^\n]++")
-_FEWEST_FIELDS = 2
 _QUOTED_CELL = regex(r'"((?:[^"]|"")*+)"(?=[,;\t\n]|$)')
-_INDENT_OF_CODE = 4
 _COLUMNS = regex(r"\S(?: {3,}|\t+)\S")
 _BOXES = {" ": "☐", "x": "☑", "X": "☑"}
 
@@ -97,20 +95,17 @@ def read_markdown(document: str, start: int, end: int) -> Iterator[ReadBlock]:
             indents = [0]
         place = (start + block.start, start + block.end)
         table = start + block.table if block.table >= 0 else -1
-        if block.kind is BlockKind.PARAGRAPH and (fields := list(_fields(document, *place))):
-            yield from fields
+        if block.kind is BlockKind.FIELDS:
+            yield from _fields(document, *place)
             continue
         for piece in split_long(document, *place):
             yield _markdown_block(document, block, piece, len(indents) - 1, table)
 
 
 def _fields(document: str, start: int, end: int) -> Iterator[ReadBlock]:
-    """Yield the lines of a paragraph in which each says `Name: value`, as the header of a ticket does; none for another one."""
-    lines = [line.span() for line in _LINE.finditer(document, start, end)]
-    names = [_FIELD.match(document, *line) for line in lines]
-    if len(lines) < _FEWEST_FIELDS or not all(names):
-        return
-    for (first, last), name in zip(lines, names, strict=True):
+    """Yield the lines of a paragraph in which each says `Name: value`."""
+    for first, last in (line.span() for line in _LINE.finditer(document, start, end)):
+        name = _FIELD.match(document, first, last)
         if name is None:
             continue
         label, value = name.span(1), bare_span(document, name.end(), last)
@@ -156,10 +151,6 @@ def _markdown_block(
             return note_block(document, start, end)
         case _:
             pass
-    if block.indent >= _INDENT_OF_CODE and depth == 0 and block.has_gap:
-        return ReadBlock(
-            kind=Kind.CODE, start=start, end=end, text=text, runs=plain_runs(document, start, end)
-        )
     if title := find_title(text):
         runs = markdown_runs(document, start + title[0], start + title[1])
         return ReadBlock(kind=Kind.PARAGRAPH, start=start, end=end, text=text, runs=runs)
