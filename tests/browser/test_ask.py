@@ -295,6 +295,7 @@ def test_a_question_is_restricted_by_chips_that_one_takes_away(page_as: PageAs) 
     panel = page.get_by_role("dialog", name="Filters")
     panel.get_by_label("Source").select_option("file")
     panel.get_by_label("To").fill("2001-01-01")
+    panel.get_by_label("Author").fill("Nobody")
     axe(page)
     screenshot(page, "ask-filters")
     page.keyboard.press("Escape")
@@ -303,7 +304,24 @@ def test_a_question_is_restricted_by_chips_that_one_takes_away(page_as: PageAs) 
     expect(answer).to_contain_text("Not in what you can see")
     expect(answer).to_contain_text("until 1 Jan 2001")
     page.get_by_role("button", name="Without the filter: until").click()
+    page.get_by_role("button", name="Without the filter: by Nobody").click()
     expect(lead_of(ask(page, DISCOUNT))).to_contain_text(HIDDEN)
+
+
+def test_words_that_chose_the_documents_are_chips_that_one_takes_away(page_as: PageAs) -> None:
+    page = page_as("bob", **PHONE)
+    question = "How many gateways are dented, in documents from February 2026?"
+    answer = ask(page, question)
+    expect(lead_of(answer)).to_contain_text("Nine gateways are dented")
+    chip = answer.get_by_role("button", name="Without the filter: since 1 Feb 2026")
+    expect(chip).to_contain_text("until 28 Feb 2026")
+    axe(page)
+    screenshot(page, "ask-understood")
+    chip.focus()
+    page.keyboard.press("Enter")
+    again = complete(page)
+    expect(again.get_by_role("heading")).to_have_text(question)
+    expect(again.get_by_role("button", name="Without the filter")).to_have_count(0)
 
 
 def test_suggestions_are_answered(page_as: PageAs) -> None:

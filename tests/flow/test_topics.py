@@ -7,6 +7,7 @@ import pytest
 
 from lightwell.domain.errors import Invalid
 from lightwell.domain.questions import Filters, Mode
+from lightwell.entrypoints.operations.questions import DocumentFilters
 from lightwell.records.database import Database
 from lightwell.retrieve.channels import MAX_FOUND
 from lightwell.stores.postgres.vectors import PostgresVectors, SearchLimits
@@ -126,6 +127,13 @@ async def test_a_filter_that_no_document_of_the_reader_matches_finds_nothing(
     reader = await project.kb.reader(["team:a"])
     found = await project.kb.questions.search("Who buys blades?", reader, filters=filters)
     assert not found.evidence
+
+
+def test_a_request_names_one_value_or_several_and_an_empty_text_is_any() -> None:
+    body = {"system": "", "type": "issue", "author": ["Ada", "Bob"], "metadata": {"phase": "two"}}
+    assert DocumentFilters.model_validate(body).with_topic("") == Filters(
+        kinds=("issue",), authors=("Ada", "Bob"), metadata=(("phase", "two"),)
+    )
 
 
 def test_too_many_values_and_too_long_ones_are_refused() -> None:

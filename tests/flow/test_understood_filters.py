@@ -85,6 +85,18 @@ async def test_where_those_documents_answer_nothing_all_are_searched_and_a_note_
     assert any("“in Linear”" in note for note in answer.notes)
 
 
+async def test_a_day_that_no_document_is_dated_stays_a_word_of_the_question(
+    project: Project,
+) -> None:
+    minutes = make_document("m.txt", "On 3 May 2026 the board decided to sell.", ["team:a"])
+    kb = await filled(project, ADA, minutes)
+    answer = await kb.questions.ask(
+        "What did the board decide on 3 May 2026?", await kb.reader(["team:a"])
+    )
+    assert "to sell" in answer.text
+    assert not answer.filters
+
+
 @pytest.mark.parametrize("author", ["Ada Okafor", ""])
 async def test_a_person_who_is_the_author_of_hidden_documents_alone_is_no_filter(
     project: Project, author: str

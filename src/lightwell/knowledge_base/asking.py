@@ -116,7 +116,7 @@ class Asking:
             return await self.evidence(question)
         narrowed = await self.evidence(understood.question)
         if not narrowed.is_sufficient:
-            everywhere = await self.evidence(replace(question, text=understood.question.text))
+            everywhere = await self.evidence(understood.everywhere)
             if everywhere.is_sufficient or not narrowed.evidence:
                 notes = (*everywhere.notes, understood.note)
                 return replace(everywhere, question=question, notes=notes)

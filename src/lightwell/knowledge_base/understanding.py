@@ -16,9 +16,13 @@ _NAMED = (Part.SYSTEM, Part.TYPE, Part.AUTHOR)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Understood:
-    """The question to search for, without the words of the `filters` that were understood in it."""
+    """The question to search for, without the words of the `filters` that were understood in it.
+
+    `everywhere` is asked of all documents where that finds nothing: a day that it names may be one that they speak of.
+    """
 
     question: Question
+    everywhere: Question
     filters: tuple[UnderstoodFilter, ...] = ()
 
     @property
@@ -38,19 +42,17 @@ async def understand(
     Systems, types and people are looked up among the reader's documents, where the question names any; `today` is the server's.
     """
     if question.mode is Mode.BYPASS or not question.filters.from_words:
-        return Understood(question=question)
+        return Understood(question=question, everywhere=question)
     today = today or datetime.now().astimezone().date()
     phrases = _beside(question.filters, find_phrases(question.text, today))
     phrases = await _existing(database, reader, phrases)
     if not any(phrase.part is not Part.TYPE for phrase in phrases):
-        return Understood(question=question)
-    text = without(question.text, phrases)
+        return Understood(question=question, everywhere=question)
+    narrow = _without(question, phrases)
+    days = [phrase for phrase in phrases if _names_day(question.text, phrase)]
     return Understood(
-        question=replace(
-            question,
-            text=text if terms(text) else question.text,
-            filters=_narrow(question.filters, phrases),
-        ),
+        question=replace(narrow, filters=_narrow(question.filters, phrases)),
+        everywhere=_without(question, [phrase for phrase in phrases if phrase not in days]),
         filters=tuple(
             UnderstoodFilter(
                 field=phrase.part.value,
@@ -61,6 +63,17 @@ async def understand(
             for value in phrase.values
         ),
     )
+
+
+def _without(question: Question, phrases: Sequence[Phrase]) -> Question:
+    """Return the question without these words, unless nothing to search for would be left."""
+    text = without(question.text, phrases)
+    return replace(question, text=text) if terms(text) else question
+
+
+def _names_day(question: str, phrase: Phrase) -> bool:
+    words = question[phrase.start : phrase.end]
+    return phrase.part in (Part.SINCE, Part.UNTIL) and any(sign.isdigit() for sign in words)
 
 
 def _beside(filters: Filters, phrases: Sequence[Phrase]) -> list[Phrase]:

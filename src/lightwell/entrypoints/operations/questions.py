@@ -42,7 +42,10 @@ Topic = Annotated[
 
 
 def _listed(value: object) -> object:
-    return [value] if isinstance(value, str) else value
+    """Return a text as a list of it, an empty one as none: it was any before there were several."""
+    if isinstance(value, str):
+        return [value] if value else []
+    return value
 
 
 Values = Annotated[

@@ -2,7 +2,7 @@
 import { Problem, type Schemas } from '../../api';
 import { events } from '../../api/streams';
 import { words } from '../../words';
-import type { Filters } from './filters';
+import type { Restriction, Understood } from './filters';
 
 export type Sentence = Schemas['Sentence'];
 export type Citation = Schemas['Citation'];
@@ -25,6 +25,7 @@ interface AnswerEvent {
   missingWords?: string[];
   model?: string;
   notes?: string[];
+  filters?: Understood[];
   ambiguousNames?: Name[];
   conversationId?: string;
   place?: number;
@@ -53,6 +54,8 @@ export class Exchange {
   missingWords = $state.raw<string[]>([]);
   names = $state.raw<Name[]>([]);
   notes = $state.raw<string[]>([]);
+  /** Filters that words of the question mean. */
+  understood = $state.raw<Understood[]>([]);
   model = $state('');
   queryId = $state<string | null>(null);
   conversationId = $state<string | null>(null);
@@ -64,7 +67,7 @@ export class Exchange {
 
   constructor(
     readonly question: string,
-    readonly filters: Filters,
+    readonly filters: Restriction,
   ) {}
 
   /** An answer that a conversation keeps. */
@@ -145,6 +148,7 @@ export class Exchange {
     this.missingWords = event.missingWords ?? [];
     this.names = event.ambiguousNames ?? [];
     this.notes = event.notes ?? [];
+    this.understood = event.filters ?? [];
     this.model = event.model ?? '';
     this.conversationId = event.conversationId ?? null;
     this.place = event.place ?? null;

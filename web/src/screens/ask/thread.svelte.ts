@@ -2,7 +2,7 @@
 import { api, result, type Schemas } from '../../api';
 import { router } from '../../state/router.svelte';
 import { Exchange } from './exchange.svelte';
-import type { Filters } from './filters';
+import type { Filters, Restriction } from './filters';
 
 class Conversation {
   id = $state<string | null>(null);
@@ -49,7 +49,7 @@ class Conversation {
   }
 
   /** Ask a question, in place of `replaced` and all that follows it where that is given. */
-  async ask(question: string, filters: Filters, replaced?: Exchange): Promise<void> {
+  async ask(question: string, filters: Restriction, replaced?: Exchange): Promise<void> {
     const kept = replaced ? this.exchanges.indexOf(replaced) : this.exchanges.length;
     const from = this.exchanges.slice(kept).find((exchange) => exchange.place !== null);
     const thread = { conversationId: this.id, replaces: from?.place ?? null };
