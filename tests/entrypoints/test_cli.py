@@ -530,8 +530,8 @@ def test_ask_answers_with_citations_whoever_may_see_it(run: Run) -> None:
 @pytest.mark.usefixtures("ingested")
 def test_people_read_the_answer_with_numbered_citations(run: Run) -> None:
     shown = run("ask", "How many days of paid leave does everyone have?", "--as", "team:us")
-    assert "[1] Leave, Days\n" in shown.stdout
-    assert "/papers/leave.md\n" in shown.stdout
+    assert "[1] Leave › Days\n" in shown.stdout
+    assert "    papers/leave.md\n" in shown.stdout
     assert "27 days of paid leave" in shown.stdout
 
 
@@ -548,7 +548,7 @@ def test_a_streamed_answer_is_the_answer_event_by_event(run: Run) -> None:
     assert [each["type"] for each in events][-2:] == ["metadata", "done"]
     shown = run(*asked, "--stream").stdout
     assert shown.startswith(told)
-    assert "[1] Leave, Days\n" in shown
+    assert "[1] Leave › Days\n" in shown
     assert shown.count(told) == 1
 
 

@@ -59,12 +59,11 @@ async def test_each_sentence_says_where_it_stands_and_what_it_cites(project: Pro
     placed = [event.placed for event in events if event.placed]
     assert tuple(placed) == answer.placed_sentences
     assert [text[one.start : one.end] for one in placed] == [one.text for one in placed]
-    assert tuple(event.key for event in events if event.key) == answer.lead
     ids = {citation.id for citation in answer.citations}
-    for sentence in answer.lead:
+    for sentence in answer.placed_sentences:
         assert text[sentence.start : sentence.end] == sentence.text
         assert set(sentence.citations) <= ids
-    assert any("18 percent" in sentence.text for sentence in answer.lead)
+    assert any("18 percent" in sentence.text for sentence in answer.placed_sentences)
     assert events[-1].stored is None
 
 
@@ -95,7 +94,12 @@ async def test_a_streamed_conversation_is_continued_and_shown_again(project: Pro
     assert turns[1].question == "And what discount does it give?"
     shown = turns[1].answer
     assert shown is not None
-    assert (shown.text, shown.lead) == (last.answer.text, last.answer.lead)
+    assert (shown.text, shown.sentences) == (last.answer.text, last.answer.placed_sentences)
+    assert (shown.context, shown.confidence, shown.relevance) == (
+        last.answer.context,
+        last.answer.confidence,
+        last.answer.relevance,
+    )
     assert shown.citations == last.answer.citations
     assert not shown.is_changed
 
@@ -193,7 +197,7 @@ async def test_without_documents_nothing_is_cited(project: Project) -> None:
     assert events[-1].stored is not None
     (turn,) = await project.kb.conversations.turns(reader, events[-1].stored.conversation)
     assert turn.answer is not None
-    assert (turn.answer.state, turn.answer.lead, turn.answer.citations) == (
+    assert (turn.answer.state, turn.answer.sentences, turn.answer.citations) == (
         AnswerState.INSUFFICIENT,
         (),
         (),

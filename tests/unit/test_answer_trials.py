@@ -207,7 +207,10 @@ def test_key_sentences_are_judged_alone_and_counted_in_words() -> None:
 
 
 def with_key(given: Answer, highlight: tuple[int, int]) -> Answer:
-    sentence = replace(given.sentences[0], highlight=highlight)
+    whole = given.sentences[0]
+    sentence = replace(
+        whole, text=whole.text[slice(*highlight)], context=whole.text, highlight=highlight
+    )
     return replace(given, outcome=Answered(sentences=(sentence,)))
 
 

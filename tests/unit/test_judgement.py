@@ -49,7 +49,7 @@ RIGHT = reply(("Nordwind receives a discount of 18 percent.", [1]))
 async def test_the_threshold_keeps_no_evidence_from_a_model(relevance: float) -> None:
     answers, model = asked(RIGHT)
     answer = await answers.answer(retrieval(relevance))
-    assert answer.text == "Nordwind receives a discount of 18 percent. [1]"
+    assert answer.lines_before + "Nordwind receives a discount of 18 percent. [1]" == answer.text
     assert answer.relevance >= SUFFICIENT_RELEVANCE
     assert (answer.model, answer.notes) == ("scripted", ("a note",))
     schema = model.sent[0].schema

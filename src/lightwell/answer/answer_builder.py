@@ -33,7 +33,10 @@ class CitationNumbers:
                 self._by_place[quote.place] = make_citation(len(self._by_place) + 1, quote)
         citations = dict.fromkeys(self._by_place[quote.place] for quote in sentence.quotes)
         return CitedSentence(
-            text=sentence.text, citations=tuple(citations), highlight=sentence.highlight
+            text=sentence.text,
+            citations=tuple(citations),
+            context=sentence.context,
+            highlight=sentence.highlight if sentence.context else (0, 0),
         )
 
 

@@ -11,7 +11,6 @@ from lightwell.answer.graph_answer import GraphFact
 from lightwell.answer.model_calls import TokenCountingModel
 from lightwell.domain.answers import (
     EXTRACTS,
-    LEADING,
     Answer,
     Answered,
     AnswerState,
@@ -54,14 +53,18 @@ async def stream_events(
     began = time.perf_counter()
     sent = ""
     cited: set[str] = set()
-    leading = LEADING
     try:
         async with aclosing(parts) as coming:
             async for part in coming:
                 text = _text_of(part, sent)
                 if isinstance(part, CitedSentence):
-                    yield _token(part, text, sent, leads=leading > 0)
-                    leading -= 1
+                    start = len(sent) + len(text) - len(part.marked_text)
+                    yield StreamChunk(
+                        type=StreamType.TOKEN,
+                        content=text,
+                        sentence=part,
+                        placed=part.placed(start),
+                    )
                     for citation in part.citations:
                         if citation.id not in cited:
                             cited.add(citation.id)
@@ -77,25 +80,13 @@ async def stream_events(
         yield StreamChunk(type=StreamType.ERROR, error=str(error))
 
 
-def _token(sentence: CitedSentence, text: str, sent: str, *, leads: bool) -> StreamChunk:
-    """Return the event of a sentence that comes as `text` behind what was sent."""
-    start = len(sent) + len(text) - len(sentence.marked_text)
-    return StreamChunk(
-        type=StreamType.TOKEN,
-        content=text,
-        sentence=sentence,
-        placed=sentence.placed(start),
-        key=sentence.placed_key(start) if leads else None,
-    )
-
-
 def _text_of(part: Part, sent: str) -> str:
     """Return the text that a part adds to what was sent; the whole answer adds what is missing."""
     match part:
         case str():
             return part
         case CitedSentence():
-            return f"\n{part.marked_text}" if sent else part.marked_text
+            return f"\n{part.marked_text}" if sent and sent[-1] != "\n" else part.marked_text
         case Answer():
             return part.text[len(sent) :]
 
@@ -167,8 +158,10 @@ def shown_answer(answer: Answer, facts: Sequence[GraphFact] = ()) -> ShownAnswer
         query_id=answer.query_id,
         text=answer.text,
         state=answer.state,
-        lead=answer.lead,
         sentences=answer.placed_sentences,
+        context=answer.context,
+        confidence=answer.confidence,
+        relevance=answer.relevance,
         citations=answer.citations,
         model=answer.model,
         notes=answer.notes,

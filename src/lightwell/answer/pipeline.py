@@ -9,7 +9,7 @@ mode bypass? ─ yes ─► the model's own words, marked as such
                      └ it failed, or nothing is supported ─► open points, or extracts, as above ─┘
 """
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
@@ -17,6 +17,7 @@ from lightwell.answer import statements
 from lightwell.answer.answer_builder import AnswerBuilder
 from lightwell.answer.extractive import extract_pieces
 from lightwell.answer.forms import Part, stream_events
+from lightwell.answer.key_sentences import key_sentences
 from lightwell.answer.model_calls import TimeLimitedModel
 from lightwell.answer.open_points import open_points
 from lightwell.answer.owed import owed_sentences, says_what_is_owed, with_owed
@@ -32,10 +33,13 @@ from lightwell.answer.reply import (
 )
 from lightwell.answer.verification.second_judge import VerifyBy, is_supported
 from lightwell.domain.answers import (
+    MAY_NOT_ANSWER,
     NOT_FROM_DOCUMENTS,
     Answer,
+    Confidence,
     FromModelAlone,
     StreamChunk,
+    confidence,
     judged_relevance,
 )
 from lightwell.domain.errors import Invalid, ModelFailed
@@ -172,6 +176,8 @@ class AnswerGenerator:
         try:
             async with aclosing(self._verified(model, verifier, reply)) as sentences:
                 async for supported in sentences:
+                    if builder.is_empty and _is_doubtful(retrieval):
+                        yield f"{MAY_NOT_ANSWER}\n"
                     for sentence in builder.add([supported]):
                         yield sentence
         except ModelFailed as error:
@@ -187,11 +193,12 @@ class AnswerGenerator:
             )
             return
         instead, remarks = await self._extractive_fallback(retrieval, verifier, failure)
-        for sentence in builder.add(instead):
-            yield sentence
+        builder.add(instead)
         relevance = _judged(retrieval, verifier) if failure is None and not instead else None
         author = None if instead or failure else model.model
-        yield builder.finish(author, relevance=relevance, remarks=(*verifier.notes, *remarks))
+        answer = builder.finish(author, relevance=relevance, remarks=(*verifier.notes, *remarks))
+        for part in _parts_of(answer):
+            yield part
 
     async def _verified(
         self, model: ChatModel, verifier: ReplyVerifier, reply: AsyncGenerator[str, None]
@@ -220,9 +227,9 @@ class AnswerGenerator:
     async def _extracted(self, retrieval: Retrieval) -> AsyncGenerator[Part, None]:
         builder = AnswerBuilder(retrieval=retrieval)
         if self.model is None:
-            for sentence in builder.add(await self._extracts(retrieval)):
-                yield sentence
-        yield builder.finish(None)
+            builder.add(await self._extracts(retrieval))
+        for part in _parts_of(builder.finish(None)):
+            yield part
 
     async def _extracts(self, retrieval: Retrieval) -> Sequence[SupportedSentence]:
         """Return what answers without a model: the open points where the question asks for them, else pieces of sufficient evidence.
@@ -234,10 +241,13 @@ class AnswerGenerator:
             points = open_points(retrieval)
         if points or not retrieval.is_sufficient:
             return points
-        if self.late_interaction is None:
-            return _owed_only(retrieval, extract_pieces(retrieval))
-        pieces = await extract_compared_pieces(retrieval, self.late_interaction)
-        return _owed_only(retrieval, pieces)
+        pieces = (
+            extract_pieces(retrieval)
+            if self.late_interaction is None
+            else await extract_compared_pieces(retrieval, self.late_interaction)
+        )
+        answering = _owed_only(retrieval, pieces)
+        return [key_sentences(piece, retrieval) for piece in answering]
 
     async def _extractive_fallback(
         self, retrieval: Retrieval, verifier: ReplyVerifier, failure: ModelFailed | None
@@ -259,6 +269,20 @@ def _owed_only(
 ) -> list[SupportedSentence]:
     """Return the sentences, where the question asks for a list of what is owed without those that say nothing of it."""
     return [sentence for sentence in sentences if says_what_is_owed(sentence, retrieval)]
+
+
+def _parts_of(answer: Answer) -> Iterator[Part]:
+    """Yield an answer as it is told: what it says first, each sentence, then the whole."""
+    if answer.lines_before:
+        yield answer.lines_before
+    yield from answer.sentences
+    yield answer
+
+
+def _is_doubtful(retrieval: Retrieval) -> bool:
+    """Return whether sentences of a model, which judged the evidence to answer, only possibly answer."""
+    judged = judged_relevance(retrieval.best_relevance, is_answerable=True)
+    return confidence(judged) is Confidence.LOW
 
 
 def _judged(retrieval: Retrieval, verifier: ReplyVerifier) -> float | None:

@@ -87,12 +87,14 @@ class Quote:
 class SupportedSentence:
     """A sentence, or a quotation of several, and the quotes that support it, at least one: its citations are not numbered yet.
 
-    `highlight` is the key part of a quotation, `text[start:end]`, else (0, 0).
+    `context` is the piece that `text` is a part of, "" where it is no part of one. `highlight` is that part of the context, without context the
+    key part of `text`; else (0, 0).
     """
 
     text: str
     quotes: tuple[Quote, ...]
     highlight: tuple[int, int] = (0, 0)
+    context: str = ""
 
 
 def split_into_quotes(evidence: Evidence) -> list[Quote]:

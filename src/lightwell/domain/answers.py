@@ -1,6 +1,6 @@
 """An answer: what became of a question, in cited sentences. Text, chat, stream and statements are rendered from this one value."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from itertools import accumulate
@@ -24,11 +24,11 @@ NOT_FROM_DOCUMENTS = (
 )
 """How an answer of mode `bypass` begins."""
 
+MAY_NOT_ANSWER = "This may not answer it:"
+"""How an answer of state `possibly` begins."""
+
 EXTRACTS = "extracts"
 """The model's name in answers that no model wrote."""
-
-LEADING = 3
-"""How many sentences answer by themselves, at most; what follows is context."""
 
 _UNANSWERABLE_SCALE = 0.99
 
@@ -111,13 +111,15 @@ def judged_relevance(relevance: float, *, is_answerable: bool) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CitedSentence:
-    """A sentence, or a quotation of several, without citation numbers, and every citation that supports it.
+    """What answers in a sentence, or a quotation of a few, without citation numbers, and every citation that supports it.
 
-    `highlight` is the key part of a quotation, `text[start:end]`, else (0, 0). Raises `Invalid` without a citation.
+    `context` is the piece that a quotation is a part of, "" where it is no part of one; the quotation is its `highlight`,
+    `context[start:end]`, (0, 0) where it reads otherwise there. Raises `Invalid` without a citation.
     """
 
     text: str
     citations: tuple[Citation, ...]
+    context: str = ""
     highlight: tuple[int, int] = (0, 0)
 
     def __post_init__(self) -> None:
@@ -145,18 +147,6 @@ class CitedSentence:
             text=self.text, start=start, end=start + len(self.text), citations=self.ids
         )
 
-    def placed_key(self, start: int) -> "PlacedSentence":
-        """Return its key part where the sentence begins at `start` of an answer's text."""
-        key_start = start + self.highlight[0]
-        return replace(
-            self.placed(key_start), text=self.key_text, end=key_start + len(self.key_text)
-        )
-
-    @property
-    def key_text(self) -> str:
-        """The key part of a quotation, else the whole text."""
-        return self.text[slice(*self.highlight)] or self.text
-
     @property
     def said_at(self) -> datetime | None:
         """The date of the newest document that supports it, None where none states a date."""
@@ -183,6 +173,15 @@ class PlacedSentence:
     text: str
     start: int
     end: int
+    citations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CitedPiece:
+    """What a document says around a sentence of an answer: it is `text[start:end]` for its `highlight`, (0, 0) where it reads otherwise there."""
+
+    text: str
+    highlight: tuple[int, int]
     citations: tuple[str, ...]
 
 
@@ -268,10 +267,23 @@ class Answer:
         return AnswerState.POSSIBLY if is_doubtful else AnswerState.ANSWERED
 
     @property
-    def lead(self) -> tuple[PlacedSentence, ...]:
-        """The one to three sentences that answer: the key parts of the first ones. All else of the text is their context."""
-        placed = zip(self.sentences, self.sentence_spans, strict=True)
-        return tuple(sentence.placed_key(start) for sentence, (start, _) in placed)[:LEADING]
+    def context(self) -> tuple[CitedPiece, ...]:
+        """The pieces of documents that sentences are parts of, in order."""
+        return tuple(
+            CitedPiece(text=sentence.context, highlight=sentence.highlight, citations=sentence.ids)
+            for sentence in self.sentences
+            if sentence.context
+        )
+
+    @property
+    def whole_text(self) -> str:
+        """All that is quoted, without citation numbers: the pieces of documents in place of the sentences that are parts of them."""
+        return "\n".join(sentence.context or sentence.text for sentence in self.sentences)
+
+    @property
+    def lines_before(self) -> str:
+        """What the text says before its sentences, with the line break behind it: "" but where they may not answer."""
+        return f"{MAY_NOT_ANSWER}\n" if self.state is AnswerState.POSSIBLY else ""
 
     @property
     def placed_sentences(self) -> tuple[PlacedSentence, ...]:
@@ -281,10 +293,11 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The answer as text: a line for each sentence, which ends with citation numbers; or a fixed sentence."""
+        """The answer as text: a line for each sentence, which ends with citation numbers, below `MAY_NOT_ANSWER` where they may not answer; or a fixed sentence."""
         match self.outcome:
             case Answered(sentences=sentences):
-                return "\n".join(sentence.marked_text for sentence in sentences)
+                lines = "\n".join(sentence.marked_text for sentence in sentences)
+                return self.lines_before + lines
             case InsufficientEvidence():
                 return INSUFFICIENT
             case FromModelAlone(text=text):
@@ -293,19 +306,11 @@ class Answer:
                 return text
 
     @property
-    def highlights(self) -> tuple[tuple[int, int], ...]:
-        """The key parts of quotations, as start and end characters in `text`, in order."""
-        return tuple(
-            (start + sentence.highlight[0], start + sentence.highlight[1])
-            for sentence, (start, _) in zip(self.sentences, self.sentence_spans, strict=True)
-            if any(sentence.highlight)
-        )
-
-    @property
     def sentence_spans(self) -> tuple[tuple[int, int], ...]:
         """Where each sentence with its citation numbers stands in `text`: start and end characters, in order."""
         lengths = [len(sentence.marked_text) for sentence in self.sentences]
-        starts = [0, *accumulate(length + len("\n") for length in lengths)]
+        begin = len(self.lines_before)
+        starts = accumulate((length + len("\n") for length in lengths), initial=begin)
         return tuple(
             (start, start + length) for start, length in zip(starts, lengths, strict=False)
         )
@@ -336,6 +341,11 @@ class Answer:
         if not self.is_answered:
             return Confidence.INSUFFICIENT
         return confidence(max(self.relevance, SUFFICIENT_RELEVANCE))
+
+    @property
+    def threshold(self) -> float:
+        """The relevance below which the evidence is insufficient."""
+        return SUFFICIENT_RELEVANCE
 
     @property
     def model(self) -> str:
@@ -421,9 +431,8 @@ class ResponseMetadata:
 class StreamChunk:
     """One event: a `step` says what is done, a `token` has content, a `citation` its citation, `metadata` the figures, an `error` its message.
 
-    The concatenated contents of the tokens are the answer's text. `sentence` is what a token says, where it has citations;
-    `placed` is where that stands in the answer's text, and `key` its key part where it is one of those that answer. `answer`
-    is the whole answer, on `done` only, and `stored` where its conversation has it.
+    The concatenated contents of the tokens are the answer's text. `sentence` is what a token says, where it has citations, and
+    `placed` where that stands in the answer's text. `answer` is the whole answer, on `done` only, and `stored` where its conversation has it.
     """
 
     type: StreamType
@@ -431,7 +440,6 @@ class StreamChunk:
     content: str = ""
     sentence: CitedSentence | None = None
     placed: PlacedSentence | None = None
-    key: PlacedSentence | None = None
     citation: Citation | None = None
     metadata: ResponseMetadata | None = None
     error: str = ""

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import cast
 from uuid import UUID
 
-from lightwell.domain.answers import AnswerState, Citation, PlacedSentence
+from lightwell.domain.answers import AnswerState, Citation, CitedPiece, Confidence, PlacedSentence
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph_views import Candidates
 from lightwell.domain.ids import ConversationId, DocumentId, QueryId
@@ -95,7 +95,8 @@ class ChatResponse:
 class ChatTurn:
     """A response and the conversation that it belongs to; `notes` report what failed.
 
-    `state`, `lead` and `sentences` are those of its answer: what the graph states possibly answers, and has no sentence.
+    `state`, `confidence`, `relevance`, `sentences` and their `context` are those of its answer: what the graph states possibly answers, and
+    has no sentence.
     `citations` are the quotes behind the response, in the order of their numbers, which are those of its
     sources; quotes of one passage share a number. `nearest`, best first, are the closest passages where the
     response has no source. `ambiguous_names` lists the candidates of each name in the message that several
@@ -106,8 +107,10 @@ class ChatTurn:
     response: ChatResponse
     query_id: QueryId
     state: AnswerState
-    lead: tuple[PlacedSentence, ...] = ()
+    confidence: Confidence
+    relevance: float
     sentences: tuple[PlacedSentence, ...] = ()
+    context: tuple[CitedPiece, ...] = ()
     citations: tuple[Citation, ...] = ()
     nearest: tuple[Citation, ...] = ()
     notes: tuple[str, ...] = ()
@@ -129,19 +132,21 @@ class Thread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownAnswer:
-    """What is shown again of an answer: `sentences`, and `lead`, in `text`, with the citations whose ids they name.
+    """What is shown again of an answer: `sentences` in `text`, with the citations whose ids they name, and their `context`.
 
-    `is_changed` where a document does not say any more what one of its citations quoted; that citation is left out.
+    `confidence` and `relevance` are None where an older version stored it. `is_changed` where a document does not say any more what one of its citations quoted; that citation is left out.
     """
 
     query_id: QueryId
     text: str
     state: AnswerState
-    lead: tuple[PlacedSentence, ...]
     sentences: tuple[PlacedSentence, ...]
     citations: tuple[Citation, ...]
     model: str
     notes: tuple[str, ...]
+    context: tuple[CitedPiece, ...] = ()
+    confidence: Confidence | None = None
+    relevance: float | None = None
     is_changed: bool = False
 
 

@@ -5,6 +5,7 @@ from itertools import accumulate
 from urllib.parse import urlsplit
 
 from lightwell.domain.answers import Answer, Citation, CitedSentence, StreamChunk
+from lightwell.entrypoints.sources import nearest_line
 from lightwell.text.markup import AROUND_ADDRESSES, is_address
 from lightwell.text.regex import regex
 
@@ -17,8 +18,15 @@ _LINKED = frozenset({"http", "https", "file", "upload"})
 
 
 def render_answer(answer: Answer, server: str = "") -> str:
-    """Return an answer's text, with the link definitions of its citations at its end: to the server of this address, or to the sources."""
-    return _render_text(answer) + link_definitions(answer, server)
+    """Return an answer's text and what belongs below it: links lead to the server of this address, or to the sources."""
+    return _render_text(answer) + render_rest(answer, server)
+
+
+def render_rest(answer: Answer, server: str = "") -> str:
+    """Return what stands below an answer's text: the link definitions of its citations; what a refusal is nearest to, and which words nothing mentions."""
+    lines = [escape(line) for line in (nearest_line(answer.nearest), *answer.notes) if line]
+    refused = "".join(f"\n\n{line}" for line in lines) if answer.nearest else ""
+    return refused + link_definitions(answer, server)
 
 
 def render_token(event: StreamChunk) -> str:
@@ -32,7 +40,8 @@ def render_token(event: StreamChunk) -> str:
 def sentence_spans(answer: Answer) -> Sequence[tuple[int, int]]:
     """Return where each sentence with its citation numbers stands in the rendered text: start and end characters, in order."""
     lengths = [len(_render_sentence(sentence)) for sentence in answer.sentences]
-    starts = accumulate((length + len("\n") for length in lengths), initial=0)
+    begin = len(answer.lines_before)
+    starts = accumulate((length + len("\n") for length in lengths), initial=begin)
     return [(start, start + length) for start, length in zip(starts, lengths, strict=False)]
 
 
@@ -94,7 +103,7 @@ def _escape_title(title: str) -> str:
 def _render_text(answer: Answer) -> str:
     if not answer.sentences:
         return escape(answer.text)
-    return "\n".join(map(_render_sentence, answer.sentences))
+    return answer.lines_before + "\n".join(map(_render_sentence, answer.sentences))
 
 
 def _render_sentence(sentence: CitedSentence) -> str:

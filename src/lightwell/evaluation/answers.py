@@ -149,7 +149,7 @@ def judge(
         state=answer.state,
         confidence=answer.confidence,
         text=answer.text if answer.citations else "",
-        lead="\n".join(sentence.text for sentence in answer.lead) if answer.citations else "",
+        lead="\n".join(sentence.text for sentence in answer.sentences),
         words=len(answer_text(answer).split()),
         shown="\n".join(quote.snippet for quote in answer.nearest),
         missing=missing_groups(question.groups, answer_text(answer) if answer.citations else ""),

@@ -39,8 +39,8 @@ def holds_answer(groups: Sequence[AnswerGroup], text: str) -> bool:
 
 
 def answer_text(answer: Answer) -> str:
-    """Return the answer without citation marks, since the number in `[3]` is not part of the answer."""
-    return "\n".join(sentence.text for sentence in answer.sentences)
+    """Return all that the answer quotes, without citation marks, since the number in `[3]` is not part of the answer."""
+    return answer.whole_text
 
 
 def is_right(groups: Sequence[AnswerGroup], answer: Answer) -> bool:

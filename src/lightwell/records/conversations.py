@@ -392,7 +392,7 @@ def _answer(stored: object, standing: Mapping[str, str]) -> ShownAnswer | None:
     """Return a stored answer with the citations that stand."""
     if stored is None:
         return None
-    answer = _ANSWER_JSON.validate_python(stored)
+    answer = _ANSWER_JSON.validate_python(_with_context(stored))
     citations = tuple(
         replace(citation, document_title=standing[citation.id])
         for citation in answer.citations
@@ -400,6 +400,19 @@ def _answer(stored: object, standing: Mapping[str, str]) -> ShownAnswer | None:
     )
     is_changed = len(citations) < len(answer.citations)
     return replace(answer, citations=citations, is_changed=is_changed)
+
+
+def _with_context(stored: Any) -> Any:
+    """Return a stored answer as it is stored now: earlier the sentences were whole pieces, and `lead` the key sentences of the first three."""
+    if "lead" not in stored:
+        return stored
+    lead, pieces = stored["lead"], stored["sentences"]
+    context = [
+        {"text": piece["text"], "highlight": (0, 0), "citations": piece["citations"]}
+        for sentence, piece in zip(lead, pieces, strict=False)
+        if sentence["text"] != piece["text"]
+    ]
+    return stored | {"sentences": [*lead, *pieces[len(lead) :]], "context": context}
 
 
 def _conversation(*, title: str, **columns: Any) -> Conversation:

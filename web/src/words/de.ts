@@ -375,7 +375,7 @@ export const de: Words = {
     answered: (confidence: string | null) =>
       ({ high: 'Beantwortet, recht sicher', medium: 'Beantwortet, mittlere Sicherheit' })[confidence ?? ''] ??
       'Beantwortet',
-    possibly: 'Vielleicht: Das beantwortet die Frage womöglich nicht',
+    possibly: 'Das beantwortet die Frage vielleicht nicht',
     insufficient: 'Nicht in dem, was Sie sehen',
     stopped: 'Angehalten. Was bis dahin kam, ist geprüft; aufbewahrt wird davon nichts.',
     failed: 'Abgebrochen',
@@ -1027,7 +1027,7 @@ export const de: Words = {
       told: (who) => `Das würde ${who} gesagt, nicht Ihnen.`,
       states: {
         answered: 'Beantwortet',
-        possibly: 'Möglich: Das beantwortet es vielleicht nicht',
+        possibly: 'Das beantwortet die Frage vielleicht nicht',
         insufficient: 'Nicht in dem, was diese Person sehen darf',
         courtesy: 'Eine Höflichkeit, ohne Dokumente',
       },

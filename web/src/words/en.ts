@@ -342,7 +342,7 @@ export const en = {
     checking: (count: number) => `Checking ${count} ${count === 1 ? 'place' : 'places'} …`,
     answered: (confidence: string | null) =>
       ({ high: 'Answered, high confidence', medium: 'Answered, medium confidence' })[confidence ?? ''] ?? 'Answered',
-    possibly: 'Possibly: this may not answer it',
+    possibly: 'This may not answer it',
     insufficient: 'Not in what you can see',
     stopped: 'Stopped. What came until then was checked; nothing of it is kept.',
     failed: 'Interrupted',
@@ -985,7 +985,7 @@ export const en = {
       told: (who: string) => `This is what ${who} would be told, not what you are told.`,
       states: {
         answered: 'Answered',
-        possibly: 'Possibly: this may not answer it',
+        possibly: 'This may not answer it',
         insufficient: 'Not in what this person can see',
         courtesy: 'A courtesy, without documents',
       },

@@ -20,8 +20,17 @@ from lightwell.domain.questions import DEFAULT_LIMIT, Mode
 from lightwell.entrypoints.cli.asking import Asker
 from lightwell.entrypoints.cli.console import clean
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.options import Json, LookTwice, Question, Topic, Where
+from lightwell.entrypoints.cli.options import (
+    AllNearest,
+    Json,
+    LookTwice,
+    Question,
+    Topic,
+    Where,
+    WithContext,
+)
 from lightwell.entrypoints.cli.registration import QuestionCommand, command, single_command
+from lightwell.entrypoints.cli.text_output import Shown
 
 if TYPE_CHECKING:
     from lightwell.entrypoints.operations.questions import DocumentFilters, StreamEvent
@@ -85,6 +94,8 @@ async def answer_question(  # noqa: PLR0913 - the options of a command are its a
     look_twice: LookTwice = False,
     statements: AsStatements = False,
     stream: AsItComes = False,
+    context: WithContext = False,
+    nearest: AllNearest = False,
     session: InSession = None,
     as_json: Json = False,
 ) -> Report:
@@ -103,8 +114,9 @@ async def answer_question(  # noqa: PLR0913 - the options of a command are its a
         mode=mode,
         look_twice=look_twice,
     )
+    shown = Shown(context=context, nearest=nearest)
     if stream:
-        return await _print_stream(asker.stream(checked), as_json=as_json)
+        return await _print_stream(asker.stream(checked), shown, as_json=as_json)
     if statements:
         listed = await asker(
             operations.list_statements,
@@ -114,7 +126,7 @@ async def answer_question(  # noqa: PLR0913 - the options of a command are its a
             filters=only,
             mode=mode,
         )
-        return Report(document=listed, text=lambda: text_output.statements(listed))
+        return Report(document=listed, text=lambda: text_output.statements(listed, shown))
     answer = await asker(
         operations.answer_question,
         question,
@@ -125,10 +137,12 @@ async def answer_question(  # noqa: PLR0913 - the options of a command are its a
         mode=mode,
         look_twice=look_twice,
     )
-    return Report(document=answer, text=lambda: text_output.answer(answer))
+    return Report(document=answer, text=lambda: text_output.answer(answer, shown))
 
 
-async def _print_stream(events: "AsyncGenerator[StreamEvent]", *, as_json: bool) -> Report:
+async def _print_stream(
+    events: "AsyncGenerator[StreamEvent]", shown: Shown, *, as_json: bool
+) -> Report:
     """Print the answer sentence by sentence, then report the rest; raise `ModelFailed`."""
     received: list[StreamEvent] = []
     async for event in events:
@@ -143,9 +157,7 @@ async def _print_stream(events: "AsyncGenerator[StreamEvent]", *, as_json: bool)
     last = received[-1]
     if last.type is StreamType.ERROR:
         raise ModelFailed(last.error)
-    rest = text_output.below(
-        [event.citation for event in received if event.citation],
-        last,
-        next((event.metadata.confidence for event in received if event.metadata), ""),
-    )
+    citations = [event.citation for event in received if event.citation]
+    above = "".join(event.content for event in received)
+    rest = text_output.below(citations, last, shown, above=above)
     return Report(document={}, text=Group(Text("\n"), rest), printed=as_json)

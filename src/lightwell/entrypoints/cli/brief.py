@@ -60,7 +60,7 @@ def _brief_text(brief: Brief) -> RenderableType:
         *_part("People", (_related_text(person) for person in brief.people)),
         *_part("Linked to", (_related_text(linked) for linked in brief.links)),
     ]
-    sources = (line for cited in brief.citations for line in text_output.citation(cited))
+    sources = text_output.sources(brief.citations)
     confidence = dim(f"confidence: {brief.confidence}")
     return Group(*head, *parts, Text(), *sources, confidence, *map(dim, brief.notes))
 

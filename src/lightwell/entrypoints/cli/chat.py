@@ -19,8 +19,18 @@ from lightwell.domain.questions import Mode
 from lightwell.entrypoints.cli.asking import Asker
 from lightwell.entrypoints.cli.console import clean, dim, minute, new_table, page_text
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.options import Json, LookTwice, PageSize, Topic, Where, Yes
+from lightwell.entrypoints.cli.options import (
+    AllNearest,
+    Json,
+    LookTwice,
+    PageSize,
+    Topic,
+    Where,
+    WithContext,
+    Yes,
+)
 from lightwell.entrypoints.cli.registration import Work, command, confirm, new_group, single_command
+from lightwell.entrypoints.cli.text_output import Shown
 from lightwell.entrypoints.operations.conversations import CitedChatReply
 from lightwell.entrypoints.operations.questions import ANY_DOCUMENT, DocumentFilters
 
@@ -30,7 +40,7 @@ conversations = new_group(
 )
 
 _MAX_READ = 65536
-_TEXT_ONLY = ("state", "lead", "sentences", "citations", "nearest", "notes")
+_TEXT_ONLY = ("sentences", "context", "citations", "nearest", "notes")
 """What `chat` shows as text; its JSON has the keys of the specification."""
 
 
@@ -77,6 +87,8 @@ async def answer_message(  # noqa: PLR0913 - the options of a command are its ar
     only: DocumentFilters = ANY_DOCUMENT,
     mode: Where = Mode.MIX,
     look_twice: LookTwice = False,
+    context: WithContext = False,
+    nearest: AllNearest = False,
     as_json: Json = False,
 ) -> Report:
     """Answer a message with its sources, and remember it for the next one.
@@ -88,14 +100,17 @@ async def answer_message(  # noqa: PLR0913 - the options of a command are its ar
         raise typer.BadParameter("give a message: --json answers one message", param_hint="MESSAGE")
     ongoing = parse_conversation_id(conversation) if conversation else None
     where = _Where(topic=topic, only=only, mode=mode, look_twice=look_twice)
+    shown = Shown(context=context, nearest=nearest)
     if message is None:
-        return await _chat(asker, ongoing, where)
+        return await _chat(asker, ongoing, where, shown)
     user_message(message)  # raises `Invalid` before anything is opened
     reply = await _send(asker, message, ongoing, where)
     ids = {"conversationId": str(reply.conversation_id), "queryId": str(reply.query_id)}
     document = reply.model_dump(mode="json", by_alias=True, exclude=set(_TEXT_ONLY))
     last = dim(f"conversation: {reply.conversation_id}")
-    return Report(document={**ids, **document}, text=Group(*text_output.chat_reply(reply), last))
+    return Report(
+        document={**ids, **document}, text=Group(*text_output.chat_reply(reply, shown), last)
+    )
 
 
 @command(
@@ -151,13 +166,14 @@ async def _forget(conversation: str, asker: Asker) -> Report:
     return Report(document={"forgotten": conversation}, text=text)
 
 
-async def _chat(asker: Asker, ongoing: UUID | None, where: _Where) -> Report:
+async def _chat(asker: Asker, ongoing: UUID | None, where: _Where, shown: Shown) -> Report:
     """Answer each line until the input ends, and report the id of the conversation."""
     async for line in _lines():
         if line.strip():
             reply = await _send(asker, line, ongoing, where)
             ongoing = reply.conversation_id
-            typer.echo(clean("\n".join(shown.plain for shown in text_output.chat_reply(reply))))
+            lines = text_output.chat_reply(reply, shown)
+            typer.echo(clean("\n".join(line.plain for line in lines)))
     text = Text(f"conversation: {ongoing}" if ongoing else "No message was sent.")
     return Report(document={"conversationId": str(ongoing or "")}, text=text)
 

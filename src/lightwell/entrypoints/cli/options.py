@@ -108,6 +108,14 @@ Where = Annotated[
         "everywhere (mix), or nowhere (bypass: the model answers without documents, and the answer says so).",
     ),
 ]
+WithContext = Annotated[
+    bool,
+    typer.Option("--context", help="Show what the documents say around the sentences that answer."),
+]
+AllNearest = Annotated[
+    bool,
+    typer.Option("--nearest", help="Where nothing answers, show all passages that came nearest."),
+]
 
 LookTwice = Annotated[
     bool,

@@ -1,18 +1,20 @@
 """Answers, passages and candidates as text for people."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from lightwell.domain.answers import INSUFFICIENT, StepKind
-from lightwell.entrypoints.cli.console import clean, dim, new_table, unwrapped_line
+from lightwell.domain.answers import INSUFFICIENT, MAY_NOT_ANSWER, AnswerState, StepKind
+from lightwell.entrypoints.cli.console import clean, dim, file_name, new_table, unwrapped_line
 
 if TYPE_CHECKING:
     from lightwell.domain.operations import Check
-    from lightwell.entrypoints.operations.citations import AmbiguousName, Candidate, Citation
+    from lightwell.entrypoints.operations.citations import AmbiguousName, Citation
     from lightwell.entrypoints.operations.conversations import CitedChatReply
     from lightwell.entrypoints.operations.questions import (
         Answer,
@@ -24,55 +26,54 @@ if TYPE_CHECKING:
     from lightwell.entrypoints.operations.replies import Locator
     from lightwell.entrypoints.operations.searches import Passages
 
-_MAX_SHOWN = 3
-"""Entities that are shown of an ambiguous name below an answer: enough to see that another one may be meant."""
+_MAX_NAMED = 2
+"""Entities that are named of an ambiguous name below an answer: enough to see that another one may be meant."""
 
-_MAX_DISTINGUISHING = 80
 _FILTER_WORDS = {"author": "by {}", "since": "since {}", "until": "until {}"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What is shown beside the key sentences: the `context` around them, and all that is `nearest` to a question without an answer."""
+
+    context: bool = False
+    nearest: bool = False
+
+
+BRIEFLY = Shown()
 
 
 def describe_place(locator: "Locator", title: str) -> str:
     """Return a place in the document with this title, such as `page 3, Radio › Range`; "" for the whole document."""
-    pages = ""
-    if locator.page is not None:
-        several = locator.last_page is not None and locator.last_page > locator.page
-        pages = f"pages {locator.page}–{locator.last_page}" if several else f"page {locator.page}"
-    section = locator.section[1:] if locator.section[:1] == [title] else locator.section
-    return clean(", ".join(part for part in (pages, " › ".join(section)) if part))
+    from lightwell.entrypoints.sources import pages_of, sections_of
+
+    parts = (pages_of(locator), " › ".join(sections_of(locator, title)))
+    return clean(", ".join(filter(None, parts)))
 
 
-def answer(answer: "Answer") -> RenderableType:
-    """Return an answer with its numbered citations, or the nearest passages if there is no answer."""
-    rest = below(answer.citations, answer, answer.confidence)
-    return Group(highlight(answer.answer, answer.highlights), rest)
-
-
-def highlight(answer: str, spans: Sequence[tuple[int, int]]) -> Text:
-    """Return an answer's text with its key sentences, at these start and end characters, in bold."""
-    text = Text()
-    last = 0
-    for start, end in spans:
-        text.append(clean(answer[last:start]))
-        text.append(clean(answer[start:end]), style="bold")
-        last = end
-    return text.append(clean(answer[last:]))
+def answer(answer: "Answer", shown: Shown = BRIEFLY) -> RenderableType:
+    """Return an answer with its numbered sources, or what is nearest to one."""
+    rest = below(answer.citations, answer, shown, above=answer.answer)
+    return Group(Text(clean(answer.answer)), rest)
 
 
 def below(
     citations: Sequence["Citation"],
     answer: "Answer | Statements | StreamEvent",
-    confidence: str,
+    shown: Shown = BRIEFLY,
+    *,
+    above: str,
 ) -> RenderableType:
-    """Return the lines below an answer's text: its numbered citations or the nearest passages, then notes."""
+    """Return the lines below what stands `above`: its numbered sources or what is nearest to an answer, then notes."""
     rest = [
         *only(answer.filters),
         *map(dim, answer.notes),
         *ambiguous_names(answer.ambiguous_names),
     ]
     if not citations:
-        return Group(*nearest(answer.nearest), *rest)
-    sources = (line for cited in citations for line in citation(cited))
-    return Group(Text(), *sources, dim(f"confidence: {confidence}"), *rest)
+        return Group(*nearest(answer.nearest, shown), *rest)
+    confidence = dim(f"confidence: {answer.confidence}")
+    return Group(Text(), *sources(citations, shown, above=above), confidence, *rest)
 
 
 def step(done: "StreamStep") -> str:
@@ -88,15 +89,18 @@ def step(done: "StreamStep") -> str:
             return f"Checking {done.count} passages"
 
 
-def statements(reply: "Statements") -> RenderableType:
-    """Return statements with their dates and numbered citations, or the nearest passages if there are none."""
+def statements(reply: "Statements", shown: Shown = BRIEFLY) -> RenderableType:
+    """Return statements with their dates and numbered sources, or what is nearest to one."""
     lines: list[RenderableType] = [] if reply.statements else [Text(INSUFFICIENT)]
+    if reply.state is AnswerState.POSSIBLY:
+        lines.append(Text(MAY_NOT_ANSWER))
     for statement in reply.statements:
         marks = "".join(cited.id for cited in statement.citations)
         lines.append(Text(f"• {clean(statement.text)} {marks}"))
         lines += _dates(statement.said_at, statement.dates)
     cited = {quote.id: quote for statement in reply.statements for quote in statement.citations}
-    return Group(*lines, below(list(cited.values()), reply, reply.confidence))
+    above = "\n".join(statement.text for statement in reply.statements)
+    return Group(*lines, below(list(cited.values()), reply, shown, above=above))
 
 
 def _dates(said_at: datetime | None, dates: Sequence[str]) -> list[Text]:
@@ -141,58 +145,69 @@ def checks(checks: Sequence["Check"]) -> RenderableType:
     return Group(*lines)
 
 
-def citation(citation: "Citation") -> Iterable[Text]:
-    """Yield a citation's lines: its mark, its place, its URL, and its key sentence."""
-    from lightwell.answer.quotes import render_text
+def sources(
+    citations: Sequence["Citation"], shown: Shown = BRIEFLY, *, above: str = ""
+) -> Iterator[Text]:
+    """Yield the sources by their marks: name, where it is, and what it says where that does not stand `above` already, or with its context."""
+    from lightwell.entrypoints.sources import key_sentence, source_name
     from lightwell.text.pieces import shorten
 
-    where = describe_place(citation.locator, citation.document_title)
-    title = clean(citation.document_title)
-    by_hand = " (passage supplied by hand, not read from its source)"
-    supplied = by_hand if citation.supplied_by_hand else ""
-    yield Text.assemble((citation.id, "bold"), " ", title, f", {where}" if where else "", supplied)
-    yield unwrapped_line((f"    {clean(citation.source_url)}", "dim"))
-    snippet = citation.snippet
-    key = _key_sentence(citation) or render_text(snippet) or snippet
-    yield Text(f"    “{' '.join(clean(shorten(key)).split())}”")
+    read = " ".join(above.split())
+    for mark, quotes in groupby(citations, lambda cited: cited.id):
+        quoted = list(quotes)
+        by_hand = " (passage supplied by hand, not read from its source)"
+        supplied = by_hand if quoted[0].supplied_by_hand else ""
+        yield Text.assemble((mark, "bold"), " ", clean(source_name(quoted[0])), supplied)
+        yield unwrapped_line((f"    {file_name(quoted[0].source_url)}", "dim"))
+        for cited in quoted:
+            key = " ".join(clean(key_sentence(cited)).split())
+            if shown.context:
+                yield _piece(cited)
+            elif key not in read:
+                yield Text(f"    “{shorten(key)}”")
     yield Text()
 
 
-def nearest(citations: Sequence["Citation"]) -> Iterable[Text]:
-    """Yield the nearest passages of a question without an answer: place and words, the key sentence in bold."""
+def _piece(cited: "Citation") -> Text:
+    """Return all that a citation quotes, its key sentences in bold."""
+    from lightwell.answer.quotes import render_text
+    from lightwell.entrypoints.sources import key_sentence
+
+    lines = clean(render_text(cited.snippet)).split("\n")
+    piece = Text("\n".join(f"    {line}" for line in lines))
+    key = "\n    ".join(clean(key_sentence(cited)).split("\n")) if cited.highlight else ""
+    start = piece.plain.find(key) if key else -1
+    if start >= 0:
+        piece.stylize("bold", start, start + len(key))
+    return piece
+
+
+def nearest(citations: Sequence["Citation"], shown: Shown = BRIEFLY) -> Iterator[Text]:
+    """Yield what is nearest to a question without an answer: one line, or all of it with the words of the documents."""
     if not citations:
         return
-    from lightwell.answer.quotes import render_text
+    from lightwell.entrypoints.sources import nearest_line, source_name
 
+    if not shown.nearest:
+        more = f" (--nearest lists all {len(citations)})" if len(citations) > 1 else ""
+        yield dim(clean(nearest_line(citations) + more))
+        return
     yield Text()
     yield dim("Possibly relevant:")
     for cited in citations:
-        where = describe_place(cited.locator, cited.document_title)
         yield Text()
-        yield Text(f"  {clean(cited.document_title)}" + (f", {where}" if where else ""))
-        yield unwrapped_line((f"    {clean(cited.source_url)}", "dim"))
-        lines = clean(render_text(cited.snippet)).split("\n")
-        snippet = Text("\n".join(f"    {line}" for line in lines))
-        key = clean(_key_sentence(cited))
-        start = snippet.plain.find(key) if key else -1
-        if start >= 0:
-            snippet.stylize("bold", start, start + len(key))
-        yield snippet
+        yield Text(f"  {clean(source_name(cited))}")
+        yield unwrapped_line((f"    {file_name(cited.source_url)}", "dim"))
+        yield _piece(cited)
 
 
-def _key_sentence(cited: "Citation") -> str:
-    from lightwell.answer.quotes import render_text
-
-    return render_text(cited.snippet, cited.highlight) if cited.highlight else ""
-
-
-def chat_reply(reply: "CitedChatReply") -> list[Text]:
-    """Return a chat's response, then its sources or the closest passages; the last line is empty."""
+def chat_reply(reply: "CitedChatReply", shown: Shown = BRIEFLY) -> list[Text]:
+    """Return a chat's response, then its sources or what is nearest to one; the last line is empty."""
     from lightwell.domain.chat import GRAPH_SOURCE
 
-    lines = [Text(clean(reply.response)), *nearest(reply.nearest), Text()]
-    for cited in reply.citations:
-        lines += citation(cited)
+    lines = [Text(clean(reply.response)), *nearest(reply.nearest, shown), Text()]
+    if reply.citations:
+        lines += sources(reply.citations, shown, above=reply.response)
     for number, source in enumerate(reply.sources, start=1):
         if source.id is None:  # it is a statement of the graph, and no passage
             lines += [Text.assemble((f"[{number}]", "bold"), f" {GRAPH_SOURCE}"), Text()]
@@ -203,7 +218,7 @@ def chat_reply(reply: "CitedChatReply") -> list[Text]:
     return lines
 
 
-def only(filters: Sequence["UnderstoodFilter"]) -> Iterable[Text]:
+def only(filters: Sequence["UnderstoodFilter"]) -> Iterator[Text]:
     """Yield a line with the filters that words of the question mean, if there are any."""
     if filters:
         shown = ", ".join(_FILTER_WORDS.get(it.field, "{}").format(it.value) for it in filters)
@@ -225,27 +240,12 @@ def candidates(named: "AmbiguousName") -> RenderableType:
     return Group(*lines, Text(), dim("Run the command again with the reference of one."))
 
 
-def ambiguous_names(names: Sequence["AmbiguousName"]) -> Iterable[Text]:
-    """Yield the entities that each ambiguous name of a question may mean."""
+def ambiguous_names(names: Sequence["AmbiguousName"]) -> Iterator[Text]:
+    """Yield a line about each name of a question that several entities have."""
     for ambiguous in names:
-        count, name = len(ambiguous.candidates), ambiguous.name
-        yield Text()
-        yield Text(clean(f"{name!r} may mean {count} different entities:"))
-        for candidate in ambiguous.candidates[:_MAX_SHOWN]:
-            yield _candidate_line(candidate)
-        if count > _MAX_SHOWN:
-            yield dim(
-                clean(f"  and {count - _MAX_SHOWN} more: `lightwell brief {name!r}` lists all")
-            )
-    if names:
-        yield dim("Ask again with the full name or the e-mail address of the one you mean.")
-
-
-def _candidate_line(candidate: "Candidate") -> Text:
-    """Return an entity in one line, with the first of what distinguishes it."""
-    from lightwell.text.pieces import shorten
-
-    first = next((" ".join(value.split()) for value in candidate.distinguishing.values()), "")
-    more = f": {shorten(first, _MAX_DISTINGUISHING)}" if first else ""
-    name = (clean(candidate.entity_name), "bold")
-    return Text.assemble("  ", name, f"  {clean(candidate.entity_ref)}{clean(more)}")
+        name, meant = ambiguous.name, ambiguous.candidates
+        some = ", ".join(candidate.entity_name for candidate in meant[:_MAX_NAMED])
+        more = ", …" if len(meant) > _MAX_NAMED else ""
+        several = f"{name!r} may mean {len(meant)} different entities: {some}{more}."
+        how = f"Ask again with the full name of one; `lightwell brief {name!r}` lists them."
+        yield dim(clean(f"{several} {how}"))

@@ -26,9 +26,9 @@ from lightwell.entrypoints.http.event_streams import EventStream
 from lightwell.entrypoints.http.usage import add_usage_headers
 from lightwell.entrypoints.markdown import (
     citation_title,
-    link_definitions,
     may_be_linked,
     render_answer,
+    render_rest,
     render_token,
     sentence_spans,
 )
@@ -236,9 +236,7 @@ async def _stream(
                 cited = [
                     annotation.model_dump() for annotation in annotations(answer, caller.server)
                 ]
-                yield chunk(
-                    {"content": link_definitions(answer, caller.server), "annotations": cited}
-                )
+                yield chunk({"content": render_rest(answer, caller.server), "annotations": cited})
                 yield chunk({}, finish_reason="stop")
                 if with_usage:
                     usage = _usage(answer.usage).model_dump()

@@ -28,7 +28,7 @@ from lightwell.entrypoints.http.openai_api import (
     parse_conversation,
 )
 from lightwell.entrypoints.http.usage import add_usage_headers
-from lightwell.entrypoints.markdown import link_definitions, render_answer, render_token
+from lightwell.entrypoints.markdown import render_answer, render_rest, render_token
 from lightwell.metering import record_usage
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
@@ -179,7 +179,7 @@ async def _stream(conversation: Conversation, caller: Caller) -> AsyncGenerator[
                 return
             elif chunk.answer is not None:
                 part = _output(chunk.answer, caller.server)
-                if footnotes := link_definitions(chunk.answer, caller.server):
+                if footnotes := render_rest(chunk.answer, caller.server):
                     yield event("output_text.delta", **place, delta=footnotes, logprobs=[])
                 for index, annotation in enumerate(part.annotations):
                     cited = {"annotation_index": index, "annotation": annotation.model_dump()}

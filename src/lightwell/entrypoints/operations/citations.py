@@ -20,6 +20,11 @@ def _part_or_none(span: tuple[int, int] | None) -> tuple[int, int] | None:
     return span if span and any(span) else None
 
 
+Highlight = Annotated[
+    tuple[int, int] | None, BeforeValidator(_part_or_none), Field(examples=[[0, 51]])
+]
+
+
 class Citation(Reply):
     """A quotation with its document. `id` is the mark in the answer; `highlight` the key sentence in `snippet`.
 
@@ -43,9 +48,7 @@ class Citation(Reply):
         Field(description="The date that the document states of itself; null for none."),
     ]
     snippet: str
-    highlight: Annotated[
-        tuple[int, int] | None, BeforeValidator(_part_or_none), Field(examples=[[0, 51]])
-    ]
+    highlight: Highlight
     score: Rounded
     relevance_score: Annotated[Rounded, read_from("relevanceScore", "score")]
     locator: Locator

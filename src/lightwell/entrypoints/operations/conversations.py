@@ -5,21 +5,23 @@ from uuid import UUID
 
 from pydantic import Field
 
+from lightwell.domain.answers import Confidence
 from lightwell.domain.chat import MAX_TITLE_LENGTH, Role
 from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import ConversationId
-from lightwell.domain.questions import Mode
+from lightwell.domain.questions import SUFFICIENT_RELEVANCE, Mode
 from lightwell.entrypoints.operations.citations import AmbiguousName, Citation
 from lightwell.entrypoints.operations.declaration import Caller, Subject
 from lightwell.entrypoints.operations.questions import (
     ANY_DOCUMENT,
+    Context,
     DocumentFilters,
-    Lead,
     LookTwice,
     QuestionText,
     SearchMode,
     Sentence,
     State,
+    Threshold,
     Topic,
     UnderstoodFilter,
 )
@@ -29,6 +31,7 @@ from lightwell.entrypoints.operations.replies import (
     NextAfter,
     PageLimit,
     Reply,
+    Rounded,
     page_of,
     read_from,
 )
@@ -74,8 +77,11 @@ class CitedChatReply(ChatReply):
     """The response with what is behind it, numbered as its `sources`; `nearest` where it has no source."""
 
     state: State
-    lead: Lead
+    confidence: Confidence
+    relevance: Rounded
+    threshold: Threshold = SUFFICIENT_RELEVANCE
     sentences: list[Sentence]
+    context: Context
     citations: list[Citation]
     nearest: list[Citation]
     notes: list[str]
@@ -89,8 +95,11 @@ class ShownAnswer(Reply):
     query_id: UUID
     text: str
     state: State
-    lead: Lead
+    confidence: Confidence | None
+    relevance: Rounded | None
+    threshold: Threshold = SUFFICIENT_RELEVANCE
     sentences: list[Sentence]
+    context: Context
     citations: list[Citation]
     model: str
     notes: list[str]
@@ -163,7 +172,7 @@ async def answer_message(  # noqa: PLR0913 - the fields of the request
     with_citations: Annotated[
         bool,
         Field(
-            description="Whether to add `state`, `lead`, `sentences`, `citations`, `nearest`, `notes`, `ambiguousNames` and `filters`, as `/v1/query` returns them."
+            description="Whether to add `state`, `confidence`, `relevance`, `threshold`, `sentences`, `context`, `citations`, `nearest`, `notes`, `ambiguousNames` and `filters`, as `/v1/query` returns them."
         ),
     ] = False,
 ) -> CitedChatReply | ChatReply:

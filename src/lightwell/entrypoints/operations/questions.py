@@ -15,7 +15,7 @@ from lightwell.domain.questions import (
     Mode,
     Question,
 )
-from lightwell.entrypoints.operations.citations import AmbiguousName, Citation, Usage
+from lightwell.entrypoints.operations.citations import AmbiguousName, Citation, Highlight, Usage
 from lightwell.entrypoints.operations.declaration import Caller, Subject
 from lightwell.entrypoints.operations.replies import Moment, Reply, Rounded, Schema, read_from
 
@@ -169,11 +169,23 @@ State = Annotated[
         description="What became of the question: an answer of low confidence is `possibly`, the reply to a greeting `courtesy`."
     ),
 ]
-Lead = Annotated[
-    list[Sentence],
-    Field(description="The one to three sentences that answer; all else is their context."),
-]
 
+
+class Piece(Reply):
+    """What a document says around a sentence of the answer, which is `text[start:end]` for its `highlight`, and the ids of its citations."""
+
+    text: str
+    highlight: Highlight
+    citations: Annotated[list[str], Field(examples=[["[1]"]])]
+
+
+Context = Annotated[
+    list[Piece],
+    Field(description="The pieces of documents that sentences of the answer are parts of."),
+]
+Threshold = Annotated[
+    float, Field(description="The relevance below which the evidence is insufficient.")
+]
 
 MissingWords = Annotated[
     list[str],
@@ -198,16 +210,15 @@ class Answer(Reply):
     query: Annotated[str, read_from("query", "question")]
     answer: Annotated[str, read_from("answer", "text")]
     state: State
-    lead: Lead
+    confidence: Confidence
+    relevance: Rounded
+    threshold: Threshold = SUFFICIENT_RELEVANCE
     # The domain's own sentences have that name, too.
     sentences: Annotated[
         list[Sentence], Field(validation_alias=AliasChoices("placed_sentences", "sentences"))
     ]
-    confidence: Confidence
-    relevance: Rounded
-    threshold: float = SUFFICIENT_RELEVANCE
+    context: Context
     model: str
-    highlights: Annotated[list[tuple[int, int]], Field(examples=[[[0, 51]]])]
     citations: list[Citation]
     nearest: list[Citation]
     missing_words: MissingWords
@@ -241,8 +252,8 @@ class StreamStep(Reply):
 class StreamEvent(Reply):
     """A piece of an answer: the specification's StreamChunk.
 
-    `content`, `sentence` and `key` belong to `token`, `citation` and `metadata` to the events of these names, `error` to
-    `error`, `step` to `step`; the others to `done`, `conversationId` and `place` in a conversation. A token that is a sentence says where it stands, and its key part where it is one of those that answer.
+    `content` and `sentence` belong to `token`, `citation` and `metadata` to the events of these names, `error` to
+    `error`, `step` to `step`; the others to `done`, `conversationId` and `place` in a conversation. A token that is a sentence says where it stands.
     """
 
     type: StreamType
@@ -253,15 +264,17 @@ class StreamEvent(Reply):
         Field(validation_alias=AliasChoices("placed", "sentence")),
         Field(exclude_if=_is_empty),
     ] = None
-    key: Annotated[Sentence | None, Field(exclude_if=_is_empty)] = None
     citation: Annotated[Citation | None, Field(exclude_if=_is_empty)] = None
     metadata: Annotated[AnswerMetadata | None, Field(exclude_if=_is_empty)] = None
     error: Annotated[str, Field(exclude_if=_is_empty)] = ""
     state: Annotated[AnswerState | None, read_from("state", "answer.state")] = None
-    lead: Annotated[tuple[Sentence, ...], read_from("lead", "answer.lead")] = ()
+    confidence: Annotated[Confidence | None, read_from("confidence", "answer.confidence")] = None
+    relevance: Annotated[Rounded | None, read_from("relevance", "answer.relevance")] = None
+    threshold: Annotated[float | None, read_from("threshold", "answer.threshold")] = None
     sentences: Annotated[
         tuple[Sentence, ...], read_from("sentences", "answer.placed_sentences")
     ] = ()
+    context: Annotated[tuple[Piece, ...], read_from("context", "answer.context")] = ()
     nearest: Annotated[tuple[Citation, ...], read_from("nearest", "answer.nearest")] = ()
     missing_words: Annotated[
         tuple[str, ...], read_from("missingWords", "answer.missing_words")
@@ -313,11 +326,13 @@ class Statements(Reply):
     query_id: UUID
     query: Annotated[str, read_from("query", "question")]
     statements: Annotated[list[Statement], read_from("statements", "sentences")]
+    state: State
     confidence: Confidence
     relevance: Rounded
-    threshold: float = SUFFICIENT_RELEVANCE
+    threshold: Threshold = SUFFICIENT_RELEVANCE
     model: str
     nearest: list[Citation]
+    missing_words: MissingWords
     notes: list[str]
     ambiguous_names: list[AmbiguousName]
     filters: list[UnderstoodFilter]

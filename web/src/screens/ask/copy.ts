@@ -6,7 +6,7 @@ import type { Citation, Exchange } from './exchange.svelte';
 import { addressOf, numberOf, placeOf } from './sources';
 
 export async function copyAnswer(exchange: Exchange): Promise<void> {
-  const used = new Set(exchange.lead.flatMap((sentence) => sentence.citations));
+  const used = new Set(exchange.sentences.flatMap((sentence) => sentence.citations));
   const cited = exchange.citations.filter((citation) => used.has(citation.id));
   await copy(plainOf(exchange, cited), htmlOf(exchange, cited));
   toasts.show(words.asking.copied);
@@ -19,8 +19,8 @@ export async function copyLink(question: string): Promise<void> {
 }
 
 function plainOf(exchange: Exchange, cited: readonly Citation[]): string {
-  const sentences = exchange.lead.length
-    ? exchange.lead.map((sentence) => `${sentence.text} ${sentence.citations.join('')}`)
+  const sentences = exchange.sentences.length
+    ? exchange.sentences.map((sentence) => `${sentence.text} ${sentence.citations.join('')}`)
     : [exchange.text];
   const sources = cited.map((citation) => `${citation.id} ${nameOf(citation)}: ${addressOf(citation)}`);
   return [exchange.question, sentences.join('\n'), sources.join('\n')].filter(Boolean).join('\n\n');
@@ -36,7 +36,7 @@ function htmlOf(exchange: Exchange, cited: readonly Citation[]): string {
   const question = document.createElement('p');
   question.append(Object.assign(document.createElement('strong'), { textContent: exchange.question }));
   const answer = document.createElement('p');
-  for (const sentence of exchange.lead) {
+  for (const sentence of exchange.sentences) {
     answer.append(`${sentence.text} `);
     for (const id of sentence.citations) {
       const citation = cited.find((other) => other.id === id);
@@ -44,7 +44,7 @@ function htmlOf(exchange: Exchange, cited: readonly Citation[]): string {
     }
     answer.append(' ');
   }
-  if (!exchange.lead.length) answer.textContent = exchange.text;
+  if (!exchange.sentences.length) answer.textContent = exchange.text;
   const list = document.createElement('ol');
   for (const citation of cited) {
     const entry = Object.assign(document.createElement('li'), { value: Number(numberOf(citation.id)) });

@@ -5,6 +5,7 @@ import { words } from '../../words';
 import type { Restriction, Understood } from './filters';
 
 export type Sentence = Schemas['Sentence'];
+export type Piece = Schemas['Piece'];
 export type Citation = Schemas['Citation'];
 export type State = Schemas['AnswerState'];
 export type Name = Schemas['AmbiguousName'];
@@ -14,13 +15,12 @@ interface AnswerEvent {
   step?: { kind: 'searching' | 'reading' | 'checking'; titles: string[]; count: number };
   content?: string;
   sentence?: Sentence;
-  key?: Sentence;
   citation?: Citation;
   metadata?: Schemas['AnswerMetadata'];
   error?: string;
   state?: State;
-  lead?: Sentence[];
   sentences?: Sentence[];
+  context?: Piece[];
   nearest?: Citation[];
   missingWords?: string[];
   model?: string;
@@ -47,8 +47,10 @@ export class Exchange {
   text = $state('');
   state = $state<State | null>(null);
   confidence = $state<Schemas['Confidence'] | null>(null);
-  lead = $state.raw<Sentence[]>([]);
+  /** What answers. */
   sentences = $state.raw<Sentence[]>([]);
+  /** What documents say around the sentences. */
+  context = $state.raw<Piece[]>([]);
   citations = $state.raw<Citation[]>([]);
   nearest = $state.raw<Citation[]>([]);
   missingWords = $state.raw<string[]>([]);
@@ -81,8 +83,9 @@ export class Exchange {
     exchange.state = answer.state;
     exchange.queryId = answer.queryId;
     exchange.model = answer.model;
-    exchange.lead = answer.lead;
+    exchange.confidence = answer.confidence;
     exchange.sentences = answer.sentences;
+    exchange.context = answer.context;
     exchange.citations = answer.citations;
     exchange.notes = answer.notes;
     exchange.isChanged = answer.isChanged;
@@ -127,7 +130,6 @@ export class Exchange {
     if (event.step) this.step = event.step;
     if (event.content) this.text += event.content;
     if (event.sentence) this.sentences = [...this.sentences, event.sentence];
-    if (event.key) this.lead = [...this.lead, event.key];
     if (event.citation) this.citations = [...this.citations, event.citation];
     if (event.metadata) {
       this.queryId = event.metadata.queryId;
@@ -142,8 +144,8 @@ export class Exchange {
 
   #finish(event: AnswerEvent, state: State): void {
     this.state = state;
-    this.lead = event.lead ?? [];
     this.sentences = event.sentences ?? [];
+    this.context = event.context ?? [];
     this.nearest = event.nearest ?? [];
     this.missingWords = event.missingWords ?? [];
     this.names = event.ambiguousNames ?? [];

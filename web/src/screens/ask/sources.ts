@@ -18,12 +18,16 @@ function spanOf({ locator, highlight }: Citation): Span {
   return { start: locator.start + Number(from), end: locator.start + Number(to) };
 }
 
-/** The quotation in three: before its key sentence, that, and behind it. Positions count characters as the server does. */
-export function partsOf({ snippet, highlight }: Citation): [string, string, string] {
-  if (!highlight) return ['', snippet, ''];
-  const signs = Array.from(snippet);
+/** A text in three: before its key sentences, these, and behind them. Positions count characters as the server does. */
+export function splitAt(text: string, highlight: readonly unknown[]): [string, string, string] {
+  const signs = Array.from(text);
   const [from, to] = [Number(highlight[0]), Number(highlight[1])];
   return [signs.slice(0, from).join(''), signs.slice(from, to).join(''), signs.slice(to).join('')];
+}
+
+/** The quotation in three; all of it is key where it is short. */
+export function partsOf({ snippet, highlight }: Citation): [string, string, string] {
+  return highlight ? splitAt(snippet, highlight) : ['', snippet, ''];
 }
 
 /** The key sentence of a quotation, or its beginning, on one line. */
