@@ -1,5 +1,6 @@
 """Statements, search, keywords, briefs, candidates, chat and conversations over HTTP."""
 
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 from uuid import uuid4
@@ -270,6 +271,37 @@ async def test_a_greeting_over_openais_api_is_greeted_as_in_a_chat(
         assert reply.status_code == 200
         assert hello in reply.text
         assert "url_citation" not in reply.text
+
+
+async def test_a_clients_prompt_for_a_title_is_no_question(site: Site) -> None:
+    text = (
+        '### Task:\nGenerate a title.\n### Output:\nJSON format: { "title": "here" }\n'
+        f"{'- Be brief. ' * 300}\n### Chat History:\n<chat_history>\nUSER: {QUESTION}\n</chat_history>"
+    )
+    body = {"model": "lightwell", "messages": [{"role": "user", "content": text}]}
+    logged = await site.request("GET", "/v1/analytics/summary", scopes=("read", "admin"))
+    reply = await post(site, "/v1/chat/completions", body)
+    title = json.loads(reply["choices"][0]["message"]["content"])["title"]
+    assert QUESTION.startswith(title)
+    streamed = await site.request(
+        "POST", "/v1/chat/completions", "team:sales", json={**body, "stream": True}
+    )
+    *chunks, last = [
+        json.loads(line.removeprefix("data: "))
+        for line in streamed.text.splitlines()
+        if "{" in line
+    ]
+    assert "".join(chunk["choices"][0]["delta"]["content"] for chunk in chunks) == json.dumps(
+        {"title": title}
+    )
+    assert last["choices"][0]["finish_reason"] == "stop"
+    assert (
+        await site.request("GET", "/v1/analytics/summary", scopes=("read", "admin"))
+    ).text == logged.text
+    other = await site.request(
+        "POST", "/v1/chat/completions", "team:sales", json={**body, "model": "gpt-4"}
+    )
+    assert other.status_code == 404
 
 
 async def test_a_chat_returns_its_citations_where_they_are_wanted(site: Site) -> None:

@@ -6,9 +6,10 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from lightwell.answer import forms, graph_answer, statements
+from lightwell.answer import client_tasks, forms, graph_answer, statements
 from lightwell.answer.brief import brief as briefing
 from lightwell.answer.chat import courteous_answer, is_courtesy, recent_messages
+from lightwell.answer.client_tasks import ClientTask
 from lightwell.answer.model_calls import TokenCountingModel
 from lightwell.answer.open_points import MAX_PASSAGES
 from lightwell.answer.pipeline import AnswerGenerator
@@ -264,6 +265,11 @@ class Questions:
     async def suggestions(self, reader: Reader, language: str = "") -> tuple[Suggestion, ...]:
         """Return up to three questions that documents of the reader answer, first those in this language, such as `en`."""
         return await suggest(self.database, reader, language)
+
+    async def perform(self, task: ClientTask) -> str:
+        """Return the JSON that a chat client asks for beside its questions; nothing is searched or logged as a question, and a model may be called."""
+        with record_usage(OperationType.QUERY):
+            return await client_tasks.perform(task, self.generator.limited(self._deadline()).model)
 
     async def rewrite_followup(self, message: str, history: Sequence[ChatMessage]) -> str:
         """Return a message so that it stands alone, without the conversation before it, whose oldest message is first."""

@@ -1,6 +1,7 @@
 """The part of OpenAI's API that chat clients need: `GET /v1/models` and `POST /v1/chat/completions`.
 
-The last message is the question, and the messages before it are its conversation. Citations come twice: as `annotations`
+The last message is the question, and the messages before it are its conversation. A prompt by which a client wants a title, tags or the like is no
+question (`answer/client_tasks.py`). Citations come twice: as `annotations`
 (`url_citation`), and as link definitions at the end of the text, which markdown turns the marks `[1]` into links with.
 """
 
@@ -16,6 +17,7 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from lightwell.answer.chat import courteous_answer
+from lightwell.answer.client_tasks import ClientTask, find_task
 from lightwell.domain.answers import Answer, StreamChunk, StreamType
 from lightwell.domain.chat import ChatMessage, Role
 from lightwell.domain.errors import Invalid, LightwellError, NotFound
@@ -141,6 +143,10 @@ async def complete_chat(
     body: CompletionRequest, caller: Reading, response: Response
 ) -> Completion | EventStream:
     """Answer the last message with citations, or say that the evidence is insufficient."""
+    task = find_task([message.text for message in body.messages if message.role == "user"])
+    if task is not None:
+        require_model(body.model)
+        return await _perform(task, caller, response, body)
     conversation = parse_conversation(
         body.model, [(message.role, message.text) for message in body.messages]
     )
@@ -154,11 +160,27 @@ async def complete_chat(
     reply = Reply(
         content=render_answer(answer, caller.server), annotations=annotations(answer, caller.server)
     )
+    return _completion(answer.query_id.hex, reply, spent.summary)
+
+
+async def _perform(
+    task: ClientTask, caller: Caller, response: Response, body: CompletionRequest
+) -> Completion | EventStream:
+    """Return what a client asks for beside its questions, in one chunk where it wants a stream."""
+    with record_usage(OperationType.QUERY) as spent:
+        text = await caller.knowledge_base.questions.perform(task)
+    if body.stream:
+        return EventStream(_stream_text(text), render_error=_render_error)
+    add_usage_headers(response, spent.summary)
+    return _completion(uuid4().hex, Reply(content=text, annotations=[]), spent.summary)
+
+
+def _completion(name: str, reply: Reply, spent: TokenSummary) -> Completion:
     return Completion(
-        id=f"chatcmpl-{answer.query_id.hex}",
+        id=f"chatcmpl-{name}",
         created=int(time.time()),
         choices=[Choice(message=reply)],
-        usage=_usage(spent.summary),
+        usage=_usage(spent),
     )
 
 
@@ -194,13 +216,18 @@ class Conversation:
         return Question(text=text)
 
 
+def require_model(model: str) -> None:
+    """Raise `NotFound` for another model than the one that there is."""
+    if model != MODEL:
+        raise NotFound(f"There is no model {model!r}; the model is {MODEL!r}")
+
+
 def parse_conversation(model: str, messages: Sequence[tuple[str, str]]) -> Conversation:
     """Return what these messages, each a role and a text, ask; the last is the question.
 
     Raises `NotFound` for another model, `Invalid` for a last message by others.
     """
-    if model != MODEL:
-        raise NotFound(f"There is no model {model!r}; the model is {MODEL!r}")
+    require_model(model)
     *before, (role, text) = messages
     if role != "user":
         raise Invalid("The last message must be the user's")
@@ -211,6 +238,15 @@ def parse_conversation(model: str, messages: Sequence[tuple[str, str]]) -> Conve
     ]
     Question(text=text)  # raises `Invalid` before a model is called
     return Conversation(text=text, history=history)
+
+
+async def _stream_text(text: str) -> AsyncGenerator[bytes, None]:
+    """Yield a text that is no answer as the chunks of a completion."""
+    created, name = int(time.time()), f"chatcmpl-{uuid4().hex}"
+    for delta, reason in (({"role": "assistant", "content": text}, None), ({}, "stop")):
+        choice = {"index": 0, "delta": delta, "finish_reason": reason}
+        yield _event(_chunk(name, created, choices=[choice]))
+    yield b"data: [DONE]\n\n"
 
 
 async def _stream(
