@@ -29,7 +29,7 @@ def word() -> bytes:
         ("A.MARKDOWN", b"# x", Format.MARKDOWN),
         ("a.htm", b"<p>x", Format.HTML),
         ("a.csv", b"a,b", Format.TEXT),
-        ("a.rst", b"x", Format.TEXT),
+        ("a.rst", b"x", Format.RST),
         ("README", b"x", Format.TEXT),
         ("a.pdf", b"%PDF-1.7", Format.PDF),
         ("lies.md", b"%PDF-1.7", Format.PDF),

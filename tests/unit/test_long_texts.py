@@ -14,6 +14,7 @@ from lightwell.ingest.extract import descriptions, identifying, kinds, names, pa
 from lightwell.ingest.extract.reply_rows import parse_rows
 from lightwell.ingest.extract.sentences import read_sentences, without_code
 from lightwell.ingest.extract.spans import Setting
+from lightwell.ingest.parse.rst import to_markdown
 from lightwell.text import (
     answer_types,
     dates,
@@ -50,6 +51,7 @@ BODIES = (
 
 READERS: dict[str, Callable[[str], object]] = {
     "markdown.escape": markdown.escape,
+    "rst.to_markdown": to_markdown,
     "markup.find_addresses": markup.find_addresses,
     "markup.strip_active_markup": markup.strip_active_markup,
     "bearers.picked": namesakes.parse_name_with_address,

@@ -86,6 +86,7 @@ class Format(StrEnum):
     PDF = "pdf"
     DOCX = "docx"
     HTML = "html"
+    RST = "rst"
     TEXT = "text"
 
 

@@ -16,6 +16,7 @@ _EXTENSIONS: Mapping[Format, str] = {
     Format.PDF: ".pdf",
     Format.DOCX: ".docx",
     Format.HTML: ".html",
+    Format.RST: ".rst",
     Format.TEXT: ".txt",
 }
 

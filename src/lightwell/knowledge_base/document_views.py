@@ -55,7 +55,11 @@ async def view_document(
 
 def _read(document: Document, text: str, layouts: Sequence[Layout], place: ReadingPlace) -> Window:
     above, below = place.counts
-    plain = None if document.format == Format.MARKDOWN else _plain(document, text, layouts)
+    plain = (
+        None
+        if document.format in (Format.MARKDOWN, Format.RST)
+        else _plain(document, text, layouts)
+    )
     return read_around(text, place.anchor, plain=plain, before=above, after=below)
 
 

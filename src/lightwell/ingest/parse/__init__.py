@@ -33,6 +33,10 @@ def parse(content: bytes, format: Format, *, name: str) -> ParsedDocument:
             from lightwell.ingest.parse import html
 
             document = html.parse(content)
+        case Format.RST:
+            from lightwell.ingest.parse import rst
+
+            document = rst.parse(content)
         case Format.TEXT:
             from lightwell.ingest.parse import text
 

@@ -12,8 +12,9 @@ _EXTENSIONS = {
     ".pdf": Format.PDF,
     ".docx": Format.DOCX,
     **dict.fromkeys((".html", ".htm", ".xhtml"), Format.HTML),
+    **dict.fromkeys((".rst", ".rest"), Format.RST),
     **dict.fromkeys(
-        (".txt", ".text", ".rst", ".log", ".csv", ".tsv", ".adoc", ".asciidoc", ".org", ".tex"),
+        (".txt", ".text", ".log", ".csv", ".tsv", ".adoc", ".asciidoc", ".org", ".tex"),
         Format.TEXT,
     ),
     "": Format.TEXT,
@@ -36,7 +37,7 @@ _BINARY_SIGNATURES = (
 )
 _OLE, _ZIP = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"PK\x03\x04"
 _ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
-_SUPPORTED = "Lightwell reads md, pdf, docx, html and plain text"
+_SUPPORTED = "Lightwell reads md, rst, pdf, docx, html and plain text"
 
 
 def has_known_extension(name: str) -> bool:

@@ -1,0 +1,54 @@
+"""The tables of reStructuredText, as rows of cells: drawn with signs, of separated values, of lists of lists."""
+
+import csv
+from collections.abc import Sequence
+from itertools import pairwise
+
+
+def drawn_cells(table: Sequence[str]) -> list[list[str]]:
+    """Return the cells of a table that is drawn with signs; lines of a row are joined."""
+    border = table[0]
+    is_grid = border[0] == "+"
+    sign = "+" if is_grid else " "
+    edges = [n for n, other in enumerate(border) if is_grid and other == sign]
+    if not is_grid:
+        edges = [
+            n - 1
+            for n, other in enumerate(border)
+            if other == "=" and border[n - 1 : n] in ("", " ")
+        ]
+        edges.append(max(map(len, table)))
+    rows: list[list[str]] = [[]]
+    for line in table[1:]:
+        if set(line.strip()) <= set("+-= |") and line.strip("| "):
+            rows.append([])
+            continue
+        parts = [line[left + 1 : right].strip() for left, right in pairwise(edges)]
+        if not is_grid and parts and parts[0]:
+            rows.append([])
+        last = rows[-1] or [""] * len(parts)
+        rows[-1] = [f"{above} {part}".strip() for above, part in zip(last, parts, strict=True)]
+    return [row for row in rows if any(row)]
+
+
+def separated_cells(lines: Sequence[str]) -> list[list[str]]:
+    """Return the cells of lines of comma-separated values, each as one cell where they are broken."""
+    filled = [line.strip() for line in lines if line.strip()]
+    try:
+        return list(csv.reader(filled, skipinitialspace=True))
+    except csv.Error:
+        return [[line] for line in filled]
+
+
+def listed_cells(lines: Sequence[str]) -> list[list[str]]:
+    """Return the cells of a table that is a list of lists."""
+    rows: list[list[str]] = []
+    for line in lines:
+        bare = line.strip()
+        if bare.startswith("* -"):
+            rows.append([bare[3:].strip()])
+        elif rows and bare.startswith("- ") and line[:4].strip() in ("-", ""):
+            rows[-1].append(bare[2:].strip())
+        elif rows and bare:
+            rows[-1][-1] = f"{rows[-1][-1]} {bare}".strip()
+    return rows

@@ -1,0 +1,335 @@
+"""reStructuredText, as Sphinx reads it, written as Markdown: so titles, code, tables and notes are what they are in other formats.
+
+What says nothing to people goes: labels, comments, indexes, the options of directives. Roles and references leave their words.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+
+from lightwell.domain.documents import ParsedDocument
+from lightwell.ingest.parse._rst_tables import drawn_cells, listed_cells, separated_cells
+from lightwell.ingest.parse._text import clean, decode
+from lightwell.ingest.parse.markdown import parse as parse_markdown
+from lightwell.text.directives import ASIDES
+from lightwell.text.regex import regex
+
+_DEEPEST = 12
+"""Levels of indentation; what is deeper reads as text."""
+
+_ADORNMENT = regex(r"([!-/:-@\[-`{-~])\1{2,}+")
+_DIRECTIVE = regex(
+    r"\.\.[ ]++(?:\|([^|]{1,100}+)\|[ ]++)?([\w+.-]{1,60}+(?::[\w+.-]{1,60}+)?+)::(?:[ ]++(.*+))?"
+)
+_EXPLICIT = regex(r"\.\.(?:[ ]++|$)|__[ ]++\S")
+_NOTE = regex(r"\.\.[ ]++\[[^\]]{1,60}+\][ ]++(.*+)")
+_FIELD = regex(r":([^:`\n]{1,60}+):(?:[ ]++(.*+)|$)")
+_ITEM = regex(r"(?:[-*+•]|\(?(?:#|\d{1,3}|[a-zA-Z]|[ivxIVX]{2,5})[.)])(?:[ ]++|$)")
+_BULLET = "-*+•"
+_ENDS = (".", "!", "?", ":", "…")
+_GRID = regex(r"\+(?:[-=]{2,}\+)+")
+_SIMPLE = regex(r"={2,}+(?:[ ]++={2,}+)++")
+_DOCTEST = ">>> "
+
+_CODE = frozenset(
+    "code code-block console doctest highlight ipython jinja literalinclude math mermaid parsed-literal productionlist prompt"
+    " sourcecode testcode testoutput".split()
+)
+_SKIPPED = frozenset(
+    "autoclass autofunction automethod automodule autosummary contents currentmodule default-domain figure graphviz highlight image"
+    " include index meta module plot raw role sectionauthor tabularcolumns testsetup toctree".split()
+)
+_VERSIONS = {
+    "versionadded": "Added in version",
+    "versionchanged": "Changed in version",
+    "deprecated": "Deprecated since version",
+}
+_LITERAL = regex(r"``([^`]{1,400}+|(?:[^`]|`(?!`)){1,400}+)``")
+_ROLE = regex(
+    r"(?<![\w:]):([a-z][\w:+.-]{0,60}+(?<=:))`([^`]{1,400}+)`|`([^`]{1,400}+)`:([a-z][\w+.-]{0,60}+):"
+)
+_REFERENCE = regex(r"`([^`<>]{1,400}+)(?:<([^<>`]{1,500}+)>)?+`(_{0,2}+)")
+_NAMED = regex(r"(?<![\w`])([^\W_](?:[\w.+-]{0,80}[^\W_])?+)__?(?![\w`])")
+_FOOTNOTE = regex(r"[ ]?\[(?:\d{1,4}|#[\w-]{0,60}+|\*)\]_")
+_SUBSTITUTION = regex(r"\|([^\W_](?:[^|\n]{0,80}[^\s|])?+)\|_{0,2}+")
+_NULL = regex(r"\\[ \n]")
+_TITLED = regex(r"(.{0,400}?)\s*<([^<>]{1,300}+)>", re.DOTALL)
+_WORDS = frozenset(
+    "abbr any doc download envvar guilabel keyword menuselection numref pep ref rfc term title".split()
+)
+"""Roles whose text is words; that of others is a name in a language of programs."""
+
+
+def parse(content: bytes) -> ParsedDocument:
+    """Return the document; its text is Markdown."""
+    return parse_markdown(to_markdown(clean(decode(content))).encode())
+
+
+def to_markdown(text: str) -> str:
+    """Return reStructuredText as Markdown; what is indented too deep stays as it is."""
+    lines = _Reader().read(text.expandtabs(8).split("\n"), 0)
+    return _GAPS.sub("\n\n", "\n".join(lines)).strip("\n")
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads lines one level of indentation after another. `levels` are the signs under titles in the order in which they came."""
+
+    levels: list[str] = field(default_factory=list[str])
+    substitutions: dict[str, str] = field(default_factory=dict[str, str])
+
+    def read(self, lines: Sequence[str], depth: int) -> list[str]:
+        """Return the lines, which begin at the margin, as Markdown."""
+        if depth > _DEEPEST:
+            return [*lines]
+        written: list[str] = []
+        place = 0
+        while place < len(lines):
+            line = lines[place]
+            if not line.strip():
+                place += 1
+                written += [""] if written and written[-1] else []
+                continue
+            count, block = self._block(lines, place, depth)
+            written += block
+            place += count
+        return written
+
+    def _block(self, lines: Sequence[str], place: int, depth: int) -> tuple[int, list[str]]:
+        """Return how many lines the block that begins here has, and what is written for it."""
+        line = lines[place]
+        if line[0] == " ":  # a quotation
+            count = _count(lines, place, lambda other: other[0] == " ")
+            return count, ["", *self.read(_dedent(lines[place : place + count]), depth + 1), ""]
+        if title := self._title(lines, place):
+            return title
+        if _EXPLICIT.match(line):
+            return self._explicit(lines, place, depth)
+        if _GRID.fullmatch(line.rstrip()) or _SIMPLE.fullmatch(line.rstrip()):
+            count = _count_table(lines, place)
+            return count, self._rows(drawn_cells(lines[place : place + count]))
+        if line.startswith(_DOCTEST):
+            count = _count_lines(lines, place)
+            return count, _fenced(lines[place : place + count])
+        if item := _ITEM.match(line):
+            return self._item(lines, place, item.end(), depth)
+        return self._paragraph(lines, place, depth)
+
+    def _title(self, lines: Sequence[str], place: int) -> tuple[int, list[str]] | None:
+        first, second, third = (
+            lines[number].rstrip() if number < len(lines) else ""
+            for number in range(place, place + 3)
+        )
+        if _ADORNMENT.fullmatch(first):
+            if second.strip() and third == first:
+                return 3, self._heading(first[0] * 2, second)
+            return 1, ["", "---", ""] if not second.strip() else []
+        if _ADORNMENT.fullmatch(second) and len(second) >= len(first.strip()) - 2:
+            return 2, self._heading(second[0], first)
+        return None
+
+    def _heading(self, sign: str, title: str) -> list[str]:
+        if sign not in self.levels:
+            self.levels.append(sign)
+        level = min(self.levels.index(sign) + 1, 6)
+        return ["", f"{'#' * level} {self._inline(title.strip())}", ""]
+
+    def _explicit(self, lines: Sequence[str], place: int, depth: int) -> tuple[int, list[str]]:
+        """Read a directive, a footnote, a label or a comment with what is indented below it."""
+        count = 1 + _count(lines, place + 1, lambda other: other[0] == " ")
+        below = [*lines[place + 1 : place + count]]
+        while below and not below[-1].strip():
+            below.pop()
+        if note := _NOTE.fullmatch(lines[place]):
+            return count, ["", self._inline(" ".join([note[1], *map(str.strip, below)])), ""]
+        directive = _DIRECTIVE.fullmatch(lines[place].rstrip())
+        if directive is None:
+            return count, []
+        if directive[1]:
+            self.substitutions[directive[1]] = (
+                (directive[3] or "") if directive[2] == "replace" else ""
+            )
+            return count, []
+        return count, ["", *self._directive(directive[2], directive[3] or "", below, depth), ""]
+
+    def _directive(self, name: str, argument: str, below: Sequence[str], depth: int) -> list[str]:
+        options, content = _split_options(below)
+        match name.rpartition(":")[2] if name.startswith(("py:", "c:", "std:")) else name:
+            case skipped if skipped in _SKIPPED:
+                return []
+            case code if code in _CODE:
+                return _fenced(_dedent(content)) if any(map(str.strip, content)) else []
+            case "csv-table":
+                return self._rows(separated_cells([options.get("header", ""), *content]))
+            case "list-table":
+                return self._rows(listed_cells(_dedent(content)))
+            case version if version in _VERSIONS:
+                first, _, rest = argument.partition(" ")
+                inner = self.read(
+                    _dedent([rest, *content]) if not rest else [rest, *_dedent(content)], depth + 1
+                )
+                return [f"{_VERSIONS[version]} {first}:", *inner]
+            case aside if aside in ASIDES:
+                inner = self.read([argument, *_dedent(content)], depth + 1)
+                return [f"{aside.capitalize()}:", *inner]
+            case _:
+                title = self._inline(argument).strip()
+                inner = self.read(_dedent(content), depth + 1)
+                lead = ":" if inner and title[-1:] not in _ENDS else ""
+                return [*([f"{title}{lead}", ""] if title else []), *inner]
+
+    def _item(
+        self, lines: Sequence[str], place: int, begins: int, depth: int
+    ) -> tuple[int, list[str]]:
+        """Read a list item with what is indented below it."""
+        count = 1 + _count(lines, place + 1, lambda other: other[0] == " ")
+        first = lines[place]
+        mark = "-" if first[0] in _BULLET else first[:begins].strip().replace("#", "1").strip("(")
+        inner = self.read(
+            [first[begins:], *_dedent(lines[place + 1 : place + count], begins)], depth + 1
+        )
+        margin = " " * (len(mark) + 1)
+        while inner and not inner[0].strip():
+            inner.pop(0)
+        written = [f"{margin}{line}" if line.strip() else "" for line in inner or [""]]
+        return count, [f"{mark} {written[0].strip()}", *written[1:]]
+
+    def _paragraph(self, lines: Sequence[str], place: int, depth: int) -> tuple[int, list[str]]:
+        """Read a paragraph with the literal block below it, a field, or a term with its definition."""
+        count = _count_lines(
+            lines, place, lambda other: other[0] != " " and not _EXPLICIT.match(other)
+        )
+        below = place + count
+        if (
+            below < len(lines) and lines[below][:1] == " "
+        ):  # a term, or a field, and what is indented below
+            more = _count(lines, below, lambda other: other[0] == " ")
+            inner = self.read(_dedent(lines[below : below + more]), depth + 1)
+            term = self._inline(" ".join(map(self._field, lines[place:below])))
+            is_label = term[-1:] not in _ENDS
+            return count + more, [f"{term}:" if is_label else term, *inner, ""]
+        text = [*map(self._field, lines[place:below])]
+        if not text[-1].rstrip().endswith("::"):
+            return count, self._inline("\n".join(text)).split("\n")
+        literal = _count(lines, below, lambda other: other[0] == " ")
+        text[-1] = text[-1].rstrip()[:-1].removesuffix(" :")
+        lead = [] if text == [":"] else self._inline("\n".join(text)).split("\n")
+        return count + literal, [*lead, "", *_fenced(_dedent(lines[below : below + literal])), ""]
+
+    def _field(self, line: str) -> str:
+        """Return `name: value` for a field, without one that only tells programs something, "" then."""
+        named = _FIELD.fullmatch(line.rstrip())
+        if named is None:
+            return self._line(line)
+        return f"{named[1]}: {named[2]}" if named[2] else ""
+
+    def _line(self, line: str) -> str:
+        return line.removeprefix("| ") if line.startswith("| ") else line
+
+    def _rows(self, rows: Sequence[Sequence[str]]) -> list[str]:
+        """Return a table, the first row as its head."""
+        cells = [
+            [self._inline(" ".join(cell.split())).replace("|", "\\|") for cell in row]
+            for row in rows
+            if row
+        ]
+        if not cells:
+            return []
+        lines = [f"| {' | '.join(row)} |" for row in cells]
+        return ["", lines[0], f"|{' --- |' * len(cells[0])}", *lines[1:], ""]
+
+    def _inline(self, text: str) -> str:
+        """Return text with roles, references and literals as Markdown has them."""
+        codes: list[str] = []
+
+        def keep(code: str) -> str:
+            codes.append(" ".join(code.split()))
+            return f"\ue000{len(codes) - 1}\ue001"
+
+        def role(match: re.Match[str]) -> str:
+            name, words = (match[1] or match[4]).rstrip(":"), match[2] or match[3]
+            titled = _TITLED.fullmatch(words)
+            shown = (titled[1] or titled[2]) if titled else words.lstrip("~!")
+            return shown if name.rpartition(":")[2] in _WORDS else keep(f"`{shown}`")
+
+        def reference(match: re.Match[str]) -> str:
+            words, target = match[1].strip(), (match[2] or "").strip()
+            is_link = target.startswith(("http://", "https://", "mailto:")) and match[3]
+            return keep(f"[{words}]({target})") if is_link and words else words or target
+
+        text = _LITERAL.sub(lambda match: keep(f"`{match[1]}`"), text.replace("\ue000", ""))
+        text = _REFERENCE.sub(reference, _ROLE.sub(role, text))
+        text = _SUBSTITUTION.sub(lambda match: self.substitutions.get(match[1], match[1]), text)
+        text = _NULL.sub("", _NAMED.sub(r"\1", _FOOTNOTE.sub("", text)))
+        return _KEPT.sub(lambda match: codes[int(match[1])], text)
+
+
+_GAPS = regex(r"\n{3,}+")
+_KEPT = regex("\ue000(\\d{1,6})\ue001")
+
+
+# ── lines ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _count(lines: Sequence[str], place: int, goes_on: Callable[[str], bool]) -> int:
+    """Return how many lines from a place on go on with it, empty ones between them included."""
+    end = place
+    for number in range(place, len(lines)):
+        if not lines[number].strip():
+            continue
+        if not goes_on(lines[number]):
+            break
+        end = number + 1
+    return end - place
+
+
+def _count_lines(
+    lines: Sequence[str], place: int, goes_on: Callable[[str], bool] = lambda _: True
+) -> int:
+    """Return how many lines stand here without an empty one, one at least."""
+    below = (lines[number] for number in range(place + 1, len(lines)))
+    rest = takewhile(lambda line: bool(line.strip()) and goes_on(line), below)
+    return 1 + sum(1 for _ in rest)
+
+
+def _dedent(lines: Sequence[str], most: int = 1000) -> list[str]:
+    """Return the lines without the white space that all of them begin with, at most so many characters of it."""
+    margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    return [line[min(margin, most) :] if line.strip() else "" for line in lines]
+
+
+def _fenced(code: Sequence[str]) -> list[str]:
+    lines = [*code]
+    while lines and not lines[0].strip():
+        lines.pop(0)
+    while lines and not lines[-1].strip():
+        lines.pop()
+    mark = "~~~" if any("```" in line for line in lines) else "```"
+    return [mark, *lines, mark]
+
+
+def _split_options(below: Sequence[str]) -> tuple[Mapping[str, str], list[str]]:
+    """Return the options of a directive, and its content."""
+    lines = [*below]
+    options: dict[str, str] = {}
+    while lines and (option := _FIELD.fullmatch(lines[0].strip())):
+        options[option[1]] = option[2] or ""
+        lines.pop(0)
+    return options, lines
+
+
+# ── tables ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _count_table(lines: Sequence[str], place: int) -> int:
+    """Return how many lines a table has: a grid ends at an empty line, another one at the last line of signs before one."""
+    count = _count_lines(lines, place)
+    while lines[place][0] == "=" and place + count < len(lines):
+        more = _count_lines(lines, place + count)
+        if not any(
+            _SIMPLE.fullmatch(line.rstrip()) for line in lines[place + count : place + count + more]
+        ):
+            break
+        count += more
+    return count

@@ -1,0 +1,228 @@
+"""reStructuredText becomes Markdown: what people read of it stays, and no mark of Sphinx does."""
+
+import pytest
+
+from lightwell.answer.quotes import render_text
+from lightwell.domain.documents import Format, ParsedDocument, SpanKind
+from lightwell.ingest.parse import parse
+from lightwell.ingest.parse.rst import to_markdown
+
+GUIDE = """.. _guide:
+
+=====
+Guide
+=====
+
+:orphan:
+:Author: Ann Lee
+
+.. highlight:: sh
+.. A comment
+   on two lines.
+.. |vault| replace:: the big vault
+
+See :ref:`the setup <setup>`, :doc:`/install`, :func:`~os.path.join`, |vault| and `Nordwind
+<https://nordwind.example/a>`_ [#f]_ or PEP_ and ``a `b` c``.
+
+.. _setup:
+
+Set it *up*
+===========
+
+Run this::
+
+    make vault
+
+Then open it:
+
+.. tab:: Python 3.15+
+
+   .. code-block:: sh
+      :linenos:
+
+      vault --open
+
+.. tab:: Windows
+
+   .. code-block:: bat
+
+      vault.exe
+
+.. note:: Mind the gap.
+
+   It is **wide**.
+
+.. image:: vault.png
+   :alt: The vault
+
+#. First step:
+
+   .. code-block:: sh
+
+      turn wheel
+
+#. Second step.
+
+   * Nested
+     item
+
+term
+    What it *means*.
+
+.. versionadded:: 3.2
+   The wheel.
+
+Deeper
+^^^^^^
+
+    A quotation.
+
+.. [#f] A footnote.
+
+>>> 1 + 1
+2
+"""
+READS = """# Guide
+
+Author: Ann Lee
+
+See the setup, /install, `os.path.join`, the big vault and [Nordwind](https://nordwind.example/a) or PEP and `a `b` c`.
+
+## Set it *up*
+
+Run this:
+
+```
+make vault
+```
+
+Then open it:
+
+Python 3.15+:
+
+```
+vault --open
+```
+
+Windows:
+
+```
+vault.exe
+```
+
+Note:
+Mind the gap.
+
+It is **wide**.
+
+1. First step:
+
+   ```
+   turn wheel
+   ```
+
+1. Second step.
+
+   - Nested
+     item
+
+term:
+What it *means*.
+
+Added in version 3.2:
+The wheel.
+
+### Deeper
+
+A quotation.
+
+A footnote.
+
+```
+>>> 1 + 1
+2
+```"""
+GRID = """+------+----------+
+| Band | From     |
++======+==========+
+| Lead | 80,      |
+|      | at least |
++------+----------+
+| Boss | ``90``   |
++------+----------+
+"""
+SIMPLE = """====  ========
+Band  From
+====  ========
+Lead  80,
+      at least
+Boss  90
+====  ========
+"""
+CSV = """.. csv-table:: Bands
+   :header: "Band", From
+
+   Lead, "80, at least"
+   Boss, 90
+"""
+LISTED = """.. list-table::
+   :header-rows: 1
+
+   * - Band
+     - From
+   * - Lead
+     - 80,
+       at least
+   * - Boss
+     - 90
+"""
+
+
+def read(text: str) -> ParsedDocument:
+    return parse(text.encode(), Format.RST, name="guide.rst")
+
+
+def test_a_guide_reads_as_markdown() -> None:
+    document = read(GUIDE)
+    assert document.text == READS
+    assert document.title == "Guide"
+    assert [each.path for each in document.sections] == [
+        ("Guide",),
+        ("Guide", "Set it up"),
+        ("Guide", "Set it up", "Deeper"),
+    ]
+    code = [each for each in document.spans if each.kind is SpanKind.CODE]
+    assert len(code) == 5
+
+
+@pytest.mark.parametrize("table", [GRID, SIMPLE, CSV, LISTED])
+def test_a_row_of_each_kind_of_table_has_the_names_of_its_columns(table: str) -> None:
+    assert render_text(read(table).text).replace("`", "") == (
+        "Band: Lead; From: 80, at least\nBand: Boss; From: 90"
+    )
+
+
+def test_no_mark_of_sphinx_is_read() -> None:
+    shown = render_text(READS)
+    assert not any(mark in shown for mark in ("::", ":ref:", "`_", ".. ", "===", "^^^", "|vault|"))
+
+
+@pytest.mark.parametrize("sign", ["  ", "* ", ".. note:: ", "a\n "])
+def test_what_is_nested_deep_is_read_to_some_depth(sign: str) -> None:
+    text = "\n".join(f"{' ' * 3 * depth}{sign}word{depth}" for depth in range(400))
+    assert "word399" in to_markdown(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ".. csv-table::\n\n   " + "a" * 200_000,
+        "+--+\n|a",
+        "= =\n",
+        "==  ==\n\n",
+        ".. |x|\n",
+        ".. x::",
+    ],
+)
+def test_what_is_broken_is_read_as_far_as_it_can_be(text: str) -> None:
+    to_markdown(text)
