@@ -394,7 +394,7 @@ WITHOUT_A_CASE = {
     "GET /health/ready": "says only whether the server's components work",
     "GET /.well-known/oauth-protected-resource": "names the issuer of tokens",
     "GET /.well-known/oauth-protected-resource/mcp": "names the issuer of tokens",
-    "GET /v1/models": "names one fixed model",
+    "GET /v1/models": "names fixed models",
     "GET /v1/sign-in": "says only how one can sign in",
     "GET /v1/sign-in/oidc": "sends the browser to the issuer: test_oidc_sign_in.py",
     "GET /v1/sign-in/oidc/callback": "begins a session or does not: test_oidc_sign_in.py",
@@ -673,9 +673,26 @@ LOOKS = (
 )
 
 
+LOOKING = "lightwell-look-twice"
+ASKED_TWICE: dict[str, dict[str, object]] = {
+    "query": {"query": QUESTIONS[0], "lookTwice": True},
+    "query/stream": {"query": QUESTIONS[0], "lookTwice": True},
+    "chat": {"message": QUESTIONS[0], "lookTwice": True},
+    "chat/completions": {
+        "model": LOOKING,
+        "messages": [{"role": "user", "content": QUESTIONS[0]}],
+    },
+    "responses": {"model": LOOKING, "input": QUESTIONS[0]},
+}
+OF_THIS_RUN = re.compile(
+    r"(?:chatcmpl-|resp_|msg_)\w+|\w{8}-[\w-]{27}|^id: .*|\d{4}-\d\d-\d\dT[^\"]*|\"created_at\":\d+",
+    re.MULTILINE,
+)
+
+
 async def test_a_model_that_looks_twice_is_shown_nothing_invisible(databases: Databases) -> None:
-    """It asks for what only the hidden documents have, and gets what a server without them gives, in all three forms of asking."""
-    shown: list[object] = []
+    """It asks for what only the hidden documents have, and gets what a server without them gives, in all forms of asking."""
+    shown: list[list[object]] = []
     for documents in (VISIBLE, (*VISIBLE, *HIDDEN)):
         looks = cycle(LOOKS)
         endpoint = FakeEndpoint(lambda _, looks=looks: next(looks))
@@ -683,28 +700,23 @@ async def test_a_model_that_looks_twice_is_shown_nothing_invisible(databases: Da
             models = {"chat.url": model.base_url, "chat.model": "fake", "http.worker": False}
             async with open_site(url, models) as site:
                 await site.kb.ingestion.ingest(InMemorySource(documents=documents))
-                for path, field in (
-                    ("query", "query"),
-                    ("query/stream", "query"),
-                    ("chat", "message"),
-                ):
-                    body = {field: QUESTIONS[0], "lookTwice": True}
+                replies: list[tuple[str, str]] = []
+                for path, body in ASKED_TWICE.items():
                     reply = await site.request("POST", f"/v1/{path}", *OWN, json=body)
                     assert reply.status_code == 200, reply.text
                     assert "ordered pumps" in reply.text
-                    shown.append(
-                        VARYING.sub(
-                            "",
-                            re.sub(
-                                r"\w{8}-[\w-]{27}|^id: .*|\d{4}-\d\d-\d\dT[^\"]*",
-                                "",
-                                reply.text,
-                                flags=re.MULTILINE,
-                            ),
-                        )
-                    )
-                    if path == "query":
-                        assert int(reply.headers["X-Token-Usage-Calls"]) == 6
-        shown.append([request.body["messages"] for request in model.requests])
-    for told, due in zip(shown[:4], shown[4:], strict=True):
+                    calls = reply.headers.get("X-Token-Usage-Calls", "6")
+                    replies.append((calls, VARYING.sub("", OF_THIS_RUN.sub("", reply.text))))
+                assert {calls for calls, _ in replies} == {"6"}
+                listed = (await site.get("/v1/models", *OWN))["data"]
+                assert [each["id"] for each in listed] == ["lightwell", LOOKING]
+        shown.append([*replies, [request.body["messages"] for request in model.requests]])
+    for told, due in zip(*shown, strict=True):
         assert told == due
+
+
+async def test_looking_twice_without_a_model_is_refused(site: Site) -> None:
+    for path, body in ASKED_TWICE.items():
+        reply = await site.request("POST", f"/v1/{path}", *OWN, json=body)
+        assert (reply.status_code, "LIGHTWELL_CHAT_URL" in reply.text) == (422, True), path
+    assert [each["id"] for each in (await site.get("/v1/models", *OWN))["data"]] == ["lightwell"]

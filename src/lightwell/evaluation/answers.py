@@ -95,6 +95,7 @@ class AnswerTrial:
     notes: tuple[str, ...]
     took: AskTime
     tokens: int
+    calls: int
 
     @property
     def is_refused(self) -> bool:
@@ -159,6 +160,7 @@ def judge(
         notes=answer.notes,
         took=took,
         tokens=answer.usage.total_input_tokens + answer.usage.total_output_tokens,
+        calls=answer.usage.calls,
     )
 
 

@@ -82,12 +82,13 @@ class Recorder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerEvaluator:
-    """Asks as `reader`, who sees all documents of the collection. `conversations` are those of the dialogues that have begun."""
+    """Asks as `reader`, who sees all documents of the collection; with `look_twice` the model may search again. `conversations` are those of the dialogues that have begun."""
 
     kb: KnowledgeBase
     reader: Reader
     mode: Mode
     recorder: Recorder
+    look_twice: bool = False
     conversations: dict[str, ConversationId] = field(default_factory=dict[str, ConversationId])
 
     async def trial(self, question: CollectionQuestion) -> AnswerTrial:
@@ -97,7 +98,7 @@ class AnswerEvaluator:
         if question.dialogue:
             answer = await self._ask_in_dialogue(question)
         else:
-            answer = await self.kb.questions.ask(question.text, self.reader, mode=self.mode)
+            answer = await self.kb.questions.ask(self._asked(question), self.reader)
         took = AskTime(
             wall=1000 * (time.perf_counter() - wall), cpu=1000 * (time.process_time() - cpu)
         )
@@ -108,10 +109,13 @@ class AnswerEvaluator:
     async def _ask_in_dialogue(self, question: CollectionQuestion) -> Answer:
         """Ask it as the next message of its dialogue's conversation, which the first one begins."""
         thread = Thread(conversation=self.conversations.get(question.dialogue))
-        message = Question(text=question.text, mode=self.mode)
+        message = self._asked(question)
         answers: list[Answer] = []
         async for event in self.kb.questions.show(message, self.reader, thread=thread):
             if event.answer is not None and event.stored is not None:
                 answers.append(event.answer)
                 self.conversations[question.dialogue] = event.stored.conversation
         return answers[-1]
+
+    def _asked(self, question: CollectionQuestion) -> Question:
+        return Question(text=question.text, mode=self.mode, look_twice=self.look_twice)

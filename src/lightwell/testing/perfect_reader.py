@@ -1,7 +1,7 @@
 """A simulated chat model that always finds the expected answer in its prompt, and quotes it.
 
 If an evaluation with it has a wrong answer, Lightwell lost the answer: at the relevance threshold, in the choice of the context,
-or in verification. `python -m lightwell.testing.perfect_reader QUESTIONS -- COMMAND ...` runs a command with it as the chat model of the environment.
+or in verification. Where it may look twice, it searches each part of a question by itself, and a hop with the answers of those before it. `python -m lightwell.testing.perfect_reader QUESTIONS -- COMMAND ...` runs a command with it as the chat model of the environment.
 """
 
 import argparse
@@ -12,10 +12,12 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from types import MappingProxyType
 from typing import cast
 
 from pydantic import BaseModel
 
+from lightwell.answer.prompt import Prompt
 from lightwell.evaluation.correctness import AnswerGroup, missing_groups, normalize
 from lightwell.evaluation.jsonl import parse_line, read_lines
 from lightwell.ports import Message
@@ -30,40 +32,89 @@ _PASSAGE = regex(r"^\[\d+\]\n(~{3,})\n(.*?)\n\1$", re.MULTILINE | re.DOTALL)
 _QUESTION = regex(r"^Question: (.*)\Z", re.MULTILINE | re.DOTALL)
 _MARKER = regex(r"^(?:[-*+•]|\d{1,9}[.)])\s")
 
+_CLAUSE = regex(r"(?:[,;:.?]+\s+(?:and\s+)?|\s+and\s+|\s+compared with\s+)", re.IGNORECASE)
+_HOP = regex(r"#(\d)")
+
+
+class Hop(BaseModel):
+    """A step of a question that leads from document to document: `#1` in it is the first hop's answer; `evidence` stands where it is read."""
+
+    question: str
+    answer: str
+    evidence: str = ""
+
 
 class PerfectReader(ScriptedModel):
     """Replies, in the form asked for, with the sentences of its context that together contain the expected answer, each quoted.
 
-    `expected` are the groups of words of each question. Where the context lacks one of them, or the question is not
-    among them, it replies that the question is not answerable.
+    `expected` are the groups of words of each question, and `hops` the steps of some. Where the context lacks one of them, or the
+    question is not among them, it replies that the question is not answerable.
     """
 
     model = "perfect-reader"
 
-    def __init__(self, expected: Mapping[str, Sequence[AnswerGroup]]) -> None:
+    def __init__(
+        self,
+        expected: Mapping[str, Sequence[AnswerGroup]],
+        hops: Mapping[str, Sequence[Hop]] = MappingProxyType({}),
+    ) -> None:
         self._expected = {normalize(text): tuple(groups) for text, groups in expected.items()}
+        self._hops = {normalize(text): tuple(steps) for text, steps in hops.items()}
         super().__init__(self.say)
 
     def say(self, messages: Sequence[Message]) -> str:
         """Return the reply to these messages."""
+        if messages[0].content == Prompt.LOOK.text:
+            return self._look(messages)
         sent = messages[-1].content
         match = _QUESTION.search(sent)
-        groups = self._expected.get(normalize(match[1]), ()) if match else ()
+        asked = normalize(match[1]) if match else ""
+        is_read = _next_hop(self._hops.get(asked, ()), sent) is None
+        groups = self._expected.get(asked, ()) if is_read else ()
         chosen = _cover(groups, list(_sentences(sent)))
         sentences = [{"quotes": [text], "text": text} for text in chosen]
         reply = {"answerable": True, "sentences": sentences}
         return json.dumps(reply, ensure_ascii=False) if chosen else NOT_ANSWERABLE
 
+    def _look(self, messages: Sequence[Message]) -> str:
+        """Return what to look at next: the next hop, or the next part of the question while words of the answer are missing."""
+        match = _QUESTION.search(messages[1].content)
+        question = match[1] if match else ""
+        asked = normalize(question)
+        read = "\n".join(message.content for message in messages if message.role == "user")
+        hops = self._hops.get(asked, ())
+        if hops:
+            wanted = [hop] if (hop := _next_hop(hops, read)) else []
+        else:
+            is_missing = missing_groups(self._expected.get(asked, ()), read)
+            wanted = [part for part in _CLAUSE.split(question) if is_missing and " " in part]
+        done = {message.content for message in messages if message.role == "assistant"}
+        actions = [json.dumps({"action": "search", "query": query}) for query in wanted]
+        return next((action for action in actions if action not in done), '{"action": "answer"}')
+
     @classmethod
     def from_questions(cls, path: Path) -> "PerfectReader":
         """Return the reader that knows the answers of a collection's `questions.jsonl`; raise `Invalid`."""
-        lines = (parse_line(_Question, where, line) for where, line in read_lines(path))
-        return cls({line.question: [tuple(group) for group in line.answer_any] for line in lines})
+        lines = [parse_line(_Question, where, line) for where, line in read_lines(path)]
+        return cls(
+            {line.question: [tuple(group) for group in line.answer_any] for line in lines},
+            {line.question: line.hops for line in lines},
+        )
 
 
 class _Question(BaseModel):
     question: str
     answer_any: list[list[str]]
+    hops: list[Hop] = []
+
+
+def _next_hop(hops: Sequence[Hop], read: str) -> str | None:
+    """Return the question of the first hop that was not read, with the answers of those before it; None after the last."""
+    text = normalize(read)
+    for hop in hops:
+        if normalize(hop.evidence) not in text:
+            return _HOP.sub(lambda match: hops[int(match[1]) - 1].answer, hop.question)
+    return None
 
 
 def _cover(groups: Sequence[AnswerGroup], sentences: Sequence[str]) -> list[str]:

@@ -368,7 +368,8 @@ export const de: Words = {
     last: 'Zuletzt gefragt',
     allConversations: 'Alle Gespräche',
     new: 'Neue Frage',
-    searching: 'Suche …',
+    searching: (query: string) => (query ? `Suche „${query}“ …` : 'Suche …'),
+    lookTwice: 'Zweimal hinsehen: vor der Antwort noch einmal suchen; das dauert länger',
     reading: ([first, ...others]: string[]) =>
       others.length ? `Lese ${first} und ${others.length} weitere …` : `Lese ${first} …`,
     checking: (count: number) => `Prüfe ${count} ${count === 1 ? 'Stelle' : 'Stellen'} …`,

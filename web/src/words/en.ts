@@ -336,7 +336,8 @@ export const en = {
     last: 'Asked lately',
     allConversations: 'All conversations',
     new: 'New question',
-    searching: 'Searching …',
+    searching: (query: string) => (query ? `Searching “${query}” …` : 'Searching …'),
+    lookTwice: 'Look twice: search again before answering; this takes longer',
     reading: ([first, ...others]: string[]) =>
       others.length ? `Reading ${first} and ${others.length} more …` : `Reading ${first} …`,
     checking: (count: number) => `Checking ${count} ${count === 1 ? 'place' : 'places'} …`,

@@ -92,6 +92,7 @@ def document(results: AnswerResults) -> Json:
         **results.measured.document(),
         "quality": {name: _quality(summary) for name, summary in results.summaries.items()},
         "time": rounded_times(results.times),
+        "modelCalls": sum(trial.calls for trial in results.trials),
         "modelTokens": sum(trial.tokens for trial in results.trials),
         "answers": [_trial(trial, results.root) for trial in results.trials],
         "failed": list(results.measured.problems),

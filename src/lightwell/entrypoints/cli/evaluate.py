@@ -5,7 +5,13 @@ from typing import Annotated
 
 import typer
 
-from lightwell.entrypoints.cli.options import Json, SearchMode, SearchWhere, Verbose
+from lightwell.entrypoints.cli.options import (
+    Json,
+    LookTwice,
+    SearchMode,
+    SearchWhere,
+    Verbose,
+)
 
 evaluation = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -89,6 +95,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command are its arguments
     limit_questions: Most = 0,
     split: Split = "",
     mode: SearchWhere = SearchMode.MIX,
+    look_twice: LookTwice = False,
     ablate: Ablate = False,
     calibrate: Calibrate = False,
     fresh: Fresh = False,
@@ -113,6 +120,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command are its arguments
         max_questions=limit_questions,
         split=split,
         mode=mode.mode,
+        look_twice=look_twice,
         ablate=ablate,
         calibrate=calibrate,
         fresh=fresh,

@@ -64,6 +64,7 @@ class Plan:
 
     folder: Path
     mode: Mode
+    look_twice: bool = False
     documents: Path | None = None
     max_questions: int = 0
     split: str = ""
@@ -78,8 +79,12 @@ class Plan:
 async def evaluate(plan: Plan) -> Report:
     """Measure answers on a collection of documents, retrieval on a set of passages."""
     if not is_collection(plan.folder):
-        if plan.documents:
-            raise Invalid("--documents is for a collection; this folder has a corpus.jsonl")
+        for option, is_chosen in (
+            ("--documents", plan.documents),
+            ("--look-twice", plan.look_twice),
+        ):
+            if is_chosen:
+                raise Invalid(f"{option} is for a collection; this folder has a corpus.jsonl")
         return await _evaluate_passages(plan)
     for option, is_chosen in (("--ablate", plan.ablate), ("--calibrate", plan.calibrate)):
         if is_chosen:
@@ -111,7 +116,13 @@ async def _evaluate_answers(plan: Plan) -> Report:
         documents = PublicDocuments(files(collection.root, TAGS, store))
         ended = await _ingest(kb, documents, "file", console)
         reader = await kb.reader(TAGS)
-        evaluator = AnswerEvaluator(kb=kb, reader=reader, mode=plan.mode, recorder=recorder)
+        evaluator = AnswerEvaluator(
+            kb=kb,
+            reader=reader,
+            mode=plan.mode,
+            recorder=recorder,
+            look_twice=plan.look_twice,
+        )
         trials = [
             await evaluator.trial(question) for question in _with_progress(questions, console)
         ]
@@ -286,7 +297,7 @@ def _separate_store(settings: Settings, documents: str) -> Settings:
 def _relevant_settings(store: Settings, plan: Plan) -> dict[str, str]:
     """Return the settings that results depend on."""
     return {
-        "mode": plan.mode.value,
+        "mode": plan.mode.value + (", looking twice" if plan.look_twice else ""),
         "fusion": store.questions.fusion.value,
         "embedder": store.embedding.model if store.embedding.url else "local",
         "reranker": store.reranker.model or store.questions.rerank,

@@ -38,7 +38,9 @@ from lightwell.metering import record_usage
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
 
-MODEL = "lightwell"
+MODEL, LOOKING_TWICE = "lightwell", "lightwell-look-twice"
+"""The names of the one model: the second lets the chat model search again before it answers, and is there only with one."""
+
 MAX_MESSAGES = 200
 
 
@@ -133,9 +135,10 @@ class ModelList(BaseModel):
 
 
 @router.get("/models")
-async def list_models(_: Reading) -> ModelList:
-    """List the one model: the project that the key opens."""
-    return ModelList(data=[ModelCard(id=MODEL)])
+async def list_models(caller: Reading) -> ModelList:
+    """List the one model, the project that the key opens, and with a chat model its name for looking twice."""
+    names = [MODEL, *([LOOKING_TWICE] if caller.knowledge_base.questions.generator.model else [])]
+    return ModelList(data=[ModelCard(id=name) for name in names])
 
 
 @router.post("/chat/completions", response_model=Completion)
@@ -190,6 +193,7 @@ class Conversation:
 
     text: str
     history: Sequence[ChatMessage]
+    look_twice: bool = False
 
     async def answer(self, caller: Caller) -> Answer:
         """Return the answer, or a reply to a greeting; a model may be called."""
@@ -213,12 +217,12 @@ class Conversation:
     async def _rewrite(self, caller: Caller) -> Question:
         """Return the question so that it stands alone; a model may be called."""
         text = await caller.knowledge_base.questions.rewrite_followup(self.text, self.history)
-        return Question(text=text)
+        return Question(text=text, look_twice=self.look_twice)
 
 
 def require_model(model: str) -> None:
-    """Raise `NotFound` for another model than the one that there is."""
-    if model != MODEL:
+    """Raise `NotFound` for another model than the one that there is, under its two names."""
+    if model not in (MODEL, LOOKING_TWICE):
         raise NotFound(f"There is no model {model!r}; the model is {MODEL!r}")
 
 
@@ -237,7 +241,7 @@ def parse_conversation(model: str, messages: Sequence[tuple[str, str]]) -> Conve
         if role in (Role.USER, Role.ASSISTANT)
     ]
     Question(text=text)  # raises `Invalid` before a model is called
-    return Conversation(text=text, history=history)
+    return Conversation(text=text, history=history, look_twice=model == LOOKING_TWICE)
 
 
 async def _stream_text(text: str) -> AsyncGenerator[bytes, None]:

@@ -24,10 +24,12 @@ class Projects:
 
     `home` is the project that the settings name: its administrators also make and delete projects. `list_waiting` returns
     the projects with jobs for a worker, `list_changing` those whose embedding model is being changed, `list_due` those with a source to sync, and `has_work` tells the worker of this process to look at once.
+    `has_chat_model` is whether a chat model answers.
     """
 
     keys: ApiKeys
     home: str
+    has_chat_model: bool
     open_by_name: Callable[[str], Awaitable[KnowledgeBase]]
     delete_by_name: Callable[[str], Awaitable[None]]
     list_waiting: Callable[[], Awaitable[list[tuple[str, ProjectId]]]]
@@ -64,6 +66,7 @@ def projects_on(resources: Resources) -> Projects:
     return Projects(
         keys=ApiKeys(database=resources.database, tenant=resources.settings.tenant),
         home=resources.settings.project,
+        has_chat_model=resources.answer_model is not None,
         open_by_name=partial(open_project, resources),
         delete_by_name=partial(delete_project_of, resources),
         list_waiting=partial(list_waiting_projects, resources),

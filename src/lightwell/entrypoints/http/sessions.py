@@ -164,6 +164,7 @@ async def get_me(
         scopes=[scope for scope in Scope if principal.allows(scope)],
         tags=list(principal.tags),
         places=[Place.model_validate(place) for place in await directory.list_places(principal)],
+        can_look_twice=projects.has_chat_model,
         csrf_token=secret.csrf_token if secret else "",
     )
 

@@ -60,7 +60,7 @@ class Place(Reply):
 
 
 class Me(Reply):
-    """For whom the request speaks, and what it may do. `csrfToken` is empty without a session."""
+    """For whom the request speaks, and what it may do. `csrfToken` is empty without a session; `canLookTwice` where a chat model answers."""
 
     person_id: UUID | None
     name: str
@@ -69,6 +69,7 @@ class Me(Reply):
     scopes: Annotated[list[Scope], AfterValidator(sorted)]
     tags: Sorted
     places: list[Place]
+    can_look_twice: bool
     csrf_token: str
 
 

@@ -12,7 +12,7 @@ export type Name = Schemas['AmbiguousName'];
 
 /** What an event of an answer may bring; the server's `StreamEvent`. */
 interface AnswerEvent {
-  step?: { kind: 'searching' | 'reading' | 'checking'; titles: string[]; count: number };
+  step?: { kind: 'searching' | 'reading' | 'checking'; query: string; titles: string[]; count: number };
   content?: string;
   sentence?: Sentence;
   citation?: Citation;
@@ -70,6 +70,7 @@ export class Exchange {
   constructor(
     readonly question: string,
     readonly filters: Restriction,
+    readonly looksTwice = false,
   ) {}
 
   /** An answer that a conversation keeps. */
@@ -104,6 +105,7 @@ export class Exchange {
       ...(Object.keys(this.filters).length ? { filters: this.filters } : {}),
       ...(thread.conversationId ? { conversationId: thread.conversationId } : { remember: true }),
       ...(thread.replaces === null ? {} : { replaces: thread.replaces }),
+      ...(this.looksTwice ? { lookTwice: true } : {}),
       steps: true,
     };
     try {

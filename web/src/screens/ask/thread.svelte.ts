@@ -13,6 +13,8 @@ class Conversation {
   draft = $state('');
   /** What the next questions are restricted to. */
   filters = $state.raw<Filters>({});
+  /** Whether the chat model may search again before it answers the next questions. */
+  looksTwice = $state(false);
 
   get last(): Exchange | undefined {
     return this.exchanges.at(-1);
@@ -54,7 +56,7 @@ class Conversation {
     const from = this.exchanges.slice(kept).find((exchange) => exchange.place !== null);
     const thread = { conversationId: this.id, replaces: from?.place ?? null };
     if (this.isWorking) this.last?.stop();
-    this.exchanges = [...this.exchanges.slice(0, kept), new Exchange(question, filters)];
+    this.exchanges = [...this.exchanges.slice(0, kept), new Exchange(question, filters, this.looksTwice)];
     // The one in the list: it tells the page of its changes.
     const exchange = this.last;
     if (!exchange) return;
