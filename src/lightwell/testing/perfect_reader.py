@@ -68,9 +68,9 @@ class PerfectReader(ScriptedModel):
             return self._look(messages)
         sent = messages[-1].content
         match = _QUESTION.search(sent)
-        asked = normalize(match[1]) if match else ""
-        is_read = _next_hop(self._hops.get(asked, ()), sent) is None
-        groups = self._expected.get(asked, ()) if is_read else ()
+        key = normalize(match[1]) if match else ""
+        is_read = _next_hop(self._hops.get(key, ()), sent) is None
+        groups = self._expected.get(key, ()) if is_read else ()
         chosen = _cover(groups, list(_sentences(sent)))
         sentences = [{"quotes": [text], "text": text} for text in chosen]
         reply = {"answerable": True, "sentences": sentences}
@@ -80,13 +80,13 @@ class PerfectReader(ScriptedModel):
         """Return what to look at next: the next hop, or the next part of the question while words of the answer are missing."""
         match = _QUESTION.search(messages[1].content)
         question = match[1] if match else ""
-        asked = normalize(question)
+        key = normalize(question)
         read = "\n".join(message.content for message in messages if message.role == "user")
-        hops = self._hops.get(asked, ())
+        hops = self._hops.get(key, ())
         if hops:
             wanted = [hop] if (hop := _next_hop(hops, read)) else []
         else:
-            is_missing = missing_groups(self._expected.get(asked, ()), read)
+            is_missing = missing_groups(self._expected.get(key, ()), read)
             wanted = [part for part in _CLAUSE.split(question) if is_missing and " " in part]
         done = {message.content for message in messages if message.role == "assistant"}
         actions = [json.dumps({"action": "search", "query": query}) for query in wanted]
