@@ -48,7 +48,7 @@ END = say("answer")
 
 
 def answered(text: str = "Halden Works has been led by Ada Berg since 2021.") -> str:
-    return json.dumps({"answerable": True, "sentences": [{"text": text, "citations": [1, 2]}]})
+    return json.dumps({"answerable": True, "sentences": [{"quotes": [text], "text": text}]})
 
 
 def looking(*actions: ScriptedReply, answer: ScriptedReply | None = None) -> ScriptedModel:

@@ -669,7 +669,7 @@ LOOKS = (
     '{"action": "find", "query": "falcon", "passage": 1}',
     '{"action": "open", "passage": 2}',
     '{"action": "answer"}',
-    '{"answerable": true, "sentences": [{"text": "Acme Corp ordered pumps from Nordwind in March.", "citations": [1, 2, 3]}]}',
+    '{"answerable": true, "sentences": [{"quotes": ["Acme Corp ordered pumps from Nordwind in March."], "text": "Acme Corp ordered pumps from Nordwind in March."}]}',
 )
 
 
