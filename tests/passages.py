@@ -1,16 +1,17 @@
 """Passages, evidence and retrievals for tests of answers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
-from lightwell.answer.quotes import weighted_coverage
+from lightwell.answer.piece_comparison import Extracts, PieceChooser
+from lightwell.answer.quotes import SupportedSentence, weighted_coverage
 from lightwell.domain.documents import Chunk, Layout, Locator, Page, Section
 from lightwell.domain.evidence import Evidence, Highlight, Metrics, Retrieval
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
 from lightwell.domain.question_analysis import analyze_question
-from lightwell.domain.questions import Mode, Question
+from lightwell.domain.questions import SUFFICIENT_RELEVANCE, Mode, Question
 from lightwell.text.terms import terms
 from lightwell.text.tokens import token_count
 from lightwell.text.units import unit_spans
@@ -106,3 +107,14 @@ def found(
         relations=relations,
         notes=("a note",),
     )
+
+
+def extract_pieces(retrieval: Retrieval) -> Sequence[SupportedSentence]:
+    """Return what is quoted where nothing is compared, which waits for nothing."""
+    extracting = PieceChooser().extract(retrieval)
+    try:
+        extracting.send(None)
+    except StopIteration as ended:
+        extracts: Extracts = ended.value
+        return extracts.pieces if extracts.relevance >= SUFFICIENT_RELEVANCE else []
+    raise AssertionError("it waits")

@@ -8,7 +8,7 @@ import pytest_asyncio
 from pydantic import SecretStr
 
 from lightwell import Answer, KnowledgeBase, Settings, files, open_knowledge_base
-from lightwell.domain.answers import Confidence
+from lightwell.domain.answers import AnswerState, Confidence
 from lightwell.domain.questions import SUFFICIENT_RELEVANCE
 from lightwell.evaluation.caching_embedder import CachingEmbedder
 from lightwell.evaluation.correctness import is_right
@@ -21,7 +21,7 @@ from lightwell.world import DEMO, DOCUMENTS, PEOPLE, QUESTIONS, Question
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 
 PERSONS = sorted(PEOPLE)
-ANSWERED_FLOOR, REFUSED_FLOOR, READ_FLOOR = 0.75, 0.9, 0.75
+ANSWERED_FLOOR, REFUSED_FLOOR, READ_FLOOR = 0.75, 0.8, 0.75
 
 
 @pytest.fixture(scope="module")
@@ -104,13 +104,9 @@ async def test_gate_context_and_verification_lose_little_of_what_a_perfect_reade
 
 async def test_what_nobody_knows_is_not_answered(answers: dict[tuple[str, str], Answer]) -> None:
     nobodys = [one for one in QUESTIONS if not one.places]
-    refused = [
-        (one, person)
-        for one in nobodys
-        for person in PERSONS
-        if answers[one.text, person].confidence is Confidence.INSUFFICIENT
-    ]
-    assert len(refused) >= REFUSED_FLOOR * len(nobodys) * len(PERSONS)
+    states = [answers[one.text, person].state for one in nobodys for person in PERSONS]
+    assert states.count(AnswerState.INSUFFICIENT) >= REFUSED_FLOOR * len(states)
+    assert AnswerState.ANSWERED not in states
 
 
 async def test_nobody_is_told_what_he_may_not_see(answers: dict[tuple[str, str], Answer]) -> None:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from lightwell.answer.extractive import extract_pieces, list_quotable_units
+from lightwell.answer.extractive import list_quotable_units
 from lightwell.answer.pipeline import QUOTED_INSTEAD, AnswerGenerator
 from lightwell.answer.prompt import Budget, answer_messages, select_context
 from lightwell.answer.quotes import LONGEST_SNIPPET, make_citation, narrow, split_into_quotes
@@ -26,7 +26,7 @@ from lightwell.text.answer_types import answer_types_in, expected_answer
 from lightwell.text.answer_types.facts import read_facts
 from lightwell.text.terms import terms
 from lightwell.text.units import unit_spans
-from tests.passages import chunk, found, passage
+from tests.passages import chunk, extract_pieces, found, passage
 
 TEXT = (
     "# Contract\n\nNordwind receives a discount of 18 percent on all items. The term is three years.\n\n"

@@ -5,13 +5,12 @@ import tomllib
 
 import pytest
 
-from lightwell.answer.extractive import extract_pieces
 from lightwell.answer.reply import verify_reply
 from lightwell.text.injection import asks_for_message_content, is_inside_injection
 from lightwell.text.injection.disguises import decode_base64_runs
 from lightwell.text.injection.signals import WEIGHTS, load_weights, signal_names, signals
 from lightwell.text.terms import terms
-from tests.passages import chunk, found, passage
+from tests.passages import chunk, extract_pieces, found, passage
 
 TICKET = (
     "# Ticket 1203\n\n- Opened: 11 March 2026\n- Owner: Bob Okafor\n\nIt arrived at three in the morning:\n\n"

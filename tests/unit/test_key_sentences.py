@@ -4,13 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from lightwell.answer.extractive import extract_pieces
 from lightwell.answer.key_sentences import key_sentences
 from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.answer.quotes import SupportedSentence
 from lightwell.domain.answers import MAY_NOT_ANSWER, AnswerState
 from lightwell.domain.evidence import Retrieval
-from tests.passages import chunk, found, passage
+from tests.passages import chunk, extract_pieces, found, passage
 
 ABOUT = "The store keeps its papers in boxes, which stand in the cellar of the old house near the river. "
 LATE = f"{ABOUT * 3}Plover ends in May 2031. {ABOUT * 3}"

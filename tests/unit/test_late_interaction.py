@@ -1,7 +1,7 @@
 """Late interaction finds the window of a chunk that answers, and only moves candidates that it compared."""
 
 import asyncio
-from dataclasses import astuple, replace
+from dataclasses import replace
 from uuid import UUID
 
 import numpy as np
@@ -125,7 +125,19 @@ async def test_other_words_for_the_same_match_better_than_other_things(
     same, other = await compared(model, asked, LEAVE, "The server runs Debian.")
     assert same.similarity > other.similarity + 0.1
     assert same.token_match > other.token_match
-    assert all(0 <= each <= 1 for each in (*astuple(same), *astuple(other)))
+    measures = [(each.similarity, each.token_match, *each.words.values()) for each in (same, other)]
+    assert all(0 <= measure <= 1 for some in measures for measure in some)
+
+
+async def test_each_word_of_a_question_is_matched_whatever_word_it_is_and_however_it_is_written(
+    model: LocalLateInteraction,
+) -> None:
+    asked = "When's payday in the Programme?"
+    [pay] = await compared(model, asked, "Pay day of the program is the last Friday of a month.")
+    assert list(pay.words) == ["When", "'", "s", "payday", "in", "the", "Programme", "?"]
+    [other] = await compared(model, asked, "The server runs Debian.")
+    assert pay.words["payday"] > 0.6 > other.words["payday"]
+    assert pay.words["Programme"] > 0.6 > other.words["Programme"]
 
 
 async def test_what_speaks_to_more_of_the_question_matches_better(

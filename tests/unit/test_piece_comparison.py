@@ -3,10 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from lightwell.answer.extractive import extract_pieces
-from lightwell.answer.piece_comparison import extract_compared_pieces
+import pytest
+
+from lightwell.answer.extractive import MAX_PIECES
+from lightwell.answer.piece_comparison import Extracts, PieceChooser
+from lightwell.answer.relevance import covered
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.multi_vectors import MultiVector
+from lightwell.domain.questions import SUFFICIENT_RELEVANCE
 from lightwell.domain.reranking import (
     EncodedChunk,
     EncodedSpan,
@@ -14,7 +18,7 @@ from lightwell.domain.reranking import (
     TextMatch,
     WindowMatch,
 )
-from tests.passages import chunk, found
+from tests.passages import chunk, extract_pieces, found, passage
 from tests.scripted_late_interaction import in_one_window, read_spans
 
 ASKED = "How long does the nightly archive stay in the vault?"
@@ -27,9 +31,11 @@ OTHER = "The vault has a nightly alarm. Guards stay long."
 
 @dataclass
 class ScriptedComparison:
-    """Finds that texts with `wanted` match each question, and others not; keeps what it was asked."""
+    """Finds that texts with `wanted` match each question by 0.9, and others by `others`; keeps what it was asked."""
 
     wanted: str
+    others: float = 0.3
+    similarity: float = 0.5
     compared: list[tuple[str, Sequence[str]]] = field(
         default_factory=list[tuple[str, Sequence[str]]]
     )
@@ -50,31 +56,31 @@ class ScriptedComparison:
     ) -> list[TextMatch]:
         words = [read_spans(spans) for spans in texts]
         self.compared.append((question, words))
-        return [_match(0.9 if self.wanted in each else 0.3) for each in words]
+        return [self._match(each) for each in words]
+
+    def _match(self, text: str) -> TextMatch:
+        match = 0.9 if self.wanted in text else self.others
+        words = {str(word): match for word in ASKED.rstrip("?").split()}
+        return TextMatch(similarity=self.similarity, token_match=match, words=words)
 
 
-def _match(tokens: float) -> TextMatch:
-    return TextMatch(similarity=0.5, token_match=tokens)
+def evidence(*texts: str, is_encoded: bool = True, relevance: float = 0.9) -> Retrieval:
+    entries = [passage(chunk(text, n), relevance=relevance) for n, text in enumerate(texts, 1)]
+    encoded = [
+        replace(each, encoded=(EncodedChunk(start=0, vectors=in_one_window(each.chunk.text)),))
+        for each in entries
+    ]
+    return found(ASKED, *(encoded if is_encoded else entries))
 
 
-def evidence(*texts: str, is_encoded: bool = True) -> Retrieval:
-    retrieval = found(ASKED, *(chunk(text, n) for n, text in enumerate(texts, 1)))
-    if not is_encoded:
-        return retrieval
-    return replace(
-        retrieval,
-        evidence=tuple(
-            replace(
-                entry,
-                encoded=(EncodedChunk(start=0, vectors=in_one_window(entry.chunk.text)),),
-            )
-            for entry in retrieval.evidence
-        ),
-    )
+async def extracted(
+    retrieval: Retrieval, encoder: ScriptedComparison, *, is_judged: bool = False
+) -> Extracts:
+    return await PieceChooser(late_interaction=encoder, is_judged=is_judged).extract(retrieval)
 
 
 async def chosen(retrieval: Retrieval, encoder: ScriptedComparison) -> list[str]:
-    return [each.text for each in await extract_compared_pieces(retrieval, encoder)]
+    return [each.text for each in (await extracted(retrieval, encoder)).pieces]
 
 
 async def test_the_piece_that_is_similar_as_a_whole_comes_before_the_one_with_more_words() -> None:
@@ -88,26 +94,66 @@ async def test_the_piece_that_is_similar_as_a_whole_comes_before_the_one_with_mo
 
 
 async def test_a_second_piece_follows_only_close_behind_the_best() -> None:
-    both = await chosen(evidence(WORDS, SENSE), ScriptedComparison("vault"))
-    assert sorted(both) == sorted([WORDS, SENSE])
+    close = ScriptedComparison("thirty days", others=0.85)
+    assert sorted(await chosen(evidence(WORDS, SENSE), close)) == sorted([WORDS, SENSE])
     assert await chosen(evidence(WORDS, SENSE), ScriptedComparison("summer")) == [WORDS]
+
+
+async def test_a_piece_is_more_relevant_the_further_it_leads() -> None:
+    asked = evidence(WORDS, SENSE)
+    clear = await extracted(asked, ScriptedComparison("thirty days"))
+    rival = await extracted(asked, ScriptedComparison("thirty days", others=0.85))
+    assert clear.relevance > rival.relevance > SUFFICIENT_RELEVANCE
+
+
+async def test_a_piece_is_more_relevant_the_more_it_means_what_is_asked() -> None:
+    asked = evidence(SENSE)
+    clear = await extracted(asked, ScriptedComparison("thirty days", similarity=0.6))
+    vague = await extracted(asked, ScriptedComparison("thirty days", similarity=0.4))
+    other = await extracted(asked, ScriptedComparison("Debian", others=0.4, similarity=0.1))
+    assert clear.relevance > vague.relevance > SUFFICIENT_RELEVANCE > other.relevance
+    assert [each.text for each in other.pieces] == [SENSE]
+
+
+def test_a_word_that_is_matched_in_meaning_is_not_missing() -> None:
+    weights = {"payday": 2.0, "januari": 1.0}
+    there = covered({"When": 0.3, "payday": 0.5, "January": 0.6}, frozenset(weights), weights)
+    alike = covered({"When": 0.3, "payday": 0.71, "January": 0.75}, frozenset(), weights)
+    half = covered({"When": 0.9, "payday": 0.2, "January": 0.75}, frozenset(), weights)
+    assert (there, alike, half) == (1.0, 1.0, pytest.approx(1 / 3))
+
+
+async def test_the_best_piece_may_stand_in_a_passage_that_alone_is_not_relevant_enough() -> None:
+    asked = evidence(WORDS, SENSE)
+    weaker = replace(asked.evidence[1], relevance=0.55)
+    asked = replace(asked, evidence=(asked.evidence[0], weaker))
+    answer = await extracted(asked, ScriptedComparison("thirty days"))
+    assert [each.text for each in answer.pieces] == [SENSE]
+    assert answer.relevance > SUFFICIENT_RELEVANCE
+
+
+async def test_an_endpoint_that_reranked_passages_has_judged_them() -> None:
+    asked = evidence(WORDS, SENSE, relevance=0.65)
+    answer = await extracted(asked, ScriptedComparison("thirty days"), is_judged=True)
+    assert [each.text for each in answer.pieces] == [SENSE]
+    assert answer.relevance == 0.65
 
 
 async def test_pieces_of_passages_that_are_not_encoded_are_not_compared() -> None:
     encoder = ScriptedComparison("thirty days")
     asked = evidence(WORDS, SENSE, is_encoded=False)
     assert await chosen(asked, encoder) == [each.text for each in extract_pieces(asked)]
+    assert (await extracted(asked, encoder)).relevance == 0.9
     assert not encoder.compared
 
 
-async def test_at_most_four_pieces_of_each_part_are_compared() -> None:
-    texts = [f"{OTHER} This is vault number {number}." for number in range(9)]
+async def test_few_pieces_of_each_part_are_compared() -> None:
+    texts = [f"{OTHER} This is vault number {number}." for number in range(2 * MAX_PIECES)]
     encoder = ScriptedComparison("number 2")
     await chosen(evidence(*texts), encoder)
-    assert [len(texts) for _, texts in encoder.compared] == [4]
+    assert [len(texts) for _, texts in encoder.compared] == [MAX_PIECES]
 
 
-async def test_one_piece_is_not_compared() -> None:
-    encoder = ScriptedComparison("")
-    assert await chosen(evidence(SENSE), encoder) == [SENSE]
-    assert not encoder.compared
+async def test_nothing_is_quoted_where_nothing_is_found() -> None:
+    answer = await extracted(evidence(), ScriptedComparison(""))
+    assert (list(answer.pieces), answer.relevance) == ([], 0.0)

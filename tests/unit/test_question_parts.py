@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from lightwell.answer.extractive import extract_pieces, question_parts
+from lightwell.answer.extractive import question_parts
 from lightwell.domain.evidence import Evidence, Retrieval
 from lightwell.domain.question_parts import split_question
 from lightwell.domain.questions import Mode, Question
 from lightwell.retrieve.decomposition import retrieve_by_parts
-from tests.passages import NOTHING, chunk, found, passage
+from tests.passages import NOTHING, chunk, extract_pieces, found, passage
 
 ASKED = "When does Plover end, and who leads Heron?"
 FIRST, SECOND = "When does Plover end", "who leads Heron?"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lightwell.answer.extractive import extract_pieces, question_parts
+from lightwell.answer.extractive import question_parts
 from lightwell.answer.nearest import missing_words, nearest_citations
 from lightwell.answer.quotes import (
     join_pieces,
@@ -16,7 +16,7 @@ from lightwell.answer.quotes import (
 from lightwell.domain.question_analysis import analyze_question
 from lightwell.text.blocks import BlockKind, blocks
 from lightwell.text.markup import strip_markup
-from tests.passages import chunk, found, passage
+from tests.passages import chunk, extract_pieces, found, passage
 
 SEVERITY = (
     "The time to fix a vulnerability depends on its severity:\n\n- Critical: 2 days\n- High: 10 days\n  of work\n- Low: 90 days\n\n"

@@ -12,10 +12,9 @@ from lightwell.domain.answers import (
     CitedSentence,
     InsufficientEvidence,
     Outcome,
-    judged_relevance,
+    agreeing_relevance,
 )
 from lightwell.domain.evidence import Retrieval
-from lightwell.domain.questions import SUFFICIENT_RELEVANCE
 
 
 @dataclass(slots=True)
@@ -55,13 +54,9 @@ class AnswerBuilder:
 
     @property
     def _relevance(self) -> float:
-        """That of the evidence and of what systems state; where sentences were chosen by themselves, at least 0.6, and less where none was."""
-        best = self.retrieval.best_relevance
-        if self.is_empty:
-            is_refused = best >= SUFFICIENT_RELEVANCE
-            return judged_relevance(best, is_answerable=False) if is_refused else best
-        stated = (commitment.evidence.relevance for commitment in self.retrieval.owed)
-        return max(best, SUFFICIENT_RELEVANCE, *stated)
+        """That of the evidence and of what systems state."""
+        stated = [commitment.evidence.relevance for commitment in self.retrieval.owed]
+        return max(self.retrieval.best_relevance, *(() if self.is_empty else stated), 0.0)
 
     def add(self, sentences: Iterable[SupportedSentence]) -> list[CitedSentence]:
         """Return the sentences with their citations, without those that the answer has already."""
@@ -75,7 +70,7 @@ class AnswerBuilder:
     def finish(
         self, author: str | None, *, relevance: float | None = None, remarks: Sequence[str] = ()
     ) -> Answer:
-        """Return the answer; `relevance` is that of what is said where no model has judged it."""
+        """Return the answer; `relevance` is that of what is said where nothing has judged it."""
         retrieval = self.retrieval
         outcome: Outcome = (
             InsufficientEvidence(
@@ -88,7 +83,10 @@ class AnswerBuilder:
             query_id=retrieval.query_id,
             question=retrieval.question.text,
             outcome=outcome,
-            relevance=self._relevance if relevance is None else relevance,
+            relevance=agreeing_relevance(
+                self._relevance if relevance is None else relevance,
+                is_answered=not self.is_empty,
+            ),
             author=author,
             metrics=retrieval.metrics,
             context_tokens=self.context_tokens,

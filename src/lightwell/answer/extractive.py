@@ -22,7 +22,7 @@ from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Evidence, Highlight, Retrieval, match_score
 from lightwell.domain.question_analysis import analyze_question
 from lightwell.domain.question_parts import split_question
-from lightwell.domain.questions import SUFFICIENT_RELEVANCE
+from lightwell.domain.reranking import TextMatch
 from lightwell.text.answer_types import (
     AnswerType,
     ExpectedAnswer,
@@ -36,7 +36,7 @@ from lightwell.text.terms import terms, words
 
 MAX_QUOTES = 4
 _MIN_BASE_SCORE = 0.3
-_MAX_PIECES = 4
+MAX_PIECES = 8
 """Pieces of a part of a question that are weighed as wholes."""
 _MAX_BEHIND = 0.2
 """By how much a second piece may score lower than the best one, where units decide."""
@@ -95,16 +95,23 @@ class QuotableUnit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredPiece:
-    """The piece around a unit. `score` is the unit's, or that of the whole piece where it was compared with the question."""
+    """The piece around a unit. `score` is the unit's, or that of the whole piece where it was compared with the question, with the result `match`."""
 
     unit: QuotableUnit
     piece: SupportedSentence
     score: float
+    match: TextMatch | None = None
+
+    @property
+    def passage(self) -> Evidence:
+        return self.unit.quote.evidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartCandidates:
     """What may be quoted for one part of a question: all units of the evidence, and the pieces around the best ones, the best first.
+
+    Not every piece answers: what is chosen is judged afterwards.
 
     `max_behind` is by how much a second piece may score lower than the best one; `is_alone` whether the evidence was searched for
     this part alone: only then a second piece may be quoted.
@@ -117,18 +124,8 @@ class PartCandidates:
     is_alone: bool = True
 
 
-def extract_pieces(retrieval: Retrieval) -> list[SupportedSentence]:
-    """Return up to three coherent pieces of the evidence that together answer, the best first; [] where none does.
-
-    Each is what a document says around the unit that answers best. A second piece scores nearly as high, or contains what is
-    asked for about a name that the first one brought up. A question of several parts has one piece for each. Where the question
-    names a date, units about other dates do not answer.
-    """
-    return report_instructions(retrieval) or choose_pieces(list_pieces(retrieval))
-
-
 def list_pieces(retrieval: Retrieval) -> list[PartCandidates]:
-    """Return the pieces that may answer each part of the question, at most four for a part."""
+    """Return the pieces that may answer each part of the question, at most eight for a part."""
     parts = question_parts(retrieval)
     is_alone = len(parts) == 1 or bool(retrieval.parts)
     return [replace(_part_candidates(part), is_alone=is_alone) for part in parts]
@@ -157,18 +154,15 @@ def _part_candidates(part: Retrieval) -> PartCandidates:
         piece = quote_piece(unit.quote, part)
         if piece.text:  # not so where the unit is a tag
             pieces.setdefault(piece.text, ScoredPiece(unit=unit, piece=piece, score=unit.score))
-        if len(pieces) == _MAX_PIECES:
+        if len(pieces) == MAX_PIECES:
             break
     return PartCandidates(part=part, units=units, pieces=tuple(pieces.values()))
 
 
-def choose_pieces(parts: Sequence[PartCandidates]) -> list[SupportedSentence]:
-    """Return the pieces that answer each part, one or two, without repetitions; only the best one where the evidence is that of the whole question.
-
-    Pieces that overlap become one.
-    """
+def join_pieces_of_parts(parts: Sequence[Sequence[ScoredPiece]]) -> list[SupportedSentence]:
+    """Return what was chosen for each part, in order, without repetitions; pieces that overlap become one."""
     chosen: list[ScoredPiece] = []
-    for piece in [piece for part in parts for piece in _answer_pieces(part)]:
+    for piece in [piece for part in parts for piece in part]:
         if not any(holds(other.piece.quotes, piece.unit.quote) for other in chosen):
             add_or_join(chosen, piece, _join)
     return [piece.piece for piece in chosen]
@@ -179,8 +173,11 @@ def _join(piece: ScoredPiece, other: ScoredPiece) -> ScoredPiece | None:
     return replace(piece, piece=joined) if joined else None
 
 
-def _answer_pieces(candidates: PartCandidates) -> list[ScoredPiece]:
-    """Return the best piece, and where evidence was searched for this part alone one that it leads to, or that scores nearly as high."""
+def choose_pieces(candidates: PartCandidates) -> list[ScoredPiece]:
+    """Return the best piece, and where evidence was searched for this part alone one that it leads to, or that scores nearly as high; [] where nothing is quotable.
+
+    Each is what a document says around the unit that answers best. The piece that the best one leads to contains what is asked for about a name that it brought up.
+    """
     if not (candidates.pieces and candidates.is_alone):
         return list(candidates.pieces[:1])
     best = candidates.pieces[0]
@@ -188,28 +185,32 @@ def _answer_pieces(candidates: PartCandidates) -> list[ScoredPiece]:
     if linked and not holds(best.piece.quotes, linked.quote):
         piece = quote_piece(linked.quote, candidates.part)
         return [best, ScoredPiece(unit=linked, piece=piece, score=linked.score)]
-    nearly = best.score - candidates.max_behind
-    others = [
-        piece
-        for piece in candidates.pieces[1:]
-        if piece.score >= nearly and not holds(best.piece.quotes, piece.unit.quote)
-    ]
-    return [best, *others[:1]]
+    rival = find_rival(candidates)
+    is_near = rival is not None and rival.score >= best.score - candidates.max_behind
+    return [best, rival] if rival and is_near else [best]
+
+
+def find_rival(candidates: PartCandidates) -> ScoredPiece | None:
+    """Return the best piece that does not contain what the first one is about, and is not contained in it; None without one."""
+    first, *others = candidates.pieces
+    return next(
+        (
+            piece
+            for piece in others
+            if not holds(first.piece.quotes, piece.unit.quote)
+            and not holds(piece.piece.quotes, first.unit.quote)
+        ),
+        None,
+    )
 
 
 def _select_answering(candidates: list[QuotableUnit], retrieval: Retrieval) -> list[QuotableUnit]:
-    """Return the units that answer, the best first.
-
-    Where the best one stands in a passage below the threshold, only units of passages above it remain.
-    """
+    """Return the units that may answer, the best first."""
     relevant = [
         unit for unit in _about_asked_dates(candidates, retrieval) if _is_relevant(unit, retrieval)
     ]
     good = [unit for unit in relevant if unit.base_score >= _MIN_BASE_SCORE] or relevant
-    ordered = sorted(good, key=lambda unit: -unit.score)
-    if ordered and not _is_in_sufficient_passage(ordered[0]):
-        return [unit for unit in ordered if _is_in_sufficient_passage(unit)]
-    return ordered
+    return sorted(good, key=lambda unit: -unit.score)
 
 
 def list_quotable_units(retrieval: Retrieval) -> list[QuotableUnit]:
@@ -357,10 +358,6 @@ def _headings(chunk: Chunk) -> frozenset[str]:
 def _is_relevant(candidate: QuotableUnit, retrieval: Retrieval) -> bool:
     """Return whether a unit stands in a passage at least half as relevant as the best."""
     return candidate.quote.evidence.relevance >= _MIN_RELEVANCE * retrieval.best_relevance
-
-
-def _is_in_sufficient_passage(candidate: QuotableUnit) -> bool:
-    return candidate.quote.evidence.relevance >= SUFFICIENT_RELEVANCE
 
 
 def _about_asked_dates(candidates: list[QuotableUnit], retrieval: Retrieval) -> list[QuotableUnit]:

@@ -2,7 +2,7 @@
 
 mode bypass? ─ yes ─► the model's own words, marked as such
   └ no: a model?
-      ├ no ─► open points, or extracts where relevance reaches 0.6 ──────────────────────────────┐
+      ├ no ─► open points, or pieces that are chosen, where their relevance reaches 0.6 ─────────┐
       └ yes: a passage above the floor?                                                          │
           ├ no ─► a refusal; the model is not asked ─────────────────────────────────────────────┼─► AnswerBuilder ─► Answer
           └ yes ─► the model judges; its sentences, each when it is verified ────────────────────┤
@@ -15,13 +15,12 @@ from dataclasses import dataclass, field, replace
 
 from lightwell.answer import statements
 from lightwell.answer.answer_builder import AnswerBuilder
-from lightwell.answer.extractive import extract_pieces
 from lightwell.answer.forms import Part, stream_events
 from lightwell.answer.key_sentences import key_sentences
 from lightwell.answer.model_calls import TimeLimitedModel
 from lightwell.answer.open_points import open_points
 from lightwell.answer.owed import owed_sentences, says_what_is_owed, with_owed
-from lightwell.answer.piece_comparison import extract_compared_pieces
+from lightwell.answer.piece_comparison import PieceChooser
 from lightwell.answer.prompt import Budget, Prompt, answer_messages, passage_text, select_context
 from lightwell.answer.quotes import SupportedSentence
 from lightwell.answer.reply import (
@@ -45,9 +44,9 @@ from lightwell.domain.answers import (
 from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR
-from lightwell.domain.questions import Mode
+from lightwell.domain.questions import SUFFICIENT_RELEVANCE, Mode
 from lightwell.logs import logger
-from lightwell.ports import ChatModel, LateInteraction, Message
+from lightwell.ports import ChatModel, Message
 from lightwell.text.markup import strip_active_markup
 
 QUOTED_INSTEAD = (
@@ -77,13 +76,13 @@ _log = logger(__name__)
 class AnswerGenerator:
     """How answers are made: by `model`, which is shown what `budget` allows and judges it, or from extracts without one.
 
-    `late_interaction` compares the pieces that extracts are chosen from. `separator` stands between the parts of descriptions that are returned. One question may spend `seconds` with models. Where the
+    `chooser` chooses and judges what extracts are. `separator` stands between the parts of descriptions that are returned. One question may spend `seconds` with models. Where the
     model fails or takes longer, the answer is made of extracts, with a note that says why; only `bypass`, which has nothing to
     quote, raises `ModelFailed`.
     """
 
     model: ChatModel | None
-    late_interaction: LateInteraction | None = None
+    chooser: PieceChooser = field(default_factory=PieceChooser)
     budget: Budget = field(default_factory=Budget)
     verify_by: VerifyBy = VerifyBy.RULES
     seconds: float = 60.0
@@ -192,9 +191,10 @@ class AnswerGenerator:
                 remarks=(*verifier.notes, *interruption),
             )
             return
-        instead, remarks = await self._extractive_fallback(retrieval, verifier, failure)
+        instead, relevance, remarks = await self._extractive_fallback(retrieval, verifier, failure)
         builder.add(instead)
-        relevance = _judged(retrieval, verifier) if failure is None and not instead else None
+        if failure is None and not instead:
+            relevance = _judged(retrieval, verifier)
         author = None if instead or failure else model.model
         answer = builder.finish(author, relevance=relevance, remarks=(*verifier.notes, *remarks))
         for part in _parts_of(answer):
@@ -226,42 +226,44 @@ class AnswerGenerator:
 
     async def _extracted(self, retrieval: Retrieval) -> AsyncGenerator[Part, None]:
         builder = AnswerBuilder(retrieval=retrieval)
+        relevance: float | None = None
         if self.model is None:
-            builder.add(await self._extracts(retrieval))
-        for part in _parts_of(builder.finish(None)):
+            pieces, relevance = await self._extracts(retrieval)
+            builder.add(pieces)
+        for part in _parts_of(builder.finish(None, relevance=relevance)):
             yield part
 
-    async def _extracts(self, retrieval: Retrieval) -> Sequence[SupportedSentence]:
-        """Return what answers without a model: the open points where the question asks for them, else pieces of sufficient evidence.
+    async def _extracts(
+        self, retrieval: Retrieval
+    ) -> tuple[Sequence[SupportedSentence], float | None]:
+        """Return what answers without a model: the open points where the question asks for them, else the pieces that were chosen, none where they are not relevant enough; and how relevant these are.
 
-        Open points need no sufficient evidence: `open_points` takes only documents that name what the question names.
+        Open points need no relevance: `open_points` takes only documents that name what the question names.
         """
         points = owed_sentences(retrieval)
         if not points and retrieval.analysis.asks_what_is_open:
             points = open_points(retrieval)
-        if points or not retrieval.is_sufficient:
-            return points
-        pieces = (
-            extract_pieces(retrieval)
-            if self.late_interaction is None
-            else await extract_compared_pieces(retrieval, self.late_interaction)
-        )
-        answering = _owed_only(retrieval, pieces)
-        return [key_sentences(piece, retrieval) for piece in answering]
+        if points:
+            return points, None
+        extracts = await self.chooser.extract(retrieval)
+        is_answer = extracts.relevance >= SUFFICIENT_RELEVANCE
+        pieces = _owed_only(retrieval, extracts.pieces) if is_answer else ()
+        return [key_sentences(piece, retrieval) for piece in pieces], extracts.relevance
 
     async def _extractive_fallback(
         self, retrieval: Retrieval, verifier: ReplyVerifier, failure: ModelFailed | None
-    ) -> tuple[Sequence[SupportedSentence], tuple[str, ...]]:
-        """Return what is quoted where no sentence of a model is supported, and the notes that say why.
+    ) -> tuple[Sequence[SupportedSentence], float | None, tuple[str, ...]]:
+        """Return what is quoted where no sentence of a model is supported, how relevant it is, and the notes that say why; nothing where the model declined.
 
-        From evidence below the threshold only open points are quoted, because no judgement of a model stands.
+        Below the threshold only open points are quoted, because no judgement of a model stands.
         """
         if failure is None and not verifier.is_unsupported:
-            return (), ()
-        pieces = await self._extracts(retrieval.at_first or retrieval)
+            return (), None, ()
+        pieces, relevance = await self._extracts(retrieval.at_first or retrieval)
         if failure is not None:
-            return pieces, (note_of_fallback(failure) if pieces else str(failure),)
-        return pieces, (QUOTED_INSTEAD,) if pieces else ()
+            note = note_of_fallback(failure) if pieces else str(failure)
+            return pieces, relevance, (note,)
+        return pieces, relevance, (QUOTED_INSTEAD,) if pieces else ()
 
 
 def _owed_only(

@@ -91,7 +91,7 @@ class LoggedQuery:
 class MetricsSummary:
     """Totals and means over a user's questions; a mean is None where there is nothing to average.
 
-    `threshold_met` is the share of questions whose best evidence had a relevance of at least 0.6.
+    `threshold_met` is the share of questions whose relevance was at least 0.6.
     """
 
     queries: int

@@ -30,6 +30,9 @@ MAY_NOT_ANSWER = "This may not answer it:"
 EXTRACTS = "extracts"
 """The model's name in answers that no model wrote."""
 
+MEDIUM_RELEVANCE, HIGH_RELEVANCE = 0.7, 0.85
+"""The relevance from which an answer is of medium and of high confidence: as often as 75 and 90 times of 100 it is right."""
+
 _UNANSWERABLE_SCALE = 0.99
 
 
@@ -91,10 +94,10 @@ class Confidence(StrEnum):
 
 
 def confidence(relevance: float) -> Confidence:
-    """Return the word for the best relevance: from 0.85 high, from 0.7 medium, from 0.6 low."""
-    if relevance >= 0.85:
+    """Return the word for the relevance of an answer: from 0.85 high, from 0.7 medium, from 0.6 low."""
+    if relevance >= HIGH_RELEVANCE:
         return Confidence.HIGH
-    if relevance >= 0.7:
+    if relevance >= MEDIUM_RELEVANCE:
         return Confidence.MEDIUM
     return Confidence.LOW if relevance >= SUFFICIENT_RELEVANCE else Confidence.INSUFFICIENT
 
@@ -107,6 +110,17 @@ def judged_relevance(relevance: float, *, is_answerable: bool) -> float:
     if is_answerable:
         return SUFFICIENT_RELEVANCE + (1 - SUFFICIENT_RELEVANCE) * relevance
     return SUFFICIENT_RELEVANCE * _UNANSWERABLE_SCALE * relevance
+
+
+def agreeing_relevance(relevance: float, *, is_answered: bool) -> float:
+    """Return the relevance that says what became of the question: at least 0.6 exactly where it is answered.
+
+    Some answers have another reason than the relevance of what was found, such as a list of all that is open; and from relevant evidence
+    nothing may be quotable.
+    """
+    if is_answered:
+        return max(relevance, SUFFICIENT_RELEVANCE)
+    return min(relevance, SUFFICIENT_RELEVANCE * _UNANSWERABLE_SCALE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,7 +242,7 @@ Outcome = Answered | InsufficientEvidence | FromModelAlone | Courtesy
 class Answer:
     """What became of a question; everything else that is shown of an answer is derived from this.
 
-    `relevance` is that of the best evidence, calibrated to [0, 1]: 0.6 or more exactly where the question is answered. `author` is the chat model whose reply became the answer or the refusal, None where no model was asked
+    `relevance`, 0 to 1, is how likely what was chosen answers the question; it is 0.6 or more exactly where the question is answered. `author` is the chat model whose reply became the answer or the refusal, None where no model was asked
     or it failed, and where documents are quoted instead. `remarks` report what failed. `usage` is the cost of model calls, including
     those of retrieval, and `latency_ms` the time from the question on. `ambiguous_names` lists the candidates of each name in the
     question that several entities have; `filters` those that words of the question mean.
@@ -338,9 +352,7 @@ class Answer:
     @property
     def confidence(self) -> Confidence:
         """The word for the relevance, at least low where the question is answered."""
-        if not self.is_answered:
-            return Confidence.INSUFFICIENT
-        return confidence(max(self.relevance, SUFFICIENT_RELEVANCE))
+        return confidence(agreeing_relevance(self.relevance, is_answered=self.is_answered))
 
     @property
     def threshold(self) -> float:

@@ -1,6 +1,7 @@
 """What rerankers and late interaction are given, and what they say."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from lightwell.domain.multi_vectors import MultiVector
 
@@ -39,11 +40,12 @@ class TextMatch:
 
     `similarity` is how similar in meaning the two are as wholes. `token_match` is the mean, over the tokens of the question, of how like each
     is to that token of the text that is most like it (after ColBERT's MaxSim), where the lesser half counts three times; 0 where one of
-    them has no tokens.
+    them has no tokens. `words` is the mean of it for each word of the question as it is written there, the best one of a word that occurs again.
     """
 
     similarity: float
     token_match: float
+    words: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

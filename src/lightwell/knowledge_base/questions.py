@@ -86,6 +86,7 @@ class Questions:
             question=question.text,
             strategy=question.strategy,
             metrics=retrieval.metrics,
+            relevance=retrieval.best_relevance,
             documents=frozenset(passage.chunk.document_id for passage in retrieval.evidence),
         )
         await asking.log(log)
@@ -250,6 +251,7 @@ class Questions:
             question=name,
             strategy=Mode.NAIVE.strategy,
             metrics=retrievals[-1].metrics if retrievals else NO_METRICS,
+            relevance=retrievals[-1].best_relevance if retrievals else 0.0,
             context_tokens=query_log.count_quoted_tokens(cited),
             citations=len(cited),
             documents=query_log.cited_documents(cited),

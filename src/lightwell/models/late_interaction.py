@@ -35,6 +35,7 @@ MAX_WINDOWS = 32
 """Windows of a passage that are encoded. Prose has far fewer in a chunk; a text of signs that are a token each must not slow questions."""
 
 _BYTE = 127
+_WITHIN_WORD = "##"
 _NO_MATCH = TextMatch(similarity=0.0, token_match=0.0)
 
 
@@ -42,6 +43,9 @@ _NO_MATCH = TextMatch(similarity=0.0, token_match=0.0)
 class _Question:
     whole: Floats
     tokens: QuestionTokens
+    words: list[str]
+    firsts: list[int]
+    """The words, and the first token of each."""
 
 
 class LocalLateInteraction:
@@ -132,7 +136,23 @@ def _encode(passage: HeadedPassage) -> MultiVector:
 def _ask(question: str) -> _Question:
     encoded = encode_question(question)
     tokens = encoded.tokens[:MAX_QUESTION_TOKENS]
-    return _Question(whole=encoded.whole, tokens=load_token_codes().of_question(tokens))
+    words, firsts = _question_words(question, len(tokens))
+    asked_tokens = load_token_codes().of_question(tokens)
+    return _Question(whole=encoded.whole, tokens=asked_tokens, words=words, firsts=firsts)
+
+
+def _question_words(question: str, count: int) -> tuple[list[str], list[int]]:
+    """Return the words of the question's first tokens, and the first token of each; a word is as many tokens as stand together."""
+    encoded = load_tokenizer().encode(question, add_special_tokens=False)
+    firsts: list[int] = []
+    spans: list[tuple[int, int]] = []
+    for place, (start, end) in enumerate(encoded.offsets[:count]):
+        if spans and spans[-1][1] == start and encoded.tokens[place].startswith(_WITHIN_WORD):
+            spans[-1] = (spans[-1][0], end)
+        else:
+            firsts.append(place)
+            spans.append((start, end))
+    return [question[start:end] for start, end in spans], firsts
 
 
 def _match(question: str, vectors: Sequence[MultiVector]) -> list[tuple[WindowMatch, ...]]:
@@ -200,10 +220,25 @@ def _match_text(question: _Question, spans: Sequence[EncodedSpan]) -> TextMatch:
     codes = load_token_codes()
     within = np.concatenate([tokens for _, tokens in filled])
     likeness = codes.compare(question.tokens, np.concatenate([filled[0][0], within]))
-    [token_match] = weigh_matches(likeness.max(axis=0)[np.newaxis]).tolist()
+    best = likeness.max(axis=0)
+    [token_match] = weigh_matches(best[np.newaxis]).tolist()
     cosine = float(codes.whole_of(within) @ question.whole)
     similarity = cosine_scale(BgeSmall.model).similarity(cosine)
-    return TextMatch(similarity=bounded(similarity), token_match=bounded(token_match))
+    return TextMatch(
+        similarity=bounded(similarity),
+        token_match=bounded(token_match),
+        words=_match_words(question, best),
+    )
+
+
+def _match_words(question: _Question, best: Floats) -> dict[str, float]:
+    """Return how like each word is to what is most like it, the mean over its tokens."""
+    sums = np.add.reduceat(best, question.firsts)
+    counts = np.diff([*question.firsts, len(best)])
+    matches: dict[str, float] = {}
+    for word, match in zip(question.words, (sums / counts).tolist(), strict=True):
+        matches[word] = max(bounded(match), matches.get(word, 0.0))
+    return matches
 
 
 def weigh_matches(matches: Floats) -> Floats:

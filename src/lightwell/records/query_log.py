@@ -66,7 +66,7 @@ FROM logged
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryLog:
-    """What is logged of a question: its metrics, the number of citations, and the documents that it shows.
+    """What is logged of a question: its metrics, its relevance, the number of citations, and the documents that it shows.
 
     `context_tokens` counts what a model was shown, or what is quoted where none was.
     """
@@ -75,6 +75,7 @@ class QueryLog:
     question: str
     strategy: Strategy
     metrics: Metrics
+    relevance: float
     context_tokens: int = 0
     citations: int = 0
     documents: frozenset[DocumentId] = frozenset()
@@ -97,6 +98,7 @@ def make_query_log(strategy: Strategy, answer: Answer) -> QueryLog:
         question=answer.question,
         strategy=strategy,
         metrics=answer.metrics,
+        relevance=answer.relevance,
         context_tokens=answer.context_tokens or count_quoted_tokens(answer.citations),
         citations=len(answer.citations),
         documents=cited_documents((*answer.citations, *answer.nearest)),
@@ -155,7 +157,7 @@ def _entry(context: QuestionContext, log: QueryLog) -> _Entry:
         "total_ms": round((time.perf_counter() - context.started_at) * 1000),
         "tokens": log.context_tokens,
         "citations": log.citations,
-        "met": log.metrics.rerank_top >= SUFFICIENT_RELEVANCE,
+        "met": log.relevance >= SUFFICIENT_RELEVANCE,
         "channels": {
             channel.value: asdict(figures) for channel, figures in log.metrics.channels.items()
         },

@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from lightwell.answer.piece_comparison import PieceChooser
 from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.answer.prompt import Budget
 from lightwell.answer.verification.second_judge import VerifyBy
@@ -166,7 +167,10 @@ def _answer_generator(resources: Resources) -> AnswerGenerator:
     settings = resources.settings
     return AnswerGenerator(
         model=resources.answer_model,
-        late_interaction=resources.late_interaction,
+        chooser=PieceChooser(
+            late_interaction=resources.late_interaction,
+            is_judged=settings.questions.rerank != "local",
+        ),
         budget=Budget(
             max_tokens=settings.context.max_tokens,
             entities=settings.context.entity_ratio,
