@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from lightwell.domain.access import Reader
+from lightwell.domain.briefs import Brief
 from lightwell.domain.business_systems import NewSource
 from lightwell.domain.directory import PersonChange
 from lightwell.domain.item_structure import LinkType
@@ -14,7 +15,26 @@ from lightwell.knowledge_base.directory import Directory
 from lightwell.records import sources
 from lightwell.records.database import Database
 from lightwell.testing.example_company import SYSTEMS
-from tests.business_world import ALL, DEV, IDRIS, MARA, PIA, TEST, Asked, PrintShop
+from tests.business_world import (
+    ALL,
+    CRACKED,
+    CRATE,
+    DEV,
+    DIE,
+    FRAME,
+    IDRIS,
+    LABELS,
+    MARA,
+    PANELS,
+    PIA,
+    PROOFS,
+    QUOTE,
+    SAMPLES,
+    TEST,
+    THEIRS,
+    Asked,
+    PrintShop,
+)
 
 from .conftest import Project, project_on
 
@@ -61,3 +81,31 @@ async def test_what_is_owed_is_answered_from_deadlines_and_the_words_of_our_own_
                 failures.append(f"{question.text} lacks {lacking}, has {wrong}: {answer.text}")
             assert (answer.relevance >= 0.6) == answer.is_answered
         assert len(split) - len(failures) >= least, "\n".join(failures)
+
+
+BRIEFS = {
+    "Brennfeld Optik GmbH": (FRAME, (DIE, LABELS, SAMPLES, QUOTE)),
+    "Brennfeld Logistik AG": (DIE, (CRATE, FRAME, PROOFS)),
+    "Lens catalogue": (CRATE, (DIE, LABELS, QUOTE)),
+    "Atelier Corvin": (QUOTE, (CRATE, PROOFS, DIE)),
+    "Lumen Dental": ("", (CRATE, PANELS, CRACKED)),
+}
+"""What the open points of a brief hold, and what they do not: of others, and what is done."""
+
+
+async def test_s2_12_a_brief_says_what_is_open_with_all_that_belongs_to_a_company(
+    database: Database,
+) -> None:
+    project, readers = await sync_shop(database)
+    for name, (right, wrong) in BRIEFS.items():
+        brief = await project.kb.questions.brief(name, readers[ALL])
+        assert isinstance(brief, Brief)
+        opened = "\n".join(line.text for line in brief.open_points)
+        assert right in opened
+        assert not [words for words in (*wrong, *THEIRS) if words in opened]
+        told = (*brief.about, *brief.lately, *brief.open_points)
+        assert not [line.text for line in told if "E-mail:" in line.text or "Created:" in line.text]
+        assert len(brief.about) == 1
+        assert all(line.said_at and line.said_at.year < 2031 for line in brief.lately)
+        assert len(brief.citations) <= 5
+        assert len(brief.citations) >= 3 or not right

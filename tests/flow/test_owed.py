@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from lightwell.answer.pipeline import AnswerGenerator
+from lightwell.domain.briefs import Brief
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.ids import GlobalRef
 from lightwell.domain.item_structure import ItemStructure, StatedEntity
@@ -127,6 +128,17 @@ async def test_what_the_reader_does_not_see_changes_nothing(
             listed = await kb.questions.statements(question, reader)
             told.append((answer.text, answer.relevance, listed.text, listed.relevance))
         assert told[0] == told[1]
+    briefs = [
+        await kb.questions.brief("Acme Pumps", await kb.reader(SALES))
+        for kb in (whole.kb, alone.kb)
+    ]
+    lines = [
+        [line.text for line in (*made.about, *made.lately, *made.open_points)]
+        for made in briefs
+        if isinstance(made, Brief)
+    ]
+    assert lines[0] == lines[1]
+    assert lines[0][-1] == "Send the offer (Deadline: 2031-03-04; Assignee: Nora Lie)"
 
 
 async def test_a_model_reads_what_is_owed_first(database: Database) -> None:

@@ -14,7 +14,7 @@ from lightwell.answer.quotes import (
     weighted_coverage,
 )
 from lightwell.domain.access import Reader
-from lightwell.domain.documents import FILE, UPLOAD, WEB, Chunk
+from lightwell.domain.documents import PLAIN_SYSTEMS, Chunk
 from lightwell.domain.evidence import Commitment, Evidence, Retrieval
 from lightwell.domain.ids import EntityId
 from lightwell.domain.question_names import match_names
@@ -34,8 +34,6 @@ _STATED, _SAID = 0.9, 0.75
 """The relevance of a deadline that a system states, and of what our own people said: 20 of 20 and 19 of 21 were right in the second world."""
 
 _MAX_SUBJECTS = 3
-_PLAIN_SYSTEMS = frozenset({FILE, UPLOAD, WEB})
-"""What is no item, whose header has dates of its own."""
 _MIN_COVERAGE = 0.5
 _LISTS = load_word_lists("lightwell.answer")["ours"]
 _OURS = regex(rf"\b{any_of(_LISTS['first_person'])}\b", re.IGNORECASE)
@@ -53,10 +51,12 @@ class _Wanted:
     """What a question wants: in which days, about what, said by whom; `is_bound` where days or names bind it already."""
 
     period: Period | None
-    is_late: bool
     weights: dict[str, float]
     speaker: str
     is_bound: bool
+
+
+_ANYTHING = _Wanted(period=None, weights={}, speaker="", is_bound=True)
 
 
 async def find_owed(database: Database, reader: Reader, retrieval: Retrieval) -> Retrieval:
@@ -85,7 +85,6 @@ async def find_owed(database: Database, reader: Reader, retrieval: Retrieval) ->
     weights = {term: retrieval.weights.get(term, 1.0) for term in sorted(about)}
     wanted = _Wanted(
         period=period,
-        is_late=asked_for.is_late,
         weights=weights,
         speaker=_subject_of(question, names),
         is_bound=bool(names or period) and not asked_for.asks_when,
@@ -166,7 +165,7 @@ def _tells_of_debt(quote: Quote) -> bool:
         for unit in quote.evidence.analysis.units
         if unit.start < quote.end and quote.start < unit.end
     ]
-    is_item = quote.evidence.chunk.system not in _PLAIN_SYSTEMS
+    is_item = quote.evidence.chunk.system not in PLAIN_SYSTEMS
     return any(
         Mark.DEADLINE in unit.facts.marks
         or speech_act_terms(unit.terms)
@@ -187,6 +186,17 @@ def _choose(chunks: Sequence[Chunk], wanted: _Wanted) -> tuple[Commitment, ...]:
     scored.sort(key=lambda pair: (-pair[0], pair[1].due or date.max, pair[1].text))
     chosen = [commitment for _, commitment in scored[:MAX_OWED]]
     return tuple(sorted(chosen, key=lambda commitment: commitment.due or date.max))
+
+
+def list_commitments(chunk: Chunk) -> Iterator[Commitment]:
+    """Yield all that a passage says is owed: its item's deadline first."""
+    return _commitments(chunk, _ANYTHING)
+
+
+def message_head(section: Sequence[str]) -> tuple[str, str] | None:
+    """Return the heading of the message that has these headings above it, and who wrote it; None where no message has."""
+    match = _SPEAKER.match(section[-1]) if section else None
+    return (section[-1], match[1]) if match else None
 
 
 def _coverage(commitment: Commitment, wanted: _Wanted) -> float:
@@ -274,10 +284,8 @@ def _said_by(quote: Quote, signed: dict[str, str]) -> tuple[str, str]:
     """Return what says who wrote a sentence and when, and who it is: the heading of a message, else how its document is signed."""
     chunk = quote.evidence.chunk
     start = chunk.locator.start + quote.start
-    section = chunk.layout.locate(start, start + 1).section
-    message = _SPEAKER.match(section[-1]) if section else None
-    if message:
-        return section[-1], message[1]
+    if head := message_head(chunk.layout.locate(start, start + 1).section):
+        return head
     author = signed.get("Author") or signed.get("Created by") or ""
     return ", ".join(filter(None, (author, signed.get("Date", "")))), author
 

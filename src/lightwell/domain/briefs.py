@@ -30,21 +30,22 @@ class EntityPassage:
     """A passage about an entity; `mention_count` is 0 where only a search by words found it.
 
     `relevance`, 0 to 1, is calibrated against the entity's name; it is 0 where a search for
-    the name does not find the passage.
+    the name does not find the passage. `is_part`: it is of an item that is about the entity, or about what belongs to it.
     """
 
     chunk: Chunk
     mention_count: int
     relevance: float = 0.0
+    is_part: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BriefLine:
-    """One cited sentence of a brief; `text` is verbatim where no model wrote it.
+    """One cited sentence of a brief; `text` is verbatim where no model wrote it, after whoever wrote it in an item, or an item's title with its fields.
 
     `citations`, at least one, quote the words that support it; their ids are those of the brief's own
-    citations. `said_at` is the first date that the text names, else the date of the first quoted document; None where that
-    states no date.
+    citations. `said_at` is the first date that the text names, in a message its own date, else the date of the first quoted document; None where
+    that states no date.
     """
 
     text: str

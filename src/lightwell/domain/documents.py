@@ -38,6 +38,9 @@ class DocumentState(StrEnum):
 FILE, UPLOAD, WEB = "file", "upload", "web"
 """The source systems of documents that are uploaded, and that are fetched from a URL."""
 
+PLAIN_SYSTEMS = frozenset({FILE, UPLOAD, WEB})
+"""The systems whose documents are no items of a business system, which have a header of fields."""
+
 
 class WorkState(StrEnum):
     """Whether there is something left to do with an item, as its system says and not as words sound."""

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from lightwell.answer.brief import namesakes, related, selection
+from lightwell.answer.brief.items import NO_LINES, ItemLines, item_lines
 from lightwell.answer.brief.selection import CandidateSentence, Part
 from lightwell.answer.brief.subjects import (
     Subject,
@@ -91,7 +92,7 @@ async def _brief(library: Library, subject: Subject) -> Brief:
         )
         model = library.model
     subject = _with_relevance(subject, retrieval)
-    drafts = selection.extract_lines(subject.entity, subject.sentences)
+    drafts = selection.extract_lines(subject.entity, subject.sentences, _item_lines(subject))
     notes: tuple[str, ...] = ()
     if model is not None and drafts:
         try:
@@ -124,6 +125,13 @@ async def _brief(library: Library, subject: Subject) -> Brief:
         model=EXTRACTS if model is None else model.model,
         notes=notes,
     )
+
+
+def _item_lines(subject: Subject) -> ItemLines:
+    """Return what items say; none for one of several people of a name, whom they do not tell apart."""
+    if subject.namesake is not None:
+        return NO_LINES
+    return item_lines(subject.passages, subject.refs)
 
 
 def _confidence(subject: Subject, relevance: float) -> Confidence:

@@ -15,12 +15,20 @@ from lightwell.answer.brief.cues import (
     has_content,
     news_score,
 )
+from lightwell.answer.brief.items import (
+    NO_LINES,
+    ItemLine,
+    ItemLines,
+    is_field_block,
+    spoken_at,
+)
 from lightwell.answer.extractive import is_heading
 from lightwell.answer.open_points import open_issue_score
 from lightwell.answer.prompt import passage_text
 from lightwell.answer.quotes import Quote, render_quote, split_into_quotes
 from lightwell.answer.reply import verify_reply
 from lightwell.domain.briefs import MAX_CITATIONS, EntityPassage
+from lightwell.domain.documents import WorkState
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity
 from lightwell.domain.ids import ChunkId
@@ -38,6 +46,10 @@ FEWEST_CITATIONS = 3
 _MAX_LINES = 3
 _MAX_SHOWN = 8
 _MAX_DESCRIBED = 2
+_DEFINES = 3.5
+"""The definition score from which a sentence says what something is."""
+_TODO = regex(r"\W*(?:TODO|FIXME|XXX|TBD)\b")
+"""How a note of an author to itself begins."""
 
 
 class Part(StrEnum):
@@ -55,15 +67,16 @@ _PART_HEAD = regex(rf"^[^\w\n]*({'|'.join(Part)})[^\w\n]*$", re.MULTILINE)
 class CandidateSentence:
     """A sentence, list item or table row about the entity, with a score for each part of the brief.
 
-    `said_at` is the day that it names, else the day of its document, which orders sentences only where the document states no
+    `said_at` is the day that it names, in an item the day of its message, else the day of its document, which orders sentences only where the document states no
     date: the sentence is not `dated` then. `names_entity` says whether the sentence or its document's title names the entity; else a
-    heading above it does.
+    heading above it does. `speaker` is who wrote the message that it belongs to.
     """
 
     quote: Quote
     said_at: datetime
     dated: bool
     names_entity: bool
+    speaker: str = ""
     definition_score: float
     news_score: float
     open_issue_score: int
@@ -104,19 +117,30 @@ def candidate_sentences(
     ]
 
 
-def extract_lines(entity: Entity, sentences: Sequence[CandidateSentence]) -> list[DraftLine]:
-    """Return the lines that quote sentences word for word: about the entity, what is new, what is open."""
+def extract_lines(
+    entity: Entity, sentences: Sequence[CandidateSentence], items: ItemLines = NO_LINES
+) -> list[DraftLine]:
+    """Return the lines that quote sentences and fields word for word: about the entity, what is new, what is open.
+
+    What items say is open comes first. Where the entity has a record, only a sentence that defines it is about it in place of that.
+    """
     taken = _Deduplicator()
-    about = _supported_description(entity, sentences) or _drafts(
-        Part.ABOUT, taken.without_repeated(_by_definition_score(sentences), 1)
+    least = _DEFINES if items.record else 0.0
+    defining = [sentence for sentence in sentences if sentence.definition_score >= least]
+    about = (
+        _supported_description(entity, sentences)
+        or _drafts(Part.ABOUT, taken.without_repeated(_by_definition_score(defining), 1))
+        or _item_drafts(Part.ABOUT, items.record)
     )
-    for draft in about:
+    stated = _item_drafts(Part.OPEN, items.open_lines)
+    for draft in (*about, *stated):
         taken.add(draft)
     still_open = sorted(
         _newest_first(sentence for sentence in sentences if sentence.open_issue_score),
         key=lambda sentence: (sentence.open_issue_score < 2, not sentence.dated),
     )
-    left = _drafts(Part.OPEN, taken.without_repeated(still_open, _MAX_LINES))
+    room = _MAX_LINES - len(stated)
+    left = [*stated, *_drafts(Part.OPEN, taken.without_repeated(still_open, room))]
     lately = _drafts(
         Part.LATELY, _newest_first(taken.without_repeated(_newest(sentences, taken), _MAX_LINES))
     )
@@ -215,7 +239,7 @@ def brief_messages(entity: Entity, evidence: Sequence[Evidence]) -> list[Message
 def limit_citations(drafts: Sequence[DraftLine]) -> tuple[list[DraftLine], CitationMarks]:
     """Return the drafts that need at most five citations, in the order of their parts, and the empty citation marks.
 
-    The first line of each part is kept before the second line of any. Where fewer than three passages are quoted, each
+    The first line of each part is kept before the second line of any, and what is open before what is new. Where fewer than three passages are quoted, each
     quote has a citation of its own.
     """
     passages = {quote.evidence.chunk.id for draft in drafts for quote in draft.quotes}
@@ -227,7 +251,7 @@ def limit_citations(drafts: Sequence[DraftLine]) -> tuple[list[DraftLine], Citat
         places[draft.part] += 1
     cited: set[tuple[str, int]] = set()
     kept: list[DraftLine] = []
-    for _, draft in sorted(ranked, key=lambda pair: pair[0]):
+    for _, draft in sorted(ranked, key=lambda pair: (pair[0], pair[1].part is Part.LATELY)):
         keys = {marks.key(quote) for quote in draft.quotes}
         if len(cited | keys) <= MAX_CITATIONS:
             cited |= keys
@@ -263,24 +287,34 @@ def _candidates_in(
     chunk, entry = passage.chunk, _evidence(passage)
     for quote in split_into_quotes(entry):
         text, context = quote.text, quote.context
+        if is_field_block(chunk, text):
+            continue
         start = chunk.locator.start + quote.start
         section = chunk.layout.locate(start, start + 1).section
-        near = everywhere or entity_names.occur_in(*section, context, text)
+        is_of_item = passage.is_part
+        near = everywhere or is_of_item or entity_names.occur_in(*section, context, text)
         names_entity = everywhere or entity_names.occur_in(chunk.title, text)
         if near or names_entity:
-            day, heads = first_moment(quote.unit.facts.dates), is_heading(quote)
-            news = near or (day is not None and not text.startswith("|"))
+            heads = is_heading(quote) or (
+                bool(_TODO.match(text)) and not entity_names.occur_in(text)
+            )
+            speaker, spoken = spoken_at(chunk, section) if is_of_item else ("", None)
+            day = spoken if is_of_item else first_moment(quote.unit.facts.dates)
+            is_closed = chunk.work_state is WorkState.CLOSED
+            is_task = is_of_item and chunk.work_state is not None and spoken is None
+            news = not is_task and (near or (day is not None and not text.startswith("|")))
             yield CandidateSentence(
                 quote=quote,
                 said_at=day or chunk.updated_at,
                 dated=day is not None or chunk.dated_at is not None,
                 names_entity=names_entity,
-                definition_score=definition_score(text, entity_names),
+                speaker=speaker,
+                definition_score=0.0 if heads else definition_score(text, entity_names),
                 news_score=news_score(text, entity_names)
                 if news and not heads and has_content(text)
                 else 0.0,
                 open_issue_score=0
-                if heads
+                if heads or is_closed
                 else open_issue_score(text, " › ".join((*section[-1:], context))),
             )
 
@@ -298,11 +332,24 @@ def _drafts(part: Part, sentences: Iterable[CandidateSentence]) -> list[DraftLin
     return [
         DraftLine(
             part=part,
-            text=shorten(render_quote(sentence.quote)),
+            text=_said_by(sentence),
             quotes=(sentence.quote,),
             said_at=sentence.shown_date,
         )
         for sentence in sentences
+    ]
+
+
+def _said_by(sentence: CandidateSentence) -> str:
+    """Return the sentence, after whoever wrote it in a message."""
+    text = shorten(render_quote(sentence.quote))
+    return f"{sentence.speaker}: {text}" if sentence.speaker else text
+
+
+def _item_drafts(part: Part, lines: Iterable[ItemLine]) -> list[DraftLine]:
+    return [
+        DraftLine(part=part, text=line.text, quotes=(line.quote,), said_at=line.said_at)
+        for line in lines
     ]
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from lightwell.answer.brief import namesakes, selection
 from lightwell.answer.brief.cues import entity_names
+from lightwell.answer.brief.items import is_item
 from lightwell.answer.brief.namesakes import (
     Namesake,
     address_matches_name,
@@ -19,7 +20,7 @@ from lightwell.domain.graph import DESCRIPTION_SEPARATOR, UNKNOWN_KIND, Entity, 
 from lightwell.domain.graph_views import MAX_CANDIDATES, Candidate, Candidates
 from lightwell.domain.longer_names import count_for_itself, may_be_called_by_a_part
 from lightwell.domain.question_analysis import QuestionAnalysis
-from lightwell.records import search
+from lightwell.records import owed, search
 from lightwell.records.database import Database
 from lightwell.records.graph import entities, entity_lookup, entity_passages
 from lightwell.text.terms import terms
@@ -34,6 +35,8 @@ _DEAL = "deal"
 _NOT_SAID = "not said"
 _FROM_TEXTS = "kg:"
 _COMPANIES = frozenset({"company", "organization"})
+_WITH_PARTS = _COMPANIES | {_DEAL, "project"}
+_PERSON = "person"
 _SHORTEST_LOOKED_FOR = 3
 """Letters from which the trigram index finds part of an address."""
 
@@ -42,10 +45,11 @@ _SHORTEST_LOOKED_FOR = 3
 class Subject:
     """An entity that a name may mean, with the passages and sentences about it.
 
-    `namesake` is the one person who is meant where several people have the name, else None.
+    `refs` are the references of the entity and of what is the same. `namesake` is the one person who is meant where several people have the name, else None.
     """
 
     entity: Entity
+    refs: frozenset[str]
     names: tuple[str, ...]
     passages: tuple[EntityPassage, ...]
     sentences: Sequence[CandidateSentence]
@@ -71,9 +75,11 @@ async def collect_passages(
 ) -> Subject:
     """Return the entity with the passages that name it, and those of the retrieval that do in a longer name or a title.
 
-    Passages that name the company of a deal, or the projects and issues that carry it out, are about the deal, too.
+    Passages that name the company of a deal, or the projects and issues that carry it out, are about the deal, too; of a company and of
+    a project, those that mention what belongs to it.
     """
     same = await entity_passages.list_same(database, reader, entity.id)
+    refs = frozenset((entity.ref, *(other.ref for other in same)))
     if entity.kind == _DEAL:
         for part in await entity_passages.list_parts(database, reader, entity.id):
             same += [part, *await entity_passages.list_same(database, reader, part.id)]
@@ -97,16 +103,47 @@ async def collect_passages(
         also += [chunk.id for chunk in entry.published_chunks]
     meant = [entity.id, *(other.id for other in same)]
     passages = await entity_passages.list_passages(database, reader, meant, CUES, also)
+    if retrieval is not None:
+        passages = _join_passages(await _list_parts(database, reader, entity, same), passages)
     sentences = selection.candidate_sentences(passages, entity_names(names, longer))
     quoted = {sentence.quote.evidence.chunk.id for sentence in sentences}
     return Subject(
         entity=entity,
+        refs=refs,
         names=names,
         passages=tuple(
             passage for passage in passages if passage.mention_count or passage.chunk.id in quoted
         ),
         sentences=sentences,
     )
+
+
+async def _list_parts(
+    database: Database, reader: Reader, entity: Entity, same: Sequence[Entity]
+) -> list[EntityPassage]:
+    """Return the passages of items about what belongs to a company, a project or a deal; the people of a deal are those of its company."""
+    if entity.kind not in _WITH_PARTS or _is_from_texts(entity):
+        return []
+    ids = await owed.list_parts(database, reader, [entity.id])
+    companies = [other.id for other in same if other.kind in _COMPANIES and other.id not in ids]
+    if entity.kind == _DEAL and companies:
+        of_company = await owed.list_parts(database, reader, companies)
+        ids += [other.id for other in same if other.kind == _PERSON and other.id in of_company]
+    passages = await entity_passages.list_passages(database, reader, ids, CUES)
+    return [replace(passage, is_part=True) for passage in passages if is_item(passage.chunk)]
+
+
+def _join_passages(
+    parts: Sequence[EntityPassage], passages: Sequence[EntityPassage]
+) -> tuple[EntityPassage, ...]:
+    """Return the passages, the newest first, each once."""
+    joined = {passage.chunk.id: passage for passage in (*passages, *parts)}
+    return tuple(sorted(joined.values(), key=_newest))
+
+
+def _newest(passage: EntityPassage) -> tuple[float, str, int]:
+    chunk = passage.chunk
+    return -chunk.updated_at.timestamp(), chunk.url, chunk.index
 
 
 def split_by_person(subject: Subject, address: str | None) -> list[Subject]:
@@ -205,12 +242,11 @@ async def drop_restated(
 
     One with attributes of its own stays, since these may tell it from the stated one.
     """
-    stated = [entity for entity in entities if not entity.ref.startswith(_FROM_TEXTS)]
+    stated = [entity for entity in entities if not _is_from_texts(entity)]
     restated = [
         entity
         for entity in entities
-        if entity.ref.startswith(_FROM_TEXTS)
-        and any(_may_restate(entity, other) for other in stated)
+        if _is_from_texts(entity) and any(_may_restate(entity, other) for other in stated)
     ]
     if not restated:
         return list(entities)
@@ -219,6 +255,10 @@ async def drop_restated(
     )
     gone = {entity.id for entity in restated if not apart.get(entity.id)}
     return [entity for entity in entities if entity.id not in gone]
+
+
+def _is_from_texts(entity: Entity) -> bool:
+    return entity.ref.startswith(_FROM_TEXTS)
 
 
 def _may_restate(named: Entity, stated: Entity) -> bool:
