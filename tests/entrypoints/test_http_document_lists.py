@@ -1,6 +1,7 @@
 """Lists of documents in every order, and previews of changes, which say what the change then does."""
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -270,3 +271,37 @@ async def test_a_preview_of_access_counts_people_and_names_them_to_administrator
     after = {board, own}
     losing = [one for one in before.values() if not one.tags & after]
     assert [one.display_name for one in losing] == ["Cem"]
+
+
+async def test_a_list_is_filtered_as_a_question_is(site: Site) -> None:
+    tag = f"team:filters-{uuid4().hex[:8]}"
+    ada, bob = (
+        replace(make_document(f"{tag}/{text}.md", text, [tag]), metadata=metadata, updated_at=day)
+        for text, metadata, day in (
+            (
+                "Of pumps.",
+                {"author": "Ada Okafor", "phase": "two"},
+                datetime(2025, 3, 1, tzinfo=UTC),
+            ),
+            ("Of valves.", {"author": "Bob Lie", "phase": "one"}, None),
+        )
+    )
+    source = InMemorySource(
+        documents=(replace(ada, system="linear"), bob), scope=f"file:///shelf/{tag}/"
+    )
+    await site.kb.ingestion.ingest(source)
+
+    async def listed(**query: str | list[str]) -> set[str]:
+        reply = await site.request("GET", "/v1/documents", tag, params=query)
+        assert reply.status_code == 200, reply.text
+        return {str(document["documentUrl"]) for document in reply.json()["documents"]}
+
+    assert await listed(author="okafor") == {ada.url}
+    assert await listed(author=["okafor", "Lie"], system=["linear", "file"]) == {ada.url, bob.url}
+    assert await listed(metadata="phase=one") == {bob.url}
+    assert await listed(metadata=["phase=one", "author=Ada Okafor"]) == set()
+    assert await listed(since="2025-03-01", until="2025-03-01") == {ada.url}
+    assert await listed(source="tracker") == set()
+    assert await listed(system="", type="document", tag=tag) == {ada.url, bob.url}
+    wrong = await site.request("GET", "/v1/documents", tag, params={"metadata": "phase"})
+    assert wrong.status_code == 422

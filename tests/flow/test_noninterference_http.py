@@ -60,7 +60,14 @@ HIDDEN = (
     ),
     make_document("h2.md", "Jane Smith (jane.smith@tern.example) met Zeta in Osprey.", BOARD),
     make_document("h3.md", "Jane Smith (jane.smith@kiel.example) sells nets to Zeta.", BOARD),
-    make_document("h4.md", "Acme Corp ordered pumps from Zeta in April. Nordwind knows.", BOARD),
+    replace(
+        make_document(
+            "h4.md", "Acme Corp ordered pumps from Zeta in April. Nordwind knows.", BOARD
+        ),
+        system="linear",
+        kind="issue",
+        metadata={"author": "Jane Smith-Okafor", "phase": "two"},
+    ),
     replace(make_document("h5.md", "Zeta sends an offer for nets.", BOARD), system="upload"),
 )
 OWED = "What did we promise Acme Corp?"
@@ -89,12 +96,18 @@ def named(path: str, *names: str) -> list[Case]:
 
 
 ENTITIES = ("Acme Corp", "Jane Smith", "Nordwind", "{entity}", *SECRET_NAMES, "{hidden_entity}")
+QUESTIONS_OF_SOME = (
+    "What did Jane Smith-Okafor write about pumps?",
+    "Which issues by Smith-Okafor are about pumps in Linear?",
+    "Which pumps are in documents from 2026?",
+)
 QUESTIONS_ASKED = [{"query": each} for each in QUESTIONS]
 
 CASES: dict[str, list[Case]] = {
     "GET /v1/me": [Case("/v1/me"), Case("/v1/me", who=QUIET)],
     "POST /v1/query": [
         *(Case("/v1/query", each) for each in QUESTIONS_ASKED),
+        *(Case("/v1/query", {"query": each}) for each in QUESTIONS_OF_SOME),
         Case("/v1/query", {"query": OWED}),
     ],
     "POST /v1/query/stream": [
@@ -304,6 +317,8 @@ CASES: dict[str, list[Case]] = {
             {"tag": "team:board"},
             {"title": "h1"},
             {"status": "active"},
+            {"author": "Smith-Okafor"},
+            {"metadata": "phase=two", "since": "2020-01-01"},
             *({"order": order, "limit": 2} for order in DocumentOrder),
             {"order": "changed", "descending": True, "limit": 1},
         )

@@ -129,6 +129,10 @@ async def test_s2_12_a_customer_is_known_across_three_systems_and_each_person_se
     answer = await kb.questions.ask("What is open with Nordwind?", everything)
     assert systems_of(answer.citations) == set(SYSTEMS)
     assert "Status: open Deadline: 2026-06-30" in answer.text
+    answer = await kb.questions.ask("What is open with Nordwind in Chatwoot?", everything)
+    assert systems_of(answer.citations) == {"chatwoot"}
+    answer = await kb.questions.ask("Which tasks by Grace are there in Attio?", everything)
+    assert {citation.source_type for citation in answer.citations} == {"task"}
     found = await kb.questions.ask("What is open with Nordwind?", bob)
     assert systems_of(found.citations) == {"chatwoot", "linear"}
     assert found.ambiguous_names == ()

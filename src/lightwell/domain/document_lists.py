@@ -7,6 +7,7 @@ from uuid import UUID
 
 from lightwell.domain.documents import Document, DocumentState
 from lightwell.domain.errors import Invalid
+from lightwell.domain.questions import NO_FILTERS, Filters
 
 ORDERED_TITLE = 200
 """By how many characters of their titles documents are ordered, as `records/documents` says; a cursor has as many of them."""
@@ -24,12 +25,13 @@ class DocumentOrder(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentFilter:
-    """Which documents to list; "" and () leave a condition out. `title` is a part of the title, in any case."""
+    """Which documents to list: those that `filters` of a question are about, but for its topic; "" and () leave a condition out.
+
+    `title` is a part of the title, in any case.
+    """
 
     states: tuple[DocumentState, ...] = ()
-    system: str = ""
-    kind: str = ""
-    tag: str = ""
+    filters: Filters = NO_FILTERS
     title: str = ""
     order: DocumentOrder = DocumentOrder.URL
     is_descending: bool = False

@@ -115,7 +115,8 @@ class Asking:
         if not understood.filters:
             return await self.evidence(question)
         narrowed = await self.evidence(understood.question)
-        if not narrowed.is_sufficient:
+        lists_what_is_open = narrowed.analysis.asks_what_is_open and bool(narrowed.evidence)
+        if not (narrowed.is_sufficient or lists_what_is_open):
             everywhere = await self.evidence(understood.everywhere)
             if everywhere.is_sufficient or not narrowed.evidence:
                 notes = (*everywhere.notes, understood.note)

@@ -66,9 +66,10 @@ async def understand(
 
 
 def _without(question: Question, phrases: Sequence[Phrase]) -> Question:
-    """Return the question without these words, unless nothing to search for would be left."""
-    text = without(question.text, phrases)
-    return replace(question, text=text) if terms(text) else question
+    """Return the question without these words, or but for the types, or as it is: something to search for is left."""
+    beside_types = [phrase for phrase in phrases if phrase.part is not Part.TYPE]
+    texts = [without(question.text, cut) for cut in (phrases, beside_types)]
+    return replace(question, text=next(filter(terms, texts), question.text))
 
 
 def _names_day(question: str, phrase: Phrase) -> bool:

@@ -19,6 +19,7 @@ from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.options import PageSize, Yes
 from lightwell.entrypoints.cli.registration import Work, command, confirm, new_group
 from lightwell.entrypoints.operations.documents import Document, DocumentQuery
+from lightwell.entrypoints.operations.questions import ANY_DOCUMENT, DocumentFilters
 from lightwell.text.regex import regex
 
 documents = new_group(
@@ -47,9 +48,10 @@ Names = Annotated[
     "lightwell documents list --as team:us",
     "lightwell documents list --as user:ada --limit 20 --after file:///papers/m.md",
     "lightwell documents list --as team:us --status failed --system upload",
+    "lightwell documents list --as team:us --author Ada --since 2026-01-01",
     "lightwell documents list --server http://127.0.0.1:8000",
 )
-async def list_documents(  # noqa: PLR0913 - the options of a command are its arguments
+async def list_documents(
     *,
     asker: Asker,
     limit: PageSize = 100,
@@ -59,15 +61,7 @@ async def list_documents(  # noqa: PLR0913 - the options of a command are its ar
     status: Annotated[
         DocumentState | None, typer.Option("--status", help="Only documents in this state.")
     ] = None,
-    system: Annotated[
-        str, typer.Option("--system", metavar="SYSTEM", help="Only of this source system.")
-    ] = "",
-    kind: Annotated[
-        str, typer.Option("--type", metavar="TYPE", help="Only of this source type.")
-    ] = "",
-    tag: Annotated[
-        str, typer.Option("--tag", metavar="TAG", help="Only with this access tag.")
-    ] = "",
+    matching: DocumentFilters = ANY_DOCUMENT,
     title: Annotated[
         str, typer.Option("--title", metavar="TEXT", help="Only with this in the title.")
     ] = "",
@@ -75,9 +69,14 @@ async def list_documents(  # noqa: PLR0913 - the options of a command are its ar
     """List the documents that the reader may see, by URL."""
     query = DocumentQuery(
         status=(status,) if status else (),
-        system=system,
-        type=kind,
-        tag=tag,
+        source=matching.source,
+        system=matching.system,
+        type=matching.type,
+        author=matching.author,
+        tag=matching.tag,
+        metadata=tuple(f"{key}={value}" for key, value in matching.metadata.items()),
+        since=matching.since,
+        until=matching.until,
         title=title,
         limit=limit,
         after=after,

@@ -96,6 +96,8 @@ ONLY = (
     ),
 )
 """The options that say of which documents one asks; a command with the parameter `only` takes them together as `DocumentFilters`."""
+MATCHING = ONLY[:-2]
+"""Those that say which documents to list, for the parameter `matching`."""
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in quotes.")]
 Limit = Annotated[
     int, typer.Option("--limit", metavar="N", min=1, max=20, help="How many passages, at most.")
@@ -171,10 +173,10 @@ Budget = Annotated[
 
 
 def parse_filters(options: dict[str, object]) -> "DocumentFilters":
-    """Take the options of `ONLY` out of a command's, and return the filters that they mean; raise `BadParameter` for what is none."""
+    """Take the options of `ONLY`, or of `MATCHING`, out of a command's, and return the filters that they mean; raise `BadParameter` for what is none."""
     from lightwell.entrypoints.operations.questions import DocumentFilters
 
-    chosen = {name: options.pop(name) or default for name, default, _ in ONLY}
+    chosen = {name: options.pop(name, default) or default for name, default, _ in ONLY}
     is_everywhere = chosen.pop("everywhere")
     only = cast("list[str]", chosen.pop("only") or [])
     pairs = cast("list[str]", chosen.pop("metadata") or [])

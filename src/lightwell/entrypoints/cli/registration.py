@@ -9,7 +9,15 @@ import typer
 from typer.core import TyperCommand
 
 from lightwell.domain.errors import LightwellError
-from lightwell.entrypoints.cli.options import ONLY, As, Json, Server, Verbose, parse_filters
+from lightwell.entrypoints.cli.options import (
+    MATCHING,
+    ONLY,
+    As,
+    Json,
+    Server,
+    Verbose,
+    parse_filters,
+)
 
 if TYPE_CHECKING:
     from typer._click import Context  # Typer does not export it
@@ -27,6 +35,8 @@ _ASKING = {
     "administrator": (("server", None, Server),),
 }
 """The options that are added for a parameter of this name."""
+_FILTERS = {"only": ONLY, "matching": MATCHING}
+"""The options that a parameter of this name takes together, as `DocumentFilters`."""
 _AT_THE_END = (("as_json", False, Json), ("verbose", False, Verbose))
 
 
@@ -71,7 +81,7 @@ def command(
     """Return a decorator that makes a function the command `name` of the group.
 
     The function returns a coroutine that returns the report. Its docstring is the help text. `--json` and `--verbose`
-    are added to its options; it takes `as_json` where it needs to know, and `only` for the filters by document. Where it takes an `asker`, `--as` and `--server` are added, too, for an `administrator` only `--server`.
+    are added to its options; it takes `as_json` where it needs to know, and `only` or `matching` for the filters by document. Where it takes an `asker`, `--as` and `--server` are added, too, for an `administrator` only `--server`.
     `audited` is its name in the audit log, "" where it is not audited.
     """
 
@@ -104,7 +114,8 @@ def _callback(function: Callable[..., Work], audited: str) -> Callable[..., None
     declared = inspect.signature(function)
     asking = next((name for name in _ASKING if name in declared.parameters), "")
     takes_json = "as_json" in declared.parameters
-    filters = ONLY if "only" in declared.parameters else ()
+    taken = next((name for name in _FILTERS if name in declared.parameters), "")
+    filters = _FILTERS.get(taken, ())
 
     def callback(*, as_json: bool, verbose: bool, **arguments: object) -> None:
         from lightwell.entrypoints.cli.execution import run
@@ -112,7 +123,7 @@ def _callback(function: Callable[..., Work], audited: str) -> Callable[..., None
         if takes_json:
             arguments["as_json"] = as_json
         if filters:
-            arguments["only"] = parse_filters(arguments)
+            arguments[taken] = parse_filters(arguments)
         try:
             work = _ask(function, asking, arguments) if asking else function(**arguments)
         except LightwellError as error:
@@ -127,7 +138,7 @@ def _callback(function: Callable[..., Work], audited: str) -> Callable[..., None
     parameters = [
         parameter
         for name, parameter in declared.parameters.items()
-        if name not in ("as_json", "only", *_ASKING)
+        if name not in ("as_json", *_FILTERS, *_ASKING)
     ]
     signature = declared.replace(parameters=[*parameters, *added], return_annotation=None)
     vars(callback)["__signature__"] = signature

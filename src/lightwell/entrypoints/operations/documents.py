@@ -1,5 +1,6 @@
 """Documents: list, read, replace their chunks, change who sees them, delete."""
 
+from datetime import date
 from typing import Annotated
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from lightwell.domain.documents import DocumentState
 from lightwell.domain.errors import Forbidden, Invalid
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.jobs import JobState
+from lightwell.domain.questions import Filters
 from lightwell.domain.requests import EmbeddedChunk
 from lightwell.domain.texts import require_text
 from lightwell.entrypoints.operations.declaration import Caller, Subject
@@ -25,6 +27,7 @@ from lightwell.entrypoints.operations.replies import (
     Reply,
     Schema,
     Sorted,
+    Values,
     page_of,
     read_from,
 )
@@ -58,14 +61,20 @@ class DocumentQuery(PageQuery):
         tuple[DocumentState, ...],
         Field(max_length=10, description="One of these, if any is given."),
     ] = ()
-    system: Annotated[
-        str, Field(max_length=100, description="Source system: `file`, `upload`, `web`.")
-    ] = ""
-    type: Annotated[str, Field(max_length=100, description="Source type: `document`, `page`.")] = ""
-    tag: Annotated[str, Field(max_length=200, description="An access tag of the document.")] = ""
+    source: Annotated[Values, Field(description="Names of sources that are synced.")] = ()
+    system: Annotated[Values, Field(description="Source systems: `file`, `upload`, `web`.")] = ()
+    type: Annotated[Values, Field(description="Source types: `document`, `page`.")] = ()
+    author: Annotated[Values, Field(description="People; a part of the name suffices.")] = ()
+    tag: Annotated[Values, Field(description="Access tags of the document.")] = ()
     title: Annotated[
         str, Field(max_length=500, description="A part of the title, in any case.")
     ] = ""
+    metadata: Annotated[
+        tuple[Annotated[str, Field(max_length=513, pattern="=")], ...],
+        Field(max_length=10, description="`KEY=VALUE`, which must all stand in the metadata."),
+    ] = ()
+    since: Annotated[date | None, Field(description="Dated on this day or later.")] = None
+    until: Annotated[date | None, Field(description="Dated on this day or earlier.")] = None
     order: Annotated[
         DocumentOrder, Field(description="`system` is the source system, then the source type.")
     ] = DocumentOrder.URL
@@ -274,16 +283,28 @@ class AccessPreview(Reply):
 _EVERY = DocumentQuery()
 
 
+def _pair(text: str) -> tuple[str, str]:
+    key, _, value = text.partition("=")
+    return key, value
+
+
 @documents.operation("GET")
 async def list_documents(caller: Caller, query: DocumentQuery = _EVERY) -> DocumentPage:
     """List documents by URL, or in another order."""
-    for text in (query.system, query.type, query.tag, query.title, query.after):
+    for text in (query.title, query.after):
         require_text(text, "The filter")
     wanted = DocumentFilter(
         states=query.status,
-        system=query.system,
-        kind=query.type,
-        tag=query.tag,
+        filters=Filters(
+            sources=query.source,
+            systems=query.system,
+            kinds=query.type,
+            authors=query.author,
+            tags=query.tag,
+            metadata=tuple(_pair(text) for text in query.metadata),
+            since=query.since,
+            until=query.until,
+        ),
         title=query.title,
         order=query.order,
         is_descending=query.descending,

@@ -4,7 +4,7 @@ from datetime import date
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import AliasChoices, BeforeValidator, Field, WithJsonSchema
+from pydantic import AliasChoices, Field
 
 from lightwell.domain.answers import AnswerState, Confidence, StepKind, StreamType
 from lightwell.domain.ids import SessionId
@@ -17,7 +17,14 @@ from lightwell.domain.questions import (
 )
 from lightwell.entrypoints.operations.citations import AmbiguousName, Citation, Highlight, Usage
 from lightwell.entrypoints.operations.declaration import Caller, Subject
-from lightwell.entrypoints.operations.replies import Moment, Reply, Rounded, Schema, read_from
+from lightwell.entrypoints.operations.replies import (
+    Moment,
+    Reply,
+    Rounded,
+    Schema,
+    Values,
+    read_from,
+)
 
 questions = Subject(prefix="/v1", tag="questions")
 
@@ -39,28 +46,6 @@ Topic = Annotated[
     str,
     Field(description="Only documents with this topic tag.", json_schema_extra={"maxLength": 256}),
 ]
-
-
-def _listed(value: object) -> object:
-    """Return a text as a list of it, an empty one as none: it was any before there were several."""
-    if isinstance(value, str):
-        return [value] if value else []
-    return value
-
-
-Values = Annotated[
-    tuple[str, ...],
-    BeforeValidator(_listed),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "string", "maxLength": 256},
-                {"type": "array", "items": {"type": "string", "maxLength": 256}, "maxItems": 20},
-            ]
-        }
-    ),
-]
-"""One text or several, of which one must match."""
 
 
 class DocumentFilters(Schema):

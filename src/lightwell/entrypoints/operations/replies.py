@@ -10,10 +10,12 @@ from pydantic import (
     AliasChoices,
     AliasPath,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     PlainSerializer,
     ValidationInfo,
+    WithJsonSchema,
 )
 from pydantic.alias_generators import to_camel
 
@@ -62,6 +64,29 @@ SourceAddress = Annotated[
 
 Sorted = Annotated[list[str], AfterValidator(sorted)]
 """The texts of a set, in order."""
+
+
+def _listed(value: object) -> object:
+    """Return a text as a list of it; an empty text is any, as it was before there were several, so it is left out."""
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, (list, tuple)):
+        return values
+    return [text for text in cast("Sequence[object]", values) if text]
+
+
+Values = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_listed),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "maxLength": 256},
+                {"type": "array", "items": {"type": "string", "maxLength": 256}, "maxItems": 20},
+            ]
+        }
+    ),
+]
+"""One text or several, of which one must match."""
 
 
 class Schema(BaseModel):

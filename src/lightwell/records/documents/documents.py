@@ -20,6 +20,7 @@ from lightwell.records import access_classes, analytics, conversations
 from lightwell.records.database import Connection, Database
 from lightwell.records.documents import originals
 from lightwell.records.documents.publishing import reclassify, unpublish
+from lightwell.records.filters import matches_document
 from lightwell.records.graph.profiles import refresh_subjects
 from lightwell.records.locks import lock_project
 from lightwell.records.rows import fetch
@@ -89,8 +90,7 @@ def _list(order: DocumentOrder, *, is_descending: bool) -> LiteralString:
 SELECT {_COLUMNS} FROM source_documents
 WHERE project_id = %(project_id)s AND sees(%(classes)s, class_id) AND NOT is_deleted
   AND (%(is_first)s OR ({value}, document_id) {behind} ({after}, %(after_id)s))
-  AND (%(states)s::text[] = '{{}}' OR status = ANY(%(states)s)) AND (%(system)s = '' OR source_system = %(system)s)
-  AND (%(kind)s = '' OR source_type = %(kind)s) AND (%(tag)s = '' OR %(tag)s = ANY(acl_tags))
+  AND (%(states)s::text[] = '{{}}' OR status = ANY(%(states)s)) AND {matches_document("source_documents")}
   AND (%(title)s = '' OR strpos(lower(title), lower(%(title)s)) > 0)
 ORDER BY {value} {direction}, document_id {direction} LIMIT %(limit)s
 """  # noqa: S608 - only our own words
@@ -245,9 +245,7 @@ async def list_page(
         "after_id": document_id,
         "limit": limit,
         "states": [state.value for state in wanted.states],
-        "system": wanted.system,
-        "kind": wanted.kind,
-        "tag": wanted.tag,
+        **wanted.filters.parameters,
         "title": wanted.title,
     }
     query = _LISTS[wanted.order, wanted.is_descending]

@@ -163,8 +163,8 @@ def find_phrases(question: str, today: date) -> tuple[Phrase, ...]:
 
 
 def without(question: str, phrases: Iterable[Phrase]) -> str:
-    """Return the question without these phrases, to search for; types stay in it."""
-    cut = {(phrase.start, phrase.end) for phrase in phrases if phrase.part is not Part.TYPE}
+    """Return the question without these phrases, to search for."""
+    cut = {(phrase.start, phrase.end) for phrase in phrases}
     for start, end in sorted(cut, reverse=True):
         question = f"{question[:start]} {question[end:]}"
     return _LOOSE.sub("", " ".join(question.split())).lstrip(" ,")
