@@ -358,7 +358,8 @@ async def test_an_answer_whose_document_went_meanwhile_is_not_written_down(
         said = Exchange(messages=(asked,), documents=(cited,))
         own = await conversations.append_exchange(project.database, reader, Thread(), said)
         assert own.place is None
-        assert await conversations.list_messages(project.database, reader, own.conversation) == ()
+        recalled = await conversations.recall(project.database, reader, own.conversation)
+        assert recalled == conversations.Recalled()
     assert await project.database.rows("SELECT content FROM conversation_turns", {}) == []
 
 
@@ -403,7 +404,7 @@ async def test_what_the_graph_says_to_others_now_is_not_read_back(database: Data
         await store.put("a", tags, "About that.", said)
         reader = await store.kb.reader(SALES)
         assert (await store.kb.conversations.list(reader))[0].messages == bool(tags == SALES)
-        return await conversations.list_messages(database, reader, own.conversation)
+        return (await conversations.recall(database, reader, own.conversation)).messages
 
     assert await held(SALES) == exchange.messages
     assert await held(["team:legal"]) == ()
@@ -411,7 +412,7 @@ async def test_what_the_graph_says_to_others_now_is_not_read_back(database: Data
     gone = replace(line, text="Hannah Price leads them.")
     more = replace(exchange, claims=(line, gone))
     other = await conversations.append_exchange(database, reader, Thread(), more)
-    assert await conversations.list_messages(database, reader, other.conversation) == ()
+    assert (await conversations.recall(database, reader, other.conversation)).messages == ()
 
 
 async def test_only_the_latest_messages_are_carried_along(project: Project) -> None:

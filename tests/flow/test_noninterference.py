@@ -15,6 +15,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from benchmarks.question_cost import counting
 from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.domain.access import Reader
 from lightwell.domain.analytics import FeedbackRequest
@@ -640,6 +641,39 @@ async def test_a_conversation_forgets_what_goes_out_of_sight(
     one = await full.kb.questions.chat(follow_up, reader, conversation=begun.conversation_id)
     two = await own.kb.questions.chat(follow_up, other, conversation=alone.conversation_id)
     assert _response(one) == _response(two)
+
+
+async def test_a_follow_up_feels_nothing_of_the_place_that_the_reader_lost(
+    database: Database, other_database: Database
+) -> None:
+    """It is not looked for where the last answer came from once that went to others, in words and in statements."""
+    debt = "Osprey owes money to Nordwind. Jane Smith signed for Osprey."
+    plain = make_document("p.md", "Jane Smith signed for the dam in Tarn Valley.", ["team:a"])
+    full = await store(database, [make_document("s.md", debt, ["team:a"]), plain])
+    reader = await full.kb.reader(["team:a"])
+    begun = await full.kb.questions.chat("hello", reader)
+    conversation = begun.conversation_id
+    answered = await full.kb.questions.chat(
+        "Who owes money to Nordwind?", reader, conversation=conversation
+    )
+    assert {source.source for source in answered.response.sources} == {"s.md"}
+    await full.kb.ingestion.ingest(
+        InMemorySource(documents=(make_document("s.md", debt, ["team:b"]), plain))
+    )
+    own = await store(other_database, [plain])
+    other = await own.kb.reader(["team:a"])
+    alone = await own.kb.questions.chat("hello", other)
+    reader = await full.kb.reader(["team:a"])
+    told: list[object] = []
+    with counting() as counts:
+        for kb, by, there in (
+            (full.kb, reader, conversation),
+            (own.kb, other, alone.conversation_id),
+        ):
+            before = replace(counts)
+            turn = await kb.questions.chat("And who signed for it?", by, conversation=there)
+            told.append((_response(turn), (counts - before).statements))
+    assert told[0] == told[1]
 
 
 async def test_the_brief_would_feel_a_visible_document(database: Database) -> None:

@@ -8,7 +8,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "lightwell"
 
 NOT_REPEATED = {
     "ingest/pipeline.py": "the worker gives the batch back, and its steps are repeated",
-    "records/conversations.py:list_messages": "it reads",
+    "records/conversations.py:recall": "it reads",
     "records/conversations.py:list_turns": "it reads",
     "records/graph/entities.py:_entities": "it reads",
     "records/graph/merges.py:load_trees_by_class": "it reads",

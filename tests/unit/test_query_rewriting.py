@@ -25,50 +25,59 @@ CONVERSATION = [
 ]
 
 
+LEFT_OUT = "Nordwind Energie, discount, receive"
+
+
 @pytest.mark.parametrize(
-    ("message", "text"),
+    ("message", "subject"),
     [
-        ("Who owns it?", "Who owns it? (Nordwind Energie)"),
-        ("And who approved the budget?", "And who approved the budget? (Nordwind Energie)"),
-        ("and in 2025?", "and in 2025? (Nordwind Energie, discount, receive)"),
-        ("why?", "why? (Nordwind Energie, discount, receive)"),
-        ("What about Castell?", "What about Castell? (discount, receive)"),
-        (
-            "Did they pay the deposit on time?",
-            "Did they pay the deposit on time? (Nordwind Energie)",
-        ),
-        ("Und 2025?", "Und 2025? (Nordwind Energie, discount, receive)"),
+        ("Who owns it?", "Nordwind Energie, discount, receive"),
+        ("And who approved the budget?", "Nordwind Energie, discount, receive"),
+        ("and in 2025?", "Nordwind Energie, discount, receive"),
+        ("why?", "Nordwind Energie, discount, receive"),
+        ("What about Castell?", "discount, receive"),
+        ("What is its budget, says Castell?", "Nordwind Energie, discount, receive"),
+        ("and the deposit?", "What discount does Nordwind Energie receive in 2024?"),
+        ("what if the deposit is late", "Nordwind Energie, discount, receive"),
+        ("Did they pay the deposit on time?", "Nordwind Energie, discount, receive"),
+        ("Und 2025?", "Nordwind Energie, discount, receive"),
+        ("Und die Anzahlung?", "discount, receive"),
     ],
 )
 async def test_a_message_that_leans_gets_what_the_user_last_spoke_of(
-    message: str, text: str
+    message: str, subject: str
 ) -> None:
-    assert (await rewrite_followup(message, CONVERSATION, None)).text == text
+    rewritten = await rewrite_followup(message, CONVERSATION, None)
+    assert (rewritten.text, rewritten.subject) == (message, subject)
 
 
 @pytest.mark.parametrize(
     "message",
     [
         "How do refunds work?",
+        "How many kinds of refunds are there?",
         "Who leads project Gannet?",
-        "What is its budget according to Marlowe Dairy?",
         "And how many days of leave does Ada Berg have?",
     ],
 )
 async def test_a_message_that_stands_alone_stays(message: str) -> None:
-    assert (await rewrite_followup(message, CONVERSATION, None)).text == message
+    rewritten = await rewrite_followup(message, CONVERSATION, None)
+    assert (rewritten.text, rewritten.subject) == (message, "")
 
 
 async def test_names_are_looked_for_further_back_and_not_in_answers() -> None:
     after = [*CONVERSATION, user("and in 2025?"), assistant("16 percent, says Bob Stein.")]
-    assert (await rewrite_followup("Who signed it?", after, None)).text == (
-        "Who signed it? (Nordwind Energie)"
+    assert (await rewrite_followup("Who signed it?", after, None)).subject == (
+        "Nordwind Energie, discount, receive"
     )
+    topic = [*after, user("How do refunds work?"), assistant("By card, says Nordwind. [1]")]
+    assert (await rewrite_followup("Who pays them?", topic, None)).subject == "refunds, work"
 
 
 async def test_what_would_grow_too_long_stays() -> None:
     message = "Who owns it? " + "?" * (MAX_QUESTION_LENGTH - 20)
-    assert (await rewrite_followup(message, CONVERSATION, None)).text == message
+    rewritten = await rewrite_followup(message, CONVERSATION, None)
+    assert (rewritten.text, rewritten.subject) == (message, "")
 
 
 async def test_the_first_message_asks_no_model() -> None:
@@ -94,7 +103,7 @@ async def test_the_first_message_asks_no_model() -> None:
 )
 async def test_a_model_completes_the_message(message: str, said: str, form: str) -> None:
     found = await rewrite_followup(message, CONVERSATION, ScriptedModel([form.format(said)]))
-    assert (found.text, found.note) == (said, "")
+    assert (found.text, found.subject, found.note) == (said, "", "")
 
 
 @pytest.mark.parametrize(
@@ -112,7 +121,7 @@ async def test_a_model_completes_the_message(message: str, said: str, form: str)
 )
 async def test_what_is_no_longer_the_same_question_is_not_used(said: str) -> None:
     found = await rewrite_followup("Who owns it?", CONVERSATION, ScriptedModel([said]))
-    assert (found.text, found.note) == ("Who owns it? (Nordwind Energie)", UNUSABLE)
+    assert (found.text, found.subject, found.note) == ("Who owns it?", LEFT_OUT, UNUSABLE)
 
 
 async def test_a_year_that_was_asked_for_is_never_lost() -> None:
@@ -133,7 +142,7 @@ async def test_a_model_that_fails_leaves_the_message_to_the_rules(
     says: ScriptedReply, note: str
 ) -> None:
     found = await rewrite_followup("Who owns it?", CONVERSATION, ScriptedModel([says]))
-    assert (found.text, found.note) == ("Who owns it? (Nordwind Energie)", note)
+    assert (found.text, found.subject, found.note) == ("Who owns it?", LEFT_OUT, note)
 
 
 async def test_the_conversation_is_sent_as_data_and_in_bounds() -> None:

@@ -81,7 +81,7 @@ class AnswerBuilder:
         )
         return Answer(
             query_id=retrieval.query_id,
-            question=retrieval.question.text,
+            question=retrieval.question.as_read,
             outcome=outcome,
             relevance=agreeing_relevance(
                 self._relevance if relevance is None else relevance,

@@ -134,7 +134,7 @@ class AnswerGenerator:
         retrieval = with_owed(retrieval)
         shown = select_context(retrieval, self.budget)
         verifier = reply_verifier(shown.passages, retrieval.analysis)
-        messages = answer_messages(retrieval.question.text, shown, Prompt.STATEMENTS)
+        messages = answer_messages(retrieval.question.as_read, shown, Prompt.STATEMENTS)
         request = _Request(messages=messages, max_tokens=MAX_LISTING_TOKENS, schema=REPLY_SCHEMA)
         reply = _complete_reply(model, request)
         try:
@@ -169,7 +169,7 @@ class AnswerGenerator:
         shown = select_context(retrieval, self.budget)
         verifier = reply_verifier(shown.passages, retrieval.analysis)
         builder = AnswerBuilder(retrieval=retrieval, context_tokens=shown.tokens)
-        messages = answer_messages(retrieval.question.text, shown)
+        messages = answer_messages(retrieval.question.as_read, shown)
         reply = call(model, _Request(messages=messages, schema=REPLY_SCHEMA))
         failure: ModelFailed | None = None
         try:
@@ -312,7 +312,7 @@ async def _model_alone(
     """Yield what the model says without documents, as it comes and without what looks like citations; then the answer."""
     messages = [
         Message(role="system", content=Prompt.BYPASS.text),
-        Message(role="user", content=retrieval.question.text),
+        Message(role="user", content=retrieval.question.as_read),
     ]
     buffer = SentenceBuffer()
     text = sent = ""
@@ -327,7 +327,7 @@ async def _model_alone(
     text += strip_active_markup(strip_citation_marks(buffer.flush()))
     yield Answer(
         query_id=retrieval.query_id,
-        question=retrieval.question.text,
+        question=retrieval.question.as_read,
         outcome=FromModelAlone(text=text.strip()),
         relevance=0.0,
         author=model.model,

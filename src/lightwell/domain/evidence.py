@@ -89,7 +89,8 @@ class Evidence:
     `highlights` are its best sentences, list items or rows, best first; `windows` are its parts in their order, where it was encoded
     for late interaction, and `encoded` its chunks' vectors. `relevance` is calibrated to [0, 1];
     `score` is the fusion's own; `ranks` are the positions, from 0, in each channel; `cosine_distance` lies in
-    [0, 1]. `original_rank` and `new_rank` are its positions, from 0, before and after reranking. `analysis` is what was read in the
+    [0, 1]. `original_rank` and `new_rank` are its positions, from 0, before and after reranking. `is_near`: it
+    stands near what the last answer of the conversation cites. `analysis` is what was read in the
     text of `chunk`: what is stored, else it is read when it is asked for.
     """
 
@@ -104,6 +105,7 @@ class Evidence:
     members: tuple[Chunk, ...] = ()
     original_rank: int = 0
     new_rank: int = 0
+    is_near: bool = False
     analysis: PassageAnalysis = field(default=_UNREAD, repr=False, compare=False)
 
     def __post_init__(self) -> None:

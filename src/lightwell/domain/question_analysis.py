@@ -60,8 +60,22 @@ class QuestionAnalysis:
         return replace(part, asks_for_message_content=is_asked)
 
 
-def analyze_question(text: str) -> QuestionAnalysis:
-    """Return what the words of a question say, without a model and without a look at any document."""
+def analyze_question(text: str, subject: str = "") -> QuestionAnalysis:
+    """Return what the words of a question say, without a model and without a look at any document.
+
+    A follow-up is searched for by the `subject` that it leaves out, too; what is asked for is told by its own words if they tell it.
+    """
+    if subject:
+        alone, whole = analyze_question(text), analyze_question(f"{text} ({subject})")
+        return replace(
+            alone,
+            terms=whole.terms,
+            name_runs=whole.name_runs,
+            proper_name_terms=whole.proper_name_terms,
+            names=whole.names,
+            keywords=whole.keywords,
+            expected=alone.expected if alone.expected.kinds else whole.expected,
+        )
     return QuestionAnalysis(
         text=text,
         terms=tuple(dict.fromkeys(terms(text))),

@@ -7,7 +7,7 @@ from datetime import date
 from enum import StrEnum
 
 from lightwell.domain.errors import Invalid
-from lightwell.domain.ids import SessionId
+from lightwell.domain.ids import DocumentId, SessionId
 from lightwell.domain.texts import require_text
 
 MAX_QUESTION_LENGTH = 2000
@@ -184,13 +184,23 @@ class UnderstoodFilter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CitedPlace:
+    """What an answer cites: a document, from the character `start` of its text on."""
+
+    document_id: DocumentId
+    start: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """A question with its options, valid once it is made: a malformed one raises `Invalid`.
 
     `filters` say of which documents it is asked; `limit` is the number of passages. Without `include_graph` only passages are
     searched. `excluded_channels` are not searched either; evaluation uses this to measure what each channel contributes.
     `session_id` is an open session of the same user, which the question is logged in. With `look_twice` a chat model may search again
-    before it answers. `text` is without surrounding white space.
+    before it answers. `text` is without surrounding white space. A question of a conversation has the `subject` that it leaves out, in words of the
+    conversation, and `near`, the places that the last answer cites, where it is looked for first; with `stays_near`, passages elsewhere are left out
+    where those there are about as relevant.
     """
 
     text: str
@@ -201,6 +211,9 @@ class Question:
     excluded_channels: frozenset[Channel] = frozenset()
     session_id: SessionId | None = None
     look_twice: bool = False
+    subject: str = ""
+    near: tuple[CitedPlace, ...] = ()
+    stays_near: bool = False
 
     def __post_init__(self) -> None:
         if not self.text.strip():
@@ -216,6 +229,11 @@ class Question:
             raise Invalid(
                 f"Mode {self.mode.value} searches only the graph: set includeGraph to true, or use mode naive or mix"
             )
+
+    @property
+    def as_read(self) -> str:
+        """The question with what it leaves out, in brackets."""
+        return f"{self.text} ({self.subject})" if self.subject else self.text
 
     @property
     def channels(self) -> frozenset[Channel]:

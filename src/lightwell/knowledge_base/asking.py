@@ -95,8 +95,9 @@ class Asking:
         )
 
     def _library(self, question: Question) -> Library:
+        alone = replace(question, subject="", near=())
         return Library(
-            database=self.database, reader=self.reader, question=question, search=self.evidence
+            database=self.database, reader=self.reader, question=alone, search=self.evidence
         )
 
     @property

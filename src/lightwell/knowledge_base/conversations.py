@@ -37,9 +37,8 @@ class Conversations:
         self, reader: Reader, conversation: ConversationId, *, before: int | None = None
     ) -> tuple[ChatMessage, ...]:
         """Return the latest messages of a conversation that may be read back, those before number `before`; raise `NotFound`."""
-        return recent_messages(
-            await conversations.list_messages(self.database, reader, conversation, before=before)
-        )
+        recalled = await conversations.recall(self.database, reader, conversation, before=before)
+        return recent_messages(recalled.messages)
 
     async def turns(
         self, reader: Reader, conversation: ConversationId

@@ -1,10 +1,10 @@
 """The conversation around one question: what was said before it, and where the exchange is stored."""
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lightwell.answer import forms
-from lightwell.answer.chat import courteous_answer, is_courtesy
+from lightwell.answer.chat import courteous_answer, is_courtesy, recent_messages
 from lightwell.answer.graph_answer import GraphFact
 from lightwell.domain.answers import Answer, StoredExchange, StreamChunk, StreamType
 from lightwell.domain.chat import (
@@ -16,22 +16,25 @@ from lightwell.domain.chat import (
     user_message,
 )
 from lightwell.domain.evidence import Retrieval
-from lightwell.domain.questions import Question, Strategy
+from lightwell.domain.questions import CitedPlace, Question, Strategy
 from lightwell.knowledge_base.asking import Asking
-from lightwell.knowledge_base.conversations import Conversations
 from lightwell.ports import ChatModel, Message
-from lightwell.records import query_log
+from lightwell.records import conversations, query_log
 from lightwell.retrieve import query_rewriting
 from lightwell.retrieve.query_rewriting import RewrittenQuestion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialogue:
-    """One question as part of a conversation, or of none: then `thread` is None. `history` is what was said before, the oldest message first."""
+    """One question as part of a conversation, or of none: then `thread` is None.
+
+    `history` is what was said before, the oldest message first, and `cited` what the last answer of it cites.
+    """
 
     asking: Asking
     thread: Thread | None = None
     history: tuple[ChatMessage, ...] = ()
+    cited: tuple[CitedPlace, ...] = ()
 
     def courtesy(self, message: str) -> Answer | None:
         """Return the reply to a greeting or to thanks; None for a question, and outside a conversation."""
@@ -45,6 +48,16 @@ class Dialogue:
             if not is_courtesy(message.content)
         ]
         return await query_rewriting.rewrite_followup(message, turns, model)
+
+    def follow(self, question: Question, alone: RewrittenQuestion) -> Question:
+        """Return the question as it is asked after what was said before it; a model may answer from passages elsewhere, too."""
+        return replace(
+            question,
+            text=alone.text,
+            subject=alone.subject,
+            near=self.cited,
+            stays_near=self.asking.generator.model is None,
+        )
 
     async def greet(self, courtesy: Answer) -> AsyncGenerator[StreamChunk, None]:
         """Yield the events of a reply to a greeting, which is stored."""
@@ -120,7 +133,12 @@ async def begin_dialogue(asking: Asking, thread: Thread | None) -> Dialogue:
     """Return the question with what was said before it; raise `NotFound` for a conversation that is not the reader's own."""
     if thread is None or thread.conversation is None:
         return Dialogue(asking=asking, thread=thread)
-    history = await Conversations(database=asking.database).messages(
-        asking.reader, thread.conversation, before=thread.replaces
+    recalled = await conversations.recall(
+        asking.database, asking.reader, thread.conversation, before=thread.replaces
     )
-    return Dialogue(asking=asking, thread=thread, history=history)
+    return Dialogue(
+        asking=asking,
+        thread=thread,
+        history=recent_messages(recalled.messages),
+        cited=recalled.cited,
+    )

@@ -47,6 +47,7 @@ from lightwell.records.database import Database
 from lightwell.records.query_log import QueryLog, QueryRecorder
 from lightwell.retrieve import query_rewriting
 from lightwell.retrieve.pipeline import Retriever
+from lightwell.retrieve.query_rewriting import RewrittenQuestion
 from lightwell.text.answer_types import asks_what_is_open
 from lightwell.tracing import span
 
@@ -179,7 +180,7 @@ class Questions:
         with record_usage(OperationType.QUERY) as usage:
             alone = await dialogue.stand_alone(question.text, asking.generator.model)
         retrievals: list[Retrieval] = []
-        looking = asking.find(_widen(replace(question, text=alone.text)))
+        looking = asking.find(_widen(dialogue.follow(question, alone)))
         async with aclosing(looking) as parts:
             async for part in record_stream(parts, usage, OperationType.QUERY):
                 if isinstance(part, Retrieval):
@@ -273,14 +274,15 @@ class Questions:
         with record_usage(OperationType.QUERY):
             return await client_tasks.perform(task, self.generator.limited(self._deadline()).model)
 
-    async def rewrite_followup(self, message: str, history: Sequence[ChatMessage]) -> str:
+    async def rewrite_followup(
+        self, message: str, history: Sequence[ChatMessage]
+    ) -> RewrittenQuestion:
         """Return a message so that it stands alone, without the conversation before it, whose oldest message is first."""
         model = self.generator.limited(self._deadline()).model
         with record_usage(OperationType.QUERY):
-            rewritten = await query_rewriting.rewrite_followup(
+            return await query_rewriting.rewrite_followup(
                 message, _turns(recent_messages(history)), model
             )
-        return rewritten.text
 
     async def chat(
         self,
@@ -309,7 +311,10 @@ class Questions:
         model = TokenCountingModel(generator.model) if generator.model else None
         with record_usage(OperationType.QUERY) as usage:
             alone = await dialogue.stand_alone(latest.content, model)
-            question = Question(text=alone.text, filters=filters, mode=mode, look_twice=look_twice)
+            question = Question(
+                text=latest.content, filters=filters, mode=mode, look_twice=look_twice
+            )
+            question = dialogue.follow(question, alone)
             generator = replace(generator, model=model)
             retrieval = await replace(asking, generator=generator).retrieve(_widen(question))
             answer = await generator.answer(retrieval)

@@ -6,7 +6,7 @@ credential to exactly the tags that began it.
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -27,6 +27,7 @@ from lightwell.domain.chat import (
 )
 from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import ConversationId, DocumentId, ProjectId, new_id
+from lightwell.domain.questions import CitedPlace
 from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.locks import PUBLISHING_LOCK
 from lightwell.records.rows import fetch, fetch_values
@@ -83,8 +84,10 @@ AND NOT EXISTS (
 """  # noqa: S608 - only our own words
 
 _TURNS = f"""
-SELECT role, content FROM (
-    SELECT turn.place, turn.role, turn.content FROM conversation_turns AS turn
+SELECT role, content, cited, starts FROM (
+    SELECT turn.place, turn.role, turn.content, jsonb_path_query_array(turn.answer, '$.citations[*].document_id') AS cited,
+           jsonb_path_query_array(turn.answer, '$.citations[*].locator.start') AS starts
+    FROM conversation_turns AS turn
     WHERE turn.conversation_id = %(conversation)s AND (%(before)s::integer IS NULL OR turn.place < %(before)s) AND {_READABLE}
     ORDER BY turn.place DESC LIMIT %(most)s
 ) AS latest ORDER BY place
@@ -218,15 +221,32 @@ WHERE conversation.conversation_id = own.conversation_id AND conversation.projec
 """
 
 
-async def list_messages(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """What is read back of a conversation: its messages, oldest first, and what the last answer with citations cites."""
+
+    messages: tuple[ChatMessage, ...] = ()
+    cited: tuple[CitedPlace, ...] = ()
+
+
+async def recall(
     database: Database, reader: Reader, conversation: ConversationId, *, before: int | None = None
-) -> tuple[ChatMessage, ...]:
+) -> Recalled:
     """Return the last twenty messages, those before number `before`, that the reader may still see, oldest first; raise `NotFound`."""
     keys = _keys(reader, conversation)
     async with database.transaction() as connection:
         await _find(connection, keys)
         parameters = {**keys, **reader.parameters, "before": before, "most": MAX_MESSAGES}
-        return tuple(await fetch(connection, _TURNS, parameters, into=ChatMessage))
+        rows = await fetch(connection, _TURNS, parameters)
+    cited = (zip(documents, starts, strict=True) for *_, documents, starts in rows if documents)
+    *_, last = [(), *cited]
+    return Recalled(
+        messages=tuple(ChatMessage(role=Role(role), content=text) for role, text, *_ in rows),
+        cited=tuple(
+            CitedPlace(document_id=DocumentId(UUID(document)), start=start)
+            for document, start in last
+        ),
+    )
 
 
 async def list_turns(

@@ -7,7 +7,7 @@ from typing import Any, LiteralString
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import Chunk, address_at_source, parse_due, parse_work_state
 from lightwell.domain.ids import ChunkId, EntityId
-from lightwell.domain.questions import Filters
+from lightwell.domain.questions import CitedPlace, Filters
 from lightwell.records import chunk_layout
 from lightwell.records.database import Database, format_uuid_array
 from lightwell.records.filters import matches_filters
@@ -185,6 +185,18 @@ WHERE chunk_id = ANY(%(chunks)s) AND sees(%(classes)s, chunk.class_id) AND NOT i
 """
 
 
+_CHUNKS_NEAR = f"""
+SELECT chunk.chunk_id
+FROM unnest(%(documents)s::uuid[], %(starts)s::integer[]) AS cited (document_id, start)
+JOIN document_chunks AS chunk USING (document_id) JOIN source_documents AS document USING (document_id)
+WHERE sees(%(classes)s, chunk.class_id) AND NOT is_deleted
+  AND {matches_filters("chunk.chunk_id")}
+GROUP BY chunk.chunk_id
+ORDER BY min(abs(chunk.start_offset - cited.start)), chunk.chunk_id
+LIMIT %(limit)s
+"""  # noqa: S608 - only our own words
+
+
 async def get_term_statistics(
     database: Database, reader: Reader, terms: Sequence[str]
 ) -> TermStatistics:
@@ -259,6 +271,25 @@ async def find_named_entities(
     return await database.rows(
         _NAMED, {**reader.parameters, "names": list(names)}, into=NamedEntity
     )
+
+
+async def find_chunks_near(
+    database: Database,
+    reader: Reader,
+    places: Sequence[CitedPlace],
+    *,
+    filters: Filters,
+    limit: int,
+) -> list[ChunkId]:
+    """Return the chunks of those of these documents that the reader sees and that match the filters, those next to the places first."""
+    parameters = {
+        **reader.parameters,
+        "documents": format_uuid_array([place.document_id for place in places]),
+        "starts": [place.start for place in places],
+        **filters.parameters,
+        "limit": limit,
+    }
+    return [chunk for (chunk,) in await database.rows(_CHUNKS_NEAR, parameters)]
 
 
 async def get_chunks(

@@ -86,7 +86,8 @@ class ChannelResults:
     """Candidate chunks, each with its rank per channel, from 0, and the numbers that channels returned with them.
 
     `entities` and `relations` are those whose profiles are similar to the question, most similar first. `notes` say
-    which stores failed, and what lacks vectors: their channels found nothing.
+    which stores failed, and what lacks vectors: their channels found nothing. `near` are the chunks around what the last answer of
+    the conversation cites.
     """
 
     ranks: dict[ChunkId, dict[Channel, int]] = field(
@@ -98,6 +99,7 @@ class ChannelResults:
     relations: list[RelationId] = field(default_factory=list[RelationId])
     metrics: dict[Channel, ChannelMetrics] = field(default_factory=dict[Channel, ChannelMetrics])
     notes: list[str] = field(default_factory=list[str])
+    near: set[ChunkId] = field(default_factory=set[ChunkId])
 
 
 _log = logger(__name__)
@@ -118,6 +120,8 @@ async def search_channels(stores: Stores, query: SearchQuery, reader: Reader) ->
     )
     if Channel.NEIGHBOURS in wanted:
         await _into(results, Channel.NEIGHBOURS, _neighbours(stores, query, results, reader))
+    if query.question.near and wanted:
+        await _add_near(stores, query, results, reader)
     if Channel.DENSE in wanted and results.ranks and not results.metrics[Channel.DENSE].hits:
         results.notes.append(UNREAD)
     return results
@@ -138,6 +142,19 @@ async def complete_scores(
     results.words.update({hit.chunk_id: hit for hit in hits})
     results.similarities.update(similarities)
     return sorted((chunk for chunk in results.ranks if chunk in results.words), key=_int)
+
+
+async def _add_near(
+    stores: Stores, query: SearchQuery, results: ChannelResults, reader: Reader
+) -> None:
+    """Make what stands near the last answer candidates, whether a channel found them or not."""
+    question = query.question
+    near = await search.find_chunks_near(
+        stores.database, reader, question.near, filters=question.filters, limit=MAX_FOUND
+    )
+    results.near.update(near)
+    for chunk in near:
+        results.ranks.setdefault(chunk, {})
 
 
 async def _into(

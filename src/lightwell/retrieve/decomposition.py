@@ -69,7 +69,7 @@ def _merge_analyses(question: Question, parts: Sequence[Retrieval]) -> QuestionA
     text = question.text
     for part in parts:
         text = text.replace(part.question.text, part.analysis.text)
-    whole = analyze_question(text)
+    whole = analyze_question(text, question.subject)
     several = [part.analysis.keywords for part in parts]
     keywords = replace(
         whole.keywords,

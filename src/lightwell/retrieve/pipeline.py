@@ -39,11 +39,18 @@ from lightwell.retrieve.local_reranker import RerankQuery
 from lightwell.retrieve.metrics import StepTimer, make_metrics
 from lightwell.retrieve.ranking import Ranker
 from lightwell.retrieve.spelling import IsWord, Respelled, correct_spelling
+from lightwell.text.terms import terms as terms_of
 from lightwell.tracing import span
 
 _MAX_TERMS = 32
 _RERANKED = 20
 _MIN_JUDGED = 5
+
+_CARRIED = 0.4
+"""The weight of a term that a follow-up leaves out: what it says itself is what it asks for."""
+
+_FOLLOWS_BEHIND, _BEHIND = 0.4, 0.1
+"""By how much passages near the last answer may be less relevant than others: to a question that leaves its subject out, and to one that does not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +150,7 @@ class Retriever:
         timer.fusion = timer.lap()
         with span("retrieve.rerank"):
             evidence, rerank_note = await self._rerank(query, evidence)
-        evidence = _most_relevant(evidence, question.limit)
+        evidence = _most_relevant(_stay_near(question, evidence), question.limit)
         timer.rerank = timer.lap()
         notes = (respelled.note, keyword_note, *results.notes, rerank_note)
         return Retrieval(
@@ -169,11 +176,11 @@ class Retriever:
         self, question: Question, reader: Reader, until: float | None
     ) -> tuple[SearchQuery, str]:
         """Return the analysed question with its vectors, its statistics and the entities it names, and a note on what failed."""
-        analysis = analyze_question(question.text)
+        analysis = analyze_question(question.text, question.subject)
         terms = analysis.terms[:_MAX_TERMS]
         database = self.stores.database
         vector, statistics, named_entities, extracted = await asyncio.gather(
-            self._embed_question(question.text, until),
+            self._embed_question(question.as_read, until),
             search.get_term_statistics(database, reader, terms),
             search.find_named_entities(database, reader, analysis.candidate_names),
             self._keywords(question, analysis, reader, until),
@@ -186,7 +193,7 @@ class Retriever:
             vector=vector[0],
             low_vector=low[0],
             high_vector=high[0],
-            weights=signals.term_weights(statistics, terms),
+            weights=_weights(question, signals.term_weights(statistics, terms)),
             statistics=statistics,
             entities=tuple(entity for entity in named_entities if entity.name in names),
         )
@@ -251,7 +258,7 @@ class Retriever:
         is_local = self.ranking.is_local
         if self.reranker is not None:
             reranked = await rerank.rerank(
-                self.reranker, query.question.text, evidence, min_score=self.ranking.min_score
+                self.reranker, query.question.as_read, evidence, min_score=self.ranking.min_score
             )
             evidence, note = reranked.evidence, reranked.note
             is_local = bool(note) and is_local
@@ -260,7 +267,7 @@ class Retriever:
             scale = cosine_scale(self.stores.space.model)
             return local_reranker.highlight_by_terms(query.weights, evidence, scale), note
         rerank_query = RerankQuery(
-            text=query.question.text,
+            text=query.question.as_read,
             vector=query.vector,
             weights=query.weights,
             names=query.analysis.proper_name_terms,
@@ -297,6 +304,26 @@ class Retriever:
 def _judged_count(query: SearchQuery) -> int:
     """Return how many passages are scored: at least 5, so that sufficiency does not depend on the question's limit."""
     return max(query.question.limit, _MIN_JUDGED)
+
+
+def _weights(question: Question, weights: dict[str, float]) -> dict[str, float]:
+    """Return the weights of the question's terms, less for those that it has from the conversation."""
+    if not question.subject:
+        return weights
+    own_terms = frozenset(terms_of(question.text))
+    return {
+        term: weight if term in own_terms else _CARRIED * weight for term, weight in weights.items()
+    }
+
+
+def _stay_near(question: Question, evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
+    """Return the passages near the last answer where none elsewhere is much more relevant, else all."""
+    near = tuple(entry for entry in evidence if entry.is_near)
+    if not question.stays_near or not near:
+        return evidence
+    margin = _FOLLOWS_BEHIND if question.subject else _BEHIND
+    most = max(entry.relevance for entry in evidence)
+    return near if max(entry.relevance for entry in near) >= most - margin else evidence
 
 
 def _most_relevant(evidence: Sequence[Evidence], limit: int) -> tuple[Evidence, ...]:

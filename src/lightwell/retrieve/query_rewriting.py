@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 
 from lightwell.domain.errors import ModelFailed
@@ -23,14 +23,24 @@ UNANSWERED = "The model did not answer: the question was read without its rewrit
 UNUSABLE = "The model's rewriting was not used: it was no longer the same question."
 
 _TASK = "Rewrite the message; reply with it alone."
-_LOOKED_BACK, _MAX_ADDED = 3, 6
+_MAX_CARRIED, _LONGEST_CARRIED = 8, 300
 _KEPT_SHARE = 0.5
 _POINTING = frozenset(
     """he him his she her hers it its they them their theirs this that these those there then one ones both either
     neither same such former latter first second third last next previous other another er ihn ihm sie ihr ihnen es
     dessen deren dort damals il elle ils elles lui leur""".split()
 )
-_GOES_ON = regex(r"(?:and|or|but|also|what about|how about|und|oder|et|ou)\b", re.IGNORECASE)
+_ASKING = frozenset(
+    """who whom whose what when where why how which can could do does did is isn't are was were will would may must should has have wer
+    wen wem was wann wo wie warum wieso welche welcher welches kann darf muss ist sind hat haben qui que quoi quand où comment pourquoi
+    combien est sont peut""".split()
+)
+_GOES_ON = regex(
+    r"(?:and|or|but|also|so|what about|how about|what if|und|oder|was ist mit|was wenn|et si|et|ou)\b",
+    re.IGNORECASE,
+)
+_EXISTS = regex(r"\b(?:is|are|was|were) there\b|\bthere (?:is|are|was|were)\b", re.IGNORECASE)
+_BRACKETS, _DIGIT = regex(r"[()]"), regex(r"\d")
 _THOUGHT = regex(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _LABEL = regex(r"^(?:[*_#\s]*)(?:question|message|rewritten(?: \w+)?)\s*:[*_\s]*", re.IGNORECASE)
 
@@ -39,9 +49,10 @@ _log = logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewrittenQuestion:
-    """A question that stands alone; `note` says what failed, "" for nothing."""
+    """A question that stands alone, with the `subject` that its `text` leaves out, if any; `note` says what failed, "" for nothing."""
 
     text: str
+    subject: str = ""
     note: str = ""
 
     def remarks(self, remarks: tuple[str, ...]) -> tuple[str, ...]:
@@ -59,18 +70,18 @@ async def rewrite_followup(
     """
     if not any(turn.role == "user" for turn in conversation):
         return RewrittenQuestion(text=message)
-    by_rules = _complete_by_rules(message, conversation)
+    by_rules = RewrittenQuestion(text=message, subject=_find_subject(message, conversation))
     if model is None:
-        return RewrittenQuestion(text=by_rules)
+        return by_rules
     shown = _format_history(conversation)
     try:
         reply = await model.reply(_messages(message, shown), max_tokens=REPLY_TOKENS)
     except ModelFailed as error:
         _log.warning("a follow-up is not rewritten: a model failed", error=str(error))
-        return RewrittenQuestion(text=by_rules, note=UNANSWERED)
+        return replace(by_rules, note=UNANSWERED)
     rewritten = _parse_reply(reply.text)
     if not reply.complete or not _is_faithful(rewritten, message, shown):
-        return RewrittenQuestion(text=by_rules, note=UNUSABLE)
+        return replace(by_rules, note=UNUSABLE)
     return RewrittenQuestion(text=rewritten)
 
 
@@ -109,25 +120,41 @@ def _is_faithful(rewritten: str, message: str, shown: str) -> bool:
     ) <= question_terms.union(terms(shown))
 
 
-def _complete_by_rules(message: str, conversation: Sequence[Message]) -> str:
-    """Return the message with the names or the words that it leaves out, appended in brackets.
+def _find_subject(message: str, conversation: Sequence[Message]) -> str:
+    """Return what the message leaves out, each turn read by what those before it say; "" where it stands alone.
 
-    They come from the user's turns; the answers may name much else.
+    It comes from the user's turns; the answers may name much else.
     """
-    back = [turn.content for turn in reversed(conversation) if turn.role == "user"][:_LOOKED_BACK]
-    bare = _GOES_ON.sub("", message.strip())
-    goes_on, points = bare != message.strip(), not _POINTING.isdisjoint(words(bare))
-    content = _content(bare)
-    elliptic = len(content) <= 1
-    added: list[str] = []
-    if not _names_in(bare) and (elliptic or goes_on or points):
-        added.extend(next((named for text in back if (named := _names_in(text))), ()))
-    if elliptic and (goes_on or not points):
-        full = next((text for text in back if len(_content(text)) > 1), "")
-        added.extend(rule_keywords(full).high)
-    new = [name for name in dict.fromkeys(added) if not content.issuperset(terms(name))]
-    completed = f"{message.strip()} ({', '.join(new[:_MAX_ADDED])})" if new else message
-    return completed if len(completed) <= MAX_QUESTION_LENGTH else message
+    question, subject = "", ""
+    for turn in [*(turn.content for turn in conversation if turn.role == "user"), message]:
+        subject = _left_out(turn, question)
+        question = f"{turn} ({subject})" if subject else turn
+    return subject if len(question) <= MAX_QUESTION_LENGTH else ""
+
+
+def _left_out(message: str, before: str) -> str:
+    """Return what a message leaves out, in words of the question before it.
+
+    That is the whole question where the message only puts another thing into it ("and in Germany?"); else its names and its words.
+    """
+    bare = _GOES_ON.sub("", message.strip()).strip()
+    content, spoken = _content(bare), frozenset(words(bare))
+    goes_on, points = bare != message.strip(), _points(bare)
+    names, asks = _names_in(bare), not _ASKING.isdisjoint(spoken)
+    is_short = len(content) <= 1
+    if not (points or goes_on or is_short) or (names and asks and not points and not is_short):
+        return ""
+    if not (asks or points or names or _DIGIT.search(bare)) and len(before) <= _LONGEST_CARRIED:
+        return before
+    keywords = rule_keywords(_BRACKETS.sub(" ", before))
+    carried = keywords.high if names and not points else (*_names_in(before), *keywords.high)
+    new = [name for name in dict.fromkeys(carried) if not content.issuperset(terms(name))]
+    return ", ".join(new[:_MAX_CARRIED])
+
+
+def _points(text: str) -> bool:
+    """Return whether a word points back; "there" in "are there" does not."""
+    return not _POINTING.isdisjoint(words(_EXISTS.sub(" ", text)))
 
 
 def _content(text: str) -> frozenset[str]:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Evidence
@@ -26,6 +28,9 @@ from lightwell.retrieve.passages import Passage
 from lightwell.retrieve.sparse_matrix import Floats
 from lightwell.retrieve.weights import load_weights
 from lightwell.text.language import detect_language
+
+_NEAR = 3.0
+"""What it adds to a score that a chunk stands near the last answer: about what lies between the first and the third passage."""
 
 _SURE = 0.8
 """How sure the detection of another language must be. None of 430 English questions, most of them short, is taken for another one."""
@@ -64,6 +69,7 @@ class Ranker:
             first_pass = fusion.with_token_matches(first_pass, signal, load_weights())
         scores, texts = await self._fuse(results, chunks, first_pass, reader)
         relevance = calibration.calibrated_relevance(first_pass, scores)
+        scores = scores + _NEAR * np.array([chunk in results.near for chunk in chunks], float)
         order: list[int] = fusion.rank(scores, keys)[: limit + _SPARE].tolist()
         ranked = {
             chunks[place]: _RankedChunk(
@@ -92,7 +98,7 @@ class Ranker:
             neighbourhood,
             [results.words[chunk] for chunk in chunks],
             [scale.similarity(results.similarities.get(chunk)) for chunk in chunks],
-            question=query.question.text,
+            question=query.question.as_read,
             terms=query.terms,
             entities=query.entities,
         )
@@ -123,7 +129,7 @@ class Ranker:
     async def _match(
         self, query: SearchQuery, chunks: Sequence[ChunkId], reader: Reader
     ) -> ChunkMatches:
-        question = query.question.text
+        question = query.question.as_read
         if (
             self.late_interaction is None
             or self.fusion is Fusion.RRF
@@ -169,6 +175,7 @@ def _make_evidence(
         if similarity is None
         else round(min(1.0, max(0.0, 1 - similarity)), 6),
         ranks=results.ranks[best],
+        is_near=not results.near.isdisjoint(member.id for member in passage.members),
         original_rank=rank,
         new_rank=rank,
     )

@@ -86,7 +86,7 @@ class Reading:
     def begin(cls, retrieval: Retrieval) -> "Reading":
         """Return the beginning: the rules, the passages of the question, and the question."""
         passages = list(retrieval.evidence)
-        question = neutralize_chat_marks(retrieval.question.text)
+        question = neutralize_chat_marks(retrieval.question.as_read)
         sent = "\n\n".join((_shown(passages, first=1), _left(MAX_STEPS), f"Question: {question}"))
         messages = [
             Message(role="system", content=Prompt.LOOK.text),

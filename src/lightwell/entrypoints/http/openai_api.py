@@ -216,8 +216,9 @@ class Conversation:
 
     async def _rewrite(self, caller: Caller) -> Question:
         """Return the question so that it stands alone; a model may be called."""
-        text = await caller.knowledge_base.questions.rewrite_followup(self.text, self.history)
-        return Question(text=text, look_twice=self.look_twice)
+        questions = caller.knowledge_base.questions
+        alone = await questions.rewrite_followup(self.text, self.history)
+        return Question(text=alone.text, subject=alone.subject, look_twice=self.look_twice)
 
 
 def require_model(model: str) -> None:
