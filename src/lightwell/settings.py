@@ -27,6 +27,7 @@ from lightwell.ownership import reason_to_distrust
 from lightwell.source_secrets import VARIABLE_NAME
 from lightwell.text.regex import regex
 
+OPENAI_URL = "https://api.openai.com/v1"
 _PREFIX = "LIGHTWELL_"
 _OF_OTHERS = regex(r"test_.*|.*_?service_(?:host|port.*)|port(?:_\d.*)?", re.DOTALL)
 """Names that the project's tests and Kubernetes (for a service named lightwell) put into the environment."""
@@ -404,6 +405,12 @@ def _variables() -> dict[str, tuple[str, ...]]:
 
 VARIABLES = _variables()
 """Every variable, with the place of its setting: ("http", "port") for LIGHTWELL_HTTP_PORT."""
+
+
+def openai_login() -> tuple[str, SecretStr]:
+    """Return the address and the key of OpenAI that its own clients read from the environment; "" for no key."""
+    url = os.environ.get("OPENAI_BASE_URL", "").rstrip("/") or OPENAI_URL
+    return url, SecretStr(os.environ.get("OPENAI_API_KEY", ""))
 
 
 def settings_from_environment() -> Settings:

@@ -1,7 +1,7 @@
 """Model servers that run on this machine: found at their well-known ports, and tried with one question.
 
 Only addresses of a fixed list are asked, and all are on the loopback interface: what a caller names is never connected to unless it
-is one of them. No redirect is followed and no proxy used.
+is one of them, except by `list_models`, for the person who names it at a command line. No redirect is followed and no proxy used.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from lightwell.domain.errors import Invalid, ModelFailed
 
 QUESTION = "Answer in one short sentence: why does a valve leak?"
 
-_FIND_SECONDS, _TRY_SECONDS = 2.0, 90.0
+_FIND_SECONDS, _LIST_SECONDS, _TRY_SECONDS = 2.0, 20.0, 90.0
 _MOST_BYTES = 1_000_000
 _MOST_MODELS = 100
 _LONGEST_NAME, _LONGEST_ANSWER = 200, 1000
@@ -84,6 +84,23 @@ async def find_models(places: Sequence[Place] = PLACES) -> list[LocalModels]:
     return [models for models in answers if models is not None]
 
 
+async def list_models(url: str, key: str = "") -> LocalModels:
+    """Return what the server at a URL offers to a key; raise `ModelFailed`, which never contains the key."""
+    place = Place(server=url, url=url)
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    try:
+        async with _client(_LIST_SECONDS) as client:
+            request = client.build_request("GET", f"{url}/models", headers=headers)
+            return _models(place, await _read(request, client))
+    except httpx.HTTPStatusError as error:
+        status = error.response.status_code
+        reason = "it refuses the key" if status in (401, 403) else f"it answers with {status}"
+        raise ModelFailed(f"{url}/models lists no models: {reason}") from None
+    except (httpx.HTTPError, httpx.InvalidURL, ValidationError, UnicodeError) as error:
+        reason = f"no answer of such a server ({type(error).__name__})"
+        raise ModelFailed(f"{url}/models lists no models: {reason}") from None
+
+
 async def try_model(url: str, model: str, places: Sequence[Place] = PLACES) -> Reply:
     """Ask a model one short question; raise `Invalid` for an address that is not one of `places`, and `ModelFailed`."""
     if url not in [place.url for place in places]:
@@ -116,10 +133,16 @@ def _client(seconds: float) -> httpx.AsyncClient:
 
 async def _list_models(client: httpx.AsyncClient, place: Place) -> LocalModels | None:
     try:
-        content = await _read(client.build_request("GET", f"{place.url}/models"), client)
-        listed = _Models.model_validate_json(content).data
+        return _models(
+            place, await _read(client.build_request("GET", f"{place.url}/models"), client)
+        )
     except (httpx.HTTPError, ValidationError):
         return None
+
+
+def _models(place: Place, content: bytes) -> LocalModels:
+    """Return the models of a list; raise `ValidationError` where it is none."""
+    listed = _Models.model_validate_json(content).data
     names = [model.id for model in listed if 0 < len(model.id) <= _LONGEST_NAME][:_MOST_MODELS]
     embedding = tuple(
         name for name in names if any(word in name.lower() for word in _OF_EMBEDDINGS)

@@ -72,6 +72,10 @@ COMMANDS: Mapping[str, Entry] = {
         "status:status",
         "Count the documents, passages, entities and relations that the reader may see, and the waiting documents.",
     ),
+    "setup": Entry(
+        "setup:setup",
+        "Find a chat model, try it with one question, and write it into `.env` in the current folder.",
+    ),
     "doctor": Entry(
         "doctor:doctor",
         "Check settings, database and models, and report problems and how to fix them.",
@@ -142,7 +146,7 @@ SECTIONS: Mapping[str, str] = {
     "Ingest and ask": "ingest ask search brief chat conversations demo",
     "Documents and the graph": "documents graph links export sources jobs runs",
     "Servers, and who may use them": "serve mcp login logout keys people groups",
-    "Keep it running": "status doctor worker backfill backup restore migrate embeddings copy-vectors project",
+    "Keep it running": "setup status doctor worker backfill backup restore migrate embeddings copy-vectors project",
     "Measure": "keywords feedback analytics eval",
 }
 """The commands as `--help` lists them: by what they are for, in the order in which people need them."""
