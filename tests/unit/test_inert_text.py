@@ -16,6 +16,7 @@ from lightwell.domain.answers import (
     Answered,
     Citation,
     CitedSentence,
+    InsufficientEvidence,
     StreamChunk,
     StreamType,
 )
@@ -138,6 +139,15 @@ def test_an_attack_in_an_answer_is_text(attack: str) -> None:
     assert set(active(rendered)) == {URL}
 
 
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_what_a_refusal_names_as_nearest_is_text(attack: str) -> None:
+    named = replace(cited(title=f"Terms {attack}"), snippet=f"{SAID} {attack}", highlight=(0, 0))
+    refused = replace(answer(SAID), outcome=InsufficientEvidence(nearest=(named,)))
+    rendered = markdown.render_answer(refused)
+    assert "Nearest: Terms" in rendered
+    assert active(rendered) == []
+
+
 def test_the_parser_of_these_tests_sees_what_clients_see() -> None:
     alive = [each for each in ATTACKS if active(each)]
     assert len(alive) > 20
@@ -181,7 +191,7 @@ def test_a_stream_has_the_same_markdown(texts: list[str]) -> None:
         )
         for at, each in enumerate(whole.sentences)
     ]
-    streamed = "".join(map(markdown.render_token, events)) + markdown.link_definitions(whole)
+    streamed = "".join(map(markdown.render_token, events)) + markdown.render_rest(whole)
     assert streamed == markdown.render_answer(whole)
     for sentence, (start, end) in zip(whole.sentences, markdown.sentence_spans(whole), strict=True):
         assert streamed[start:end].endswith(sentence.marks)

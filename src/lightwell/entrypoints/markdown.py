@@ -33,8 +33,8 @@ def render_token(event: StreamChunk) -> str:
     """Return the content of a token."""
     if event.sentence is None:
         return escape(event.content)
-    lead = "\n" if event.content.startswith("\n") else ""
-    return lead + _render_sentence(event.sentence)
+    before = event.content.removesuffix(event.sentence.marked_text)
+    return before + _render_sentence(event.sentence)
 
 
 def sentence_spans(answer: Answer) -> Sequence[tuple[int, int]]:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from lightwell.answer.chat import courteous_answer
 from lightwell.answer.client_tasks import ClientTask, find_task
-from lightwell.domain.answers import Answer, StreamChunk, StreamType
+from lightwell.domain.answers import Answer, AnswerState, Confidence, StreamChunk, StreamType
 from lightwell.domain.chat import ChatMessage, Role
 from lightwell.domain.errors import Invalid, LightwellError, NotFound
 from lightwell.domain.questions import Question
@@ -34,6 +34,7 @@ from lightwell.entrypoints.markdown import (
     render_token,
     sentence_spans,
 )
+from lightwell.entrypoints.operations.replies import Rounded
 from lightwell.metering import record_usage
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
@@ -113,6 +114,17 @@ class Usage(BaseModel):
     total_tokens: int
 
 
+class Outcome(BaseModel):
+    """What became of the question, in the words of `/v1/query`: OpenAI has none for it."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    state: AnswerState
+    confidence: Confidence
+    relevance: Rounded
+    threshold: float
+
+
 class Completion(BaseModel):
     id: str
     object: Literal["chat.completion"] = "chat.completion"
@@ -120,6 +132,7 @@ class Completion(BaseModel):
     model: str = MODEL
     choices: list[Choice]
     usage: Usage
+    lightwell: Outcome | None
 
 
 class ModelCard(BaseModel):
@@ -163,7 +176,8 @@ async def complete_chat(
     reply = Reply(
         content=render_answer(answer, caller.server), annotations=annotations(answer, caller.server)
     )
-    return _completion(answer.query_id.hex, reply, spent.summary)
+    outcome = Outcome.model_validate(answer)
+    return _completion(answer.query_id.hex, reply, spent.summary, outcome)
 
 
 async def _perform(
@@ -178,12 +192,15 @@ async def _perform(
     return _completion(uuid4().hex, Reply(content=text, annotations=[]), spent.summary)
 
 
-def _completion(name: str, reply: Reply, spent: TokenSummary) -> Completion:
+def _completion(
+    name: str, reply: Reply, spent: TokenSummary, outcome: Outcome | None = None
+) -> Completion:
     return Completion(
         id=f"chatcmpl-{name}",
         created=int(time.time()),
         choices=[Choice(message=reply)],
         usage=_usage(spent),
+        lightwell=outcome,
     )
 
 
@@ -260,8 +277,8 @@ async def _stream(
     """Yield the chunks of a completion as server-sent events; an error is an event, never a part of the text."""
     created, name = int(time.time()), f"chatcmpl-{uuid4().hex}"
 
-    def chunk(delta: dict[str, object], finish_reason: str | None = None) -> bytes:
-        choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
+    def chunk(delta: dict[str, object]) -> bytes:
+        choice = {"index": 0, "delta": delta, "finish_reason": None}
         return _event(_chunk(name, created, choices=[choice]))
 
     yield chunk({"role": "assistant", "content": ""})
@@ -278,7 +295,9 @@ async def _stream(
                     annotation.model_dump() for annotation in annotations(answer, caller.server)
                 ]
                 yield chunk({"content": render_rest(answer, caller.server), "annotations": cited})
-                yield chunk({}, finish_reason="stop")
+                outcome = Outcome.model_validate(answer).model_dump(mode="json")
+                choice: dict[str, object] = {"index": 0, "delta": {}, "finish_reason": "stop"}
+                yield _event(_chunk(name, created, choices=[choice], lightwell=outcome))
                 if with_usage:
                     usage = _usage(answer.usage).model_dump()
                     yield _event(_chunk(name, created, choices=[], usage=usage))

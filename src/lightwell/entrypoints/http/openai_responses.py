@@ -23,6 +23,7 @@ from lightwell.entrypoints.http.openai_api import (
     MAX_MESSAGES,
     MODEL,
     Conversation,
+    Outcome,
     UrlCitation,
     annotations,
     parse_conversation,
@@ -138,6 +139,7 @@ class ResponseObject(BaseModel):
     tool_choice: Literal["none"] = "none"
     tools: list[str] = []
     top_p: None = None
+    lightwell: Outcome | None = None
 
 
 @router.post("/responses", response_model=ResponseObject)
@@ -151,7 +153,7 @@ async def create_response(
     with record_usage(OperationType.QUERY) as spent:
         answer = await conversation.answer(caller)
     add_usage_headers(response, spent.summary)
-    return _complete(_begin(), _output(answer, caller.server), spent.summary)
+    return _complete(_begin(), answer, caller.server, spent.summary)
 
 
 async def _stream(conversation: Conversation, caller: Caller) -> AsyncGenerator[bytes, None]:
@@ -186,7 +188,7 @@ async def _stream(conversation: Conversation, caller: Caller) -> AsyncGenerator[
                     yield event("output_text.annotation.added", **place, **cited)
                 yield event("output_text.done", **place, text=part.text, logprobs=[])
                 yield event("content_part.done", **place, part=part.model_dump())
-                done = _complete(begun, part, chunk.answer.usage)
+                done = _complete(begun, chunk.answer, caller.server, chunk.answer.usage)
                 yield event("output_item.done", output_index=0, item=done.output[0].model_dump())
                 yield event("completed", response=done.model_dump())
 
@@ -196,14 +198,23 @@ def _begin() -> ResponseObject:
     return ResponseObject(id=name, created_at=int(time.time()), status="in_progress", output=[])
 
 
-def _complete(begun: ResponseObject, part: OutputText, spent: TokenSummary) -> ResponseObject:
-    message = OutputMessage(id=_message_id(begun), content=[part])
+def _complete(
+    begun: ResponseObject, answer: Answer, server: str, spent: TokenSummary
+) -> ResponseObject:
+    message = OutputMessage(id=_message_id(begun), content=[_output(answer, server)])
     usage = ResponseUsage(
         input_tokens=spent.total_input_tokens,
         output_tokens=spent.total_output_tokens,
         total_tokens=spent.total_input_tokens + spent.total_output_tokens,
     )
-    return begun.model_copy(update={"status": "completed", "output": [message], "usage": usage})
+    return begun.model_copy(
+        update={
+            "status": "completed",
+            "output": [message],
+            "usage": usage,
+            "lightwell": Outcome.model_validate(answer),
+        }
+    )
 
 
 def _message_id(begun: ResponseObject) -> str:
