@@ -87,6 +87,7 @@ ANSWER: Mapping[str, object] = {
     "missingWords": [],
     "notes": [],
     "ambiguousNames": [],
+    "filters": [],
     "metadata": {
         "queryId": "019f0000-0000-7000-8000-000000000000",
         "totalTokens": 0,

@@ -18,6 +18,7 @@ from lightwell.domain.answers import (
     Answered,
     AnswerState,
     CitedSentence,
+    Confidence,
     InsufficientEvidence,
 )
 from lightwell.domain.chat import (
@@ -87,6 +88,8 @@ def check(given: ChatResponse, expected: str) -> None:
         query_id=QueryId(UUID(int=2)),
         response=given,
         state=AnswerState.ANSWERED,
+        confidence=Confidence.HIGH,
+        relevance=0.9,
     )
     reply = ChatReply.model_validate(turn)
     assert reply.model_dump_json(by_alias=True, indent=2) == expected.strip()

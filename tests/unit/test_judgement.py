@@ -24,7 +24,8 @@ from lightwell.testing.models import ScriptedModel, ScriptedReply
 from tests.generation import examples
 from tests.passages import chunk, found, passage
 
-CONTRACT = "Nordwind receives a discount of 18 percent on all items. The term is three years."
+KEY = "Nordwind receives a discount of 18 percent on all items."
+CONTRACT = f"{KEY} The term is three years."
 ASKED = "What discount does Nordwind receive?"
 
 
@@ -88,7 +89,7 @@ async def test_what_is_not_supported_is_replaced_by_extracts_above_the_threshold
     said: str,
 ) -> None:
     above = await asked(said)[0].answer(retrieval(0.7))
-    assert (above.sentences[0].text, above.model) == (CONTRACT, EXTRACTS)
+    assert (above.sentences[0].text, above.model) == (KEY, EXTRACTS)
     assert (above.relevance, above.notes[-1]) == (0.7, QUOTED_INSTEAD)
     below = await asked(said)[0].answer(retrieval(0.5))
     assert (below.text, below.relevance) == (INSUFFICIENT, 0.5)
@@ -97,7 +98,7 @@ async def test_what_is_not_supported_is_replaced_by_extracts_above_the_threshold
 
 async def test_a_model_that_fails_leaves_the_decision_to_the_threshold() -> None:
     above = await asked(ModelFailed("It is down."))[0].answer(retrieval(0.7))
-    assert above.sentences[0].text == CONTRACT
+    assert above.sentences[0].text == KEY
     below = await asked(ModelFailed("It is down."))[0].answer(retrieval(0.5))
     assert (below.text, below.notes[-1]) == (INSUFFICIENT, "It is down.")
 
@@ -142,7 +143,7 @@ async def test_a_second_judge_removes_what_it_does_not_confirm(
 
 async def test_where_a_second_judge_confirms_nothing_the_threshold_decides() -> None:
     above = await judged_by(NO, NO).answer(retrieval(0.7))
-    assert (above.sentences[0].text, above.notes[-1]) == (CONTRACT, QUOTED_INSTEAD)
+    assert (above.sentences[0].text, above.notes[-1]) == (KEY, QUOTED_INSTEAD)
     below = await judged_by(NO, NO).answer(retrieval(0.5))
     assert (below.text, below.relevance) == (INSUFFICIENT, 0.5)
 
@@ -155,7 +156,7 @@ async def test_a_second_judge_that_fails_shows_nothing_that_it_did_not_confirm()
     nothing = await judged_by(failure).answer(retrieval(0.3))
     assert (nothing.text, nothing.relevance, nothing.author) == (INSUFFICIENT, 0.3, None)
     quoted = await judged_by(failure).answer(retrieval(0.7))
-    assert (quoted.sentences[0].text, quoted.model) == (CONTRACT, EXTRACTS)
+    assert (quoted.sentences[0].text, quoted.model) == (KEY, EXTRACTS)
     listed = await judged_by(failure).statements(retrieval(0.7))
     assert (listed.model, listed.notes[-1][:11]) == (EXTRACTS, "It is down.")
 

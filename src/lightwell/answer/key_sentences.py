@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lightwell.answer.extractive import is_heading, list_quotable_units
+from lightwell.answer.extractive import QuotableUnit, is_heading, list_quotable_units
 from lightwell.answer.quotes import (
     Quote,
     SupportedSentence,
@@ -16,6 +16,8 @@ from lightwell.text.blocks import BlockKind
 
 _LONGEST, _LONGEST_LIST = 300, 600
 """Characters as they are read, of key sentences and of those with a list."""
+_ENOUGH = 0.6
+"""The share of the question that a unit covers, so that it answers alone where it has what is asked for, such as a date."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,22 +29,29 @@ class _Span:
 
 
 def key_sentences(piece: SupportedSentence, retrieval: Retrieval) -> SupportedSentence:
-    """Return the part of a piece that answers by itself, with the piece as its context; of a short one all but its heading.
+    """Return the part of a piece that answers by itself, with the piece as its context; the piece where all of it does.
 
-    It is the unit that answers best, with whole units below it and then above it up to 300 characters; a line with a colon and
-    what it leads to, and the items of a list, belong together up to 600. Headings are no part of it: sources name them.
+    It is the unit that answers best, alone where that has what is asked for, else with whole units below it and then above it
+    up to 300 characters; a line with a colon and what it leads to, and the items of a list, belong together up to 600. Headings
+    are no part of it: sources name them.
     """
     spans = [_Span(quote, _units_in(quote)) for quote in piece.quotes]
-    if len(piece.text) <= _LONGEST:
-        return _without_heading(piece, spans[0]) if len(spans) == 1 else piece
-    scores = _scores(piece, retrieval)
+    scored = _scored(piece, retrieval)
     ranked = [
-        (scores.get(unit.start, 0.0), span, number)
+        (scored[unit.start].score, span, number)
         for span in spans
         for number, unit in enumerate(span.units)
+        if unit.start in scored
     ]
-    best, span, number = max(ranked, key=lambda entry: entry[0], default=(0.0, spans[0], 0))
-    return _cut(piece, span, *_grow(span.units, number)) if best else piece
+    if not ranked:
+        return piece
+    _, span, number = max(ranked, key=lambda entry: entry[0])
+    best = scored[span.units[number].start]
+    if best.has_expected_type and best.coverage >= _ENOUGH:
+        return _cut(piece, span, number, number)
+    if len(piece.text) <= _LONGEST:
+        return _without_heading(piece, spans[0]) if len(spans) == 1 else piece
+    return _cut(piece, span, *_grow(span.units, number))
 
 
 def _units_in(quote: Quote) -> list[Quote]:
@@ -50,13 +59,11 @@ def _units_in(quote: Quote) -> list[Quote]:
     return [unit for unit in units if quote.start <= unit.start and unit.end <= quote.end]
 
 
-def _scores(piece: SupportedSentence, retrieval: Retrieval) -> dict[int, float]:
+def _scored(piece: SupportedSentence, retrieval: Retrieval) -> dict[int, QuotableUnit]:
     """Return how well the units of the piece's passage answer by themselves, by where they start; headings do not."""
     alone = replace(retrieval, evidence=(piece.quotes[0].evidence,), parts=())
     return {
-        unit.quote.start: unit.score
-        for unit in list_quotable_units(alone)
-        if not is_heading(unit.quote)
+        unit.quote.start: unit for unit in list_quotable_units(alone) if not is_heading(unit.quote)
     }
 
 

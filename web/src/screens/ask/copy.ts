@@ -23,7 +23,13 @@ function plainOf(exchange: Exchange, cited: readonly Citation[]): string {
     ? exchange.sentences.map((sentence) => `${sentence.text} ${sentence.citations.join('')}`)
     : [exchange.text];
   const sources = cited.map((citation) => `${citation.id} ${nameOf(citation)}: ${addressOf(citation)}`);
-  return [exchange.question, sentences.join('\n'), sources.join('\n')].filter(Boolean).join('\n\n');
+  const answer = [doubtOf(exchange), ...sentences].filter(Boolean).join('\n');
+  return [exchange.question, answer, sources.join('\n')].filter(Boolean).join('\n\n');
+}
+
+/** What stands above an answer that may be none. */
+function doubtOf(exchange: Exchange): string {
+  return exchange.state === 'possibly' ? `${words.asking.possibly}:` : '';
 }
 
 function nameOf(citation: Citation): string {
@@ -36,6 +42,7 @@ function htmlOf(exchange: Exchange, cited: readonly Citation[]): string {
   const question = document.createElement('p');
   question.append(Object.assign(document.createElement('strong'), { textContent: exchange.question }));
   const answer = document.createElement('p');
+  if (doubtOf(exchange)) answer.append(`${doubtOf(exchange)} `);
   for (const sentence of exchange.sentences) {
     answer.append(`${sentence.text} `);
     for (const id of sentence.citations) {
