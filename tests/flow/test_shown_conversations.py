@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
+from psycopg.types.json import Jsonb
 
 from lightwell.domain.access import Reader
 from lightwell.domain.answers import AnswerState, StepKind, StreamChunk, StreamType
@@ -152,6 +153,29 @@ async def test_what_others_get_now_is_not_shown_again(project: Project) -> None:
         assert listed.title == ("The 18 percent" if count else "")
         titled = await project.kb.conversations.list(reader, title="PERCENT")
         assert len(titled) == count
+
+
+async def test_an_answer_that_was_stored_as_whole_pieces_is_shown_as_its_key_sentences(
+    project: Project,
+) -> None:
+    reader = await papers(project)
+    conversation = await begin(project, reader)
+    key = "The Nordwind contract gives a discount of 18 percent on all items."
+    stored = {
+        "lead": [{"text": key, "start": 0, "end": len(key), "citations": ["[1]"]}],
+        "sentences": [{"text": CONTRACT, "start": 0, "end": len(CONTRACT), "citations": ["[1]"]}],
+    }
+    statement = """
+    UPDATE conversation_turns SET answer = (answer - '{context,confidence,relevance}'::text[]) || %(stored)s
+    WHERE answer IS NOT NULL
+    """
+    await project.context.database.execute(statement, {"stored": Jsonb(stored)})
+    (turn,) = await project.kb.conversations.turns(reader, conversation)
+    shown = turn.answer
+    assert shown is not None
+    assert [sentence.text for sentence in shown.sentences] == [key]
+    assert [piece.text for piece in shown.context] == [CONTRACT]
+    assert (shown.state, shown.confidence) == (AnswerState.ANSWERED, None)
 
 
 async def test_a_title_is_the_owners_alone(project: Project) -> None:
