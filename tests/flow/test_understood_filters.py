@@ -85,6 +85,32 @@ async def test_where_those_documents_answer_nothing_all_are_searched_and_a_note_
     assert any("“in Linear”" in note for note in answer.notes)
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["What did Ada write in Linear last month?", "issues by Ada", "Issues by Ada Okafor?"],
+)
+async def test_a_question_for_documents_alone_lists_them(project: Project, question: str) -> None:
+    later = replace(
+        written("l", "The valve is closed now.", "Ada Okafor"),
+        updated_at=LAST_MONTH + timedelta(hours=1),
+    )
+    kb = await filled(project, ADA, BOB, FILE, CANTEEN, later)
+    answer = await kb.questions.ask(question, await kb.reader(["team:a"]))
+    assert [sentence.citations[0].source_url for sentence in answer.sentences] == [
+        later.url,
+        ADA.url,
+    ]
+    assert "The valve is closed now." in answer.text.splitlines()[0]
+
+
+async def test_days_of_what_is_owed_are_no_days_of_documents(project: Project) -> None:
+    kb = await filled(project, ADA, BOB, FILE)
+    reader = await kb.reader(["team:a"])
+    answer = await kb.questions.ask("What did we promise Nordwind in June 2025?", reader)
+    assert not answer.filters
+    assert not any("searched" in note for note in answer.notes)
+
+
 async def test_a_day_that_no_document_is_dated_stays_a_word_of_the_question(
     project: Project,
 ) -> None:

@@ -17,6 +17,7 @@ from lightwell.answer import statements
 from lightwell.answer.answer_builder import AnswerBuilder
 from lightwell.answer.forms import Part, stream_events
 from lightwell.answer.key_sentences import key_sentences
+from lightwell.answer.listing import LISTED, listed_documents
 from lightwell.answer.model_calls import TimeLimitedModel
 from lightwell.answer.open_points import open_points
 from lightwell.answer.owed import owed_sentences, says_what_is_owed, with_owed
@@ -240,6 +241,8 @@ class AnswerGenerator:
 
         Open points need no relevance: `open_points` takes only documents that name what the question names.
         """
+        if retrieval.asks_for_documents:
+            return listed_documents(retrieval), LISTED
         points = owed_sentences(retrieval)
         if not points and retrieval.analysis.asks_what_is_open:
             points = open_points(retrieval)

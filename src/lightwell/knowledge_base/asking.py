@@ -10,6 +10,7 @@ from lightwell.answer.brief.subjects import ambiguous_names
 from lightwell.answer.looking.library import Library
 from lightwell.answer.looking.looking import look, titles
 from lightwell.answer.model_calls import TimeLimitedModel
+from lightwell.answer.open_points import MAX_PASSAGES
 from lightwell.answer.owed import find_owed
 from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.domain.access import Reader
@@ -115,15 +116,23 @@ class Asking:
         understood = await understand(self.database, self.reader, question)
         if not understood.filters:
             return await self.evidence(question)
-        narrowed = await self.evidence(understood.question)
-        lists_what_is_open = narrowed.analysis.asks_what_is_open and bool(narrowed.evidence)
-        if not (narrowed.is_sufficient or lists_what_is_open):
+        only = understood.question
+        if understood.asks_for_documents:
+            only = replace(only, limit=max(only.limit, MAX_PASSAGES))
+        narrowed = await self.evidence(only)
+        analysis = narrowed.analysis
+        is_list = understood.asks_for_documents or analysis.asks_what_is_open or analysis.owed
+        if not (narrowed.is_sufficient or (is_list and narrowed.evidence)):
             everywhere = await self.evidence(understood.everywhere)
             if everywhere.is_sufficient or not narrowed.evidence:
                 notes = (*everywhere.notes, understood.note)
                 return replace(everywhere, question=question, notes=notes)
-        narrow = replace(narrowed.question, text=question.text)
-        return replace(narrowed, question=narrow, understood=understood.filters)
+        return replace(
+            narrowed,
+            question=replace(only, text=question.text, limit=question.limit),
+            understood=understood.filters,
+            asks_for_documents=understood.asks_for_documents,
+        )
 
     async def evidence(self, question: Question) -> Retrieval:
         """Return the evidence alone."""

@@ -8,6 +8,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.questions import Filters, Mode, Question, UnderstoodFilter
 from lightwell.records import document_values
 from lightwell.records.database import Database
+from lightwell.text.answer_types.owed import read_owed
 from lightwell.text.asked_documents import Part, Phrase, find_phrases, without
 from lightwell.text.terms import terms
 
@@ -18,11 +19,12 @@ _NAMED = (Part.SYSTEM, Part.TYPE, Part.AUTHOR)
 class Understood:
     """The question to search for, without the words of the `filters` that were understood in it.
 
-    `everywhere` is asked of all documents where that finds nothing: a day that it names may be one that they speak of.
+    `asks_for_documents` is whether no other words are left. `everywhere` is asked of all documents where that finds nothing: a day that it names may be one that they speak of.
     """
 
     question: Question
     everywhere: Question
+    asks_for_documents: bool = False
     filters: tuple[UnderstoodFilter, ...] = ()
 
     @property
@@ -44,7 +46,7 @@ async def understand(
     if question.mode is Mode.BYPASS or not question.filters.from_words:
         return Understood(question=question, everywhere=question)
     today = today or datetime.now().astimezone().date()
-    phrases = _beside(question.filters, find_phrases(question.text, today))
+    phrases = _beside(question.text, question.filters, find_phrases(question.text, today))
     phrases = await _existing(database, reader, phrases)
     if not any(phrase.part is not Part.TYPE for phrase in phrases):
         return Understood(question=question, everywhere=question)
@@ -53,6 +55,7 @@ async def understand(
     return Understood(
         question=replace(narrow, filters=_narrow(question.filters, phrases)),
         everywhere=_without(question, [phrase for phrase in phrases if phrase not in days]),
+        asks_for_documents=not terms(without(question.text, phrases)),
         filters=tuple(
             UnderstoodFilter(
                 field=phrase.part.value,
@@ -77,14 +80,15 @@ def _names_day(question: str, phrase: Phrase) -> bool:
     return phrase.part in (Part.SINCE, Part.UNTIL) and any(sign.isdigit() for sign in words)
 
 
-def _beside(filters: Filters, phrases: Sequence[Phrase]) -> list[Phrase]:
+def _beside(question: str, filters: Filters, phrases: Sequence[Phrase]) -> list[Phrase]:
     """Return the phrases of what the question's own filters leave open."""
+    is_due = read_owed(question) is not None  # then its days are those of what is owed
     chosen = {
         Part.SYSTEM: filters.systems,
         Part.TYPE: filters.kinds,
         Part.AUTHOR: filters.authors,
-        Part.SINCE: filters.since or filters.until,
-        Part.UNTIL: filters.since or filters.until,
+        Part.SINCE: is_due or filters.since or filters.until,
+        Part.UNTIL: is_due or filters.since or filters.until,
     }
     return [phrase for phrase in phrases if not chosen[phrase.part]]
 

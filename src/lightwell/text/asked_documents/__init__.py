@@ -5,7 +5,7 @@ it stands beside a word for documents, or for writing one.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
@@ -162,11 +162,13 @@ def find_phrases(question: str, today: date) -> tuple[Phrase, ...]:
     return tuple(sorted(phrases, key=lambda phrase: (phrase.start, phrase.part)))
 
 
-def without(question: str, phrases: Iterable[Phrase]) -> str:
-    """Return the question without these phrases, to search for."""
+def without(question: str, phrases: Sequence[Phrase]) -> str:
+    """Return the question without these phrases, to search for; also without "what is new" before such days."""
     cut = {(phrase.start, phrase.end) for phrase in phrases}
     for start, end in sorted(cut, reverse=True):
         question = f"{question[:start]} {question[end:]}"
+    if any(phrase.part in (Part.SINCE, Part.UNTIL) for phrase in phrases):
+        question = _NEWS.sub("", question)
     return _LOOSE.sub("", " ".join(question.split())).lstrip(" ,")
 
 
