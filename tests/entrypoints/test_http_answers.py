@@ -195,6 +195,7 @@ async def test_s1_1_what_a_model_cost_is_in_the_headers(databases: Databases) ->
             await site.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS[:2]))
             for path, body in (
                 ("query", {"query": QUESTION}),
+                ("query", {"query": QUESTION, "withUnsupported": True}),
                 ("statements", {"query": QUESTION}),
                 ("chat", {"message": QUESTION}),
                 (
@@ -207,6 +208,9 @@ async def test_s1_1_what_a_model_cost_is_in_the_headers(databases: Databases) ->
                 assert reply.status_code == 200, reply.text
                 assert int(reply.headers.get("X-Token-Usage-Calls", 0)) >= 1, (path, reply.text)
                 assert int(reply.headers["X-Token-Usage-Input"]) > 0
+                if path == "query":
+                    was_asked_for = body.get("withUnsupported") is True
+                    assert reply.json()["unsupported"] == ["understood"] * was_asked_for
                 kinds = ("Query", "Keyword-Extraction", "Ingestion", "Summarization", "Rerank")
                 spent = [int(reply.headers.get(f"X-Token-Usage-{each}", 0)) for each in kinds]
                 assert spent[0] > 0

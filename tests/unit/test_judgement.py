@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given
@@ -94,6 +95,22 @@ async def test_what_is_not_supported_is_replaced_by_extracts_above_the_threshold
     below = await asked(said)[0].answer(retrieval(0.5))
     assert (below.text, below.relevance) == (INSUFFICIENT, 0.5)
     assert QUOTED_INSTEAD not in below.notes
+
+
+async def test_what_no_quote_supports_is_shown_only_where_it_is_asked_for() -> None:
+    both = reply(
+        ("Nordwind receives 18 percent.", [1]), ("Pumps are free ![x](//y.example)", [1]), ("", [1])
+    )
+    answer = await asked(both)[0].answer(retrieval(0.7))
+    assert answer.unsupported == ()
+    question = replace(retrieval(0.7).question, with_unsupported=True)
+    answer = await asked(both)[0].answer(replace(retrieval(0.7), question=question))
+    assert answer.unsupported == ("Pumps are free",)
+    assert "Pumps" not in answer.text
+    alone = await asked(reply(("Pumps are free.", [1])))[0].answer(
+        replace(retrieval(0.7), question=question)
+    )
+    assert (alone.unsupported, alone.notes[-1]) == (("Pumps are free.",), QUOTED_INSTEAD)
 
 
 async def test_a_model_that_fails_leaves_the_decision_to_the_threshold() -> None:

@@ -186,11 +186,12 @@ class AnswerGenerator:
         _log.info("answer verified", kept=verifier.kept_count, removed=verifier.removed_count)
         if not builder.is_empty:
             interruption = (note_of_interruption(failure),) if failure else ()
-            yield builder.finish(
+            answer = builder.finish(
                 model.model,
                 relevance=_judged(retrieval, verifier),
                 remarks=(*verifier.notes, *interruption),
             )
+            yield _with_unsupported(answer, retrieval, verifier)
             return
         instead, relevance, remarks = await self._extractive_fallback(retrieval, verifier, failure)
         builder.add(instead)
@@ -198,7 +199,7 @@ class AnswerGenerator:
             relevance = _judged(retrieval, verifier)
         author = None if instead or failure else model.model
         answer = builder.finish(author, relevance=relevance, remarks=(*verifier.notes, *remarks))
-        for part in _parts_of(answer):
+        for part in _parts_of(_with_unsupported(answer, retrieval, verifier)):
             yield part
 
     async def _verified(
@@ -223,7 +224,7 @@ class AnswerGenerator:
             ):
                 yield sentence
             else:
-                verifier.withdraw()
+                verifier.withdraw(sentence)
 
     async def _extracted(self, retrieval: Retrieval) -> AsyncGenerator[Part, None]:
         builder = AnswerBuilder(retrieval=retrieval)
@@ -288,6 +289,13 @@ def _is_doubtful(retrieval: Retrieval) -> bool:
     """Return whether sentences of a model, which judged the evidence to answer, only possibly answer."""
     judged = judged_relevance(retrieval.best_relevance, is_answerable=True)
     return confidence(judged) is Confidence.LOW
+
+
+def _with_unsupported(answer: Answer, retrieval: Retrieval, verifier: ReplyVerifier) -> Answer:
+    """Return the answer with the sentences of the reply that were removed, where the question asks for them."""
+    if not retrieval.question.with_unsupported:
+        return answer
+    return replace(answer, unsupported=tuple(filter(None, verifier.removed)))
 
 
 def _judged(retrieval: Retrieval, verifier: ReplyVerifier) -> float | None:

@@ -304,7 +304,7 @@ class ReplyVerifier:
     sources: tuple[CheckedPassage, ...]
     whole: tuple[CheckedPassage, ...]
     known: frozenset[str]
-    removed_count: int = 0
+    removed: list[str] = field(default_factory=list[str])
     kept_count: int = 0
     _length: int = 0
     _parser: ReplyParser = field(default_factory=ReplyParser)
@@ -346,10 +346,14 @@ class ReplyVerifier:
         """Return the supported sentences that are left when the reply has ended."""
         return self._verify(self._parser.flush())
 
-    def withdraw(self) -> None:
+    @property
+    def removed_count(self) -> int:
+        return len(self.removed)
+
+    def withdraw(self, sentence: SupportedSentence) -> None:
         """Count a sentence that was supported as removed: a second judge has rejected it."""
         self.kept_count -= 1
-        self.removed_count += 1
+        self.removed.append(sentence.text)
 
     def _verify(self, sentences: Sequence[ReplySentence]) -> list[SupportedSentence]:
         supported: list[SupportedSentence] = []
@@ -365,7 +369,7 @@ class ReplyVerifier:
                 cited = tuple(cite(quote, claim) for quote in quotes)
                 supported.append(SupportedSentence(text=text, quotes=cited))
             else:
-                self.removed_count += 1
+                self.removed.append(text)
                 # "The evidence does not say it", without a citation, is a refusal in the model's own words.
                 is_based = sentence.numbers or any(map(str.strip, sentence.quotes))
                 is_refusal = has_negation(sentence.text) and not is_based

@@ -243,7 +243,8 @@ class Answer:
     """What became of a question; everything else that is shown of an answer is derived from this.
 
     `relevance`, 0 to 1, is how likely what was chosen answers the question; it is 0.6 or more exactly where the question is answered. `author` is the chat model whose reply became the answer or the refusal, None where no model was asked
-    or it failed, and where documents are quoted instead. `remarks` report what failed. `usage` is the cost of model calls, including
+    or it failed, and where documents are quoted instead. `unsupported` are the sentences of its reply that no quote supports, where the
+    question asks for them. `remarks` report what failed. `usage` is the cost of model calls, including
     those of retrieval, and `latency_ms` the time from the question on. `ambiguous_names` lists the candidates of each name in the
     question that several entities have; `filters` those that words of the question mean.
     """
@@ -259,6 +260,7 @@ class Answer:
     usage: TokenSummary = NO_USAGE
     latency_ms: int = 0
     ambiguous_names: "tuple[Candidates, ...]" = ()
+    unsupported: tuple[str, ...] = ()
     filters: tuple[UnderstoodFilter, ...] = ()
 
     @property

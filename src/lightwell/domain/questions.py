@@ -198,7 +198,7 @@ class Question:
     `filters` say of which documents it is asked; `limit` is the number of passages. Without `include_graph` only passages are
     searched. `excluded_channels` are not searched either; evaluation uses this to measure what each channel contributes.
     `session_id` is an open session of the same user, which the question is logged in. With `look_twice` a chat model may search again
-    before it answers. `text` is without surrounding white space. A question of a conversation has the `subject` that it leaves out, in words of the
+    before it answers; `with_unsupported` asks for the sentences of its reply that no quote supports, too. `text` is without surrounding white space. A question of a conversation has the `subject` that it leaves out, in words of the
     conversation, and `near`, the places that the last answer cites, where it is looked for first; with `stays_near`, passages elsewhere are left out
     where those there are about as relevant.
     """
@@ -211,6 +211,7 @@ class Question:
     excluded_channels: frozenset[Channel] = frozenset()
     session_id: SessionId | None = None
     look_twice: bool = False
+    with_unsupported: bool = False
     subject: str = ""
     near: tuple[CitedPlace, ...] = ()
     stays_near: bool = False

@@ -63,6 +63,7 @@ def _answer_stream(question: str | Question) -> Stream[StreamEvent]:
             filters=DocumentFilters.of(question.filters),
             mode=question.mode,
             look_twice=question.look_twice,
+            with_unsupported=question.with_unsupported,
         )
     path = "/v1/query/stream"
     return Stream(method="POST", path=path, content=call.content, read=read_answer_event)

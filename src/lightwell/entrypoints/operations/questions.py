@@ -125,6 +125,20 @@ LookTwice = Annotated[
 ]
 
 
+WithUnsupported = Annotated[
+    bool,
+    Field(
+        description="Whether `unsupported` has the sentences of a chat model that no quote of a document supports."
+    ),
+]
+Unsupported = Annotated[
+    list[str],
+    Field(
+        description="What a chat model said that no quote supports; only where it was asked for."
+    ),
+]
+
+
 class AnswerMetadata(Reply):
     """Figures of one answer."""
 
@@ -208,6 +222,7 @@ class Answer(Reply):
     nearest: list[Citation]
     missing_words: MissingWords
     notes: list[str]
+    unsupported: Unsupported
     ambiguous_names: list[AmbiguousName]
     filters: list[UnderstoodFilter]
     metadata: AnswerMetadata
@@ -266,6 +281,11 @@ class StreamEvent(Reply):
     ] = ()
     model: Annotated[str, read_from("model", "answer.model"), Field(exclude_if=_is_empty)] = ""
     notes: Annotated[tuple[str, ...], read_from("notes", "answer.notes")] = ()
+    unsupported: Annotated[
+        tuple[str, ...],
+        read_from("unsupported", "answer.unsupported"),
+        Field(exclude_if=_is_empty),
+    ] = ()
     ambiguous_names: Annotated[
         tuple[AmbiguousName, ...], read_from("ambiguousNames", "answer.ambiguous_names")
     ] = ()
@@ -339,6 +359,7 @@ async def answer_question(  # noqa: PLR0913 - the fields of the request
     filters: DocumentFilters = ANY_DOCUMENT,
     mode: SearchMode = Mode.MIX,
     look_twice: LookTwice = False,
+    with_unsupported: WithUnsupported = False,
 ) -> Answer:
     """Answer a question with citations, or say that the evidence is insufficient."""
     question = asked_question(
@@ -349,6 +370,7 @@ async def answer_question(  # noqa: PLR0913 - the fields of the request
         filters=filters.with_topic(topic_filter),
         mode=mode,
         look_twice=look_twice,
+        with_unsupported=with_unsupported,
     )
     return caller.reply(Answer, await caller.knowledge_base.questions.ask(question, caller.reader))
 
@@ -362,6 +384,7 @@ def asked_question(  # noqa: PLR0913 - the fields of the request
     filters: Filters,
     mode: Mode,
     look_twice: bool,
+    with_unsupported: bool,
 ) -> Question:
     """Return the question that a request asks; raise `Invalid`."""
     return Question(
@@ -372,6 +395,7 @@ def asked_question(  # noqa: PLR0913 - the fields of the request
         filters=filters,
         mode=mode,
         look_twice=look_twice,
+        with_unsupported=with_unsupported,
     )
 
 
