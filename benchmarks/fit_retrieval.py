@@ -360,14 +360,17 @@ def _lines(names: Sequence[str], values: Sequence[float] | Floats) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitOptions:
-    """Whether the fitted weights are written, whether relevance is fitted too, and where what is expensive to make is kept."""
+    """Whether the fitted weights are written, whether relevance is fitted too, where what is expensive to make is kept, and which collections are left out."""
 
     write: bool
     relevance: bool
     cache: Path
+    without: frozenset[str]
 
 
-def parse_fit_options(description: str | None, *, may_fit_relevance: bool = False) -> FitOptions:
+def parse_fit_options(
+    description: str | None, *, may_fit_relevance: bool = False, may_leave_out: bool = False
+) -> FitOptions:
     """Return the options of the command line; exit, saying why, where there is no evaluation data."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--write", action="store_true", help="fit and write the weights")
@@ -380,6 +383,10 @@ def parse_fit_options(description: str | None, *, may_fit_relevance: bool = Fals
             action="store_true",
             help="with --write, fit [relevance], too, which moves every threshold",
         )
+    if may_leave_out:
+        parser.add_argument(
+            "--without", action="append", metavar="COLLECTION", help="leave a collection out"
+        )
     given = parser.parse_args()
     if not EVALUATION.is_dir():
         print(f"skipped: there is no evaluation data at {EVALUATION}")
@@ -388,6 +395,7 @@ def parse_fit_options(description: str | None, *, may_fit_relevance: bool = Fals
         write=bool(given.write),
         relevance=may_fit_relevance and bool(given.relevance),
         cache=Path(given.cache),
+        without=frozenset((may_leave_out and given.without) or ()),
     )
 
 

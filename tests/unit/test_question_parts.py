@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 
 from lightwell.answer.extractive import question_parts
+from lightwell.answer.piece_comparison import PieceChooser
 from lightwell.domain.evidence import Evidence, Retrieval
-from lightwell.domain.question_parts import split_question
-from lightwell.domain.questions import Mode, Question
+from lightwell.domain.question_parts import split_question, with_subjects
+from lightwell.domain.questions import SUFFICIENT_RELEVANCE, Mode, Question
 from lightwell.retrieve.decomposition import retrieve_by_parts
 from tests.passages import NOTHING, chunk, extract_pieces, found, passage
 
@@ -104,7 +105,6 @@ async def test_the_whole_is_searched_where_a_part_is_not_answered_by_itself() ->
     "asked",
     [
         "Who leads Heron?",
-        "Who leads Heron, and by when?",
         "What is open with Heron, and who leads Heron?",
     ],
 )
@@ -167,3 +167,42 @@ async def test_what_answers_two_parts_is_quoted_once() -> None:
     merged = await retrieve_by_parts(Question(text=ASKED), search)
     assert merged is not None
     assert [each.text for each in extract_pieces(merged)] == [both.text]
+
+
+@pytest.mark.parametrize(
+    ("asked", "parts"),
+    [
+        (
+            "How do I reset the vault alarm, and how long does it take?",
+            ("How do I reset the vault alarm", "how long does it take? reset vault alarm"),
+        ),
+        ("Who leads Heron, and by when?", ("Who leads Heron", "by when? leads heron")),
+        (
+            "I left my key at home. Who opens the vault, and until when?",
+            ("I left my key at home. Who opens the vault", "until when? opens vault"),
+        ),
+        (
+            "Which setting opens the vault, and how much code coverage does it need?",
+            ("Which setting opens the vault", "how much code coverage does it need?"),
+        ),
+        (ASKED, (FIRST, SECOND)),
+        ("Who leads Heron?", ("Who leads Heron?",)),
+    ],
+)
+def test_a_part_that_says_little_by_itself_keeps_its_subject(
+    asked: str, parts: tuple[str, ...]
+) -> None:
+    assert with_subjects(split_question(asked)) == parts
+
+
+async def test_where_only_one_part_is_answered_it_is_quoted_and_only_possibly_answers() -> None:
+    poor = passage(HERON, relevance=0.3)
+    asked = replace(
+        found(ASKED, passage(PLOVER, relevance=0.9)),
+        parts=(found(FIRST, passage(PLOVER, relevance=0.9)), found(SECOND, poor)),
+    )
+    extracts = await PieceChooser().extract(asked)
+    assert [each.text for each in extracts.pieces] == [PLOVER.text]
+    assert extracts.relevance == SUFFICIENT_RELEVANCE
+    nowhere = replace(asked, parts=(found(FIRST, poor), found(SECOND, poor)))
+    assert (await PieceChooser().extract(nowhere)).relevance == 0.3

@@ -21,7 +21,7 @@ from lightwell.answer.quotes import (
 from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Evidence, Highlight, Retrieval, match_score
 from lightwell.domain.question_analysis import analyze_question
-from lightwell.domain.question_parts import split_question
+from lightwell.domain.question_parts import split_question, with_subjects
 from lightwell.domain.reranking import TextMatch
 from lightwell.text.answer_types import (
     AnswerType,
@@ -136,7 +136,7 @@ def question_parts(retrieval: Retrieval) -> list[Retrieval]:
     if retrieval.parts:
         return list(retrieval.parts)
     parts: list[Retrieval] = []
-    for text in split_question(retrieval.analysis.text):
+    for text in with_subjects(split_question(retrieval.analysis.text)):
         part_terms = frozenset(terms(text))
         weights = {term: weight for term, weight in retrieval.weights.items() if term in part_terms}
         if weights:

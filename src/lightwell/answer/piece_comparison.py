@@ -20,14 +20,14 @@ from lightwell.answer.quotes import SupportedSentence
 from lightwell.answer.relevance import (
     MOST_LEAD,
     Floats,
+    RelevanceWeights,
     choice_measures,
-    chosen_relevance,
     load_weights,
     piece_measures,
-    piece_score,
 )
 from lightwell.domain.evidence import Retrieval
-from lightwell.domain.reranking import TextMatch
+from lightwell.domain.questions import SUFFICIENT_RELEVANCE
+from lightwell.domain.reranking import EncodedSpan, TextMatch
 from lightwell.ports import LateInteraction
 
 
@@ -53,13 +53,22 @@ class PieceChooser:
     async def extract(self, retrieval: Retrieval) -> Extracts:
         """Return the best piece, one or two for each part of the question, whose relevance is that of the least relevant part; raise `ModelFailed`.
 
+        Where only some parts are answered, these have pieces, and the whole is only just relevant enough.
         Where the question names a date, units about other dates do not answer.
         """
         if reported := report_instructions(retrieval):
             return Extracts(pieces=reported, relevance=retrieval.best_relevance)
         parts = [await self._compare(part) for part in list_pieces(retrieval)]
-        pieces = join_pieces_of_parts([choose_pieces(part) for part in parts])
-        return Extracts(pieces=pieces, relevance=min(map(self._relevance, parts)))
+        relevances = [self._relevance(part) for part in parts]
+        least, best = min(relevances), max(relevances)
+        is_partial = least < SUFFICIENT_RELEVANCE <= best
+        shown = [
+            part
+            for part, relevance in zip(parts, relevances, strict=True)
+            if relevance >= (SUFFICIENT_RELEVANCE if is_partial else least)
+        ]
+        pieces = join_pieces_of_parts([choose_pieces(part) for part in shown])
+        return Extracts(pieces=pieces, relevance=SUFFICIENT_RELEVANCE if is_partial else least)
 
     async def _compare(self, candidates: PartCandidates) -> PartCandidates:
         """Return the candidates with pieces ordered by comparison; unchanged, but for pieces of relevant passages first, where a passage is not encoded."""
@@ -67,22 +76,10 @@ class PieceChooser:
         if self.late_interaction is None or not _is_encoded(candidates):
             ordered = sorted(pieces, key=lambda piece: not piece.passage.is_sufficient)
             return replace(candidates, pieces=tuple(ordered))
-        texts = [
-            [
-                span
-                for quote in piece.piece.quotes
-                for span in quote.evidence.spans(quote.start, quote.end)
-            ]
-            for piece in pieces
-        ]
+        texts = [piece_spans(piece) for piece in pieces]
         text = candidates.part.analysis.text
         matches = await self.late_interaction.compare(text, texts)
-        compared = [
-            replace(piece, score=piece_score(measure_piece(piece, match)), match=match)
-            for piece, match in zip(pieces, matches, strict=True)
-        ]
-        ordered = sorted(compared, key=lambda piece: -piece.score)
-        return replace(candidates, pieces=tuple(ordered), max_behind=load_weights().close)
+        return arrange(candidates, matches, load_weights())
 
     def _relevance(self, candidates: PartCandidates) -> float:
         if not candidates.pieces:
@@ -90,19 +87,35 @@ class PieceChooser:
         first = candidates.pieces[0]
         if first.match is None or self.is_judged:
             return first.passage.relevance
-        measures = choice_measures(candidates.part, first, first.match, lead(candidates))
-        return chosen_relevance(measures)
+        return load_weights().relevance(measure_choice(candidates, first.match))
 
 
-def measure_piece(piece: ScoredPiece, match: TextMatch) -> Floats:
-    """Return the measures of a piece that was compared with the question."""
-    return piece_measures(match, piece.unit.base_score, piece.passage.relevance)
+def arrange(
+    candidates: PartCandidates, matches: Sequence[TextMatch], weights: RelevanceWeights
+) -> PartCandidates:
+    """Return the candidates with their pieces ordered by how they compare with the question."""
+    compared = [
+        replace(piece, score=weights.score(piece_measures(piece, match)), match=match)
+        for piece, match in zip(candidates.pieces, matches, strict=True)
+    ]
+    ordered = sorted(compared, key=lambda piece: -piece.score)
+    return replace(candidates, pieces=tuple(ordered), max_behind=weights.close)
 
 
-def lead(candidates: PartCandidates) -> float:
-    """Return by how much the first piece scores higher than the best other one."""
-    rival = find_rival(candidates)
-    return candidates.pieces[0].score - rival.score if rival else MOST_LEAD
+def measure_choice(candidates: PartCandidates, match: TextMatch) -> Floats:
+    """Return the measures of the first of these pieces, which compares with the question as `match` says."""
+    first, rival = candidates.pieces[0], find_rival(candidates)
+    lead = first.score - rival.score if rival else MOST_LEAD
+    return choice_measures(candidates.part, first, match, lead)
+
+
+def piece_spans(piece: ScoredPiece) -> list[EncodedSpan]:
+    """Return a piece by the vectors of its passage's chunks."""
+    return [
+        span
+        for quote in piece.piece.quotes
+        for span in quote.evidence.spans(quote.start, quote.end)
+    ]
 
 
 def _is_encoded(candidates: PartCandidates) -> bool:

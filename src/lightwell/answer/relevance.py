@@ -62,6 +62,20 @@ class RelevanceWeights:
     medium: float
     high: float
 
+    def score(self, measures: Floats) -> float:
+        """Return how well a piece answers, on the scale on which a difference of one makes it e times as likely."""
+        return float(measures @ self.piece)
+
+    def chance(self, measures: Floats) -> float:
+        """Return the chance, 0 to 1, that what was chosen answers."""
+        return sigmoid(self.base + float(measures @ self.choice))
+
+    def relevance(self, measures: Floats) -> float:
+        """Return the relevance of what was chosen, 0 to 1: from 0.6 it is shown, and from 0.7 and 0.85 as often right as `Confidence` says."""
+        chances = (0.0, self.possible, self.medium, self.high, 1.0)
+        scale = (0.0, SUFFICIENT_RELEVANCE, MEDIUM_RELEVANCE, HIGH_RELEVANCE, 1.0)
+        return round(float(np.interp(self.chance(measures), chances, scale)), 6)
+
 
 @cache
 def load_weights() -> RelevanceWeights:
@@ -78,16 +92,12 @@ def load_weights() -> RelevanceWeights:
     )
 
 
-def piece_measures(match: TextMatch, unit_score: float, passage_relevance: float) -> Floats:
-    """Return the measures of a piece, (`PIECE`,)."""
-    inner = min(max(passage_relevance, _NEARLY_SURE), 1 - _NEARLY_SURE)
+def piece_measures(piece: ScoredPiece, match: TextMatch) -> Floats:
+    """Return the measures of a piece that was compared with the question, (`PIECE`,)."""
+    relevance = piece.passage.relevance
+    inner = min(max(relevance, _NEARLY_SURE), 1 - _NEARLY_SURE)
     odds = math.log(inner / (1 - inner))
-    return np.array([match.token_match, match.similarity, unit_score, odds])
-
-
-def piece_score(measures: Floats) -> float:
-    """Return how well a piece answers, on the scale on which a difference of one makes it e times as likely."""
-    return float(measures @ load_weights().piece)
+    return np.array([match.token_match, match.similarity, piece.unit.base_score, odds])
 
 
 def choice_measures(
@@ -140,12 +150,3 @@ def _missing_names(retrieval: Retrieval, passage: Evidence, title: frozenset[str
     missing = names - passage.analysis.terms - title
     whole = sum(weights[name] for name in names)
     return sum(weights[name] for name in missing) / whole if whole else 0.0
-
-
-def chosen_relevance(measures: Floats) -> float:
-    """Return the relevance of what was chosen, 0 to 1: from 0.6 it is shown, and from 0.7 and 0.85 as often right as `Confidence` says."""
-    weights = load_weights()
-    chance = sigmoid(weights.base + float(measures @ weights.choice))
-    chances = (0.0, weights.possible, weights.medium, weights.high, 1.0)
-    scale = (0.0, SUFFICIENT_RELEVANCE, MEDIUM_RELEVANCE, HIGH_RELEVANCE, 1.0)
-    return round(float(np.interp(chance, chances, scale)), 6)

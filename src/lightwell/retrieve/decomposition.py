@@ -11,7 +11,7 @@ from itertools import chain
 from lightwell.domain.evidence import Retrieval, take_turns
 from lightwell.domain.keywords import clean_keywords
 from lightwell.domain.question_analysis import QuestionAnalysis, analyze_question
-from lightwell.domain.question_parts import split_question
+from lightwell.domain.question_parts import split_question, with_subjects
 from lightwell.domain.questions import Question
 from lightwell.text.terms import terms
 
@@ -21,10 +21,10 @@ _Search = Callable[[Question], Awaitable[Retrieval]]
 async def retrieve_by_parts(question: Question, search: _Search) -> Retrieval | None:
     """Return the evidence of all parts, each searched as a question of its own, at the same time.
 
-    None where the question asks one thing, or where the evidence for a part is not sufficient: a part may be understood only with
-    the others ("and who signs it?"), so the whole question is searched then.
+    A part that is understood only with the first one ("and who signs it?") is searched with its words. None where the question asks one
+    thing, or where the evidence for a part is not sufficient: the whole question is searched then.
     """
-    texts = split_question(question.text) if question.channels else ()
+    texts = with_subjects(split_question(question.text)) if question.channels else ()
     if len(texts) < 2 or not all(map(terms, texts)):
         return None
     whole = analyze_question(question.text)
