@@ -197,6 +197,17 @@ async def test_steps_are_counted_and_an_action_is_never_repeated(project: Projec
     assert len(prompts(again)[0]) == 2
 
 
+async def test_another_part_of_a_passage_is_shown_for_another_search(project: Project) -> None:
+    model = looking(say("search", "Which seal number is 555?"))
+    kb = await filled(project, model)
+    reader = await kb.reader(["team:a"])
+    asked = replace(ASKED, text="Which valve is checked in spring?", limit=5)
+    await kb.questions.ask(asked, reader)
+    shown, _ = prompts(model)
+    assert "The seal number is 555." not in shown[0]
+    assert "The seal number is 555." in shown[1]
+
+
 async def test_no_prompt_is_longer_than_an_answer_s_context(project: Project) -> None:
     model = looking(*(say("search", f"valve {number}") for number in range(99)))
     kb = await filled(project, model, budget=Budget(max_tokens=600))

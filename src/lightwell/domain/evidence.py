@@ -1,9 +1,8 @@
 """Results of retrieval: passages with their scores."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from lightwell.domain.documents import Chunk, Locator, document_address
@@ -302,15 +301,3 @@ class Retrieval:
     @property
     def has_insufficient_evidence(self) -> bool:
         return not self.is_sufficient
-
-
-def take_turns(several: Sequence[Sequence[Evidence]]) -> tuple[Evidence, ...]:
-    """Return the first passage of each, then the second, and so on; of passages that share a chunk the first."""
-    seen: set[object] = set()
-    taken: list[Evidence] = []
-    for entry in chain.from_iterable(zip_longest(*several)):
-        chunks = {chunk.id for chunk in entry.published_chunks} if entry else set[object]()
-        if entry and seen.isdisjoint(chunks):
-            seen |= chunks
-            taken.append(entry)
-    return tuple(taken)

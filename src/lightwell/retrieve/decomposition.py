@@ -6,9 +6,9 @@ One passage rarely answers all of it, so the whole question finds none that is r
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, zip_longest
 
-from lightwell.domain.evidence import Retrieval, take_turns
+from lightwell.domain.evidence import Evidence, Retrieval
 from lightwell.domain.keywords import clean_keywords
 from lightwell.domain.question_analysis import QuestionAnalysis, analyze_question
 from lightwell.domain.question_parts import split_question, with_subjects
@@ -52,7 +52,7 @@ def _merge_parts(question: Question, parts: Sequence[Retrieval]) -> Retrieval:
         question=question,
         analysis=_merge_analyses(question, parts),
         weights={term: weight for part in parts for term, weight in part.weights.items()},
-        evidence=take_turns([part.evidence for part in parts]),
+        evidence=_take_turns([part.evidence for part in parts]),
         best_relevance=min(part.best_relevance for part in parts),
         metrics=replace(first.metrics, total_ms=total_ms),
         entities=tuple({entity.id: entity for part in parts for entity in part.entities}.values()),
@@ -78,3 +78,15 @@ def _merge_analyses(question: Question, parts: Sequence[Retrieval]) -> QuestionA
         by_model=any(analysis.by_model for analysis in several),
     )
     return replace(whole, keywords=keywords)
+
+
+def _take_turns(several: Sequence[Sequence[Evidence]]) -> tuple[Evidence, ...]:
+    """Return the first passage of each, then the second, and so on; of passages that share a chunk the first."""
+    seen: set[object] = set()
+    taken: list[Evidence] = []
+    for entry in chain.from_iterable(zip_longest(*several)):
+        chunks = {chunk.id for chunk in entry.published_chunks} if entry else set[object]()
+        if entry and seen.isdisjoint(chunks):
+            seen |= chunks
+            taken.append(entry)
+    return tuple(taken)

@@ -7,13 +7,14 @@ passages of the question ─► an action of the model ─► a read as the read
 
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, zip_longest
 
 from lightwell.answer.looking.actions import ACTION_SCHEMA, Action, ActionKind, parse_action
 from lightwell.answer.looking.library import Found, Library
 from lightwell.answer.prompt import Prompt, relation_line
 from lightwell.domain.answers import Step, StepKind
 from lightwell.domain.errors import ModelFailed
-from lightwell.domain.evidence import Evidence, Retrieval, take_turns
+from lightwell.domain.evidence import Evidence, Retrieval
 from lightwell.domain.graph import Relation
 from lightwell.domain.prompt_fencing import fence, neutralize_chat_marks
 from lightwell.logs import logger
@@ -59,7 +60,7 @@ async def look(
         except ModelFailed as error:
             note = f"{str(error).rstrip('.')}. {_INSTEAD}"
             break
-        new = reading.add(action, reply.text, result, left=MAX_STEPS - len(done))
+        new = reading.add(reply.text, result, left=MAX_STEPS - len(done))
         if new:
             yield Step(kind=StepKind.READING, titles=titles(new))
     _log.info("looked twice", steps=len(done), passages=len(reading.passages), failed=bool(note))
@@ -104,18 +105,10 @@ class Reading:
         in_document = about if action.kind is ActionKind.FIND else ()
         return Step(kind=StepKind.SEARCHING, query=action.query, titles=in_document)
 
-    def add(self, action: Action, reply: str, result: Found, *, left: int) -> list[Evidence]:
-        """Add what the action of a reply has found, and return the passages that are new.
-
-        Where words were found in a passage that is there already, another part of it is shown.
-        """
-        seen = {chunk.id for entry in self.passages for chunk in entry.published_chunks}
-        is_anew = action.kind is ActionKind.FIND
-        new = [
-            entry
-            for entry in result.passages
-            if is_anew or any(chunk.id not in seen for chunk in entry.published_chunks)
-        ]
+    def add(self, reply: str, result: Found, *, left: int) -> list[Evidence]:
+        """Add what the action of a reply has found, and return the passages of which something new is shown."""
+        seen = set(map(_excerpt, self.passages))
+        new = [entry for entry in result.passages if _excerpt(entry) not in seen]
         stated = "\n".join(map(relation_line, result.relations))
         parts = [_shown(new, first=len(self.passages) + 1)] if new or not stated else []
         sent = "\n\n".join((*([fence(stated)] if stated else []), *parts, _left(left)))
@@ -125,17 +118,18 @@ class Reading:
         ]
         self.tokens += token_count(reply) + token_count(sent)
         self.passages += new
-        self._more.append(new)
+        self._more.append(result.passages)
         self._relations.update((relation.id, relation) for relation in result.relations)
         return new
 
     def finish(self, note: str) -> Retrieval:
-        """Return the retrieval with all that was read, the best of each action in turn."""
+        """Return the retrieval with all that was read, the best of each action in turn; a passage of which two parts were shown is there twice."""
         first = self.retrieval
         notes = (*first.notes, note) if note else first.notes
         if not any(self._more) and not self._relations:
             return replace(first, notes=notes)
-        evidence = take_turns([first.evidence, *self._more])
+        turns = chain.from_iterable(zip_longest(first.evidence, *self._more))
+        evidence = tuple({_excerpt(entry): entry for entry in turns if entry}.values())
         relations = {relation.id: relation for relation in first.relations}
         return replace(
             first,
