@@ -73,22 +73,22 @@ async def test_a_follow_up_is_looked_for_where_the_last_answer_came_from(databas
         assert answer.state is AnswerState.INSUFFICIENT
 
 
-async def test_a_follow_up_costs_one_statement_and_no_inference_more(database_url: str) -> None:
-    """Beside the same question where the last answer was a greeting, from which nothing follows."""
+async def test_a_follow_up_costs_one_statement_and_one_inference_more(database_url: str) -> None:
+    """A question that stands alone costs one statement more after an answer than after a greeting; the inference is for a subject."""
     with counting() as counts:
         async with open_knowledge_base(Settings(database_url=SecretStr(database_url))) as kb:
             reader = await shelf(kb)
-            question = "Who approves parental leave?"
-            costs: list[Cost] = []
-            for first in ("hello", "hello", WEEKS):  # the first of all reads what is kept
-                _, conversation = await ask(kb, reader, first)
-                await kb.questions.ask(question, reader)  # its words are encoded now
-                clock = Clock(counts=counts)
-                clock.start()
-                await kb.questions.chat(question, reader, conversation=conversation)
-                costs.append(clock.stop())
-    alone, following = (cost.counts for cost in costs[1:])
-    assert (following.statements - alone.statements, following.inferences - alone.inferences) == (
-        1,
-        0,
-    )
+            messages = {"Who approves parental leave?": (1, 0), "who approves it?": (None, 1)}
+            for message, (statements, inferences) in messages.items():
+                costs: list[Cost] = []
+                for first in ("hello", "hello", WEEKS):  # the first of all reads what is kept
+                    _, conversation = await ask(kb, reader, first)
+                    await kb.questions.ask(message, reader)  # its words are encoded now
+                    clock = Clock(counts=counts)
+                    clock.start()
+                    await kb.questions.chat(message, reader, conversation=conversation)
+                    costs.append(clock.stop())
+                alone, following = (cost.counts for cost in costs[1:])
+                assert following.inferences - alone.inferences == inferences
+                if statements is not None:  # a subject has words and names that are looked up
+                    assert following.statements - alone.statements == statements

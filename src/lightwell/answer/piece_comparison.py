@@ -77,8 +77,7 @@ class PieceChooser:
             ordered = sorted(pieces, key=lambda piece: not piece.passage.is_sufficient)
             return replace(candidates, pieces=tuple(ordered))
         texts = [piece_spans(piece) for piece in pieces]
-        text = candidates.part.analysis.text
-        matches = await self.late_interaction.compare(text, texts)
+        matches = await _match(self.late_interaction, candidates.part, texts)
         return arrange(candidates, matches, load_weights())
 
     def _relevance(self, candidates: PartCandidates) -> float:
@@ -88,6 +87,24 @@ class PieceChooser:
         if first.match is None or self.is_judged:
             return first.passage.relevance
         return load_weights().relevance(measure_choice(candidates, first.match))
+
+
+async def _match(
+    late_interaction: LateInteraction, part: Retrieval, texts: Sequence[Sequence[EncodedSpan]]
+) -> Sequence[TextMatch]:
+    """Return how texts compare with the question: with the subject of the conversation where it leaves one out.
+
+    Token by token it is its own words alone that choose, because the subject's would choose what the last answer said of it.
+    """
+    text, subject = part.analysis.text, part.question.subject
+    if not subject:
+        return await late_interaction.compare(text, texts)
+    matches = await late_interaction.compare(f"{text} ({subject})", texts)
+    own_matches = await late_interaction.compare(text, texts)
+    return [
+        replace(match, token_match=own_match.token_match)
+        for match, own_match in zip(matches, own_matches, strict=True)
+    ]
 
 
 def arrange(
