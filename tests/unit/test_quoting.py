@@ -141,6 +141,15 @@ def test_what_quotes_say_in_other_words_stands(text: str, quotes: list[str]) -> 
     assert len(said(text, *quotes)) == 1
 
 
+def test_a_question_affirms_nothing() -> None:
+    faq = "Can I keep the laptop?\n\nIt goes back to IT."
+    quotes = ("Can I keep the laptop?", "It goes back to IT.")
+    text = "You cannot keep the laptop, which goes back to IT."
+    assert len(verify_reply(reply(text, *quotes), [passage(chunk(faq))])) == 1
+    stated = [passage(chunk(faq.replace("Can I keep", "You can keep").replace("?", ".")))]
+    assert verify_reply(reply(text, "You can keep the laptop."), stated) == []
+
+
 @pytest.mark.parametrize(
     ("text", "quotes"),
     [

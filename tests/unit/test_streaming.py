@@ -40,6 +40,7 @@ REPLIES = (
     "1. The term is three years. [1]\n2. The gateway was down for 31 hours! [2]\nThe term is three years [1",
     "The term is three years [1]\n\n\n[2] The gateway was down for 31 hours [2]. ",
     '{"answerable": true, "sentences": [{"text": "The term is three years. It is fair.", "citations": [1]}, {"text": "The \\"gateway\\" was down for 31 hours.", "citations": ["2"]}]}',
+    '{"answerable": true, "sentences": [{"quotes": ["The term is three years."], "text": "The term is 3 years."}, {"quotes": ["down for 31 \\"hours"], "text": "Down for 31 hours."}, {"quotes": ["x',
     'Sure!\n```json\n{"answerable": true, "sentences": []}\n```',
     '```json\n{\n  "sentences": ["Nordwind receives 18 percent [1]", {"text": "It is", "citations": "x"}],\n  "answerable": true}\n```\nDone.',
     '<think>It says {18}. [1]</think>\n{"answerable": false, "sentences": [{"text": "The term is three years.", "citations": [1]}]}',

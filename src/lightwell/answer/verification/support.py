@@ -246,9 +246,9 @@ def _is_row(quote: Quote) -> bool:
 
 
 def _is_denied(claim: Claim, quotes: Sequence[Quote]) -> bool:
-    return differ_in_negation(
-        claim.clauses, split_into_clauses("\n".join(quote.text for quote in quotes))
-    )
+    """Return whether a sentence denies what its quotes affirm, or the reverse; a question affirms nothing."""
+    stating = [quote.text for quote in quotes if not quote.text.endswith("?")]
+    return differ_in_negation(claim.clauses, split_into_clauses("\n".join(stating)))
 
 
 def _without_numbers(some: frozenset[str]) -> frozenset[str]:
