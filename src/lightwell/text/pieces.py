@@ -87,7 +87,7 @@ class _Builder:
         if self.parts[index].kind is BlockKind.ROW and size > self.most.unbroken:
             return self._rows(index)
         if size > self.most.unbroken:
-            return self._cut(index, place, (first, last), self.most.extended)
+            return self._cut(index, place, first, last)
         return (self._span(*self._extend(first, last)),)
 
     # ── what belongs together ─────────────────────────────────────────────────────────────────────────
@@ -189,21 +189,20 @@ class _Builder:
     def _span(self, first: int, last: int) -> Span:
         return self.parts[first].start, self.parts[last].end
 
-    def _cut(self, index: int, place: int, group: tuple[int, int], room: int) -> tuple[Span, ...]:
+    def _cut(self, index: int, place: int, first: int, last: int) -> tuple[Span, ...]:
         """Return the line that leads to a long group, and of the group what stands at a place, with as much beside it as there is room for."""
-        first, last = group
         if first == last:
-            return (self._part(index, place, room),)
+            return (self._part(index, place),)
         entries = self._entries(first, last)
         if not self._is_listed(first) or len(entries) == 1:  # the first one leads to the others
             entries = self._entries(first + 1, last)
         least = entries[0][0]
         low = high = next((n for n, (_, end) in enumerate(entries) if index <= end), 0)
         begun, ended = entries[low]
-        room -= self.sizes[first] if least > first else 0
-        if self._size(begun, ended) > max(room, self.most.unbroken - self.most.extended):
+        room = self.most.unbroken - (self.sizes[first] if least > first else 0)
+        if self._size(begun, ended) > self.most.unbroken:
             inside = max(index, begun)
-            inner = self._cut(inside, max(place, self.parts[inside].start), (begun, ended), room)
+            inner = self._cut(inside, max(place, self.parts[inside].start), begun, ended)
         else:
             while high + 1 < len(entries) and self._size(begun, entries[high + 1][1]) <= room:
                 high += 1
@@ -228,14 +227,14 @@ class _Builder:
                 entries.append((n, n))
         return entries
 
-    def _part(self, index: int, place: int, room: int) -> Span:
-        """Return a block, or where there is no room for it the sentences or the lines of code at a place."""
-        if self.sizes[index] <= max(room, self.most.unbroken - self.most.extended):
+    def _part(self, index: int, place: int) -> Span:
+        """Return a block, of a long one the sentences or the lines of code at a place."""
+        if self.sizes[index] <= self.most.unbroken:
             return self._span(index, index)
         if self.parts[index].kind is not BlockKind.CODE:
             return self._sentences(index, place)
         start, end = self._span(index, index)
-        text = self.passage.text
+        text, room = self.passage.text, self.most.extended
         if place - start > room // 2:
             start = text.rfind("\n", start, place) + 1
         cut = text.rfind("\n", start + 1, start + room)
