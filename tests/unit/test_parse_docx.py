@@ -88,7 +88,7 @@ def test_paragraphs_in_a_code_style_are_one_block_of_code() -> None:
     document.add_paragraph("if x:", style="Source Code")
     document.add_paragraph("    y()", style="Source Code")
     parsed = read(saved(document))
-    assert parsed.text == "if x:\n    y()"
+    assert parsed.text == "        if x:\n            y()"
     assert [each.kind for each in parsed.spans] == [SpanKind.CODE]
 
 

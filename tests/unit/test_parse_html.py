@@ -2,9 +2,11 @@ from datetime import UTC, datetime
 
 import pytest
 
+from lightwell.answer.quotes import render_text
 from lightwell.domain.documents import Format, ParsedDocument, SpanKind
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse import parse
+from lightwell.text.reading import Kind, Plain, read_around
 
 PAGE = """<!doctype html><html><head><title>Pumps &amp; Co</title>
 <meta name="author" content="Ada Byron"><meta property="article:modified_time" content="2026-02-03T04:05:06Z">
@@ -27,7 +29,7 @@ def test_a_page_becomes_what_its_reader_sees() -> None:
     document = read(PAGE)
     assert document.text == (
         "Pumps\n\nFive bar, not six.\nNext line.\n\n- one\n- two\n\nTable\n\nSizes\n\n"
-        "| a | b\\|c |\n| --- | --- |\n| 1 |  |\n\n  x = 1\n\n  y = 2\n\nEnd \\(x^2\\)."
+        "| a | b\\|c |\n| --- | --- |\n| 1 |  |\n\n          x = 1\n\n          y = 2\n\nEnd \\(x^2\\)."
     )
     assert [each.path for each in document.sections] == [("Pumps",), ("Pumps", "Table")]
     assert [each.kind for each in document.spans] == [
@@ -37,6 +39,23 @@ def test_a_page_becomes_what_its_reader_sees() -> None:
     ]
     assert (document.title, document.author) == ("Pumps & Co", "Ada Byron")
     assert document.updated_at == datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
+
+
+def test_code_is_quoted_and_shown_as_it_was_written() -> None:
+    pages = "<p>Run this:</p><pre>if x:\n    y()\n\nz()</pre><ul><li>Then:</li></ul><pre>go\nstop</pre><p>End.</p>"
+    text = read(pages).text
+    assert render_text(text) == "Run this:\nif x:\n    y()\n\nz()\n- Then:\ngo\nstop\nEnd."
+    shown = read_around(text, 0, plain=Plain(headings={}), before=0, after=99).blocks
+    assert [
+        ("".join(run.text for run in block.runs), block.kind is Kind.CODE) for block in shown
+    ] == [
+        ("Run this:", False),
+        ("if x:\n    y()", True),
+        ("z()", False),
+        ("Then:", False),
+        ("go\nstop", True),
+        ("End.", False),
+    ]
 
 
 def test_a_table_that_only_lays_out_the_page_is_read_as_text() -> None:

@@ -17,7 +17,8 @@ _OPTION = regex(r"[ \t]*+:[a-z][\w-]{0,40}+:(?:[ \t][^\n]*+)?\n?+")
 _HEADING = regex(r"[ \t]*+#{1,6}[ \t]")
 _UNDERLINE = regex(r"[ ]{0,3}(?:=++|-++)[ \t]*+")
 _RST_UNDERLINE = regex(r"([~^\"'*+#`])\1{2,}+")
-_INDENT_OF_CODE = 4
+_INDENT_OF_CODE, _INDENT_OF_CODE_BELOW = 4, 8
+"""Columns by which code is indented, at the margin and below an item or a directive."""
 _FIELDS = regex(r"(?:(?:\*\*)?[^\W\d_][\w ./&()-]{0,40}+:(?:\*\*)?[ \t]++\S[^\n]*+(?:\n|$)){2,}+")
 _MAX_APART = 2
 """Characters by which a title and the signs below it differ in length."""
@@ -203,7 +204,7 @@ class _Scanner:
         return None
 
     def _is_code(self, line: str) -> bool:
-        """Return whether an indented line after an empty one begins code: it belongs to no item and no directive, and is no prose."""
+        """Return whether an indented line after an empty one begins code: it is no prose, and no paragraph of an item or a directive."""
         indent = _indent(line)
         if not self.has_gap or indent < _INDENT_OF_CODE or _is_prose(line):
             return False
@@ -211,7 +212,9 @@ class _Scanner:
             return False
         near = reversed(self.found[-_NEAR:])
         outer = next((block for block in near if block.indent < indent), None)
-        return outer is None or not (outer.kind is BlockKind.ITEM or self._is_directive(outer))
+        if outer is None or not (outer.kind is BlockKind.ITEM or self._is_directive(outer)):
+            return True
+        return indent >= outer.indent + _INDENT_OF_CODE_BELOW
 
     def _is_directive(self, block: Block) -> bool:
         return read_directive(self.text[block.start : block.end].rstrip()) is not None

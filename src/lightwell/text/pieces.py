@@ -16,6 +16,8 @@ _MAX_QUESTION = 200
 _MAX_LEADS = 3
 """Lines in one row that each lead to the next one, as the title of a tab does below a line that ends in a colon."""
 _ENDS = ".!?:;"
+_NEAR = 30
+"""Blocks above a nested one among which is looked for the one that it belongs to."""
 _NEARLY = 0.75
 
 
@@ -147,7 +149,11 @@ class _Builder:
         part = self.parts[index]
         if part.kind is BlockKind.ITEM:
             return True
-        return part.indent > 1 and part.kind in (BlockKind.CODE, BlockKind.PARAGRAPH)
+        if part.indent <= 1 or part.kind not in (BlockKind.CODE, BlockKind.PARAGRAPH):
+            return False
+        near = reversed(self.parts[max(0, index - _NEAR) : index])
+        above = next((other for other in near if other.indent < part.indent), None)
+        return above is None or above.kind is BlockKind.ITEM or above.last == ":"
 
     def _is_excluded(self, index: int) -> bool:
         return self.bounds.is_excluded(self.parts[index].start, self.parts[index].end)

@@ -11,6 +11,9 @@ _MAX_PADDING_CELLS = 20_000
 """Limit of padding cells per table: one long row above many short ones would need gigabytes."""
 
 
+_INDENT_OF_CODE, _TAB = 8, 4
+
+
 @dataclass(slots=True)
 class Builder:
     """Collects blocks in document order, separated by empty lines."""
@@ -35,7 +38,10 @@ class Builder:
             self._headings.append(Heading(level=level, title=title, start=start))
 
     def add_code(self, text: str) -> None:
-        self._span(SpanKind.CODE, clean(text).strip("\n").rstrip())
+        """Add code, indented so far that it is code in a list, too."""
+        lines = clean(text).strip("\n").rstrip().expandtabs(_TAB).split("\n")
+        indented = (f"{' ' * _INDENT_OF_CODE}{line}" if line.strip() else "" for line in lines)
+        self._span(SpanKind.CODE, "\n".join(indented))
 
     def add_formula(self, text: str) -> None:
         self._span(SpanKind.FORMULA, collapse_blanks(clean(text)).strip())

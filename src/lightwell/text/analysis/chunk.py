@@ -1,9 +1,10 @@
 """What the text of one chunk says by itself, in the form in which it is stored."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 from lightwell.text.analysis.stored_facts import facts_from_fields, facts_to_fields
@@ -11,7 +12,7 @@ from lightwell.text.answer_types.facts import NO_FACTS, Facts, read_facts
 from lightwell.text.blocks import Block, BlockKind, blocks
 from lightwell.text.injection import find_injections
 from lightwell.text.terms import STOP_WORDS, stem_words, words
-from lightwell.text.units import shape_of, unit_spans
+from lightwell.text.units import ROW, shape_of, unit_spans
 
 Span = tuple[int, int]
 
@@ -123,13 +124,15 @@ class ChunkAnalysis:
 
 def analyse(text: str) -> ChunkAnalysis:
     """Return what a text says by itself."""
-    spans = unit_spans(text)
+    read_blocks = blocks(text)
+    rows = [block for block in read_blocks if block.kind is BlockKind.ROW]
+    spans = _with_rows(text, unit_spans(text), rows)
+    starts = {row.start for row in rows}
     parts = [text[start:end] for start, end in spans]
     unit_words = [words(part) for part in parts]
     vocabulary = sorted(frozenset(chain.from_iterable(unit_words)) - STOP_WORDS)
     index = {word: _character(place) for place, word in enumerate((*_STOP_WORDS, *vocabulary))}
     ends = [0, *(end for _, end in spans)]
-    read_blocks = blocks(text)
     return ChunkAnalysis(
         length=len(text),
         vocabulary=" ".join(vocabulary),
@@ -139,7 +142,12 @@ def analyse(text: str) -> ChunkAnalysis:
             for (start, end), before, part, own_words in zip(
                 spans, ends, parts, unit_words, strict=False
             )
-            for number in (start - before, end - start, shape_of(part), len(own_words))
+            for number in (
+                start - before,
+                end - start,
+                shape_of(part) | (ROW if start in starts else 0),
+                len(own_words),
+            )
         ],
         facts=[
             [place, *facts_to_fields(facts)]
@@ -150,6 +158,21 @@ def analyse(text: str) -> ChunkAnalysis:
         endings="".join(block.last or " " for block in read_blocks),
         orders=[*chain.from_iterable(find_injections(text))],
     )
+
+
+def _with_rows(text: str, spans: Iterable[Span], rows: Iterable[Block]) -> list[Span]:
+    """Return the units, with each row of a table as one of its own, also where no sign stands at its edges."""
+    bare = (row for row in rows if text[row.start] not in "|<")
+    edges = sorted({place for row in bare for place in (row.start, row.end)})
+    divided: list[Span] = []
+    for start, end in spans:
+        inside = edges[bisect_right(edges, start) : bisect_left(edges, end)]
+        for first, last in pairwise([start, *inside, end]):
+            part = text[first:last]
+            if not inside or any(map(str.isalnum, part)):
+                left = first + len(part) - len(part.lstrip())
+                divided.append((left, first + len(part.rstrip())))
+    return divided
 
 
 def _character(index: int) -> str:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from lightwell.text.blocks import Block, BlockKind, blocks
 from lightwell.text.directives import find_title
 from lightwell.text.markup import strip_tags
-from lightwell.text.reading.runs import Run, markdown_runs, plain_runs
+from lightwell.text.reading.runs import Run, code_runs, markdown_runs, plain_runs
 from lightwell.text.regex import regex
 
 LONGEST_BLOCK = 8_000
@@ -224,7 +224,7 @@ def code_block(document: str, start: int, end: int) -> ReadBlock:
         if first < end and below.strip().startswith(fence[1]):
             last = max(first, end - len(below) - 1)
     return ReadBlock(
-        kind=Kind.CODE, start=start, end=end, text=text, runs=plain_runs(document, first, last)
+        kind=Kind.CODE, start=start, end=end, text=text, runs=code_runs(document, first, last)
     )
 
 

@@ -15,7 +15,7 @@ from lightwell.text.reading.blocks import (
     pipe_cells,
     split_long,
 )
-from lightwell.text.reading.runs import Run, markdown_runs, plain_runs
+from lightwell.text.reading.runs import Run, code_runs, markdown_runs, plain_runs
 from lightwell.text.regex import regex
 
 _LINE = regex(r"[^\n]++")
@@ -25,7 +25,7 @@ _ROW = regex(r"\|[ \t]")
 _TABLE_RULE = regex(r"[\s|:+-]*+")
 _UNDERLINE = regex(r"([=\-~^\"'*+#])\1{2,}")
 _CODE_LINE = regex(
-    r"[ \t]{2,}\S|.*+(?<=[;{}])[ \t]*+$|[ \t]*+(?:\$|>>>|#!|//|/\*)[ \t]?\S|.*\S(?: {3,}|\t)\S"
+    r"[ \t]{8,}+\S.*+|.*+(?<=[;{}])[ \t]*+$|[ \t]*+(?:\$|>>>|#!|//|/\*)[ \t]?\S|.*\S(?: {3,}|\t)\S"
 )
 _LINES_OF_CODE = 2
 _WRAPPED_AT = 50
@@ -159,7 +159,7 @@ class Plain:
                 continue
             kind = Kind.CODE if is_code else Kind.PARAGRAPH
             runs = (
-                plain_runs(document, first, last)
+                code_runs(document, first, last)
                 if is_code
                 else self._runs(document, first, last, widest)
             )

@@ -23,6 +23,7 @@ _TOKEN = regex(
     r"|(?P<mark>\*{1,3}+|_{1,3}+|~~)"
 )
 _TARGET = regex(r"\]\([^()\s]{0,2000}\)|\]\[[^\[\]\n]{0,200}\]")
+_LINE = regex(r"[^\n]*\n|[^\n]+")
 _DEEPEST = 8
 """Marks that may be open inside one another; what is nested deeper stays as it is written."""
 
@@ -71,6 +72,20 @@ class _Piece:
 def plain_runs(document: str, start: int, end: int) -> tuple[Run, ...]:
     """Return the stretch as one run."""
     return (Run(start=start, end=end, text=document[start:end]),) if start < end else ()
+
+
+def code_runs(document: str, start: int, end: int) -> tuple[Run, ...]:
+    """Return lines of code without as much white space before each as stands before the first one."""
+    margin = start - document.rfind("\n", 0, start) - 1
+    if not margin:
+        return plain_runs(document, start, end)
+    runs: list[Run] = []
+    for match in _LINE.finditer(document, start, end):
+        line = match[0]
+        most = margin if match.start() > start else 0
+        first = match.start() + min(most, len(line) - len(line.lstrip(" \t")))
+        runs.append(Run(start=first, end=match.end(), text=document[first : match.end()]))
+    return tuple(runs)
 
 
 def markdown_runs(document: str, start: int, end: int) -> tuple[Run, ...]:
