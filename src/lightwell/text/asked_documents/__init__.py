@@ -125,7 +125,8 @@ _SYSTEM_NOUN = regex(rf"\b({_SYSTEM})(?=\s{_in_any_case(_KIND)}\b)")
 _ACCORDING = regex(rf"\b{_in_any_case(_of('documents', 'according'))}\s({_SYSTEM}{_ALSO})\b")
 _ONE_SYSTEM = regex(_SYSTEM)
 
-_NAME = r"([A-ZÀ-ÖØ-Þ][\w'’.-]*\w(?:\s[A-ZÀ-ÖØ-Þ][\w'’.-]*\w){0,2})"
+_NAME_PART = r"[A-ZÀ-ÖØ-Þ](?:[\w'’.-]{0,30}\w|\.)"
+_NAME = rf"({_NAME_PART}(?:\s{_NAME_PART}){{0,2}})"
 _WRITTEN = _in_any_case(_of("saying", "written"))
 _AUTHORS = tuple(
     regex(pattern)
