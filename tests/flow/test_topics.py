@@ -58,7 +58,7 @@ FILTERS = {
     "since": Filters(since=date(2026, 3, 2)),
     "until": Filters(until=date(2026, 3, 2), since=date(2026, 3, 2), systems=("linear",)),
     "source": Filters(sources=("none", "tracker")),
-    "author": Filters(authors=("bob", " okafor ada ")),
+    "author": Filters(authors=("bob", " okafor,  ada ")),
     "tag": Filters(tags=("team:none", "team:desk")),
     "metadata": Filters(metadata=(("phase", "two"), ("site", "north"))),
     "several": Filters(systems=("attio", "linear"), kinds=("issue",), authors=("Ada",)),

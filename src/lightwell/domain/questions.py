@@ -157,7 +157,7 @@ class Filters:
             "sources": list(self.sources),
             "systems": list(self.systems),
             "kinds": list(self.kinds),
-            "authors": [" ".join(name.split()) for name in self.authors],
+            "authors": [" ".join(name.replace(",", " ").split()) for name in self.authors],
             "access_tags": list(self.tags),
             "metadata": json.dumps(dict(self.metadata)),
             "since": self.since,
