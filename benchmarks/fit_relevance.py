@@ -39,8 +39,8 @@ from lightwell.settings import Settings
 from lightwell.wiring import open_project, open_resources
 
 WEIGHTS = Path(learned.__file__).with_name(FILE)
-CLOSE = 1.0
-"""With it every second answer has a second piece, and a quarter of these pieces complete it."""
+CLOSE, MORE = 0.7, 4.0
+"""With them two of five answers have a second piece, and a quarter of these pieces complete it."""
 
 SCALE = {"possible": 0.30, "medium": 0.68, "high": 0.82}
 """Chances from which an answer is shown, and of medium and high confidence: read from the report, for collections that were not fitted on."""
@@ -139,7 +139,7 @@ async def _case(
 
 def fitted(cases: Sequence[Case], begin: RelevanceWeights) -> RelevanceWeights:
     """Return weights that are fitted on these cases: first the order of pieces, then the chance of what is chosen by it."""
-    ordered = replace(begin, piece=_fitted_order(cases), close=CLOSE, **SCALE)
+    ordered = replace(begin, piece=_fitted_order(cases), close=CLOSE, more=MORE, **SCALE)
     chosen = [outcome(case, ordered) for case in cases]
     base, choice = _fitted_chance(chosen)
     return replace(ordered, base=base, choice=choice)
@@ -242,7 +242,7 @@ def page(weights: RelevanceWeights) -> str:
     first = WEIGHTS.read_text("utf-8").splitlines()[0]
     sections = {
         "piece": dict(zip(PIECE, weights.piece, strict=True)),
-        "second": {"close": weights.close},
+        "second": {"close": weights.close, "more": weights.more},
         "choice": {"base": weights.base, **dict(zip(CHOICE, weights.choice, strict=True))},
         "scale": SCALE,
     }

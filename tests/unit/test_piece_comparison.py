@@ -1,15 +1,16 @@
 """Which pieces are quoted where late interaction compares them as wholes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
 
-from lightwell.answer.extractive import MAX_PIECES
+from lightwell.answer.extractive import MAX_PIECES, list_pieces
 from lightwell.answer.piece_comparison import Extracts, PieceChooser
-from lightwell.answer.relevance import covered
+from lightwell.answer.relevance import covers
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.multi_vectors import MultiVector
+from lightwell.domain.question_analysis import analyze_question
 from lightwell.domain.questions import SUFFICIENT_RELEVANCE
 from lightwell.domain.reranking import (
     EncodedChunk,
@@ -64,6 +65,26 @@ class ScriptedComparison:
         return TextMatch(similarity=self.similarity, token_match=match, words=words)
 
 
+@dataclass
+class ScriptedNames(ScriptedComparison):
+    """Finds that texts match by the place they have among those compared, and by the names in them."""
+
+    wanted: str = ""
+    names: tuple[str, ...] = ()
+
+    async def compare(
+        self, question: str, texts: Sequence[Sequence[EncodedSpan]]
+    ) -> list[TextMatch]:
+        order = ["40 EUR", "for years", "60 EUR"]
+        matches: list[TextMatch] = []
+        for text in map(read_spans, texts):
+            place = next(n for n, part in enumerate(order) if part in text)
+            words = {name: 0.7 if name in text else 0.3 for name in self.names}
+            match = 0.9 - 0.03 * place
+            matches.append(TextMatch(similarity=0.5, token_match=match, words=words))
+        return matches
+
+
 def evidence(*texts: str, is_encoded: bool = True, relevance: float = 0.9) -> Retrieval:
     entries = [passage(chunk(text, n), relevance=relevance) for n, text in enumerate(texts, 1)]
     encoded = [
@@ -115,12 +136,41 @@ async def test_a_piece_is_more_relevant_the_more_it_means_what_is_asked() -> Non
     assert [each.text for each in other.pieces] == [SENSE]
 
 
-def test_a_word_that_is_matched_in_meaning_is_not_missing() -> None:
+@pytest.mark.parametrize(
+    ("text", "words", "share"),
+    [
+        ("The payday of January is late.", {"When": 0.3, "payday": 0.5, "January": 0.5}, 1.0),
+        ("Wages come on the 5th of the month.", {"payday": 0.71, "January": 0.7}, 1.0),
+        (
+            "Wages come on the 5th of the month.",
+            {"When": 0.9, "payday": 0.2, "January": 0.7},
+            1 / 3,
+        ),
+        ("Wages come on the 5th of the month.", {"payday": 0.56, "January": 0.4}, 1 / 3),
+    ],
+)
+def test_a_word_that_is_matched_in_meaning_is_not_missing(
+    text: str, words: Mapping[str, float], share: float
+) -> None:
     weights = {"payday": 2.0, "januari": 1.0}
-    there = covered({"When": 0.3, "payday": 0.5, "January": 0.6}, frozenset(weights), weights)
-    alike = covered({"When": 0.3, "payday": 0.71, "January": 0.75}, frozenset(), weights)
-    half = covered({"When": 0.9, "payday": 0.2, "January": 0.75}, frozenset(), weights)
-    assert (there, alike, half) == (1.0, 1.0, pytest.approx(1 / 3))
+    (candidates,) = list_pieces(found("When is payday?", chunk(text), weights=weights))
+    match = TextMatch(similarity=0.5, token_match=0.5, words=words)
+    covered = covers(candidates.pieces[0], match, weights)
+    assert sum(covered.values()) == pytest.approx(share)
+
+
+async def test_a_comparison_takes_a_piece_for_each_thing() -> None:
+    asked = "What do the Plover vault and the Heron vault cost?"
+    texts = (
+        "The Plover vault costs 40 EUR a month.",
+        "The Plover vault has cost much for years.",
+        "The Heron vault costs 60 EUR.",
+    )
+    retrieval = replace(evidence(*texts), analysis=analyze_question(asked))
+    weights = {"plover": 3.0, "heron": 3.0, "vault": 1.0, "cost": 1.0}
+    encoder = ScriptedNames(names=("Plover", "Heron", "vault", "cost"))
+    chosen_pieces = await chosen(replace(retrieval, weights=weights), encoder)
+    assert chosen_pieces == [texts[0], texts[2]]
 
 
 async def test_the_best_piece_may_stand_in_a_passage_that_alone_is_not_relevant_enough() -> None:

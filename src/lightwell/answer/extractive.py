@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from lightwell.answer.quotes import (
     LONGEST_SNIPPET,
@@ -95,12 +95,16 @@ class QuotableUnit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredPiece:
-    """The piece around a unit. `score` is the unit's, or that of the whole piece where it was compared with the question, with the result `match`."""
+    """The piece around a unit. `score` is the unit's, or that of the whole piece where it was compared with the question, with the result `match`.
+
+    `covers` are the words of the question that it then speaks to, each with the share of the question that it is covered by: 0 to 1 in all.
+    """
 
     unit: QuotableUnit
     piece: SupportedSentence
     score: float
     match: TextMatch | None = None
+    covers: Mapping[str, float] = field(default_factory=dict[str, float])
 
     @property
     def passage(self) -> Evidence:
@@ -113,7 +117,8 @@ class PartCandidates:
 
     Not every piece answers: what is chosen is judged afterwards.
 
-    `max_behind` is by how much a second piece may score lower than the best one; `is_alone` whether the evidence was searched for
+    `max_behind` is by how much a second piece may score lower than the best one, and `worth_of_more` what it counts that it covers what the best one
+    does not: for a share of the question. `is_alone` whether the evidence was searched for
     this part alone: only then a second piece may be quoted.
     """
 
@@ -121,6 +126,7 @@ class PartCandidates:
     units: Sequence[QuotableUnit]
     pieces: tuple[ScoredPiece, ...]
     max_behind: float = _MAX_BEHIND
+    worth_of_more: float = 0.0
     is_alone: bool = True
 
 
@@ -174,34 +180,40 @@ def _join(piece: ScoredPiece, other: ScoredPiece) -> ScoredPiece | None:
 
 
 def choose_pieces(candidates: PartCandidates) -> list[ScoredPiece]:
-    """Return the best piece, and where evidence was searched for this part alone one that it leads to, or that scores nearly as high; [] where nothing is quotable.
+    """Return the best piece, and where evidence was searched for this part alone one that it leads to, or that scores nearly as high with what it adds, as the other one of two things that are compared; [] where nothing is quotable.
 
     Each is what a document says around the unit that answers best. The piece that the best one leads to contains what is asked for about a name that it brought up.
     """
     if not (candidates.pieces and candidates.is_alone):
         return list(candidates.pieces[:1])
     best = candidates.pieces[0]
-    linked = None if best.unit.has_expected_type else _linked_unit(best.unit, candidates)
+    has_asked = best.unit.has_expected_type or best.match is not None
+    linked = None if has_asked else _linked_unit(best.unit, candidates)
     if linked and not holds(best.piece.quotes, linked.quote):
         piece = quote_piece(linked.quote, candidates.part)
         return [best, ScoredPiece(unit=linked, piece=piece, score=linked.score)]
-    rival = find_rival(candidates)
-    is_near = rival is not None and rival.score >= best.score - candidates.max_behind
-    return [best, rival] if rival and is_near else [best]
+
+    def worth(piece: ScoredPiece) -> float:
+        return piece.score + candidates.worth_of_more * _added(piece.covers, best.covers)
+
+    second = max(list_rivals(candidates), key=worth, default=None)
+    is_near = second is not None and worth(second) >= best.score - candidates.max_behind
+    return [best, second] if second and is_near else [best]
 
 
-def find_rival(candidates: PartCandidates) -> ScoredPiece | None:
-    """Return the best piece that does not contain what the first one is about, and is not contained in it; None without one."""
+def list_rivals(candidates: PartCandidates) -> list[ScoredPiece]:
+    """Return the pieces that do not contain what the first one is about, and are not contained in it, the best first."""
     first, *others = candidates.pieces
-    return next(
-        (
-            piece
-            for piece in others
-            if not holds(first.piece.quotes, piece.unit.quote)
-            and not holds(piece.piece.quotes, first.unit.quote)
-        ),
-        None,
-    )
+    return [
+        piece
+        for piece in others
+        if not holds(first.piece.quotes, piece.unit.quote)
+        and not holds(piece.piece.quotes, first.unit.quote)
+    ]
+
+
+def _added(covers: Mapping[str, float], besides: Mapping[str, float]) -> float:
+    return sum(max(0.0, share - besides.get(word, 0.0)) for word, share in covers.items())
 
 
 def _select_answering(candidates: list[QuotableUnit], retrieval: Retrieval) -> list[QuotableUnit]:

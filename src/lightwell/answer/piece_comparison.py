@@ -11,9 +11,9 @@ from lightwell.answer.extractive import (
     PartCandidates,
     ScoredPiece,
     choose_pieces,
-    find_rival,
     join_pieces_of_parts,
     list_pieces,
+    list_rivals,
     report_instructions,
 )
 from lightwell.answer.quotes import SupportedSentence
@@ -22,6 +22,7 @@ from lightwell.answer.relevance import (
     Floats,
     RelevanceWeights,
     choice_measures,
+    covers,
     load_weights,
     piece_measures,
 )
@@ -111,18 +112,24 @@ def arrange(
     candidates: PartCandidates, matches: Sequence[TextMatch], weights: RelevanceWeights
 ) -> PartCandidates:
     """Return the candidates with their pieces ordered by how they compare with the question."""
+    terms_weighed = candidates.part.weights
     compared = [
-        replace(piece, score=weights.score(piece_measures(piece, match)), match=match)
+        replace(
+            piece,
+            score=weights.score(piece_measures(piece, match)),
+            match=match,
+            covers=covers(piece, match, terms_weighed),
+        )
         for piece, match in zip(candidates.pieces, matches, strict=True)
     ]
-    ordered = sorted(compared, key=lambda piece: -piece.score)
-    return replace(candidates, pieces=tuple(ordered), max_behind=weights.close)
+    ordered = tuple(sorted(compared, key=lambda piece: -piece.score))
+    return replace(candidates, pieces=ordered, max_behind=weights.close, worth_of_more=weights.more)
 
 
 def measure_choice(candidates: PartCandidates, match: TextMatch) -> Floats:
     """Return the measures of the first of these pieces, which compares with the question as `match` says."""
-    first, rival = candidates.pieces[0], find_rival(candidates)
-    lead = first.score - rival.score if rival else MOST_LEAD
+    first, rivals = candidates.pieces[0], list_rivals(candidates)
+    lead = first.score - rivals[0].score if rivals else MOST_LEAD
     return choice_measures(candidates.part, first, match, lead)
 
 

@@ -50,12 +50,13 @@ _NEARLY_SURE = 1e-4
 class RelevanceWeights:
     """`piece` orders pieces (`PIECE`); `base` and `choice` make the log odds that what was chosen answers (`CHOICE`).
 
-    A second piece is `close` behind the first one at most. `possible`, `medium` and `high` are the chances from which an answer is
+    A second piece is `close` behind the first one at most, with `more` for what it adds to it: all of the question would be 1. `possible`, `medium` and `high` are the chances from which an answer is
     possibly one, and one of medium and of high confidence.
     """
 
     piece: Floats
     close: float
+    more: float
     base: float
     choice: Floats
     possible: float
@@ -84,6 +85,7 @@ def load_weights() -> RelevanceWeights:
     return RelevanceWeights(
         piece=np.array([float(page["piece"][name]) for name in PIECE]),
         close=float(page["second"]["close"]),
+        more=float(page["second"]["more"]),
         base=float(page["choice"]["base"]),
         choice=np.array([float(page["choice"][name]) for name in CHOICE]),
         possible=float(page["scale"]["possible"]),
@@ -104,10 +106,8 @@ def choice_measures(
     retrieval: Retrieval, piece: ScoredPiece, match: TextMatch, lead: float
 ) -> Floats:
     """Return the measures of a piece that was chosen to answer, (`CHOICE`,); `lead` is by how much it scores higher than the next best one."""
-    passage = piece.unit.quote.evidence
-    quotes = piece.piece.quotes
-    title = frozenset(terms(passage.chunk.title))
-    around = title.union(piece.unit.quote.terms_above, *(quote.terms for quote in quotes))
+    passage, quotes = piece.passage, piece.piece.quotes
+    around = _terms_around(piece)
     units = [
         unit.facts
         for unit in passage.analysis.units
@@ -119,34 +119,41 @@ def choice_measures(
         [
             min(lead, MOST_LEAD),
             match.similarity,
-            covered(match.words, around, retrieval.weights),
+            sum(piece.covers.values()),
             lacking_share(join_facts(units), expected, around, dates_above=dates),
-            _missing_names(retrieval, passage, title),
+            _missing_names(retrieval, passage),
         ]
     )
 
 
-def covered(
-    matches: Mapping[str, float], around: frozenset[str], weights: Mapping[str, float]
-) -> float:
-    """Return how much of the question a piece speaks to, by the weights of its words, 0 to 1.
+def covers(piece: ScoredPiece, match: TextMatch, weights: Mapping[str, float]) -> dict[str, float]:
+    """Return the words of the question that a piece speaks to, each with the share of the question, by weight, that it is covered by.
 
     A word counts wholly where it stands in the piece or above it, else by how much what is most like it means the same.
     """
-    whole = sum_covered = 0.0
-    for word, match in matches.items():
+    around = _terms_around(piece)
+    shares: dict[str, float] = {}
+    whole = 0.0
+    for word, likeness in match.words.items():
         word_terms = terms(word)
         weight = max((weights.get(term, 0.0) for term in word_terms), default=0.0)
-        share = min(max((match - UNLIKE) / (LIKE - UNLIKE), 0.0), 1.0)
+        alike = min(max((likeness - UNLIKE) / (LIKE - UNLIKE), 0.0), 1.0)
+        shares[word] = weight * (alike if around.isdisjoint(word_terms) else 1.0)
         whole += weight
-        sum_covered += weight * (share if around.isdisjoint(word_terms) else 1.0)
-    return sum_covered / whole if whole else 0.0
+    return {word: share / whole for word, share in shares.items() if share}
 
 
-def _missing_names(retrieval: Retrieval, passage: Evidence, title: frozenset[str]) -> float:
+def _terms_around(piece: ScoredPiece) -> frozenset[str]:
+    """Return the terms of a piece, with those above its unit and of its title."""
+    title = terms(piece.passage.chunk.title)
+    own_terms = (quote.terms for quote in piece.piece.quotes)
+    return piece.unit.quote.terms_above.union(title, *own_terms)
+
+
+def _missing_names(retrieval: Retrieval, passage: Evidence) -> float:
     """Return which share of the question's proper names, by weight, the passage and its title lack: 0 to 1."""
     weights = retrieval.weights
     names = retrieval.analysis.proper_name_terms & weights.keys()
-    missing = names - passage.analysis.terms - title
+    missing = names.difference(passage.analysis.terms, terms(passage.chunk.title))
     whole = sum(weights[name] for name in names)
     return sum(weights[name] for name in missing) / whole if whole else 0.0
