@@ -197,6 +197,14 @@ async def test_steps_are_counted_and_an_action_is_never_repeated(project: Projec
     assert len(prompts(again)[0]) == 2
 
 
+async def test_the_model_is_told_what_a_follow_up_leaves_out(project: Project) -> None:
+    model = looking(SECOND)
+    kb = await filled(project, model)
+    reader = await kb.reader(["team:a"])
+    await kb.questions.ask(replace(ASKED, text="Who leads it?", subject="Halden Works"), reader)
+    assert prompts(model)[0][0].endswith("Question: Who leads it? (Halden Works)")
+
+
 async def test_another_part_of_a_passage_is_shown_for_another_search(project: Project) -> None:
     model = looking(say("search", "Which seal number is 555?"))
     kb = await filled(project, model)

@@ -72,6 +72,7 @@ class Asking:
         if question.mode is Mode.BYPASS:
             yield retrieval
             return
+        retrieval = await find_owed(self.database, self.reader, retrieval)
         if retrieval.evidence:
             yield Step(kind=StepKind.READING, titles=titles(retrieval.evidence))
         model = self._looking_model
@@ -87,7 +88,6 @@ class Asking:
                         yield part
         if retrieval.evidence:
             yield Step(kind=StepKind.CHECKING, count=len(retrieval.evidence))
-        retrieval = await find_owed(self.database, self.reader, retrieval)
         several = await ambiguous_names(self.database, self.reader, retrieval.analysis)
         separator = self.generator.separator
         yield replace(
