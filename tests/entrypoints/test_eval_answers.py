@@ -136,16 +136,33 @@ def test_two_runs_are_compared_question_by_question(home: Path, first: Ended) ->
     saved = cast("dict[str, object]", json.loads((home / "first.json").read_text()))
     assert saved == results(first)
     answers = cast("list[dict[str, object]]", saved["answers"])
-    before = [{**each, "isWell": not each["isWell"], "reason": "earlier"} for each in answers]
-    (home / "old.json").write_text(json.dumps({**saved, "version": "0.0.0", "answers": before}))
-    text = ran(home, "own", "--split", "dev", "--compare", "old.json").stdout
-    assert "0.0.0" in text
+    earlier = [{**each, "isWell": not each["isWell"], "reason": "earlier"} for each in answers]
+    quality = cast("dict[str, dict[str, object]]", saved["quality"])
+    before = {"all": {**quality["all"], "right": 0.25}}
+    (home / "old.json").write_text(
+        json.dumps({**saved, "version": "0.0.0", "answers": earlier, "quality": before})
+    )
+    text = ran(
+        home, "own", "--split", "dev", "--compare", "old.json", "--report", "page.html"
+    ).stdout
+    assert "Lightwell 0.0.0" in text
+    assert "+25.0" in text
     assert "Better now: 2" in text
     assert "Worse now: 1" in text
     assert "backups  How long are nightly backups" in text
-    assert "(earlier → not retrieved)" in text
+    assert "before  wrong (earlier): Nightly backups" in text
+    assert "now     wrong (not retrieved): Nightly backups" in text
+    page = (home / "page.html").read_text()
+    assert "How long are nightly backups of the order database kept?" in page
+    assert "Missing: on tape" in page
     same = ran(home, "own", "--split", "dev", "--compare", "first.json").stdout
     assert "Better now: 0" in same
+    assert "No figure has changed." in same or "processor" in same
+
+
+def test_a_page_needs_a_run_to_compare_with(home: Path) -> None:
+    ended = ran(home, "own", "--report", "page.html", code=2)
+    assert "--report writes a comparison: name the saved results with --compare" in ended.stderr
 
 
 TALK: Sequence[Mapping[str, object]] = (

@@ -1,24 +1,23 @@
 """The results of `lightwell eval` on a collection, as JSON for comparing runs and as tables."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 from urllib.parse import unquote
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+import lightwell.entrypoints.cli.comparison as comparison
+from lightwell.entrypoints.cli.comparison import Comparison
 from lightwell.entrypoints.cli.console import clean
 from lightwell.entrypoints.cli.saved_results import (
     Json,
     Measured,
-    differences,
     make_table,
     percent,
     rounded,
     rounded_times,
-    warnings_of_comparison,
 )
 from lightwell.evaluation.answer_measures import (
     AnswerSummary,
@@ -99,8 +98,8 @@ def document(results: AnswerResults) -> Json:
     }
 
 
-def text(results: AnswerResults, before: Json | None, *, cases: int) -> RenderableType:
-    """Return the results as tables with the worst `cases`, and the changes since the results `before`."""
+def text(results: AnswerResults, compared: Comparison | None, *, cases: int) -> RenderableType:
+    """Return the results as tables with the worst `cases`, and what differs from the run that they are `compared` with."""
     summaries = results.summaries
     parts: list[RenderableType] = [results.measured.headline(), _qualities(summaries)]
     parts += [Text(_NOTE, style="dim"), _states(summaries["all"]), _lengths(summaries["all"])]
@@ -112,8 +111,8 @@ def text(results: AnswerResults, before: Json | None, *, cases: int) -> Renderab
         parts.append(Text(f"The worst {len(worst)}", style="bold"))
         parts += [_case(trial, results.root) for trial in worst]
     parts += results.measured.failures()
-    if before is not None:
-        parts += _comparison(before, document(results))
+    if compared is not None:
+        parts += comparison.text(compared)
     return Group(*(line for part in parts for line in (part, Text())))
 
 
@@ -282,33 +281,3 @@ def _case(trial: AnswerTrial, root: str) -> Text:
 
 def _path(url: str, root: str) -> str:
     return unquote(url.removeprefix(root).lstrip("/"))
-
-
-# ── two runs ──────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _comparison(before: Json, now: Json) -> list[RenderableType]:
-    if "answers" not in before:
-        return [Text("The saved results are of a set of passages, so they are not compared.")]
-    changes = _changed_sides(before, now)
-    return [*warnings_of_comparison(before, now), differences(before, now), *changes]
-
-
-def _changed_sides(before: Json, now: Json) -> Iterator[RenderableType]:
-    """Yield the questions that are right now and were not before, then the reverse."""
-    old, new = _by_id(before), _by_id(now)
-    both = [id_ for id_ in new if id_ in old]
-    for word, was in (("Better now", False), ("Worse now", True)):
-        moved = [id_ for id_ in both if old[id_]["isWell"] is was and new[id_]["isWell"] is not was]
-        yield Text(f"{word}: {len(moved)}", style="bold")
-        for id_ in moved:
-            change = f"{_state(old[id_])} → {_state(new[id_])}"
-            yield Text(clean(f"  {id_}  {new[id_]['question']}  ({change})"))
-
-
-def _state(trial: Json) -> str:
-    return str(trial["reason"] or trial["outcome"])
-
-
-def _by_id(results: Json) -> dict[str, Json]:
-    return {str(trial["id"]): trial for trial in cast("Sequence[Json]", results["answers"])}

@@ -76,7 +76,16 @@ Compare = Annotated[
         metavar="FILE",
         exists=True,
         dir_okay=False,
-        help="Show what differs from saved results.",
+        help="Show what got better and what got worse since saved results.",
+    ),
+]
+Page = Annotated[
+    Path | None,
+    typer.Option(
+        "--report",
+        metavar="FILE",
+        dir_okay=False,
+        help="Write the comparison to this file as an HTML page, with both answers side by side.",
     ),
 ]
 
@@ -85,7 +94,7 @@ Compare = Annotated[
     "eval",
     epilog="\b\nExamples:\n  lightwell eval ./handbook-questions --split dev\n"
     "  lightwell eval ./handbook-questions --documents ./handbook --cases 30\n"
-    "  lightwell eval ./handbook-questions --save new.json --compare old.json\n"
+    "  lightwell eval ./handbook-questions --save new.json --compare old.json --report page.html\n"
     "  lightwell eval ./passages --limit-questions 50 --ablate",
 )
 def evaluate(  # noqa: PLR0913 - the options of a command are its arguments
@@ -102,6 +111,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command are its arguments
     cases: Cases = 10,
     save: Save = None,
     compare: Compare = None,
+    report: Page = None,
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
@@ -127,5 +137,6 @@ def evaluate(  # noqa: PLR0913 - the options of a command are its arguments
         cases=cases,
         save=save,
         compare=compare,
+        page=report,
     )
     run(evaluating.evaluate(plan), as_json=as_json, verbose=verbose)

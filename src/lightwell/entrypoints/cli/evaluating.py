@@ -14,9 +14,11 @@ from rich.text import Text
 
 import lightwell
 import lightwell.entrypoints.cli.answer_report as answer_report
+import lightwell.entrypoints.cli.comparison as comparison
 import lightwell.entrypoints.cli.retrieval_report as retrieval_report
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.questions import Mode
+from lightwell.entrypoints.cli.comparison_page import write_page
 from lightwell.entrypoints.cli.console import errors_console
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
@@ -58,7 +60,7 @@ _REMOTE = frozenset({"cohere", "jina", "endpoint", "tei"})
 class Plan:
     """What to measure; `max_questions` of 0 means all, `split` of "" means every split.
 
-    `documents` is the path of a collection's documents if they are not in `folder`. `cases` is the number of failed
+    `page` is where the comparison with the saved results `compare` is written as a page. `documents` is the path of a collection's documents if they are not in `folder`. `cases` is the number of failed
     questions that the text shows.
     """
 
@@ -74,6 +76,7 @@ class Plan:
     cases: int = 10
     save: Path | None = None
     compare: Path | None = None
+    page: Path | None = None
 
 
 async def evaluate(plan: Plan) -> Report:
@@ -82,6 +85,7 @@ async def evaluate(plan: Plan) -> Report:
         for option, is_chosen in (
             ("--documents", plan.documents),
             ("--look-twice", plan.look_twice),
+            ("--report", plan.page),
         ):
             if is_chosen:
                 raise Invalid(f"{option} is for a collection; this folder has a corpus.jsonl")
@@ -100,7 +104,7 @@ async def evaluate(plan: Plan) -> Report:
 async def _evaluate_answers(plan: Plan) -> Report:
     """Ingest the documents, ask the questions, and report; incomplete if a document could not be read."""
     chosen = settings()
-    before = read_results(plan.compare) if plan.compare else None
+    before = _earlier_answers(plan)
     unpacked = chosen.data.expanduser() / FOLDER / "documents"
     collection = load_collection(plan.folder, unpack_below=unpacked, documents=plan.documents)
     root = collection.root.as_uri()
@@ -156,8 +160,24 @@ async def _evaluate_answers(plan: Plan) -> Report:
         trials=trials,
         root=root,
     )
-    text = answer_report.text(results, before, cases=plan.cases)
-    return _report(plan, answer_report.document(results), text, ended)
+    document = answer_report.document(results)
+    compared = None if before is None else comparison.compare(before, document)
+    if plan.page and compared:
+        write_page(plan.page, compared)
+    text = answer_report.text(results, compared, cases=plan.cases)
+    return _report(plan, document, text, ended)
+
+
+def _earlier_answers(plan: Plan) -> Json | None:
+    """Return the saved results to compare with; raise `Invalid` where they have no answers, before anything is asked."""
+    if plan.compare is None:
+        if plan.page:
+            raise Invalid("--report writes a comparison: name the saved results with --compare")
+        return None
+    before = read_results(plan.compare)
+    if "answers" not in before:
+        raise Invalid(f"{plan.compare} has results of a set of passages, not of a collection")
+    return before
 
 
 @dataclass(frozen=True, slots=True)
