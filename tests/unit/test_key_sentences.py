@@ -46,6 +46,16 @@ def test_a_list_that_a_line_leads_to_comes_whole_where_it_is_short() -> None:
     assert (key.text, key.context) == (piece.text, "")
 
 
+def test_key_sentences_do_not_end_with_a_line_that_leads_to_more() -> None:
+    code = "\n".join(f"    wheel --turn {n} --until lamp-{n}-is-out" for n in range(20))
+    piece, key = answered(
+        "When does Plover end?",
+        f"{ABOUT}Plover ends in May 2031. Turn the wheels to end it:\n\n{code}\n",
+    )
+    assert "Turn the wheels to end it:\nwheel --turn 0" in piece.text
+    assert key.text.endswith("Plover ends in May 2031.")
+
+
 def test_of_a_short_piece_the_heading_is_left_to_the_source() -> None:
     piece, key = answered(
         "When does Plover end?", "## Ends\n\nPlover ends in May. Heron ends in June."

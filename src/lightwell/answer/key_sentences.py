@@ -104,6 +104,8 @@ def _grow(units: Sequence[Quote], best: int) -> tuple[int, int]:
         _leads(units[last]) or _is_item(units[last + 1])
     ):
         last += 1
+    while last > best and _leads(units[last]):  # to what there is no room for
+        last -= 1
     return first, last
 
 
