@@ -26,7 +26,7 @@ MARK = "quorzan"
 
 ALLOWED = {
     "markup.strip_markup": (200, "what is shown, or may be, is shown without markup"),
-    "markup.strip_bullet": (60, "what is shown, or may be, is shown without bullet"),
+    "markup.strip_bullet": (120, "what is shown, or may be, is shown without bullet"),
     "pieces.shorten": (60, "a snippet is cut at its length"),
     "tokens.token_count": (60, "the tokens of what is shown are counted"),
     "terms.words": (

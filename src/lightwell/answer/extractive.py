@@ -9,10 +9,12 @@ from lightwell.answer.quotes import (
     Quote,
     SupportedSentence,
     add_or_join,
+    as_it_reads,
     holds,
     is_table_head,
     join_pieces,
     narrow,
+    piece_spans,
     quote_piece,
     render_quote,
     split_into_quotes,
@@ -155,11 +157,15 @@ def question_parts(retrieval: Retrieval) -> list[Retrieval]:
 
 def _part_candidates(part: Retrieval) -> PartCandidates:
     units = list_quotable_units(part)
-    pieces: dict[str, ScoredPiece] = {}
+    pieces: dict[tuple[str, ...], ScoredPiece] = {}
     for unit in _select_answering(units, part):
-        piece = quote_piece(unit.quote, part)
+        spans = piece_spans(unit.quote, part)
+        written = tuple(span.text for span in spans)
+        if written in pieces:
+            continue
+        piece = as_it_reads(spans, unit.quote)
         if piece.text:  # not so where the unit is a tag
-            pieces.setdefault(piece.text, ScoredPiece(unit=unit, piece=piece, score=unit.score))
+            pieces[written] = ScoredPiece(unit=unit, piece=piece, score=unit.score)
         if len(pieces) == MAX_PIECES:
             break
     return PartCandidates(part=part, units=units, pieces=tuple(pieces.values()))

@@ -192,7 +192,12 @@ def _locator(quote: Quote) -> Locator:
 
 def quote_piece(key: Quote, retrieval: Retrieval) -> SupportedSentence:
     """Return the coherent piece around a unit, as it reads, with the unit as its highlight."""
-    return _as_it_reads(_piece(key, retrieval, ANSWER_PIECE), key)
+    return as_it_reads(piece_spans(key, retrieval), key)
+
+
+def piece_spans(key: Quote, retrieval: Retrieval) -> tuple[Quote, ...]:
+    """Return the coherent piece around a unit, as it is written: one quote, or several of one passage."""
+    return _piece(key, retrieval, ANSWER_PIECE)
 
 
 def add_or_join(kept: list[_T], new: _T, join: Callable[[_T, _T], _T | None]) -> None:
@@ -212,7 +217,7 @@ def join_pieces(
     joined: list[Quote] = []
     for quote in quotes:
         add_or_join(joined, quote, join_quotes)
-    return _as_it_reads(tuple(joined), key) if len(joined) < len(quotes) else None
+    return as_it_reads(tuple(joined), key) if len(joined) < len(quotes) else None
 
 
 def join_quotes(quote: Quote, other: Quote) -> Quote | None:
@@ -227,7 +232,8 @@ def join_quotes(quote: Quote, other: Quote) -> Quote | None:
     return replace(joined, key=(key[0] + moved, key[1] + moved))
 
 
-def _as_it_reads(spans: tuple[Quote, ...], key: Quote) -> SupportedSentence:
+def as_it_reads(spans: tuple[Quote, ...], key: Quote) -> SupportedSentence:
+    """Return the quotes of a piece, as they read, with a unit as its highlight."""
     quotes = tuple(_with_key(span, key) for span in spans)
     text = "\n".join(map(render_quote, quotes))
     key_text = render_quote(key)
