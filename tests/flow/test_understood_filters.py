@@ -5,9 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from benchmarks.question_cost import counting
 from lightwell.domain.documents import NewDocument
-from lightwell.domain.questions import Filters, UnderstoodFilter
+from lightwell.domain.questions import Filters, Question, UnderstoodFilter
 from lightwell.knowledge_base import KnowledgeBase
+from lightwell.knowledge_base.understanding import understand
 from lightwell.testing.sources import InMemorySource, make_document
 
 from .conftest import Project
@@ -121,6 +123,24 @@ async def test_a_day_that_no_document_is_dated_stays_a_word_of_the_question(
     )
     assert "to sell" in answer.text
     assert not answer.filters
+
+
+@pytest.mark.parametrize(
+    ("question", "lookups"),
+    [
+        ("Which pressure has the harbour pump?", 0),
+        ("Which pressure of the pump was reported last month?", 0),
+        ("Which pressure of the pump did Nobody write in Linear?", 1),
+    ],
+)
+async def test_only_a_system_a_type_or_a_person_takes_a_look_at_the_documents(
+    project: Project, question: str, lookups: int
+) -> None:
+    kb = await filled(project, ADA)
+    reader = await kb.reader(["team:a"])
+    with counting() as counts:
+        await understand(project.kb.questions.database, reader, Question(text=question))
+    assert counts.statements == lookups
 
 
 @pytest.mark.parametrize("author", ["Ada Okafor", ""])

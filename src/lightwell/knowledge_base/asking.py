@@ -21,7 +21,7 @@ from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.graph_views import Candidates
 from lightwell.domain.ids import ConversationId, SessionId
-from lightwell.domain.questions import Mode, Question
+from lightwell.domain.questions import SUFFICIENT_RELEVANCE, Mode, Question
 from lightwell.knowledge_base.understanding import understand
 from lightwell.ports import ChatModel
 from lightwell.records import conversations
@@ -122,9 +122,9 @@ class Asking:
         narrowed = await self.evidence(only)
         analysis = narrowed.analysis
         is_list = understood.asks_for_documents or analysis.asks_what_is_open or analysis.owed
-        if not (narrowed.is_sufficient or (is_list and narrowed.evidence)):
+        if not ((is_list and narrowed.evidence) or await self._answers(narrowed)):
             everywhere = await self.evidence(understood.everywhere)
-            if everywhere.is_sufficient or not narrowed.evidence:
+            if not narrowed.evidence or await self._answers(everywhere):
                 notes = (*everywhere.notes, understood.note)
                 return replace(everywhere, question=question, notes=notes)
         return replace(
@@ -133,6 +133,13 @@ class Asking:
             understood=understood.filters,
             asks_for_documents=understood.asks_for_documents,
         )
+
+    async def _answers(self, retrieval: Retrieval) -> bool:
+        """Return whether the evidence answers: by the pieces that would be quoted, or by its passages where a model is to read them."""
+        if self.generator.model is not None or not retrieval.evidence:
+            return retrieval.is_sufficient
+        extracts = await self.generator.chooser.extract(retrieval)
+        return extracts.relevance >= SUFFICIENT_RELEVANCE
 
     async def evidence(self, question: Question) -> Retrieval:
         """Return the evidence alone."""
