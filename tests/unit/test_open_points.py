@@ -108,7 +108,7 @@ async def test_a_document_that_names_it_answers_although_no_passage_is_near_the_
     near = passage(chunk(text, 1, title="Training"), relevance=0.2)
     for model in (None, ScriptedModel([ModelFailed("It is down.")])):
         answer = await AnswerGenerator(model=model).answer(found(ASKED, near))
-        assert (answer.text, answer.confidence) == ("Training: Status: open [1]", Confidence.LOW)
-        assert (answer.relevance, answer.author) == (0.6, None)
+        assert (answer.text, answer.confidence) == ("Training: Status: open [1]", Confidence.MEDIUM)
+        assert (answer.relevance, answer.author) == (0.75, None)
     other = await AnswerGenerator(model=None).answer(found("What does Nordwind owe?", near))
     assert not other.is_answered

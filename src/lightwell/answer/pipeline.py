@@ -19,7 +19,7 @@ from lightwell.answer.forms import Part, stream_events
 from lightwell.answer.key_sentences import key_sentences
 from lightwell.answer.listing import LISTED, listed_documents
 from lightwell.answer.model_calls import TimeLimitedModel
-from lightwell.answer.open_points import open_points
+from lightwell.answer.open_points import PLAIN, open_points
 from lightwell.answer.owed import owed_sentences, says_what_is_owed, with_owed
 from lightwell.answer.piece_comparison import PieceChooser
 from lightwell.answer.prompt import Budget, Prompt, answer_messages, passage_text, select_context
@@ -240,15 +240,15 @@ class AnswerGenerator:
     ) -> tuple[Sequence[SupportedSentence], float | None]:
         """Return what answers without a model: the open points where the question asks for them, else the pieces that were chosen, none where they are not relevant enough; and how relevant these are.
 
-        Open points need no relevance: `open_points` takes only documents that name what the question names.
+        Open points are relevant by themselves: `open_points` takes only documents that name what the question names.
         """
         if retrieval.asks_for_documents:
             return listed_documents(retrieval), LISTED
-        points = owed_sentences(retrieval)
-        if not points and retrieval.analysis.asks_what_is_open:
-            points = open_points(retrieval)
+        if owed := owed_sentences(retrieval):
+            return owed, None
+        points = open_points(retrieval) if retrieval.analysis.asks_what_is_open else []
         if points:
-            return points, None
+            return points, max(PLAIN, retrieval.best_relevance)
         extracts = await self.chooser.extract(retrieval)
         is_answer = extracts.relevance >= SUFFICIENT_RELEVANCE
         pieces = _owed_only(retrieval, extracts.pieces) if is_answer else ()
