@@ -3,7 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lightwell.answer.extractive import QuotableUnit, is_heading, list_quotable_units
+from lightwell.answer.extractive import (
+    QuotableUnit,
+    is_heading,
+    list_quotable_units,
+    question_parts,
+)
 from lightwell.answer.quotes import (
     Quote,
     SupportedSentence,
@@ -36,17 +41,16 @@ def key_sentences(piece: SupportedSentence, retrieval: Retrieval) -> SupportedSe
     are no part of it: sources name them.
     """
     spans = [_Span(quote, _units_in(quote)) for quote in piece.quotes]
-    scored = _scored(piece, retrieval)
     ranked = [
-        (scored[unit.start].score, span, number)
+        (scored[unit.start], span, number)
+        for scored in [_scored(piece, part) for part in question_parts(retrieval)]
         for span in spans
         for number, unit in enumerate(span.units)
         if unit.start in scored
     ]
     if not ranked:
         return piece
-    _, span, number = max(ranked, key=lambda entry: entry[0])
-    best = scored[span.units[number].start]
+    best, span, number = max(ranked, key=lambda entry: entry[0].score)
     if best.has_expected_type and best.coverage >= _ENOUGH:
         return _cut(piece, span, number, number)
     if len(piece.text) <= _LONGEST:
@@ -59,9 +63,9 @@ def _units_in(quote: Quote) -> list[Quote]:
     return [unit for unit in units if quote.start <= unit.start and unit.end <= quote.end]
 
 
-def _scored(piece: SupportedSentence, retrieval: Retrieval) -> dict[int, QuotableUnit]:
-    """Return how well the units of the piece's passage answer by themselves, by where they start; headings do not."""
-    alone = replace(retrieval, evidence=(piece.quotes[0].evidence,), parts=())
+def _scored(piece: SupportedSentence, part: Retrieval) -> dict[int, QuotableUnit]:
+    """Return how well the units of the piece's passage answer a part of the question by themselves, by where they start; headings do not."""
+    alone = replace(part, evidence=(piece.quotes[0].evidence,), parts=())
     return {
         unit.quote.start: unit for unit in list_quotable_units(alone) if not is_heading(unit.quote)
     }
