@@ -80,7 +80,7 @@ async def test_what_a_model_judges_unanswerable_is_refused(said: str, relevance:
     "said",
     [
         reply(("Nordwind receives a discount of 81 percent.", [1])),
-        reply(("Nordwind receives a discount of 18 percent.", [])),
+        reply(("Nordwind gets a discount of 18 percent.", [])),
         reply(),
         '{"answerable": true, "sentences": nonsense [1]}',
         "Nordwind owns the moon [1].",

@@ -82,7 +82,7 @@ def test_a_quote_is_found_however_its_marks_and_blanks_are_written(quote: str) -
 )
 def test_what_stands_in_no_passage_or_says_too_little_supports_nothing(quotes: list[str]) -> None:
     question = "What does Nordwind get?"
-    assert said("Nordwind receives a discount of 18 percent.", *quotes, question=question) == []
+    assert said("Nordwind gets a discount of 18 percent.", *quotes, question=question) == []
 
 
 @pytest.mark.parametrize(
@@ -101,6 +101,28 @@ def test_what_stands_in_no_passage_or_says_too_little_supports_nothing(quotes: l
 )
 def test_what_a_sentence_adds_to_its_quote_makes_it_fall(text: str) -> None:
     assert said(text, DISCOUNT) == []
+
+
+@pytest.mark.parametrize("quotes", [[], ["no such words"], ["Pumps are not covered"]])
+def test_a_sentence_that_is_copied_is_its_own_quote(quotes: list[str]) -> None:
+    (sentence,) = said("The term is three years.", *quotes)
+    assert cited([sentence]) == ["The term is three years."]
+    assert said("The term is four years.", *quotes) == []
+    assert said("Pumps are covered.", *quotes) == []
+    assert said("Castell owes 900 EUR.", *quotes) == []
+
+
+def test_a_sentence_over_several_lines_is_one() -> None:
+    lines = [
+        passage(
+            chunk(
+                "Valves, which are large\nand are sold by Halden or\nby others, are not\ncovered."
+            )
+        )
+    ]
+    text = "Valves, which are large and are sold by Halden or by others, are not covered."
+    assert len(verify_reply(reply(text), lines)) == 1
+    assert verify_reply(reply(text.replace("are not", "are")), lines) == []
 
 
 def test_a_quote_may_stand_in_any_passage_and_is_cited_where_it_stands() -> None:

@@ -295,8 +295,8 @@ def reply_text(reply: str) -> str:
 class ReplyVerifier:
     """Verifies a reply while it arrives.
 
-    A sentence cites where the words stand that the model copied, in whichever of the passages; where it copied none, what supports it in those
-    that it names. Any other is removed, and so is one with an address that no cited passage has. Images and HTML are dropped, links become text.
+    A sentence cites where the words stand that the model copied for it or in it, in whichever of the passages; where it copied none, what supports
+    it in those that it names. Any other is removed, and so is one with an address that no cited passage has. Images and HTML are dropped, links become text.
     Injected instructions support nothing, unless the question asks what a message says and the sentence reports it: then
     `whole` supports it, the same passages with the instructions in them.
     """
@@ -379,11 +379,13 @@ class ReplyVerifier:
     def _find_supporting_quotes(self, claim: Claim, sentence: ReplySentence) -> list[Quote]:
         sources = self.whole if is_reported_speech(claim.text) else self.sources
         named = [sources[number - 1] for number in sentence.numbers if 0 < number <= len(sources)]
-        if any(map(str.strip, sentence.quotes)):
-            others = [source for source in sources if source not in named]
-            copied = find_quotes(claim, sentence.quotes, [*named, *others])
-            quotes = copied if is_supported(claim, copied, MIN_SHARE) else []
-        else:
+        others = [source for source in sources if source not in named]
+        quotes: list[Quote] = []
+        for copies in (sentence.quotes, (claim.text,)):  # copied words are their own quote
+            copied = find_quotes(claim, copies, [*named, *others])
+            if not quotes and is_supported(claim, copied, MIN_SHARE):
+                quotes = copied
+        if not quotes and not any(map(str.strip, sentence.quotes)):
             quotes = choose_quotes(claim, named)
         cited = "\n".join(quote.evidence.chunk.text for quote in quotes).casefold()
         is_known = all(address.casefold() in cited for address in find_addresses(claim.text))

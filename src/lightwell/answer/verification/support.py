@@ -43,6 +43,8 @@ _AROUND = 0.5
 _UNIT_TERMS = frozenset(terms(" ".join(UNIT_NAMES)))
 """Words that are verified with their figures, which may stand in another unit."""
 _DIGIT = regex(r"\d")
+_LINE_BREAK = regex(r"[^\S\n]*\n(?![^\S\n]*(?:[-*+•|#>\n]|\d{1,3}[.)]))")
+"""The end of a line within a paragraph."""
 
 _Fact = Figure | PartialDate
 
@@ -213,7 +215,7 @@ def _is_of_another(fact: _Fact, claim: Claim, quotes: Sequence[Quote]) -> bool:
 
 def _clauses_of(quote: Quote) -> list[str]:
     """Return the clauses of a quote; a row of a table is one."""
-    return [quote.text] if _is_row(quote) else clause_texts(quote.text)
+    return [quote.text] if _is_row(quote) else clause_texts(_LINE_BREAK.sub(" ", quote.text))
 
 
 def _facts(text: str) -> frozenset[_Fact]:
@@ -248,7 +250,8 @@ def _is_row(quote: Quote) -> bool:
 def _is_denied(claim: Claim, quotes: Sequence[Quote]) -> bool:
     """Return whether a sentence denies what its quotes affirm, or the reverse; a question affirms nothing."""
     stating = [quote.text for quote in quotes if not quote.text.endswith("?")]
-    return differ_in_negation(claim.clauses, split_into_clauses("\n".join(stating)))
+    whole = "\n".join(_LINE_BREAK.sub(" ", text) for text in stating)
+    return differ_in_negation(claim.clauses, split_into_clauses(whole))
 
 
 def _without_numbers(some: frozenset[str]) -> frozenset[str]:
