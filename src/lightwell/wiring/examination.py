@@ -103,7 +103,7 @@ async def _check_embedder(settings: Settings, stack: AsyncExitStack) -> str:
 async def _check_chat(settings: Settings, stack: AsyncExitStack) -> str:
     model = chat_model(await open_chat_connection(settings, stack), Meter())
     if model is None:
-        return "none; answers are quotes from documents (set LIGHTWELL_CHAT_URL to have a model write them)"
+        return "none; answers are quotes from documents (`lightwell setup` finds a model that writes them)"
     await model.reply([Message(role="user", content="Say yes.")], max_tokens=5)
     return model.model
 
