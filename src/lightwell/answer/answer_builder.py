@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from lightwell.answer.nearest import missing_words, nearest_citations
 from lightwell.answer.quotes import SupportedSentence, make_citation
 from lightwell.domain.answers import (
+    ELSEWHERE,
     Answer,
     Answered,
     Citation,
@@ -72,6 +73,7 @@ class AnswerBuilder:
     ) -> Answer:
         """Return the answer; `relevance` is that of what is said where nothing has judged it."""
         retrieval = self.retrieval
+        relevance = self._relevance if relevance is None else relevance
         outcome: Outcome = (
             InsufficientEvidence(
                 nearest=nearest_citations(retrieval), missing_words=missing_words(retrieval)
@@ -84,7 +86,7 @@ class AnswerBuilder:
             question=retrieval.question.as_read,
             outcome=outcome,
             relevance=agreeing_relevance(
-                self._relevance if relevance is None else relevance,
+                min(relevance, ELSEWHERE) if retrieval.is_elsewhere else relevance,
                 is_answered=not self.is_empty,
             ),
             author=author,

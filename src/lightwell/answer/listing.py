@@ -19,7 +19,7 @@ LISTED = 0.75
 
 _MAX_LISTED = 8
 _NEVER = datetime.min.replace(tzinfo=UTC)
-_FIELD = regex(r"^\W*\w[\w ]{0,30}:")
+_FIELD = regex(r"^\W*\w[\w -]{0,30}:")
 """What a header of an item consists of: `Status: open`."""
 
 

@@ -288,7 +288,7 @@ def _parts_of(answer: Answer) -> Iterator[Part]:
 def _is_doubtful(retrieval: Retrieval) -> bool:
     """Return whether sentences of a model, which judged the evidence to answer, only possibly answer."""
     judged = judged_relevance(retrieval.best_relevance, is_answerable=True)
-    return confidence(judged) is Confidence.LOW
+    return retrieval.is_elsewhere or confidence(judged) is Confidence.LOW
 
 
 def _with_unsupported(answer: Answer, retrieval: Retrieval, verifier: ReplyVerifier) -> Answer:

@@ -35,6 +35,9 @@ MEDIUM_RELEVANCE, HIGH_RELEVANCE = 0.7, 0.85
 
 _UNANSWERABLE_SCALE = 0.99
 
+ELSEWHERE = 0.69
+"""The relevance that an answer has at most from other documents than the question named: it possibly answers."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Citation:

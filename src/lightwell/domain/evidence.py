@@ -272,7 +272,8 @@ class Retrieval:
     were searched one by one; `best_relevance` is then that of the least relevant part. `at_first` is what was found before a model
     looked further, None where none did: `evidence` is what it read, and extracts are made of what was found at first.
     `understood` are filters that words of the question mean;
-    `asks_for_documents` is whether it says nothing else, as in "messages from last month". `owed` is what business systems say that we owe, where the question
+    `asks_for_documents` is whether it says nothing else, as in "messages from last month".
+    `is_elsewhere`: nothing in the documents that the question named answers, so this is of others. `owed` is what business systems say that we owe, where the question
     asks for that.
     """
 
@@ -292,6 +293,7 @@ class Retrieval:
     at_first: "Retrieval | None" = None
     understood: tuple[UnderstoodFilter, ...] = ()
     asks_for_documents: bool = False
+    is_elsewhere: bool = False
     owed: tuple[Commitment, ...] = ()
 
     @property

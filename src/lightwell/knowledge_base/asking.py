@@ -126,7 +126,7 @@ class Asking:
             everywhere = await self.evidence(understood.everywhere)
             if not narrowed.evidence or await self._answers(everywhere):
                 notes = (*everywhere.notes, understood.note)
-                return replace(everywhere, question=question, notes=notes)
+                return replace(everywhere, question=question, notes=notes, is_elsewhere=True)
         return replace(
             narrowed,
             question=replace(only, text=question.text, limit=question.limit),

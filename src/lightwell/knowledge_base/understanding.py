@@ -9,7 +9,7 @@ from lightwell.domain.questions import Filters, Mode, Question, UnderstoodFilter
 from lightwell.records import document_values
 from lightwell.records.database import Database
 from lightwell.text.answer_types.owed import read_owed
-from lightwell.text.asked_documents import Part, Phrase, find_phrases, without
+from lightwell.text.asked_documents import Part, Phrase, asks_for_documents, find_phrases, without
 from lightwell.text.terms import terms
 
 _NAMED = (Part.SYSTEM, Part.TYPE, Part.AUTHOR)
@@ -19,7 +19,7 @@ _NAMED = (Part.SYSTEM, Part.TYPE, Part.AUTHOR)
 class Understood:
     """The question to search for, without the words of the `filters` that were understood in it.
 
-    `asks_for_documents` is whether no other words are left. `everywhere` is asked of all documents where that finds nothing: a day that it names may be one that they speak of.
+    `asks_for_documents` is whether no other words are left. `everywhere` is asked of all documents where that finds nothing: with its types, and with a day that it names, which may be one that they speak of.
     """
 
     question: Question
@@ -51,11 +51,15 @@ async def understand(
     if not any(phrase.part is not Part.TYPE for phrase in phrases):
         return Understood(question=question, everywhere=question)
     narrow = _without(question, phrases)
-    days = [phrase for phrase in phrases if _names_day(question.text, phrase)]
+    kept = [
+        phrase
+        for phrase in phrases
+        if phrase.part is Part.TYPE or _names_day(question.text, phrase)
+    ]
     return Understood(
         question=replace(narrow, filters=_narrow(question.filters, phrases)),
-        everywhere=_without(question, [phrase for phrase in phrases if phrase not in days]),
-        asks_for_documents=not terms(without(question.text, phrases)),
+        everywhere=_without(question, [phrase for phrase in phrases if phrase not in kept]),
+        asks_for_documents=asks_for_documents(question.text, phrases),
         filters=tuple(
             UnderstoodFilter(
                 field=phrase.part.value,

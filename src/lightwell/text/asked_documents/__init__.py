@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from lightwell.text.dates import MONTH, MONTHS
 from lightwell.text.regex import regex
+from lightwell.text.terms import terms
 from lightwell.text.word_lists import any_of, load_word_lists, whole_words
 
 _LISTS = load_word_lists("lightwell.text.asked_documents")
@@ -154,6 +155,10 @@ _LOOSE = regex(r" (?=[?.,])|,(?= ?\?)")
 """A blank, or a comma, before the sign that ends the question."""
 
 
+_COMMAND = regex(rf"^\W*{_of('documents', 'command')}\b(?: the\b)?", re.IGNORECASE)
+_LISTING = regex(whole_words(_LISTS["documents"]["listing"]), re.IGNORECASE)
+
+
 def find_phrases(question: str, today: date) -> tuple[Phrase, ...]:
     """Return what a question says of the documents that it is asked of, in order; `today` is what "last month" is told from."""
     phrases = [*_systems(question), *_authors(question)]
@@ -164,13 +169,19 @@ def find_phrases(question: str, today: date) -> tuple[Phrase, ...]:
 
 
 def without(question: str, phrases: Sequence[Phrase]) -> str:
-    """Return the question without these phrases, to search for; also without "what is new" before such days."""
+    """Return the question without these phrases, to search for; also without "show me", and "what is new" before such days."""
     cut = {(phrase.start, phrase.end) for phrase in phrases}
     for start, end in sorted(cut, reverse=True):
         question = f"{question[:start]} {question[end:]}"
     if any(phrase.part in (Part.SINCE, Part.UNTIL) for phrase in phrases):
         question = _NEWS.sub("", question)
+    question = _COMMAND.sub("", question)
     return _LOOSE.sub("", " ".join(question.split())).lstrip(" ,")
+
+
+def asks_for_documents(question: str, phrases: Sequence[Phrase]) -> bool:
+    """Return whether a question says nothing but of which documents it is asked: "latest tickets in Linear"."""
+    return not terms(_LISTING.sub("", without(question, phrases)))
 
 
 def _systems(question: str) -> Iterator[Phrase]:
