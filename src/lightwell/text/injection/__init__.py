@@ -19,7 +19,7 @@ from lightwell.text.regex import regex
 from lightwell.text.word_lists import any_of, load_word_lists, whole_words
 
 _LISTS = load_word_lists("lightwell.text.injection")
-_BEGINS = r"(?:^|[.!?:;,*#|•(\[\"“„«»–—-]\s*|\b(?:and|then|so|please|now|must|should|und|bitte|dann|jetzt|et)\s+)"
+_BEGINS = r"(?:^(?:[ \t]{0,20}:{3,9}[ \t]{0,9}[\w-]{1,30}[ \t]{1,9})?|[.!?:;,*#|•(\[\]\"“„«»–—-]\s*|\b(?:and|then|so|please|now|must|should|und|bitte|dann|jetzt|et)\s+)"
 
 
 def _order_pattern() -> str:
