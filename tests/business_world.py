@@ -333,3 +333,28 @@ TEST = (
         wrong=(*_OTHER, DIE, LABELS),
     ),
 )
+OPEN = (
+    Asked(
+        text="What is open with Brennfeld Optik?",
+        right=(FRAME, CRATE, PROOFS, DRIFT, COPIES, PAPER, "Lens catalogue (Deal stage"),
+        wrong=(*_OTHER, DIE, LABELS, QUOTE, ROLLERS, "Pallet labels"),
+    ),
+    Asked(
+        text="What is open with Brennfeld Logistik?",
+        right=(DIE, LABELS, "Pallet labels (Deal stage"),
+        wrong=(*_OTHER, CRATE, PROOFS, "Lens catalogue"),
+    ),
+    Asked(
+        text="What is open with Atelier Corvin?",
+        right=(QUOTE, CALL, PROSPECTS),
+        wrong=(*_OTHER, CRATE, DIE),
+    ),
+    Asked(text="What is open with Lumen Dental?", wrong=(CRACKED, PANELS, DIE, PROOFS)),
+    Asked(
+        text="What is open with Brennfeld Optik?",
+        right=(CRATE,),
+        wrong=(*THEIRS[:1], LABELS, CALL),
+        who=IDRIS,
+    ),
+)
+"""What is open with somebody; the last is asked by one who sees no system that knows the company, only what names it."""

@@ -147,7 +147,7 @@ async def test_lines_whose_passages_no_search_finds_are_of_low_confidence(
     given = await briefing.brief(library, "Tern")
     assert isinstance(given, Brief)
     assert texts(given.about) == ["Tern was a project about a buoy."]
-    assert (given.confidence, given.relevance) == (Confidence.LOW, 0.0)
+    assert (given.confidence, given.relevance) == (Confidence.LOW, 0.6)
     assert [each.score for each in given.citations] == [0.0]
 
 

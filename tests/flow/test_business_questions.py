@@ -25,6 +25,7 @@ from tests.business_world import (
     IDRIS,
     LABELS,
     MARA,
+    OPEN,
     PANELS,
     PIA,
     PROOFS,
@@ -65,7 +66,9 @@ async def sync_shop(database: Database) -> tuple[Project, Mapping[str, Reader]]:
     return project, readers
 
 
-@pytest.mark.parametrize(("split", "least"), [(DEV, 14), (TEST, 0)], ids=["dev", "test"])
+@pytest.mark.parametrize(
+    ("split", "least"), [(DEV, 14), (TEST, 0), (OPEN, 5)], ids=["dev", "test", "open"]
+)
 async def test_what_is_owed_is_answered_from_deadlines_and_the_words_of_our_own_people(
     database: Database, split: tuple[Asked, ...], least: int
 ) -> None:

@@ -119,7 +119,8 @@ async def test_s2_12_a_customer_is_known_across_three_systems_and_each_person_se
         "attio",
         "linear",
     }
-    assert systems_of((await kb.questions.statements(asked, bob)).citations) == {
+    shorter = "What is open with Nordwind?"  # what support sees links the conversation to no company: its contact's address names it
+    assert systems_of((await kb.questions.statements(shorter, bob)).citations) == {
         "chatwoot",
         "linear",
     }
@@ -128,7 +129,7 @@ async def test_s2_12_a_customer_is_known_across_three_systems_and_each_person_se
         assert systems_of((await kb.questions.ask(asked, yusuf)).citations) == {"attio", "linear"}
     answer = await kb.questions.ask("What is open with Nordwind?", everything)
     assert systems_of(answer.citations) == set(SYSTEMS)
-    assert "Status: open Deadline: 2026-06-30" in answer.text
+    assert "Deadline: 2026-06-30; Assignee: Yusuf Demir" in answer.text
     answer = await kb.questions.ask("What is open with Nordwind in Chatwoot?", everything)
     assert systems_of(answer.citations) == {"chatwoot"}
     answer = await kb.questions.ask("Which tasks by Grace are there in Attio?", everything)

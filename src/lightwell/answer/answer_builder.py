@@ -56,7 +56,7 @@ class AnswerBuilder:
     @property
     def _relevance(self) -> float:
         """That of the evidence and of what systems state."""
-        stated = [commitment.evidence.relevance for commitment in self.retrieval.owed]
+        stated = [commitment.evidence.relevance for commitment in self.retrieval.owed or ()]
         return max(self.retrieval.best_relevance, *(() if self.is_empty else stated), 0.0)
 
     def add(self, sentences: Iterable[SupportedSentence]) -> list[CitedSentence]:

@@ -2,6 +2,7 @@
 
 import re
 
+from lightwell.answer.owed import list_commitments
 from lightwell.answer.quotes import (
     Quote,
     SupportedSentence,
@@ -10,7 +11,7 @@ from lightwell.answer.quotes import (
     render_quote,
     split_into_quotes,
 )
-from lightwell.domain.documents import WorkState
+from lightwell.domain.documents import PLAIN_SYSTEMS, WorkState
 from lightwell.domain.evidence import Evidence, Retrieval
 from lightwell.domain.questions import Channel
 from lightwell.text.dates import MONTH, WEEKDAY
@@ -60,14 +61,24 @@ _OVER = regex(
 def open_points(retrieval: Retrieval) -> list[SupportedSentence]:
     """Return what is open with what the question names, best passages first, one sentence for each document.
 
-    A document counts that names it in full, or that a confirmed link leads to from it. An item that is closed has no open points.
+    A document counts that names it in full, or that a confirmed link leads to from it. An item that is closed has no open points. Where
+    systems know what the question names, they have said what is open with it (`open_items`): their other items count only where they name it
+    in full, and linked ones of other systems where they name it in part.
     """
     named, wanted = retrieval.analysis.proper_name_terms, frozenset(retrieval.weights)
     points: dict[str, SupportedSentence] = {}
+    stated = [commitment.evidence.chunk for commitment in retrieval.owed or ()]
+    listed, systems = {chunk.document_ref for chunk in stated}, {chunk.system for chunk in stated}
     for entry in retrieval.evidence:
         document, title = entry.chunk.document_ref, entry.chunk.title
-        is_named = named and named <= entry.analysis.terms.union(terms(title))
-        if document in points or not (is_named or Channel.LINKS in entry.ranks):
+        held_terms = entry.analysis.terms.union(terms(title))
+        is_named = named and named <= held_terms
+        is_linked = Channel.LINKS in entry.ranks and (
+            retrieval.owed is None
+            or entry.chunk.system in PLAIN_SYSTEMS
+            or (entry.chunk.system not in systems and not named.isdisjoint(held_terms))
+        )
+        if document in points or document in listed or not (is_named or is_linked):
             continue
         if quote := _find_open_point(entry):
             quote = narrow(quote, wanted)
@@ -78,8 +89,14 @@ def open_points(retrieval: Retrieval) -> list[SupportedSentence]:
     return list(points.values())[:_MAX_POINTS]
 
 
+def says_it_is_open(text: str) -> bool:
+    """Return whether a text states how something stands, and no such state says that it is over."""
+    states = [*_STATE.finditer(text)]
+    return bool(states) and not any(_OVER.search(state[1]) for state in states)
+
+
 def _find_open_point(entry: Evidence) -> Quote | None:
-    """Return the sentence that says most plainly what is open, else the state of an item that is open, else None.
+    """Return what the item owes, else the sentence that says most plainly what is open, else the state of an item that is open, else None.
 
     Whether an item is closed its system says; where it says nothing, the words of its state do.
     """
@@ -87,6 +104,8 @@ def _find_open_point(entry: Evidence) -> Quote | None:
     said_state = entry.chunk.work_state
     if said_state is WorkState.CLOSED:
         return None
+    if owed := next(list_commitments(entry.chunk), None):
+        return make_quote(entry, owed.start, owed.end)
     if said_state is None and any(_OVER.search(state[1]) for state in states):
         return None
     least = _HINTS_AT_OPEN if states or said_state else _PLAINLY_OPEN

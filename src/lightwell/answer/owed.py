@@ -18,11 +18,12 @@ from lightwell.domain.documents import PLAIN_SYSTEMS, Chunk
 from lightwell.domain.evidence import Commitment, Evidence, Retrieval
 from lightwell.domain.ids import EntityId
 from lightwell.domain.question_names import match_names
+from lightwell.domain.questions import Mode
 from lightwell.records import owed as records
 from lightwell.records.database import Database
 from lightwell.text.answer_types import speech_act_terms
 from lightwell.text.answer_types.facts import Mark
-from lightwell.text.answer_types.owed import Period, asked_period
+from lightwell.text.answer_types.owed import Period, asked_period, read_owed
 from lightwell.text.dates import PartialDate
 from lightwell.text.negation import has_negation
 from lightwell.text.regex import regex
@@ -30,7 +31,7 @@ from lightwell.text.terms import terms
 from lightwell.text.word_lists import any_of, load_word_lists, whole_words
 
 MAX_OWED = 20
-_STATED, _SAID = 0.9, 0.75
+STATED_RELEVANCE, _SAID = 0.9, 0.75
 """The relevance of a deadline that a system states, and of what our own people said: 20 of 20 and 19 of 21 were right in the second world."""
 
 _MAX_SUBJECTS = 3
@@ -65,15 +66,17 @@ async def find_owed(database: Database, reader: Reader, retrieval: Retrieval) ->
     A name binds the answer to what mentions the thing of that name, or what belongs to it; as the subject of the question, to what its
     bearer said or is assigned to.
     """
-    asked_for = retrieval.analysis.owed
-    if asked_for is None:
+    question = (
+        retrieval.question.text
+    )  # as it was written: a word of another language is no misspelt one
+    asked_for = read_owed(question)
+    if asked_for is None or retrieval.question.mode is Mode.BYPASS:
         return retrieval
-    question = retrieval.analysis.text
     today = datetime.now(UTC).date()
     period = asked_period(question, today)
     if asked_for.is_late:
         period = Period(first=date.min, last=today - timedelta(days=1))
-    names, subjects = await _find_subjects(database, reader, retrieval)
+    names, subjects = await find_subjects(database, reader, retrieval)
     owed_filter = records.OwedFilter(
         first=period.first if period else date.min,
         last=period.last if period else date.max,
@@ -92,7 +95,7 @@ async def find_owed(database: Database, reader: Reader, retrieval: Retrieval) ->
     return replace(retrieval, owed=_choose(chunks, wanted))
 
 
-async def _find_subjects(
+async def find_subjects(
     database: Database, reader: Reader, retrieval: Retrieval
 ) -> tuple[tuple[str, ...], list[Sequence[EntityId]]]:
     """Return the names in the question that systems have things for, normalised, and all that belongs to the things of each."""
@@ -126,13 +129,28 @@ def owed_sentences(retrieval: Retrieval) -> list[SupportedSentence]:
             text=commitment.text,
             quotes=(make_quote(commitment.evidence, commitment.start, commitment.end),),
         )
-        for commitment in retrieval.owed
+        for commitment in retrieval.owed or ()
+    ]
+
+
+def without_owed(
+    retrieval: Retrieval, sentences: Sequence[SupportedSentence]
+) -> list[SupportedSentence]:
+    """Return the sentences that say something else than what we owe, which is listed already, and may answer how the question asks for it."""
+    listed = {quote.place for sentence in owed_sentences(retrieval) for quote in sentence.quotes}
+    return [
+        sentence
+        for sentence in sentences
+        if says_what_is_owed(sentence, retrieval)
+        and listed.isdisjoint(quote.place for quote in sentence.quotes)
     ]
 
 
 def with_owed(retrieval: Retrieval) -> Retrieval:
     """Return the retrieval with the passages of what we owe before all others, for a model to read."""
-    passages = {commitment.evidence.chunk.id: commitment.evidence for commitment in retrieval.owed}
+    passages = {
+        commitment.evidence.chunk.id: commitment.evidence for commitment in retrieval.owed or ()
+    }
     if not passages:
         return retrieval
     others = (
@@ -151,9 +169,12 @@ def with_owed(retrieval: Retrieval) -> Retrieval:
 def says_what_is_owed(sentence: SupportedSentence, retrieval: Retrieval) -> bool:
     """Return whether a sentence may answer how the question asks for what is owed: it names a day or a time, or promises something.
 
-    Any sentence does where the question does not ask for a list of it.
+    Any sentence does where the question does not ask for a list of it. Where it asks what is open and systems know with whom, they have
+    said it all, and no other words of an item count.
     """
-    asked_for = retrieval.analysis.owed
+    if retrieval.analysis.asks_what_is_open and retrieval.owed is not None:
+        return all(quote.evidence.chunk.system in PLAIN_SYSTEMS for quote in sentence.quotes)
+    asked_for = read_owed(retrieval.question.text)
     if asked_for is None or asked_for.asks_when:
         return True
     return any(_tells_of_debt(quote) for quote in sentence.quotes)
@@ -200,10 +221,12 @@ def message_head(section: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _coverage(commitment: Commitment, wanted: _Wanted) -> float:
-    """Return how much of what is asked about the commitment names, or, less surely, its document and its kind."""
+    """Return how much of what is asked about the commitment names, or, less surely, its document, kind and system."""
     chunk = commitment.evidence.chunk
     own_terms = frozenset(terms(f"{commitment.text} {chunk.title}"))
-    all_terms = own_terms.union(commitment.evidence.analysis.terms, terms(chunk.kind))
+    all_terms = own_terms.union(
+        commitment.evidence.analysis.terms, terms(f"{chunk.kind} {chunk.system}")
+    )
     own_share = weighted_coverage(own_terms, wanted.weights)
     return 0.5 * (own_share + weighted_coverage(all_terms, wanted.weights))
 
@@ -241,7 +264,7 @@ def _stated(chunk: Chunk, due: date, wanted: _Wanted) -> Iterator[Commitment]:
     title = " ".join(chunk.title.split()).rstrip(".:")
     shown_fields = "; ".join(field[0] for field in shown.values())
     yield Commitment(
-        evidence=Evidence(chunk=chunk, relevance=_STATED, score=0.0, cosine_distance=None),
+        evidence=Evidence(chunk=chunk, relevance=STATED_RELEVANCE, score=0.0, cosine_distance=None),
         start=min(field.start() for field in shown.values()),
         end=max(field.end() for field in shown.values()),
         text=f"{title} ({shown_fields})",

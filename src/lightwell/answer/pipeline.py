@@ -20,7 +20,7 @@ from lightwell.answer.key_sentences import key_sentences
 from lightwell.answer.listing import LISTED, listed_documents
 from lightwell.answer.model_calls import TimeLimitedModel
 from lightwell.answer.open_points import PLAIN, open_points
-from lightwell.answer.owed import owed_sentences, says_what_is_owed, with_owed
+from lightwell.answer.owed import owed_sentences, with_owed, without_owed
 from lightwell.answer.piece_comparison import PieceChooser
 from lightwell.answer.prompt import Budget, Prompt, answer_messages, passage_text, select_context
 from lightwell.answer.quotes import SupportedSentence
@@ -127,11 +127,14 @@ class AnswerGenerator:
 
     async def statements(self, retrieval: Retrieval) -> Answer:
         """Return an answer whose sentences are what the documents state about the question, newest first."""
-        quoted = statements.statement_quotes(retrieval)
-        extracted = [*owed_sentences(retrieval), *_owed_only(retrieval, quoted)]
+        extracted, relevance = _listed(retrieval)
+        if not (extracted and retrieval.analysis.asks_what_is_open):
+            quoted = statements.statement_quotes(retrieval)
+            extracted = [*extracted, *without_owed(retrieval, quoted)]
         model = self.model
         if model is None or not (extracted or self.budget.allows(retrieval)):
-            return statements.list_statements(retrieval, extracted).finish(None)
+            listed = statements.list_statements(retrieval, extracted)
+            return listed.finish(None, relevance=relevance)
         retrieval = with_owed(retrieval)
         shown = select_context(retrieval, self.budget)
         verifier = reply_verifier(shown.passages, retrieval.analysis)
@@ -244,14 +247,12 @@ class AnswerGenerator:
         """
         if retrieval.asks_for_documents:
             return listed_documents(retrieval), LISTED
-        if owed := owed_sentences(retrieval):
-            return owed, None
-        points = open_points(retrieval) if retrieval.analysis.asks_what_is_open else []
-        if points:
-            return points, max(PLAIN, retrieval.best_relevance)
+        listed, relevance = _listed(retrieval)
+        if listed:
+            return listed, relevance
         extracts = await self.chooser.extract(retrieval)
         is_answer = extracts.relevance >= SUFFICIENT_RELEVANCE
-        pieces = _owed_only(retrieval, extracts.pieces) if is_answer else ()
+        pieces = without_owed(retrieval, extracts.pieces) if is_answer else ()
         return [key_sentences(piece, retrieval) for piece in pieces], extracts.relevance
 
     async def _extractive_fallback(
@@ -270,11 +271,11 @@ class AnswerGenerator:
         return pieces, relevance, (QUOTED_INSTEAD,) if pieces else ()
 
 
-def _owed_only(
-    retrieval: Retrieval, sentences: Sequence[SupportedSentence]
-) -> list[SupportedSentence]:
-    """Return the sentences, where the question asks for a list of what is owed without those that say nothing of it."""
-    return [sentence for sentence in sentences if says_what_is_owed(sentence, retrieval)]
+def _listed(retrieval: Retrieval) -> tuple[list[SupportedSentence], float | None]:
+    """Return what is owed or open, where the question asks for a list of it, and how relevant it is; None where that is in the retrieval."""
+    points = open_points(retrieval) if retrieval.analysis.asks_what_is_open else []
+    relevance = max(PLAIN, retrieval.best_relevance) if points and not retrieval.owed else None
+    return [*owed_sentences(retrieval), *points], relevance
 
 
 def _parts_of(answer: Answer) -> Iterator[Part]:

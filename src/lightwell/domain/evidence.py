@@ -273,8 +273,8 @@ class Retrieval:
     looked further, None where none did: `evidence` is what it read, and extracts are made of what was found at first.
     `understood` are filters that words of the question mean;
     `asks_for_documents` is whether it says nothing else, as in "messages from last month".
-    `is_elsewhere`: nothing in the documents that the question named answers, so this is of others. `owed` is what business systems say that we owe, where the question
-    asks for that.
+    `is_elsewhere`: nothing in the documents that the question named answers, so this is of others. `owed` is what business systems say that we owe, or that is open, where
+    the question asks for that, and None where it does not, or where no system knows with whom something is open.
     """
 
     question: Question
@@ -294,7 +294,7 @@ class Retrieval:
     understood: tuple[UnderstoodFilter, ...] = ()
     asks_for_documents: bool = False
     is_elsewhere: bool = False
-    owed: tuple[Commitment, ...] = ()
+    owed: tuple[Commitment, ...] | None = None
 
     @property
     def is_sufficient(self) -> bool:

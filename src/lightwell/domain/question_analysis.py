@@ -15,7 +15,6 @@ from lightwell.text.answer_types import (
     expected_answer,
     speech_act_terms,
 )
-from lightwell.text.answer_types.owed import OwedQuestion, read_owed
 from lightwell.text.dates import PartialDate, find_dates
 from lightwell.text.injection import asks_for_message_content
 from lightwell.text.proper_names import find_names
@@ -31,7 +30,7 @@ class QuestionAnalysis:
     verification. `expected` says which types of answer the question asks for, and which figures and dates it contains
     itself; `dates` are those dates as far as they belong to the calendar. `speech_acts` are the words for what the
     question asks whether somebody did in saying, such as promising. `asks_what_is_open` is whether it asks for all that is open with
-    what it names, `owed` how it asks for what we owe. `keywords` are the question's own until a model has
+    what it names. `keywords` are the question's own until a model has
     named others.
     """
 
@@ -45,7 +44,6 @@ class QuestionAnalysis:
     dates: tuple[PartialDate, ...]
     speech_acts: frozenset[str]
     asks_what_is_open: bool
-    owed: OwedQuestion | None
     asks_for_message_content: bool
     keywords: Keywords
 
@@ -87,7 +85,6 @@ def analyze_question(text: str, subject: str = "") -> QuestionAnalysis:
         dates=find_dates(text),
         speech_acts=speech_act_terms(frozenset(terms(text))),
         asks_what_is_open=asks_what_is_open(text),
-        owed=read_owed(text),
         asks_for_message_content=asks_for_message_content(text),
         keywords=rule_keywords(text),
     )

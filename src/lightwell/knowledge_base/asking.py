@@ -10,6 +10,7 @@ from lightwell.answer.brief.subjects import ambiguous_names
 from lightwell.answer.looking.library import Library
 from lightwell.answer.looking.looking import look, titles
 from lightwell.answer.model_calls import TimeLimitedModel
+from lightwell.answer.open_items import find_open_items
 from lightwell.answer.open_points import MAX_PASSAGES
 from lightwell.answer.owed import find_owed
 from lightwell.answer.pipeline import AnswerGenerator
@@ -28,6 +29,7 @@ from lightwell.records import conversations
 from lightwell.records.database import Database
 from lightwell.records.query_log import QueryLog, QueryRecorder, QuestionContext
 from lightwell.retrieve.pipeline import Retriever
+from lightwell.text.answer_types.owed import read_owed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +74,8 @@ class Asking:
         if question.mode is Mode.BYPASS:
             yield retrieval
             return
-        retrieval = await find_owed(self.database, self.reader, retrieval)
+        find = find_open_items if retrieval.analysis.asks_what_is_open else find_owed
+        retrieval = await find(self.database, self.reader, retrieval)
         if retrieval.evidence:
             yield Step(kind=StepKind.READING, titles=titles(retrieval.evidence))
         model = self._looking_model
@@ -121,7 +124,8 @@ class Asking:
             only = replace(only, limit=max(only.limit, MAX_PASSAGES))
         narrowed = await self.evidence(only)
         analysis = narrowed.analysis
-        is_list = understood.asks_for_documents or analysis.asks_what_is_open or analysis.owed
+        is_owed = read_owed(question.text) is not None
+        is_list = understood.asks_for_documents or analysis.asks_what_is_open or is_owed
         if not ((is_list and narrowed.evidence) or await self._answers(narrowed)):
             everywhere = await self.evidence(understood.everywhere)
             if not narrowed.evidence or await self._answers(everywhere):

@@ -112,6 +112,8 @@ async def _brief(library: Library, subject: Subject) -> Brief:
     )
     links = tuple(related.add_evidence(link, subject.sentences, marks) for link in close.links)
     relevance = max((citation.score for citation in marks.citations), default=0.0)
+    if lines:  # each names the entity, or belongs to what does
+        relevance = max(relevance, SUFFICIENT_RELEVANCE)
     return Brief(
         entity=subject.entity,
         about=lines.get(Part.ABOUT, ()),

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
+from lightwell.answer.open_points import says_it_is_open
 from lightwell.answer.owed import list_commitments, message_head
 from lightwell.answer.quotes import Quote, make_quote
 from lightwell.domain.briefs import EntityPassage
@@ -15,6 +16,9 @@ from lightwell.text.regex import regex
 
 _FIELD = regex(r"^([^\W\d_][^:\n]{0,40}): (\S[^\n]*)$", re.MULTILINE)
 _STATE = regex(r"^(?:Status|Assignee|Priority)$")
+_STAGE = regex(r"\b(?:stage|owner|company)\b", re.IGNORECASE)
+_DEAL = "deal"
+"""The kind of record that is open as long as its stage does not say that it is over."""
 _TELLING = regex(
     r"\b(?:stage|status|owner|manager|lead|assignee|deadline|due|target|company|domains?)\b",
     re.IGNORECASE,
@@ -60,19 +64,32 @@ def item_lines(passages: Sequence[EntityPassage], refs: Collection[str]) -> Item
         if passage.chunk.document_ref in refs and passage.chunk.index == 0
         for line in _fields_line(passage, _TELLING)
     )
-    lines = [
-        line
-        for passage in passages
-        if passage.is_part and passage.chunk.document_ref not in refs
-        for line in _open_lines(passage)
-    ]
+    others = [passage for passage in passages if passage.chunk.document_ref not in refs]
+    return ItemLines(
+        record=tuple(record)[:1], open_lines=tuple(list_open_lines(others)[:_MAX_OPEN])
+    )
+
+
+def list_open_lines(passages: Sequence[EntityPassage]) -> list[ItemLine]:
+    """Return a line for each open item of the passages that are parts, the earliest deadline first."""
+    lines = [line for passage in passages if passage.is_part for line in _open_lines(passage)]
     lines.sort(key=lambda line: (line.due or date.max, line.text))
-    return ItemLines(record=tuple(record)[:1], open_lines=tuple(_one_of_each(lines))[:_MAX_OPEN])
+    return list(_one_of_each(lines))
+
+
+def mark_parts(passages: Iterable[EntityPassage]) -> list[EntityPassage]:
+    """Return those of the passages that are of items, as parts."""
+    return [replace(passage, is_part=True) for passage in passages if is_item(passage.chunk)]
 
 
 def is_item(chunk: Chunk) -> bool:
-    """Return whether somebody works on it, or writes to somebody in it: a task, an issue, a conversation, a note; no record of a thing."""
-    return chunk.work_state is not None or chunk.due is not None or bool(chunk.own_authors)
+    """Return whether somebody works on it, or writes to somebody in it: a task, an issue, a conversation, a note, a deal; no record of another thing."""
+    return (
+        chunk.kind == _DEAL
+        or chunk.work_state is not None
+        or chunk.due is not None
+        or bool(chunk.own_authors)
+    )
 
 
 def is_field_block(chunk: Chunk, text: str) -> bool:
@@ -99,8 +116,11 @@ def _open_lines(passage: EntityPassage) -> Iterator[ItemLine]:
     for commitment in commitments:
         quote = make_quote(_evidence(passage), commitment.start, commitment.end)
         yield ItemLine(text=commitment.text, quote=quote, due=commitment.due)
-    if not commitments and chunk.work_state is WorkState.OPEN and chunk.index == 0:
-        yield from _fields_line(passage, _STATE)
+    if not commitments and chunk.index == 0:
+        if chunk.work_state is WorkState.OPEN:
+            yield from _fields_line(passage, _STATE)
+        elif chunk.kind == _DEAL and says_it_is_open(chunk.text):
+            yield from _fields_line(passage, _STAGE)
 
 
 def _fields_line(passage: EntityPassage, labels: re.Pattern[str]) -> Iterator[ItemLine]:

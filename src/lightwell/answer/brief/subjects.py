@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from lightwell.answer.brief import namesakes, selection
 from lightwell.answer.brief.cues import entity_names
-from lightwell.answer.brief.items import is_item
+from lightwell.answer.brief.items import mark_parts
 from lightwell.answer.brief.namesakes import (
     Namesake,
     address_matches_name,
@@ -130,7 +130,7 @@ async def _list_parts(
         of_company = await owed.list_parts(database, reader, companies)
         ids += [other.id for other in same if other.kind == _PERSON and other.id in of_company]
     passages = await entity_passages.list_passages(database, reader, ids, CUES)
-    return [replace(passage, is_part=True) for passage in passages if is_item(passage.chunk)]
+    return mark_parts(passages)
 
 
 def _join_passages(
