@@ -112,6 +112,11 @@ def test_a_sentence_that_is_copied_is_its_own_quote(quotes: list[str]) -> None:
     assert said("Castell owes 900 EUR.", *quotes) == []
 
 
+def test_a_copied_sentence_may_have_placeholders() -> None:
+    text = "The option --keep takes <int><char>, where char is d or w."
+    assert len(verify_reply(reply(text), [passage(chunk(text))])) == 1
+
+
 def test_a_sentence_over_several_lines_is_one() -> None:
     lines = [
         passage(

@@ -381,7 +381,7 @@ class ReplyVerifier:
         named = [sources[number - 1] for number in sentence.numbers if 0 < number <= len(sources)]
         others = [source for source in sources if source not in named]
         quotes: list[Quote] = []
-        for copies in (sentence.quotes, (claim.text,)):  # copied words are their own quote
+        for copies in (sentence.quotes, (sentence.text,)):  # copied words are their own quote
             copied = find_quotes(claim, copies, [*named, *others])
             if not quotes and is_supported(claim, copied, MIN_SHARE):
                 quotes = copied

@@ -20,7 +20,7 @@ from lightwell.wiring.models import chat_model, open_chat_connection
 
 PASSAGE = (
     "The harbour office is open from 9:00 to 17:30 on weekdays. Visitors register at gate 4. "
-    "The lift is inspected every March."
+    "The canteen closes on Fridays."
 )
 QUESTION = "Until what time is the harbour office open on weekdays?"
 _EXPECTED = ("17:30", "5:30")
