@@ -72,6 +72,10 @@ term
 .. versionadded:: 3.2
    The wheel.
 
+.. only:: html
+
+   .. seealso:: The press.
+
 Deeper
 ^^^^^^
 
@@ -131,6 +135,9 @@ What it *means*.
 
 Added in version 3.2:
 The wheel.
+
+See also:
+The press.
 
 ### Deeper
 

@@ -332,6 +332,7 @@ def test_tags_of_site_generators_do_not_show(text: str, read: str) -> None:
         ("```{note}\n:class: wide\nText.\n\n- One.\n```\nAfter.", "Note:\nText.\n- One.\nAfter."),
         ("````{tab-set}\n```{code-block} sh\nrun\n```\n````\nAfter.", "run\nAfter."),
         ("::: code-group\nText.\n:::", "Text."),
+        (":::{seealso}\nText\\\nand more.\n:::", "See also:\nText and more."),
         ("{: .no_toc }\nText.\n{: .wide}", "Text."),
         ("(label)=\n## Head {#head .x}\n\n    [a]: b.md\n[b]: c", "Head"),
         ("Title\n^^^^^\n\nText.", "Title\nText."),

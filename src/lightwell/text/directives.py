@@ -32,9 +32,14 @@ def read_directive(line: str) -> str | None:
     span = find_title(line)
     if span is None:
         return None
-    words = line[slice(*span)].rstrip(": ")
-    words = words[:1].upper() + words[1:]
+    words = name_aside(line[slice(*span)].rstrip(": "))
     return words if words[-1:] in ("", ".", "!", "?", "…") else f"{words}:"
+
+
+def name_aside(name: str) -> str:
+    """Return the name of a directive, or its title, as the words above a text."""
+    words = "see also" if name.casefold() == "seealso" else name
+    return words[:1].upper() + words[1:]
 
 
 def find_title(line: str) -> tuple[int, int] | None:

@@ -127,7 +127,7 @@ def strip_markup(text: str) -> str:
         masked = _CODE.sub(mask, _ROLE.sub(_read_role, text))
     bare = _PILCROW.sub("", _without_brackets(_ADDRESS.sub(r"\1", strip_tags(masked))))
     unmarked = _FIELD.sub(r"\1:", _HEADING.sub("", read_alerts(_QUOTING.sub("", bare))))
-    words = " ".join(html.unescape(_ESCAPE.sub(r"\1", unmarked)).split())
+    words = " ".join(html.unescape(_ESCAPE.sub(r"\1", unmarked.replace("\\\n", "\n"))).split())
     plain = _LINES.sub(r"\2", _STARS.sub(r"\2", words))
     return _MASKED.sub(lambda match: f"`{codes[int(match[1])]}`", plain) if codes else plain
 

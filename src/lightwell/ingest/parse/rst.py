@@ -12,7 +12,7 @@ from lightwell.domain.documents import ParsedDocument
 from lightwell.ingest.parse._rst_tables import drawn_cells, listed_cells, separated_cells
 from lightwell.ingest.parse._text import clean, decode
 from lightwell.ingest.parse.markdown import parse as parse_markdown
-from lightwell.text.directives import ASIDES
+from lightwell.text.directives import ASIDES, name_aside
 from lightwell.text.regex import regex
 
 _DEEPEST = 12
@@ -40,6 +40,7 @@ _SKIPPED = frozenset(
     "autoclass autofunction automethod automodule autosummary contents currentmodule default-domain figure graphviz highlight image"
     " include index meta module plot raw role sectionauthor tabularcolumns testsetup toctree".split()
 )
+_UNTITLED = frozenset("class container grid ifconfig only rst-class tab-set tabs".split())
 _VERSIONS = {
     "versionadded": "Added in version",
     "versionchanged": "Changed in version",
@@ -172,9 +173,9 @@ class _Reader:
                 return [f"{_VERSIONS[version]} {first}:", *inner]
             case aside if aside in ASIDES:
                 inner = self.read([argument, *_dedent(content)], depth + 1)
-                return [f"{aside.capitalize()}:", *inner]
+                return [f"{name_aside(aside)}:", *inner]
             case _:
-                title = self._inline(argument).strip()
+                title = "" if name in _UNTITLED else self._inline(argument).strip()
                 inner = self.read(_dedent(content), depth + 1)
                 lead = ":" if inner and title[-1:] not in _ENDS else ""
                 return [*([f"{title}{lead}", ""] if title else []), *inner]
