@@ -67,7 +67,7 @@ async def sync_shop(database: Database) -> tuple[Project, Mapping[str, Reader]]:
 
 
 @pytest.mark.parametrize(
-    ("split", "least"), [(DEV, 14), (TEST, 0), (OPEN, 5)], ids=["dev", "test", "open"]
+    ("split", "least"), [(DEV, 14), (TEST, 13), (OPEN, 5)], ids=["dev", "test", "open"]
 )
 async def test_what_is_owed_is_answered_from_deadlines_and_the_words_of_our_own_people(
     database: Database, split: tuple[Asked, ...], least: int
