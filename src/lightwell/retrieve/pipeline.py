@@ -16,7 +16,13 @@ from lightwell.domain.ids import ChunkId
 from lightwell.domain.keywords import Keywords
 from lightwell.domain.question_analysis import QuestionAnalysis, analyze_question
 from lightwell.domain.question_names import match_names
-from lightwell.domain.questions import GRAPH_CHANNELS, Channel, Fusion, Question
+from lightwell.domain.questions import (
+    GRAPH_CHANNELS,
+    SUFFICIENT_RELEVANCE,
+    Channel,
+    Fusion,
+    Question,
+)
 from lightwell.domain.similarity import cosine_scale
 from lightwell.ports import Embedder, LateInteraction, Neighbourhood, Reranker, Vectors
 from lightwell.records import embedding_spaces, search
@@ -317,13 +323,13 @@ def _weights(question: Question, weights: dict[str, float]) -> dict[str, float]:
 
 
 def _stay_near(question: Question, evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
-    """Return the passages near the last answer where none elsewhere is much more relevant, else all."""
+    """Return the passages near the last answer where they are sufficient, and none elsewhere is much more relevant; else all."""
     near = tuple(entry for entry in evidence if entry.is_near)
     if not question.stays_near or not near:
         return evidence
     margin = _FOLLOWS_BEHIND if question.subject else _BEHIND
-    most = max(entry.relevance for entry in evidence)
-    return near if max(entry.relevance for entry in near) >= most - margin else evidence
+    least = max(SUFFICIENT_RELEVANCE, *(entry.relevance - margin for entry in evidence))
+    return near if any(entry.relevance >= least for entry in near) else evidence
 
 
 def _most_relevant(evidence: Sequence[Evidence], limit: int) -> tuple[Evidence, ...]:
