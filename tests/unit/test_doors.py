@@ -1,5 +1,6 @@
 """Every door says the same of a question in each of the three states, in words and in fields."""
 
+import json
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 
@@ -114,6 +115,10 @@ async def test_fields_are_the_same_wherever_there_is_json(answer: Answer) -> Non
     }
     events = [event async for event in stream_events(parts(answer), RETRIEVAL.metrics)]
     done = StreamEvent.model_validate(events[-1])
+    told = [json.loads(StreamEvent.model_validate(event).data).get("state") for event in events]
+    is_doubtful = answer.state is AnswerState.POSSIBLY
+    assert told[0] == ("possibly" if is_doubtful else None)
+    assert set(told[1:-1]) == {None}
     kept = shown_answer(answer)
     assert kept is not None
     for document in (

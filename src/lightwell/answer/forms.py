@@ -11,6 +11,7 @@ from lightwell.answer.graph_answer import GraphFact
 from lightwell.answer.model_calls import TokenCountingModel
 from lightwell.domain.answers import (
     EXTRACTS,
+    MAY_NOT_ANSWER,
     Answer,
     Answered,
     AnswerState,
@@ -70,7 +71,9 @@ async def stream_events(
                             cited.add(citation.id)
                             yield StreamChunk(type=StreamType.CITATION, citation=citation)
                 elif text:
-                    yield StreamChunk(type=StreamType.TOKEN, content=text)
+                    is_doubt = text == f"{MAY_NOT_ANSWER}\n"
+                    state = AnswerState.POSSIBLY if is_doubt else None
+                    yield StreamChunk(type=StreamType.TOKEN, content=text, state=state)
                 sent += text
                 if isinstance(part, Answer):
                     answer = replace(part, latency_ms=_milliseconds(metrics, began))

@@ -449,7 +449,8 @@ class StreamChunk:
     """One event: a `step` says what is done, a `token` has content, a `citation` its citation, `metadata` the figures, an `error` its message.
 
     The concatenated contents of the tokens are the answer's text. `sentence` is what a token says, where it has citations, and
-    `placed` where that stands in the answer's text. `answer` is the whole answer, on `done` only, and `stored` where its conversation has it.
+    `placed` where that stands in the answer's text. `state` is told before the first sentence where that may not answer. `answer` is the whole
+    answer, on `done` only, and `stored` where its conversation has it.
     """
 
     type: StreamType
@@ -457,6 +458,7 @@ class StreamChunk:
     content: str = ""
     sentence: CitedSentence | None = None
     placed: PlacedSentence | None = None
+    state: AnswerState | None = None
     citation: Citation | None = None
     metadata: ResponseMetadata | None = None
     error: str = ""

@@ -253,7 +253,7 @@ class StreamEvent(Reply):
     """A piece of an answer: the specification's StreamChunk.
 
     `content` and `sentence` belong to `token`, `citation` and `metadata` to the events of these names, `error` to
-    `error`, `step` to `step`; the others to `done`, `conversationId` and `place` in a conversation. A token that is a sentence says where it stands.
+    `error`, `step` to `step`; the others to `done`, `conversationId` and `place` in a conversation. A token that is a sentence says where it stands, and one with a `state` says it of what follows.
     """
 
     type: StreamType
@@ -267,7 +267,9 @@ class StreamEvent(Reply):
     citation: Annotated[Citation | None, Field(exclude_if=_is_empty)] = None
     metadata: Annotated[AnswerMetadata | None, Field(exclude_if=_is_empty)] = None
     error: Annotated[str, Field(exclude_if=_is_empty)] = ""
-    state: Annotated[AnswerState | None, read_from("state", "answer.state")] = None
+    state: Annotated[
+        AnswerState | None, read_from("state", "answer.state"), Field(exclude_if=_is_none)
+    ] = None
     confidence: Annotated[Confidence | None, read_from("confidence", "answer.confidence")] = None
     relevance: Annotated[Rounded | None, read_from("relevance", "answer.relevance")] = None
     threshold: Annotated[float | None, read_from("threshold", "answer.threshold")] = None

@@ -12,6 +12,7 @@ export type Name = Schemas['AmbiguousName'];
 
 /** What an event of an answer may bring; the server's `StreamEvent`. */
 interface AnswerEvent {
+  type: string;
   step?: { kind: 'searching' | 'reading' | 'checking'; query: string; titles: string[]; count: number };
   content?: string;
   sentence?: Sentence;
@@ -141,11 +142,11 @@ export class Exchange {
       this.problem = event.error;
       this.#end('failed');
     }
-    if (event.state) this.#finish(event, event.state);
+    if (event.state) this.state = event.state;
+    if (event.type === 'done') this.#finish(event);
   }
 
-  #finish(event: AnswerEvent, state: State): void {
-    this.state = state;
+  #finish(event: AnswerEvent): void {
     this.sentences = event.sentences ?? [];
     this.context = event.context ?? [];
     this.nearest = event.nearest ?? [];
