@@ -42,7 +42,7 @@ WEIGHTS = Path(learned.__file__).with_name(FILE)
 CLOSE, MORE = 0.7, 4.0
 """With them two of five answers have a second piece, and a quarter of these pieces complete it."""
 
-SCALE = {"possible": 0.30, "medium": 0.68, "high": 0.82}
+SCALE = {"possible": 0.28, "medium": 0.72, "high": 0.84}
 """Chances from which an answer is shown, and of medium and high confidence: read from the report, for collections that were not fitted on."""
 
 COUNTS_WITHOUT = 0.1

@@ -47,6 +47,9 @@ def test_what_a_question_asks_for(question: str, kinds: set[AnswerType]) -> None
     ("question", "text", "share"),
     [
         ("How much does the licence cost?", "The licence costs 40 EUR a month.", 0),
+        ("What was decided in July 2024?", "Minutes of 2024-07-09: a budget.", 0),
+        ("What was decided in 2024?", "Minutes of 9 July 2024: a budget.", 0),
+        ("What was decided in June 2024?", "Minutes of 2024-07-09: a budget.", 0.5),
         ("What discount do we get?", "Nordwind gets 18 percent.", 0),
         ("What is the response time?", "We answer within four hours.", 0),
         ("What is the response time?", "We answer 40 tickets.", 1),

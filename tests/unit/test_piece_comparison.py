@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 import pytest
 
+from lightwell.answer import piece_comparison
 from lightwell.answer.extractive import MAX_PIECES, list_pieces
 from lightwell.answer.piece_comparison import Extracts, PieceChooser
-from lightwell.answer.relevance import covers
+from lightwell.answer.relevance import RelevanceWeights, covers, load_weights
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.multi_vectors import MultiVector
 from lightwell.domain.question_analysis import analyze_question
@@ -28,6 +30,30 @@ WORDS = (
 )
 SENSE = "The nightly archive is deleted from the vault after thirty days."
 OTHER = "The vault has a nightly alarm. Guards stay long."
+
+
+WEIGHTS = RelevanceWeights(
+    piece=np.array([22.0, 9.0, 5.0, 0.5]),
+    close=0.7,
+    more=4.0,
+    base=-4.2,
+    choice=np.array([0.4, 4.4, 2.5, -2.2, -1.8]),
+    possible=0.3,
+    medium=0.7,
+    high=0.8,
+)
+
+
+@pytest.fixture(autouse=True)
+def _weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights that a new fit does not change."""
+    monkeypatch.setattr(piece_comparison, "load_weights", lambda: WEIGHTS)
+
+
+def test_the_shipped_weights_have_a_scale_that_rises() -> None:
+    shipped = load_weights()
+    assert 0 < shipped.possible < shipped.medium < shipped.high < 1
+    assert all(shipped.piece >= 0)
 
 
 @dataclass

@@ -14,7 +14,8 @@ from lightwell.text.answer_types.facts import (
     list_pattern,
     part_pattern,
 )
-from lightwell.text.figures import UNIT_NAMES, Figure, find_figures, possible_units
+from lightwell.text.dates import PartialDate, find_dates
+from lightwell.text.figures import UNIT_NAMES, Figure, find_figures, may_be_equal, possible_units
 from lightwell.text.regex import regex
 from lightwell.text.terms import terms
 
@@ -142,14 +143,31 @@ def lacking_share(
     It is 0 where the question asks for nothing of a kind, or only for some name. A day may be told by its weekday or by how
     long after something it is, and a person by a role: where such words stand, neither is lacking. Half is lacking where a text may
     tell it in other words: it counts something else than the question names, or has a name that may be a person's. `dates_above` are
-    those of what it stands under.
+    those of what it stands under; a month and a year are told by a day in them.
     """
     kinds = expected.kinds - {AnswerType.NAME}
     lacking = sum(_lacking(kind, facts, held_terms, expected) for kind in kinds) / max(
         len(kinds), 1
     )
-    dates = expected.dates - facts.date_texts - dates_above
+    stated = (*facts.dates, *(date for text in dates_above for date in find_dates(text)))
+    dates = [
+        text
+        for text in expected.dates - facts.date_texts - dates_above
+        if not _is_told(text, stated)
+    ]
     return max(lacking, len(dates) / max(len(expected.dates), 1))
+
+
+def _is_told(text: str, stated: Iterable[PartialDate]) -> bool:
+    wanted = _as_date(text)
+    return wanted is not None and any(may_be_equal(wanted, date) for date in stated)
+
+
+def _as_date(text: str) -> PartialDate | None:
+    """Return a stated date, a month or a year as far as it belongs to the calendar; None for a weekday or a quarter."""
+    if dates := find_dates(text):
+        return dates[0]
+    return PartialDate(year=int(text), month=0, day=0) if text.isdecimal() else None
 
 
 def _lacking(
