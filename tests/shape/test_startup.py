@@ -86,6 +86,7 @@ ANSWER: Mapping[str, object] = {
     "nearest": [],
     "missingWords": [],
     "notes": [],
+    "unsupported": [],
     "ambiguousNames": [],
     "filters": [],
     "metadata": {
