@@ -201,7 +201,7 @@ SHELL = "```sh\n" + "\n".join(f"run wheel-{n} --fast" for n in range(90)) + "\n`
         ("The vault opens by hand.\n\nFor more see:\n\n## Other\n", "vault opens hand", "The vault opens by hand."),
         ("Settings\n\n    vault:\n      open: daily\n\nThe end.", "vault open daily", "Settings\nvault:\n  open: daily\nThe end."),
         ("Owner: Ann Lee\nState: open\n\nThe vault opens by hand.", "vault opens hand", "The vault opens by hand."),
-        ("Owner: Ann Lee\nVault: open\n\nIt opens by hand.", "owner of vault", "Owner: Ann Lee\nVault: open"),
+        ("Owner: Ann Lee\nVault: open\n\nIt opens by hand.", "owner of vault", "Owner: Ann Lee\nVault: open\nIt opens by hand."),
     ],
     ids=["steps", "tab", "code below an item", "next section", "leads to nothing", "code with the line above", "no fields", "fields"],
 )  # fmt: skip

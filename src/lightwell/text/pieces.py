@@ -170,12 +170,12 @@ class _Builder:
 
     def _extend(self, first: int, last: int) -> tuple[int, int]:
         """Return the group with as many neighbours of the same section as there is room for, those below first."""
-        while self._may_add(first, last + 1):
+        while self._may_add(last + 1):
             below = max(last + 1, self._group(last + 1)[1])
             if self._size(first, below) > self.most.extended or self._leads(below):
                 break
             last = below
-        while self._may_add(last, first - 1):
+        while self._may_add(first - 1):
             above = min(first - 1, self._group(first - 1)[0])
             if self._size(above, last) > self.most.extended:
                 break
@@ -186,11 +186,9 @@ class _Builder:
             first = above
         return first, last
 
-    def _may_add(self, beside: int, index: int) -> bool:
-        """Return whether a block may be added to a piece: fields stand alone."""
-        if not self._may_take(index):
-            return False
-        return BlockKind.FIELDS not in (self.parts[beside].kind, self.parts[index].kind)
+    def _may_add(self, index: int) -> bool:
+        """Return whether a block may be added to a piece: fields are no neighbours, but what they are the fields of is theirs."""
+        return self._may_take(index) and self.parts[index].kind is not BlockKind.FIELDS
 
     def _span(self, first: int, last: int) -> Span:
         return self.parts[first].start, self.parts[last].end
