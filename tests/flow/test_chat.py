@@ -182,6 +182,7 @@ async def test_what_only_the_graph_says_is_said_word_for_word_and_no_model_is_as
     turn = await with_model(project, model).questions.chat(LEADS, reader)
     assert model.sent == []
     assert turn.response.response == f"Merlin (project): {MERLIN} [1]"
+    assert (turn.state, turn.confidence, turn.relevance) == ("possibly", "low", 0.6)
     document = _as_json(turn)
     assert document["sources"] == [
         {

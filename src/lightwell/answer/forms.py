@@ -3,7 +3,7 @@
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
@@ -17,6 +17,7 @@ from lightwell.domain.answers import (
     AnswerState,
     Citation,
     CitedSentence,
+    Confidence,
     InsufficientEvidence,
     StreamChunk,
     StreamType,
@@ -34,6 +35,7 @@ from lightwell.domain.documents import Chunk
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.evidence import Metrics, Retrieval
 from lightwell.domain.ids import DocumentId
+from lightwell.domain.questions import SUFFICIENT_RELEVANCE
 
 FROM_GRAPH = "Based on the knowledge graph:"
 
@@ -147,10 +149,24 @@ def cited_documents(response: ChatResponse) -> tuple[DocumentId, ...]:
     return tuple(dict.fromkeys(document_ids))
 
 
-def chat_state(answer: Answer, facts: Sequence[GraphFact]) -> AnswerState:
-    """Return what became of a message; what the graph states possibly answers."""
-    is_from_graph = bool(facts) and answer.state is AnswerState.INSUFFICIENT
-    return AnswerState.POSSIBLY if is_from_graph else answer.state
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What became of a message, and how surely."""
+
+    state: AnswerState
+    confidence: Confidence
+    relevance: float
+
+
+def judge(answer: Answer, facts: Sequence[GraphFact]) -> Judgement:
+    """Return what became of a message; what the graph states possibly answers, just so."""
+    if facts and answer.state is AnswerState.INSUFFICIENT:
+        return Judgement(
+            state=AnswerState.POSSIBLY,
+            confidence=Confidence.LOW,
+            relevance=SUFFICIENT_RELEVANCE,
+        )
+    return Judgement(state=answer.state, confidence=answer.confidence, relevance=answer.relevance)
 
 
 def shown_answer(answer: Answer, facts: Sequence[GraphFact] = ()) -> ShownAnswer | None:

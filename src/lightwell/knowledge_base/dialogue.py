@@ -94,13 +94,14 @@ class Dialogue:
         """Store the response to a message; return it with what is behind it."""
         numbered = forms.number_by_source(answer)
         stored = await self._store(numbered, response, strategy, facts)
+        judgement = forms.judge(answer, facts)
         return ChatTurn(
             conversation_id=stored.conversation,
             response=response,
             query_id=answer.query_id,
-            state=forms.chat_state(answer, facts),
-            confidence=answer.confidence,
-            relevance=answer.relevance,
+            state=judgement.state,
+            confidence=judgement.confidence,
+            relevance=judgement.relevance,
             sentences=numbered.placed_sentences,
             context=numbered.context,
             citations=forms.chat_citations(numbered),
