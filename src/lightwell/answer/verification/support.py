@@ -36,6 +36,9 @@ MIN_SHARE = 0.25
 MIN_SHARE_UNQUOTED = 0.5
 """The same of a sentence without quotes, whose support is looked for in the passages that it names."""
 
+FEW = 2
+"""A sentence of so few words and no figure is supported by all of them: half of "we promised the moon" is in every promise."""
+
 MOST_QUOTES = 5
 """So many quotes of one sentence are looked at."""
 
@@ -184,6 +187,8 @@ def _share(claim: Claim, quotes: Sequence[Quote]) -> float:
     quoted = frozenset[str]().union(*(quote.terms for quote in quotes))
     around = frozenset(terms("\n".join(_text_of(quote) for quote in quotes))) - quoted
     weight = len(claim.content & quoted) + _AROUND * len(claim.content & around)
+    if weight < len(claim.content) <= FEW and not claim.figures:
+        return 0.0
     return weight / len(claim.content) if claim.content else 0.0
 
 
