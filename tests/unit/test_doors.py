@@ -1,10 +1,13 @@
 """Every door says the same of a question in each of the three states, in words and in fields."""
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from rich.console import Console, RenderableType
 
 from lightwell.answer.forms import Part, chat_response, shown_answer, stream_events
@@ -15,7 +18,9 @@ from lightwell.domain.answers import (
     MAY_NOT_ANSWER,
     Answer,
     AnswerState,
+    Confidence,
     InsufficientEvidence,
+    confidence,
 )
 from lightwell.domain.chat import NO_INFORMATION
 from lightwell.entrypoints.cli import text_output
@@ -24,6 +29,8 @@ from lightwell.entrypoints.http.openai_api import Outcome
 from lightwell.entrypoints.markdown import render_answer, render_rest, render_token
 from lightwell.entrypoints.operations.questions import Answer as Reply
 from lightwell.entrypoints.operations.questions import Statements, StreamEvent
+from lightwell.testing.models import ScriptedModel
+from tests.generation import examples
 from tests.passages import chunk, found, passage
 
 ABOUT = "The store keeps its papers in boxes, which stand in the cellar of the old house near the river. "
@@ -137,6 +144,50 @@ async def test_fields_are_the_same_wherever_there_is_json(answer: Answer) -> Non
     assert "".join(event.content for event in events) == answer.text
     streamed = "".join(render_token(event) for event in events if event.content)
     assert streamed + render_rest(answer) == render_answer(answer)
+
+
+@examples(30)
+@given(
+    relevance=st.floats(0, 1),
+    said=st.sampled_from(["", "yes", "no", "nonsense"]),
+    is_elsewhere=st.booleans(),
+)
+@example(relevance=0.59999, said="", is_elsewhere=False)
+@example(relevance=0.69999, said="", is_elsewhere=False)
+@example(relevance=0.84999, said="", is_elsewhere=True)
+@example(relevance=0.24999, said="yes", is_elsewhere=False)
+def test_no_reply_contradicts_itself(*, relevance: float, said: str, is_elsewhere: bool) -> None:
+    """State, confidence and relevance as they are shown, with four digits, agree, whatever was found and whatever a model says of it."""
+    retrieval = replace(
+        found("When does Plover end?", passage(chunk(LATE), relevance=relevance)),
+        is_elsewhere=is_elsewhere,
+    )
+    sentence = json.dumps({"quotes": [KEY], "text": KEY})
+    model = {
+        "yes": ScriptedModel([f'{{"answerable": true, "sentences": [{sentence}]}}'] * 3),
+        "no": ScriptedModel(['{"answerable": false, "sentences": []}'] * 3),
+        "nonsense": ScriptedModel(['{"answerable": true, "sentences": [{"text": "Mars."}]}'] * 3),
+    }.get(said)
+    generator = AnswerGenerator(model=model)
+
+    async def ask() -> list[Answer]:
+        streamed = [event async for event in generator.stream(retrieval)]
+        done = streamed[-1].answer
+        assert done is not None
+        assert "".join(event.content for event in streamed) == done.text
+        return [done, await generator.answer(retrieval), await generator.statements(retrieval)]
+
+    for answer in asyncio.run(ask()):
+        shown = Reply.model_validate(answer)
+        assert shown.confidence is confidence(shown.relevance)
+        assert (
+            (shown.relevance >= shown.threshold) is bool(shown.sentences) is bool(shown.citations)
+        )
+        assert shown.state.value == {
+            Confidence.LOW: "possibly",
+            Confidence.INSUFFICIENT: "insufficient",
+        }.get(shown.confidence, "answered")
+        assert not is_elsewhere or shown.state is not AnswerState.ANSWERED
 
 
 async def parts(answer: Answer) -> AsyncGenerator[Part, None]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from lightwell.answer.nearest import missing_words, nearest_citations
 from lightwell.answer.quotes import SupportedSentence, make_citation
 from lightwell.domain.answers import (
-    ELSEWHERE,
+    MOST_DOUBTFUL,
     Answer,
     Answered,
     Citation,
@@ -86,7 +86,7 @@ class AnswerBuilder:
             question=retrieval.question.as_read,
             outcome=outcome,
             relevance=agreeing_relevance(
-                min(relevance, ELSEWHERE) if retrieval.is_elsewhere else relevance,
+                min(relevance, MOST_DOUBTFUL) if retrieval.is_elsewhere else relevance,
                 is_answered=not self.is_empty,
             ),
             author=author,

@@ -39,6 +39,7 @@ from lightwell.domain.answers import (
     Confidence,
     FromModelAlone,
     StreamChunk,
+    agreeing_relevance,
     confidence,
     judged_relevance,
 )
@@ -146,10 +147,10 @@ class AnswerGenerator:
                 sentences = [sentence async for sentence in verified]
         except ModelFailed as error:
             listed = statements.list_statements(retrieval, extracted)
-            return listed.finish(None, remarks=(note_of_fallback(error),))
+            return listed.finish(None, relevance=relevance, remarks=(note_of_fallback(error),))
         if verifier.is_unsupported and extracted:
             listed = statements.list_statements(retrieval, extracted, context_tokens=shown.tokens)
-            return listed.finish(None, remarks=(QUOTED_INSTEAD,))
+            return listed.finish(None, relevance=relevance, remarks=(QUOTED_INSTEAD,))
         listed = statements.list_statements(retrieval, sentences, context_tokens=shown.tokens)
         return listed.finish(model.model, relevance=_judged(retrieval, verifier))
 
@@ -289,7 +290,8 @@ def _parts_of(answer: Answer) -> Iterator[Part]:
 def _is_doubtful(retrieval: Retrieval) -> bool:
     """Return whether sentences of a model, which judged the evidence to answer, only possibly answer."""
     judged = judged_relevance(retrieval.best_relevance, is_answerable=True)
-    return retrieval.is_elsewhere or confidence(judged) is Confidence.LOW
+    shown = agreeing_relevance(judged, is_answered=True)
+    return retrieval.is_elsewhere or confidence(shown) is Confidence.LOW
 
 
 def _with_unsupported(answer: Answer, retrieval: Retrieval, verifier: ReplyVerifier) -> Answer:

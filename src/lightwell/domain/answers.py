@@ -35,8 +35,11 @@ MEDIUM_RELEVANCE, HIGH_RELEVANCE = 0.7, 0.85
 
 _UNANSWERABLE_SCALE = 0.99
 
-ELSEWHERE = 0.69
-"""The relevance that an answer has at most from other documents than the question named: it possibly answers."""
+MOST_DOUBTFUL = 0.69
+"""The relevance at most of what is right only possibly, such as an answer from other documents than the question named."""
+
+RELEVANCE_DIGITS = 4
+"""Digits of a relevance behind the point: its word is that of the number which is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,9 +124,10 @@ def agreeing_relevance(relevance: float, *, is_answered: bool) -> float:
     Some answers have another reason than the relevance of what was found, such as a list of all that is open; and from relevant evidence
     nothing may be quotable.
     """
+    shown = round(relevance, RELEVANCE_DIGITS)
     if is_answered:
-        return max(relevance, SUFFICIENT_RELEVANCE)
-    return min(relevance, SUFFICIENT_RELEVANCE * _UNANSWERABLE_SCALE)
+        return max(shown, SUFFICIENT_RELEVANCE)
+    return min(shown, SUFFICIENT_RELEVANCE * _UNANSWERABLE_SCALE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

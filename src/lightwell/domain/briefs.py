@@ -82,9 +82,8 @@ class Brief:
     `lately` begins with the newest line, `open_points` with the clearest one.
 
     A citation's score is the calibrated relevance of its passage to the entity's name, 0 where the passage is
-    not among the ten best. `relevance` is the best of these, at least 0.6 where there is a line, and `confidence` its word. Confidence is at least
-    low, because every line names the entity, and low where the passages do not tell which of several people
-    with the name is meant.
+    not among the ten best. `relevance` is the best of these, and `confidence` its word: where there is a line at least 0.6 and low, because
+    every line names the entity, and low where the passages do not tell which of several people with the name is meant.
     """
 
     entity: Entity

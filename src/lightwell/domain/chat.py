@@ -95,8 +95,8 @@ class ChatResponse:
 class ChatTurn:
     """A response and the conversation that it belongs to; `notes` report what failed.
 
-    `state`, `confidence`, `relevance`, `sentences` and their `context` are those of its answer: what the graph states possibly answers, and
-    has no sentence.
+    `state`, `confidence`, `relevance`, `sentences` and their `context` are those of its answer: what the graph states possibly answers, with a
+    relevance of 0.6, and has no sentence.
     `citations` are the quotes behind the response, in the order of their numbers, which are those of its
     sources; quotes of one passage share a number. `nearest`, best first, are the closest passages where the
     response has no source. `ambiguous_names` lists the candidates of each name in the message that several

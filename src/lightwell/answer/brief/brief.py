@@ -5,7 +5,7 @@ a name ─ which entities match? ─ none ─► not found
                                └ one ─► passages ─► lines, extracted or written by the model and verified ─► citations ─► brief
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 
 from lightwell.answer.brief import namesakes, related, selection
@@ -20,12 +20,17 @@ from lightwell.answer.brief.subjects import (
 )
 from lightwell.answer.pipeline import note_of_fallback
 from lightwell.domain.access import Reader
-from lightwell.domain.answers import EXTRACTS, Confidence, confidence
+from lightwell.domain.answers import (
+    EXTRACTS,
+    MOST_DOUBTFUL,
+    Citation,
+    agreeing_relevance,
+    confidence,
+)
 from lightwell.domain.briefs import Brief, BriefLine, validate_name
 from lightwell.domain.errors import ModelFailed, NotFound
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.graph_views import MAX_CANDIDATES, Candidates
-from lightwell.domain.questions import SUFFICIENT_RELEVANCE
 from lightwell.ports import ChatModel
 from lightwell.records.database import Database
 from lightwell.records.graph import entity_lookup, entity_passages
@@ -111,9 +116,7 @@ async def _brief(library: Library, subject: Subject) -> Brief:
         related.add_evidence(person, subject.sentences, marks) for person in close.people
     )
     links = tuple(related.add_evidence(link, subject.sentences, marks) for link in close.links)
-    relevance = max((citation.score for citation in marks.citations), default=0.0)
-    if lines:  # each names the entity, or belongs to what does
-        relevance = max(relevance, SUFFICIENT_RELEVANCE)
+    relevance = _relevance(subject, marks.citations, is_answered=bool(lines))
     return Brief(
         entity=subject.entity,
         about=lines.get(Part.ABOUT, ()),
@@ -122,7 +125,7 @@ async def _brief(library: Library, subject: Subject) -> Brief:
         people=people,
         links=links,
         citations=tuple(marks.citations),
-        confidence=_confidence(subject, relevance) if lines else Confidence.INSUFFICIENT,
+        confidence=confidence(relevance),
         relevance=relevance,
         model=EXTRACTS if model is None else model.model,
         notes=notes,
@@ -136,12 +139,12 @@ def _item_lines(subject: Subject) -> ItemLines:
     return item_lines(subject.passages, subject.refs)
 
 
-def _confidence(subject: Subject, relevance: float) -> Confidence:
-    """Return the word for the relevance: at least low, since each line names the entity; low where no address says which person is meant."""
+def _relevance(subject: Subject, citations: Iterable[Citation], *, is_answered: bool) -> float:
+    """Return the best score; of lines at least low, since each names the entity or belongs to it, and no more where no address says which person is meant."""
+    best = max((citation.score for citation in citations), default=0.0)
     is_of_unknown_person = subject.namesake is not None and not subject.namesake.addresses
-    if relevance < SUFFICIENT_RELEVANCE or is_of_unknown_person:
-        return Confidence.LOW
-    return confidence(relevance)
+    relevance = min(best, MOST_DOUBTFUL) if is_of_unknown_person else best
+    return agreeing_relevance(relevance, is_answered=is_answered)
 
 
 def _with_relevance(subject: Subject, retrieval: Retrieval) -> Subject:
