@@ -5,6 +5,7 @@ import pytest
 from lightwell.answer.quotes import render_text
 from lightwell.domain.documents import Format, ParsedDocument, SpanKind
 from lightwell.ingest.parse import parse
+from lightwell.ingest.parse._rst_tables import drawn_cells
 from lightwell.ingest.parse.rst import to_markdown
 
 GUIDE = """.. _guide:
@@ -233,3 +234,29 @@ def test_what_is_nested_deep_is_read_to_some_depth(sign: str) -> None:
 )
 def test_what_is_broken_is_read_as_far_as_it_can_be(text: str) -> None:
     to_markdown(text)
+
+
+def test_a_name_that_stands_for_words_brings_no_marks_of_our_own_and_not_a_long_text_at_each_use() -> (
+    None
+):
+    assert to_markdown(".. |x| replace:: \ue0009\ue001\n\nA |x| b\n").startswith("A 9")
+    bomb = f".. |x| replace:: {'y' * 10_000}\n\n" + "|x| " * 2_500
+    assert len(to_markdown(bomb)) <= len(bomb)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "== " * 2_000 + "==\n" + "a\n" * 2_000 + "== ==\n",
+        "+" + "--+" * 2_000 + "\n" + "|a\n" * 2_000,
+        "== ==\n" + "   a\n" * 2_000 + "== ==\n",
+    ],
+)
+def test_a_wide_table_of_short_lines_has_no_more_cells_than_its_text_has_signs(table: str) -> None:
+    rows = drawn_cells(table.split("\n")[:-1])
+    assert 0 < sum(map(len, rows)) <= len(table)
+
+
+def test_a_head_that_is_shorter_than_its_rows_has_all_columns() -> None:
+    table = "=== ===\nOne\n=== ===\na   b\n=== ===\n"
+    assert "| One |  |\n| --- | --- |\n| a | b |" in to_markdown(table)

@@ -29,7 +29,7 @@ _MOST_VALUES = 5
 _TAGS = 3
 _GENERAL = "General"
 
-_HISTORY = regex(r"<chat_history>\n?(.*)</chat_history>", re.DOTALL)
+_HISTORY_BEGIN, _HISTORY_END = "<chat_history>", "</chat_history>"
 _BEGINS = regex(r"\s*#{1,4}\s[^\n]{1,40}:?\s*\n")
 _KEY = regex(r"\{\s{0,20}[\"“](title|tags|follow_ups|queries|text)[\"”]\s{0,5}:")
 _TURN = regex(r"^(USER|ASSISTANT|SYSTEM|TOOL):[ \t]?", re.MULTILINE)
@@ -61,14 +61,14 @@ def find_task(messages: Sequence[str]) -> ClientTask | None:
     if len(messages) != 1 or len(messages[0]) > LONGEST_TASK:
         return None
     (text,) = messages
-    history = _HISTORY.search(text)
-    if history is None or not _BEGINS.match(text):
+    before, _, rest = text.partition(_HISTORY_BEGIN)
+    history, end, after = rest.rpartition(_HISTORY_END)
+    if not end or not _BEGINS.match(text):
         return None
-    instructions = text[: history.start()] + text[history.end() :]
-    key = _KEY.search(instructions)
+    key = _KEY.search(before + after)
     if key is None:
         return None
-    return ClientTask(text=text, wanted=Wanted(key[1]), asked=tuple(_user_messages(history[1])))
+    return ClientTask(text=text, wanted=Wanted(key[1]), asked=tuple(_user_messages(history)))
 
 
 async def perform(task: ClientTask, model: ChatModel | None) -> str:

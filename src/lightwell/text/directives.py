@@ -10,7 +10,7 @@ _DIRECTIVE = regex(
 _ALERT = regex(r"\[!([\w-]{1,40}+)\][+-]?+[ \t]*+([^\n]{0,300}+)")
 _ATTRIBUTES = regex(r"\{[^{}\n]{0,200}\}")
 _TITLE = regex(r"\[([^\[\]\n]{1,200}+)\]|\"([^\"\n]{1,200}+)\"|'([^'\n]{1,200}+)'")
-_PATH = regex(r"\S*+[/\\=]\S*+|[\w.-]++\.\w{1,5}")
+_PATH = regex(r"[^\s/\\=]*+[/\\=]\S*+|[\w.-]++\.\w{1,5}")
 
 ASIDES = frozenset(
     "abstract attention bug caution danger error example fail failure hint important info information note question quote seealso"

@@ -1,12 +1,16 @@
 """The tables of reStructuredText, as rows of cells: drawn with signs, of separated values, of lists of lists."""
 
 import csv
+from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import pairwise
 
 
 def drawn_cells(table: Sequence[str]) -> list[list[str]]:
-    """Return the cells of a table that is drawn with signs; lines of a row are joined."""
+    """Return the cells of a table that is drawn with signs; lines of a row are joined.
+
+    A row has no cells behind the ends of its lines, so that a wide table takes no more than its own length.
+    """
     border = table[0]
     is_grid = border[0] == "+"
     sign = "+" if is_grid else " "
@@ -18,17 +22,21 @@ def drawn_cells(table: Sequence[str]) -> list[list[str]]:
             if other == "=" and border[n - 1 : n] in ("", " ")
         ]
         edges.append(max(map(len, table)))
-    rows: list[list[str]] = [[]]
+    rows: list[list[list[str]]] = [[]]
     for line in table[1:]:
         if set(line.strip()) <= set("+-= |") and line.strip("| "):
             rows.append([])
             continue
-        parts = [line[left + 1 : right].strip() for left, right in pairwise(edges)]
+        inside = edges[: bisect_left(edges, len(line)) + 1]
+        parts = [line[left + 1 : right].strip() for left, right in pairwise(inside)]
         if not is_grid and parts and parts[0]:
             rows.append([])
-        last = rows[-1] or [""] * len(parts)
-        rows[-1] = [f"{above} {part}".strip() for above, part in zip(last, parts, strict=True)]
-    return [row for row in rows if any(row)]
+        last = rows[-1]
+        last += ([] for _ in range(len(parts) - len(last)))
+        for cell, part in zip(last, parts, strict=False):
+            cell.append(part)
+    joined = ([" ".join(filter(None, cell)) for cell in row] for row in rows)
+    return [row for row in joined if any(row)]
 
 
 def separated_cells(lines: Sequence[str]) -> list[list[str]]:

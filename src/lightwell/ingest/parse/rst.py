@@ -18,6 +18,9 @@ from lightwell.text.regex import regex
 _DEEPEST = 12
 """Levels of indentation; what is deeper reads as text."""
 
+_LONGEST_SUBSTITUTION = 100
+"""Characters; a longer one stays a name, since each use would be as long."""
+
 _ADORNMENT = regex(r"([!-/:-@\[-`{-~])\1{2,}+")
 _DIRECTIVE = regex(
     r"\.\.[ ]++(?:\|([^|]{1,100}+)\|[ ]++)?([\w+.-]{1,60}+(?::[\w+.-]{1,60}+)?+)::(?:[ ]++(.*+))?"
@@ -69,7 +72,7 @@ def parse(content: bytes) -> ParsedDocument:
 
 def to_markdown(text: str) -> str:
     """Return reStructuredText as Markdown; what is indented too deep stays as it is."""
-    lines = _Reader().read(text.expandtabs(8).split("\n"), 0)
+    lines = _Reader().read(text.replace("\ue000", "").expandtabs(8).split("\n"), 0)
     return _GAPS.sub("\n\n", "\n".join(lines)).strip("\n")
 
 
@@ -148,9 +151,9 @@ class _Reader:
         if directive is None:
             return count, []
         if directive[1]:
-            self.substitutions[directive[1]] = (
-                (directive[3] or "") if directive[2] == "replace" else ""
-            )
+            words = (directive[3] or "") if directive[2] == "replace" else ""
+            if len(words) <= _LONGEST_SUBSTITUTION:
+                self.substitutions[directive[1]] = words
             return count, []
         return count, ["", *self._directive(directive[2], directive[3] or "", below, depth), ""]
 
@@ -191,9 +194,8 @@ class _Reader:
             [first[begins:], *_dedent(lines[place + 1 : place + count], begins)], depth + 1
         )
         margin = " " * (len(mark) + 1)
-        while inner and not inner[0].strip():
-            inner.pop(0)
-        written = [f"{margin}{line}" if line.strip() else "" for line in inner or [""]]
+        inner = _filled(inner) or [""]
+        written = [f"{margin}{line}" if line.strip() else "" for line in inner]
         return count, [f"{mark} {written[0].strip()}", *written[1:]]
 
     def _paragraph(self, lines: Sequence[str], place: int, depth: int) -> tuple[int, list[str]]:
@@ -237,6 +239,7 @@ class _Reader:
         ]
         if not cells:
             return []
+        cells[0] += [""] * (max(map(len, cells)) - len(cells[0]))
         lines = [f"| {' | '.join(row)} |" for row in cells]
         return ["", lines[0], f"|{' --- |' * len(cells[0])}", *lines[1:], ""]
 
@@ -259,7 +262,7 @@ class _Reader:
             is_link = target.startswith(("http://", "https://", "mailto:")) and match[3]
             return keep(f"[{words}]({target})") if is_link and words else words or target
 
-        text = _LITERAL.sub(lambda match: keep(f"`{match[1]}`"), text.replace("\ue000", ""))
+        text = _LITERAL.sub(lambda match: keep(f"`{match[1]}`"), text)
         text = _REFERENCE.sub(reference, _ROLE.sub(role, text))
         text = _SUBSTITUTION.sub(lambda match: self.substitutions.get(match[1], match[1]), text)
         text = _NULL.sub("", _NAMED.sub(r"\1", _FOOTNOTE.sub("", text)))
@@ -300,24 +303,27 @@ def _dedent(lines: Sequence[str], most: int = 1000) -> list[str]:
     return [line[min(margin, most) :] if line.strip() else "" for line in lines]
 
 
+def _filled(lines: Sequence[str]) -> list[str]:
+    """Return the lines from the first to the last that is not empty."""
+    places = [place for place, line in enumerate(lines) if line.strip()]
+    return [*lines[places[0] : places[-1] + 1]] if places else []
+
+
 def _fenced(code: Sequence[str]) -> list[str]:
-    lines = [*code]
-    while lines and not lines[0].strip():
-        lines.pop(0)
-    while lines and not lines[-1].strip():
-        lines.pop()
+    lines = _filled(code)
     mark = "~~~" if any("```" in line for line in lines) else "```"
     return [mark, *lines, mark]
 
 
 def _split_options(below: Sequence[str]) -> tuple[Mapping[str, str], list[str]]:
     """Return the options of a directive, and its content."""
-    lines = [*below]
     options: dict[str, str] = {}
-    while lines and (option := _FIELD.fullmatch(lines[0].strip())):
+    for place, line in enumerate(below):
+        option = _FIELD.fullmatch(line.strip())
+        if option is None:
+            return options, [*below[place:]]
         options[option[1]] = option[2] or ""
-        lines.pop(0)
-    return options, lines
+    return options, []
 
 
 # ── tables ─────────────────────────────────────────────────────────────────────────────────────────
