@@ -88,8 +88,9 @@ async def collection_cases(name: str, cache: Path) -> list[Case]:
         kb = await open_project(resources)
         await kb.ingestion.ingest(PublicDocuments(Files(root=collection.root, default_tags=TAGS)))
         everybody = await kb.reader(TAGS)
-        for question in [each for each in collection.questions if each.split == DEV]:
-            made += await _question_cases(name, question, kb, everybody)
+        for question in collection.questions:
+            if question.split == DEV:
+                made += await _question_cases(name, question, kb, everybody)
     return made
 
 
@@ -99,28 +100,28 @@ async def _question_cases(
     retriever = kb.questions.retriever
     unjudged = replace(retriever, ranking=replace(retriever.ranking, is_local=False))
     whole = Question(text=question.text, limit=DEEP)
-    found = await unjudged.retrieve_in_space(whole, reader, None)
-    vector = (await EMBEDDER.embed_query(found.analysis.text))[0]
+    retrieval = await unjudged.retrieve_in_space(whole, reader, None)
+    vector = (await EMBEDDER.embed_query(retrieval.analysis.text))[0]
     query = RerankQuery(
-        text=found.analysis.text,
+        text=retrieval.analysis.text,
         vector=vector,
-        weights=found.weights,
-        names=found.analysis.proper_name_terms,
-        expected=found.analysis.expected,
+        weights=retrieval.weights,
+        names=retrieval.analysis.proper_name_terms,
+        expected=retrieval.analysis.expected,
     )
     made: list[Case] = []
     for gone in (frozenset[str](), question.gold) if question.gold else (frozenset[str](),):
-        left = [entry for entry in found.evidence if entry.chunk.url not in gone][:SHOWN]
+        left = [entry for entry in retrieval.evidence if entry.chunk.url not in gone][:SHOWN]
         read = await local_reranker.rerank_locally(EMBEDDER, query, left, late_interaction=LATE)
         groups = () if gone else question.groups
-        case = await _case(name, _with_evidence(found, read), groups, is_reduced=bool(gone))
+        case = await _case(name, _with_evidence(retrieval, read), groups, is_reduced=bool(gone))
         made += [case] if case else []
     return made
 
 
-def _with_evidence(found: Retrieval, evidence: Sequence[Evidence]) -> Retrieval:
+def _with_evidence(retrieval: Retrieval, evidence: Sequence[Evidence]) -> Retrieval:
     best = max((entry.relevance for entry in evidence), default=0.0)
-    return replace(found, evidence=tuple(evidence), best_relevance=best)
+    return replace(retrieval, evidence=tuple(evidence), best_relevance=best)
 
 
 async def _case(
@@ -171,9 +172,9 @@ def _fitted_order(cases: Sequence[Case]) -> Floats:
 
 
 def _fitted_chance(chosen: Sequence[Outcome]) -> tuple[float, Floats]:
-    table = np.array([each.measures for each in chosen])
-    right = np.array([each.is_right for each in chosen], float)
-    share = np.array([each.case.counts for each in chosen])
+    table = np.array([choice.measures for choice in chosen])
+    right = np.array([choice.is_right for choice in chosen], float)
+    share = np.array([choice.case.counts for choice in chosen])
     share /= share.sum()
     size = table.std(axis=0) + 1e-9
     rows = np.column_stack([np.ones(len(table)), table / size])
@@ -186,8 +187,8 @@ def _fitted_chance(chosen: Sequence[Outcome]) -> tuple[float, Floats]:
         return -float(share @ said) + float(ridge @ weights) / 2, slope
 
     bounds = [(None, 0.0) if name in AGAINST else (0.0, None) for name in CHOICE]
-    found = least(loss, np.zeros(len(CHOICE) + 1), [(None, None), *bounds])
-    return float(found[0]), found[1:] / size
+    weights = least(loss, np.zeros(len(CHOICE) + 1), [(None, None), *bounds])
+    return float(weights[0]), weights[1:] / size
 
 
 def outcome(case: Case, weights: RelevanceWeights) -> Outcome:
@@ -209,14 +210,14 @@ def report(cases: Sequence[Case]) -> None:
     judged: list[tuple[Outcome, float]] = []
     for name in dict.fromkeys(case.name for case in cases):
         weights = fitted([case for case in cases if case.name != name], learned.load_weights())
-        its = [outcome(case, weights) for case in cases if case.name == name]
-        judged += [(each, weights.chance(each.measures)) for each in its]
+        outcomes = [outcome(case, weights) for case in cases if case.name == name]
+        judged += [(chosen, weights.chance(chosen.measures)) for chosen in outcomes]
     asked = [pair for pair in judged if not pair[0].case.is_reduced]
-    right = [chance for each, chance in asked if each.is_right]
-    wrong = [chance for each, chance in asked if each.case.groups and not each.is_right]
-    nowhere = [chance for each, chance in asked if not each.case.groups]
-    reduced = [chance for each, chance in judged if each.case.is_reduced]
-    several = np.mean([each.pieces > 1 for each, _ in asked])
+    right = [chance for chosen, chance in asked if chosen.is_right]
+    wrong = [chance for chosen, chance in asked if chosen.case.groups and not chosen.is_right]
+    nowhere = [chance for chosen, chance in asked if not chosen.case.groups]
+    reduced = [chance for chosen, chance in judged if chosen.case.is_reduced]
+    several = np.mean([chosen.pieces > 1 for chosen, _ in asked])
     print(f"right {len(right) / (len(right) + len(wrong)):.1%}; two pieces {several:.0%}")
     for name, others in (("wrong", wrong), ("unanswerable", nowhere), ("reduced", reduced)):
         print(f"AUROC of right against {name} {auroc(right, others):.3f}")

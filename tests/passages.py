@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from lightwell.answer.piece_comparison import Extracts, PieceChooser
-from lightwell.answer.quotes import SupportedSentence, weighted_coverage
+from lightwell.answer.quotes import SupportedSentence, render_text, weighted_coverage
 from lightwell.domain.documents import Chunk, Layout, Locator, Page, Section
 from lightwell.domain.evidence import Evidence, Highlight, Metrics, Retrieval
 from lightwell.domain.graph import Entity, Relation
@@ -107,6 +107,12 @@ def found(
         relations=relations,
         notes=("a note",),
     )
+
+
+def key_of(piece: SupportedSentence) -> str:
+    """Return how the key of a piece reads; all of the piece where no part of it is one."""
+    keys = (render_text(quote.text, quote.key) for quote in piece.quotes if any(quote.key))
+    return next(keys, piece.text)
 
 
 def extract_pieces(retrieval: Retrieval) -> Sequence[SupportedSentence]:

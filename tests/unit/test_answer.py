@@ -26,7 +26,7 @@ from lightwell.text.answer_types import answer_types_in, expected_answer
 from lightwell.text.answer_types.facts import read_facts
 from lightwell.text.terms import terms
 from lightwell.text.units import unit_spans
-from tests.passages import chunk, extract_pieces, found, passage
+from tests.passages import chunk, extract_pieces, found, key_of, passage
 
 TEXT = (
     "# Contract\n\nNordwind receives a discount of 18 percent on all items. The term is three years.\n\n"
@@ -54,9 +54,8 @@ def said(asked: str, *texts: str) -> list[str]:
 
 
 def key(asked: str, *texts: str) -> str:
-    """Return the highlighted part of the first quotation, or all of it where none is."""
-    first = extract_pieces(found(asked, *map(chunk, texts, range(1, 9))))[0]
-    return first.text[slice(*first.highlight)] or first.text
+    """Return the key of the first quotation."""
+    return key_of(extract_pieces(found(asked, *map(chunk, texts, range(1, 9))))[0])
 
 
 # ── quotes ────────────────────────────────────────────────────────────────────────────────────────────
@@ -121,7 +120,7 @@ def test_an_extract_is_the_section_around_the_sentence_that_carries_the_question
     asked = retrieval(evidence(), evidence(OTHER, 2, relevance=0.3))
     (one,) = extract_pieces(asked)
     assert one.text == READ
-    assert one.text[slice(*one.highlight)] == KEY
+    assert key_of(one) == KEY
 
 
 def test_what_only_says_what_stands_below_it_is_no_answer() -> None:

@@ -36,7 +36,7 @@ class CitationNumbers:
             text=sentence.text,
             citations=tuple(citations),
             context=sentence.context,
-            highlight=sentence.highlight if sentence.context else (0, 0),
+            highlight=sentence.highlight,
         )
 
 

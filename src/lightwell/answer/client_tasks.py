@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import cast
 
 from lightwell.domain.errors import ModelFailed
+from lightwell.logs import logger
 from lightwell.ports import ChatModel, Message
 from lightwell.text.markup import strip_active_markup
 from lightwell.text.proper_names import find_names
@@ -35,6 +36,8 @@ _KEY = regex(r"\{\s{0,20}[\"“](title|tags|follow_ups|queries|text)[\"”]\s{0,
 _TURN = regex(r"^(USER|ASSISTANT|SYSTEM|TOOL):[ \t]?", re.MULTILINE)
 _JSON = regex(r"\{[^{}]{0,4000}\}")
 _WORD = regex(r"[^\W\d_][\w'’-]{2,}")
+
+_log = logger(__name__)
 
 
 class Wanted(StrEnum):
@@ -79,8 +82,8 @@ async def perform(task: ClientTask, model: ChatModel | None) -> str:
             messages = [Message(role="user", content=task.text)]
             reply = await model.reply(messages, max_tokens=MAX_TASK_TOKENS)
             value = _read(reply.text, task.wanted) or value
-        except ModelFailed:
-            pass
+        except ModelFailed as error:
+            _log.info("a client's task is done by rules: a model failed", error=str(error))
     return json.dumps({task.wanted.value: value}, ensure_ascii=False)
 
 

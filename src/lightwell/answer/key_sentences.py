@@ -73,7 +73,10 @@ def _scored(piece: SupportedSentence, part: Retrieval) -> dict[int, QuotableUnit
 
 def _without_heading(piece: SupportedSentence, span: _Span) -> SupportedSentence:
     first = next((n for n, unit in enumerate(span.units) if _may_be_shown(unit)), 0)
-    return replace(_cut(piece, span, first, len(span.units) - 1), context="") if first else piece
+    if not first:
+        return piece
+    cut = _cut(piece, span, first, len(span.units) - 1)
+    return replace(cut, context="", highlight=(0, 0))
 
 
 def _cut(piece: SupportedSentence, span: _Span, first: int, last: int) -> SupportedSentence:

@@ -87,14 +87,13 @@ class Quote:
 class SupportedSentence:
     """A sentence, or a quotation of several, and the quotes that support it, at least one: its citations are not numbered yet.
 
-    `context` is the piece that `text` is a part of, "" where it is no part of one. `highlight` is that part of the context, without context the
-    key part of `text`; else (0, 0).
+    `context` is the piece that `text` is a part of, "" where it is no part of one; `text` is its `highlight`, (0, 0) where it reads otherwise there.
     """
 
     text: str
     quotes: tuple[Quote, ...]
-    highlight: tuple[int, int] = (0, 0)
     context: str = ""
+    highlight: tuple[int, int] = (0, 0)
 
 
 def split_into_quotes(evidence: Evidence) -> list[Quote]:
@@ -191,7 +190,7 @@ def _locator(quote: Quote) -> Locator:
 
 
 def quote_piece(key: Quote, retrieval: Retrieval) -> SupportedSentence:
-    """Return the coherent piece around a unit, as it reads, with the unit as its highlight."""
+    """Return the coherent piece around a unit, as it reads, with the unit as the key of its quotes."""
     return as_it_reads(piece_spans(key, retrieval), key)
 
 
@@ -233,14 +232,9 @@ def join_quotes(quote: Quote, other: Quote) -> Quote | None:
 
 
 def as_it_reads(spans: tuple[Quote, ...], key: Quote) -> SupportedSentence:
-    """Return the quotes of a piece, as they read, with a unit as its highlight."""
+    """Return the quotes of a piece, as they read, with a unit as their key."""
     quotes = tuple(_with_key(span, key) for span in spans)
-    text = "\n".join(map(render_quote, quotes))
-    key_text = render_quote(key)
-    start = text.find(key_text)
-    is_part = start >= 0 and len(key_text) < len(text)
-    highlight = (start, start + len(key_text)) if is_part else (0, 0)
-    return SupportedSentence(text=text, quotes=quotes, highlight=highlight)
+    return SupportedSentence(text="\n".join(map(render_quote, quotes)), quotes=quotes)
 
 
 def piece_quote(key: Quote, retrieval: Retrieval, size: Size) -> Quote:

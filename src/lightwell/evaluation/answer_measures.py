@@ -122,8 +122,8 @@ def _ended(
 def _lengths(trials: Sequence[AnswerTrial]) -> AnswerLengths:
     answered = [trial for trial in trials if not trial.is_refused]
     return AnswerLengths(
-        key_right=mean(trial.is_lead_right for trial in answered if _is_right(trial)),
-        key_words=_median(len(trial.lead.split()) for trial in answered),
+        key_right=mean(trial.is_key_right for trial in answered if _is_right(trial)),
+        key_words=_median(len(trial.key_text.split()) for trial in answered),
         words=_median(trial.words for trial in answered),
     )
 

@@ -74,7 +74,7 @@ class AnswerTrial:
     """One question as it was asked through `Questions.ask`.
 
     `asked` is the question as it was read: a follow-up with what it leaves out. `found` are the URLs of the evidence, best first, each once; `held` the stages that contain the whole answer. `shown` is the text
-    of the nearest passages of a refusal, `missing` the groups that the answer lacks. `reason` is None if nothing is wrong. `lead` is the text of the
+    of the nearest passages of a refusal, `missing` the groups that the answer lacks. `reason` is None if nothing is wrong. `key_text` are the
     key sentences, "" for a refusal, `words` counts those of the whole answer without citation marks.
     """
 
@@ -85,7 +85,7 @@ class AnswerTrial:
     state: AnswerState
     confidence: Confidence
     text: str
-    lead: str
+    key_text: str
     words: int
     shown: str
     missing: tuple[AnswerGroup, ...]
@@ -107,9 +107,9 @@ class AnswerTrial:
         return self.reason is None
 
     @property
-    def is_lead_right(self) -> bool:
+    def is_key_right(self) -> bool:
         """Whether the key sentences alone contain the whole answer."""
-        return holds_answer(self.question.groups, self.lead)
+        return holds_answer(self.question.groups, self.key_text)
 
     @property
     def is_answer_shown(self) -> bool:
@@ -150,7 +150,7 @@ def judge(
         state=answer.state,
         confidence=answer.confidence,
         text=answer.text if answer.citations else "",
-        lead="\n".join(sentence.text for sentence in answer.sentences),
+        key_text="\n".join(sentence.text for sentence in answer.sentences),
         words=len(answer_text(answer).split()),
         shown="\n".join(quote.snippet for quote in answer.nearest),
         missing=missing_groups(question.groups, answer_text(answer) if answer.citations else ""),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from lightwell.answer.brief.citation_marks import CitationMarks
 from lightwell.answer.brief.cues import entity_names
 from lightwell.answer.brief.namesakes import address_matches_name, likely_address_prefixes
-from lightwell.answer.brief.selection import CandidateSentence, passes_verification
+from lightwell.answer.brief.selection import CandidateSentence, may_be_quoted
 from lightwell.answer.quotes import render_quote
 from lightwell.domain.access import Reader
 from lightwell.domain.briefs import EntityPassage, RelatedEntity
@@ -184,7 +184,7 @@ def add_evidence(
         sentences_naming(related, sentences),
         key=lambda sentence: (not marks.knows(sentence.quote), -sentence.news_score),
     )
-    best = next((sentence for sentence in ranked if passes_verification(sentence)), None)
+    best = next((sentence for sentence in ranked if may_be_quoted(sentence)), None)
     if best is None or not (marks.knows(best.quote) or marks.are_left):
         return related
     line = marks.line(shorten(render_quote(best.quote)), [best.quote], best.shown_date)

@@ -159,8 +159,8 @@ def extract_lines(
     return [*about, *_drafts(Part.ABOUT, more), *lately, *left]
 
 
-def passes_verification(sentence: CandidateSentence) -> bool:
-    """Return whether the sentence passes the verification of answers; one that gives a model orders does not."""
+def may_be_quoted(sentence: CandidateSentence) -> bool:
+    """Return whether the sentence gives a model no orders."""
     quote = sentence.quote
     return not quote.evidence.analysis.is_inside_injection(quote.start)
 
@@ -171,7 +171,7 @@ def best_definition(sentences: Sequence[CandidateSentence]) -> str:
         (
             sentence.quote.text
             for sentence in _by_definition_score(sentences)
-            if passes_verification(sentence)
+            if may_be_quoted(sentence)
         ),
         "",
     )
@@ -275,7 +275,7 @@ class _Deduplicator:
         kept: list[CandidateSentence] = []
         for sentence in sentences:
             folded = fold_words(sentence.quote.text)
-            if len(kept) < most and folded not in self.said and passes_verification(sentence):
+            if len(kept) < most and folded not in self.said and may_be_quoted(sentence):
                 self.said.add(folded)
                 kept.append(sentence)
         return kept

@@ -172,8 +172,8 @@ def _trial(trial: AnswerTrial, root: str) -> Json:
         "answerShown": trial.is_answer_shown,
         "found": [_path(url, root) for url in trial.found],
         "text": trial.text,
-        "keySentences": trial.lead,
-        "keySentencesRight": trial.is_lead_right,
+        "keySentences": trial.key_text,
+        "keySentencesRight": trial.is_key_right,
         "notes": list(trial.notes),
         "cpuMs": rounded(trial.took.cpu, 1),
     }
@@ -263,12 +263,11 @@ def _times(results: AnswerResults) -> Table:
 def _case(trial: AnswerTrial, root: str) -> Text:
     """Return one failed question with its reason, the answer that was given, and what a right answer contains."""
     question = trial.question
-    answer = " ".join(trial.text.split()) or f"(refused, relevance {trial.relevance:.2f})"
-    short = answer if len(answer) <= _LONGEST_TEXT else f"{answer[:_LONGEST_TEXT]}…"
+    answer = trial.text or f"(refused, relevance {trial.relevance:.2f})"
     lines = [
         f"{question.id}  {question.text}",
         f"    {trial.reason}; relevance {trial.relevance:.2f}",
-        f"    answer: {short}",
+        f"    answer: {comparison.shorten(answer, _LONGEST_TEXT)}",
     ]
     if trial.missing:
         groups = (" or ".join(repr(words) for words in group) for group in trial.missing)

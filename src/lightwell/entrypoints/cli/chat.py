@@ -41,7 +41,7 @@ conversations = new_group(
 
 _MAX_READ = 65536
 _TEXT_ONLY = ("sentences", "context", "citations", "nearest", "notes")
-"""What `chat` shows as text; its JSON has the keys of the specification."""
+"""What `chat` shows as text only; its JSON has the keys of the specification, and how sure the response is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from lightwell.entrypoints.cli.console import clean
 from lightwell.entrypoints.cli.saved_results import Json, make_table, warnings_of_comparison
 
 LONGEST_TEXT = 200
-"""Characters of an answer that the terminal shows."""
+"""Characters of an answer that the terminal shows, of two beside each other."""
 
 _FIGURES = (
     ("right", ("right",)),
@@ -97,9 +97,8 @@ class Comparison:
 def compare(before: Json, now: Json) -> Comparison:
     """Return what differs between both results, which are of a collection each."""
     old, new = _by_id(before), _by_id(now)
-    both = [id_ for id_ in new if id_ in old]
-
-    changed = [(old[id_], new[id_]) for id_ in both if _outcome(old[id_]) != _outcome(new[id_])]
+    pairs = [(old[id_], later) for id_, later in new.items() if id_ in old]
+    changed = [pair for pair in pairs if _outcome(pair[0]) != _outcome(pair[1])]
     by_change: dict[tuple[bool, bool], list[Moved]] = {}
     for earlier, later in changed:
         change = bool(earlier["isWell"]), bool(later["isWell"])
@@ -147,10 +146,10 @@ def _lines(question: Moved) -> Iterator[str]:
         yield f"    {word:6}  {side.outcome}{answer}"
 
 
-def shorten(answer: str) -> str:
+def shorten(answer: str, longest: int = LONGEST_TEXT) -> str:
     """Return the beginning of an answer, on one line."""
     line = " ".join(answer.split())
-    return line if len(line) <= LONGEST_TEXT else f"{line[:LONGEST_TEXT]}…"
+    return line if len(line) <= longest else f"{line[:longest]}…"
 
 
 def _figures(before: Json, now: Json) -> Iterator[Figure]:
