@@ -2,11 +2,11 @@
 
 mode bypass? ─ yes ─► the model's own words, marked as such
   └ no: a model?
-      ├ no ─► open points, or pieces that are chosen, where their relevance reaches 0.6 ─────────┐
+      ├ no ─► a list that is asked for, or pieces, where their relevance reaches 0.6 ────────────┐
       └ yes: a passage above the floor?                                                          │
           ├ no ─► a refusal; the model is not asked ─────────────────────────────────────────────┼─► AnswerBuilder ─► Answer
           └ yes ─► the model judges; its sentences, each when it is verified ────────────────────┤
-                     └ it failed, or nothing is supported ─► open points, or extracts, as above ─┘
+                     └ it failed, or nothing is supported ─► a list, or pieces, as above ────────┘
 """
 
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
@@ -242,7 +242,7 @@ class AnswerGenerator:
     async def _extracts(
         self, retrieval: Retrieval
     ) -> tuple[Sequence[SupportedSentence], float | None]:
-        """Return what answers without a model: the open points where the question asks for them, else the pieces that were chosen, none where they are not relevant enough; and how relevant these are.
+        """Return what answers without a model: documents, or what is owed or open, where the question asks for a list, else the pieces that were chosen, none where they are not relevant enough; and how relevant these are.
 
         Open points are relevant by themselves: `open_points` takes only documents that name what the question names.
         """

@@ -6,6 +6,7 @@ from datetime import datetime
 from lightwell.domain.answers import Citation, Confidence
 from lightwell.domain.documents import Chunk
 from lightwell.domain.errors import Invalid
+from lightwell.domain.evidence import Evidence
 from lightwell.domain.graph import Entity
 from lightwell.domain.ids import QueryId, new_query_id
 from lightwell.domain.texts import require_text
@@ -37,6 +38,16 @@ class EntityPassage:
     mention_count: int
     relevance: float = 0.0
     is_part: bool = False
+
+    @property
+    def evidence(self) -> Evidence:
+        """The passage as evidence; its score is how often the entity is mentioned."""
+        return Evidence(
+            chunk=self.chunk,
+            relevance=self.relevance,
+            score=float(self.mention_count),
+            cosine_distance=None,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

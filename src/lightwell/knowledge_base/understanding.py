@@ -121,7 +121,11 @@ async def _existing(database: Database, reader: Reader, phrases: Sequence[Phrase
             ]
             written = {row.value.casefold(): row.value for row in rows}
             is_one = phrase.part is Part.AUTHOR and len(written) == 1
-            values = tuple(written.values()) if is_one else tuple({row.named: 0 for row in rows})
+            values = (
+                tuple(written.values())
+                if is_one
+                else tuple(dict.fromkeys(row.named for row in rows))
+            )
         if values:
             existing.append(replace(phrase, values=values))
     return existing

@@ -1,4 +1,4 @@
-"""Follow-up questions are rewritten to stand alone: "and who owns it?" gets the name that it refers to."""
+"""Follow-up questions are made to stand alone: "and who owns it?" gets the name that it refers to, in a model's words or beside its own."""
 
 import re
 from collections.abc import Sequence
@@ -65,8 +65,7 @@ async def rewrite_followup(
 ) -> RewrittenQuestion:
     """Return the message so that it can be understood without the conversation before it, oldest turn first.
 
-    Without a model, or where it fails or changes the question, the names last mentioned are appended to a message that
-    refers to them.
+    Without a model, or where it fails or changes the question, the message stays, with the subject that it leaves out beside it.
     """
     if not any(turn.role == "user" for turn in conversation):
         return RewrittenQuestion(text=message)

@@ -10,7 +10,6 @@ from lightwell.answer.owed import list_commitments, message_head
 from lightwell.answer.quotes import Quote, make_quote
 from lightwell.domain.briefs import EntityPassage
 from lightwell.domain.documents import PLAIN_SYSTEMS, Chunk, WorkState
-from lightwell.domain.evidence import Evidence
 from lightwell.text.dates import find_first_day
 from lightwell.text.regex import regex
 
@@ -73,8 +72,10 @@ def item_lines(passages: Sequence[EntityPassage], refs: Collection[str]) -> Item
 def list_open_lines(passages: Sequence[EntityPassage]) -> list[ItemLine]:
     """Return a line for each open item of the passages that are parts, the earliest deadline first."""
     lines = [line for passage in passages if passage.is_part for line in _open_lines(passage)]
-    lines.sort(key=lambda line: (line.due or date.max, line.text))
-    return list(_one_of_each(lines))
+    of_items: dict[str, ItemLine] = {}
+    for line in sorted(lines, key=lambda line: (line.due or date.max, line.text)):
+        of_items.setdefault(line.quote.evidence.chunk.document_ref, line)
+    return list(of_items.values())
 
 
 def mark_parts(passages: Iterable[EntityPassage]) -> list[EntityPassage]:
@@ -114,7 +115,7 @@ def _open_lines(passage: EntityPassage) -> Iterator[ItemLine]:
         return
     commitments = list(list_commitments(chunk))
     for commitment in commitments:
-        quote = make_quote(_evidence(passage), commitment.start, commitment.end)
+        quote = make_quote(passage.evidence, commitment.start, commitment.end)
         yield ItemLine(text=commitment.text, quote=quote, due=commitment.due)
     if not commitments and chunk.index == 0:
         if chunk.work_state is WorkState.OPEN:
@@ -133,24 +134,5 @@ def _fields_line(passage: EntityPassage, labels: re.Pattern[str]) -> Iterator[It
         if labels.search(field[1]) and field[2].strip() not in title
     ][:_MAX_FIELDS]
     if fields:
-        quote = make_quote(_evidence(passage), fields[0].start(), fields[-1].end())
+        quote = make_quote(passage.evidence, fields[0].start(), fields[-1].end())
         yield ItemLine(text=f"{title} ({'; '.join(field[0] for field in fields)})", quote=quote)
-
-
-def _one_of_each(lines: Iterable[ItemLine]) -> Iterator[ItemLine]:
-    """Yield the first line of each item."""
-    seen: set[str] = set()
-    for line in lines:
-        ref = line.quote.evidence.chunk.document_ref
-        if ref not in seen:
-            seen.add(ref)
-            yield line
-
-
-def _evidence(passage: EntityPassage) -> Evidence:
-    return Evidence(
-        chunk=passage.chunk,
-        relevance=passage.relevance,
-        score=float(passage.mention_count),
-        cosine_distance=None,
-    )

@@ -190,7 +190,7 @@ async def generate_lines(
     The model sees the passages of the extracted lines first. A part that it leaves empty keeps the extracted lines.
     """
     shown = _passages_to_show(passages, drafts, max_tokens)
-    evidence = [_evidence(passage) for passage in shown]
+    evidence = [passage.evidence for passage in shown]
     dates = {passage.chunk.id: passage.chunk.dated_at for passage in shown}
     reply = await model.reply(brief_messages(entity, evidence), max_tokens=MAX_REPLY_TOKENS)
     made: list[DraftLine] = []
@@ -284,7 +284,7 @@ class _Deduplicator:
 def _candidates_in(
     passage: EntityPassage, entity_names: EntityNames, *, everywhere: bool
 ) -> Iterator[CandidateSentence]:
-    chunk, entry = passage.chunk, _evidence(passage)
+    chunk, entry = passage.chunk, passage.evidence
     for quote in split_into_quotes(entry):
         text, context = quote.text, quote.context
         if is_field_block(chunk, text):
@@ -317,15 +317,6 @@ def _candidates_in(
                 if heads or is_closed
                 else open_issue_score(text, " › ".join((*section[-1:], context))),
             )
-
-
-def _evidence(passage: EntityPassage) -> Evidence:
-    return Evidence(
-        chunk=passage.chunk,
-        relevance=passage.relevance,
-        score=float(passage.mention_count),
-        cosine_distance=None,
-    )
 
 
 def _drafts(part: Part, sentences: Iterable[CandidateSentence]) -> list[DraftLine]:
@@ -448,7 +439,7 @@ def _passages_to_show(
     ranked = sorted(passages, key=lambda passage: first.get(passage.chunk.id, len(wanted)))
     shown: list[EntityPassage] = []
     for passage in ranked[:_MAX_SHOWN]:
-        cost = token_count(passage_text(_evidence(passage)))
+        cost = token_count(passage_text(passage.evidence))
         if not shown or cost <= max_tokens:
             shown.append(passage)
             max_tokens -= cost

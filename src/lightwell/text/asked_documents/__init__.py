@@ -150,10 +150,8 @@ _SAID = regex(rf"\b{_of('saying', 'said')}\b(?P<rest>[^?]*)$", re.IGNORECASE)
 _SAID_AFTER = regex(rf"^(?P<rest>[^?]*?)\b{_of('saying', 'said_after')}\b", re.IGNORECASE)
 _OTHER = regex(whole_words(_LISTS["saying"]["other"]), re.IGNORECASE)
 
-
 _LOOSE = regex(r" (?=[?.,])|,(?= ?\?)")
 """A blank, or a comma, before the sign that ends the question."""
-
 
 _COMMAND = regex(rf"^\W*{_of('documents', 'command')}\b(?: the\b)?", re.IGNORECASE)
 _LISTING = regex(whole_words(_LISTS["documents"]["listing"]), re.IGNORECASE)
@@ -185,9 +183,9 @@ def asks_for_documents(question: str, phrases: Sequence[Phrase]) -> bool:
 
 
 def _systems(question: str) -> Iterator[Phrase]:
-    patterns = [_ACCORDING] if _HOW_TO.search(question) else [_ACCORDING, _IN_SYSTEM, _FROM_SYSTEM]
+    patterns = [_ACCORDING]
     if not _HOW_TO.search(question):
-        patterns.append(_SYSTEM_NOUN)
+        patterns += [_IN_SYSTEM, _FROM_SYSTEM, _SYSTEM_NOUN]
     taken: set[str] = set()
     for pattern in patterns:
         for match in pattern.finditer(question):
