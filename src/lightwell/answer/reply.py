@@ -25,6 +25,7 @@ from lightwell.answer.verification.support import (
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.question_analysis import QuestionAnalysis, analyze_question
 from lightwell.text.injection import is_reported_speech
+from lightwell.text.injection.disguises import strip_unseen
 from lightwell.text.markup import find_addresses, strip_active_markup, strip_bullet
 from lightwell.text.negation import has_negation
 from lightwell.text.regex import regex
@@ -361,7 +362,7 @@ class ReplyVerifier:
             self._has_refused = self._has_refused or _REFUSED.search(sentence.text) is not None
             if self._has_refused:
                 break
-            text = strip_active_markup(sentence.text).strip()
+            text = strip_active_markup(strip_unseen(sentence.text)).strip()
             claim = Claim(text=text, known=self.known)
             quotes = self._find_supporting_quotes(claim, sentence)
             if quotes:

@@ -6,7 +6,7 @@ else. Not found: names and roles exchanged, a condition left out, another duty o
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 
 from lightwell.answer.quotes import Quote, make_quote, narrow, split_into_quotes
@@ -24,6 +24,8 @@ from lightwell.text.figures import (
     find_figures,
     may_be_equal,
 )
+from lightwell.text.injection import find_injections
+from lightwell.text.injection.disguises import is_disguised
 from lightwell.text.negation import Clause, clause_texts, differ_in_negation, split_into_clauses
 from lightwell.text.pieces import LONGEST_SNIPPET
 from lightwell.text.proper_names import find_names
@@ -43,6 +45,7 @@ MOST_QUOTES = 5
 """So many quotes of one sentence are looked at."""
 
 _AROUND = 0.5
+_FEWEST_SHARED = 2
 _UNIT_TERMS = frozenset(terms(" ".join(UNIT_NAMES)))
 """Words that are verified with their figures, which may stand in another unit."""
 _DIGIT = regex(r"\d")
@@ -168,6 +171,7 @@ def is_supported(claim: Claim, quotes: Sequence[Quote], min_share: float) -> boo
         and not any(_is_of_another(fact, claim, quotes) for fact in claim.figures)
         and _has_names(claim, quotes)
         and not _is_denied(claim, quotes)
+        and not is_disguised(claim.text, "\n".join(map(_text_of, quotes)))
         and not is_overstated(
             claim.text, "\n".join(f"{quote.context}\n{quote.text}" for quote in quotes)
         )
@@ -255,8 +259,24 @@ def _is_row(quote: Quote) -> bool:
 def _is_denied(claim: Claim, quotes: Sequence[Quote]) -> bool:
     """Return whether a sentence denies what its quotes affirm, or the reverse; a question affirms nothing."""
     stating = [quote.text for quote in quotes if not quote.text.endswith("?")]
-    whole = "\n".join(_LINE_BREAK.sub(" ", text) for text in stating)
-    return differ_in_negation(claim.clauses, split_into_clauses(whole))
+    clauses = split_into_clauses("\n".join(_LINE_BREAK.sub(" ", text) for text in stating))
+    return differ_in_negation(claim.clauses, clauses) or any(
+        _contradicts(clause, clauses) for clause in claim.clauses
+    )
+
+
+def _contradicts(stated: Clause, clauses: Sequence[Clause]) -> bool:
+    """Return whether the clauses that share most words with a clause, two at least, all deny what it affirms, or affirm what it denies.
+
+    Another quote may affirm the same of something else.
+    """
+    most = max((len(stated.terms & other.terms) for other in clauses), default=0)
+    nearest = [other for other in clauses if len(stated.terms & other.terms) == most]
+    if most < _FEWEST_SHARED:
+        return False
+    if stated.is_negated:
+        return all(not other.is_negated and stated.negated_terms & other.terms for other in nearest)
+    return all(other.negated_terms & stated.terms for other in nearest)
 
 
 def _without_numbers(some: frozenset[str]) -> frozenset[str]:
@@ -269,4 +289,11 @@ def _text_of(quote: Quote) -> str:
 
 
 def _heading(evidence: Evidence) -> str:
-    return "\n".join((evidence.chunk.title, *evidence.chunk.locator.section))
+    """Return the title and the sections of a passage, without those that order a machine about."""
+    lines = (evidence.chunk.title, *evidence.chunk.locator.section)
+    return "\n".join(line for line in lines if not _is_order(line))
+
+
+@lru_cache(maxsize=256)
+def _is_order(line: str) -> bool:
+    return bool(find_injections(line))

@@ -65,8 +65,17 @@ class PassageAnalysis:
 
     @cached_property
     def above(self) -> list[Above]:
-        """What each unit stands under."""
-        return _above(self.units)
+        """What each unit stands under, but for what orders a machine about."""
+        places = _above(self.units)
+        if not self.injections:
+            return places
+        orders = {
+            place for place, unit in enumerate(self.units) if self.is_inside_injection(unit.start)
+        }
+        return [
+            (-1 if heading in orders else heading, -1 if near in orders else near)
+            for heading, near in places
+        ]
 
     @cached_property
     def terms_above(self) -> list[frozenset[str]]:

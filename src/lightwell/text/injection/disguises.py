@@ -33,6 +33,14 @@ _LOOKALIKES = {
     "latin": ("ıɑɡɩʟɴʀꞮ", "iagiLNRI"),
 }
 _INVISIBLE = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+_UNSEEN = regex(
+    "[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
+    f"|(?<=[!-~])[{_INVISIBLE}\u200c\u200d\ufe00-\ufe0f]+|[{_INVISIBLE}\u200c\u200d\ufe00-\ufe0f]+(?=[!-~])"
+)
+_WORD = regex(r"\w*[^\W_a-zA-Z0-9]\w*")
+_RAISED = regex(r"(?<=[a-zA-Z])[²³₀-₉]")
+"""Signs of units and formulas, as in m² and CO₂."""
+
 _FOLDED = str.maketrans(
     {
         **{
@@ -109,6 +117,26 @@ def normalize_lookalikes(text: str) -> str:
     composed = unicodedata.normalize("NFKC", text)
     visible = (sign for sign in composed if not _is_invisible(sign))
     return "".join(visible).translate(_FOLDED)
+
+
+def strip_unseen(text: str) -> str:
+    """Return the text without signs that nobody sees or that turn its direction; joiners stay where scripts need them."""
+    return text if text.isascii() else _UNSEEN.sub("", text)
+
+
+def is_disguised(text: str, source: str) -> bool:
+    """Return whether a word with Latin letters or digits reads otherwise than it is written, and does not stand so in the source."""
+    if text.isascii():
+        return False
+    written = unicodedata.normalize("NFKC", source)
+    for word in _WORD.findall(_RAISED.sub("", text)):
+        plain = unicodedata.normalize("NFKC", word)
+        read = normalize_lookalikes(word)
+        is_mixed = plain != read and any("a" <= sign <= "z" for sign in word.lower())
+        is_number = any(unicodedata.category(sign) == "No" for sign in word)
+        if (is_mixed or is_number) and plain not in written:
+            return True
+    return False
 
 
 def _is_invisible(sign: str) -> bool:
