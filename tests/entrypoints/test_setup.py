@@ -13,6 +13,8 @@ from threading import Thread
 
 import pytest
 
+from lightwell.domain.errors import Invalid
+from lightwell.entrypoints.cli.settings_file import write_settings
 from lightwell.models import local_endpoints
 from lightwell.models.local_endpoints import Place
 from lightwell.testing.endpoint import NORMAL, Behaviour, FakeEndpoint
@@ -193,6 +195,31 @@ def test_what_no_line_can_hold_is_refused(tmp_path: Path) -> None:
         spaced = run(tmp_path, "setup", "--url", fake.base_url, "--model", "a b # c")
     assert spaced.returncode == 0
     assert "LIGHTWELL_CHAT_MODEL='a b # c'\n" in (tmp_path / ".env").read_text()
+
+
+@pytest.mark.parametrize(
+    "name", ["owl\\", "owl\u2028LIGHTWELL_TENANT=other", "owl\x85", "o\u202ewl"]
+)
+def test_a_name_that_ends_a_line_for_whoever_reads_it_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(Invalid):
+        write_settings({"LIGHTWELL_CHAT_MODEL": name}, tmp_path)
+    assert not (tmp_path / ".env").exists()
+
+
+def test_a_comment_stays_one_whatever_signs_it_has(tmp_path: Path) -> None:
+    comment = "# a\u2028LIGHTWELL_TENANT=b\x0cLIGHTWELL_TENANT=c"
+    (tmp_path / ".env").write_text(f"{comment}\n", encoding="utf-8")
+    (tmp_path / ".env").chmod(0o600)
+    write_settings({"LIGHTWELL_CHAT_MODEL": "owl"}, tmp_path)
+    text = (tmp_path / ".env").read_text(encoding="utf-8")
+    assert text == f"{comment}\nLIGHTWELL_CHAT_MODEL=owl\n"
+
+
+def test_names_that_would_be_shown_as_something_else_are_no_models(tmp_path: Path) -> None:
+    with serving(RIGHT, "owl\n1  other", "\x1b[2Jowl", "owl\u202e") as fake:
+        ended = run(tmp_path, "setup", "--url", fake.base_url)
+    assert ended.returncode == 2
+    assert "lists no model" in ended.stderr
 
 
 @pytest.mark.parametrize(

@@ -141,9 +141,10 @@ async def _list_models(client: httpx.AsyncClient, place: Place) -> LocalModels |
 
 
 def _models(place: Place, content: bytes) -> LocalModels:
-    """Return the models of a list; raise `ValidationError` where it is none."""
+    """Return the models of a list with names that can be shown; raise `ValidationError` where it is none."""
     listed = _Models.model_validate_json(content).data
-    names = [model.id for model in listed if 0 < len(model.id) <= _LONGEST_NAME][:_MOST_MODELS]
+    names = [model.id for model in listed if model.id.isprintable()]
+    names = [name for name in names if 0 < len(name) <= _LONGEST_NAME][:_MOST_MODELS]
     embedding = tuple(
         name for name in names if any(word in name.lower() for word in _OF_EMBEDDINGS)
     )

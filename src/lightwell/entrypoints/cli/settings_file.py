@@ -11,7 +11,7 @@ from lightwell.text.regex import regex
 
 _LINE = regex(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=")
 _PLAIN = regex(r"[\w:/.,@%+=~-]+")
-_UNSAFE = regex(r"[\x00-\x1f\x7f']|\$\{")
+_UNSAFE = regex(r"['\\]|\$\{")
 
 
 def write_settings(values: Mapping[str, str], folder: Path) -> Path:
@@ -27,7 +27,8 @@ def write_settings(values: Mapping[str, str], folder: Path) -> Path:
             raise Invalid(f"{path} is no file")
         if reason := reason_to_distrust(path.stat()):
             raise Invalid(f"{path} {reason}: make it yours first (`chown`, `chmod go-w`)")
-        lines = path.read_text("utf-8").splitlines()
+        text = path.read_text("utf-8").removesuffix("\n")
+        lines = text.split("\n") if text else []
     wanted = {name: _line(name, value) for name, value in values.items()}
     kept: list[str] = []
     for line in lines:
@@ -46,7 +47,7 @@ def write_settings(values: Mapping[str, str], folder: Path) -> Path:
 def _line(name: str, value: str) -> str:
     if not value:
         return ""
-    if _UNSAFE.search(value):
+    if _UNSAFE.search(value) or not value.isprintable():
         raise Invalid(
             f"The value of {name} has signs that .env cannot hold; set it in the environment"
         )
