@@ -50,16 +50,14 @@ class Figure:
     def texts(self) -> tuple[str, str, str]:
         """Both values and the change, as they are shown: shares in percent."""
         scale, form = (100, ".1f") if self.is_share else (1, "g")
-        shown = ("–" if value is None else format(scale * value, form) for value in self._values)
+        before, now = (
+            "–" if value is None else format(scale * value, form)
+            for value in (self.before, self.now)
+        )
         change = ""
         if self.before is not None and self.now is not None:
             change = format(scale * (self.now - self.before), f"+{form}")
-        before, now = shown
         return before, now, change
-
-    @property
-    def _values(self) -> tuple[float | None, float | None]:
-        return self.before, self.now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -221,8 +221,8 @@ def chat_reply(reply: "CitedChatReply", shown: Shown = BRIEFLY) -> list[Text]:
 def only(filters: Sequence["UnderstoodFilter"]) -> Iterator[Text]:
     """Yield a line with the filters that words of the question mean, if there are any."""
     if filters:
-        shown = ", ".join(_FILTER_WORDS.get(it.field, "{}").format(it.value) for it in filters)
-        yield dim(clean(f"Only: {shown} · --everywhere searches all"))
+        texts = (_FILTER_WORDS.get(chosen.field, "{}").format(chosen.value) for chosen in filters)
+        yield dim(clean(f"Only: {', '.join(texts)} · --everywhere searches all"))
 
 
 def candidates(named: "AmbiguousName") -> RenderableType:

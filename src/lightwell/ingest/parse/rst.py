@@ -58,6 +58,8 @@ _NAMED = regex(r"(?<![\w`])([^\W_](?:[\w.+-]{0,80}[^\W_])?+)__?(?![\w`])")
 _FOOTNOTE = regex(r"[ ]?\[(?:\d{1,4}|#[\w-]{0,60}+|\*)\]_")
 _SUBSTITUTION = regex(r"\|([^\W_](?:[^|\n]{0,80}[^\s|])?+)\|_{0,2}+")
 _NULL = regex(r"\\[ \n]")
+_GAPS = regex(r"\n{3,}+")
+_KEPT = regex("\ue000(\\d{1,6})\ue001")
 _TITLED = regex(r"(.{0,400}?)\s*<([^<>]{1,300}+)>", re.DOTALL)
 _WORDS = frozenset(
     "abbr any doc download envvar guilabel keyword menuselection numref pep ref rfc term title".split()
@@ -267,10 +269,6 @@ class _Reader:
         text = _SUBSTITUTION.sub(lambda match: self.substitutions.get(match[1], match[1]), text)
         text = _NULL.sub("", _NAMED.sub(r"\1", _FOOTNOTE.sub("", text)))
         return _KEPT.sub(lambda match: codes[int(match[1])], text)
-
-
-_GAPS = regex(r"\n{3,}+")
-_KEPT = regex("\ue000(\\d{1,6})\ue001")
 
 
 # ── lines ──────────────────────────────────────────────────────────────────────────────────────────
