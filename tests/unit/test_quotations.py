@@ -379,6 +379,11 @@ def test_blocks_know_headings_tables_and_clutter() -> None:
         ("[a](https://x/(b:(c))) and ![logo](l.png) [d][e]", "a and d"),
         ("Use <APP_NAME> in [APP] &amp; <br/> [x] {#anchor}", "Use <APP_NAME> in [APP] & [x]"),
         ("## **Bold** heading ##", "Bold heading"),
+        (
+            "Go on with [sending\nyour form for\napproval](#how-to-send).",
+            "Go on with sending your form for approval.",
+        ),
+        (r"Write to \[email address\] or [us](#us).", "Write to [email address] or us."),
     ],
 )
 def test_markup_is_taken_away_and_words_stay(text: str, reads: str) -> None:

@@ -41,7 +41,7 @@ _PATH = regex(r"/|\.\w{1,5}$")
 _BEGINS_MARKUP = regex(r"<(?=[A-Za-z/!?])|\](?=[(\[:])|!(?=\[)")
 _LINKED = regex(r"//|@|www\.|\w\.[^\W\d_]{2}", re.IGNORECASE)
 AROUND_ADDRESSES = "()[]<>{}\"'“”‘’«»*_~`.,;:!?…"
-_LABEL = regex(r"(!?)\[([^\[\]\n]{0,500}+(?:\n[^\[\]\n]{1,500}+)?+)\]")
+_LABEL = regex(r"(!?)(?<!\\)\[([^\[\]\n]{0,500}+(?:\n[^\[\]\n]{1,500}+){0,3}+)(?<!\\)\]")
 _REFERENCE = regex(r"\[[^\[\]\n]{0,200}\]")
 _PARENTHESIS = regex(r"[()\[\n]")
 _NAME = regex(r"(?:\ue000|[^\W\d_](?=.*[a-z])).{2,}", re.DOTALL)
