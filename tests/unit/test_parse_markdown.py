@@ -49,9 +49,11 @@ def test_code_tables_and_formulas_are_found_where_they_stand() -> None:
 
 
 def test_front_matter_is_left_out_and_names_title_author_and_day() -> None:
-    document = read("---\ntitle: Notes\nauthor: Ada\ndate: 2026-03-01\n---\n# Heading\n")
+    document = read(
+        "---\ntitle: Notes &amp; notices\nauthor: Ada\ndate: 2026-03-01\n---\n# Heading\n"
+    )
     assert document.text == "# Heading\n"
-    assert (document.title, document.author) == ("Notes", "Ada")
+    assert (document.title, document.author) == ("Notes & notices", "Ada")
     assert document.updated_at == datetime(2026, 3, 1, tzinfo=UTC)
 
 

@@ -1,5 +1,6 @@
 """Parses markdown. The text stays as written, so that offsets and quotations are exact."""
 
+import html
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from itertools import pairwise
@@ -40,7 +41,8 @@ def parse(content: bytes) -> ParsedDocument:
     code = [span for span in block_spans if span.kind is SpanKind.CODE]
     return ParsedDocument(
         text=text,
-        title=_text_value(metadata, "title") or (headings[0].title if headings else ""),
+        title=html.unescape(_text_value(metadata, "title"))
+        or (headings[0].title if headings else ""),
         author=_text_value(metadata, "author"),
         sections=build_sections(text, headings),
         pages=(),
