@@ -63,7 +63,9 @@ def test_options_say_of_which_documents_one_asks(
         shown = runner.invoke(app, [*asked, *options])
         assert ("four percent" in shown.stdout) is finds, options
     for wrong in (["--since", "May"], ["--metadata", "phase"], ["--only", "colour=red"]):
-        assert runner.invoke(app, [*asked, *wrong]).exit_code == 2, wrong
+        refused = runner.invoke(app, [*asked, *wrong])
+        assert refused.exit_code == 2, wrong
+        assert f"Invalid value for {wrong[0]}:" in refused.stderr, wrong
     chat = ["chat", "Who matches pension savings?", "--as", "team:us"]
     assert "four percent" in runner.invoke(app, chat).stdout
     assert "four percent" not in runner.invoke(app, [*chat, "--author", "Bob"]).stdout

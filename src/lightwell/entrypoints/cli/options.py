@@ -177,6 +177,7 @@ def parse_filters(options: dict[str, object]) -> "DocumentFilters":
     from lightwell.entrypoints.operations.questions import DocumentFilters
 
     chosen = {name: options.pop(name, default) or default for name, default, _ in ONLY}
+    checked = [f"--{name}" for name in ("since", "until", "metadata", "only") if chosen.get(name)]
     is_everywhere = chosen.pop("everywhere")
     only = cast("list[str]", chosen.pop("only") or [])
     pairs = cast("list[str]", chosen.pop("metadata") or [])
@@ -190,5 +191,5 @@ def parse_filters(options: dict[str, object]) -> "DocumentFilters":
         raise typer.BadParameter(
             "days are written YYYY-MM-DD, and --metadata and --only take KEY=VALUE; a KEY of --only is "
             "source, system, type, author, tag, since or until",
-            param_hint="--only",
+            param_hint=" / ".join(checked),
         ) from None
