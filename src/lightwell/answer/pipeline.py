@@ -105,7 +105,7 @@ class AnswerGenerator:
         what = what or ("Looking twice is what a chat model does" if look_twice else "")
         if what:
             raise Invalid(
-                f"{what}, and there is none: name one in LIGHTWELL_CHAT_URL and LIGHTWELL_CHAT_MODEL"
+                f"{what}, and there is none: `lightwell setup` finds one, or name it in LIGHTWELL_CHAT_URL and LIGHTWELL_CHAT_MODEL"
             )
 
     async def answer(self, retrieval: Retrieval) -> Answer:

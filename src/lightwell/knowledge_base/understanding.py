@@ -33,7 +33,7 @@ class Understood:
         words = ", ".join(
             f"“{words}”" for words in dict.fromkeys(phrase.words for phrase in self.filters)
         )
-        return f"Nothing that answers was found only in documents that match {words}; all documents were searched."
+        return f"No document that matches {words} answers; all documents were searched."
 
 
 async def understand(
