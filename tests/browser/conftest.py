@@ -23,10 +23,6 @@ _NO_OTHER_HOST: Final = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.
 _PATIENCE_MS: Final = 60_000
 expect.set_options(timeout=_PATIENCE_MS)
 
-expect.set_options(timeout=_PATIENCE_MS)
-
-expect.set_options(timeout=_PATIENCE_MS)
-
 
 class OpenPage(Protocol):
     def __call__(self, address: str = "/", **look: Any) -> Page: ...
