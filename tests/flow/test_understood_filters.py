@@ -94,6 +94,7 @@ async def test_where_those_documents_answer_nothing_all_are_searched_and_a_note_
     [
         "What did Ada write in Linear last month?",
         "issues by Ada",
+        "notes by Ada",
         "Show me the latest issues by Ada",
     ],
 )

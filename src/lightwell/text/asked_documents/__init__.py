@@ -178,8 +178,11 @@ def without(question: str, phrases: Sequence[Phrase]) -> str:
 
 
 def asks_for_documents(question: str, phrases: Sequence[Phrase]) -> bool:
-    """Return whether a question says nothing but of which documents it is asked: "latest tickets in Linear"."""
-    return not terms(_LISTING.sub("", without(question, phrases)))
+    """Return whether a question says nothing but of which documents it is asked: "latest tickets in Linear".
+
+    A type that no document has names nothing to search for either: "notes by Ada".
+    """
+    return not terms(_ANY_KIND.sub("", _LISTING.sub("", without(question, phrases))))
 
 
 def _systems(question: str) -> Iterator[Phrase]:
