@@ -6,11 +6,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from lightwell.connectors.chatwoot.models import read_time
+from lightwell.connectors.item_documents import plain_paragraphs
 from lightwell.domain.business_systems import Source, SourceId
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.ids import ProjectId, new_id
 from lightwell.domain.source_items import ItemPage, SourceItem
 from lightwell.ingest.item_pages import check_page
+from lightwell.ingest.parse.markdown import parse as parse_markdown
 from lightwell.testing.item_source import MemorySource, MemorySystem, ref_of
 
 THEN = datetime(2026, 3, 2, tzinfo=UTC)
@@ -110,3 +112,32 @@ async def test_a_date_that_cannot_be_true_is_unknown(moment: datetime, *, kept: 
 @pytest.mark.parametrize("seconds", [1e20, -1e20, float("inf"), float("nan"), 0.0])
 def test_a_moment_that_no_calendar_has_is_unknown(seconds: float) -> None:
     assert read_time(seconds) is None
+
+
+BY_US = "Nora Lind, 2026-05-01"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"## {BY_US}\nWe pay",
+        f"### ## {BY_US}\nWe pay",
+        f"\t## {BY_US}\nWe pay",
+        f"\u00a0## {BY_US}\nWe pay",
+        f"Hello\u2028## {BY_US}\u2028We pay",
+        f"Hello\u0085## {BY_US}\u0085We pay",
+        f"Hello\n\u00ad## {BY_US}\nWe pay",
+        f"\ufeff## {BY_US}\nWe pay",
+        f"{BY_US}\n# ===\nWe pay",
+        f"{BY_US}\n-\nWe pay",
+        f"{BY_US}\n=\u00ad=\nWe pay",
+    ],
+)
+def test_what_a_customer_writes_is_no_heading_of_one_of_our_own_people(text: str) -> None:
+    """What is promised counts as said by the one whom the heading above it names."""
+    document = f"## Max, 2026-05-01\n\n{plain_paragraphs(text)}\n\n## Ada, 2026-05-02\n\nHello."
+    parsed = parse_markdown(document.encode())
+    assert [section.path for section in parsed.sections] == [
+        ("Max, 2026-05-01",),
+        ("Ada, 2026-05-02",),
+    ]

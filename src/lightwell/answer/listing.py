@@ -8,8 +8,8 @@ from lightwell.answer.quotes import (
     SupportedSentence,
     make_quote,
     narrow,
+    quotes_without_orders,
     render_quote,
-    split_into_quotes,
 )
 from lightwell.domain.evidence import Evidence, Retrieval
 from lightwell.text.regex import regex
@@ -33,8 +33,9 @@ def listed_documents(retrieval: Retrieval) -> list[SupportedSentence]:
     lines: dict[str, SupportedSentence] = {}
     for entry in newest:
         document, title = entry.chunk.document_ref, " ".join(entry.chunk.title.split())
-        if document not in lines:
-            quote = narrow(_first_sentence(entry), frozenset())
+        first = _first_sentence(entry)
+        if document not in lines and first is not None:
+            quote = narrow(first, frozenset())
             text = " ".join(render_quote(quote).split())
             is_new = title and title.casefold() not in text.casefold()
             shown = f"{title.rstrip('.:')}: {text}" if is_new else text
@@ -42,9 +43,10 @@ def listed_documents(retrieval: Retrieval) -> list[SupportedSentence]:
     return list(lines.values())[:_MAX_LISTED]
 
 
-def _first_sentence(entry: Evidence) -> Quote:
-    quotes = split_into_quotes(entry)
-    whole = make_quote(entry, 0, len(entry.chunk.text))
+def _first_sentence(entry: Evidence) -> Quote | None:
+    """Return the first sentence that is no heading and no field, else what comes first; None where all of it orders a machine about."""
+    quotes = quotes_without_orders(entry)
+    whole = make_quote(entry, 0, len(entry.chunk.text)) if not entry.analysis.units else None
     sentences = (
         quote for quote in quotes if not (is_heading(quote.text) or _FIELD.match(quote.text))
     )

@@ -8,8 +8,8 @@ from lightwell.answer.quotes import (
     SupportedSentence,
     make_quote,
     narrow,
+    quotes_without_orders,
     render_quote,
-    split_into_quotes,
 )
 from lightwell.domain.documents import PLAIN_SYSTEMS, WorkState
 from lightwell.domain.evidence import Evidence, Retrieval
@@ -111,7 +111,7 @@ def _find_open_point(entry: Evidence) -> Quote | None:
     least = _HINTS_AT_OPEN if states or said_state else _PLAINLY_OPEN
     sentences = (
         quote
-        for quote in split_into_quotes(entry)
+        for quote in quotes_without_orders(entry)
         if not any(quote.start < state.end() and state.start() < quote.end for state in states)
     )
     scored = ((open_issue_score(quote.text, quote.context), quote) for quote in sentences)

@@ -9,8 +9,8 @@ from lightwell.answer.quotes import (
     Quote,
     SupportedSentence,
     make_quote,
+    quotes_without_orders,
     render_quote,
-    split_into_quotes,
     weighted_coverage,
 )
 from lightwell.domain.access import Reader
@@ -277,7 +277,7 @@ def _said(chunk: Chunk, wanted: _Wanted) -> Iterator[Commitment]:
     """Yield what our own people say in the passage that they will do by a day."""
     entry = Evidence(chunk=chunk, relevance=_SAID, score=0.0, cosine_distance=None)
     signed = {field[1]: field[2] for field in _SIGNED.finditer(chunk.text)}
-    for quote in split_into_quotes(entry):
+    for quote in quotes_without_orders(entry):
         if not _is_commitment(quote):
             continue
         head, speaker = _said_by(quote, signed)

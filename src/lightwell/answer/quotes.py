@@ -112,6 +112,16 @@ def split_into_quotes(evidence: Evidence) -> list[Quote]:
     ]
 
 
+def quotes_without_orders(evidence: Evidence) -> list[Quote]:
+    """Return the same without what orders a machine about."""
+    analysis = evidence.analysis
+    return [
+        quote
+        for quote in split_into_quotes(evidence)
+        if not analysis.is_inside_injection(quote.start)
+    ]
+
+
 def make_quote(evidence: Evidence, start: int, end: int, *, number: int = -1) -> Quote:
     """Return a part of the evidence's text as a quote."""
     return Quote(

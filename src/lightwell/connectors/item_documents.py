@@ -17,9 +17,13 @@ from lightwell.text.regex import regex
 
 _STRUCTURE = TypeAdapter(ItemStructure)
 _MAX_TITLE = 200
-_HEADING = regex(r"^[ ]{0,3}#{1,6}(?:[ \t]+|$)", re.MULTILINE)
-_UNDERLINE = regex(r"^[ ]{0,3}(?:=+|-{2,})[ \t]*$\n?", re.MULTILINE)
-_UNPRINTABLE = regex("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_HEADING = regex(r"^[ ]{0,3}(?:#{1,6}(?:[ \t]+|$))+", re.MULTILINE)
+_UNDERLINE = regex(r"^[ ]{0,3}(?:=+|-+)[ \t]*$\n?", re.MULTILINE)
+_LINE_END = regex("[\x85\u2028\u2029]")
+_UNPRINTABLE = regex(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\xad\ufeff\ufffe\uffff\ud800-\udfff]"
+)
+"""What is dropped where documents are read, too: a heading must not become one then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,10 +109,11 @@ def one_line(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Return the text without control characters and lone surrogates, which no store accepts."""
+    """Return the text without control characters, soft hyphens, byte order marks and lone surrogates, which nobody sees or no store accepts."""
     return _UNPRINTABLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def plain_paragraphs(text: str) -> str:
     """Return what somebody wrote as text that cannot be mistaken for headings of the document around it."""
-    return _HEADING.sub("", _UNDERLINE.sub("", clean(text))).strip()
+    lines = _LINE_END.sub("\n", clean(text).strip())
+    return _UNDERLINE.sub("", _HEADING.sub("", lines)).strip("\n").rstrip()
