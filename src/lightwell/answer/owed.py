@@ -21,6 +21,7 @@ from lightwell.domain.question_names import match_names
 from lightwell.domain.questions import Mode
 from lightwell.records import owed as records
 from lightwell.records.database import Database
+from lightwell.records.graph import entity_passages
 from lightwell.text.answer_types import speech_act_terms
 from lightwell.text.answer_types.facts import Mark
 from lightwell.text.answer_types.owed import Period, asked_period, read_owed
@@ -108,7 +109,8 @@ async def find_subjects(
     }
     names = match_names(analysis.name_runs, [name for name, ids in bearers.items() if ids])
     subjects = [
-        await records.list_parts(database, reader, bearers[name]) for name in names[:_MAX_SUBJECTS]
+        await entity_passages.list_belongings(database, reader, bearers[name])
+        for name in names[:_MAX_SUBJECTS]
     ]
     return names, list(subjects)
 

@@ -4,7 +4,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import LiteralString
 
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import Chunk
@@ -28,30 +27,6 @@ WHERE entity.project_id = %(project_id)s
                 AND stated.normalized_name = ANY(mention.names))
 """
 
-
-# The entities with what is the same, and twice with what belongs to them or carries them out: of a company its people, deals and
-# requests, and the projects of these deals. What they themselves belong to is no part of them, and so are people whom they only name.
-def _with_parts_of(step: LiteralString) -> LiteralString:
-    return f"""SELECT with_same(ids || ARRAY(
-        SELECT link.far_id FROM confirmed_links(ids, %(classes)s) AS link
-        WHERE link.link_type = 'mapped_to'
-           OR link.link_type = 'belongs_to' AND EXISTS (
-               SELECT FROM entity_links AS stated
-               WHERE stated.from_ref = link.far_id AND stated.to_ref = link.near_id AND stated.link_type = 'belongs_to'
-                 AND sees(%(classes)s, stated.class_id))
-           OR link.link_type = 'related_to' AND EXISTS (
-               SELECT FROM profiles AS profile
-               WHERE profile.subject_id = link.far_id AND sees(%(classes)s, profile.class_id)
-                 AND profile.entity_kind IN ('issue', 'project', 'deal'))
-    ), %(classes)s) AS ids FROM {step}"""  # noqa: S608 - only our own words
-
-
-_PARTS: LiteralString = f"""
-WITH same AS MATERIALIZED (SELECT with_same(%(entities)s::uuid[], %(classes)s) AS ids),
-near AS MATERIALIZED ({_with_parts_of("same")}),
-far AS MATERIALIZED ({_with_parts_of("near")})
-SELECT unnest(ids) FROM far
-"""  # noqa: S608 - only our own words
 
 _OWED = f"""
 WITH item AS (
@@ -109,13 +84,6 @@ async def find_called(
     parameters = {**reader.parameters, "names": list(names), "begin": begin}
     rows = await database.rows(_CALLED, parameters)
     return [CalledEntity(id=entity_id, name=name) for entity_id, name in rows]
-
-
-async def list_parts(
-    database: Database, reader: Reader, entities: Sequence[EntityId]
-) -> list[EntityId]:
-    """Return the entities with all that is the same, and what belongs to them up to two steps away."""
-    return await database.values(_PARTS, {"entities": list(entities), **reader.parameters})
 
 
 async def list_owed(database: Database, reader: Reader, owed_filter: OwedFilter) -> list[Chunk]:

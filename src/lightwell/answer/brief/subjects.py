@@ -20,7 +20,7 @@ from lightwell.domain.graph import DESCRIPTION_SEPARATOR, UNKNOWN_KIND, Entity, 
 from lightwell.domain.graph_views import MAX_CANDIDATES, Candidate, Candidates
 from lightwell.domain.longer_names import count_for_itself, may_be_called_by_a_part
 from lightwell.domain.question_analysis import QuestionAnalysis
-from lightwell.records import owed, search
+from lightwell.records import search
 from lightwell.records.database import Database
 from lightwell.records.graph import entities, entity_lookup, entity_passages
 from lightwell.text.terms import terms
@@ -104,7 +104,9 @@ async def collect_passages(
     meant = [entity.id, *(other.id for other in same)]
     passages = await entity_passages.list_passages(database, reader, meant, CUES, also)
     if retrieval is not None:
-        passages = _join_passages(await _list_parts(database, reader, entity, same), passages)
+        passages = _join_passages(
+            await _list_item_passages(database, reader, entity, same), passages
+        )
     sentences = selection.candidate_sentences(passages, entity_names(names, longer))
     quoted = {sentence.quote.evidence.chunk.id for sentence in sentences}
     return Subject(
@@ -118,16 +120,16 @@ async def collect_passages(
     )
 
 
-async def _list_parts(
+async def _list_item_passages(
     database: Database, reader: Reader, entity: Entity, same: Sequence[Entity]
 ) -> list[EntityPassage]:
     """Return the passages of items about what belongs to a company, a project or a deal; the people of a deal are those of its company."""
     if entity.kind not in _WITH_PARTS or _is_from_texts(entity):
         return []
-    ids = await owed.list_parts(database, reader, [entity.id])
+    ids = await entity_passages.list_belongings(database, reader, [entity.id])
     companies = [other.id for other in same if other.kind in _COMPANIES and other.id not in ids]
     if entity.kind == _DEAL and companies:
-        of_company = await owed.list_parts(database, reader, companies)
+        of_company = await entity_passages.list_belongings(database, reader, companies)
         ids += [other.id for other in same if other.kind == _PERSON and other.id in of_company]
     passages = await entity_passages.list_passages(database, reader, ids, CUES)
     return mark_parts(passages)

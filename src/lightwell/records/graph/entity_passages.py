@@ -123,6 +123,31 @@ WHERE link.link_type IN ('belongs_to', 'mapped_to')
 
 _SAME = "SELECT unnest(with_same(%(entities)s, %(classes)s))"
 
+
+# The entities with what is the same, and twice with what belongs to them or carries them out: of a company its people, deals and
+# requests, and the projects of these deals. What they themselves belong to is no part of them, nor are people whom they only name.
+def _with_belongings_of(step: LiteralString) -> LiteralString:
+    return f"""SELECT with_same(ids || ARRAY(
+        SELECT link.far_id FROM confirmed_links(ids, %(classes)s) AS link
+        WHERE link.link_type = 'mapped_to'
+           OR link.link_type = 'belongs_to' AND EXISTS (
+               SELECT FROM entity_links AS stated
+               WHERE stated.from_ref = link.far_id AND stated.to_ref = link.near_id AND stated.link_type = 'belongs_to'
+                 AND sees(%(classes)s, stated.class_id))
+           OR link.link_type = 'related_to' AND EXISTS (
+               SELECT FROM profiles AS profile
+               WHERE profile.subject_id = link.far_id AND sees(%(classes)s, profile.class_id)
+                 AND profile.entity_kind IN ('issue', 'project', 'deal'))
+    ), %(classes)s) AS ids FROM {step}"""  # noqa: S608 - only our own words
+
+
+_BELONGINGS: LiteralString = f"""
+WITH same AS MATERIALIZED (SELECT with_same(%(entities)s::uuid[], %(classes)s) AS ids),
+near AS MATERIALIZED ({_with_belongings_of("same")}),
+far AS MATERIALIZED ({_with_belongings_of("near")})
+SELECT unnest(ids) FROM far
+"""  # noqa: S608 - only our own words
+
 _RELATIONS = """
 SELECT relation.other AS entity, relation.predicate AS type, sum(profile.weight::numeric)::float8 AS weight,
        array_agg(profile.description ORDER BY profile.description COLLATE "C") AS descriptions,
@@ -210,6 +235,13 @@ async def list_parts(database: Database, reader: Reader, entity: EntityId) -> li
     people, and the projects and issues that carry it out.
     """
     return await _list_others(database, reader, entity, _PARTS)
+
+
+async def list_belongings(
+    database: Database, reader: Reader, entities: Sequence[EntityId]
+) -> list[EntityId]:
+    """Return the entities with all that is the same, and what belongs to them up to two steps away."""
+    return await database.values(_BELONGINGS, {"entities": list(entities), **reader.parameters})
 
 
 async def list_same(database: Database, reader: Reader, entity: EntityId) -> list[Entity]:
