@@ -139,6 +139,8 @@ def test_a_refusal_shows_pieces_and_names_what_is_missing() -> None:
     assert missing_words(retrieval) == ("pension",)
     talk = replace(retrieval, analysis=analyze_question("I'm still told to get a pension, OK?"))
     assert missing_words(talk) == ("pension",)
+    foreign = replace(retrieval, analysis=analyze_question("Wo bekomme ich meinen Ausweis?"))
+    assert missing_words(foreign) == ("ausweis",)
 
 
 VAULT = "\n\n".join(
