@@ -1,5 +1,6 @@
 """`lightwell setup`: finds a model, tries it, and writes `.env`; with real servers on the loopback interface."""
 
+import asyncio
 import json
 import os
 import pty
@@ -13,7 +14,7 @@ from threading import Thread
 
 import pytest
 
-from lightwell.domain.errors import Invalid
+from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.entrypoints.cli.settings_file import write_settings
 from lightwell.models import local_endpoints
 from lightwell.models.local_endpoints import Place
@@ -204,6 +205,27 @@ def test_a_name_that_ends_a_line_for_whoever_reads_it_is_refused(tmp_path: Path,
     with pytest.raises(Invalid):
         write_settings({"LIGHTWELL_CHAT_MODEL": name}, tmp_path)
     assert not (tmp_path / ".env").exists()
+
+
+async def test_a_server_that_never_ends_its_list_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent: list[bytes] = []
+
+    async def drip(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        while not writer.is_closing() and len(sent) < 500:
+            writer.write(b" ")
+            sent.append(b" ")
+            await asyncio.sleep(0.02)
+
+    monkeypatch.setattr(local_endpoints, "_LIST_SECONDS", 0.2)
+    server = await asyncio.start_server(drip, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(ModelFailed, match="ReadTimeout"):
+            await local_endpoints.list_models(f"http://127.0.0.1:{port}/v1")
+    assert len(sent) < 500
 
 
 def test_a_comment_stays_one_whatever_signs_it_has(tmp_path: Path) -> None:

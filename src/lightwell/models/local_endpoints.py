@@ -153,7 +153,15 @@ def _models(place: Place, content: bytes) -> LocalModels:
 
 
 async def _read(request: httpx.Request, client: httpx.AsyncClient) -> bytes:
-    """Return the body of a reply of 200, cut at a size that no list of models has."""
+    """Return the body of a reply of 200, cut at a size that no list of models has; it comes within the client's time as a whole."""
+    try:
+        async with asyncio.timeout(client.timeout.read):
+            return await _read_all(request, client)
+    except TimeoutError:
+        raise httpx.ReadTimeout("too slow", request=request) from None
+
+
+async def _read_all(request: httpx.Request, client: httpx.AsyncClient) -> bytes:
     content = bytearray()
     response = await client.send(request, stream=True)
     try:
