@@ -298,6 +298,8 @@ def test_signs_that_nobody_sees_are_left_out_and_disguises_of_the_document_are_i
     evidence = [passage(chunk("The Μегa hall has 90 m².", title="Halls"))]
     assert verify_reply(reply("The Μегa hall has 90 m².", "hall has 90"), evidence)
     assert verify_reply(reply("It has 90 m² of hall.", "hall has 90"), evidence)
+    turkish = [passage(chunk("Işık şirketi 2 yıl garanti verir.", title="Garanti"))]
+    assert verify_reply(reply("Garanti 2 yıldır.", "2 yıl garanti verir"), turkish)
 
 
 def test_a_quote_that_says_the_opposite_denies_it_though_another_affirms_it_of_something_else() -> (

@@ -132,7 +132,8 @@ def is_disguised(text: str, source: str) -> bool:
     for word in _WORD.findall(_RAISED.sub("", text)):
         plain = unicodedata.normalize("NFKC", word)
         read = normalize_lookalikes(word)
-        is_mixed = plain != read and any("a" <= sign <= "z" for sign in word.lower())
+        own_plain = plain.replace("ı", "i") if "ı" in written else plain  # Turkish writes it
+        is_mixed = own_plain != read and any("a" <= sign <= "z" for sign in word.lower())
         is_number = any(unicodedata.category(sign) == "No" for sign in word)
         if (is_mixed or is_number) and plain not in written:
             return True
