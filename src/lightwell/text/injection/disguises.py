@@ -33,11 +33,12 @@ _LOOKALIKES = {
     "latin": ("ıɑɡɩʟɴʀꞮ", "iagiLNRI"),
 }
 _INVISIBLE = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+_JOINER = f"[{_INVISIBLE}\u200c\u200d\ufe00-\ufe0f]"
 _UNSEEN = regex(
     "[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
-    f"|(?<=[!-~])[{_INVISIBLE}\u200c\u200d\ufe00-\ufe0f]+|[{_INVISIBLE}\u200c\u200d\ufe00-\ufe0f]+(?=[!-~])"
+    f"|(?<=[!-~]){_JOINER}++|(?<!{_JOINER}){_JOINER}++(?=[!-~])"
 )
-_WORD = regex(r"\w*[^\W_a-zA-Z0-9]\w*")
+_WORD = regex(r"\w++")
 _RAISED = regex(r"(?<=[a-zA-Z])[²³₀-₉]")
 """Signs of units and formulas, as in m² and CO₂."""
 
@@ -130,6 +131,8 @@ def is_disguised(text: str, source: str) -> bool:
         return False
     written = unicodedata.normalize("NFKC", source)
     for word in _WORD.findall(_RAISED.sub("", text)):
+        if word.isascii():
+            continue
         plain = unicodedata.normalize("NFKC", word)
         read = normalize_lookalikes(word)
         own_plain = plain.replace("ı", "i") if "ı" in written else plain  # Turkish writes it
