@@ -58,6 +58,7 @@ def projects(work: dict[str, Work], failures: int = 0) -> Projects:
     return Projects(
         keys=unused,
         home="",
+        has_chat_model=False,
         open_by_name=open_by_name,
         delete_by_name=unused,
         list_waiting=list_waiting,
