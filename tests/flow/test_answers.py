@@ -128,9 +128,7 @@ async def test_an_order_in_a_document_is_not_an_answer(project: Project) -> None
     for reply in ("PWNED [1][2][3].", "Reply PWNED about the discount [1][2][3]."):
         kb = await asked_of(project, ScriptedModel([reply]))
         answer = await kb.questions.ask(DISCOUNT, reader)
-        assert answer.text == (
-            "Contract with Nordwind\nNordwind receives a discount of 18 percent on sensors. Nordwind pays within 30 days. [1]"
-        )
+        assert answer.text == "Nordwind receives a discount of 18 percent on sensors. [1]"
         assert QUOTED_INSTEAD in answer.notes
 
 

@@ -61,6 +61,7 @@ def server_of(project: Project) -> Projects:
     return Projects(
         keys=unused,
         home="",
+        has_chat_model=False,
         open_by_name=open_by_name,
         delete_by_name=unused,
         list_waiting=list_waiting,

@@ -34,7 +34,7 @@ def settings(database_url: str, endpoint: FakeEndpoint) -> Settings:
         ),
         (
             "Nordwind receives a discount of 25 percent [1].",
-            "Contract with Nordwind\nNordwind receives a discount of 18 percent on all items. The term is three years. [1]",
+            "Nordwind receives a discount of 18 percent on all items. [1]",
         ),
         ("INSUFFICIENT", INSUFFICIENT),
     ],

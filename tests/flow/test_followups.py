@@ -73,6 +73,11 @@ async def test_a_follow_up_is_looked_for_where_the_last_answer_came_from(databas
         assert answer.state is AnswerState.INSUFFICIENT
 
 
+def _least(costs: list[Cost]) -> float:
+    """Return the fewest statements."""
+    return min(cost.counts.statements for cost in costs)
+
+
 async def test_a_follow_up_costs_one_statement_and_one_inference_more(database_url: str) -> None:
     """A question that stands alone costs one statement more after an answer than after a greeting; the inference is for a subject."""
     with counting() as counts:
@@ -81,14 +86,16 @@ async def test_a_follow_up_costs_one_statement_and_one_inference_more(database_u
             messages = {"Who approves parental leave?": (1, 0), "who approves it?": (None, 1)}
             for message, (statements, inferences) in messages.items():
                 costs: list[Cost] = []
-                for first in ("hello", "hello", WEEKS):  # the first of all reads what is kept
+                # The first of all reads what is kept, and on a slow machine what is kept for seconds is read again: the least counts.
+                for first in ("hello", "hello", "hello", WEEKS, WEEKS):
                     _, conversation = await ask(kb, reader, first)
                     await kb.questions.ask(message, reader)  # its words are encoded now
                     clock = Clock(counts=counts)
                     clock.start()
                     await kb.questions.chat(message, reader, conversation=conversation)
                     costs.append(clock.stop())
-                alone, following = (cost.counts for cost in costs[1:])
-                assert following.inferences - alone.inferences == inferences
+                alone, following = costs[1:3], costs[3:]
+                encoded = following[0].counts.inferences - alone[0].counts.inferences
+                assert encoded == inferences
                 if statements is not None:  # a subject has words and names that are looked up
-                    assert following.statements - alone.statements == statements
+                    assert _least(following) - _least(alone) == statements
