@@ -32,7 +32,9 @@ _PASSAGE = regex(r"^\[\d+\]\n(~{3,})\n(.*?)\n\1$", re.MULTILINE | re.DOTALL)
 _QUESTION = regex(r"^Question: (.*)\Z", re.MULTILINE | re.DOTALL)
 _MARKER = regex(r"^(?:[-*+•]|\d{1,9}[.)])\s")
 
-_CLAUSE = regex(r"(?:[,;:.?]+\s+(?:and\s+)?|\s+and\s+|\s+compared with\s+)", re.IGNORECASE)
+_CLAUSE = regex(
+    r"(?:[,;:.?]{1,9}\s{1,9}(?:and\s{1,9})?|\s{1,9}(?:and|compared with)\s{1,9})", re.IGNORECASE
+)
 _HOP = regex(r"#(\d)")
 
 

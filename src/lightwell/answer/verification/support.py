@@ -49,7 +49,7 @@ _FEWEST_SHARED = 2
 _UNIT_TERMS = frozenset(terms(" ".join(UNIT_NAMES)))
 """Words that are verified with their figures, which may stand in another unit."""
 _DIGIT = regex(r"\d")
-_LINE_BREAK = regex(r"[^\S\n]*\n(?![^\S\n]*(?:[-*+•|#>\n]|\d{1,3}[.)]))")
+_LINE_BREAK = regex(r"[^\S\n]{0,9}\n(?![^\S\n]{0,9}(?:[-*+•|#>\n]|\d{1,3}[.)]))")
 """The end of a line within a paragraph."""
 
 _Fact = Figure | PartialDate
