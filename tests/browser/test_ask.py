@@ -157,8 +157,8 @@ def test_a_server_that_stays_away_is_said_and_the_question_can_be_asked_again(
     page = page_as("ada")
     expect_fault(page, "net::ERR_EMPTY_RESPONSE")
     with gate_before(page, demo.url) as gate:
-        gate.cut_after, gate.refuses_resumption = 4, True
-        gate.let_through(4)
+        gate.cut_after, gate.refuses_resumption = 5, True
+        gate.let_through(5)
         page.get_by_role("textbox", name="Question").fill(LEAK)
         page.keyboard.press("Enter")
         expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
@@ -194,7 +194,7 @@ def test_a_session_that_ends_keeps_the_question(page_as: PageAs) -> None:
     dialog = page.get_by_role("dialog", name="You are signed out")
     expect(dialog).to_be_visible()
     dialog.get_by_role("button", name="Close").click()
-    expect(page.get_by_role("heading", name="And on polyethylene?")).to_be_visible()
+    expect(page.get_by_role("heading", name="And on polyethylene?", exact=True)).to_be_visible()
     expect(page.get_by_role("alert")).to_be_visible()
 
 
