@@ -4,7 +4,6 @@ A passage that is relevant may be quoted at the wrong place, so it is judged wha
 best one, how similar it is to the question as a whole, how much of the question it speaks to, in whatever words, and what it lacks of what is asked for.
 """
 
-import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,8 +15,8 @@ from numpy.typing import NDArray
 
 from lightwell.answer.extractive import ScoredPiece
 from lightwell.domain.answers import HIGH_RELEVANCE, MEDIUM_RELEVANCE
-from lightwell.domain.calibration import sigmoid
-from lightwell.domain.evidence import Evidence, Retrieval
+from lightwell.domain.calibration import logit, sigmoid
+from lightwell.domain.evidence import Retrieval, missing_share
 from lightwell.domain.questions import SUFFICIENT_RELEVANCE
 from lightwell.domain.reranking import TextMatch
 from lightwell.text.answer_types import lacking_share
@@ -96,9 +95,7 @@ def load_weights() -> RelevanceWeights:
 
 def piece_measures(piece: ScoredPiece, match: TextMatch) -> Floats:
     """Return the measures of a piece that was compared with the question, (`PIECE`,)."""
-    relevance = piece.passage.relevance
-    inner = min(max(relevance, _NEARLY_SURE), 1 - _NEARLY_SURE)
-    odds = math.log(inner / (1 - inner))
+    odds = logit(piece.passage.relevance, margin=_NEARLY_SURE)
     return np.array([match.token_match, match.similarity, piece.unit.base_score, odds])
 
 
@@ -108,6 +105,7 @@ def choice_measures(
     """Return the measures of a piece that was chosen to answer, (`CHOICE`,); `lead` is by how much it scores higher than the next best one."""
     passage, quotes = piece.passage, piece.piece.quotes
     around = _terms_around(piece)
+    passage_terms = passage.analysis.terms.union(terms(passage.chunk.title))
     units = [
         unit.facts
         for unit in passage.analysis.units
@@ -121,7 +119,7 @@ def choice_measures(
             match.similarity,
             sum(piece.covers.values()),
             lacking_share(join_facts(units), expected, around, dates_above=dates),
-            _missing_names(retrieval, passage),
+            missing_share(retrieval.analysis.proper_name_terms, retrieval.weights, passage_terms),
         ]
     )
 
@@ -148,12 +146,3 @@ def _terms_around(piece: ScoredPiece) -> frozenset[str]:
     title = terms(piece.passage.chunk.title)
     own_terms = (quote.terms for quote in piece.piece.quotes)
     return piece.unit.quote.terms_above.union(title, *own_terms)
-
-
-def _missing_names(retrieval: Retrieval, passage: Evidence) -> float:
-    """Return which share of the question's proper names, by weight, the passage and its title lack: 0 to 1."""
-    weights = retrieval.weights
-    names = retrieval.analysis.proper_name_terms & weights.keys()
-    missing = names.difference(passage.analysis.terms, terms(passage.chunk.title))
-    whole = sum(weights[name] for name in names)
-    return sum(weights[name] for name in missing) / whole if whole else 0.0

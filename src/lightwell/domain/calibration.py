@@ -32,7 +32,13 @@ class Calibration:
 
     def relevance(self, score: float) -> float:
         """Return the relevance in (0, 1) of a score in [0, 1]."""
-        return sigmoid(self.a * _logit(score) + self.b)
+        return sigmoid(self.a * logit(score) + self.b)
+
+
+def logit(probability: float, *, margin: float = _MIN_PROBABILITY) -> float:
+    """Return the log odds of a probability, which counts as `margin` away from 0 and from 1 at least."""
+    inner = min(max(probability, margin), 1 - margin)
+    return math.log(inner / (1 - inner))
 
 
 def sigmoid(value: float) -> float:
@@ -51,7 +57,7 @@ def fit_calibration(scores: Sequence[tuple[float, bool]]) -> Calibration:
         raise Invalid(
             "A calibration needs scores of passages that answer, and of passages that do not"
         )
-    logits = np.array([_logit(score) for score, _ in scores])
+    logits = np.array([logit(score) for score, _ in scores])
     answers = np.array([answers for _, answers in scores])
     targets = np.where(answers, (yes + 1) / (yes + 2), 1 / (no + 2))
     ones = np.ones_like(logits)
@@ -60,11 +66,6 @@ def fit_calibration(scores: Sequence[tuple[float, bool]]) -> Calibration:
         a = MIN_SLOPE
         (b,) = _minimum(ones[:, np.newaxis], a * logits, targets, np.zeros(1))
     return Calibration(a=float(a), b=float(b))
-
-
-def _logit(score: float) -> float:
-    inner = min(max(score, _MIN_PROBABILITY), 1 - _MIN_PROBABILITY)
-    return math.log(inner / (1 - inner))
 
 
 def _minimum(rows: _Floats, fixed: _Floats, targets: _Floats, prior: _Floats) -> _Floats:

@@ -46,6 +46,16 @@ def match_score(
     return 0.5 * coverage + 0.5 * meaning + _WINDOW_COUNTS * window_match
 
 
+def missing_share(
+    names: frozenset[str], weights: Mapping[str, float], held_terms: frozenset[str]
+) -> float:
+    """Return which share of a question's proper names, by weight, is not among the terms of a passage: 0 to 1."""
+    named = {word: weight for word, weight in weights.items() if word in names}
+    whole = sum(named.values())
+    missing = sum(weight for word, weight in named.items() if word not in held_terms)
+    return missing / whole if whole else 0.0
+
+
 def rrf_score(ranks: Iterable[int]) -> float:
     """Return the score of reciprocal rank fusion: the sum over these positions, from 0, in the channels."""
     return sum(1 / (RANK_OFFSET + rank + 1) for rank in ranks)

@@ -4,15 +4,14 @@ A passage is as relevant as its best part. An average over all its words would h
 windows of passages that are encoded, and compares their most promising units; all units of other passages are embedded.
 """
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lightwell.domain.calibration import sigmoid
-from lightwell.domain.evidence import Evidence, Highlight
+from lightwell.domain.calibration import logit, sigmoid
+from lightwell.domain.evidence import Evidence, Highlight, missing_share
 from lightwell.domain.reranking import TextMatch
 from lightwell.domain.similarity import CosineScale, cosine_scale
 from lightwell.ports import Embedder, LateInteraction
@@ -44,7 +43,6 @@ _WINDOW_PROMISES = 0.2
 _TYPE_PROMISES = 0.15
 """What it promises that a unit has what is asked for, such as a date: of a long passage, the answer may have few of the question's terms."""
 _SHORTEST = 2
-_NEARLY_SURE = 1e-6
 
 
 _UnitMatches = dict[tuple[int, int], TextMatch]
@@ -251,15 +249,14 @@ def rerank_measures(query: RerankQuery, entry: Evidence) -> Floats:
     how much of its title the question contains; and which of the question's proper names it lacks, since a passage
     about Nordwind says nothing about Castell. Other passages matter only for which units were compared.
     """
-    relevance = min(max(entry.relevance, _NEARLY_SURE), 1 - _NEARLY_SURE)
     title = title_terms(entry.chunk.title)
     return np.array(
         [
-            math.log(relevance / (1 - relevance)),
+            logit(entry.relevance),
             max((highlight.coverage for highlight in entry.highlights), default=0.0),
             max((highlight.similarity for highlight in entry.highlights), default=0.0),
             len(title & query.weights.keys()) / max(len(title), 1),
-            _missing_names(query, entry),
+            missing_share(query.names, query.weights, title | entry.analysis.terms),
         ]
     )
 
@@ -282,17 +279,6 @@ def _with_relevance(query: RerankQuery, entry: Evidence) -> Evidence:
     else:
         judge, measures = fitted.rerank, rerank_measures(query, entry)
     return replace(entry, relevance=round(sigmoid(judge.base + float(measures @ judge.weights)), 6))
-
-
-def _missing_names(query: RerankQuery, entry: Evidence) -> float:
-    """Return which share of the question's proper names, by weight, the passage and its title lack: 0 to 1."""
-    named = {word: weight for word, weight in query.weights.items() if word in query.names}
-    if not named:
-        return 0.0
-    held_terms = title_terms(entry.chunk.title) | entry.analysis.terms
-    return sum(weight for word, weight in named.items() if word not in held_terms) / sum(
-        named.values()
-    )
 
 
 def _units(
