@@ -143,8 +143,11 @@ def question_parts(retrieval: Retrieval) -> list[Retrieval]:
     """Return the retrieval of each part, where parts were searched one by one, else the whole evidence with each part's words and weights."""
     if retrieval.parts:
         return list(retrieval.parts)
+    texts = with_subjects(split_question(retrieval.analysis.text))
+    if len(texts) == 1:
+        return [retrieval]
     parts: list[Retrieval] = []
-    for text in with_subjects(split_question(retrieval.analysis.text)):
+    for text in texts:
         part_terms = frozenset(terms(text))
         weights = {term: weight for term, weight in retrieval.weights.items() if term in part_terms}
         if weights:
@@ -188,13 +191,14 @@ def _join(piece: ScoredPiece, other: ScoredPiece) -> ScoredPiece | None:
 def choose_pieces(candidates: PartCandidates) -> list[ScoredPiece]:
     """Return the best piece, and where evidence was searched for this part alone one that it leads to, or that scores nearly as high with what it adds, as the other one of two things that are compared; [] where nothing is quotable.
 
-    Each is what a document says around the unit that answers best. The piece that the best one leads to contains what is asked for about a name that it brought up.
+    Each is what a document says around the unit that answers best. The piece that the best one leads to contains what is asked for about a name that it brought up;
+    it is looked for only where pieces were not compared.
     """
     if not (candidates.pieces and candidates.is_alone):
         return list(candidates.pieces[:1])
     best = candidates.pieces[0]
-    has_asked = best.unit.has_expected_type or best.match is not None
-    linked = None if has_asked else _linked_unit(best.unit, candidates)
+    may_lead = best.match is None and not best.unit.has_expected_type
+    linked = _linked_unit(best.unit, candidates) if may_lead else None
     if linked and not holds(best.piece.quotes, linked.quote):
         piece = quote_piece(linked.quote, candidates.part)
         return [best, ScoredPiece(unit=linked, piece=piece, score=linked.score)]

@@ -66,9 +66,7 @@ def _units_in(quote: Quote) -> list[Quote]:
 def _scored(piece: SupportedSentence, part: Retrieval) -> dict[int, QuotableUnit]:
     """Return how well the units of the piece's passage answer a part of the question by themselves, by where they start; headings do not."""
     alone = replace(part, evidence=(piece.quotes[0].evidence,), parts=())
-    return {
-        unit.quote.start: unit for unit in list_quotable_units(alone) if not is_heading(unit.quote)
-    }
+    return {unit.quote.start: unit for unit in list_quotable_units(alone)}
 
 
 def _without_heading(piece: SupportedSentence, span: _Span) -> SupportedSentence:
