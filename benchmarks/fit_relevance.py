@@ -21,7 +21,7 @@ from retrieval_sets import EMBEDDER, HANDBOOKS, PACKAGED, open_collection
 
 import lightwell.answer.relevance as learned
 from lightwell.answer.extractive import PartCandidates, choose_pieces, list_pieces
-from lightwell.answer.piece_comparison import arrange, measure_choice, piece_spans
+from lightwell.answer.piece_comparison import arrange, encoded_spans, measure_choice
 from lightwell.answer.relevance import CHOICE, FILE, PIECE, Floats, RelevanceWeights, piece_measures
 from lightwell.connectors.files import Files
 from lightwell.domain.access import Reader
@@ -131,7 +131,7 @@ async def _case(
     pieces = parts[0].pieces
     if len(parts) > 1 or not pieces or not all(piece.passage.encoded for piece in pieces):
         return None
-    texts = [piece_spans(piece) for piece in pieces]
+    texts = [encoded_spans(piece) for piece in pieces]
     matches = await LATE.compare(retrieval.analysis.text, texts)
     return Case(
         name=name, groups=groups, is_reduced=is_reduced, candidates=parts[0], matches=matches

@@ -27,7 +27,7 @@ from lightwell.answer.relevance import (
     piece_measures,
 )
 from lightwell.domain.evidence import Retrieval
-from lightwell.domain.questions import SUFFICIENT_RELEVANCE
+from lightwell.domain.questions import SUFFICIENT_RELEVANCE, with_left_out
 from lightwell.domain.reranking import EncodedSpan, TextMatch
 from lightwell.ports import LateInteraction
 
@@ -77,7 +77,7 @@ class PieceChooser:
         if self.late_interaction is None or not _is_encoded(candidates):
             ordered = sorted(pieces, key=lambda piece: not piece.passage.is_sufficient)
             return replace(candidates, pieces=tuple(ordered))
-        texts = [piece_spans(piece) for piece in pieces]
+        texts = [encoded_spans(piece) for piece in pieces]
         matches = await _match(self.late_interaction, candidates.part, texts)
         return arrange(candidates, matches, load_weights())
 
@@ -100,7 +100,7 @@ async def _match(
     text, subject = part.analysis.text, part.question.subject
     if not subject:
         return await late_interaction.compare(text, texts)
-    matches = await late_interaction.compare(f"{text} ({subject})", texts)
+    matches = await late_interaction.compare(with_left_out(text, subject), texts)
     own_matches = await late_interaction.compare(text, texts)
     return [
         replace(match, token_match=own_match.token_match)
@@ -133,7 +133,7 @@ def measure_choice(candidates: PartCandidates, match: TextMatch) -> Floats:
     return choice_measures(candidates.part, first, match, lead)
 
 
-def piece_spans(piece: ScoredPiece) -> list[EncodedSpan]:
+def encoded_spans(piece: ScoredPiece) -> list[EncodedSpan]:
     """Return a piece by the vectors of its passage's chunks."""
     return [
         span

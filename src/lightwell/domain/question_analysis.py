@@ -9,6 +9,7 @@ from lightwell.domain.question_names import (
     find_name_runs,
     proper_name_terms,
 )
+from lightwell.domain.questions import with_left_out
 from lightwell.text.answer_types import (
     ExpectedAnswer,
     asks_what_is_open,
@@ -64,7 +65,7 @@ def analyze_question(text: str, subject: str = "") -> QuestionAnalysis:
     A follow-up is searched for by the `subject` that it leaves out, too; what is asked for is told by its own words if they tell it.
     """
     if subject:
-        alone, whole = analyze_question(text), analyze_question(f"{text} ({subject})")
+        alone, whole = analyze_question(text), analyze_question(with_left_out(text, subject))
         return replace(
             alone,
             terms=whole.terms,

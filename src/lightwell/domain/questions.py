@@ -234,7 +234,7 @@ class Question:
     @property
     def as_read(self) -> str:
         """The question with what it leaves out, in brackets."""
-        return f"{self.text} ({self.subject})" if self.subject else self.text
+        return with_left_out(self.text, self.subject)
 
     @property
     def channels(self) -> frozenset[Channel]:
@@ -245,6 +245,11 @@ class Question:
     def strategy(self) -> Strategy:
         """Return the strategy for the query log: VECTOR_ONLY where no graph channel is searched."""
         return self.mode.strategy if self.channels & GRAPH_CHANNELS else Strategy.VECTOR_ONLY
+
+
+def with_left_out(text: str, subject: str) -> str:
+    """Return a question with the subject that it leaves out, in brackets; "" is none."""
+    return f"{text} ({subject})" if subject else text
 
 
 def require_retrieval_mode(question: Question) -> Question:

@@ -9,7 +9,7 @@ from lightwell.domain.errors import ModelFailed
 from lightwell.domain.keywords import rule_keywords
 from lightwell.domain.prompt_fencing import fence
 from lightwell.domain.question_names import keyword_names, proper_name_terms
-from lightwell.domain.questions import MAX_QUESTION_LENGTH
+from lightwell.domain.questions import MAX_QUESTION_LENGTH, with_left_out
 from lightwell.logs import logger
 from lightwell.ports import ChatModel, Message
 from lightwell.text.regex import regex
@@ -127,7 +127,7 @@ def _find_subject(message: str, conversation: Sequence[Message]) -> str:
     question, subject = "", ""
     for turn in [*(turn.content for turn in conversation if turn.role == "user"), message]:
         subject = _left_out(turn, question)
-        question = f"{turn} ({subject})" if subject else turn
+        question = with_left_out(turn, subject)
     return subject if len(question) <= MAX_QUESTION_LENGTH else ""
 
 
