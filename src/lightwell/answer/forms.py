@@ -10,8 +10,8 @@ from urllib.parse import unquote, urlsplit
 from lightwell.answer.graph_answer import GraphFact
 from lightwell.answer.model_calls import TokenCountingModel
 from lightwell.domain.answers import (
+    DOUBT_LINE,
     EXTRACTS,
-    MAY_NOT_ANSWER,
     Answer,
     Answered,
     AnswerState,
@@ -73,8 +73,7 @@ async def stream_events(
                             cited.add(citation.id)
                             yield StreamChunk(type=StreamType.CITATION, citation=citation)
                 elif text:
-                    is_doubt = text == f"{MAY_NOT_ANSWER}\n"
-                    state = AnswerState.POSSIBLY if is_doubt else None
+                    state = AnswerState.POSSIBLY if text == DOUBT_LINE else None
                     yield StreamChunk(type=StreamType.TOKEN, content=text, state=state)
                 sent += text
                 if isinstance(part, Answer):
@@ -116,7 +115,7 @@ def chat_response(
 
     What the graph says comes last among the sources. Where no passage answers, it is the response, word for word.
     """
-    from_graph = bool(graph) and not answer.is_answered
+    from_graph = _is_from_graph(answer, graph)
     text = "\n".join(f"{fact.text} [1]" for fact in graph) if from_graph else _chat_text(answer)
     is_counted = counted is not None and counted.input_tokens > 0
     return ChatResponse(
@@ -128,6 +127,11 @@ def chat_response(
         prompt_eval_count=counted.input_tokens if counted and is_counted else None,
         eval_count=counted.output_tokens if counted and is_counted else None,
     )
+
+
+def _is_from_graph(answer: Answer, facts: Sequence[GraphFact]) -> bool:
+    """Return whether what the graph states is the response, since no passage answers."""
+    return bool(facts) and not answer.is_answered
 
 
 def courteous_response(reply: str, history: Sequence[ChatMessage]) -> ChatResponse:
@@ -160,7 +164,7 @@ class Judgement:
 
 def judge(answer: Answer, facts: Sequence[GraphFact]) -> Judgement:
     """Return what became of a message; what the graph states possibly answers, just so."""
-    if facts and answer.state is AnswerState.INSUFFICIENT:
+    if _is_from_graph(answer, facts):
         return Judgement(
             state=AnswerState.POSSIBLY,
             confidence=Confidence.LOW,
@@ -171,7 +175,7 @@ def judge(answer: Answer, facts: Sequence[GraphFact]) -> Judgement:
 
 def shown_answer(answer: Answer, facts: Sequence[GraphFact] = ()) -> ShownAnswer | None:
     """Return what is stored of an answer to show it again, None where the graph states it."""
-    if facts and not answer.is_answered:
+    if _is_from_graph(answer, facts):
         return None
     return ShownAnswer(
         query_id=answer.query_id,

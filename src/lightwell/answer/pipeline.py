@@ -33,7 +33,7 @@ from lightwell.answer.reply import (
 )
 from lightwell.answer.verification.second_judge import VerifyBy, is_supported
 from lightwell.domain.answers import (
-    MAY_NOT_ANSWER,
+    DOUBT_LINE,
     NOT_FROM_DOCUMENTS,
     Answer,
     Confidence,
@@ -181,7 +181,7 @@ class AnswerGenerator:
             async with aclosing(self._verified(model, verifier, reply)) as sentences:
                 async for supported in sentences:
                     if builder.is_empty and _is_doubtful(retrieval):
-                        yield f"{MAY_NOT_ANSWER}\n"
+                        yield DOUBT_LINE
                     for sentence in builder.add([supported]):
                         yield sentence
         except ModelFailed as error:

@@ -27,6 +27,9 @@ NOT_FROM_DOCUMENTS = (
 MAY_NOT_ANSWER = "This may not answer it:"
 """How an answer of state `possibly` begins."""
 
+DOUBT_LINE = f"{MAY_NOT_ANSWER}\n"
+"""The same as a line of its own, by which a stream tells the state before the first sentence."""
+
 EXTRACTS = "extracts"
 """The model's name in answers that no model wrote."""
 
@@ -306,7 +309,7 @@ class Answer:
     @property
     def lines_before(self) -> str:
         """What the text says before its sentences, with the line break behind it: "" but where they may not answer."""
-        return f"{MAY_NOT_ANSWER}\n" if self.state is AnswerState.POSSIBLY else ""
+        return DOUBT_LINE if self.state is AnswerState.POSSIBLY else ""
 
     @property
     def placed_sentences(self) -> tuple[PlacedSentence, ...]:
