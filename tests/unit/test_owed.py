@@ -62,10 +62,17 @@ def test_other_questions_are_none(question: str) -> None:
         ("Was ist nächste Woche fällig?", date(2026, 11, 30), date(2026, 12, 6)),
         ("What is due next month?", date(2026, 12, 1), date(2026, 12, 31)),
         ("What is due today?", TODAY, TODAY),
+        ("Was ist am Samstag fällig?", date(2026, 11, 28), date(2026, 11, 28)),
+        ("What is due on FRİDAY?", TODAY, TODAY),
     ],
 )
 def test_the_days_that_a_question_is_about(question: str, first: date, last: date) -> None:
     assert asked_period(question, TODAY) == Period(first=first, last=last)
+
+
+def test_the_month_after_december_is_january() -> None:
+    period = asked_period("What is due next month?", date(2026, 12, 31))
+    assert period == Period(first=date(2027, 1, 1), last=date(2027, 1, 31))
 
 
 def test_no_day_is_no_period() -> None:

@@ -40,10 +40,20 @@ MONTH_TERMS = frozenset(terms(" ".join(MONTHS)))
 MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
 """A pattern of the names of months, for case-insensitive search."""
 
+_NAMES_OF_DAYS = (
+    "monday tuesday wednesday thursday friday saturday sunday",
+    "montag dienstag mittwoch donnerstag freitag samstag sonntag",
+    "lundi mardi mercredi jeudi vendredi samedi dimanche",
+)
+WEEKDAYS = {name: day for names in _NAMES_OF_DAYS for day, name in enumerate(names.split())}
+"""The number of a day of the week, 0 for Monday, by its name in lower case."""
+
 WEEKDAY = (
     "(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|(?:Mon|Diens|Donners|Frei|Sams|Sonn)tag|Mittwoch|"
     "lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
 )
+"""A pattern of the names of weekdays as they are written."""
+
 _DATE = regex(
     rf"""\b(?:
       (?P<y1>\d{{4}})-(?P<m1>\d{{2}})-(?P<d1>\d{{2}})
@@ -56,6 +66,7 @@ _DATE = regex(
 )
 _DIGIT = regex(r"\d")
 """What every date has."""
+_TURKISH = str.maketrans({"ı": "i", "\u0307": ""})
 _HEADER = regex(
     r"^\W{0,4}(?:date|datum|stand|last updated|updated|published)\W{0,4}[:|]\W{0,4}(.{0,60})",
     re.IGNORECASE | re.MULTILINE,
@@ -72,6 +83,11 @@ class PartialDate:
     year: int
     month: int
     day: int
+
+
+def fold_name(name: str) -> str:
+    """Return a name in lower case with `i` for the Turkish `ı` and `İ`, which a search in any case finds for it."""
+    return name.casefold().translate(_TURKISH)
 
 
 def find_dates(text: str) -> tuple[PartialDate, ...]:
@@ -130,9 +146,9 @@ def mask_dates(text: str) -> str:
 
 def _partial_date(match: re.Match[str]) -> PartialDate:
     parts = {name[0]: value for name, value in match.groupdict().items() if value}
-    month = parts["m"].casefold()
+    month = parts["m"]
     return PartialDate(
         year=int(parts.get("y", "0")),
-        month=MONTHS.get(month) or int(month),
+        month=int(month) if month.isdecimal() else MONTHS[fold_name(month)],
         day=int(parts.get("d", "0")),
     )

@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from lightwell.text.answer_types.facts import LISTS
-from lightwell.text.dates import MONTH, MONTH_TERMS, MONTHS, WEEKDAY, find_date_places
+from lightwell.text.dates import (
+    MONTH,
+    MONTH_TERMS,
+    MONTHS,
+    WEEKDAY,
+    WEEKDAYS,
+    find_date_places,
+    fold_name,
+)
 from lightwell.text.regex import regex
 from lightwell.text.terms import terms
 from lightwell.text.word_lists import any_of, whole_words
@@ -23,17 +31,7 @@ _DAY_OF_WEEK = regex(rf"\b(?:{WEEKDAY})\b", re.IGNORECASE)
 _LEAD = 24
 """Characters before a date in which `by the end of` stands."""
 _WEEK = 7
-_LAST_MONTH = 12
-_DAYS_OF_WEEK = {
-    name: number
-    for names in (
-        "monday tuesday wednesday thursday friday saturday sunday",
-        "montag dienstag mittwoch donnerstag freitag samstag sonntag",
-        "lundi mardi mercredi jeudi vendredi samedi dimanche",
-        "mon tues wed thurs fri sonnabend sun",
-    )
-    for number, name in enumerate(names.split())
-}
+_MONTHS = 12
 _RELATIVE = ("today", "tomorrow", "this_week", "next_week", "this_month", "next_month")
 _RELATIVE_PATTERNS = tuple(
     (name, regex(whole_words(_WORDS[name]), re.IGNORECASE)) for name in _RELATIVE
@@ -90,14 +88,14 @@ def asked_period(question: str, today: date) -> Period | None:
         if span is not None:
             return _until(question[:place], span)
     if month := _MONTH.search(question):
-        number = MONTHS[month[1].casefold()]
+        number = MONTHS[fold_name(month[1])]
         span = _span(_next_year(number, today), number, 0)
         return _until(question[: month.start()], span) if span else None
     if year := _YEAR.search(question):
         whole = Period(first=date(int(year[0]), 1, 1), last=date(int(year[0]), 12, 31))
         return _until(question[: year.start()], whole)
     if weekday := _DAY_OF_WEEK.search(question):
-        number = _DAYS_OF_WEEK.get(weekday[0].casefold(), 0)
+        number = WEEKDAYS[fold_name(weekday[0])]
         day = today + timedelta(days=(number - today.weekday()) % _WEEK)
         return _until(question[: weekday.start()], Period(first=day, last=day))
     return next(
@@ -118,11 +116,15 @@ def _until(before: str, span: Period) -> Period:
 
 def _span(year: int, month: int, day: int) -> Period | None:
     try:
-        if day:
-            return Period(first=date(year, month, day), last=date(year, month, day))
-        last = date(year, month, monthrange(year, month)[1])
+        if not day:
+            return _month(year, month)
+        return Period(first=date(year, month, day), last=date(year, month, day))
     except ValueError:
         return None
+
+
+def _month(year: int, month: int) -> Period:
+    last = date(year, month, monthrange(year, month)[1])
     return Period(first=last.replace(day=1), last=last)
 
 
@@ -139,8 +141,5 @@ def _relative(name: str, today: date) -> Period:
             monday = today - timedelta(days=today.weekday() - _WEEK * (name == "next_week"))
             return Period(first=monday, last=monday + timedelta(days=_WEEK - 1))
         case _:
-            month = today.month + (name == "next_month")
-            year = today.year + (month > _LAST_MONTH)
-            month = month - _LAST_MONTH * (month > _LAST_MONTH)
-            last = date(year, month, monthrange(year, month)[1])
-            return Period(first=last.replace(day=1), last=last)
+            years, month = divmod(today.month - 1 + (name == "next_month"), _MONTHS)
+            return _month(today.year + years, month + 1)

@@ -5,12 +5,13 @@ it stands beside a word for documents, or for writing one.
 """
 
 import re
+from calendar import monthrange
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
 
-from lightwell.text.dates import MONTH, MONTHS
+from lightwell.text.dates import MONTH, MONTHS, WEEKDAY, WEEKDAYS, fold_name
 from lightwell.text.regex import regex
 from lightwell.text.terms import terms
 from lightwell.text.word_lists import any_of, load_word_lists, whole_words
@@ -59,18 +60,6 @@ _COUNTED = {
     for unit in ("day", "week", "month", "year")
 }
 _LENGTHS = {"day": 1, "week": 7, "month": 30, "year": 365}
-_WEEKDAYS = tuple(
-    regex(day, re.IGNORECASE)
-    for day in (
-        "mon(?:day|tag)|lundi",
-        "tuesday|dienstag|mardi",
-        "wednesday|mittwoch|mercredi",
-        "thursday|donnerstag|jeudi",
-        "fri(?:day|tag)|vendredi",
-        "saturday|samstag|samedi",
-        "sunday|sonntag|dimanche",
-    )
-)
 _UNIT = any_of(unit.pattern for unit in _UNITS.values())
 _PREPOSITION = any_of(
     sorted(
@@ -96,7 +85,7 @@ _CALENDAR = "|".join(
         rf"(?:(?P<day2>\d{{1,2}})\.?\s)?(?P<month2>{MONTH})\b(?:\s(?P<day3>\d{{1,2}})(?!\d),?)?"
         r"(?:\s(?P<year2>(?:19|20)\d\d))?",
         r"(?P<year3>(?:19|20)\d\d)",
-        rf"(?P<weekday>{'|'.join(day.pattern for day in _WEEKDAYS)})",
+        rf"(?P<weekday>{WEEKDAY})",
     )
 )
 _DAYS = regex(
@@ -293,12 +282,12 @@ def _named_days(match: re.Match[str], today: date) -> tuple[date | None, date | 
         unit = _name_of(past, _UNITS)
         last = _first_day(unit, today) - timedelta(days=1)
         return _first_day(unit, last), last
-    if match["count"]:
-        count = _NUMBERS.get(match["count"].casefold()) or int(match["count"])
+    if number := match["count"]:
+        count = int(number) if number.isdecimal() else _NUMBERS[fold_name(number)]
         length = _LENGTHS[_name_of(match["counted"], _COUNTED)]
         return today - timedelta(days=count * length), today
     if match["weekday"]:
-        day = next(n for n, form in enumerate(_WEEKDAYS) if form.fullmatch(match["weekday"]))
+        day = WEEKDAYS[fold_name(match["weekday"])]
         first = today - timedelta(days=(today.weekday() - day) % 7)
         return first, first
     return _calendar_days(match, today)
@@ -311,18 +300,14 @@ def _calendar_days(match: re.Match[str], today: date) -> tuple[date | None, date
             return day, day
         if match["year3"]:
             return date(int(match["year3"]), 1, 1), date(int(match["year3"]), 12, 31)
-        month = MONTHS[match["month2"].casefold()]
+        month = MONTHS[fold_name(match["month2"])]
         year = int(match["year2"] or today.year - (month > today.month))
         if day := match["day2"] or match["day3"]:
             named = date(year, month, int(day))
             return named, named
-        return date(year, month, 1), _last_of_month(year, month)
+        return date(year, month, 1), date(year, month, monthrange(year, month)[1])
     except ValueError:
         return None, None
-
-
-def _last_of_month(year: int, month: int) -> date:
-    return date(year + month // 12, month % 12 + 1, 1) - timedelta(days=1)
 
 
 def _first_day(unit: str, day: date) -> date:
