@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from lightwell.answer.open_points import is_heading
+from lightwell.answer.open_points import looks_like_heading
 from lightwell.answer.quotes import (
     Quote,
     SupportedSentence,
@@ -33,8 +33,7 @@ def listed_documents(retrieval: Retrieval) -> list[SupportedSentence]:
     lines: dict[str, SupportedSentence] = {}
     for entry in newest:
         document, title = entry.chunk.document_ref, " ".join(entry.chunk.title.split())
-        first = _first_sentence(entry)
-        if document not in lines and first is not None:
+        if document not in lines and (first := _first_sentence(entry)):
             quote = narrow(first, frozenset())
             text = " ".join(render_quote(quote).split())
             is_new = title and title.casefold() not in text.casefold()
@@ -48,6 +47,8 @@ def _first_sentence(entry: Evidence) -> Quote | None:
     quotes = quotes_without_orders(entry)
     whole = make_quote(entry, 0, len(entry.chunk.text)) if not entry.analysis.units else None
     sentences = (
-        quote for quote in quotes if not (is_heading(quote.text) or _FIELD.match(quote.text))
+        quote
+        for quote in quotes
+        if not (looks_like_heading(quote.text) or _FIELD.match(quote.text))
     )
     return next(sentences, quotes[0] if quotes else whole)

@@ -2,6 +2,7 @@
 
 import re
 
+from lightwell.answer.item_fields import plain_title
 from lightwell.answer.owed import list_commitments
 from lightwell.answer.quotes import (
     Quote,
@@ -82,7 +83,7 @@ def open_points(retrieval: Retrieval) -> list[SupportedSentence]:
             continue
         if quote := _find_open_point(entry):
             quote = narrow(quote, wanted)
-            about = " ".join(title.split()).rstrip(".:")
+            about = plain_title(entry.chunk)
             point = " ".join(render_quote(quote).split())
             text = f"{about}: {point}" if about else point
             points[document] = SupportedSentence(text=text, quotes=(quote,))
@@ -129,14 +130,14 @@ def open_issue_score(text: str, context: str) -> int:
 
     `context` is what it stands under; a heading such as "Open points" makes its items open.
     """
-    if is_heading(text) or _CLOSED.search(text):
+    if looks_like_heading(text) or _CLOSED.search(text):
         return 0
     score = 2 * bool(_PLAIN.search(text)) + bool(_HINT.search(text)) + bool(_BY.search(text))
     return score + 2 * bool(_OPEN_HEADING.search(context))
 
 
-def is_heading(text: str) -> bool:
-    """Return whether a text is a heading: marked as one, or a few words before a colon."""
+def looks_like_heading(text: str) -> bool:
+    """Return whether a text looks like a heading: marked as one, or a few words before a colon; its document is not asked."""
     if _HASHES.match(text):
         return True
     first, last = _FIRST_LETTER.search(text), _COLON_LAST.search(text)

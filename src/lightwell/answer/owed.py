@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 
+from lightwell.answer.item_fields import FIELD, title_with_fields
 from lightwell.answer.quotes import (
     Quote,
     SupportedSentence,
@@ -42,9 +43,8 @@ _LISTS = load_word_lists("lightwell.answer")["ours"]
 _OURS = regex(rf"\b{any_of(_LISTS['first_person'])}\b", re.IGNORECASE)
 _WILL = regex(rf"{whole_words(_LISTS['will'])}|['’]ll\b", re.IGNORECASE)
 _NOT_OURS = regex(whole_words(_LISTS["not_ours"]), re.IGNORECASE)
-_FIELD = regex(r"^(Task about|Assignee|Lead|Owner|Deadline|Due|Target): ([^\n]+)$", re.MULTILINE)
 _DEADLINES = frozenset({"Deadline", "Due", "Target"})
-_SIGNED = regex(r"^(Author|Date): ([^\n]+)$", re.MULTILINE)
+_SHOWN = _DEADLINES | {"Task about", "Assignee", "Lead", "Owner"}
 _SPEAKER = regex(r"(.+), \d{4}-\d{2}-\d{2}\b")
 _SUBJECT_OF = regex(r"\b(?:did|has|have|hat|haben|a) (?:the )?$", re.IGNORECASE)
 
@@ -139,14 +139,27 @@ def owed_sentences(retrieval: Retrieval) -> list[SupportedSentence]:
 def without_owed(
     retrieval: Retrieval, sentences: Sequence[SupportedSentence]
 ) -> list[SupportedSentence]:
-    """Return the sentences that say something else than what we owe, which is listed already, and may answer how the question asks for it."""
+    """Return the sentences that say something else than what we owe, which is listed already, and may answer how the question asks for it.
+
+    Where it asks for a list, such a sentence names a day or a time, or promises something. Where it asks what is open and systems know with
+    whom, they have said it all, and no other words of an item count.
+    """
     listed = {quote.place for sentence in owed_sentences(retrieval) for quote in sentence.quotes}
-    return [
+    others = [
         sentence
         for sentence in sentences
-        if says_what_is_owed(sentence, retrieval)
-        and listed.isdisjoint(quote.place for quote in sentence.quotes)
+        if listed.isdisjoint(quote.place for quote in sentence.quotes)
     ]
+    if retrieval.analysis.asks_what_is_open and retrieval.owed is not None:
+        return [
+            sentence
+            for sentence in others
+            if all(quote.evidence.chunk.system in PLAIN_SYSTEMS for quote in sentence.quotes)
+        ]
+    asked_for = read_owed(retrieval.question.text)
+    if asked_for is None or asked_for.asks_when:
+        return others
+    return [sentence for sentence in others if any(map(_tells_of_debt, sentence.quotes))]
 
 
 def with_owed(retrieval: Retrieval) -> Retrieval:
@@ -169,21 +182,8 @@ def with_owed(retrieval: Retrieval) -> Retrieval:
     )
 
 
-def says_what_is_owed(sentence: SupportedSentence, retrieval: Retrieval) -> bool:
-    """Return whether a sentence may answer how the question asks for what is owed: it names a day or a time, or promises something.
-
-    Any sentence does where the question does not ask for a list of it. Where it asks what is open and systems know with whom, they have
-    said it all, and no other words of an item count.
-    """
-    if retrieval.analysis.asks_what_is_open and retrieval.owed is not None:
-        return all(quote.evidence.chunk.system in PLAIN_SYSTEMS for quote in sentence.quotes)
-    asked_for = read_owed(retrieval.question.text)
-    if asked_for is None or asked_for.asks_when:
-        return True
-    return any(_tells_of_debt(quote) for quote in sentence.quotes)
-
-
 def _tells_of_debt(quote: Quote) -> bool:
+    """Return whether a quote names a day or a time, of an item a deadline, or promises something."""
     units = [
         unit
         for unit in quote.evidence.analysis.units
@@ -243,7 +243,7 @@ def _commitments(chunk: Chunk, wanted: _Wanted) -> Iterator[Commitment]:
 
 def _stated(chunk: Chunk, due: date, wanted: _Wanted) -> Iterator[Commitment]:
     """Yield the item with its deadline, where it is in the days wanted: its title, and the fields that say of what it is part, who does it, and by when."""
-    fields = [*_FIELD.finditer(chunk.text)]
+    fields = [field for field in FIELD.finditer(chunk.text) if field[1] in _SHOWN]
     place = next(
         (
             n
@@ -264,13 +264,11 @@ def _stated(chunk: Chunk, due: date, wanted: _Wanted) -> Iterator[Commitment]:
     people = " ".join(field[2] for field in shown.values() if field[1] not in _DEADLINES)
     if wanted.speaker and wanted.speaker not in people.casefold():
         return
-    title = " ".join(chunk.title.split()).rstrip(".:")
-    shown_fields = "; ".join(field[0] for field in shown.values())
     yield Commitment(
         evidence=Evidence(chunk=chunk, relevance=STATED_RELEVANCE, score=0.0, cosine_distance=None),
         start=min(field.start() for field in shown.values()),
         end=max(field.end() for field in shown.values()),
-        text=f"{title} ({shown_fields})",
+        text=title_with_fields(chunk, shown.values()),
         due=due,
     )
 
@@ -278,7 +276,7 @@ def _stated(chunk: Chunk, due: date, wanted: _Wanted) -> Iterator[Commitment]:
 def _said(chunk: Chunk, wanted: _Wanted) -> Iterator[Commitment]:
     """Yield what our own people say in the passage that they will do by a day."""
     entry = Evidence(chunk=chunk, relevance=_SAID, score=0.0, cosine_distance=None)
-    signed = {field[1]: field[2] for field in _SIGNED.finditer(chunk.text)}
+    signed = {field[1]: field[2] for field in FIELD.finditer(chunk.text)}
     for quote in quotes_without_orders(entry):
         if not _is_commitment(quote):
             continue
@@ -312,7 +310,7 @@ def _said_by(quote: Quote, signed: dict[str, str]) -> tuple[str, str]:
     start = chunk.locator.start + quote.start
     if head := message_head(chunk.layout.locate(start, start + 1).section):
         return head
-    author = signed.get("Author") or signed.get("Created by") or ""
+    author = signed.get("Author", "")
     return ", ".join(filter(None, (author, signed.get("Date", "")))), author
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from lightwell.answer.open_points import is_heading
+from lightwell.answer.open_points import looks_like_heading
 from lightwell.text.regex import regex
 from lightwell.text.terms import STOP_WORDS, words
 
@@ -157,7 +157,7 @@ def _definition_score_for(folded: str, name: str) -> float:
 def _readability_penalty(text: str) -> float:
     """Return the penalty for text that is hard to read by itself: a heading, a table row, a question, very short or long text."""
     return (
-        4.0 * is_heading(text)
+        4.0 * looks_like_heading(text)
         + 1.0 * text.startswith("|")
         + 1.0 * bool(_QUESTION.search(text))
         + 1.0 * (len(text) < _SHORT)

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
+from lightwell.answer.item_fields import FIELD, plain_title, title_with_fields
 from lightwell.answer.open_points import says_it_is_open
 from lightwell.answer.owed import list_commitments, message_head
 from lightwell.answer.quotes import Quote, make_quote
@@ -13,7 +14,6 @@ from lightwell.domain.documents import PLAIN_SYSTEMS, Chunk, WorkState
 from lightwell.text.dates import find_first_day
 from lightwell.text.regex import regex
 
-_FIELD = regex(r"^([^\W\d_][^:\n]{0,40}): (\S[^\n]*)$", re.MULTILINE)
 _STATE = regex(r"^(?:Status|Assignee|Priority)$")
 _STAGE = regex(r"\b(?:stage|owner|company)\b", re.IGNORECASE)
 _DEAL = "deal"
@@ -23,7 +23,6 @@ _TELLING = regex(
     re.IGNORECASE,
 )
 """Labels of fields that say what a record is: how it stands, whose it is, by when."""
-_AUTHOR = regex(r"^Author: ([^\n]+)$", re.MULTILINE)
 _MAX_FIELDS = 4
 _MAX_OPEN = 3
 
@@ -80,10 +79,10 @@ def list_open_lines(passages: Sequence[EntityPassage]) -> list[ItemLine]:
 
 def mark_parts(passages: Iterable[EntityPassage]) -> list[EntityPassage]:
     """Return those of the passages that are of items, as parts."""
-    return [replace(passage, is_part=True) for passage in passages if is_item(passage.chunk)]
+    return [replace(passage, is_part=True) for passage in passages if _is_item(passage.chunk)]
 
 
-def is_item(chunk: Chunk) -> bool:
+def _is_item(chunk: Chunk) -> bool:
     """Return whether somebody works on it, or writes to somebody in it: a task, an issue, a conversation, a note, a deal; no record of another thing."""
     return (
         chunk.kind == _DEAL
@@ -97,15 +96,15 @@ def is_field_block(chunk: Chunk, text: str) -> bool:
     """Return whether a unit of a business system's document is only fields of its header, or a piece of them."""
     if chunk.system in PLAIN_SYSTEMS:
         return False
-    return all(_FIELD.match(line.strip()) for line in text.strip().splitlines())
+    return all(FIELD.match(line.strip()) for line in text.strip().splitlines())
 
 
 def spoken_at(chunk: Chunk, section: Sequence[str]) -> tuple[str, datetime | None]:
     """Return who wrote what stands under the headings of a section, and when: the heading of its message says it, else the document's header."""
     if head := message_head(section):
         return head[1], find_first_day(head[0])
-    signed = _AUTHOR.search(chunk.text)
-    return signed[1] if signed else "", None
+    authors = (field[2] for field in FIELD.finditer(chunk.text) if field[1] == "Author")
+    return next(authors, ""), None
 
 
 def _open_lines(passage: EntityPassage) -> Iterator[ItemLine]:
@@ -126,13 +125,12 @@ def _open_lines(passage: EntityPassage) -> Iterator[ItemLine]:
 
 def _fields_line(passage: EntityPassage, labels: re.Pattern[str]) -> Iterator[ItemLine]:
     """Yield the title with the fields that have these labels, at most four; fields that repeat the title say nothing."""
-    text = passage.chunk.text
-    title = " ".join(passage.chunk.title.split()).rstrip(".:")
+    title = plain_title(passage.chunk)
     fields = [
         field
-        for field in _FIELD.finditer(text)
+        for field in FIELD.finditer(passage.chunk.text)
         if labels.search(field[1]) and field[2].strip() not in title
     ][:_MAX_FIELDS]
     if fields:
         quote = make_quote(passage.evidence, fields[0].start(), fields[-1].end())
-        yield ItemLine(text=f"{title} ({'; '.join(field[0] for field in fields)})", quote=quote)
+        yield ItemLine(text=title_with_fields(passage.chunk, fields), quote=quote)
