@@ -10,7 +10,7 @@ from datetime import datetime
 from pydantic import TypeAdapter
 
 from lightwell.domain.access import Tags
-from lightwell.domain.documents import DUE, OWN_AUTHORS, WORK_STATE, Format, NewDocument, WorkState
+from lightwell.domain.documents import Format, NewDocument, WorkState, work_metadata
 from lightwell.domain.ids import GlobalRef
 from lightwell.domain.item_structure import NO_STRUCTURE, ItemStructure
 from lightwell.text.regex import regex
@@ -63,20 +63,13 @@ def make_item_document(item: ItemText) -> NewDocument:
     title = one_line(item.title)[:_MAX_TITLE]
     facts = [item.text, title, item.url, item.author, item.author_ref, item.fingerprint]
     stated = _STRUCTURE.dump_python(item.structure, mode="json")
-    state = [item.work_state] if item.work_state else []
-    own_authors = "\n".join(map(one_line, item.own_authors))
-    covered = json.dumps(
-        [facts, stated, *state, *filter(None, [item.due, own_authors])], sort_keys=True
+    work = work_metadata(
+        work_state=item.work_state, due=item.due, own_authors=[*map(one_line, item.own_authors)]
     )
+    covered = json.dumps([facts, stated, *work.values()], sort_keys=True)
     metadata = {name: clean(value) for name, value in item.metadata.items() if value}
     if item.author:
         metadata["author"] = one_line(item.author)
-    if item.work_state:
-        metadata[WORK_STATE] = item.work_state
-    if item.due:
-        metadata[DUE] = item.due
-    if own_authors:
-        metadata[OWN_AUTHORS] = own_authors
     return NewDocument(
         system=item.system,
         kind=item.kind,
@@ -90,7 +83,7 @@ def make_item_document(item: ItemText) -> NewDocument:
         content_hash=hashlib.sha256(covered.encode()).hexdigest(),
         created_at=item.created_at,
         updated_at=item.updated_at,
-        metadata=metadata,
+        metadata=metadata | work,
         author_ref=item.author_ref,
         raw_payload=item.payload,
         item_ref=item.item_ref,

@@ -71,6 +71,14 @@ DUE, OWN_AUTHORS = "due", "own_authors"
 """The names in a document's metadata under which its item's deadline is stored, as `2026-06-30`, and who of our own people wrote in it, one a line."""
 
 
+def work_metadata(
+    *, work_state: WorkState | None, due: str | None, own_authors: Sequence[str]
+) -> dict[str, str]:
+    """Return what a document's metadata say of the work on its item, in this order, without what its system does not say; names are lines."""
+    facts = {WORK_STATE: work_state, DUE: due, OWN_AUTHORS: "\n".join(own_authors)}
+    return {name: value for name, value in facts.items() if value}
+
+
 def parse_due(text: str | None) -> date | None:
     """Return the day that metadata name; None for none and for what is no day."""
     try:

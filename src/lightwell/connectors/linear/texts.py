@@ -10,7 +10,7 @@ from typing import cast
 from lightwell.connectors.linear.entities import SYSTEM, known_teams, ref
 from lightwell.connectors.linear.values import Attachment, Dated, Named, ProjectHome
 from lightwell.domain.access import Tags
-from lightwell.domain.documents import DUE, OWN_AUTHORS, WORK_STATE, Format, NewDocument, WorkState
+from lightwell.domain.documents import Format, NewDocument, WorkState, work_metadata
 from lightwell.domain.item_structure import ItemStructure
 from lightwell.domain.source_items import SourceItem
 
@@ -98,12 +98,12 @@ def make_item(kind: str, value: Dated, written: Written) -> SourceItem:
     if value.archived_at:
         facts["archived"] = day(value.archived_at)
     metadata = {name: one_line(text) for name, text in facts.items() if text}
-    if written.work_state:
-        metadata[WORK_STATE] = written.work_state
-    if written.due:
-        metadata[DUE] = written.due
-    if author and author_ref.startswith(ref("user", "")):
-        metadata[OWN_AUTHORS] = one_line(author)
+    is_own = author and author_ref.startswith(ref("user", ""))
+    metadata |= work_metadata(
+        work_state=written.work_state,
+        due=written.due,
+        own_authors=[one_line(author)] if is_own else [],
+    )
     stated = asdict(written.structure)
     hashed = [written.content, written.title, written.url, author_ref, metadata, stated]
     document = NewDocument(
