@@ -73,6 +73,19 @@ async def test_a_follow_up_is_looked_for_where_the_last_answer_came_from(databas
         assert answer.state is AnswerState.INSUFFICIENT
 
 
+async def test_what_a_follow_up_leaves_out_counts_in_a_stream_too(database_url: str) -> None:
+    """A chat client sends the conversation itself, and streams."""
+    async with open_knowledge_base(Settings(database_url=SecretStr(database_url))) as kb:
+        reader = await shelf(kb)
+        follow_up = Question(text="who approves that?", subject="parental leave")
+        whole = await kb.questions.ask(follow_up, reader)
+        events = [event async for event in kb.questions.stream(follow_up, reader)]
+        streamed = events[-1].answer
+        assert streamed is not None
+        assert streamed.question == whole.question == follow_up.as_read
+        assert (streamed.text, titles(streamed)) == (whole.text, {"Parental leave"})
+
+
 def _least(costs: list[Cost]) -> float:
     """Return the fewest statements."""
     return min(cost.counts.statements for cost in costs)

@@ -1,6 +1,6 @@
 """The conversation around one question: what was said before it, and where the exchange is stored."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from lightwell.answer import forms
@@ -42,15 +42,12 @@ class Dialogue:
 
     async def stand_alone(self, message: str, model: ChatModel | None) -> RewrittenQuestion:
         """Return the message so that it can be understood without what was said before it."""
-        turns = [
-            Message(role=message.role, content=message.content)
-            for message in self.history
-            if not is_courtesy(message.content)
-        ]
-        return await query_rewriting.rewrite_followup(message, turns, model)
+        return await query_rewriting.rewrite_followup(message, turns_of(self.history), model)
 
     def follow(self, question: Question, alone: RewrittenQuestion) -> Question:
-        """Return the question as it is asked after what was said before it; a model may answer from passages elsewhere, too."""
+        """Return the question as it is asked after what was said before it, as it is outside a conversation; a model may answer from passages elsewhere, too."""
+        if self.thread is None:
+            return question
         return replace(
             question,
             text=alone.text,
@@ -128,6 +125,15 @@ class Dialogue:
         )
         log = query_log.make_query_log(strategy, answer)
         return await self.asking.remember(self.thread or Thread(), exchange, log)
+
+
+def turns_of(history: Iterable[ChatMessage]) -> list[Message]:
+    """Return the turns of a conversation that a follow-up may refer to."""
+    return [
+        Message(role=message.role, content=message.content)
+        for message in history
+        if not is_courtesy(message.content)
+    ]
 
 
 async def begin_dialogue(asking: Asking, thread: Thread | None) -> Dialogue:

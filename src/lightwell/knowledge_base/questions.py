@@ -2,13 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from lightwell.answer import client_tasks, forms, graph_answer, statements
 from lightwell.answer.brief import brief as briefing
-from lightwell.answer.chat import courteous_answer, is_courtesy, recent_messages
+from lightwell.answer.chat import courteous_answer, recent_messages
 from lightwell.answer.client_tasks import ClientTask
 from lightwell.answer.model_calls import TokenCountingModel
 from lightwell.answer.open_points import MAX_PASSAGES
@@ -38,10 +38,9 @@ from lightwell.domain.questions import (
 )
 from lightwell.domain.usage import OperationType
 from lightwell.knowledge_base.asking import Asking, candidates_with_separator
-from lightwell.knowledge_base.dialogue import begin_dialogue
+from lightwell.knowledge_base.dialogue import begin_dialogue, turns_of
 from lightwell.knowledge_base.suggestions import Suggestion, suggest
 from lightwell.metering import record_stream, record_usage
-from lightwell.ports import Message
 from lightwell.records import analytics, query_log
 from lightwell.records.database import Database
 from lightwell.records.query_log import QueryLog, QueryRecorder
@@ -281,7 +280,7 @@ class Questions:
         model = self.generator.limited(self._deadline()).model
         with record_usage(OperationType.QUERY):
             return await query_rewriting.rewrite_followup(
-                message, _turns(recent_messages(history)), model
+                message, turns_of(recent_messages(history)), model
             )
 
     async def chat(
@@ -371,15 +370,6 @@ def _widen(question: Question) -> Question:
 def _limit_passages(retrieval: Retrieval) -> Retrieval:
     """Return no more passages than the question's limit: one that asks several things has as many for each part."""
     return replace(retrieval, evidence=retrieval.evidence[: retrieval.question.limit])
-
-
-def _turns(history: Iterable[ChatMessage]) -> list[Message]:
-    """Return the turns of a conversation that a follow-up may refer to."""
-    return [
-        Message(role=message.role, content=message.content)
-        for message in history
-        if not is_courtesy(message.content)
-    ]
 
 
 def _with_separator(made: Brief | Candidates, separator: str) -> Brief | Candidates:
