@@ -96,6 +96,8 @@ ONLY = (
     ),
 )
 """The options that say of which documents one asks; a command with the parameter `only` takes them together as `DocumentFilters`."""
+_SEVERAL = frozenset(name for name, default, _ in ONLY if default is None)
+"""Those that may be repeated."""
 MATCHING = ONLY[:-2]
 """Those that say which documents to list, for the parameter `matching`."""
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in quotes.")]
@@ -182,7 +184,9 @@ def parse_filters(options: dict[str, object]) -> "DocumentFilters":
     only = cast("list[str]", chosen.pop("only") or [])
     pairs = cast("list[str]", chosen.pop("metadata") or [])
     fields: dict[str, object] = {name: value for name, value in chosen.items() if value}
-    fields |= {key: value for key, _, value in (text.partition("=") for text in only)}
+    for key, _, value in (text.partition("=") for text in only):
+        several = cast("list[str]", fields.get(key, []))
+        fields[key] = [*several, value] if key in _SEVERAL else value
     try:
         if pairs:
             fields["metadata"] = dict(text.split("=", 1) for text in pairs)
