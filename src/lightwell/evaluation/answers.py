@@ -11,7 +11,6 @@ from lightwell.domain.questions import SUFFICIENT_RELEVANCE
 from lightwell.evaluation.collection import CollectionQuestion
 from lightwell.evaluation.correctness import (
     AnswerGroup,
-    answer_text,
     holds_answer,
     is_right,
     missing_groups,
@@ -151,9 +150,9 @@ def judge(
         confidence=answer.confidence,
         text=answer.text if answer.citations else "",
         key_text="\n".join(sentence.text for sentence in answer.sentences),
-        words=len(answer_text(answer).split()),
+        words=len(answer.whole_text.split()),
         shown="\n".join(quote.snippet for quote in answer.nearest),
-        missing=missing_groups(question.groups, answer_text(answer) if answer.citations else ""),
+        missing=missing_groups(question.groups, answer.whole_text if answer.citations else ""),
         relevance=answer.relevance,
         found=tuple(dict.fromkeys(passage.chunk.url for passage in retrieval.evidence)),
         held=stages,
@@ -241,4 +240,4 @@ def _reason_of_model(
 
 
 def _is_partial(question: CollectionQuestion, answer: Answer) -> bool:
-    return len(missing_groups(question.groups, answer_text(answer))) < len(question.groups)
+    return len(missing_groups(question.groups, answer.whole_text)) < len(question.groups)

@@ -38,11 +38,6 @@ def holds_answer(groups: Sequence[AnswerGroup], text: str) -> bool:
     return bool(groups) and not missing_groups(groups, text)
 
 
-def answer_text(answer: Answer) -> str:
-    """Return all that the answer quotes, without citation marks, since the number in `[3]` is not part of the answer."""
-    return answer.whole_text
-
-
 def is_right(groups: Sequence[AnswerGroup], answer: Answer) -> bool:
     """Return whether the answer is right by the rule above."""
-    return bool(answer.citations) and holds_answer(groups, answer_text(answer))
+    return bool(answer.citations) and holds_answer(groups, answer.whole_text)

@@ -1,7 +1,7 @@
 """`lightwell eval`: asks the questions of a data set in a store of its own, and reports how they were answered."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -81,21 +81,25 @@ class Plan:
 
 async def evaluate(plan: Plan) -> Report:
     """Measure answers on a collection of documents, retrieval on a set of passages."""
-    if not is_collection(plan.folder):
-        for option, is_chosen in (
-            ("--documents", plan.documents),
-            ("--look-twice", plan.look_twice),
-            ("--report", plan.page),
-        ):
-            if is_chosen:
-                raise Invalid(f"{option} is for a collection; this folder has a corpus.jsonl")
-        return await _evaluate_passages(plan)
-    for option, is_chosen in (("--ablate", plan.ablate), ("--calibrate", plan.calibrate)):
-        if is_chosen:
-            raise Invalid(
-                f"{option} is for sets of passages (corpus.jsonl); {plan.folder} is a collection of documents"
-            )
-    return await _evaluate_answers(plan)
+    if is_collection(plan.folder):
+        for_passages = {"--ablate": plan.ablate, "--calibrate": plan.calibrate}
+        why = f"sets of passages (corpus.jsonl); {plan.folder} is a collection of documents"
+        _refuse_chosen(for_passages, why)
+        return await _evaluate_answers(plan)
+    for_collections = {
+        "--documents": plan.documents,
+        "--look-twice": plan.look_twice,
+        "--report": plan.page,
+    }
+    _refuse_chosen(for_collections, "a collection; this folder has a corpus.jsonl")
+    return await _evaluate_passages(plan)
+
+
+def _refuse_chosen(options: Mapping[str, object], is_for: str) -> None:
+    """Raise `Invalid` for the first of these options that was chosen."""
+    for option, value in options.items():
+        if value:
+            raise Invalid(f"{option} is for {is_for}")
 
 
 # ── a collection of documents: every question is asked as a user asks it ───────────────────────────────
