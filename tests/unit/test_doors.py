@@ -23,10 +23,12 @@ from lightwell.domain.answers import (
     confidence,
 )
 from lightwell.domain.chat import NO_INFORMATION
+from lightwell.domain.questions import SUFFICIENT_RELEVANCE
 from lightwell.entrypoints.cli import text_output
 from lightwell.entrypoints.cli.text_output import Shown
 from lightwell.entrypoints.http.openai_api import Outcome
 from lightwell.entrypoints.markdown import render_answer, render_rest, render_token
+from lightwell.entrypoints.operations.conversations import ShownAnswer
 from lightwell.entrypoints.operations.questions import Answer as Reply
 from lightwell.entrypoints.operations.questions import Statements, StreamEvent
 from lightwell.testing.models import ScriptedModel
@@ -118,7 +120,7 @@ async def test_fields_are_the_same_wherever_there_is_json(answer: Answer) -> Non
         "state": answer.state.value,
         "confidence": confidence,
         "relevance": relevance,
-        "threshold": 0.6,
+        "threshold": SUFFICIENT_RELEVANCE,
     }
     events = [event async for event in stream_events(parts(answer), RETRIEVAL.metrics)]
     done = StreamEvent.model_validate(events[-1])
@@ -133,12 +135,7 @@ async def test_fields_are_the_same_wherever_there_is_json(answer: Answer) -> Non
         Statements.model_validate(answer).to_document(),
         done.model_dump(mode="json", by_alias=True),
         Outcome.model_validate(answer).model_dump(mode="json"),
-        {
-            "state": kept.state,
-            "confidence": kept.confidence,
-            "relevance": kept.relevance,
-            "threshold": 0.6,
-        },
+        ShownAnswer.model_validate(kept).to_document(),
     ):
         assert {name: document[name] for name in wanted} == wanted
     assert "".join(event.content for event in events) == answer.text

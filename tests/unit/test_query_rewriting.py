@@ -31,16 +31,16 @@ LEFT_OUT = "Nordwind Energie, discount, receive"
 @pytest.mark.parametrize(
     ("message", "subject"),
     [
-        ("Who owns it?", "Nordwind Energie, discount, receive"),
-        ("And who approved the budget?", "Nordwind Energie, discount, receive"),
-        ("and in 2025?", "Nordwind Energie, discount, receive"),
-        ("why?", "Nordwind Energie, discount, receive"),
+        ("Who owns it?", LEFT_OUT),
+        ("And who approved the budget?", LEFT_OUT),
+        ("and in 2025?", LEFT_OUT),
+        ("why?", LEFT_OUT),
         ("What about Castell?", "discount, receive"),
-        ("What is its budget, says Castell?", "Nordwind Energie, discount, receive"),
+        ("What is its budget, says Castell?", LEFT_OUT),
         ("and the deposit?", "What discount does Nordwind Energie receive in 2024?"),
-        ("what if the deposit is late", "Nordwind Energie, discount, receive"),
-        ("Did they pay the deposit on time?", "Nordwind Energie, discount, receive"),
-        ("Und 2025?", "Nordwind Energie, discount, receive"),
+        ("what if the deposit is late", LEFT_OUT),
+        ("Did they pay the deposit on time?", LEFT_OUT),
+        ("Und 2025?", LEFT_OUT),
         ("Und die Anzahlung?", "discount, receive"),
     ],
 )
@@ -67,9 +67,7 @@ async def test_a_message_that_stands_alone_stays(message: str) -> None:
 
 async def test_names_are_looked_for_further_back_and_not_in_answers() -> None:
     after = [*CONVERSATION, user("and in 2025?"), assistant("16 percent, says Bob Stein.")]
-    assert (await rewrite_followup("Who signed it?", after, None)).subject == (
-        "Nordwind Energie, discount, receive"
-    )
+    assert (await rewrite_followup("Who signed it?", after, None)).subject == (LEFT_OUT)
     topic = [*after, user("How do refunds work?"), assistant("By card, says Nordwind. [1]")]
     assert (await rewrite_followup("Who pays them?", topic, None)).subject == "refunds, work"
 
