@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import takewhile
 
 
@@ -28,11 +29,16 @@ def letters_of(signs: Iterable[str]) -> Letters:
     parts: list[str] = []
     places: list[int] = []
     for place, sign in enumerate(signs):
-        for letter in unicodedata.normalize("NFKD", sign).casefold():
-            if letter.isalnum():
-                parts.append(letter)
-                places.append(place)
+        letters = _letters_of_sign(sign)
+        parts.append(letters)
+        places.extend([place] * len(letters))
     return Letters("".join(parts), tuple(places))
+
+
+@lru_cache(maxsize=4096)
+def _letters_of_sign(sign: str) -> str:
+    folded = unicodedata.normalize("NFKD", sign).casefold()
+    return "".join(letter for letter in folded if letter.isalnum())
 
 
 def end_with_punctuation(signs: Sequence[str], end: int, quote: str) -> int:
