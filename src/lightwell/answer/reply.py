@@ -133,6 +133,10 @@ class ReplySentence:
     numbers: tuple[int, ...] = ()
     quotes: tuple[str, ...] = ()
 
+    @property
+    def is_quoting(self) -> bool:
+        return any(map(str.strip, self.quotes))
+
 
 class _JsonSentence(BaseModel):
     """A sentence as a model may write it: some write `"[1]"` or `1` for `[1]`, or one quote for a list of quotes."""
@@ -372,7 +376,7 @@ class ReplyVerifier:
             else:
                 self.removed.append(text)
                 # "The evidence does not say it", without a citation, is a refusal in the model's own words.
-                is_based = sentence.numbers or any(map(str.strip, sentence.quotes))
+                is_based = sentence.numbers or sentence.is_quoting
                 is_refusal = has_negation(sentence.text) and not is_based
                 self._has_declined = self._has_declined or is_refusal
         return supported
@@ -380,17 +384,24 @@ class ReplyVerifier:
     def _find_supporting_quotes(self, claim: Claim, sentence: ReplySentence) -> list[Quote]:
         sources = self.whole if is_reported_speech(claim.text) else self.sources
         named = [sources[number - 1] for number in sentence.numbers if 0 < number <= len(sources)]
-        others = [source for source in sources if source not in named]
-        quotes: list[Quote] = []
-        for copies in (sentence.quotes, (sentence.text,)):  # copied words are their own quote
-            copied = find_quotes(claim, copies, [*named, *others])
-            if not quotes and is_supported(claim, copied, MIN_SHARE):
-                quotes = copied
-        if not quotes and not any(map(str.strip, sentence.quotes)):
-            quotes = choose_quotes(claim, named)
+        named_first = [*named, *(source for source in sources if source not in named)]
+        # A sentence that is copied is its own quote; where nothing is quoted, what is named may support it.
+        quotes = (
+            _find_support(claim, sentence.quotes, named_first)
+            or _find_support(claim, [sentence.text], named_first)
+            or ([] if sentence.is_quoting else choose_quotes(claim, named))
+        )
         cited = "\n".join(quote.evidence.chunk.text for quote in quotes).casefold()
         is_known = all(address.casefold() in cited for address in find_addresses(claim.text))
         return quotes if is_known else []
+
+
+def _find_support(
+    claim: Claim, copies: Sequence[str], passages: Sequence[CheckedPassage]
+) -> list[Quote]:
+    """Return where the words of copies stand; [] where they do not support the sentence."""
+    quotes = find_quotes(claim, copies, passages)
+    return quotes if is_supported(claim, quotes, MIN_SHARE) else []
 
 
 def reply_verifier(passages: Sequence[Evidence], analysis: QuestionAnalysis) -> ReplyVerifier:

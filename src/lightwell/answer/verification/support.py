@@ -9,7 +9,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import islice
 
-from lightwell.answer.quotes import Quote, make_quote, narrow, split_into_quotes
+from lightwell.answer.quotes import (
+    Quote,
+    make_quote,
+    narrow,
+    quotes_without_orders,
+    split_into_quotes,
+)
 from lightwell.answer.verification.overstatement import is_overstated
 from lightwell.answer.verification.verbatim import FoldedText, find_quote, fold
 from lightwell.domain.evidence import Evidence
@@ -65,11 +71,8 @@ class CheckedPassage:
     @cached_property
     def units(self) -> tuple[Quote, ...]:
         """Its sentences, items and rows, in order."""
-        return tuple(
-            unit
-            for unit in split_into_quotes(self.evidence)
-            if self.with_orders or not self.evidence.analysis.is_inside_injection(unit.start)
-        )
+        split = split_into_quotes if self.with_orders else quotes_without_orders
+        return tuple(split(self.evidence))
 
     @cached_property
     def folded(self) -> FoldedText:
@@ -198,6 +201,8 @@ def _share(claim: Claim, quotes: Sequence[Quote]) -> float:
 
 def _stated(figures: frozenset[_Fact], texts: Iterable[str]) -> frozenset[_Fact]:
     """Return those of the figures and dates that texts state."""
+    if not figures:
+        return figures
     stated = [fact for text in texts for fact in (*find_figures(text), *find_dates(text))]
     return frozenset(
         figure for figure in figures if any(may_be_equal(figure, other) for other in stated)
