@@ -99,7 +99,7 @@ class Library:
         best = [hit.chunk_id for hit in hits[:_SHOWN] if any(hit.frequencies)]
         return Found(
             passages=tuple(
-                replace(_beside(entry, chunk), highlights=_highlights(chunk, frozenset(wanted)))
+                _highlighted(_beside(entry, chunk), frozenset(wanted))
                 for chunk in await self._chunks(best)
             )
         )
@@ -125,11 +125,11 @@ def _beside(entry: Evidence, chunk: Chunk) -> Evidence:
     return Evidence(chunk=chunk, relevance=entry.relevance, score=0.0, cosine_distance=None)
 
 
-def _highlights(chunk: Chunk, wanted: frozenset[str]) -> tuple[Highlight, ...]:
-    """Return the unit of the chunk that has most of the words."""
-    units = Evidence(chunk=chunk, relevance=0.0, score=0.0, cosine_distance=None).analysis.units
-    best = max(units, key=lambda unit: len(wanted & unit.terms), default=None)
+def _highlighted(entry: Evidence, wanted: frozenset[str]) -> Evidence:
+    """Return the passage with the unit as its highlight that has most of the words."""
+    best = max(entry.analysis.units, key=lambda unit: len(wanted & unit.terms), default=None)
     if best is None or not wanted & best.terms:
-        return ()
+        return entry
     share = len(wanted & best.terms) / len(wanted)
-    return (Highlight(start=best.start, end=best.end, coverage=share, similarity=0.0),)
+    highlight = Highlight(start=best.start, end=best.end, coverage=share, similarity=0.0)
+    return replace(entry, highlights=(highlight,))
