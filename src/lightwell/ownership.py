@@ -1,9 +1,10 @@
-"""Who owns a file or folder, who else may write to it, and how to open what others may have made."""
+"""Who owns a file or folder, who else may write to it, how to open what others may have made, and how to write what nobody else may read."""
 
 import errno
 import os
 import stat
 import sys
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -25,6 +26,19 @@ def open_regular_file(path: Path) -> BinaryIO:
         os.close(number)
         raise OSError(errno.EISDIR, "it is not a regular file", str(path))
     return os.fdopen(number, "rb")
+
+
+def replace_for_owner(path: Path, text: str) -> None:
+    """Write a file that only its owner may read in place of one; whoever reads it sees the old or the new one."""
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")  # mode 600
+    new = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        new.replace(path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
 
 
 if sys.platform == "win32":

@@ -1,11 +1,11 @@
-"""What root makes in a folder of another user."""
+"""What root makes in a folder of another user, and what only its owner may read."""
 
 import os
 from pathlib import Path
 
 import pytest
 
-from lightwell.ownership import open_for_owner
+from lightwell.ownership import open_for_owner, replace_for_owner
 
 NOBODY = 65534
 APPEND = os.O_WRONLY | os.O_APPEND
@@ -77,3 +77,15 @@ def test_a_folder_of_ones_own_may_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "logs").symlink_to(tmp_path / "elsewhere")
     os.close(open_for_owner(tmp_path / "logs" / "postgres.log", APPEND))
     assert (tmp_path / "elsewhere" / "postgres.log").exists()
+
+
+def test_a_file_is_replaced_whole_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
+    file = tmp_path / "settings"
+    file.write_text("old")
+    file.chmod(0o644)
+    with pytest.raises(UnicodeEncodeError):
+        replace_for_owner(file, "half \ud800")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("settings", "old")]
+    replace_for_owner(file, "new")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("settings", "new")]
+    assert file.stat().st_mode & 0o777 == 0o600

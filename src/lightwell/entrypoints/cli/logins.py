@@ -1,6 +1,5 @@
 """The servers that a person has logged in to, with an API key for each, in a file that only this person may read."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import platformdirs
 from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
 
 from lightwell.domain.errors import Invalid, NotFound
+from lightwell.ownership import replace_for_owner
 
 _FILE = "logins.json"
 
@@ -97,8 +97,5 @@ def _read() -> _Saved:
 def _write(saved: _Saved) -> Path:
     path = logins_path()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    new = path.with_suffix(f".{os.getpid()}")
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(saved.model_dump_json(indent=2))
-    new.replace(path)
+    replace_for_owner(path, saved.model_dump_json(indent=2))
     return path

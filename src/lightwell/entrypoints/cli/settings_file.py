@@ -1,12 +1,10 @@
 """The file `.env`: settings are written into it without changing its other lines, and only its owner may read it."""
 
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from lightwell.domain.errors import Invalid
-from lightwell.ownership import reason_to_distrust
+from lightwell.ownership import reason_to_distrust, replace_for_owner
 from lightwell.text.regex import regex
 
 _LINE = regex(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=")
@@ -40,7 +38,7 @@ def write_settings(values: Mapping[str, str], folder: Path) -> Path:
             kept.append(replacement)
             wanted[name] = ""
     kept += filter(None, wanted.values())
-    _replace(path, "".join(f"{line}\n" for line in kept))
+    replace_for_owner(path, "".join(f"{line}\n" for line in kept))
     return path
 
 
@@ -52,16 +50,3 @@ def _line(name: str, value: str) -> str:
             f"The value of {name} has signs that .env cannot hold; set it in the environment"
         )
     return f"{name}={value}" if _PLAIN.fullmatch(value) else f"{name}='{value}'"
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write a file that only its owner may read in place of one; a reader sees the old or the new one."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".env.")  # mode 600
-    new = Path(name)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        new.replace(path)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
