@@ -14,6 +14,7 @@ LightwellError
 ├── ModelFailed         a model endpoint refused, failed, or sent a reply that is not understood
 │   ├── ModelBusy       the endpoint asks for later calls
 │   ├── ModelRefused    the endpoint works, but refused this request or sent an empty reply
+│   ├── ModelKeyRefused the endpoint refuses the key, or asks for one
 │   ├── SchemaUnsupported  the endpoint does not support JSON schemas, and the caller requires one
 │   └── BudgetSpent     the next call would exceed the token budget
 ├── SourceFailed        a source system refused or failed
@@ -120,6 +121,10 @@ class ModelRefused(ModelFailed):
         self.response_text = response_text
         self.input_tokens = input_tokens
         self.output_tokens = output_tokens
+
+
+class ModelKeyRefused(ModelFailed):
+    """The endpoint refuses the key, or asks for one; another key may do."""
 
 
 class SchemaUnsupported(ModelFailed):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from lightwell.domain.errors import Invalid, ModelFailed
+from lightwell.domain.errors import Invalid, ModelFailed, ModelKeyRefused
 
 QUESTION = "Answer in one short sentence: why does a valve leak?"
 
@@ -85,7 +85,7 @@ async def find_models(places: Sequence[Place] = PLACES) -> list[LocalModels]:
 
 
 async def list_models(url: str, key: str = "") -> LocalModels:
-    """Return what the server at a URL offers to a key; raise `ModelFailed`, which never contains the key."""
+    """Return what the server at a URL offers to a key; raise `ModelFailed`, `ModelKeyRefused` for a key that it refuses; neither contains the key."""
     place = Place(server=url, url=url)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
@@ -94,8 +94,9 @@ async def list_models(url: str, key: str = "") -> LocalModels:
             return _models(place, await _read(request, client))
     except httpx.HTTPStatusError as error:
         status = error.response.status_code
-        reason = "it refuses the key" if status in (401, 403) else f"it answers with {status}"
-        raise ModelFailed(f"{url}/models lists no models: {reason}") from None
+        if status in (401, 403):
+            raise ModelKeyRefused(f"{url}/models lists no models: it refuses the key") from None
+        raise ModelFailed(f"{url}/models lists no models: it answers with {status}") from None
     except (httpx.HTTPError, httpx.InvalidURL, ValidationError, UnicodeError) as error:
         reason = f"no answer of such a server ({type(error).__name__})"
         raise ModelFailed(f"{url}/models lists no models: {reason}") from None

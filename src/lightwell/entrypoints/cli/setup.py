@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
@@ -11,7 +11,7 @@ import typer
 from pydantic import SecretStr
 from rich.text import Text
 
-from lightwell.domain.errors import Invalid, ModelFailed
+from lightwell.domain.errors import Invalid, ModelFailed, ModelKeyRefused
 from lightwell.entrypoints.cli.console import clean
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
@@ -158,14 +158,15 @@ async def _with_models(server: _Server, model: str, *, can_ask: bool) -> _Server
     try:
         listed = await list_models(server.url, server.key.get_secret_value())
     except ModelFailed as error:
-        if can_ask and "refuses the key" in str(error):
+        if can_ask and isinstance(error, ModelKeyRefused):
             key = SecretStr(typer.prompt("API key", hide_input=True).strip())
-            listed = await list_models(server.url, key.get_secret_value())
-            return _Server(name=server.name, url=server.url, key=key, models=listed.writing)
-        if model:
+            server = replace(server, key=key)
+            listed = await list_models(server.url, server.key.get_secret_value())
+        elif model:
             return server
-        raise
-    return _Server(name=server.name, url=server.url, key=server.key, models=listed.writing)
+        else:
+            raise
+    return replace(server, models=listed.writing)
 
 
 def _choose_model(server: _Server, *, can_ask: bool, yes: bool) -> str:
