@@ -7,7 +7,7 @@ question (`answer/client_tasks.py`). Citations come twice: as `annotations`
 
 import json
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -265,9 +265,8 @@ def parse_conversation(model: str, messages: Sequence[tuple[str, str]]) -> Conve
 async def _stream_text(text: str) -> AsyncGenerator[bytes, None]:
     """Yield a text that is no answer as the chunks of a completion."""
     created, name = int(time.time()), f"chatcmpl-{uuid4().hex}"
-    for delta, reason in (({"role": "assistant", "content": text}, None), ({}, "stop")):
-        choice = {"index": 0, "delta": delta, "finish_reason": reason}
-        yield _event(_chunk(name, created, choices=[choice]))
+    yield _event(_chunk(name, created, choices=[_choice({"role": "assistant", "content": text})]))
+    yield _event(_chunk(name, created, choices=[_choice({}, "stop")]))
     yield b"data: [DONE]\n\n"
 
 
@@ -278,8 +277,7 @@ async def _stream(
     created, name = int(time.time()), f"chatcmpl-{uuid4().hex}"
 
     def chunk(delta: dict[str, object]) -> bytes:
-        choice = {"index": 0, "delta": delta, "finish_reason": None}
-        return _event(_chunk(name, created, choices=[choice]))
+        return _event(_chunk(name, created, choices=[_choice(delta)]))
 
     yield chunk({"role": "assistant", "content": ""})
     async with aclosing(conversation.stream(caller)) as events:
@@ -296,8 +294,8 @@ async def _stream(
                 ]
                 yield chunk({"content": render_rest(answer, caller.server), "annotations": cited})
                 outcome = Outcome.model_validate(answer).model_dump(mode="json")
-                choice: dict[str, object] = {"index": 0, "delta": {}, "finish_reason": "stop"}
-                yield _event(_chunk(name, created, choices=[choice], lightwell=outcome))
+                ended = _choice({}, "stop")
+                yield _event(_chunk(name, created, choices=[ended], lightwell=outcome))
                 if with_usage:
                     usage = _usage(answer.usage).model_dump()
                     yield _event(_chunk(name, created, choices=[], usage=usage))
@@ -319,6 +317,10 @@ def _chunk(name: str, created: int, **more: object) -> dict[str, object]:
         "created": created,
         "model": MODEL,
     } | more
+
+
+def _choice(delta: Mapping[str, object], finish_reason: str | None = None) -> dict[str, object]:
+    return {"index": 0, "delta": delta, "finish_reason": finish_reason}
 
 
 def _event(data: dict[str, object]) -> bytes:
