@@ -9,23 +9,16 @@ import argparse
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 from lightwell.answer.reply import verify_reply
-from lightwell.domain.documents import Chunk, Layout, Locator
-from lightwell.domain.evidence import Evidence
-from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
 from lightwell.text.injection import is_inside_injection
 from lightwell.text.language import detect_language
 from lightwell.text.sentences import split_sentences
+from lightwell.wiring.chat_trial import make_passage
 
 DATA = Path(__file__).parent
-
-_WRITTEN = datetime(2026, 1, 1, tzinfo=UTC)
-_ID = UUID(int=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +66,8 @@ def naming(row: Mapping[str, Any]) -> str:
 def claims(reply: Callable[[Mapping[str, Any]], str]) -> Iterator[Trial]:
     """Yield what the verification of a reply makes of each claim: found are those that it keeps."""
     for row in _rows("claims.jsonl"):
-        kept = verify_reply(reply(row), [_evidence(row["source"])], "")
+        language = detect_language(row["source"], default="en")
+        kept = verify_reply(reply(row), [make_passage(row["source"], language=language)], "")
         yield Trial(
             split=row["split"],
             kind=row["kind"],
@@ -154,25 +148,3 @@ _MEASURES: Mapping[str, Callable[[Sequence[Trial]], str]] = {
 def _rows(name: str) -> Iterator[dict[str, Any]]:
     with (DATA / name).open(encoding="utf-8") as lines:
         yield from map(json.loads, lines)
-
-
-def _evidence(text: str) -> Evidence:
-    chunk = Chunk(
-        id=ChunkId(_ID),
-        document_id=DocumentId(_ID),
-        document_ref=GlobalRef("file:document:1"),
-        index=0,
-        text=text,
-        tokens=0,
-        title="",
-        url="file:///1.md",
-        system="file",
-        kind="document",
-        topic="",
-        language=detect_language(text, default="en"),
-        locator=Locator(page=None, last_page=None, section=(), start=0, end=len(text)),
-        layout=Layout(sections=(), pages=()),
-        created_at=_WRITTEN,
-        updated_at=_WRITTEN,
-    )
-    return Evidence(chunk=chunk, relevance=1.0, score=1.0, cosine_distance=None)

@@ -44,7 +44,7 @@ class Trial:
 
 async def try_chat_model(settings: Settings) -> Trial:
     """Ask the chat model of these settings the question of the trial; raise `ModelFailed`."""
-    evidence = _evidence()
+    evidence = make_passage(PASSAGE, title="Harbour office")
     verifier = reply_verifier([evidence], analyze_question(QUESTION))
     context = Context(entities=(), relations=(), passages=(evidence,), tokens=0)
     async with AsyncExitStack() as stack:
@@ -64,21 +64,22 @@ async def try_chat_model(settings: Settings) -> Trial:
     )
 
 
-def _evidence() -> Evidence:
+def make_passage(text: str, *, title: str = "", language: str = "en") -> Evidence:
+    """Return a text that stands in no store as a passage that a reply may quote."""
     chunk = Chunk(
         id=ChunkId(UUID(int=1)),
         document_id=DocumentId(UUID(int=1)),
         document_ref=GlobalRef("file:document:trial"),
         index=0,
-        text=PASSAGE,
+        text=text,
         tokens=0,
-        title="Harbour office",
+        title=title,
         url="file:///trial.md",
         system="file",
         kind="document",
         topic="",
-        language="en",
-        locator=Locator(page=None, last_page=None, section=(), start=0, end=len(PASSAGE)),
+        language=language,
+        locator=Locator(page=None, last_page=None, section=(), start=0, end=len(text)),
         layout=Layout(sections=(), pages=()),
         created_at=_WRITTEN,
         updated_at=_WRITTEN,
