@@ -203,7 +203,7 @@ def _stated(figures: frozenset[_Fact], texts: Iterable[str]) -> frozenset[_Fact]
     """Return those of the figures and dates that texts state."""
     if not figures:
         return figures
-    stated = [fact for text in texts for fact in (*find_figures(text), *find_dates(text))]
+    stated = frozenset[_Fact]().union(*map(_facts, texts))
     return frozenset(
         figure for figure in figures if any(may_be_equal(figure, other) for other in stated)
     )
