@@ -45,6 +45,7 @@ DISCOUNT = "Nordwind receives a discount of 18 percent"
     [
         DISCOUNT,
         "nordwind RECEIVES a discount",
+        "Nordwind\u2122 receives a discount",
         "**Nordwind** receives a [discount](https://nordwind.example/a_b) of 18 percent",
         'of 18 percent on "all" items - always',
         "of 18 percent on 'all' items \u2013 always.",
