@@ -355,6 +355,7 @@ def test_directives_of_site_generators_are_their_words(text: str, read: str) -> 
          "See the page, a and `expect` syntax in wiki."),
         ("![Plan](a.png){data-zoomable} at :material-clock: 10:30:00 { .card }", "at 10:30:00"),
         ("Use `{.spec}`, `<div>` and `[a](b)`; x[0](y) and {name}.", "Use `{.spec}`, `<div>` and `[a](b)`; x0 and {name}."),
+        ("`a` is &#xe000;9&#xe001; or &#xfdd0;9&#xfdd1;", "`a` is \ue0009\ue001 or 9"),
         ('<Badge type="tip" text="x" /> <Note kind="a">Text</Note> of <Name>', "Text of <Name>"),
     ],
 )  # fmt: skip

@@ -44,7 +44,7 @@ AROUND_ADDRESSES = "()[]<>{}\"'“”‘’«»*_~`.,;:!?…"
 _LABEL = regex(r"(!?)(?<!\\)\[([^\[\]\n]{0,500}+(?:\n[^\[\]\n]{1,500}+){0,3}+)(?<!\\)\]")
 _REFERENCE = regex(r"\[[^\[\]\n]{0,200}\]")
 _PARENTHESIS = regex(r"[()\[\n]")
-_NAME = regex(r"(?:\ue000|[^\W\d_](?=.*[a-z])).{2,}", re.DOTALL)
+_NAME = regex(r"(?:\ufdd0|[^\W\d_](?=.*[a-z])).{2,}", re.DOTALL)
 _LONGEST_TARGET = 4000
 _ADDRESS = regex(r"<((?:https?://|mailto:)[^\s<>]{1,2000})>")
 _ATTRIBUTES = regex(
@@ -62,7 +62,8 @@ _BULLET = regex(r"^(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 _STARS = regex(r"(?<![^\W_])(?<!\*)(\*{1,3})(?=[^\s*])(.{1,300}?)(?<=[^\s*])\1(?![^\W_]|\*)")
 _LINES = regex(r"(?<![\w/\\])(_{1,3})(?=[^\s_])(.{1,300}?)(?<=[^\s_])\1(?![\w/]|\.\w)")
 _CODE = regex(r"(?<!`)(`{1,3}+)([^`]{1,300}+)\1(?!`)")
-_MASKED = regex("\ue000(\\d{1,6})\ue001")
+_MASKED = regex("\ufdd0(\\d{1,6})\ufdd1")
+"""The place of code; no reference such as `&#xe000;` stands for one of these two signs, which are no characters."""
 _ROLE = regex(
     r"(?::[a-z][\w:+.-]{0,60}+(?<=:)|\{[a-z][\w:+.-]{0,60}+\})`([^`<>]{1,300}+)(?:<[^<>`]{1,300}+>)?+`_{0,2}+"
 )
@@ -120,10 +121,10 @@ def strip_markup(text: str) -> str:
 
     def mask(match: re.Match[str]) -> str:
         codes.append(" ".join(match[2].split()))
-        return f"\ue000{len(codes) - 1}\ue001"
+        return f"\ufdd0{len(codes) - 1}\ufdd1"
 
     masked = text
-    if "`" in text and "\ue000" not in text:
+    if "`" in text and "\ufdd0" not in text:
         masked = _CODE.sub(mask, _ROLE.sub(_read_role, text))
     bare = _PILCROW.sub("", _without_brackets(_ADDRESS.sub(r"\1", strip_tags(masked))))
     unmarked = _FIELD.sub(r"\1:", _HEADING.sub("", read_alerts(_QUOTING.sub("", bare))))
