@@ -1,7 +1,7 @@
 """What a text is made of: headings, paragraphs, list items, table rows and code, apart from what is no text to read."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import pairwise
@@ -17,7 +17,7 @@ _OPTION = regex(r"[ \t]*+:[a-z][\w-]{0,40}+:(?:[ \t][^\n]*+)?\n?+")
 _HEADING = regex(r"[ \t]*+#{1,6}[ \t]")
 _UNDERLINE = regex(r"[ ]{0,3}(?:=++|-++)[ \t]*+")
 _RST_UNDERLINE = regex(r"([~^\"'*+#`])\1{2,}+")
-_INDENT_OF_CODE, _INDENT_OF_CODE_BELOW = 4, 8
+_INDENT_OF_CODE, INDENT_OF_CODE_BELOW = 4, 8
 """Columns by which code is indented, at the margin and below an item or a directive."""
 _FIELDS = regex(r"(?:(?:\*\*)?[^\W\d_][\w ./&()-]{0,40}+:(?:\*\*)?[ \t]++\S[^\n]*+(?:\n|$)){2,}+")
 _MAX_APART = 2
@@ -41,7 +41,7 @@ _HEAD_MARK = regex(r"\n[ \t]*+\|?+[ \t]*+:?+-")
 _TAB = 4
 _FEWEST_WORDS = 5
 _NEAR = 30
-"""Blocks above code among which is looked for what it may belong to."""
+"""Blocks above an indented one among which is looked for the one that it belongs to."""
 
 
 class BlockKind(StrEnum):
@@ -94,6 +94,12 @@ def blocks(text: str) -> tuple[Block, ...]:
         if block.kind is BlockKind.ROW and _names_columns(text, block):
             read[place] = replace(block, is_head=True)
     return tuple(read)
+
+
+def find_outer(read: Sequence[Block], place: int, indent: int) -> Block | None:
+    """Return what a block at a place may belong to: the nearest one above that is indented less."""
+    near = reversed(read[max(0, place - _NEAR) : place])
+    return next((block for block in near if block.indent < indent), None)
 
 
 def _measured(text: str, block: Block) -> Block:
@@ -210,11 +216,10 @@ class _Scanner:
             return False
         if _ITEM.match(line) or _DEFINITION.match(line):
             return False
-        near = reversed(self.found[-_NEAR:])
-        outer = next((block for block in near if block.indent < indent), None)
+        outer = find_outer(self.found, len(self.found), indent)
         if outer is None or not (outer.kind is BlockKind.ITEM or self._is_directive(outer)):
             return True
-        return indent >= outer.indent + _INDENT_OF_CODE_BELOW
+        return indent >= outer.indent + INDENT_OF_CODE_BELOW
 
     def _is_directive(self, block: Block) -> bool:
         return read_directive(self.text[block.start : block.end].rstrip()) is not None

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from lightwell.text.analysis.chunk import Span
 from lightwell.text.analysis.passage import PassageAnalysis
-from lightwell.text.blocks import Block, BlockKind
+from lightwell.text.blocks import Block, BlockKind, find_outer
 
 LONGEST_SNIPPET = 400
 LONGEST_PIECE = 6000
@@ -16,8 +16,6 @@ _MAX_QUESTION = 200
 _MAX_LEADS = 3
 """Lines in one row that each lead to the next one, as the title of a tab does below a line that ends in a colon."""
 _ENDS = ".!?:;"
-_NEAR = 30
-"""Blocks above a nested one among which is looked for the one that it belongs to."""
 _NEARLY = 0.75
 
 
@@ -151,8 +149,7 @@ class _Builder:
             return True
         if part.indent <= 1 or part.kind not in (BlockKind.CODE, BlockKind.PARAGRAPH):
             return False
-        near = reversed(self.parts[max(0, index - _NEAR) : index])
-        above = next((other for other in near if other.indent < part.indent), None)
+        above = find_outer(self.parts, index, part.indent)
         return above is None or above.kind is BlockKind.ITEM or above.last == ":"
 
     def _is_excluded(self, index: int) -> bool:

@@ -6,12 +6,11 @@ from lightwell.domain.documents import Section, Span, SpanKind
 from lightwell.ingest.parse._sections import Heading, build_sections
 from lightwell.ingest.parse._spans import find_formulas, sort_spans
 from lightwell.ingest.parse._text import clean, collapse_blanks
+from lightwell.text.blocks import INDENT_OF_CODE_BELOW
 
 _MAX_PADDING_CELLS = 20_000
 """Limit of padding cells per table: one long row above many short ones would need gigabytes."""
-
-
-_INDENT_OF_CODE, _TAB = 8, 4
+_TAB = 4
 
 
 @dataclass(slots=True)
@@ -40,7 +39,7 @@ class Builder:
     def add_code(self, text: str) -> None:
         """Add code, indented so far that it is code in a list, too."""
         lines = clean(text).strip("\n").rstrip().expandtabs(_TAB).split("\n")
-        indented = (f"{' ' * _INDENT_OF_CODE}{line}" if line.strip() else "" for line in lines)
+        indented = (f"{' ' * INDENT_OF_CODE_BELOW}{line}" if line.strip() else "" for line in lines)
         self._span(SpanKind.CODE, "\n".join(indented))
 
     def add_formula(self, text: str) -> None:

@@ -13,15 +13,11 @@ def drawn_cells(table: Sequence[str]) -> list[list[str]]:
     """
     border = table[0]
     is_grid = border[0] == "+"
-    sign = "+" if is_grid else " "
-    edges = [n for n, other in enumerate(border) if is_grid and other == sign]
-    if not is_grid:
-        edges = [
-            n - 1
-            for n, other in enumerate(border)
-            if other == "=" and border[n - 1 : n] in ("", " ")
-        ]
-        edges.append(max(map(len, table)))
+    if is_grid:
+        edges = [n for n, sign in enumerate(border) if sign == "+"]
+    else:
+        begins = (n for n, sign in enumerate(border) if sign == "=" and border[n - 1 : n] != "=")
+        edges = [*(n - 1 for n in begins), max(map(len, table))]
     rows: list[list[list[str]]] = [[]]
     for line in table[1:]:
         if set(line.strip()) <= set("+-= |") and line.strip("| "):
