@@ -7,6 +7,7 @@ import pytest
 from lightwell.answer.extractive import question_parts
 from lightwell.answer.nearest import missing_words, nearest_citations
 from lightwell.answer.quotes import (
+    ANSWER_PIECE,
     join_pieces,
     make_citation,
     quote_piece,
@@ -217,6 +218,18 @@ def test_a_line_that_leads_to_a_long_list_is_quoted_with_its_first_items() -> No
     assert len(lead.quotes) == 1
     assert lead.text.startswith("To move the vault, follow these steps:\n0. Step 0")
     assert lead.text.count("follow these steps") == 1
+
+
+@pytest.mark.parametrize("line", ["- So open vault {}:\n", "- So open vault {}:\n\nIs it?\n\n"])
+def test_of_many_lines_that_each_lead_to_the_next_one_no_more_are_quoted_than_of_others(
+    line: str,
+) -> None:
+    text = "".join(map(line.format, range(400)))
+    retrieval = found("How to open vault 40?", passage(chunk(text)))
+    unit = next(each for each in split_into_quotes(retrieval.evidence[0]) if " 40" in each.text)
+    piece = quote_piece(unit, retrieval)
+    assert "So open vault 40:" in piece.text
+    assert len(piece.text) <= ANSWER_PIECE.unbroken
 
 
 def test_of_long_code_whole_lines_are_quoted_with_what_leads_to_it() -> None:

@@ -217,15 +217,18 @@ class _Builder:
         return ((lead[0], inner[0][1]), *inner[1:]) if is_next else (lead, *inner)
 
     def _entries(self, first: int, last: int) -> list[tuple[int, int]]:
-        """Return these blocks in groups of what cannot be read alone: an item with what is indented below it, a lead-in with that."""
+        """Return these blocks in groups of what cannot be read alone: an item with what is indented below it, few lead-ins with that."""
         entries: list[tuple[int, int]] = []
+        leads = 0
         base = min(self.parts[n].indent for n in range(first, last + 1))
         for n in range(first, last + 1):
             is_below = self.parts[n].indent > base or self.parts[n].kind is BlockKind.CODE
-            if entries and (is_below or self._leads(n - 1)):
+            leads = leads + 1 if self._leads(n - 1) else 0
+            if entries and (is_below or 0 < leads <= _MAX_LEADS):
                 entries[-1] = entries[-1][0], n
             else:
                 entries.append((n, n))
+                leads = 0
         return entries
 
     def _part(self, index: int, place: int) -> Span:
