@@ -142,6 +142,16 @@ def test_directives_and_attributes_are_shown_as_their_words(text: str, reads: li
     assert [shown(block) for block in window.blocks] == reads
 
 
+def test_several_values_of_a_tag_stand_for_the_whole_of_it() -> None:
+    text = 'See {{< tip "The guide" "Page 2" >}}.'
+    (block,) = read(text).blocks
+    assert [(run.text, text[run.start : run.end]) for run in block.runs] == [
+        ("See ", "See "),
+        ("The guide Page 2", text[4:-1]),
+        (".", "."),
+    ]
+
+
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("plain", [None, PLAIN, Plain(headings={}, are_lines_apart=True)])
 def test_spans_are_exact_and_every_word_is_in_a_block(seed: int, plain: Plain | None) -> None:

@@ -16,7 +16,7 @@ _TOKEN = regex(
     r"|(?P<break><br\s{0,9}/?>[ \t]{0,9}\n?|(?:(?<! ) {2,}+|\\)\n[ \t]{0,200}(?:>[ \t]?){0,9})"
     r"|(?P<wrap>(?<![ \t])[ \t]*+\n[ \t]{0,200}(?:>[ \t]?){0,9})"
     r"|(?P<role>(?::[a-z][\w:+.-]{0,60}+(?<=:)|\{[a-z][\w:+.-]{0,60}+\})(?=`[^`]))"
-    r"|(?P<alert>\[![\w-]{1,40}+\][+-]?+)"
+    r"|(?P<alert>\[!(?P<named>[\w-]{1,40}+)\][+-]?+)"
     r"|(?P<braces>\{\{[<%][^<>%{}\n]{0,500}+[>%]\}\}|\{%[^%{}\n]{0,500}+%\}|\{[^{}\n]{1,200}+\})"
     r"|(?P<tag></?[a-zA-Z][\w-]{0,40}(?:[\s/][^<>]{0,2000}+)?+>|<!--[^<>]{0,2000}?-->)"
     r"|(?P<entity>&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[a-zA-Z][a-zA-Z\d]{1,30});)"
@@ -52,7 +52,7 @@ _STYLES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What is shown of `document[start:end]`: the same characters, but for an escaped sign or a named character."""
+    """What is shown of `document[start:end]`: the same characters, but for an escaped sign, a named character or several values of a tag."""
 
     start: int
     end: int
@@ -189,12 +189,19 @@ def _token(match: re.Match[str], shared: set[Style]) -> _Piece:
         case "role":
             return _Piece(start, end, "")
         case "alert":
-            return _Piece(start + 2, start + match[0].index("]"), match[0][2:].rstrip("]+-"))
+            return _Piece(*match.span("named"), match["named"])
         case _:
-            # A placeholder such as <name> is text; of what is a tag only the words that people read are shown.
-            words = strip_tags(match[0]).strip()
-            start += max(match[0].find(words), 0)
-            return _Piece(start, start + len(words), words, set(shared))
+            return _tag(match, shared)
+
+
+def _tag(match: re.Match[str], shared: set[Style]) -> _Piece:
+    """Return of a tag only the words that people read; a placeholder such as <name> is text."""
+    words = strip_tags(match[0]).strip()
+    place = match[0].find(words)
+    if place < 0:  # several values stand for the whole tag
+        return _Piece(*match.span(), words, set(shared))
+    start = match.start() + place
+    return _Piece(start, start + len(words), words, set(shared))
 
 
 def _pair_marks(text: str, pieces: list[_Piece]) -> None:
