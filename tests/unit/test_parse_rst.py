@@ -236,6 +236,18 @@ def test_what_is_broken_is_read_as_far_as_it_can_be(text: str) -> None:
     to_markdown(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "reads"),
+    [
+        ("See `the ``x`` page <https://e.example/a>`_.", "See [the `x` page](https://e.example/a)."),
+        (":param x:\n    The text.\n:param y: goes\n    on.", "param x:\nThe text.\n\nparam y: goes\non."),
+    ],
+    ids=["code in a link", "what stands below the name of a field"],
+)  # fmt: skip
+def test_nothing_that_people_read_is_lost(text: str, reads: str) -> None:
+    assert to_markdown(text) == reads
+
+
 def test_a_name_that_stands_for_words_brings_no_marks_of_our_own_and_not_a_long_text_at_each_use() -> (
     None
 ):

@@ -106,7 +106,7 @@ class _Reader:
         """Return how many lines the block that begins here has, and what is written for it."""
         line = lines[place]
         if line[0] == " ":  # a quotation
-            count = _count(lines, place, lambda other: other[0] == " ")
+            count = _count_indented(lines, place)
             return count, ["", *self.read(_dedent(lines[place : place + count]), depth + 1), ""]
         if title := self._title(lines, place):
             return title
@@ -143,7 +143,7 @@ class _Reader:
 
     def _explicit(self, lines: Sequence[str], place: int, depth: int) -> tuple[int, list[str]]:
         """Read a directive, a footnote, a label or a comment with what is indented below it."""
-        count = 1 + _count(lines, place + 1, lambda other: other[0] == " ")
+        count = 1 + _count_indented(lines, place + 1)
         below = [*lines[place + 1 : place + count]]
         while below and not below[-1].strip():
             below.pop()
@@ -172,9 +172,7 @@ class _Reader:
                 return self._rows(listed_cells(_dedent(content)))
             case version if version in _VERSIONS:
                 first, _, rest = argument.partition(" ")
-                inner = self.read(
-                    _dedent([rest, *content]) if not rest else [rest, *_dedent(content)], depth + 1
-                )
+                inner = self.read([rest, *_dedent(content)], depth + 1)
                 return [f"{_VERSIONS[version]} {first}:", *inner]
             case aside if aside in ASIDES:
                 inner = self.read([argument, *_dedent(content)], depth + 1)
@@ -189,7 +187,7 @@ class _Reader:
         self, lines: Sequence[str], place: int, begins: int, depth: int
     ) -> tuple[int, list[str]]:
         """Read a list item with what is indented below it."""
-        count = 1 + _count(lines, place + 1, lambda other: other[0] == " ")
+        count = 1 + _count_indented(lines, place + 1)
         first = lines[place]
         mark = "-" if first[0] in _BULLET else first[:begins].strip().replace("#", "1").strip("(")
         inner = self.read(
@@ -201,36 +199,26 @@ class _Reader:
         return count, [f"{mark} {written[0].strip()}", *written[1:]]
 
     def _paragraph(self, lines: Sequence[str], place: int, depth: int) -> tuple[int, list[str]]:
-        """Read a paragraph with the literal block below it, a field, or a term with its definition."""
+        """Read a paragraph with the literal block below it, or a term or a field with what is indented below it."""
         count = _count_lines(
             lines, place, lambda other: other[0] != " " and not _EXPLICIT.match(other)
         )
         below = place + count
-        if (
-            below < len(lines) and lines[below][:1] == " "
-        ):  # a term, or a field, and what is indented below
-            more = _count(lines, below, lambda other: other[0] == " ")
+        if below < len(lines) and lines[below][:1] == " ":
+            more = _count_indented(lines, below)
             inner = self.read(_dedent(lines[below : below + more]), depth + 1)
-            term = self._inline(" ".join(map(self._field, lines[place:below])))
-            is_label = term[-1:] not in _ENDS
+            *before, last = lines[place:below]
+            parts = filter(None, [*map(_field, before), _field(last, has_more=True)])
+            term = self._inline(" ".join(parts))
+            is_label = term[-1:] not in _ENDS and not _FIELD.fullmatch(last.rstrip())
             return count + more, [f"{term}:" if is_label else term, *inner, ""]
-        text = [*map(self._field, lines[place:below])]
+        text = [*map(_field, lines[place:below])]
         if not text[-1].rstrip().endswith("::"):
             return count, self._inline("\n".join(text)).split("\n")
-        literal = _count(lines, below, lambda other: other[0] == " ")
+        literal = _count_indented(lines, below)
         text[-1] = text[-1].rstrip()[:-1].removesuffix(" :")
         lead = [] if text == [":"] else self._inline("\n".join(text)).split("\n")
         return count + literal, [*lead, "", *_fenced(_dedent(lines[below : below + literal])), ""]
-
-    def _field(self, line: str) -> str:
-        """Return `name: value` for a field, without one that only tells programs something, "" then."""
-        named = _FIELD.fullmatch(line.rstrip())
-        if named is None:
-            return self._line(line)
-        return f"{named[1]}: {named[2]}" if named[2] else ""
-
-    def _line(self, line: str) -> str:
-        return line.removeprefix("| ") if line.startswith("| ") else line
 
     def _rows(self, rows: Sequence[Sequence[str]]) -> list[str]:
         """Return a table, the first row as its head."""
@@ -249,8 +237,11 @@ class _Reader:
         """Return text with roles, references and literals as Markdown has them."""
         codes: list[str] = []
 
+        def restore(text: str) -> str:
+            return _KEPT.sub(lambda match: codes[int(match[1])], text)
+
         def keep(code: str) -> str:
-            codes.append(" ".join(code.split()))
+            codes.append(restore(" ".join(code.split())))
             return f"\ue000{len(codes) - 1}\ue001"
 
         def role(match: re.Match[str]) -> str:
@@ -268,19 +259,19 @@ class _Reader:
         text = _REFERENCE.sub(reference, _ROLE.sub(role, text))
         text = _SUBSTITUTION.sub(lambda match: self.substitutions.get(match[1], match[1]), text)
         text = _NULL.sub("", _NAMED.sub(r"\1", _FOOTNOTE.sub("", text)))
-        return _KEPT.sub(lambda match: codes[int(match[1])], text)
+        return restore(text)
 
 
 # ── lines ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _count(lines: Sequence[str], place: int, goes_on: Callable[[str], bool]) -> int:
-    """Return how many lines from a place on go on with it, empty ones between them included."""
+def _count_indented(lines: Sequence[str], place: int) -> int:
+    """Return how many indented lines follow from a place on, empty ones between them included."""
     end = place
     for number in range(place, len(lines)):
         if not lines[number].strip():
             continue
-        if not goes_on(lines[number]):
+        if lines[number][0] != " ":
             break
         end = number + 1
     return end - place
@@ -299,6 +290,19 @@ def _dedent(lines: Sequence[str], most: int = 1000) -> list[str]:
     """Return the lines without the white space that all of them begin with, at most so many characters of it."""
     margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
     return [line[min(margin, most) :] if line.strip() else "" for line in lines]
+
+
+def _field(line: str, *, has_more: bool = False) -> str:
+    """Return `name: value` for a field, another line as it is.
+
+    Of one without a value its name stays where the value stands below it; else it only tells programs something, and "" stays.
+    """
+    named = _FIELD.fullmatch(line.rstrip())
+    if named is None:
+        return line.removeprefix("| ")
+    if named[2]:
+        return f"{named[1]}: {named[2]}"
+    return f"{named[1]}:" if has_more else ""
 
 
 def _filled(lines: Sequence[str]) -> list[str]:
