@@ -83,6 +83,18 @@ def test_spans_of_days_are_told_from_today(words: str, since: str, until: str) -
     assert filters.get("until", {""}) == {until}
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "List all tasks due in June 2025",
+        "Which pumps did we say were sold last month?",
+        "What did the board decide to sell last year?",
+    ],
+)
+def test_days_of_what_documents_speak_of_are_no_filter(question: str) -> None:
+    assert not understood(question)
+
+
 def test_the_last_month_of_january_is_december() -> None:
     filters = understood("notes from last month", date(2026, 1, 31))
     assert (filters["since"], filters["until"]) == ({"2025-12-01"}, {"2025-12-31"})

@@ -122,3 +122,9 @@ def test_an_order_to_a_machine_is_no_open_point_and_no_line_of_a_list() -> None:
     (line,) = listed_documents(found("What did Ada write?", entry))
     assert line.text == "Nordwind Energie: The meter is to be checked."
     assert listed_documents(found("What did Ada write?", passage(chunk(order)))) == []
+
+
+def test_a_list_of_documents_has_their_first_sentences_and_no_fields_nor_headings() -> None:
+    text = "# Pump\n\nStatus: open\n\n**Assignee:** Ada\n\nThe pump leaks. It is old."
+    (line,) = listed_documents(found("What did Ada write?", passage(chunk(text, title="Pump 7"))))
+    assert line.text == "Pump 7: The pump leaks."
