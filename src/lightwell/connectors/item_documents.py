@@ -13,6 +13,7 @@ from lightwell.domain.access import Tags
 from lightwell.domain.documents import Format, NewDocument, WorkState, work_metadata
 from lightwell.domain.ids import GlobalRef
 from lightwell.domain.item_structure import NO_STRUCTURE, ItemStructure
+from lightwell.domain.texts import DROPPED
 from lightwell.text.regex import regex
 
 _STRUCTURE = TypeAdapter(ItemStructure)
@@ -20,10 +21,8 @@ _MAX_TITLE = 200
 _HEADING = regex(r"^[ ]{0,3}(?:#{1,6}(?:[ \t]+|$))+", re.MULTILINE)
 _UNDERLINE = regex(r"^[ ]{0,3}(?:=+|-+)[ \t]*$\n?", re.MULTILINE)
 _LINE_END = regex("[\x85\u2028\u2029]")
-_UNPRINTABLE = regex(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\xad\ufeff\ufffe\uffff\ud800-\udfff]"
-)
-"""What is dropped where documents are read, too: a heading must not become one then."""
+_UNPRINTABLE = regex(rf"[\x0b\x0c{DROPPED}]")
+"""What is dropped where documents are read is dropped here already: a heading must not become one then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,9 @@
 from lightwell.domain.errors import Invalid
 from lightwell.text.regex import regex
 
+DROPPED = r"\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\ufeff\ufffe\uffff\ud800-\udfff"
+"""Characters, as a class of a pattern has them, that a document's text is kept without: nobody sees them, or no store accepts them."""
+
 _NOT_TEXT = regex("[\x00\ud800-\udfff]")
 _ESCAPED_BYTES = range(0xDC80, 0xDD00)
 

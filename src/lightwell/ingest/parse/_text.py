@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from functools import cache
 
 from lightwell.domain.errors import Unreadable
+from lightwell.domain.texts import DROPPED
 from lightwell.text.regex import regex
 
 MAX_CHARACTERS = 20_000_000
@@ -15,7 +16,7 @@ _MAX_MARKS = 30
 """Combining marks in a row; after so many a COMBINING GRAPHEME JOINER begins another run."""
 
 _NEWLINES = regex("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
-_UNWANTED = regex("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\ufeff\ufffe\uffff\ud800-\udfff]")
+_UNWANTED = regex(f"[{DROPPED}]")
 _EMPTY_LINES = regex(r"\n(?:[ \t]*\n){4,}")
 _WIDE_BLANKS = regex(r"[ \t\xa0\u2000-\u200a\u3000]{65,}")
 _BLANKS = regex(r"[ \t\xa0\u2000-\u200a\u202f\u205f\u3000]+")
