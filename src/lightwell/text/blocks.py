@@ -19,7 +19,10 @@ _UNDERLINE = regex(r"[ ]{0,3}(?:=++|-++)[ \t]*+")
 _RST_UNDERLINE = regex(r"([~^\"'*+#`])\1{2,}+")
 _INDENT_OF_CODE, INDENT_OF_CODE_BELOW = 4, 8
 """Columns by which code is indented, at the margin and below an item or a directive."""
-_FIELDS = regex(r"(?:(?:\*\*)?[^\W\d_][\w ./&()-]{0,40}+:(?:\*\*)?[ \t]++\S[^\n]*+(?:\n|$)){2,}+")
+FIELD = regex(r"(?:\*\*)?([^\W\d_][\w ./&()-]{0,40}+):(?:\*\*)?[ \t]++(?=\S)")
+"""The name of a field, up to its value."""
+
+_FIELDS = regex(rf"(?:{FIELD.pattern}[^\n]*+(?:\n|$)){{2,}}+")
 _MAX_APART = 2
 """Characters by which a title and the signs below it differ in length."""
 _RULE = regex(r"[\s|:=_*+.-]*+")

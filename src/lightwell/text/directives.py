@@ -22,6 +22,7 @@ _CONTAINERS = frozenset(
 )
 """Directives whose argument is the title of the text below."""
 _PROSE = ASIDES | _CONTAINERS | frozenset(("grid", "grid-item", "margin", "tab-set", "tabs"))
+_ENDS = ("", ".", "!", "?", ":", "…")
 
 
 def read_directive(line: str) -> str | None:
@@ -32,8 +33,12 @@ def read_directive(line: str) -> str | None:
     span = find_title(line)
     if span is None:
         return None
-    words = name_aside(line[slice(*span)].rstrip(": "))
-    return words if words[-1:] in ("", ".", "!", "?", "…") else f"{words}:"
+    return lead_in(name_aside(line[slice(*span)].rstrip(": ")))
+
+
+def lead_in(words: str) -> str:
+    """Return words that stand above a text with a colon, where they end with no sign of their own; "" for none."""
+    return words if words[-1:] in _ENDS else f"{words}:"
 
 
 def name_aside(name: str) -> str:

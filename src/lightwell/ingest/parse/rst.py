@@ -12,7 +12,7 @@ from lightwell.domain.documents import ParsedDocument
 from lightwell.ingest.parse._rst_tables import drawn_cells, listed_cells, separated_cells
 from lightwell.ingest.parse._text import clean, decode
 from lightwell.ingest.parse.markdown import parse as parse_markdown
-from lightwell.text.directives import ASIDES, name_aside
+from lightwell.text.directives import ASIDES, lead_in, name_aside
 from lightwell.text.regex import regex
 
 _DEEPEST = 12
@@ -30,7 +30,6 @@ _NOTE = regex(r"\.\.[ ]++\[[^\]]{1,60}+\][ ]++(.*+)")
 _FIELD = regex(r":([^:`\n]{1,60}+):(?:[ ]++(.*+)|$)")
 _ITEM = regex(r"(?:[-*+•]|\(?(?:#|\d{1,3}|[a-zA-Z]|[ivxIVX]{2,5})[.)])(?:[ ]++|$)")
 _BULLET = "-*+•"
-_ENDS = (".", "!", "?", ":", "…")
 _GRID = regex(r"\+(?:[-=]{2,}\+)+")
 _SIMPLE = regex(r"={2,}+(?:[ ]++={2,}+)++")
 _DOCTEST = ">>> "
@@ -180,8 +179,8 @@ class _Reader:
             case _:
                 title = "" if name in _UNTITLED else self._inline(argument).strip()
                 inner = self.read(_dedent(content), depth + 1)
-                lead = ":" if inner and title[-1:] not in _ENDS else ""
-                return [*([f"{title}{lead}", ""] if title else []), *inner]
+                above = lead_in(title) if inner else title
+                return [*([above, ""] if above else []), *inner]
 
     def _item(
         self, lines: Sequence[str], place: int, begins: int, depth: int
@@ -210,8 +209,8 @@ class _Reader:
             *before, last = lines[place:below]
             parts = filter(None, [*map(_field, before), _field(last, has_more=True)])
             term = self._inline(" ".join(parts))
-            is_label = term[-1:] not in _ENDS and not _FIELD.fullmatch(last.rstrip())
-            return count + more, [f"{term}:" if is_label else term, *inner, ""]
+            is_field = _FIELD.fullmatch(last.rstrip()) is not None
+            return count + more, [term if is_field else lead_in(term), *inner, ""]
         text = [*map(_field, lines[place:below])]
         if not text[-1].rstrip().endswith("::"):
             return count, self._inline("\n".join(text)).split("\n")

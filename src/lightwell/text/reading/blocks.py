@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
-from lightwell.text.blocks import Block, BlockKind, blocks
+from lightwell.text.blocks import FIELD, Block, BlockKind, blocks
 from lightwell.text.directives import find_title
 from lightwell.text.markup import strip_tags
 from lightwell.text.reading.runs import Run, code_runs, markdown_runs, plain_runs
@@ -29,7 +29,6 @@ _CELL = regex(r"<t[dh]\b[^<>]{0,500}>", re.I)
 _CELL_END = regex(r"</t[dhr]\s{0,9}>", re.I)
 _HEAD_CELL = regex(r"<th\b", re.I)
 _PIPE = regex(r"\\.|`[^`\n]{1,500}+`|(\|)", re.S)
-_FIELD = regex(r"(?:\*\*)?([^\W\d_][\w ./&()-]{0,40}):(?:\*\*)?[ \t]+(?=\S)")
 _LINE = regex(r"[^\n]++")
 _QUOTED_CELL = regex(r'"((?:[^"]|"")*+)"(?=[,;\t\n]|$)')
 _BOXES = {" ": "☐", "x": "☑", "X": "☑"}
@@ -104,7 +103,7 @@ def read_markdown(document: str, start: int, end: int) -> Iterator[ReadBlock]:
 def _fields(document: str, start: int, end: int) -> Iterator[ReadBlock]:
     """Yield the lines of a paragraph in which each says `Name: value`."""
     for first, last in (line.span() for line in _LINE.finditer(document, start, end)):
-        name = _FIELD.match(document, first, last)
+        name = FIELD.match(document, first, last)
         if name is None:
             continue
         label, value = name.span(1), bare_span(document, name.end(), last)

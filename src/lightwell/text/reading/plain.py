@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from lightwell.text.blocks import INDENT_OF_CODE_BELOW
 from lightwell.text.reading.blocks import (
     Cell,
     Kind,
@@ -25,7 +26,8 @@ _ROW = regex(r"\|[ \t]")
 _TABLE_RULE = regex(r"[\s|:+-]*+")
 _UNDERLINE = regex(r"([=\-~^\"'*+#])\1{2,}")
 _CODE_LINE = regex(
-    r"[ \t]{8,}+\S.*+|.*+(?<=[;{}])[ \t]*+$|[ \t]*+(?:\$|>>>|#!|//|/\*)[ \t]?\S|.*\S(?: {3,}|\t)\S"
+    rf"[ \t]{{{INDENT_OF_CODE_BELOW},}}+\S.*+"
+    r"|.*+(?<=[;{}])[ \t]*+$|[ \t]*+(?:\$|>>>|#!|//|/\*)[ \t]?\S|.*\S(?: {3,}|\t)\S"
 )
 _LINES_OF_CODE = 2
 _WRAPPED_AT = 50
