@@ -82,7 +82,7 @@ async def test_what_is_owed_is_answered_from_deadlines_and_the_words_of_our_own_
             wrong = [words for words in question.wrong if words in text]
             if lacking or wrong or answer.is_answered > bool(question.right):
                 failures.append(f"{question.text} lacks {lacking}, has {wrong}: {answer.text}")
-            assert (answer.relevance >= 0.6) == answer.is_answered
+            assert (answer.relevance >= answer.threshold) == answer.is_answered
         assert len(split) - len(failures) >= least, "\n".join(failures)
 
 

@@ -298,19 +298,14 @@ async def test_the_filters_of_the_question_hold_for_each_search(project: Project
     assert LEADER not in "".join(prompts(model)[0])
 
 
-@pytest.mark.parametrize("look", [True, False])
-async def test_it_needs_a_model_and_a_search(
-    project: Project,
-    look: bool,  # noqa: FBT001 - a parameter of a test
-) -> None:
+async def test_it_needs_a_model_and_a_search(project: Project) -> None:
     kb = await filled(project, None)
     reader = await kb.reader(["team:a"])
-    if look:
-        with pytest.raises(Invalid, match="LIGHTWELL_CHAT_URL"):
-            await kb.questions.ask(ASKED, reader)
-        with pytest.raises(Invalid, match="LIGHTWELL_CHAT_URL"):
-            await kb.questions.chat(ASKED.text, reader, look_twice=True)
-        with pytest.raises(Invalid, match="LIGHTWELL_CHAT_URL"):
-            await anext(kb.questions.stream(ASKED, reader))
+    with pytest.raises(Invalid, match="LIGHTWELL_CHAT_URL"):
+        await kb.questions.ask(ASKED, reader)
+    with pytest.raises(Invalid, match="LIGHTWELL_CHAT_URL"):
+        await kb.questions.chat(ASKED.text, reader, look_twice=True)
+    with pytest.raises(Invalid, match="LIGHTWELL_CHAT_URL"):
+        await anext(kb.questions.stream(ASKED, reader))
     with pytest.raises(Invalid, match="bypass"):
         replace(ASKED, mode=Mode.BYPASS)

@@ -1539,9 +1539,7 @@ async def test_a_model_that_obeys_a_document_looks_at_nothing_invisible(
             await own.put(
                 "secret", ["team:b"], "Acme Corp -> Zeta [USES]: owes pumps of Falcon to Zeta"
             )
-            (document,) = [
-                found for found in await own.kb.documents.list(await own.kb.reader(["team:b"]))
-            ]
+            (document,) = await own.kb.documents.list(await own.kb.reader(["team:b"]))
             hidden = str(document.id)
         left = [json.dumps(look).replace("HIDDEN", hidden) for look in LOOKS[first : first + 3]]
         model = ScriptedModel([*left, '{"action": "answer"}', '{"answerable": false}'])

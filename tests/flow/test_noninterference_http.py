@@ -35,6 +35,7 @@ from lightwell.domain.graph import ManualEdit
 from lightwell.domain.item_structure import LinkType
 from lightwell.domain.web_sessions import Secret
 from lightwell.entrypoints.http import page
+from lightwell.entrypoints.http.openai_api import LOOKING_TWICE, MODEL
 from lightwell.knowledge_base.directory import Directory
 from lightwell.knowledge_base.invitations import SignInLinks
 from lightwell.knowledge_base.web_sessions import WebSessions
@@ -688,16 +689,15 @@ LOOKS = (
 )
 
 
-LOOKING = "lightwell-look-twice"
 ASKED_TWICE: dict[str, dict[str, object]] = {
     "query": {"query": QUESTIONS[0], "lookTwice": True},
     "query/stream": {"query": QUESTIONS[0], "lookTwice": True},
     "chat": {"message": QUESTIONS[0], "lookTwice": True},
     "chat/completions": {
-        "model": LOOKING,
+        "model": LOOKING_TWICE,
         "messages": [{"role": "user", "content": QUESTIONS[0]}],
     },
-    "responses": {"model": LOOKING, "input": QUESTIONS[0]},
+    "responses": {"model": LOOKING_TWICE, "input": QUESTIONS[0]},
 }
 OF_THIS_RUN = re.compile(
     r"(?:chatcmpl-|resp_|msg_)\w+|\w{8}-[\w-]{27}|^id: .*|\d{4}-\d\d-\d\dT[^\"]*|\"created_at\":\d+",
@@ -724,7 +724,7 @@ async def test_a_model_that_looks_twice_is_shown_nothing_invisible(databases: Da
                     replies.append((calls, VARYING.sub("", OF_THIS_RUN.sub("", reply.text))))
                 assert {calls for calls, _ in replies} == {"6"}
                 listed = (await site.get("/v1/models", *OWN))["data"]
-                assert [each["id"] for each in listed] == ["lightwell", LOOKING]
+                assert [each["id"] for each in listed] == [MODEL, LOOKING_TWICE]
         shown.append([*replies, [request.body["messages"] for request in model.requests]])
     for told, due in zip(*shown, strict=True):
         assert told == due
@@ -734,4 +734,4 @@ async def test_looking_twice_without_a_model_is_refused(site: Site) -> None:
     for path, body in ASKED_TWICE.items():
         reply = await site.request("POST", f"/v1/{path}", *OWN, json=body)
         assert (reply.status_code, "LIGHTWELL_CHAT_URL" in reply.text) == (422, True), path
-    assert [each["id"] for each in (await site.get("/v1/models", *OWN))["data"]] == ["lightwell"]
+    assert [each["id"] for each in (await site.get("/v1/models", *OWN))["data"]] == [MODEL]
