@@ -238,13 +238,13 @@ async def recall(
         await _find(connection, keys)
         parameters = {**keys, **reader.parameters, "before": before, "most": MAX_MESSAGES}
         rows = await fetch(connection, _TURNS, parameters)
-    cited = (zip(documents, starts, strict=True) for *_, documents, starts in rows if documents)
-    *_, last = [(), *cited]
+    places = (row[2:] for row in reversed(rows) if row[2])
+    documents, starts = next(places, ((), ()))
     return Recalled(
         messages=tuple(ChatMessage(role=Role(role), content=text) for role, text, *_ in rows),
         cited=tuple(
             CitedPlace(document_id=DocumentId(UUID(document)), start=start)
-            for document, start in last
+            for document, start in zip(documents, starts, strict=True)
         ),
     )
 
