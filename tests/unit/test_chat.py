@@ -361,6 +361,7 @@ def test_what_a_model_was_told_of_what_it_names_is_the_last_source() -> None:
         answer((leaks, 0, 31), says=[("Osprey finds leaks with Tarn 4.", [0])], model="gpt-4"),
         found,
     )
+    assert given.response == "Osprey finds leaks with Tarn 4. [1]"
     assert given.sources[-1] == SearchResult(
         id=None,
         chunk_text="Based on the knowledge graph:\nOsprey (project): Finds leaks.\n"

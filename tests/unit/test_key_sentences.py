@@ -40,6 +40,12 @@ def test_the_sentence_that_answers_stands_with_its_neighbours_and_the_piece_is_c
     assert quote.text == piece.quotes[0].text
 
 
+def test_a_sentence_with_the_date_that_is_asked_for_answers_alone() -> None:
+    piece, key = answered("When does Plover end?", "Plover ends on 3 May 2031. It hums at night.")
+    assert piece.text == "Plover ends on 3 May 2031. It hums at night."
+    assert (key.text, key.context) == ("Plover ends on 3 May 2031.", piece.text)
+
+
 def test_a_list_that_a_line_leads_to_comes_whole_where_it_is_short() -> None:
     piece, key = answered("How is Plover repaired in the workshop?", STEPS)
     assert 300 < len(piece.text) < 600
@@ -48,12 +54,11 @@ def test_a_list_that_a_line_leads_to_comes_whole_where_it_is_short() -> None:
 
 def test_key_sentences_do_not_end_with_a_line_that_leads_to_more() -> None:
     code = "\n".join(f"    wheel --turn {n} --until lamp-{n}-is-out" for n in range(20))
-    piece, key = answered(
-        "When does Plover end?",
-        f"{ABOUT}Plover ends in May 2031. Turn the wheels to end it:\n\n{code}\n",
-    )
-    assert "Turn the wheels to end it:\nwheel --turn 0" in piece.text
-    assert key.text.endswith("Plover ends in May 2031.")
+    text = f"{ABOUT}Plover ends in May 2031. Turn the wheels to end it:\n\n{code}\n"
+    for asked in ("When does Plover end?", "How does Plover end?"):
+        piece, key = answered(asked, text)
+        assert "Turn the wheels to end it:\nwheel --turn 0" in piece.text
+        assert key.text.endswith("Plover ends in May 2031.")
 
 
 def test_of_a_short_piece_the_heading_is_left_to_the_source() -> None:

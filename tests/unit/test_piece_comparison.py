@@ -8,8 +8,8 @@ import pytest
 
 from lightwell.answer import piece_comparison
 from lightwell.answer.extractive import MAX_PIECES, list_pieces
-from lightwell.answer.piece_comparison import Extracts, PieceChooser
-from lightwell.answer.relevance import RelevanceWeights, covers, load_weights
+from lightwell.answer.piece_comparison import Extracts, PieceChooser, measure_choice
+from lightwell.answer.relevance import CHOICE, RelevanceWeights, covers, load_weights
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.multi_vectors import MultiVector
 from lightwell.domain.question_analysis import analyze_question
@@ -111,6 +111,17 @@ class ScriptedNames(ScriptedComparison):
         return matches
 
 
+@dataclass
+class ScriptedFollowUp(ScriptedComparison):
+    """Finds that a question with its subject matches other texts than by its own words, and is similar to none."""
+
+    def _match(self, text: str) -> TextMatch:
+        match = super()._match(text)
+        if self.compared[-1][0] == ASKED:
+            return replace(match, similarity=0.9)
+        return TextMatch(similarity=0.05, token_match=1.2 - match.token_match)
+
+
 def evidence(*texts: str, is_encoded: bool = True, relevance: float = 0.9) -> Retrieval:
     entries = [passage(chunk(text, n), relevance=relevance) for n, text in enumerate(texts, 1)]
     encoded = [
@@ -206,6 +217,33 @@ async def test_the_best_piece_may_stand_in_a_passage_that_alone_is_not_relevant_
     answer = await extracted(asked, ScriptedComparison("thirty days"))
     assert [each.text for each in answer.pieces] == [SENSE]
     assert answer.relevance > SUFFICIENT_RELEVANCE
+
+
+async def test_the_own_words_of_a_follow_up_choose_and_its_subject_says_whether_that_answers() -> (
+    None
+):
+    follow_up = evidence(WORDS, SENSE)
+    follow_up = replace(follow_up, question=replace(follow_up.question, subject="Debian"))
+    encoder = ScriptedFollowUp("thirty days")
+    answer = await extracted(follow_up, encoder)
+    assert [each.text for each in answer.pieces] == [SENSE]
+    assert [question for question, _ in encoder.compared] == [f"{ASKED} (Debian)", ASKED]
+    assert answer.relevance < SUFFICIENT_RELEVANCE
+
+
+@pytest.mark.parametrize(("title", "share"), [("Papers", 0.75), ("Papers of Nordwind", 0.0)])
+def test_names_of_the_question_that_neither_the_passage_nor_its_title_has_are_missing(
+    title: str, share: float
+) -> None:
+    weights = {"nordwind": 3.0, "osprey": 1.0, "pay": 2.0}
+    text = "Osprey is paid at the end of each month."
+    retrieval = found(
+        "What does Nordwind pay to Osprey?", chunk(text, title=title), weights=weights
+    )
+    (candidates,) = list_pieces(retrieval)
+    match = TextMatch(similarity=0.5, token_match=0.5)
+    measures = dict(zip(CHOICE, measure_choice(candidates, match).tolist(), strict=True))
+    assert measures["missing"] == pytest.approx(share)
 
 
 async def test_an_endpoint_that_reranked_passages_has_judged_them() -> None:
