@@ -149,17 +149,18 @@ def test_marks_of_an_answer_are_gone_through_by_keys(page_as: PageAs) -> None:
         "Why does the Tarn 4 drain its battery in the cold, and what is the repair?"
     )
     page.keyboard.press("Enter")
+    first, second = re.compile(r"mark 1 of [2-9]"), re.compile(r"mark 2 of [2-9]")
     page.get_by_role("button", name=re.compile("Source 1: ENG-42")).first.click()
     expect(page.locator("aside mark.pressed").first).to_be_visible()
-    expect(page.locator("aside footer")).to_contain_text("mark 1 of 3")
+    expect(page.locator("aside footer")).to_contain_text(first)
     place = page.url
     page.keyboard.press("j")
-    expect(page.locator("aside footer")).to_contain_text("mark 2 of 3")
-    expect(page.locator("aside [aria-live=polite].unseen")).to_contain_text("mark 2 of 3")
+    expect(page.locator("aside footer")).to_contain_text(second)
+    expect(page.locator("aside [aria-live=polite].unseen")).to_contain_text(second)
     assert page.url != place
     expect(page.locator("aside mark.pressed").first).to_be_in_viewport()
     page.keyboard.press("k")
-    expect(page.locator("aside footer")).to_contain_text("mark 1 of 3")
+    expect(page.locator("aside footer")).to_contain_text(first)
     assert page.url == place
     page.keyboard.press("Escape")
     expect(page.locator("aside mark")).to_have_count(0)
