@@ -1,8 +1,9 @@
 """What is owed comes from open items alone that the reader sees, and from nobody's words but those of our own people."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -139,6 +140,41 @@ async def test_what_the_reader_does_not_see_changes_nothing(
     ]
     assert lines[0] == lines[1]
     assert lines[0][-1] == "Send the offer (Deadline: 2031-03-04; Assignee: Nora Lie)"
+
+
+@pytest.mark.parametrize("question", ["What is open with Acme Pumps?", ASKED[1]])
+async def test_that_no_words_may_filter_is_no_filter(database: Database, question: str) -> None:
+    project = await filled(database, SEEN)
+    reader = await project.kb.reader(SALES)
+    told = [
+        await project.kb.questions.ask(question, reader, filters=filters)
+        for filters in (Filters(), Filters(from_words=False))
+    ]
+    assert "Send the offer" in told[0].text
+    assert told[1].text == told[0].text
+
+
+@pytest.fixture(params=["Etc/GMT-14", "Etc/GMT+12"])
+def _zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The server's time zone; at any time, one of these two has another day than UTC."""
+    monkeypatch.setenv("TZ", str(request.param))
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("_zone")
+async def test_what_is_overdue_is_told_from_the_day_of_the_servers_time_zone(
+    database: Database,
+) -> None:
+    today = datetime.now().astimezone().date()
+    yesterday = today - timedelta(days=1)
+    tasks = [task(1, "Send the offer", f"{today}"), task(2, "Call the depot", f"{yesterday}")]
+    project = await filled(database, tasks)
+    answer = await project.kb.questions.ask("What is overdue?", await project.kb.reader(SALES))
+    assert f"Call the depot (Deadline: {yesterday}; Assignee: Nora Lie)" in answer.text
+    assert "Send the offer" not in answer.text
 
 
 async def test_a_model_reads_what_is_owed_first(database: Database) -> None:

@@ -7,7 +7,6 @@ from lightwell.answer.open_points import CUES
 from lightwell.answer.owed import MAX_OWED, STATED_RELEVANCE, find_subjects
 from lightwell.domain.access import Reader
 from lightwell.domain.evidence import Commitment, Retrieval
-from lightwell.domain.questions import NO_FILTERS
 from lightwell.records.database import Database
 from lightwell.records.graph import entity_passages
 
@@ -17,7 +16,8 @@ async def find_open_items(database: Database, reader: Reader, retrieval: Retriev
 
     With filters it stays as it is, too: what they leave is looked for among the passages that were found.
     """
-    if retrieval.question.filters != NO_FILTERS:
+    filters = retrieval.question.filters
+    if filters.topic or filters.are_by_document:
         return retrieval
     names, subjects = await find_subjects(database, reader, retrieval)
     if not names:

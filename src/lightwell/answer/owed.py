@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 
 from lightwell.answer.item_fields import FIELD, title_with_fields
 from lightwell.answer.quotes import (
@@ -65,8 +65,8 @@ _ANYTHING = _Wanted(period=None, weights={}, speaker="", is_bound=True)
 async def find_owed(database: Database, reader: Reader, retrieval: Retrieval) -> Retrieval:
     """Return the retrieval with what we owe, where the question asks for it: at most twenty, the earliest day first.
 
-    A name binds the answer to what mentions the thing of that name, or what belongs to it; as the subject of the question, to what its
-    bearer said or is assigned to.
+    Days are told from the server's, as in filters. A name binds the answer to what mentions the thing of that name, or what belongs to it;
+    as the subject of the question, to what its bearer said or is assigned to.
     """
     question = (
         retrieval.question.text
@@ -74,7 +74,7 @@ async def find_owed(database: Database, reader: Reader, retrieval: Retrieval) ->
     asked_for = read_owed(question)
     if asked_for is None or retrieval.question.mode is Mode.BYPASS:
         return retrieval
-    today = datetime.now(UTC).date()
+    today = datetime.now().astimezone().date()
     period = asked_period(question, today)
     if asked_for.is_late:
         period = Period(first=date.min, last=today - timedelta(days=1))

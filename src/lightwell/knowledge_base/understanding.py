@@ -36,16 +36,14 @@ class Understood:
         return f"No document that matches {words} answers; all documents were searched."
 
 
-async def understand(
-    database: Database, reader: Reader, question: Question, today: date | None = None
-) -> Understood:
+async def understand(database: Database, reader: Reader, question: Question) -> Understood:
     """Return the question with the filters that its words mean, beside those that it has; without any, it stays as it is.
 
-    Systems, types and people are looked up among the reader's documents, where the question names any; `today` is the server's.
+    Systems, types and people are looked up among the reader's documents, where the question names any; "last month" is told from the server's day.
     """
     if question.mode is Mode.BYPASS or not question.filters.from_words:
         return Understood(question=question, everywhere=question)
-    today = today or datetime.now().astimezone().date()
+    today = datetime.now().astimezone().date()
     phrases = _beside(question.text, question.filters, find_phrases(question.text, today))
     phrases = await _existing(database, reader, phrases)
     if not any(phrase.part is not Part.TYPE for phrase in phrases):
@@ -116,9 +114,7 @@ async def _existing(database: Database, reader: Reader, phrases: Sequence[Phrase
     for phrase in phrases:
         values = phrase.values
         if phrase.part in _NAMED:
-            rows = [
-                row for row in documented if (row.field, row.named in values) == (phrase.part, True)
-            ]
+            rows = [row for row in documented if row.field == phrase.part and row.named in values]
             written = {row.value.casefold(): row.value for row in rows}
             is_one = phrase.part is Part.AUTHOR and len(written) == 1
             values = (
