@@ -238,8 +238,8 @@ async def recall(
         await _find(connection, keys)
         parameters = {**keys, **reader.parameters, "before": before, "most": MAX_MESSAGES}
         rows = await fetch(connection, _TURNS, parameters)
-    places = (row[2:] for row in reversed(rows) if row[2])
-    documents, starts = next(places, ((), ()))
+    cited = ((documents, starts) for _, _, documents, starts in reversed(rows) if documents)
+    documents, starts = next(cited, ((), ()))
     return Recalled(
         messages=tuple(ChatMessage(role=Role(role), content=text) for role, text, *_ in rows),
         cited=tuple(
