@@ -18,6 +18,7 @@ LightwellError
 │   ├── SchemaUnsupported  the endpoint does not support JSON schemas, and the caller requires one
 │   └── BudgetSpent     the next call would exceed the token budget
 ├── SourceFailed        a source system refused or failed
+├── ChannelFailed       a chat platform refused or failed
 ├── StoreFailed         a database refused or failed
 │   ├── GraphFailed     a graph store beside PostgreSQL refused, failed, or has no current copy
 │   ├── StoreConflict   PostgreSQL rolled the transaction back in favour of another; a retry may succeed
@@ -139,6 +140,10 @@ class BudgetSpent(ModelFailed):
 
 class SourceFailed(LightwellError):
     code = "source_failed"
+
+
+class ChannelFailed(LightwellError):
+    code = "channel_failed"
 
 
 class StoreFailed(LightwellError):

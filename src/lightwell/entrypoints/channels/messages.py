@@ -1,0 +1,70 @@
+"""What is said in a chat, in a form of our own that each adapter writes with its platform's formats."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from lightwell.entrypoints.channels.actions import Action
+
+
+class Style(StrEnum):
+    """How a span is written; a link has the span's `url`."""
+
+    PLAIN = "plain"
+    BOLD = "bold"
+    ITALIC = "italic"
+    CODE = "code"
+
+
+class Kind(StrEnum):
+    """What a block is: a paragraph, an item of a list, a quotation that opens on demand where the platform can, preformatted lines, small print."""
+
+    TEXT = "text"
+    ITEM = "item"
+    QUOTE = "quote"
+    CODE = "code"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Words of one style. `url` makes a link of them: https or http alone, of this server or checked."""
+
+    text: str
+    style: Style = Style.PLAIN
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph, an item, a quotation."""
+
+    spans: tuple[Span, ...]
+    kind: Kind = Kind.TEXT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Button:
+    """What one can press: it does `action`, or opens `url`."""
+
+    label: str
+    action: Action | None = None
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """A message: its blocks, rows of buttons below them, and a picture (PNG) above."""
+
+    blocks: tuple[Block, ...]
+    buttons: tuple[tuple[Button, ...], ...] = ()
+    picture: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a platform takes in one message: `characters` as `measure` counts them, and `buttons` in all."""
+
+    characters: int
+    counts_utf16: bool
+    buttons: int
+    label: int

@@ -1,0 +1,62 @@
+-- Chats of Telegram and Slack (entrypoints/channels).
+
+-- What accounts did and what becomes of it. An update is stored before the platform is told that it came, and its key stays for a while
+-- after it was answered, so that none is answered twice. What it says is deleted when it is answered.
+CREATE TABLE channel_updates (
+    update_id   uuid PRIMARY KEY,
+    project_id  uuid NOT NULL REFERENCES projects ON DELETE CASCADE,
+    platform    text NOT NULL,
+    key         text NOT NULL,
+    chat        text NOT NULL,
+    content     jsonb,                       -- null once it is answered
+    sent        text NOT NULL DEFAULT '',    -- the message that the answer is written into
+    attempts    integer NOT NULL DEFAULT 0,
+    received_at timestamptz NOT NULL DEFAULT now(),
+    leased_until timestamptz,
+    answered_at timestamptz,
+    UNIQUE (project_id, platform, key)
+);
+CREATE INDEX channel_updates_waiting ON channel_updates (project_id, platform, chat, update_id) WHERE answered_at IS NULL;
+
+-- Codes that link an account of a platform to a person, once. A code of a session ends with it.
+CREATE TABLE channel_codes (
+    code_hash   bytea PRIMARY KEY,
+    project_id  uuid NOT NULL REFERENCES projects ON DELETE CASCADE,
+    person_id   uuid NOT NULL REFERENCES people ON DELETE CASCADE,
+    platform    text NOT NULL,
+    session_id  uuid REFERENCES web_sessions ON DELETE CASCADE,
+    expires_at  timestamptz NOT NULL
+);
+
+-- Buttons: what a press does, whose they are, and in which chat.
+CREATE TABLE channel_buttons (
+    button_id   uuid PRIMARY KEY,
+    project_id  uuid NOT NULL REFERENCES projects ON DELETE CASCADE,
+    platform    text NOT NULL,
+    account     text NOT NULL,
+    chat        text NOT NULL,
+    action      jsonb NOT NULL,
+    expires_at  timestamptz NOT NULL
+);
+
+-- The conversation that an account has in a chat, and what it picked there: names and the references of the entities that are meant.
+CREATE TABLE channel_chats (
+    project_id      uuid NOT NULL REFERENCES projects ON DELETE CASCADE,
+    platform        text NOT NULL,
+    chat            text NOT NULL,
+    account         text NOT NULL,
+    conversation_id uuid REFERENCES conversations ON DELETE SET NULL,
+    picks           jsonb NOT NULL DEFAULT '{}',
+    used_at         timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (project_id, platform, chat, account)
+);
+
+-- Groups to which answers may be posted whose sources everybody with these access tags sees.
+CREATE TABLE channel_groups (
+    project_id  uuid NOT NULL REFERENCES projects ON DELETE CASCADE,
+    platform    text NOT NULL,
+    chat        text NOT NULL,
+    acl_tags    text[] NOT NULL,
+    bound_at    timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (project_id, platform, chat)
+);
