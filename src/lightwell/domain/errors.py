@@ -19,6 +19,7 @@ LightwellError
 │   └── BudgetSpent     the next call would exceed the token budget
 ├── SourceFailed        a source system refused or failed
 ├── ChannelFailed       a chat platform refused or failed
+│   └── ChannelGone     a chat takes no messages of the bot: it is blocked, was removed, or the chat is deleted
 ├── StoreFailed         a database refused or failed
 │   ├── GraphFailed     a graph store beside PostgreSQL refused, failed, or has no current copy
 │   ├── StoreConflict   PostgreSQL rolled the transaction back in favour of another; a retry may succeed
@@ -144,6 +145,12 @@ class SourceFailed(LightwellError):
 
 class ChannelFailed(LightwellError):
     code = "channel_failed"
+
+
+class ChannelGone(ChannelFailed):
+    """The chat takes no messages of the bot, and will not take them later: whoever is there has to begin again."""
+
+    code = "channel_gone"
 
 
 class StoreFailed(LightwellError):

@@ -21,13 +21,15 @@ Receive = Callable[[Update], Awaitable[None]]
 
 
 class Channel(Protocol):
-    """A platform, as the core sees it. Calls wait for the platform's pace, and raise `ChannelFailed` where it does not take them.
+    """A platform, as the core sees it. Calls wait for the platform's pace, and raise `ChannelFailed` where it does not take them,
+    `ChannelGone` where it will not take them later either.
 
-    What is sent is within `limits`: the core pages what is longer.
+    What is sent is within `limits`: the core pages what is longer. `edits_alone`: what is shown to one account alone can be edited, by its id.
     """
 
     platform: Platform
     limits: Limits
+    edits_alone: bool
 
     async def run(self, receive: Receive) -> None:
         """Receive updates until it is cancelled; connect again, with longer and longer pauses, where the platform is away."""
@@ -37,12 +39,14 @@ class Channel(Protocol):
         """Send a message; return its id."""
         ...
 
-    async def edit(self, chat: Chat, sent: str, message: Labelled) -> None:
-        """Replace a message that was sent, unless it says the same already."""
+    async def edit(self, chat: Chat, sent: str, message: Labelled) -> str:
+        """Replace a message that was sent, unless it says the same already; return its id, a new one where somebody has deleted it."""
         ...
 
-    async def send_alone(self, chat: Chat, account: Account, message: Labelled) -> bool:
-        """Show a message in a group to one account alone; return whether the platform can."""
+    async def send_alone(
+        self, chat: Chat, account: Account, message: Labelled, *, reply_to: str = ""
+    ) -> str:
+        """Show a message in a group to one account alone; return its id, "" where the platform cannot."""
         ...
 
     async def private_chat(self, account: Account) -> Chat | None:
