@@ -29,8 +29,19 @@ class ShowSource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShowPlace:
+    """A stretch of a document, as `ShowSource` shows it: from `start` to `end` of its text, for as long as the chunk there stands."""
+
+    document: UUID
+    chunk: UUID
+    start: int
+    end: int
+    kind: Literal["place"] = "place"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShowList:
-    """A page of what a command lists: `command` is "search", "brief", "promises" or "links", with its words."""
+    """A page of what a command lists: `command` is "search", "brief" or "promises", with its words."""
 
     command: str
     words: str
@@ -50,11 +61,22 @@ class Pick:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewLink:
+    """The first proposed link behind the cursor `after`, "" for the beginning; of the entity of this reference, "" for any."""
+
+    about: str
+    after: str = ""
+    kind: Literal["review"] = "review"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DecideLink:
-    """Confirm or reject a proposed link."""
+    """Confirm or reject a proposed link, and show the next one, as `ReviewLink` does."""
 
     link: UUID
     confirms: bool
+    about: str = ""
+    after: str = ""
     kind: Literal["link"] = "link"
 
 
@@ -80,4 +102,23 @@ class AddFile:
     kind: Literal["file"] = "file"
 
 
-Action = ShowAnswer | ShowSource | ShowList | Pick | DecideLink | Share | AddFile
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowJob:
+    """How far a file is read that was added."""
+
+    job: UUID
+    kind: Literal["job"] = "job"
+
+
+Action = (
+    ShowAnswer
+    | ShowSource
+    | ShowPlace
+    | ShowList
+    | Pick
+    | ReviewLink
+    | DecideLink
+    | Share
+    | AddFile
+    | ShowJob
+)
