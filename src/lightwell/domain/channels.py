@@ -1,16 +1,26 @@
 """Chats of other platforms, Telegram and Slack: accounts of people there, what they send, and what a press of a button does."""
 
+import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from lightwell.domain.access import Tags
 from lightwell.domain.directory import PersonName
+from lightwell.domain.web_sessions import Secret
+from lightwell.text.regex import regex
 
 LINK_CODE_LIFE = timedelta(minutes=10)
 """How long a code is valid that links an account to a person."""
 
 BUTTON_LIFE = timedelta(days=2)
 """How long a button can be pressed."""
+
+BOT_PAUSE = timedelta(minutes=3)
+"""A bot that has not said for so long that it runs does not run."""
+
+_CODE = regex(r"[0-9a-f]{32}")
+_CODE_BYTES = 16
 
 
 class Platform(StrEnum):
@@ -35,6 +45,47 @@ class Account:
     def person_name(self) -> PersonName:
         """By what the directory knows the person whose account this is: the external id `telegram:123`."""
         return PersonName(None, self.platform, self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bot:
+    """The bot of a platform, as people find it there. `workspace` is the name of Slack's workspace, "" on Telegram."""
+
+    platform: Platform
+    name: str
+    workspace: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkCode:
+    """A code that links the account that sends it to `bot`, once, to the person for whom it was made."""
+
+    bot: Bot
+    secret: Secret
+    expires_at: datetime
+
+    @property
+    def address(self) -> str:
+        """What to open on a device with the account; "" where the platform has no such address."""
+        if self.bot.platform is Platform.TELEGRAM:
+            return f"https://t.me/{self.bot.name}?start={self.secret.text}"
+        return ""
+
+    @property
+    def line(self) -> str:
+        """What to send to the bot instead."""
+        word = "/start" if self.bot.platform is Platform.TELEGRAM else "link"
+        return f"{word} {self.secret.text}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundGroup:
+    """A group of a platform, and the access tags of which everybody in it may see what is shared there."""
+
+    platform: Platform
+    chat: str
+    acl_tags: Tags
+    bound_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,3 +144,14 @@ class Update:
     at: datetime
     content: Content
     message: str = ""
+
+
+def new_code() -> Secret:
+    """Return a new code: 128 random bits as letters and digits, which no platform takes for formatting, short enough for a deep link of Telegram."""
+    return Secret(secrets.token_hex(_CODE_BYTES))
+
+
+def parse_code(text: str) -> Secret | None:
+    """Return the code that somebody sent, None where it is none of ours."""
+    word = text.strip().lower()
+    return Secret(word) if _CODE.fullmatch(word) else None

@@ -10,6 +10,9 @@ from lightwell.domain.scopes import Scope
 SESSION = "session:"
 """What the credential of a browser's session begins with."""
 
+KEY = "key:"
+"""What that of an API key begins with."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:

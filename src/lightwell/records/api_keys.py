@@ -7,7 +7,7 @@ from lightwell.domain.access import Tags
 from lightwell.domain.api_keys import ApiKey, KeyId, Scope, Token, user_of_key
 from lightwell.domain.directory import PersonId, user_of_person
 from lightwell.domain.ids import ProjectId
-from lightwell.domain.principals import Principal, tags_of_key
+from lightwell.domain.principals import KEY, Principal, tags_of_key
 from lightwell.records.database import Database
 from lightwell.records.directory import CURRENT_TAGS
 from lightwell.records.rows import make
@@ -110,7 +110,7 @@ async def find_principal(database: Database, tenant: str, token: Token) -> Princ
     return Principal(
         project_id=project_id,
         project=project,
-        credential=f"key:{key.id}",
+        credential=f"{KEY}{key.id}",
         scopes=key.scopes,
         tags=tags_of_key(key.acl_tags, None if person_tags is None else frozenset(person_tags)),
         user=user_of_person(key.person) if key.person else user_of_key(key.id),

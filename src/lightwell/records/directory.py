@@ -56,7 +56,7 @@ person.project_id = %(project_id)s AND (
                              AND named.external_id = %(external_id)s::text))
 """
 
-_GET = f"SELECT {_COLUMNS} FROM people AS person WHERE {_BY_NAME}"  # noqa: S608 - only our own words
+GET_PERSON = f"SELECT {_COLUMNS} FROM people AS person WHERE {_BY_NAME}"  # noqa: S608 - only our own words
 
 # Changes of a project's directory happen one at a time, so that each sees what the last one wrote.
 DIRECTORY_LOCK: LiteralString = """
@@ -89,11 +89,12 @@ SELECT %(project_id)s, key, value, %(person_id)s FROM jsonb_each_text(%(external
 """
 
 END_SESSIONS: LiteralString = """
-WITH unused AS (DELETE FROM sign_in_links WHERE person_id = %(person_id)s)
+WITH unused AS (DELETE FROM sign_in_links WHERE person_id = %(person_id)s),
+     uncoded AS (DELETE FROM channel_codes WHERE person_id = %(person_id)s)
 DELETE FROM web_sessions
 WHERE person_id = %(person_id)s OR key_id IN (SELECT key_id FROM api_keys WHERE person_id = %(person_id)s)
 """
-"""Ends the sessions of a person, also those by the person's keys, and the links that would sign the person in."""
+"""Ends the sessions of a person, also those by the person's keys, the links that would sign the person in, and the codes that would link an account."""
 
 # Those of these tags that another person or a group has, too.
 _SHARED = """
@@ -160,7 +161,7 @@ async def list_people(
 
 async def find_person(database: Database, project_id: ProjectId, name: PersonName) -> Person | None:
     """Return the person whom this names, None for nobody."""
-    return await database.row(_GET, _by_name(project_id, name), into=Person)
+    return await database.row(GET_PERSON, by_name(project_id, name), into=Person)
 
 
 @repeatable
@@ -195,8 +196,8 @@ async def save_person(
         if change.external_ids is not None:
             await connection.execute(_FORGET_IDS, fields)
             await connection.execute(_INSERT_IDS, fields)
-        by_id = _by_name(project_id, PersonName(stored_id))
-        (person,) = await fetch(connection, _GET, by_id, into=Person)
+        by_id = by_name(project_id, PersonName(stored_id))
+        (person,) = await fetch(connection, GET_PERSON, by_id, into=Person)
     return person
 
 
@@ -251,7 +252,8 @@ async def remove_members(database: Database, group: GroupId, people: Sequence[Pe
     await database.execute(_LEAVE, {"group_id": group, "people": sorted(people)})
 
 
-def _by_name(project_id: ProjectId, name: PersonName) -> dict[str, object]:
+def by_name(project_id: ProjectId, name: PersonName) -> dict[str, object]:
+    """Return the parameters with which `GET_PERSON` finds whom this names."""
     return {
         "project_id": project_id,
         "id": name.id,

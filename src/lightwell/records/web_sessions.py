@@ -24,6 +24,14 @@ from lightwell.records.directory import CURRENT_TAGS, END_SESSIONS
 
 _HAS_ENDED: LiteralString = "(expires_at <= now() OR last_used_at <= now() - %(pause)s)"
 
+SESSION_SPEAKS: LiteralString = """
+session.expires_at > now() AND session.last_used_at > now() - %(pause)s
+  AND (session.key_id IS NULL
+       OR key.revoked_at IS NULL AND (key.expires_at IS NULL OR key.expires_at > now())
+          AND (key.secret_hash = session.key_hash OR key.previous_hash = session.key_hash AND key.previous_until > now()))
+"""
+"""Whether `session`, of `key` if it is one's, has not ended."""
+
 _DELETE_ENDED = f"DELETE FROM web_sessions WHERE {_HAS_ENDED}"  # noqa: S608 - only our own words
 
 _INSERT = """
@@ -46,10 +54,7 @@ FROM web_sessions AS session JOIN projects USING (project_id) JOIN tenants USING
 LEFT JOIN api_keys AS key USING (key_id)
 LEFT JOIN people AS person ON person.person_id = coalesce(session.person_id, key.person_id)
 WHERE session.secret_hash = %(secret_hash)s AND tenants.name = %(tenant)s AND coalesce(person.is_active, true)
-  AND session.expires_at > now() AND session.last_used_at > now() - %(pause)s
-  AND (session.key_id IS NULL
-       OR key.revoked_at IS NULL AND (key.expires_at IS NULL OR key.expires_at > now())
-          AND (key.secret_hash = session.key_hash OR key.previous_hash = session.key_hash AND key.previous_until > now()))
+  AND {SESSION_SPEAKS}
 """  # noqa: S608 - only our own words
 
 _END = "DELETE FROM web_sessions WHERE secret_hash = %(secret_hash)s"
@@ -113,6 +118,8 @@ _DELETE_LINK = (
 _DELETE_OLD_LINKS = "DELETE FROM sign_in_links WHERE expires_at <= now()"
 
 _DELETE_LINKS = "DELETE FROM sign_in_links"
+
+_DELETE_CODES = "DELETE FROM channel_codes"
 
 
 async def insert(  # noqa: PLR0913 - the columns of one row
@@ -197,9 +204,9 @@ async def end_of_person(database: Database, person: PersonId) -> None:
 
 
 async def end_every(database: Database) -> None:
-    """End the sessions of all projects, and delete their sign-in links."""
-    await database.execute(_END_EVERY, {})
-    await database.execute(_DELETE_LINKS, {})
+    """End the sessions of all projects, and delete their sign-in links and the codes that link accounts."""
+    for statement in (_END_EVERY, _DELETE_LINKS, _DELETE_CODES):
+        await database.execute(statement, {})
 
 
 async def insert_link(

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from lightwell.domain.channels import Account, Chat, File, Platform, Press, Update
+from lightwell.domain.channels import Account, Bot, Chat, File, Platform, Press, Update
 from lightwell.entrypoints.channels.messages import Limits, Message
 
 
@@ -30,6 +30,10 @@ class Channel(Protocol):
     platform: Platform
     limits: Limits
     edits_alone: bool
+
+    async def identify(self) -> Bot:
+        """Return what the bot is called: people link their accounts by that. Told the database when it begins to receive, and every minute."""
+        ...
 
     async def run(self, receive: Receive) -> None:
         """Receive updates until it is cancelled; connect again, with longer and longer pauses, where the platform is away."""

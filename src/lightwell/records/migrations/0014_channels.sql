@@ -18,15 +18,42 @@ CREATE TABLE channel_updates (
 );
 CREATE INDEX channel_updates_waiting ON channel_updates (project_id, platform, chat, update_id) WHERE answered_at IS NULL;
 
--- Codes that link an account of a platform to a person, once. A code of a session ends with it.
+-- The bots that receive, and when each said so last: the server that has the bot's lock says it every minute.
+CREATE TABLE channel_bots (
+    project_id  uuid NOT NULL REFERENCES projects ON DELETE CASCADE,
+    platform    text NOT NULL,
+    name        text NOT NULL,
+    workspace   text NOT NULL,
+    seen_at     timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (project_id, platform)
+);
+
+-- Codes that link an account of a platform to a person, once. A code ends with the session or the key that made it. Of the code itself
+-- there is the SHA-256 alone: it is 16 random bytes.
 CREATE TABLE channel_codes (
     code_hash   bytea PRIMARY KEY,
     project_id  uuid NOT NULL REFERENCES projects ON DELETE CASCADE,
     person_id   uuid NOT NULL REFERENCES people ON DELETE CASCADE,
     platform    text NOT NULL,
     session_id  uuid REFERENCES web_sessions ON DELETE CASCADE,
+    key_id      uuid REFERENCES api_keys ON DELETE CASCADE,
     expires_at  timestamptz NOT NULL
 );
+CREATE INDEX channel_codes_person ON channel_codes (person_id);
+CREATE INDEX channel_codes_session ON channel_codes (session_id) WHERE session_id IS NOT NULL;
+CREATE INDEX channel_codes_key ON channel_codes (key_id) WHERE key_id IS NOT NULL;
+
+-- Accounts that people linked themselves: to whom, and what the account calls itself (not after it was unlinked). Whose account is whose
+-- stands in person_external_ids. An account that is here and not there was unlinked, so no e-mail address links it again.
+CREATE TABLE channel_accounts (
+    project_id  uuid NOT NULL REFERENCES projects ON DELETE CASCADE,
+    platform    text NOT NULL,
+    account     text NOT NULL,
+    person_id   uuid NOT NULL REFERENCES people ON DELETE CASCADE,
+    name        text NOT NULL,
+    PRIMARY KEY (project_id, platform, account)
+);
+CREATE INDEX channel_accounts_person ON channel_accounts (person_id);
 
 -- Buttons: what a press does, whose they are, and in which chat.
 CREATE TABLE channel_buttons (

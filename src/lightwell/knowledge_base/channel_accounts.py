@@ -1,0 +1,199 @@
+"""Accounts of chat platforms and people: a code links an account to the person for whom it was made; and groups, which are bound to tags."""
+
+import hashlib
+from collections.abc import Collection
+from dataclasses import dataclass
+from uuid import UUID
+
+from lightwell.domain.access import Tags
+from lightwell.domain.api_keys import KeyId
+from lightwell.domain.channels import (
+    Account,
+    Bot,
+    BoundGroup,
+    LinkCode,
+    Platform,
+    new_code,
+    parse_code,
+)
+from lightwell.domain.directory import Person, PersonId, PersonName, parse_email
+from lightwell.domain.errors import Forbidden, Invalid, NotFound
+from lightwell.domain.ids import ProjectId
+from lightwell.domain.principals import KEY, SESSION, Principal
+from lightwell.domain.rate_limits import Quota
+from lightwell.domain.web_sessions import WebSessionId
+from lightwell.records import channel_accounts, channel_groups, directory, rate_limits
+from lightwell.records.database import Database
+
+_TRIES_PER_MINUTE = 5
+_MAX_CHAT_LENGTH = 200
+
+
+async def find_person(database: Database, project_id: ProjectId, account: Account) -> Person | None:
+    """Return whose account this is now, None for nobody's, and for somebody's who is not active."""
+    person = await directory.find_person(database, project_id, account.person_name)
+    return person if person is not None and person.active else None
+
+
+async def redeem(
+    database: Database, project_id: ProjectId, account: Account, code: str
+) -> Person | None:
+    """Link the account to the person for whom the code was made, whose other account of the platform is unlinked then.
+
+    None for a code that is wrong, was used or has expired, and after five tries of the account in a minute: callers say the same
+    of all. Raises `Invalid`, saying what to do, where the account is linked to somebody else; the code stays valid.
+    """
+    secret = parse_code(code)
+    bucket = f"channel code\n{project_id}\n{account.platform}\n{account.id}"
+    quota = Quota(
+        policy="code",
+        bucket=hashlib.sha256(bucket.encode()).hexdigest(),
+        requests=_TRIES_PER_MINUTE,
+    )
+    (allowance,) = await rate_limits.take(database, [quota])
+    if secret is None or allowance.retry_seconds:
+        return None
+    return await channel_accounts.redeem_code(database, project_id, account, secret)
+
+
+async def link_by_email(
+    database: Database,
+    project_id: ProjectId,
+    account: Account,
+    email: str,
+    trusted: Collection[str],
+) -> Person | None:
+    """Link an account of a trusted workspace to the person with this address, which the workspace has verified, and return that person.
+
+    None where the workspace is not among those that are `trusted`, nobody active has the address, that person has another account, or
+    this one was linked before: whoever unlinked it wants it so, and can link it by a code.
+    """
+    workspace, _, _ = account.id.partition("/")
+    if account.platform is not Platform.SLACK or workspace not in trusted:
+        return None
+    try:
+        address = parse_email(email)
+    except Invalid:
+        return None
+    return await channel_accounts.link_by_email(database, project_id, account, address)
+
+
+async def unlink(database: Database, project_id: ProjectId, account: Account) -> PersonId | None:
+    """Unlink the account, with its picks and buttons; return whose it was, None for nobody's."""
+    return await channel_accounts.unlink(database, project_id, account)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnAccounts:
+    """The accounts of one person."""
+
+    database: Database
+    project_id: ProjectId
+    person: PersonId
+
+    async def list(self) -> list[Account]:
+        """Return them by platform, at most one of each."""
+        return await channel_accounts.list_accounts(self.database, self.person)
+
+    async def make_code(
+        self,
+        platform: Platform,
+        *,
+        session: WebSessionId | None = None,
+        key: KeyId | None = None,
+    ) -> LinkCode:
+        """Make a code that links an account to the person, valid for ten minutes and as long as the session or key that made it.
+
+        Raises `NotFound` where no bot of the platform runs.
+        """
+        bots = await channel_groups.list_bots(self.database, self.project_id)
+        bot = next((bot for bot in bots if bot.platform is platform), None)
+        if bot is None:
+            raise NotFound(f"No bot of {platform.title()} runs here")
+        secret = new_code()
+        expires_at = await channel_accounts.insert_code(
+            self.database,
+            self.project_id,
+            secret,
+            self.person,
+            platform,
+            session=session,
+            key=key,
+        )
+        return LinkCode(bot=bot, secret=secret, expires_at=expires_at)
+
+    async def unlink(self, platform: Platform) -> None:
+        """Unlink the account of the platform; raise `NotFound` where there is none."""
+        if not await channel_accounts.unlink_person(
+            self.database, self.project_id, self.person, platform
+        ):
+            raise NotFound(f"No account of {platform.title()} is linked")
+
+
+async def own_accounts(database: Database, principal: Principal) -> OwnAccounts:
+    """Return the accounts of the person as whom the principal signed in.
+
+    Raises `Forbidden` for a key without a person, for one that acts for somebody, and where the principal may less than the person: an
+    account may all that its person may, and stays linked when a key has ended.
+    """
+    person = None
+    if principal.person is not None and principal.acting_for is None:
+        name = PersonName(principal.person)
+        person = await directory.find_person(database, principal.project_id, name)
+    if person is None:
+        raise Forbidden("Only a person can link an account: sign in, or use a key of a person")
+    if not (person.tags <= principal.tags and all(map(principal.allows, person.scopes))):
+        raise Forbidden(
+            "This key may less than its person, and a linked account would not: sign in"
+        )
+    return OwnAccounts(database=database, project_id=principal.project_id, person=person.id)
+
+
+def maker_of(principal: Principal) -> dict[str, WebSessionId | KeyId]:
+    """Return the session or the key of the principal, as `make_code` takes them; nothing for the token of an issuer."""
+    for prefix, name, kind in ((SESSION, "session", WebSessionId), (KEY, "key", KeyId)):
+        if principal.credential.startswith(prefix):
+            return {name: kind(UUID(principal.credential.removeprefix(prefix)))}
+    return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundGroups:
+    """The groups of a project that are bound to tags. Its caller must be an administrator, or hold the database itself."""
+
+    database: Database
+    project_id: ProjectId
+
+    async def list(self) -> list[BoundGroup]:
+        """Return them by platform and id."""
+        return await channel_groups.list_groups(self.database, self.project_id)
+
+    async def bind(self, platform: Platform, chat: str, tags: Tags) -> BoundGroup:
+        """Let answers be shared in a group whose every source is visible to somebody with these tags; raise `Invalid`."""
+        if not tags:
+            raise Invalid("Name the access tags that everybody in the group has")
+        if not 1 <= len(chat) <= _MAX_CHAT_LENGTH or not chat.isprintable():
+            raise Invalid("Name the group by its id: the bot says it in the group")
+        return await channel_groups.bind(self.database, self.project_id, platform, chat, tags)
+
+    async def unbind(self, platform: Platform, chat: str) -> None:
+        """Let nothing be shared in a group any more; raise `NotFound` where it is not bound."""
+        if not await channel_groups.unbind(self.database, self.project_id, platform, chat):
+            raise NotFound("This group is not bound")
+
+
+async def group_tags(
+    database: Database, project_id: ProjectId, platform: Platform, chat: str
+) -> Tags | None:
+    """Return the tags that a group is bound to, None where it is not bound."""
+    return await channel_groups.find_tags(database, project_id, platform, chat)
+
+
+async def note_bot(database: Database, project_id: ProjectId, bot: Bot) -> None:
+    """Note that a bot runs: whoever has its lock says it when it begins to receive, and every minute."""
+    await channel_groups.note_bot(database, project_id, bot)
+
+
+async def list_bots(database: Database, project_id: ProjectId) -> list[Bot]:
+    """Return the bots that run, by platform."""
+    return await channel_groups.list_bots(database, project_id)
