@@ -62,9 +62,11 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a platform takes in one message: `characters` as `measure` counts them, and `buttons` in all."""
+    """What a platform takes in one message: `characters` as `measure` counts them, `caption` below a picture, `blocks`, and `buttons` in all."""
 
     characters: int
     counts_utf16: bool
     buttons: int
     label: int
+    caption: int = 1024
+    blocks: int = 40

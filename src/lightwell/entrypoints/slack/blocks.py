@@ -1,0 +1,126 @@
+"""A message as Slack takes it: blocks of rich text and plain text, in which nothing is parsed as markup, a mention or an emoji."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
+
+from slack_sdk.models.blocks import (
+    ActionsBlock,
+    ButtonElement,
+    ContextBlock,
+    PlainTextObject,
+    RichTextBlock,
+    RichTextElement,
+    RichTextElementParts,
+    RichTextPreformattedElement,
+    RichTextSectionElement,
+)
+from slack_sdk.models.blocks import (
+    Block as SlackBlock,
+)
+
+from lightwell.entrypoints.channels.messages import Block, Button, Kind, Span, Style
+from lightwell.entrypoints.channels.paging import block_text, plain_text, separator
+from lightwell.entrypoints.channels.platform import Labelled
+from lightwell.text.pieces import shorten
+from lightwell.text.printable import clean
+
+MAX_BLOCKS = 50
+MAX_TEXT = 3000
+MAX_LABEL = 75
+_LONGEST_QUOTE = 300
+"""Characters of a quotation: Slack folds none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlackText:
+    """What `chat.postMessage` takes: `blocks`, and `text` for notifications, in which nothing is a mention or a link."""
+
+    text: str
+    blocks: Sequence[SlackBlock]
+
+
+def to_slack(labelled: Labelled) -> SlackText:
+    """Return a message in Slack's form; its buttons have `data` as their values."""
+    blocks = [block for block in map(_cleaned, labelled.message.blocks) if block.spans]
+    return SlackText(
+        text=_escaped(shorten(plain_text(blocks), MAX_TEXT)),
+        blocks=[*_written(blocks), *_buttons(labelled)],
+    )
+
+
+def _escaped(text: str) -> str:
+    """Return the text as Slack wants it where it parses: nothing in it is a mention or a link."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _written(blocks: Sequence[Block]) -> Iterator[SlackBlock]:
+    """Yield paragraphs and items that stand below each other as one block, and what is written in another way for itself."""
+    rest = list(blocks)
+    while rest:
+        block = rest.pop(0)
+        match block.kind:
+            case Kind.TEXT | Kind.ITEM:
+                run = [block]
+                while rest and rest[0].kind in (Kind.TEXT, Kind.ITEM):
+                    run.append(rest.pop(0))
+                yield RichTextBlock(elements=[RichTextSectionElement(elements=_elements(run))])
+            case Kind.CODE:
+                elements = [RichTextElementParts.Text(text=block_text(block))]
+                yield RichTextBlock(elements=[RichTextPreformattedElement(elements=elements)])
+            case Kind.QUOTE:
+                yield _small_print(_cut(block_text(block)))
+            case Kind.NOTE:
+                yield _small_print(block_text(block))
+
+
+def _elements(blocks: Sequence[Block]) -> list[RichTextElement]:
+    betweens = [Span(separator(above, below)) for above, below in pairwise(blocks)]
+    spans = chain.from_iterable(
+        (*block.spans, *between)
+        for block, between in zip(blocks, [*([span] for span in betweens), []], strict=True)
+    )
+    return [_element(span) for span in spans]
+
+
+def _element(span: Span) -> RichTextElement:
+    style = (
+        None if span.style is Style.PLAIN else RichTextElementParts.TextStyle(**{span.style: True})
+    )
+    if span.url:
+        return RichTextElementParts.Link(url=span.url, text=span.text, style=style)
+    return RichTextElementParts.Text(text=span.text, style=style)
+
+
+def _small_print(text: str) -> SlackBlock:
+    return ContextBlock(elements=[PlainTextObject(text=shorten(text, MAX_TEXT), emoji=False)])
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_QUOTE else f"{shorten(text, _LONGEST_QUOTE)} …"
+
+
+def _buttons(labelled: Labelled) -> Iterator[SlackBlock]:
+    rows = zip(labelled.message.buttons, labelled.data, strict=False)
+    for row, (buttons, data) in enumerate(rows):
+        pressed = zip(buttons, data, strict=True)
+        yield ActionsBlock(
+            elements=[
+                _button(button, value, f"{row}.{place}")
+                for place, (button, value) in enumerate(pressed)
+            ]
+        )
+
+
+def _button(button: Button, value: str, action: str) -> ButtonElement:
+    label = PlainTextObject(text=clean(button.label)[:MAX_LABEL], emoji=False)
+    if button.url:
+        return ButtonElement(text=label, url=button.url, action_id=action)
+    return ButtonElement(text=label, value=value, action_id=action)
+
+
+def _cleaned(block: Block) -> Block:
+    return replace(
+        block,
+        spans=tuple(replace(span, text=text) for span in block.spans if (text := clean(span.text))),
+    )
