@@ -129,6 +129,27 @@ class OidcSettings(BaseModel, frozen=True, extra="forbid"):
     """What tokens allow, separated by commas: scopes other than `admin` and `impersonate`."""
 
 
+class ChannelSettings(BaseModel, frozen=True, extra="forbid"):
+    """The bots of chat platforms; each works where its token is set, for LIGHTWELL_PROJECT."""
+
+    telegram_token: SecretStr | None = None
+    """Token of a Telegram bot, which people of the directory ask in their chats. Needs the extra `telegram`. Without it, there is no bot."""
+    telegram_webhook_secret: SecretStr = SecretStr("")
+    """Secret with which Telegram signs what it sends to LIGHTWELL_PUBLIC_URL, 16 to 256 letters, digits, `_` and `-`. Without it, the server asks Telegram for what is new, and needs no public address."""
+    telegram_api: str = "https://api.telegram.org"
+    """Address of Telegram's Bot API; another one for a Bot API server of your own."""
+    slack_bot_token: SecretStr | None = None
+    """Bot token of a Slack app, `xoxb-...`. Needs the extra `slack`. Without it, there is no bot."""
+    slack_app_token: SecretStr | None = None
+    """App-level token of the Slack app, `xapp-...`, with which the server connects to Slack by Socket Mode and needs no public address."""
+    slack_signing_secret: SecretStr | None = None
+    """Signing secret of the Slack app, with which Slack signs what it sends to LIGHTWELL_PUBLIC_URL, where it does not use Socket Mode."""
+    slack_api: str = "https://slack.com/api"
+    """Address of Slack's Web API."""
+    slack_trusted_workspaces: str = ""
+    """Ids of Slack workspaces, separated by commas, such as T012AB3CD: whose accounts there have the confirmed e-mail address of a person in the directory are that person's. Accounts of others are linked by a code."""
+
+
 class EmbeddingSettings(BaseModel, frozen=True, extra="forbid"):
     """A model that embeds documents and questions: LIGHTWELL_EMBEDDING_..., and LIGHTWELL_NEXT_EMBEDDING_..."""
 
@@ -321,6 +342,7 @@ class Settings(BaseSettings):
     http: HttpSettings = HttpSettings()
     server: ServerSettings = ServerSettings()
     oidc: OidcSettings = OidcSettings()
+    channels: ChannelSettings = ChannelSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     next_embedding: EmbeddingSettings = EmbeddingSettings()
     """The model to which `lightwell embeddings change` changes a project. Its dimension must be given, because a process that starts while the endpoint is down must know it."""
@@ -349,6 +371,8 @@ class Settings(BaseSettings):
             "NEXT_EMBEDDING_URL": self.next_embedding.url,
             "CHAT_URL": self.chat.url,
             "RERANK_URL": self.reranker.url,
+            "TELEGRAM_API": self.channels.telegram_api,
+            "SLACK_API": self.channels.slack_api,
         }
         if self.server.public_url and not _is_origin(self.server.public_url):
             raise Invalid(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lightwell.domain.errors import Invalid, StoreFailed
-from lightwell.records import api_keys, web_sessions
+from lightwell.records import api_keys, channel_updates, web_sessions
 from lightwell.records.database import connect, list_migrations, refuse_before_release
 from lightwell.records.documents.withdrawing import withdraw_again
 from lightwell.records.restoration import begin_restoration, end_restoration
@@ -65,6 +65,7 @@ async def restore(
         async with connect(conninfo, is_restoring=True) as database:
             keys = 0 if keeps_keys else await api_keys.revoke_all(database)
             await web_sessions.end_every(database)
+            await channel_updates.delete_waiting(database)
             documents = await withdraw_again(
                 database, [withdrawal for listed in read.values() for withdrawal in listed]
             )

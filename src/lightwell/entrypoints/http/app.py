@@ -31,6 +31,7 @@ from lightwell.entrypoints.http import (
 from lightwell.entrypoints.http.background_worker import work_in_background
 from lightwell.entrypoints.http.body_limit import BodyLimit
 from lightwell.entrypoints.http.browsers import guard_browsers
+from lightwell.entrypoints.http.channels import open_channels
 from lightwell.entrypoints.http.credentials import open_credentials
 from lightwell.entrypoints.http.download_folders import open_download_folders
 from lightwell.entrypoints.http.multipart import UploadLimits
@@ -136,6 +137,9 @@ def create_app(settings: Settings) -> FastAPI:
                 )
                 app.state.reporter = await stack.enter_async_context(
                     metrics.open_reporter(resources)
+                )
+                app.state.channels = await stack.enter_async_context(
+                    open_channels(settings, app.state.projects, app.state.credentials.limiter)
                 )
                 if settings.http.worker:
                     await stack.enter_async_context(work_in_background(app.state.projects))

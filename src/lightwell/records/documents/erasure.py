@@ -7,7 +7,7 @@ out.
 from collections.abc import Sequence
 
 from lightwell.domain.ids import DocumentId, ProjectId
-from lightwell.records import conversations, planner_statistics
+from lightwell.records import channel_buttons, channel_chats, conversations, planner_statistics
 from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.documents import documents, item_merges, purge
 from lightwell.records.documents.publishing import unpublish
@@ -63,6 +63,8 @@ async def _erase(database: Database, project_id: ProjectId) -> None:
             connection, _TOMBSTONES, {"project_id": project_id}
         )
         await conversations.delete_uncited_exchanges(connection, project_id, tombstones)
+        await channel_buttons.delete_naming(connection, project_id, tombstones)
+        await channel_chats.forget_picks(connection, project_id, tombstones)
         await cache.delete_keyword_replies(connection, project_id)
         await unpublish(connection, project_id, tombstones, staged=True)
         await purge.delete_splits_of(connection, project_id, tombstones)

@@ -1,22 +1,25 @@
 -- Chats of Telegram and Slack (entrypoints/channels).
 
 -- What accounts did and what becomes of it. An update is stored before the platform is told that it came, and its key stays for a while
--- after it was answered, so that none is answered twice. What it says is deleted when it is answered.
+-- after it was answered, so that none is answered twice. What it says is deleted when it is answered. What one
+-- account does in one chat is answered in order.
 CREATE TABLE channel_updates (
     update_id   uuid PRIMARY KEY,
     project_id  uuid NOT NULL REFERENCES projects ON DELETE CASCADE,
     platform    text NOT NULL,
     key         text NOT NULL,
     chat        text NOT NULL,
+    account     text NOT NULL,
     content     jsonb,                       -- null once it is answered
     sent        text NOT NULL DEFAULT '',    -- the message that the answer is written into
-    attempts    integer NOT NULL DEFAULT 0,
+    is_said     boolean NOT NULL DEFAULT false, -- what cannot be written into a message was said, or was about to be
+    attempts    integer NOT NULL DEFAULT 0,  -- how often it was taken: whoever took it last may write
     received_at timestamptz NOT NULL DEFAULT now(),
     leased_until timestamptz,
     answered_at timestamptz,
     UNIQUE (project_id, platform, key)
 );
-CREATE INDEX channel_updates_waiting ON channel_updates (project_id, platform, chat, update_id) WHERE answered_at IS NULL;
+CREATE INDEX channel_updates_waiting ON channel_updates (project_id, platform, chat, account, update_id) WHERE answered_at IS NULL;
 
 -- The bots that receive, and when each said so last: the server that has the bot's lock says it every minute.
 CREATE TABLE channel_bots (
@@ -55,7 +58,7 @@ CREATE TABLE channel_accounts (
 );
 CREATE INDEX channel_accounts_person ON channel_accounts (person_id);
 
--- Buttons: what a press does, whose they are, and in which chat.
+-- Buttons: what a press does, whose they are, and in which chat. `class_ids`: what the reader saw for whom they were made.
 CREATE TABLE channel_buttons (
     button_id   uuid PRIMARY KEY,
     project_id  uuid NOT NULL REFERENCES projects ON DELETE CASCADE,
@@ -63,10 +66,12 @@ CREATE TABLE channel_buttons (
     account     text NOT NULL,
     chat        text NOT NULL,
     action      jsonb NOT NULL,
+    class_ids   integer[] NOT NULL,
     expires_at  timestamptz NOT NULL
 );
 
--- The conversation that an account has in a chat, and what it picked there: names and the references of the entities that are meant.
+-- The conversation that an account has in a chat, and what it picked there: names and the references of the entities that are meant,
+-- as long as nothing is erased that the reader saw then: `class_ids`.
 CREATE TABLE channel_chats (
     project_id      uuid NOT NULL REFERENCES projects ON DELETE CASCADE,
     platform        text NOT NULL,
@@ -74,6 +79,7 @@ CREATE TABLE channel_chats (
     account         text NOT NULL,
     conversation_id uuid REFERENCES conversations ON DELETE SET NULL,
     picks           jsonb NOT NULL DEFAULT '{}',
+    class_ids       integer[] NOT NULL DEFAULT '{}',
     used_at         timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (project_id, platform, chat, account)
 );

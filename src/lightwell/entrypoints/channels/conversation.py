@@ -1,0 +1,333 @@
+"""Answers one update, as the person whose account sent it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+from lightwell.domain.channels import Account, Chat, File, Press, Text, Unreadable, Update
+from lightwell.domain.errors import (
+    ChannelFailed,
+    Forbidden,
+    Invalid,
+    LeaseLost,
+    LightwellError,
+    NotFound,
+    Refused,
+    StoreFailed,
+)
+from lightwell.domain.errors import (
+    Unreadable as UnreadableDocument,
+)
+from lightwell.domain.graph import normalize_name
+from lightwell.entrypoints.channels import dispatch, picks
+from lightwell.entrypoints.channels.actions import (
+    Action,
+    AddFile,
+    Pick,
+    Share,
+    ShowAnswer,
+    ShowJob,
+    ShowList,
+)
+from lightwell.entrypoints.channels.asker import Asker
+from lightwell.entrypoints.channels.buttons import Buttons
+from lightwell.entrypoints.channels.dispatch import COMMANDS, Shown, Typed
+from lightwell.entrypoints.channels.messages import Message
+from lightwell.entrypoints.channels.pages import page_of
+from lightwell.entrypoints.channels.people import People
+from lightwell.entrypoints.channels.platform import Channel, Labelled
+from lightwell.entrypoints.channels.questions import Questions
+from lightwell.entrypoints.channels.reply import Reply, plain
+from lightwell.logs import logger, raise_location
+from lightwell.records import channel_chats, channel_updates
+from lightwell.records.channel_updates import TakenUpdate
+from lightwell.records.database import Database
+
+GONE = "This button no longer works."
+"""What every press says that does nothing: of another account, in another chat, forged, expired, used, or about what is out of sight by now."""
+
+_STRANGER = (
+    "I do not know who you are yet. Sign in to the web page of Lightwell, open “Chats” there, and link this account:"
+    " it gives you a code to send me here. Then ask me again."
+)
+_STRANGER_IN_GROUP = "I do not know who you are yet. Write to me in a private chat first."
+_LINKED = "This account is linked now. I answer you as {}, from the documents that you may see. Send /help for more."
+_WRONG_CODE = "This code is not valid, or not any more. Make a new one on the web page, and send it here within ten minutes."
+_CODES_PRIVATELY = (
+    "Send me the code in a private chat, where nobody else can use it. Make a new one for that."
+)
+_UNLINKED = (
+    "This account is not linked to you any more, and I answer nothing here until you link it again."
+)
+_NEW = "This is a new conversation: what was said before counts no more."
+_UNKNOWN_COMMAND = "I do not know this command. Send /help for those that I know."
+_APOLOGY = (
+    "Something went wrong here, and I could not answer. Whoever runs Lightwell finds it in the log."
+)
+_UNAVAILABLE = "Something that I need to answer is not available right now. Try again in a minute."
+_UNREADABLE = "I cannot read a {} yet. Write your question, please."
+_SAYABLE = (Invalid, NotFound, Forbidden, Refused, UnreadableDocument)
+_LONGEST_WAIT_FOR_FILE = 10.0
+
+_log = logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversations:
+    """What a bot says in its chats. `max_bytes` is the largest file that it takes; `on_work` is called when a file waits to be read."""
+
+    channel: Channel
+    database: Database
+    people: People
+    buttons: Buttons
+    max_bytes: int
+    on_work: Callable[[], None]
+
+    async def respond(self, taken: TakenUpdate) -> None:
+        """Answer an update; raise `ChannelFailed`, `StoreFailed` and `LeaseLost` where it has to be taken again."""
+        update = taken.update
+        asker = await self.people.find(update.account, update.chat)
+        if isinstance(update.content, Press):
+            await self._respond_to_press(taken, update.content, asker)
+        elif isinstance(update.content, Text) and (code := dispatch.read_code(update.content.text)):
+            await self._link(taken, code)
+        elif asker is None:
+            await self._tell_stranger(update)
+        elif wait := await self.people.count(asker):
+            await self._tell_once(update, f"Too many questions; try again in {wait} seconds.")
+        else:
+            await self._answer(taken, asker)
+
+    # ── messages ──────────────────────────────────────────────────────────────────────────────────────
+
+    async def _answer(self, taken: TakenUpdate, asker: Asker) -> None:
+        reply = self._reply(taken, asker)
+        await reply.begin()
+        await reply.finish(await _or_sentence(self._message(taken.update, asker, reply)))
+
+    async def _message(self, update: Update, asker: Asker, reply: Reply) -> Message:
+        match update.content:
+            case Text(text=text):
+                typed = dispatch.read_command(text)
+                if typed is None:
+                    return await self._questions(asker, update.account).ask(text, reply)
+                return await self._obey(typed, asker, update.account)
+            case File() as file:
+                return await dispatch.offer(asker, file, self.max_bytes)
+            case Unreadable(kind=kind):
+                return plain(_UNREADABLE.format(kind))
+            case _:
+                raise Invalid("A press is no message")
+
+    async def _obey(self, typed: Typed, asker: Asker, account: Account) -> Message:
+        project_id = asker.reader.project_id
+        match typed.name:
+            case "new":
+                await channel_chats.begin_anew(self.database, project_id, account, asker.chat)
+                return plain(_NEW)
+            case "unlink":
+                await self.people.unlink(account)
+                return plain(_UNLINKED)
+            case "start":
+                return await COMMANDS["help"](asker, "")
+            case name if name in COMMANDS:
+                state = await channel_chats.find(self.database, project_id, account, asker.chat)
+                words = typed.words
+                if name == "brief":
+                    words = state.picks.get(normalize_name(words), words)
+                elif name in ("promises", "search"):
+                    words = (await picks.with_picks(asker, words, state.picks)).question
+                return await self._list(asker, name, words, 0)
+            case _:
+                return plain(_UNKNOWN_COMMAND)
+
+    async def _list(self, asker: Asker, command: str, words: str, page: int) -> Message:
+        """Return a page of what a command lists now."""
+        whole = await COMMANDS[command](asker, words)
+        return page_of(
+            [whole],
+            page,
+            self.channel.limits,
+            lambda other: ShowList(command=command, words=words, page=other),
+        )
+
+    # ── presses ───────────────────────────────────────────────────────────────────────────────────────
+
+    async def _respond_to_press(
+        self, taken: TakenUpdate, press: Press, asker: Asker | None
+    ) -> None:
+        update = taken.update
+        action = await self.buttons.read(press.data, update.account, update.chat)
+        if asker is None or action is None:
+            await self.channel.acknowledge(press, GONE)
+            return
+        if wait := await self.people.count(asker):
+            await self.channel.acknowledge(
+                press, f"Too many questions; try again in {wait} seconds."
+            )
+            return
+        notice = ""
+        try:
+            notice = await self._do(taken, asker, action)
+        except NotFound:
+            notice = GONE
+        except (ChannelFailed, StoreFailed, LeaseLost):
+            raise
+        except LightwellError as error:
+            notice = sentence_of(error)
+        except Exception as error:  # noqa: BLE001 - one press that fails must not end the others
+            _log_unexpected(error)
+            notice = _APOLOGY
+        await self.channel.acknowledge(press, notice)
+
+    async def _do(self, taken: TakenUpdate, asker: Asker, action: Action) -> str:
+        """Do what a button says, and show it; return what whoever pressed is told beside it."""
+        update = taken.update
+        reply = self._reply(taken, asker)
+        match dispatch.place_of(action):
+            case Shown.BELOW:
+                await reply.say(await dispatch.perform(asker, action))
+                return ""
+            case Shown.IN_GROUP:
+                return await self._share(taken, asker, action)
+            case Shown.INSTEAD:
+                await reply.begin()
+                message = await self._instead(update, asker, action, reply)
+                await self.buttons.use_up(action, update.account, update.chat)
+                await reply.finish(message)
+                return await self._follow_up(asker, message, reply)
+
+    async def _instead(self, update: Update, asker: Asker, action: Action, reply: Reply) -> Message:
+        """Return what takes the place of the message with the button."""
+        match action:
+            case ShowAnswer():
+                return await self._questions(asker, update.account).show_page(action)
+            case ShowList(command=command, words=words, page=page) if command in COMMANDS:
+                return await self._list(asker, command, words, page)
+            case Pick():
+                return await self._pick(update, asker, action, reply)
+            case AddFile():
+                file = File(name=action.name, size=action.size, handle=action.handle)
+                content = self.channel.download(file)
+                message = await dispatch.add(asker, action, content, self.max_bytes)
+                self.on_work()
+                return message
+            case _:
+                return await dispatch.perform(asker, action)
+
+    async def _pick(self, update: Update, asker: Asker, pick: Pick, reply: Reply) -> Message:
+        """Remember what a name means here, confirm the link that this decides, and ask again."""
+        named = {normalize_name(pick.name): pick.entity}
+        await channel_chats.pick(self.database, asker.reader, update.account, asker.chat, named)
+        if pick.command == picks.ASK:
+            decided = await picks.confirm_by_pick(asker, pick)
+            questions = self._questions(asker, update.account)
+            return await questions.ask(pick.words, reply, decided=decided)
+        words = pick.entity
+        if pick.command != "brief":
+            words = (await picks.with_picks(asker, pick.words, named)).question
+        return await self._list(asker, pick.command, words, 0)
+
+    async def _share(self, taken: TakenUpdate, asker: Asker, action: Action) -> str:
+        """Post an answer to the group in which it was asked for; return what whoever shares it is told."""
+        if not isinstance(action, Share) or taken.is_said:
+            return ""
+        message = page_of(
+            [await dispatch.perform(asker, action)], 0, self.channel.limits, lambda _: None
+        )
+        group = Chat(
+            platform=asker.chat.platform, id=action.chat, is_private=False, thread=action.thread
+        )
+        await channel_updates.note_said(self.database, taken)
+        await self.channel.send(group, Labelled(message=replace(message, buttons=())))
+        await self.buttons.use_up(action, taken.update.account, taken.update.chat)
+        return "Shared."
+
+    async def _follow_up(self, asker: Asker, message: Message, reply: Reply) -> str:
+        """Show how far a file is read that was just added, once it is or after some seconds."""
+        actions = [button.action for row in message.buttons for button in row]
+        job = next((action for action in actions if isinstance(action, ShowJob)), None)
+        if job is not None:
+            await reply.finish(await dispatch.progress(asker, job, seconds=_LONGEST_WAIT_FOR_FILE))
+        return ""
+
+    # ── who one is ────────────────────────────────────────────────────────────────────────────────────
+
+    async def _link(self, taken: TakenUpdate, code: str) -> None:
+        """Link the account by a code, which is of use where nobody else reads it."""
+        update = taken.update
+        if not update.chat.is_private:
+            await self._tell_once(update, _CODES_PRIVATELY)
+            return
+        try:
+            person = await self.people.link(update.account, code)
+        except Invalid as error:
+            await self._tell_once(update, str(error))
+            return
+        if person is None and taken.attempts > 1:
+            asker = await self.people.find(update.account, update.chat)
+            person = asker and asker.person  # the attempt before this one has used the code
+        if person is None:
+            await self._tell_once(update, _WRONG_CODE)
+            return
+        name = " ".join(person.display_name.split()) or person.email or "yourself"
+        await self._tell(update, _LINKED.format(name))
+
+    async def _tell_stranger(self, update: Update) -> None:
+        words = _STRANGER if update.chat.is_private else _STRANGER_IN_GROUP
+        await self._tell_once(update, words)
+
+    async def _tell_once(self, update: Update, words: str) -> None:
+        """Say what the account cannot do, once a minute."""
+        if await self.people.may_notify(update.account):
+            await self._tell(update, words)
+
+    async def _tell(self, update: Update, words: str) -> None:
+        labelled = Labelled(message=plain(words))
+        if update.chat.is_private:
+            await self.channel.send(update.chat, labelled)
+        elif not await self.channel.send_alone(
+            update.chat, update.account, labelled, reply_to=update.message
+        ):
+            await self.channel.send(update.chat, labelled, reply_to=update.message)
+
+    def _reply(self, taken: TakenUpdate, asker: Asker) -> Reply:
+        account = taken.update.account
+
+        async def label(message: Message, chat: Chat) -> Labelled:
+            return await self.buttons.label(message, asker.reader, account, chat)
+
+        return Reply(channel=self.channel, database=self.database, taken=taken, label=label)
+
+    def _questions(self, asker: Asker, account: Account) -> Questions:
+        return Questions(
+            database=self.database, asker=asker, account=account, limits=self.channel.limits
+        )
+
+
+async def _or_sentence(answering: Awaitable[Message]) -> Message:
+    """Return the answer, or one sentence about why there is none; raise what has to be tried again."""
+    try:
+        return await answering
+    except (ChannelFailed, StoreFailed, LeaseLost):
+        raise
+    except LightwellError as error:
+        return plain(sentence_of(error))
+    except Exception as error:  # noqa: BLE001 - one question that fails must not end the others, and nobody is shown why
+        _log_unexpected(error)
+        return plain(_APOLOGY)
+
+
+def sentence_of(error: LightwellError) -> str:
+    """Return what a person is told of an error."""
+    if not isinstance(error, _SAYABLE):
+        _log.warning("a chat could not be answered", error=type(error).__name__)
+        return _UNAVAILABLE
+    message = str(error)
+    stop = "" if message.endswith((".", "?", "!")) else "."
+    return f"{message[:1].upper()}{message[1:]}{stop}"
+
+
+def _log_unexpected(error: Exception) -> None:
+    _log.warning(
+        "a chat could not be answered", error=type(error).__name__, at=raise_location(error)
+    )

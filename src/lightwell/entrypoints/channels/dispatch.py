@@ -1,0 +1,96 @@
+"""Which function answers a command, and which a press of a button."""
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from lightwell.domain.channels import File
+from lightwell.domain.errors import Invalid
+from lightwell.entrypoints.channels import usual
+from lightwell.entrypoints.channels.actions import (
+    Action,
+    AddFile,
+    Share,
+    ShowJob,
+    ShowPlace,
+    ShowSource,
+)
+from lightwell.entrypoints.channels.asker import Asker
+from lightwell.entrypoints.channels.messages import Message
+from lightwell.text.regex import regex
+
+Command = Callable[[Asker, str], Awaitable[Message]]
+"""Answers a command with its words, in a whole message that may be longer than a platform takes."""
+
+COMMANDS: Mapping[str, Command] = {
+    "status": usual.status,
+    "help": usual.help_,
+}
+
+_NOT_YET = "This cannot be done in a chat yet"
+_COMMAND = regex(r"/([A-Za-z_]{1,32})(?:@\S+)?(?:\s+(.*))?", re.DOTALL)
+_LINK = regex(r"/(?:start|link)(?:@\S+)?\s+(\S{1,200})|link\s+([0-9a-f]{32})", re.IGNORECASE)
+
+
+class Shown(StrEnum):
+    """Where it is shown what a press asks for: in place of the message with the button, below it, or in the group."""
+
+    INSTEAD = "instead"
+    BELOW = "below"
+    IN_GROUP = "in_group"
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A command as it was typed, with its words."""
+
+    name: str
+    words: str
+
+
+def read_command(text: str) -> Typed | None:
+    """Return the command that the text is, None for a question."""
+    match = _COMMAND.fullmatch(text.strip())
+    if match is not None:
+        return Typed(match[1].lower(), (match[2] or "").strip())
+    return Typed("help", "") if text.strip().lower() == "help" else None
+
+
+def read_code(text: str) -> str:
+    """Return the code of a text that links an account, "" for any other."""
+    match = _LINK.fullmatch(text.strip())
+    return (match[1] or match[2]) if match else ""
+
+
+def place_of(action: Action) -> Shown:
+    """Return where it is shown what the action asks for."""
+    match action:
+        case ShowSource() | ShowPlace():
+            return Shown.BELOW
+        case Share():
+            return Shown.IN_GROUP
+        case _:
+            return Shown.INSTEAD
+
+
+async def offer(asker: Asker, file: File, max_bytes: int) -> Message:
+    """Ask for whom a file is that was sent."""
+    raise Invalid(_NOT_YET)
+
+
+async def add(
+    asker: Asker, action: AddFile, content: AsyncIterator[bytes], max_bytes: int
+) -> Message:
+    """Add a file that was sent for whom its sender chose."""
+    raise Invalid(_NOT_YET)
+
+
+async def progress(asker: Asker, action: ShowJob, *, seconds: float = 0.0) -> Message:
+    """Say how far a file is read; wait so many seconds at most for its end."""
+    raise Invalid(_NOT_YET)
+
+
+async def perform(asker: Asker, action: Action) -> Message:
+    """Do what a button says that needs nothing but its asker; raise `NotFound` where that is not there any more."""
+    raise Invalid(_NOT_YET)

@@ -1,0 +1,79 @@
+"""Who sent an update: the person of the directory whose account it is, with the tags of now; how often, and what a stranger is told."""
+
+import hashlib
+from dataclasses import dataclass
+
+from lightwell.domain.channels import Account, Chat
+from lightwell.domain.directory import Person
+from lightwell.domain.principals import SESSION, Principal
+from lightwell.domain.rate_limits import Quota
+from lightwell.entrypoints.channels.asker import Asker
+from lightwell.knowledge_base import KnowledgeBase, channel_accounts
+from lightwell.knowledge_base.rate_limiter import RateLimiter
+from lightwell.records import rate_limits
+from lightwell.records.database import Database
+
+_NOTICES_PER_MINUTE = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class People:
+    """The people of a project, by their accounts. `server` is the address under which they reach the server, "" for none."""
+
+    knowledge_base: KnowledgeBase
+    database: Database
+    limiter: RateLimiter
+    project: str
+    server: str = ""
+
+    async def find(self, account: Account, chat: Chat) -> Asker | None:
+        """Return who asks, with the access of now; None where nobody active has the account."""
+        knowledge_base = self.knowledge_base
+        person = await channel_accounts.find_person(
+            self.database, knowledge_base.project_id, account
+        )
+        if person is None:
+            return None
+        return Asker(
+            knowledge_base=knowledge_base,
+            person=person,
+            reader=await knowledge_base.reader(person.tags, user=person.user),
+            chat=chat,
+            server=self.server,
+        )
+
+    async def count(self, asker: Asker) -> int:
+        """Count a request of the person, as one in a browser counts; return the seconds to wait, 0 where it is allowed."""
+        person = asker.person
+        principal = Principal(
+            project_id=self.knowledge_base.project_id,
+            project=self.project,
+            credential=f"{SESSION}{asker.chat.platform}",
+            scopes=person.scopes,
+            tags=person.tags,
+            user=person.user,
+            person=person.id,
+        )
+        allowance = await self.limiter.take(principal)
+        return 0 if allowance is None else allowance.retry_seconds
+
+    async def may_notify(self, account: Account) -> bool:
+        """Return whether the account may be told once more what it cannot do; once a minute it may."""
+        where = f"{self.knowledge_base.project_id}\n{account.platform}\n{account.id}"
+        quota = Quota(
+            policy="notice",
+            bucket=hashlib.sha256(f"notice\n{where}".encode()).hexdigest(),
+            requests=_NOTICES_PER_MINUTE,
+        )
+        (allowance,) = await rate_limits.take(self.database, [quota])
+        return not allowance.retry_seconds
+
+    async def link(self, account: Account, code: str) -> Person | None:
+        """Link the account to the person who made the code; None for a code that is not valid. Raises `Invalid` where the account is somebody's already."""
+        return await channel_accounts.redeem(
+            self.database, self.knowledge_base.project_id, account, code
+        )
+
+    async def unlink(self, account: Account) -> None:
+        """Take the account from the person whose it is."""
+        await channel_accounts.unlink(self.database, self.knowledge_base.project_id, account)
