@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from lightwell.domain.answers import Confidence, StepKind
-from lightwell.domain.graph import Predicate
 
 if TYPE_CHECKING:
     from lightwell.domain import answers, graph_views, questions
@@ -27,7 +26,7 @@ _FILTER_WORDS: Final[Mapping[str, str]] = {
 }
 
 
-def confidence_line(confidence: Confidence) -> str:
+def confidence_line(confidence: Confidence | None) -> str:
     """Return what is said of an answer's confidence."""
     return f"confidence: {confidence}"
 
@@ -60,9 +59,9 @@ def candidates_line(named: "graph_views.Candidates | citations.AmbiguousName") -
     return f"There is no entity named {named.name!r}. Did you mean this one?"
 
 
-def relation_words(relation: str) -> str:
-    """Return a relation of the graph as people read it; the type of a link stays as it is."""
-    return Predicate(relation).words if relation in Predicate.__members__ else relation
+def passages_of(count: str) -> str:
+    """Return `1 passage`, or `2 passages`."""
+    return f"{count} passage{'' if count == '1' else 's'}"
 
 
 def day(moment: datetime | None) -> str:

@@ -16,10 +16,11 @@ class Style(StrEnum):
 
 
 class Kind(StrEnum):
-    """What a block is: a paragraph, an item of a list, a quotation that opens on demand where the platform can, preformatted lines, small print."""
+    """What a block is: a paragraph, an item of a list, a source below an answer, a quotation that opens on demand where the platform can, preformatted lines, small print."""
 
     TEXT = "text"
     ITEM = "item"
+    SOURCE = "source"
     QUOTE = "quote"
     CODE = "code"
     NOTE = "note"

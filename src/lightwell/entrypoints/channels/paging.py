@@ -9,7 +9,17 @@ from itertools import accumulate, pairwise
 from lightwell.entrypoints.channels.messages import Block, Kind, Limits, Message, Span, Style
 from lightwell.text.sentences import sentence_spans
 
-_TIGHT = frozenset({Kind.ITEM, Kind.QUOTE})
+_WITHOUT_GAP = frozenset(
+    {
+        (Kind.ITEM, Kind.ITEM),
+        (Kind.SOURCE, Kind.SOURCE),
+        (Kind.SOURCE, Kind.QUOTE),
+        (Kind.QUOTE, Kind.QUOTE),
+        (Kind.QUOTE, Kind.SOURCE),
+        (Kind.NOTE, Kind.NOTE),
+    }
+)
+"""What follows what without an empty line between them."""
 _JOINERS = frozenset("\u200c\u200d")
 _SKIN_TONES = range(0x1F3FB, 0x1F400)
 _FLAG_LETTERS = range(0x1F1E6, 0x1F200)
@@ -37,10 +47,9 @@ def is_heading(block: Block) -> bool:
 
 
 def separator(above: Block, below: Block) -> str:
-    """Return what stands between two blocks: an empty line, and none within a list, and between quotations and what they belong to."""
-    if below.kind in _TIGHT and (above.kind in _TIGHT or is_heading(above)):
-        return "\n"
-    return "\n" if above.kind is below.kind is Kind.NOTE else "\n\n"
+    """Return what stands between two blocks: an empty line, but within a list, and between a source and its quotation."""
+    is_titled = is_heading(above) and below.kind is not Kind.TEXT
+    return "\n" if is_titled or (above.kind, below.kind) in _WITHOUT_GAP else "\n\n"
 
 
 def plain_text(blocks: Sequence[Block]) -> str:

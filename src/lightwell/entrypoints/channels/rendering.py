@@ -22,10 +22,10 @@ from lightwell.domain.answers import (
 from lightwell.domain.briefs import Brief, BriefLine, RelatedEntity
 from lightwell.domain.chat import ShownAnswer
 from lightwell.domain.evidence import Evidence, Retrieval
-from lightwell.domain.graph import state_relation
 from lightwell.domain.graph_views import Candidate, Candidates
 from lightwell.entrypoints import wording
 from lightwell.entrypoints.channels.messages import Block, Kind, Message, Span, Style
+from lightwell.entrypoints.channels.paging import plain_text
 from lightwell.entrypoints.sources import (
     key_sentence,
     nearest_line,
@@ -34,9 +34,13 @@ from lightwell.entrypoints.sources import (
     source_name,
 )
 from lightwell.text.pieces import shorten
+from lightwell.text.regex import regex
 
 _LONGEST_QUOTE = 700
 _LONGEST_KEY = 200
+_LONGEST_FIELD = 90
+_MOST_PARAGRAPHS = 3
+_CODE = regex(r"(?<!`)`([^`\n]{1,300})`(?!`)")
 _LONGEST_ADDRESS = 2000
 
 Shown = Answer | ShownAnswer
@@ -70,7 +74,7 @@ def render_answer(answer: Shown, server: str = "") -> Message:
     return Message(
         blocks=(
             *_doubt(answer.state),
-            *(_sentence(sentence, links) for sentence in sentences),
+            *_sentences(sentences, links),
             *_sources(answer.citations, links, above=words),
             *_notes(answer),
         )
@@ -85,7 +89,7 @@ def render_progress(
         return Message(blocks=(note(f"{wording.step_line(step)} …" if step else "…"),))
     doubt = _doubt(AnswerState.POSSIBLY if is_doubtful else AnswerState.ANSWERED)
     placed = [sentence.placed(0) for sentence in sentences]
-    return Message(blocks=(*doubt, *(_sentence(sentence, {}) for sentence in placed)))
+    return Message(blocks=(*doubt, *_sentences(placed, {})))
 
 
 def render_refusal(answer: Shown, server: str = "") -> Message:
@@ -136,15 +140,16 @@ def render_brief(brief: Brief, server: str = "") -> Message:
         *_part(wording.ABOUT, (_line(line, links, dated=False) for line in brief.about)),
         *_part(wording.OPEN, (_line(line, links) for line in brief.open_points)),
         *_part(wording.LATELY, (_line(line, links) for line in brief.lately)),
-        *_part(wording.PEOPLE, (_related(person, links) for person in brief.people)),
-        *_part(wording.LINKS, (_related(linked, links) for linked in brief.links)),
     )
-    words = "\n".join(line.text for line in (*brief.about, *brief.open_points, *brief.lately))
+    people = tuple(_related(wording.PEOPLE, brief.people, links, parts))
+    linked = tuple(_related(wording.LINKS, brief.links, links, (*parts, *people)))
     return Message(
         blocks=(
             *blocks,
             *parts,
-            *_sources(brief.citations, links, above=words),
+            *people,
+            *linked,
+            *_sources(brief.citations, links, above=plain_text(parts)),
             note(wording.confidence_line(brief.confidence)),
             *map(note, brief.notes),
         )
@@ -160,9 +165,7 @@ def render_passages(retrieval: Retrieval, server: str = "") -> Message:
     if retrieval.has_insufficient_evidence:
         notes.append(wording.BELOW_THRESHOLD)
     items = (
-        block
-        for rank, passage in enumerate(retrieval.evidence, start=1)
-        for block in _passage(rank, passage, server)
+        _passage(rank, passage, server) for rank, passage in enumerate(retrieval.evidence, start=1)
     )
     names = map(wording.candidates_line, retrieval.ambiguous_names)
     return Message(blocks=(*items, *map(note, (*notes, *names))))
@@ -175,7 +178,7 @@ def render_candidates(named: Candidates) -> tuple[Block, ...]:
 
 def candidate_label(candidate: Candidate) -> str:
     """Return the label of a button that picks an entity: its name, and what tells it from the others."""
-    return ", ".join((candidate.entity.name, *candidate.distinguishing.values()))
+    return " · ".join((_on_one_line(candidate.entity.name), *_apart(candidate)))
 
 
 # ── parts ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -186,18 +189,31 @@ def _doubt(state: AnswerState) -> Iterator[Block]:
         yield Block((Span(MAY_NOT_ANSWER, Style.ITALIC),))
 
 
-def _sentence(sentence: PlacedSentence, links: _Links) -> Block:
-    return Block((Span(f"{sentence.text} "), *_marks(sentence.citations, links)))
+def _sentences(sentences: Sequence[PlacedSentence], links: _Links) -> Iterator[Block]:
+    """Yield a few sentences as paragraphs, more as a list."""
+    if len(sentences) > _MOST_PARAGRAPHS:
+        yield from (_item("", stated.text, stated.citations, links) for stated in sentences)
+        return
+    for stated in sentences:
+        yield Block((*_words(stated.text), Span(" "), *_marks(stated.citations, links)))
 
 
 def _item(date: str, words: str, marks: Sequence[str], links: _Links) -> Block:
-    dated = (Span(date, Style.ITALIC), Span("  ")) if date else ()
-    spans = (Span("• "), *dated, Span(f"{_on_one_line(words)} "), *_marks(marks, links))
+    """Return an item of a list, with a date that does not stand in its words."""
+    dated = (Span(date, Style.ITALIC), Span("  ")) if date and date not in words else ()
+    spans = (Span("• "), *dated, *_words(words), Span(" "), *_marks(marks, links))
     return Block(spans, Kind.ITEM)
 
 
 def _marks(marks: Sequence[str], links: _Links) -> Iterator[Span]:
     return (Span(mark, url=links.get(mark, "")) for mark in marks)
+
+
+def _words(words: str, style: Style = Style.PLAIN) -> Iterator[Span]:
+    """Yield words of a document, what stands between backquotes as code."""
+    for number, part in enumerate(_CODE.split(words)):
+        if part:
+            yield Span(part, Style.CODE if number % 2 else style)
 
 
 def _line(line: BriefLine, links: _Links, *, dated: bool = True) -> Block:
@@ -210,19 +226,21 @@ def _part(title: str, lines: Iterable[Block]) -> tuple[Block, ...]:
     return (heading(title), *items) if items else ()
 
 
-def _related(related: RelatedEntity, links: _Links) -> Block:
-    what = ", ".join(filter(None, (related.kind, wording.relation_words(related.relation))))
-    evidence = related.evidence
-    stated = state_relation(related.description, related.comparison, related.use_case)
-    words = evidence.text if evidence else stated
-    marks = dict.fromkeys(cited.id for cited in evidence.citations) if evidence else {}
-    spans = (
-        Span("• "),
-        Span(_on_one_line(related.name), Style.BOLD),
-        Span(f" ({what})" + (f": {_on_one_line(words)} " if words else "")),
-        *_marks(tuple(marks), links),
-    )
-    return Block(spans, Kind.ITEM)
+def _related(
+    title: str, others: Sequence[RelatedEntity], links: _Links, cited: Sequence[Block]
+) -> Iterator[Block]:
+    """Yield the names of other entities on one line, and what is stated of one where no line above cites that."""
+    if not others:
+        return
+    yield heading(title)
+    yield Block((Span(" · ".join(_on_one_line(other.name) for other in others)),), Kind.ITEM)
+    marks = {span.text for block in cited for span in block.spans}
+    for other in others:
+        line = other.evidence
+        new = [quote.id for quote in line.citations if quote.id not in marks] if line else []
+        if line and new:
+            marks.update(new)
+            yield _item("", f"{other.name}: {line.text}", tuple(dict.fromkeys(new)), links)
 
 
 def _sources(citations: Sequence[Citation], links: _Links, *, above: str) -> Iterator[Block]:
@@ -239,23 +257,29 @@ def _sources(citations: Sequence[Citation], links: _Links, *, above: str) -> Ite
             Span(source_name(first), url=links.get(mark, "")),
             Span(f"{f' · {dated}' if dated else ''}{supplied}"),
         )
-        yield Block(tuple(span for span in spans if span.text), Kind.ITEM)
+        yield Block(tuple(span for span in spans if span.text), Kind.SOURCE)
         for cited in quoted:
-            quotation = _quotation(cited)
-            if _on_one_line(quotation.spans[0].text) not in read or len(quotation.spans) > 1:
-                yield quotation
+            piece = _piece(cited)
+            if any(_on_one_line(line) not in read for line in piece.split("\n")):
+                yield _quotation(piece, key_sentence(cited))
 
 
-def _quotation(cited: Citation) -> Block:
-    """Return what a citation quotes, its key sentence in bold; of a long piece the key sentence alone."""
-    piece, key = render_text(cited.snippet), key_sentence(cited)
+def _piece(cited: Citation) -> str:
+    """Return what a citation quotes as people read it, without the headings that its source's name has already."""
+    lines = render_text(cited.snippet).split("\n")
+    named = {cited.document_title, *cited.locator.section}
+    first = next((n for n, line in enumerate(lines) if line.strip() not in named), 0)
+    return "\n".join(lines[first:])
+
+
+def _quotation(piece: str, key: str) -> Block:
+    """Return a piece with its key sentence in bold; of a long one the key sentence alone."""
     if len(piece) > _LONGEST_QUOTE:
-        return Block((Span(shorten(key, _LONGEST_QUOTE)),), Kind.QUOTE)
+        return Block(tuple(_words(shorten(key, _LONGEST_QUOTE))), Kind.QUOTE)
     before, quoted, after = piece.partition(key)
     if not quoted or not (before or after):
-        return Block((Span(piece),), Kind.QUOTE)
-    spans = (Span(before), Span(quoted, Style.BOLD), Span(after))
-    return Block(tuple(span for span in spans if span.text), Kind.QUOTE)
+        return Block(tuple(_words(piece)), Kind.QUOTE)
+    return Block((*_words(before), *_words(quoted, Style.BOLD), *_words(after)), Kind.QUOTE)
 
 
 def _notes(answer: Shown) -> Iterator[Block]:
@@ -269,7 +293,7 @@ def _notes(answer: Shown) -> Iterator[Block]:
         yield from map(note, answer.notes)
 
 
-def _passage(rank: int, passage: Evidence, server: str) -> Iterator[Block]:
+def _passage(rank: int, passage: Evidence, server: str) -> Block:
     chunk, place = passage.chunk, passage.snippet_locator
     name = ", ".join(
         filter(
@@ -284,15 +308,28 @@ def _passage(rank: int, passage: Evidence, server: str) -> Iterator[Block]:
         Span(_on_one_line(name), url=url),
         Span(f" · {dated}" if dated else ""),
     )
-    yield Block(tuple(span for span in spans if span.text), Kind.ITEM)
     key = shorten(_on_one_line(render_text(passage.snippet)), _LONGEST_KEY)
-    yield Block((Span(f"    {key}"),), Kind.ITEM)
+    words = () if key in name else (Span("\n"), *_words(key))
+    return Block((*(span for span in spans if span.text), *words), Kind.ITEM)
 
 
 def _candidate(candidate: Candidate) -> Block:
-    fields = (f"{name}: {_on_one_line(value)}" for name, value in candidate.distinguishing.items())
     name = Span(_on_one_line(candidate.entity.name), Style.BOLD)
-    return Block((Span("• "), name, Span(f" · {', '.join(fields)}")), Kind.ITEM)
+    apart = "".join(f" · {value}" for value in _apart(candidate))
+    return Block((Span("• "), name, *_words(apart)), Kind.ITEM)
+
+
+def _apart(candidate: Candidate) -> Iterator[str]:
+    """Yield what tells a candidate from the others, in words that explain themselves."""
+    for field, value in candidate.distinguishing.items():
+        line = _on_one_line(value)
+        if field != "url":
+            yield wording.passages_of(line) if field == "passages" else _shortened(line)
+
+
+def _shortened(line: str) -> str:
+    cut = shorten(line, _LONGEST_FIELD)
+    return line if cut == line else f"{cut} …"
 
 
 # ── links ─────────────────────────────────────────────────────────────────────────────────────────────

@@ -17,6 +17,7 @@ from lightwell.domain.answers import StreamType
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.ids import SessionId
 from lightwell.domain.questions import DEFAULT_LIMIT, Mode
+from lightwell.entrypoints import wording
 from lightwell.entrypoints.cli.asking import Asker
 from lightwell.entrypoints.cli.console import clean
 from lightwell.entrypoints.cli.execution import Report
@@ -150,7 +151,7 @@ async def _print_stream(
         if as_json:
             typer.echo(json.dumps(json.loads(event.data)))  # in ASCII, whatever stdout is
         elif event.step is not None:
-            typer.echo(clean(text_output.step(event.step)), err=True)
+            typer.echo(clean(wording.step_line(event.step)), err=True)
         else:
             sys.stdout.write(clean(event.content))
         sys.stdout.flush()

@@ -11,6 +11,7 @@ import lightwell.entrypoints.cli.text_output as text_output
 import lightwell.entrypoints.operations.briefs as operations
 from lightwell.domain.answers import INSUFFICIENT, Confidence
 from lightwell.domain.graph import Predicate, state_relation
+from lightwell.entrypoints import wording
 from lightwell.entrypoints.cli.asking import Asker
 from lightwell.entrypoints.cli.console import clean, dim
 from lightwell.entrypoints.cli.execution import Report
@@ -49,19 +50,19 @@ def _brief_text(brief: Brief) -> RenderableType:
     entity = brief.entity
     head = [Text.assemble((clean(entity.entity_name), "bold"), f"  {clean(entity.entity_type)}")]
     if entity.description:
-        by_hand = " (written by a person, not taken from a document)"
+        by_hand = f" ({wording.DESCRIBED_BY_HAND})"
         head.append(Text(clean(entity.description) + by_hand * entity.described_by_hand))
     if brief.confidence is Confidence.INSUFFICIENT:
         return Group(*head, Text(INSUFFICIENT))
     parts = [
-        *_part("What it is", (_line_text(line) for line in brief.about)),
-        *_part("Lately", (_with_date(line) for line in brief.lately)),
-        *_part("Open", (_with_date(line) for line in brief.open_points)),
-        *_part("People", (_related_text(person) for person in brief.people)),
-        *_part("Linked to", (_related_text(linked) for linked in brief.links)),
+        *_part(wording.ABOUT, (_line_text(line) for line in brief.about)),
+        *_part(wording.LATELY, (_with_date(line) for line in brief.lately)),
+        *_part(wording.OPEN, (_with_date(line) for line in brief.open_points)),
+        *_part(wording.PEOPLE, (_related_text(person) for person in brief.people)),
+        *_part(wording.LINKS, (_related_text(linked) for linked in brief.links)),
     ]
     sources = text_output.sources(brief.citations)
-    confidence = dim(f"confidence: {brief.confidence}")
+    confidence = dim(wording.confidence_line(brief.confidence))
     return Group(*head, *parts, Text(), *sources, confidence, *map(dim, brief.notes))
 
 

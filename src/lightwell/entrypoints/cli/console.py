@@ -5,7 +5,6 @@ none can control the terminal. The consoles see to it for whatever they print; w
 """
 
 import sys
-import unicodedata
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
@@ -17,22 +16,12 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from lightwell.text.printable import clean as clean
 from lightwell.text.regex import regex
 
 _LINE_BREAK = regex(r"[\n\r\t\v\f\x85\u2028\u2029]")
 _WIDTH_OF_A_FILE = 10_000
 """Columns; so that output to a file or a program is not wrapped."""
-
-_DIRECTIONS = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
-
-
-def clean(text: str) -> str:
-    """Return the text without control characters (except line breaks and tabs), direction marks and surrogates."""
-    return "".join(
-        sign
-        for sign in text
-        if sign in "\n\t" or not (sign in _DIRECTIONS or unicodedata.category(sign) in ("Cc", "Cs"))
-    )
 
 
 def file_name(url: str) -> str:

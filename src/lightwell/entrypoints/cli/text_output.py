@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from lightwell.domain.answers import INSUFFICIENT, MAY_NOT_ANSWER, AnswerState, StepKind
+from lightwell.domain.answers import INSUFFICIENT, MAY_NOT_ANSWER, AnswerState
+from lightwell.entrypoints import wording
 from lightwell.entrypoints.cli.console import clean, dim, file_name, new_table, unwrapped_line
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
         Answer,
         Statements,
         StreamEvent,
-        StreamStep,
         UnderstoodFilter,
     )
     from lightwell.entrypoints.operations.replies import Locator
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 _MAX_NAMED = 2
 """Entities that are named of an ambiguous name below an answer: enough to see that another one may be meant."""
-
-_FILTER_WORDS = {"author": "by {}", "since": "since {}", "until": "until {}"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,21 +70,8 @@ def below(
     ]
     if not citations:
         return Group(*nearest(answer.nearest, shown), *rest)
-    confidence = dim(f"confidence: {answer.confidence}")
+    confidence = dim(wording.confidence_line(answer.confidence))
     return Group(Text(), *sources(citations, shown, above=above), confidence, *rest)
-
-
-def step(done: "StreamStep") -> str:
-    """Return on one line what is done before the first sentence."""
-    titles = ", ".join(done.titles)
-    match done.kind:
-        case StepKind.SEARCHING:
-            where = f" in {titles}" if titles else ""
-            return f"Searching{where}: {done.query}" if done.query else "Searching"
-        case StepKind.READING:
-            return f"Reading: {titles}"
-        case StepKind.CHECKING:
-            return f"Checking {done.count} passages"
 
 
 def statements(reply: "Statements", shown: Shown = BRIEFLY) -> RenderableType:
@@ -105,7 +90,7 @@ def statements(reply: "Statements", shown: Shown = BRIEFLY) -> RenderableType:
 
 def _dates(said_at: datetime | None, dates: Sequence[str]) -> list[Text]:
     """Return the line below a statement with its document's date and the dates that it names, nothing where there are none."""
-    stated = [f"{said_at:%Y-%m-%d}"] if said_at else []
+    stated = [wording.day(said_at)] if said_at else []
     named = [f"names {clean(', '.join(dates))}"] if dates else []
     return [dim(f"  {'; '.join([*stated, *named])}")] if stated or named else []
 
@@ -114,7 +99,7 @@ def passages(reply: "Passages") -> RenderableType:
     """Return the passages as a table, best first, with the most relevant part of each."""
     names = [*only(reply.filters), *ambiguous_names(reply.ambiguous_names)]
     if not reply.results:
-        return Group(Text("No passage that you may see is relevant to this question."), *names)
+        return Group(Text(wording.NO_PASSAGE), *names)
     table = new_table("#", "relevance", "document", "where", "snippet")
     table.columns[0].justify = table.columns[1].justify = "right"
     for passage in reply.results:
@@ -126,8 +111,8 @@ def passages(reply: "Passages") -> RenderableType:
             describe_place(passage.snippet_locator, title),
             " ".join(clean(passage.snippet).split()),
         )
-    doubt = "None of these passages reaches the threshold of 0.60 for an answer."
-    lines = [*reply.notes, *((doubt,) if reply.has_insufficient_evidence else ())]
+    doubt = (wording.BELOW_THRESHOLD,) if reply.has_insufficient_evidence else ()
+    lines = [*reply.notes, *doubt]
     return Group(table, *map(dim, lines), *names)
 
 
@@ -155,8 +140,7 @@ def sources(
     read = " ".join(above.split())
     for mark, quotes in groupby(citations, lambda cited: cited.id):
         quoted = list(quotes)
-        by_hand = " (passage supplied by hand, not read from its source)"
-        supplied = by_hand if quoted[0].supplied_by_hand else ""
+        supplied = f" ({wording.SUPPLIED_BY_HAND})" if quoted[0].supplied_by_hand else ""
         yield Text.assemble((mark, "bold"), " ", clean(source_name(quoted[0])), supplied)
         yield unwrapped_line((f"    {file_name(quoted[0].source_url)}", "dim"))
         for cited in quoted:
@@ -221,15 +205,12 @@ def chat_reply(reply: "CitedChatReply", shown: Shown = BRIEFLY) -> list[Text]:
 def only(filters: Sequence["UnderstoodFilter"]) -> Iterator[Text]:
     """Yield a line with the filters that words of the question mean, if there are any."""
     if filters:
-        texts = (_FILTER_WORDS.get(chosen.field, "{}").format(chosen.value) for chosen in filters)
-        yield dim(clean(f"Only: {', '.join(texts)} · --everywhere searches all"))
+        yield dim(clean(f"{wording.filters_line(filters)} · --everywhere searches all"))
 
 
 def candidates(named: "AmbiguousName") -> RenderableType:
     """Return the entities that a name may mean, with what distinguishes them."""
-    several = f"{named.name!r} may mean {len(named.candidates)} different entities."
-    single = f"There is no entity named {named.name!r}. Did you mean this one?"
-    lines = [Text(clean(several if len(named.candidates) > 1 else single))]
+    lines = [Text(clean(wording.candidates_line(named)))]
     for candidate in named.candidates:
         name = (clean(candidate.entity_name), "bold")
         lines += [Text(), Text.assemble(name, f"  {clean(candidate.entity_ref)}")]

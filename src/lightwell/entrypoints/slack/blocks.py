@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 
 from slack_sdk.models.blocks import (
     ActionsBlock,
@@ -30,6 +30,9 @@ MAX_TEXT = 3000
 MAX_LABEL = 75
 _LONGEST_QUOTE = 300
 """Characters of a quotation: Slack folds none."""
+
+_RUNNING = frozenset({Kind.TEXT, Kind.ITEM, Kind.SOURCE})
+"""What is written below each other in one block."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,16 +63,16 @@ def _written(blocks: Sequence[Block]) -> Iterator[SlackBlock]:
     while rest:
         block = rest.pop(0)
         match block.kind:
-            case Kind.TEXT | Kind.ITEM:
+            case Kind.TEXT | Kind.ITEM | Kind.SOURCE:
                 run = [block]
-                while rest and rest[0].kind in (Kind.TEXT, Kind.ITEM):
+                while rest and rest[0].kind in _RUNNING:
                     run.append(rest.pop(0))
                 yield RichTextBlock(elements=[RichTextSectionElement(elements=_elements(run))])
             case Kind.CODE:
                 elements = [RichTextElementParts.Text(text=block_text(block))]
                 yield RichTextBlock(elements=[RichTextPreformattedElement(elements=elements)])
             case Kind.QUOTE:
-                yield _small_print(_cut(block_text(block)))
+                yield _small_print(_quotation(block))
             case Kind.NOTE:
                 yield _small_print(block_text(block))
 
@@ -96,8 +99,22 @@ def _small_print(text: str) -> SlackBlock:
     return ContextBlock(elements=[PlainTextObject(text=shorten(text, MAX_TEXT), emoji=False)])
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST_QUOTE else f"{shorten(text, _LONGEST_QUOTE)} …"
+def _quotation(block: Block) -> str:
+    """Return a quotation on one line, a long one from its key sentence on."""
+    starts = accumulate((len(span.text) for span in block.spans), initial=0)
+    bold = (
+        start for start, span in zip(starts, block.spans, strict=False) if span.style is Style.BOLD
+    )
+    text, key = block_text(block), next(bold, 0)
+    if len(text) <= _LONGEST_QUOTE:
+        return _on_one_line(text)
+    quoted = shorten(text[key:], _LONGEST_QUOTE)
+    before, after = "… " if key else "", "" if text.endswith(quoted) else " …"
+    return f"{before}{_on_one_line(quoted)}{after}"
+
+
+def _on_one_line(text: str) -> str:
+    return " · ".join(filter(None, (line.strip() for line in text.split("\n"))))
 
 
 def _buttons(labelled: Labelled) -> Iterator[SlackBlock]:
@@ -113,7 +130,7 @@ def _buttons(labelled: Labelled) -> Iterator[SlackBlock]:
 
 
 def _button(button: Button, value: str, action: str) -> ButtonElement:
-    label = PlainTextObject(text=clean(button.label)[:MAX_LABEL], emoji=False)
+    label = PlainTextObject(text=clean(button.label)[:MAX_LABEL] or "…", emoji=False)
     if button.url:
         return ButtonElement(text=label, url=button.url, action_id=action)
     return ButtonElement(text=label, value=value, action_id=action)

@@ -27,8 +27,8 @@ MAX_ENTITIES = 100
 """Telegram ignores all further ones."""
 
 _WORD = regex(r"\S+")
-_PRESSED = regex(r"(?<![\w/<>])/\w|(?<!\w)[#$][^\W\d_]|#\w*[^\W\d_]")
-"""What begins a command, a hashtag or a cashtag."""
+_PRESSED = regex(r"(?<![\w/<>])/\w|#\S*[^\W\d_]|\$[A-Z]")
+"""What makes a command, a hashtag or a cashtag of a word."""
 
 _STYLES = {
     Style.BOLD: MessageEntityType.BOLD,
