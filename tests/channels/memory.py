@@ -22,6 +22,7 @@ from lightwell.domain.directory import Person, PersonChange
 from lightwell.domain.errors import ChannelFailed
 from lightwell.domain.rate_limits import RateLimits
 from lightwell.domain.scopes import Scope
+from lightwell.entrypoints.channels.asker import Asker
 from lightwell.entrypoints.channels.bots import run_bots
 from lightwell.entrypoints.channels.messages import Limits, Message
 from lightwell.entrypoints.channels.paging import plain_text
@@ -174,6 +175,11 @@ class Office:
 
     async def change(self, name: str, change: PersonChange) -> Person:
         return await self.directory.change_person(f"{name}@halden.example", change)
+
+    async def asker(self, account: Account) -> Asker:
+        asker = await self.people.find(account, private(account))
+        assert asker is not None
+        return asker
 
     async def say(self, account: Account, text: str, chat: Chat | None = None) -> Post:
         """Say something; return the latest message in the chat where it is answered."""

@@ -1,7 +1,7 @@
 """Answers one update, as the person whose account sent it."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from lightwell.domain.channels import Account, Chat, File, Press, Text, Unreadable, Update
 from lightwell.domain.errors import (
@@ -18,6 +18,7 @@ from lightwell.domain.errors import (
     Unreadable as UnreadableDocument,
 )
 from lightwell.domain.graph import normalize_name
+from lightwell.domain.scopes import Scope
 from lightwell.entrypoints.channels import dispatch, picks
 from lightwell.entrypoints.channels.actions import (
     Action,
@@ -32,7 +33,7 @@ from lightwell.entrypoints.channels.asker import Asker
 from lightwell.entrypoints.channels.buttons import Buttons
 from lightwell.entrypoints.channels.dispatch import COMMANDS, Shown, Typed
 from lightwell.entrypoints.channels.messages import Message
-from lightwell.entrypoints.channels.pages import page_of
+from lightwell.entrypoints.channels.pages import page_of, pages_of
 from lightwell.entrypoints.channels.people import People
 from lightwell.entrypoints.channels.platform import Channel, Labelled
 from lightwell.entrypoints.channels.questions import Questions
@@ -64,6 +65,7 @@ _APOLOGY = (
     "Something went wrong here, and I could not answer. Whoever runs Lightwell finds it in the log."
 )
 _UNAVAILABLE = "Something that I need to answer is not available right now. Try again in a minute."
+_NO_SCOPE = "You may not read here: ask whoever runs Lightwell"
 _UNREADABLE = "I cannot read a {} yet. Write your question, please."
 _SAYABLE = (Invalid, NotFound, Forbidden, Refused, UnreadableDocument)
 _LONGEST_WAIT_FOR_FILE = 10.0
@@ -91,9 +93,9 @@ class Conversations:
         elif isinstance(update.content, Text) and (code := dispatch.read_code(update.content.text)):
             await self._link(taken, code)
         elif asker is None:
-            await self._tell_stranger(update)
+            await self._tell_stranger(taken)
         elif wait := await self.people.count(asker):
-            await self._tell_once(update, f"Too many questions; try again in {wait} seconds.")
+            await self._tell_once(taken, f"Too many questions; try again in {wait} seconds.")
         else:
             await self._answer(taken, asker)
 
@@ -101,10 +103,12 @@ class Conversations:
 
     async def _answer(self, taken: TakenUpdate, asker: Asker) -> None:
         reply = self._reply(taken, asker)
-        await reply.begin()
-        await reply.finish(await _or_sentence(self._message(taken.update, asker, reply)))
+        if await reply.begin():
+            await reply.finish(await _or_sentence(self._message(taken.update, asker, reply)))
 
     async def _message(self, update: Update, asker: Asker, reply: Reply) -> Message:
+        if not asker.allows(Scope.READ):
+            raise Forbidden(_NO_SCOPE)
         match update.content:
             case Text(text=text):
                 typed = dispatch.read_command(text)
@@ -144,7 +148,7 @@ class Conversations:
         """Return a page of what a command lists now."""
         whole = await COMMANDS[command](asker, words)
         return page_of(
-            [whole],
+            whole,
             page,
             self.channel.limits,
             lambda other: ShowList(command=command, words=words, page=other),
@@ -157,7 +161,7 @@ class Conversations:
     ) -> None:
         update = taken.update
         action = await self.buttons.read(press.data, update.account, update.chat)
-        if asker is None or action is None:
+        if asker is None or action is None or not asker.allows(Scope.READ):
             await self.channel.acknowledge(press, GONE)
             return
         if wait := await self.people.count(asker):
@@ -231,14 +235,13 @@ class Conversations:
         """Post an answer to the group in which it was asked for; return what whoever shares it is told."""
         if not isinstance(action, Share) or taken.is_said:
             return ""
-        message = page_of(
-            [await dispatch.perform(asker, action)], 0, self.channel.limits, lambda _: None
-        )
+        message = await dispatch.perform(asker, action)
         group = Chat(
             platform=asker.chat.platform, id=action.chat, is_private=False, thread=action.thread
         )
         await channel_updates.note_said(self.database, taken)
-        await self.channel.send(group, Labelled(message=replace(message, buttons=())))
+        for page in pages_of(message, self.channel.limits):
+            await self.channel.send(group, Labelled(message=page))
         await self.buttons.use_up(action, taken.update.account, taken.update.chat)
         return "Shared."
 
@@ -256,33 +259,37 @@ class Conversations:
         """Link the account by a code, which is of use where nobody else reads it."""
         update = taken.update
         if not update.chat.is_private:
-            await self._tell_once(update, _CODES_PRIVATELY)
+            await self._tell_once(taken, _CODES_PRIVATELY)
             return
         try:
             person = await self.people.link(update.account, code)
         except Invalid as error:
-            await self._tell_once(update, str(error))
+            await self._tell_once(taken, str(error))
             return
         if person is None and taken.attempts > 1:
             asker = await self.people.find(update.account, update.chat)
             person = asker and asker.person  # the attempt before this one has used the code
         if person is None:
-            await self._tell_once(update, _WRONG_CODE)
+            await self._tell_once(taken, _WRONG_CODE)
             return
         name = " ".join(person.display_name.split()) or person.email or "yourself"
-        await self._tell(update, _LINKED.format(name))
+        await self._tell(taken, _LINKED.format(name))
 
-    async def _tell_stranger(self, update: Update) -> None:
-        words = _STRANGER if update.chat.is_private else _STRANGER_IN_GROUP
-        await self._tell_once(update, words)
+    async def _tell_stranger(self, taken: TakenUpdate) -> None:
+        is_private = taken.update.chat.is_private
+        await self._tell_once(taken, _STRANGER if is_private else _STRANGER_IN_GROUP)
 
-    async def _tell_once(self, update: Update, words: str) -> None:
+    async def _tell_once(self, taken: TakenUpdate, words: str) -> None:
         """Say what the account cannot do, once a minute."""
-        if await self.people.may_notify(update.account):
-            await self._tell(update, words)
+        if taken.attempts > 1 or await self.people.may_notify(taken.update.account):
+            await self._tell(taken, words)
 
-    async def _tell(self, update: Update, words: str) -> None:
-        labelled = Labelled(message=plain(words))
+    async def _tell(self, taken: TakenUpdate, words: str) -> None:
+        """Say something that hangs on no document; once, also after an interruption."""
+        if taken.is_said:
+            return
+        update, labelled = taken.update, Labelled(message=plain(words))
+        await channel_updates.note_said(self.database, taken)
         if update.chat.is_private:
             await self.channel.send(update.chat, labelled)
         elif not await self.channel.send_alone(

@@ -1,6 +1,6 @@
 """A page of what is longer than one message, with the buttons that lead to the others."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from lightwell.entrypoints.channels.actions import Action
@@ -14,33 +14,53 @@ from lightwell.entrypoints.channels.messages import (
     Style,
 )
 from lightwell.entrypoints.channels.paging import paginate
+from lightwell.text.pieces import shorten
+
+_NOTE_CHARACTERS = 200
+_MOST_NOTES = 3
+_RESERVED = _MOST_NOTES * (_NOTE_CHARACTERS + 2)
+"""Characters that a page leaves to notes."""
+_TURNING = 2
+"""Buttons that lead to other pages."""
 
 
 def page_of(
-    messages: Sequence[Message],
-    number: int,
-    limits: Limits,
-    action_of: Callable[[int], Action | None],
+    message: Message, number: int, limits: Limits, action_of: Callable[[int], Action]
 ) -> Message:
-    """Return the page with this number of these messages, the last one for a higher number: what is listed may have become shorter.
+    """Return the page with this number of a message, the last one for a higher number: what is listed may have become shorter.
 
-    `action_of` leads to another page, None nowhere.
+    Each page has the buttons of the message, and those that lead by `action_of` to the page before and the next one.
     """
-    pages = [page for message in messages for page in paginate(message, limits)]
+    pages = pages_of(message, limits)
     number = min(number, len(pages) - 1)
-    row = [
-        Button(label=label, action=action)
-        for label, other in (
-            ("‹ Back", number - 1),
-            (f"{number + 1}/{len(pages)} More ›", number + 1),
-        )
-        if 0 <= other < len(pages) and (action := action_of(other)) is not None
+    turning = tuple(
+        Button(label=label, action=action_of(other))
+        for label, other in (("‹ Back", number - 1), ("More ›", number + 1))
+        if 0 <= other < len(pages)
+    )
+    rows = fitting(message.buttons, limits.buttons - _TURNING)
+    return replace(pages[number], buttons=(*rows, turning) if turning else tuple(rows))
+
+
+def pages_of(message: Message, limits: Limits) -> tuple[Message, ...]:
+    """Return the pages of a message without its buttons, each with room for notes."""
+    room = replace(limits, characters=limits.characters - _RESERVED)
+    return paginate(replace(message, buttons=()), room)
+
+
+def fitting(rows: Iterable[tuple[Button, ...]], most: int) -> Iterator[tuple[Button, ...]]:
+    """Yield the rows that have no more buttons together than these."""
+    for row in rows:
+        most -= len(row)
+        if most < 0:
+            return
+        yield row
+
+
+def with_notes(message: Message, notes: Iterable[str]) -> Message:
+    """Return a page with small print below."""
+    blocks = [
+        Block((Span(shorten(" ".join(words.split()), _NOTE_CHARACTERS), Style.ITALIC),), Kind.NOTE)
+        for words in notes
     ]
-    page = pages[number]
-    return replace(page, buttons=(*page.buttons, tuple(row))) if row else page
-
-
-def with_notes(message: Message, notes: Sequence[str]) -> Message:
-    """Return the message with small print below."""
-    blocks = (Block((Span(words, Style.ITALIC),), Kind.NOTE) for words in notes)
-    return replace(message, blocks=(*message.blocks, *blocks))
+    return replace(message, blocks=(*message.blocks, *blocks[:_MOST_NOTES]))

@@ -25,15 +25,16 @@ _ADDRESS = regex(r"<([^<>\s]+@[^<>\s]+)>")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meant:
-    """A question in which what was picked stands for the names; `names` are those, as they are compared."""
+    """A question in which what was picked stands for the names; `names` are those, as they are compared, and `notes` say so."""
 
     question: str
     names: frozenset[str]
+    notes: tuple[str, ...]
 
 
 async def with_picks(asker: Asker, question: str, picks: Mapping[str, str]) -> Meant:
     """Return the question with the entities that were picked in place of their names, as far as the asker still sees them."""
-    names: set[str] = set()
+    notes: dict[str, str] = {}
     words = f" {normalize_name(question)} "
     for name, ref in picks.items():
         place = _place(question, name)
@@ -42,11 +43,11 @@ async def with_picks(asker: Asker, question: str, picks: Mapping[str, str]) -> M
         entity = await _entity(asker, ref)
         if entity is None:
             continue
-        names.add(name)
+        notes[name] = f"“{name}” is {entity.name} here, as you chose; /new forgets that."
         if place is not None and normalize_name(entity.name) not in normalize_name(question):
             start, end = place
             question = f"{question[:start]}{_meaning(entity)}{question[end:]}"
-    return Meant(question=question, names=frozenset(names))
+    return Meant(question=question, names=frozenset(notes), notes=tuple(notes.values()))
 
 
 def pick_rows(

@@ -1,6 +1,6 @@
 """A question in a chat: its answer grows as its sentences are verified, and stands in the asker's own conversation."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -26,7 +26,7 @@ from lightwell.entrypoints.channels.actions import Share, ShowAnswer, ShowSource
 from lightwell.entrypoints.channels.asker import Asker
 from lightwell.entrypoints.channels.messages import Button, Limits, Message
 from lightwell.entrypoints.channels.pace import growing
-from lightwell.entrypoints.channels.pages import page_of, with_notes
+from lightwell.entrypoints.channels.pages import fitting, page_of, pages_of, with_notes
 from lightwell.entrypoints.channels.rendering import render_answer, render_progress
 from lightwell.entrypoints.channels.reply import Reply
 from lightwell.records import channel_chats
@@ -78,7 +78,18 @@ class Questions:
         open_names = [
             names for names in exchange.ambiguous if normalize_name(names.name) not in meant.names
         ]
-        return await self._shown(exchange, words, open_names, decided)
+        notes = [
+            *meant.notes,
+            *(f"“{names.name}” may mean several. Which one?" for names in open_names),
+        ]
+        if decided is not None:
+            notes.append(
+                f"Your choice confirms the link between {decided.source.name} and {decided.target.name}."
+            )
+        page = await self._shown(exchange)
+        rows = (*page.buttons, *picks.pick_rows(open_names, picks.ASK, words))
+        buttons = tuple(fitting(rows, self.limits.buttons))
+        return with_notes(replace(page, buttons=buttons), notes)
 
     async def show_page(self, action: ShowAnswer) -> Message:
         """Return a page of an answer as the asker may see it now; raise `NotFound`."""
@@ -131,53 +142,33 @@ class Questions:
     async def _ask(
         self, question: str, conversation: ConversationId | None, reply: Reply
     ) -> Exchange:
-        questions = self.asker.knowledge_base.questions
+        questions, limits = self.asker.knowledge_base.questions, self.limits
         events = questions.show(
             Question(text=question), self.asker.reader, thread=Thread(conversation=conversation)
         )
         async with aclosing(events), growing(reply.grow) as message:
-            last = await _follow(events, message.show)
+            last = await _follow(events, lambda grown: message.show(pages_of(grown, limits)[0]))
         if last.answer is None:
             raise ModelFailed(last.error)
         answer, stored = last.answer, last.stored
         return Exchange(answer=answer, stored=stored, ambiguous=answer.ambiguous_names)
 
-    async def _shown(
-        self,
-        exchange: Exchange,
-        words: str,
-        open_names: Sequence[Candidates],
-        decided: EntityLink | None,
-    ) -> Message:
-        """Return the first page of an answer as it is stored, with what it leaves to pick and where it may be shared."""
+    async def _shown(self, exchange: Exchange) -> Message:
+        """Return the first page of an answer as it is stored: the other pages are of the same."""
         stored = exchange.stored
         if isinstance(exchange.answer, Answer) and stored is not None and stored.place is not None:
             turn = await self.find_turn(stored.conversation, stored.place)
             exchange = replace(exchange, answer=turn.answer or exchange.answer)
-        page = self._page(exchange, 0)
-        notes = [f"“{names.name}” may mean several. Which one?" for names in open_names]
-        if decided is not None:
-            notes.append(
-                f"Your choice confirms the link between {decided.source.name} and {decided.target.name}."
-            )
-        rows = [*page.buttons, *picks.pick_rows(open_names, picks.ASK, words)]
-        return with_notes(replace(page, buttons=tuple(rows[: self.limits.buttons])), notes)
+        return self._page(exchange, 0)
 
     def _page(self, exchange: Exchange, number: int) -> Message:
         message = render_answer(exchange.answer, self.asker.server)
         stored = exchange.stored
         if stored is None or stored.place is None:
-            return page_of([message], number, self.limits, lambda _: None)
+            return pages_of(message, self.limits)[0]
         conversation, place = stored.conversation, stored.place
-        page = page_of(
-            [message],
-            number,
-            self.limits,
-            lambda other: ShowAnswer(conversation=conversation, place=place, page=other),
-        )
-        rows = [*_source_rows(exchange.answer, conversation, place), *page.buttons]
-        is_answered = bool(exchange.answer.citations)
-        if not self._chat.is_private and is_answered:
+        rows = _source_rows(exchange.answer, conversation, place)
+        if not self._chat.is_private and exchange.answer.citations:
             share = Share(
                 conversation=conversation,
                 place=place,
@@ -185,7 +176,12 @@ class Questions:
                 thread=self._chat.thread,
             )
             rows.append((Button(label="Share here", action=share),))
-        return replace(page, buttons=tuple(rows))
+        return page_of(
+            replace(message, buttons=tuple(rows)),
+            number,
+            self.limits,
+            lambda other: ShowAnswer(conversation=conversation, place=place, page=other),
+        )
 
 
 async def _follow(

@@ -57,8 +57,11 @@ class Reply:
     place: Place = Place.HERE
     sent: str = ""
 
-    async def begin(self) -> None:
-        """Send the message that the answer is written into, where there can be one, or find the one that was sent."""
+    async def begin(self) -> bool:
+        """Send the message that the answer is written into, where there can be one, or find the one that was sent.
+
+        Return whether there is anywhere to answer.
+        """
         update = self.taken.update
         if self.taken.sent:
             place, _, self.sent = self.taken.sent.partition(" ")
@@ -72,6 +75,7 @@ class Reply:
             )
         elif self.channel.edits_alone:
             await self._begin_alone()
+        return bool(self.sent) or self.place is not Place.OWN
 
     async def grow(self, message: Message) -> None:
         """Write what there is so far, where there is a message; raise `ChannelFailed`."""
