@@ -1,20 +1,26 @@
 """Linking accounts of Telegram and Slack to people, and groups to tags: by the functions that bots call, over HTTP, and the codes between them."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from itertools import count
+from typing import Any
 
+import httpx
 import pytest
 import pytest_asyncio
 
+from lightwell.domain.access import Tags
 from lightwell.domain.channels import LINK_CODE_LIFE, Account, Bot, LinkCode, Platform
 from lightwell.domain.directory import Person, PersonChange, PersonId
 from lightwell.domain.errors import Invalid, NotFound
+from lightwell.domain.scopes import Scope
 from lightwell.knowledge_base import channel_accounts
 from lightwell.knowledge_base.channel_accounts import OwnAccounts
 from lightwell.records.database import Database
 from tests.conftest import Databases
-from tests.entrypoints.offices import Office, open_office
+from tests.entrypoints.http_site import ALL_BUT_ADMIN
+from tests.entrypoints.offices import Browser, Office, open_office
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -202,8 +208,8 @@ async def test_what_an_account_picked_and_could_press_is_gone_when_it_is_unlinke
         **row,
     )
     await office.execute(
-        "INSERT INTO channel_buttons (button_id, project_id, platform, account, chat, action, expires_at)"
-        " VALUES (gen_random_uuid(), %(project_id)s, 'telegram', %(account)s, '1', '{}', now() + interval '1 day')",
+        "INSERT INTO channel_buttons (button_id, project_id, platform, account, chat, action, class_ids, expires_at)"
+        " VALUES (gen_random_uuid(), %(project_id)s, 'telegram', %(account)s, '1', '{}', '{}', now() + interval '1 day')",
         **row,
     )
     await own(office, ada).unlink(TELEGRAM)
@@ -267,3 +273,174 @@ async def test_where_no_bot_runs_there_is_no_code(office: Office) -> None:
     finally:
         await office.execute("UPDATE channel_bots SET seen_at = now()")
     assert await code_of(office, ada)
+
+
+# ── over HTTP ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def channels(browser: Browser) -> Any:
+    reply = await browser.send("GET", "/v1/me/channels")
+    assert reply.status_code == 200, reply.text
+    return reply.json()
+
+
+async def make_code(browser: Browser, platform: str = "telegram") -> Any:
+    reply = await browser.send("POST", f"/v1/me/channels/{platform}")
+    assert reply.status_code == 201, reply.text
+    return reply.json()
+
+
+def code_in(reply: Any) -> str:
+    """Return the code of the line to send."""
+    return reply["line"].split()[1]
+
+
+async def test_a_person_links_in_a_browser_sees_it_and_unlinks(office: Office) -> None:
+    ada, phone = await office.person(), account(name="Ada <b>L.</b>")
+    browser = await office.as_person(ada)
+    bots = [{"name": "halden_bot", "workspace": None}, {"name": "lightwell", "workspace": "Halden"}]
+    assert await channels(browser) == {
+        "channels": [
+            {"platform": platform, "bot": bot, "account": None}
+            for platform, bot in zip(("telegram", "slack"), bots, strict=True)
+        ],
+        "canLink": True,
+    }
+    made = await make_code(browser)
+    assert made["url"] == f"https://t.me/halden_bot?start={code_in(made)}"
+    assert (await make_code(browser, "slack"))["url"] is None
+    assert await redeem(office, phone, code_in(made)) is not None
+    (telegram, _) = (await channels(browser))["channels"]
+    assert telegram["account"] == {"id": phone.id, "name": "Ada <b>L.</b>"}
+    assert (await browser.send("DELETE", "/v1/me/channels/telegram")).status_code == 204
+    assert await whose(office, phone) is None
+    assert (await browser.send("DELETE", "/v1/me/channels/telegram")).status_code == 404
+    assert (await browser.send("POST", "/v1/me/channels/irc")).status_code == 422
+
+
+async def test_another_page_makes_no_code_and_unlinks_nothing(office: Office) -> None:
+    browser = await office.as_person(await office.person())
+    for method in ("POST", "DELETE"):
+        reply = await browser.client.request(
+            method, "/v1/me/channels/telegram", headers={"Origin": "https://evil.example"}
+        )
+        assert (reply.status_code, reply.json()["code"]) == (403, "foreign_page")
+
+
+async def test_a_session_that_ends_takes_its_codes_with_it(office: Office) -> None:
+    ada = await office.person()
+    browser, other = await office.as_person(ada), await office.as_person(ada)
+    of_ended, of_other = await make_code(browser), await make_code(other)
+    await browser.send("POST", "/v1/sign-out")
+    assert await redeem(office, account(), code_in(of_ended)) is None
+    assert await redeem(office, account(), code_in(of_other)) is not None
+
+
+async def test_a_session_that_is_not_used_any_more_links_nobody(office: Office) -> None:
+    ada = await office.person()
+    made = await make_code(await office.as_person(ada))
+    await office.execute(
+        "UPDATE web_sessions SET last_used_at = now() - interval '8 days' WHERE person_id = %(person)s",
+        person=ada.id,
+    )
+    assert await redeem(office, account(), code_in(made)) is None
+
+
+async def with_key(office: Office, method: str, key: str, **headers: str) -> httpx.Response:
+    shown = {"Authorization": f"Bearer {key}", **headers}
+    return await office.site.client.request(method, "/v1/me/channels/telegram", headers=shown)
+
+
+async def test_a_key_of_a_person_links_until_it_is_revoked(office: Office) -> None:
+    ada = await office.person("team:sales")
+    keys = office.site.keys
+    made: list[str] = []
+    for revoked in (True, False):
+        key, token = await keys.create(
+            "default", "laptop", scopes=["read", "ingest"], tags=[], person=ada.email
+        )
+        reply = await with_key(office, "POST", token.text)
+        assert reply.status_code == 201, reply.text
+        made.append(code_in(reply.json()))
+        if revoked:
+            await keys.revoke("default", key.id)
+    assert await redeem(office, account(), made[0]) is None
+    assert await redeem(office, account(), made[1]) is not None
+
+
+async def test_nobody_links_more_than_the_request_itself_may(office: Office) -> None:
+    """A key without a person, a bot that acts for one, and keys and sessions with less than their person."""
+    ada = await office.person("team:sales", "team:board", scopes=frozenset(Scope))
+    site = office.site
+    without = await site.key("team:sales")
+    bot = await site.key("team:sales", scopes=ALL_BUT_ADMIN)
+    fewer_tags = await site.key("team:sales", scopes=("admin",), person=ada.email)
+    fewer_scopes = await site.key(scopes=("read",), person=ada.email)
+    for method in ("POST", "DELETE"):
+        for key in (without, bot, fewer_tags, fewer_scopes):
+            reply = await with_key(office, method, key)
+            assert (reply.status_code, reply.json()["code"]) == (403, "missing_scope")
+        acting = {"X-Lightwell-Act-As": ada.email}
+        assert (await with_key(office, method, bot, **acting)).status_code == 403
+    for key in (without, fewer_tags):
+        browser = await office.with_key(key)
+        assert not (await channels(browser))["canLink"]
+        assert (await browser.send("POST", "/v1/me/channels/telegram")).status_code == 403
+    everything = await site.key(scopes=("admin",), person=ada.email)
+    assert (await with_key(office, "POST", everything)).status_code == 201
+
+
+async def test_nobody_sees_the_account_of_another(office: Office) -> None:
+    ada, bo = await office.person(), await office.person()
+    browser = await office.as_person(bo)
+    before = await channels(browser)
+    phone = account(name="Ada L.")
+    await link(office, ada, phone)
+    assert await channels(browser) == before
+    assert (await browser.send("DELETE", "/v1/me/channels/telegram")).status_code == 404
+    assert await whose(office, phone) == ada.id
+
+
+async def test_the_audit_log_says_who_made_a_code_and_not_which(office: Office) -> None:
+    ada = await office.person()
+    browser = await office.as_person(ada)
+    made = await make_code(browser)
+    text = office.audit.read_text()
+    assert code_in(made) not in text
+    line = json.loads(text.splitlines()[-1])
+    assert (line["method"], line["route"], line["personId"], line["status"]) == (
+        "POST",
+        "/v1/me/channels/{platform}",
+        str(ada.id),
+        201,
+    )
+
+
+# ── groups ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("group", ["telegram/-100123", "slack/C2"])
+async def test_an_administrator_binds_a_group_to_tags(office: Office, group: str) -> None:
+    platform, _, chat = group.partition("/")
+    path = f"/v1/admin/channels/groups/{group}"
+    admin: dict[str, Any] = {"scopes": ("admin",)}
+
+    async def tags() -> Tags | None:
+        return await channel_accounts.group_tags(
+            database(office), office.site.kb.project_id, Platform(platform), chat
+        )
+
+    assert await tags() is None
+    for names in (["team:fair"], ["team:sales", "team:fair"]):
+        reply = await office.site.request("PUT", path, json={"aclTags": names}, **admin)
+        assert reply.status_code == 200, reply.text
+        assert (reply.json()["chat"], reply.json()["aclTags"]) == (chat, sorted(names))
+        assert await tags() == set(names)
+    reply = await office.site.request("GET", "/v1/admin/channels/groups", **admin)
+    assert [each["chat"] for each in reply.json()["groups"]] == [chat]
+    for names in ([], ["no tag"]):
+        reply = await office.site.request("PUT", path, json={"aclTags": names}, **admin)
+        assert reply.status_code == 422
+    assert (await office.site.request("DELETE", path, **admin)).status_code == 204
+    assert (await office.site.request("DELETE", path, **admin)).status_code == 404
+    assert await tags() is None

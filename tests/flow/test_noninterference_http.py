@@ -29,6 +29,7 @@ import pytest_asyncio
 
 from lightwell.domain.access import Reader
 from lightwell.domain.analytics import FeedbackRequest
+from lightwell.domain.channels import Bot, Platform
 from lightwell.domain.directory import PersonChange
 from lightwell.domain.document_lists import DocumentOrder
 from lightwell.domain.graph import ManualEdit
@@ -36,6 +37,7 @@ from lightwell.domain.item_structure import LinkType
 from lightwell.domain.web_sessions import Secret
 from lightwell.entrypoints.http import page
 from lightwell.entrypoints.http.openai_api import LOOKING_TWICE, MODEL
+from lightwell.knowledge_base import channel_accounts
 from lightwell.knowledge_base.directory import Directory
 from lightwell.knowledge_base.invitations import SignInLinks
 from lightwell.knowledge_base.web_sessions import WebSessions
@@ -73,6 +75,7 @@ HIDDEN = (
 )
 OWED = "What did we promise Acme Corp?"
 QUESTIONS = ("Who ordered pumps?", "What does Jane Smith know of Project Falcon?")
+DIRECTOR = "director@halden.example"
 SECRET_NAMES = ("Project Falcon", "Zeta", "jane.smith@tern.example")
 
 
@@ -106,6 +109,8 @@ QUESTIONS_ASKED = [{"query": each} for each in QUESTIONS]
 
 CASES: dict[str, list[Case]] = {
     "GET /v1/me": [Case("/v1/me"), Case("/v1/me", who=QUIET)],
+    "GET /v1/me/channels": [Case("/v1/me/channels"), Case("/v1/me/channels", who=QUIET)],
+    "DELETE /v1/me/channels/{platform}": [Case("/v1/me/channels/telegram")],
     "POST /v1/query": [
         *(Case("/v1/query", each) for each in QUESTIONS_ASKED),
         *(Case("/v1/query", {"query": each}) for each in QUESTIONS_OF_SOME),
@@ -417,6 +422,7 @@ WITHOUT_A_CASE = {
     "POST /v1/sign-in/key": "begins a session or does not: test_web_sessions.py",
     "POST /v1/sign-in/link": "begins a session or does not: test_web_sessions.py",
     "POST /v1/sign-out": "ends a session",
+    "POST /v1/me/channels/{platform}": "makes a code of one's own: test_channel_linking.py",
     "POST /v1/sessions": "opens an empty session",
     "POST /v1/webhooks/{source_id}": "replies only whether the webhook is genuine: test_sources.py",
     "POST /v1/documents": "makes a document of its own: test_http_documents.py",
@@ -445,7 +451,12 @@ VARYING = re.compile(
     r'"(requestId|queryId|conversationId|latencyMs|ms|totalDuration|created|created_at|\w+Ms)":\s*("[^"]*"|[\d.]+|null)'
 )
 OF_THE_REQUEST = frozenset(("x-request-id", "x-query-id", "x-conversation-id", "content-length"))
-WHO_IS_SIGNED_IN = ("GET /v1/me", "GET /v1/documents/{document}/audience")
+WHO_IS_SIGNED_IN = (
+    "GET /v1/me",
+    "GET /v1/me/channels",
+    "DELETE /v1/me/channels/{platform}",
+    "GET /v1/documents/{document}/audience",
+)
 """Their replies say who asks; those to a session are compared with the same session's, and not with a key's."""
 
 
@@ -549,6 +560,8 @@ async def hidden_ids(site: Site, both: Reader) -> dict[str, str]:
     uploaded = await site.kb.originals.get(board, "file:///shelf/h5.md")
     await graph.edit(board, "Acme Corp", ManualEdit(description="Owes money."))
     await graph.reject(both, "Nordwind AG", "Project Falcon")
+    directory = Directory(database=site.keys.database, project_id=site.kb.project_id)
+    await directory.change_person(DIRECTOR, PersonChange(external_ids={"telegram": "77"}))
     link = await graph.links.add(both, "Acme Corp", "Zeta", LinkType.SAME_AS)
     merge = await graph.merge(both, ["Acme Corp"], "Project Falcon")
     return {
@@ -595,6 +608,13 @@ async def site(databases: Databases) -> AsyncIterator[Site]:
     with databases.lent() as url:
         async with open_site(url) as opened:
             await opened.kb.ingestion.ingest(InMemorySource(documents=VISIBLE))
+            database = opened.keys.database
+            directory = Directory(database=database, project_id=opened.kb.project_id)
+            change = PersonChange(email=DIRECTOR, acl_tags=frozenset(BOARD))
+            await directory.create_person(change)
+            bot = Bot(platform=Platform.TELEGRAM, name="halden_bot")
+            await channel_accounts.note_bot(database, opened.kb.project_id, bot)
+            await database.execute("UPDATE channel_bots SET seen_at = now() + interval '1 day'", {})
             yield opened
 
 

@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from lightwell.domain.access import Tags
+from lightwell.domain.api_keys import KeyId
 from lightwell.domain.directory import PersonName
-from lightwell.domain.web_sessions import Secret
+from lightwell.domain.web_sessions import Secret, WebSessionId
 from lightwell.text.regex import regex
 
 LINK_CODE_LIFE = timedelta(minutes=10)
@@ -57,6 +58,23 @@ class Bot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OwnChannel:
+    """A platform as one person has it: the bot that runs there, and the account that is linked; None for what is not there."""
+
+    platform: Platform
+    bot: Bot | None
+    account: Account | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeMaker:
+    """What made a code, which ends with it: the session of a browser, or a key; neither for whoever holds the database."""
+
+    session: WebSessionId | None = None
+    key: KeyId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LinkCode:
     """A code that links the account that sends it to `bot`, once, to the person for whom it was made."""
 
@@ -65,16 +83,21 @@ class LinkCode:
     expires_at: datetime
 
     @property
+    def platform(self) -> Platform:
+        """Where the account is."""
+        return self.bot.platform
+
+    @property
     def address(self) -> str:
         """What to open on a device with the account; "" where the platform has no such address."""
-        if self.bot.platform is Platform.TELEGRAM:
+        if self.platform is Platform.TELEGRAM:
             return f"https://t.me/{self.bot.name}?start={self.secret.text}"
         return ""
 
     @property
     def line(self) -> str:
         """What to send to the bot instead."""
-        word = "/start" if self.bot.platform is Platform.TELEGRAM else "link"
+        word = "/start" if self.platform is Platform.TELEGRAM else "link"
         return f"{word} {self.secret.text}"
 
 

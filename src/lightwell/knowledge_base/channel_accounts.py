@@ -11,7 +11,9 @@ from lightwell.domain.channels import (
     Account,
     Bot,
     BoundGroup,
+    CodeMaker,
     LinkCode,
+    OwnChannel,
     Platform,
     new_code,
     parse_code,
@@ -95,13 +97,7 @@ class OwnAccounts:
         """Return them by platform, at most one of each."""
         return await channel_accounts.list_accounts(self.database, self.person)
 
-    async def make_code(
-        self,
-        platform: Platform,
-        *,
-        session: WebSessionId | None = None,
-        key: KeyId | None = None,
-    ) -> LinkCode:
+    async def make_code(self, platform: Platform, maker: CodeMaker = CodeMaker()) -> LinkCode:  # noqa: B008 - a frozen value
         """Make a code that links an account to the person, valid for ten minutes and as long as the session or key that made it.
 
         Raises `NotFound` where no bot of the platform runs.
@@ -117,8 +113,7 @@ class OwnAccounts:
             secret,
             self.person,
             platform,
-            session=session,
-            key=key,
+            maker,
         )
         return LinkCode(bot=bot, secret=secret, expires_at=expires_at)
 
@@ -128,6 +123,29 @@ class OwnAccounts:
             self.database, self.project_id, self.person, platform
         ):
             raise NotFound(f"No account of {platform.title()} is linked")
+
+
+async def list_channels(database: Database, principal: Principal) -> list[OwnChannel]:
+    """Return the platforms on which a bot runs, or an account of the principal's person is linked."""
+    person = principal.acting_for or principal.person
+    linked = await channel_accounts.list_accounts(database, person) if person else []
+    accounts = {account.platform: account for account in linked}
+    running = await channel_groups.list_bots(database, principal.project_id)
+    bots = {bot.platform: bot for bot in running}
+    return [
+        OwnChannel(platform=platform, bot=bots.get(platform), account=accounts.get(platform))
+        for platform in Platform
+        if platform in bots or platform in accounts
+    ]
+
+
+async def can_link(database: Database, principal: Principal) -> bool:
+    """Return whether `own_accounts` returns accounts."""
+    try:
+        await own_accounts(database, principal)
+    except Forbidden:
+        return False
+    return True
 
 
 async def own_accounts(database: Database, principal: Principal) -> OwnAccounts:
@@ -149,12 +167,14 @@ async def own_accounts(database: Database, principal: Principal) -> OwnAccounts:
     return OwnAccounts(database=database, project_id=principal.project_id, person=person.id)
 
 
-def maker_of(principal: Principal) -> dict[str, WebSessionId | KeyId]:
-    """Return the session or the key of the principal, as `make_code` takes them; nothing for the token of an issuer."""
-    for prefix, name, kind in ((SESSION, "session", WebSessionId), (KEY, "key", KeyId)):
-        if principal.credential.startswith(prefix):
-            return {name: kind(UUID(principal.credential.removeprefix(prefix)))}
-    return {}
+def maker_of(principal: Principal) -> CodeMaker:
+    """Return the session or the key that the principal showed; neither for the token of an issuer."""
+    if principal.is_session:
+        session = principal.credential.removeprefix(SESSION)
+        return CodeMaker(session=WebSessionId(UUID(session)))
+    if principal.credential.startswith(KEY):
+        return CodeMaker(key=KeyId(UUID(principal.credential.removeprefix(KEY))))
+    return CodeMaker()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import cast
 
-from lightwell.domain.api_keys import KeyId
-from lightwell.domain.channels import LINK_CODE_LIFE, Account, Platform
+from lightwell.domain.channels import LINK_CODE_LIFE, Account, CodeMaker, Platform
 from lightwell.domain.directory import Person, PersonId, PersonName
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import ProjectId
-from lightwell.domain.web_sessions import LONGEST_PAUSE, Secret, WebSessionId
+from lightwell.domain.web_sessions import LONGEST_PAUSE, Secret
 from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.directory import DIRECTORY_LOCK, GET_PERSON, by_name
 from lightwell.records.rows import fetch, fetch_values
@@ -102,27 +101,25 @@ WHERE held.person_id = %(person_id)s AND held.system = ANY(%(platforms)s) ORDER 
 """
 
 
-async def insert_code(  # noqa: PLR0913 - the columns of one row
+async def insert_code(
     database: Database,
     project_id: ProjectId,
     code: Secret,
     person: PersonId,
     platform: Platform,
-    *,
-    session: WebSessionId | None,
-    key: KeyId | None,
+    maker: CodeMaker,
 ) -> datetime:
     """Store a code that links an account of the platform to a person, and return when it expires; delete those that have expired.
 
-    `session` or `key` made it, and it ends with them.
+    It ends with its `maker`.
     """
     row = {
         "code_hash": code.hash,
         "project_id": project_id,
         "person_id": person,
         "platform": platform,
-        "session_id": session,
-        "key_id": key,
+        "session_id": maker.session,
+        "key_id": maker.key,
         "life": LINK_CODE_LIFE,
     }
     await database.execute(_DELETE_OLD, {})
