@@ -52,12 +52,16 @@ class Button:
     url: str = ""
 
 
+Rows = tuple[tuple[Button, ...], ...]
+"""Buttons, row by row."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
     """A message: its blocks, rows of buttons below them, and a picture (PNG) above."""
 
     blocks: tuple[Block, ...]
-    buttons: tuple[tuple[Button, ...], ...] = ()
+    buttons: Rows = ()
     picture: bytes = b""
 
 

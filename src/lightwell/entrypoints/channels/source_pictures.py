@@ -1,0 +1,178 @@
+"""Where a quotation stands: its page as a picture with the quotation marked, else its words with what is around them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from lightwell.answer.quotes import render_text
+from lightwell.domain.answers import Citation
+from lightwell.domain.chat import ConversationTurn
+from lightwell.domain.document_views import DocumentView, Placement, ReadingPlace
+from lightwell.domain.documents import document_address
+from lightwell.domain.errors import NotFound, ParserFailed
+from lightwell.domain.ids import ChunkId, ConversationId
+from lightwell.entrypoints.channels.actions import ShowPlace, ShowSource
+from lightwell.entrypoints.channels.asker import Asker
+from lightwell.entrypoints.channels.messages import (
+    Block,
+    Button,
+    Kind,
+    Message,
+    Rows,
+    Span,
+    Style,
+)
+from lightwell.entrypoints.channels.rendering import heading
+from lightwell.entrypoints.sources import key_sentence, pages_of, sections_of, source_name
+from lightwell.knowledge_base.page_pictures import Mark
+from lightwell.text.pieces import shorten
+
+_LONGEST_QUOTE = 2_000
+_BESIDE_PICTURE = 600
+"""Characters of the quotation below its picture, which shows it already."""
+_AROUND = 300
+"""Characters that are shown before a quotation, and behind it."""
+_LONGEST_TITLE = 200
+_BLOCKS = 4
+"""Blocks of the document that are read around a quotation: two above, and the rest from it on."""
+_IN_ROW = 5
+
+_GONE = "This is not there any more"
+
+
+async def read_turn(asker: Asker, conversation: UUID, place: int) -> ConversationTurn:
+    """Return an exchange of the asker's own conversation, as far as the asker may read it now; raise `NotFound`."""
+    turns = await asker.knowledge_base.conversations.turns(
+        asker.reader, ConversationId(conversation)
+    )
+    for turn in turns:
+        if turn.place == place:
+            return turn
+    raise NotFound(_GONE)
+
+
+async def show_source(asker: Asker, action: ShowSource) -> Message:
+    """Show a source of an answer; raise `NotFound` where its document is out of sight, or does not say this any more."""
+    answer = (await read_turn(asker, action.conversation, action.place)).answer
+    for citation in answer.citations if answer else ():
+        if citation.id == action.source:
+            return await _show_citation(asker, citation)
+    raise NotFound(_GONE)
+
+
+async def show_place(asker: Asker, action: ShowPlace) -> Message:
+    """Show a place of a document; raise `NotFound` where it is out of sight, or the document was changed."""
+    documents, name = asker.knowledge_base.documents, str(action.document)
+    await documents.read(asker.reader, name, chunk=ChunkId(action.chunk))
+    return await _show(asker, name, ReadingPlace(start=action.start, end=action.end))
+
+
+def place_buttons(citations: Sequence[Citation]) -> Rows:
+    """Return a button for each number of a citation, which shows the first place that it quotes."""
+    first = {citation.id: citation for citation in reversed(citations)}
+    return in_rows(
+        [
+            Button(label=mark.strip("[]"), action=_place_of(first[mark]))
+            for mark in dict.fromkeys(citation.id for citation in citations)
+        ]
+    )
+
+
+def in_rows(buttons: Sequence[Button]) -> Rows:
+    """Return small buttons in rows of five."""
+    return tuple(tuple(buttons[n : n + _IN_ROW]) for n in range(0, len(buttons), _IN_ROW))
+
+
+def _place_of(citation: Citation) -> ShowPlace:
+    start, end = _span(citation)
+    return ShowPlace(
+        document=UUID(citation.document_id), chunk=UUID(citation.chunk_id), start=start, end=end
+    )
+
+
+def _span(citation: Citation) -> tuple[int, int]:
+    start, end = citation.highlight if any(citation.highlight) else (0, len(citation.snippet))
+    return citation.locator.start + start, citation.locator.start + end
+
+
+async def _show_citation(asker: Asker, citation: Citation) -> Message:
+    start, end = _span(citation)
+    if not citation.is_supplied:
+        return await _show(asker, citation.document_id, ReadingPlace(start=start, end=end))
+    quote = shorten(key_sentence(citation), _LONGEST_QUOTE)
+    return Message(blocks=(heading(source_name(citation)), Block((Span(quote),), Kind.QUOTE)))
+
+
+async def _show(asker: Asker, name: str, place: ReadingPlace) -> Message:
+    view = await asker.knowledge_base.documents.view(
+        asker.reader, name, replace(place, limit=_BLOCKS)
+    )
+    if view.placement is not Placement.HERE:
+        raise NotFound(_GONE)
+    picture = await _draw(asker, view)
+    quote = Span(shorten(render_text(view.quote), _BESIDE_PICTURE))
+    body = (Block((quote,), Kind.QUOTE),) if picture else tuple(_around(view))
+    return Message(blocks=(_title(view), *body), buttons=_links(asker, view), picture=picture)
+
+
+def _title(view: DocumentView) -> Block:
+    """Return the document's title and, behind it, where in it the quotation stands."""
+    locator, title = view.locator, " ".join(view.document.title.split())
+    if locator is None:
+        return heading(title)
+    parts = (pages_of(locator), " › ".join(sections_of(locator, view.document.title)))
+    place = " ".join(", ".join(filter(None, parts)).split())
+    spans = (Span(shorten(title, _LONGEST_TITLE), Style.BOLD),)
+    return Block((*spans, Span(f"\n{shorten(place, _LONGEST_TITLE)}")) if place else spans)
+
+
+def _around(view: DocumentView) -> Iterator[Block]:
+    """Yield the quotation in bold within what stands around it, as people read it."""
+    if view.locator is None:
+        return
+    spans: list[Span] = []
+    for block in (entry.block for entry in view.blocks):
+        cuts = [max(0, place - block.start) for place in (view.locator.start, view.locator.end)]
+        parts = tuple(_parts(block.text, *cuts))
+        spans += (Span("\n"), *parts) if spans and parts else parts
+    yield Block(tuple(spans), Kind.QUOTE)
+
+
+def _parts(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield what a block says before, in and behind the quotation, what is far from it left out."""
+    before, quote, behind = (_spaced(part) for part in (text[:start], text[start:end], text[end:]))
+    if before.strip():
+        yield Span(before if len(before) <= _AROUND else f"…{before[-_AROUND:].lstrip()}")
+    if quote.strip():
+        yield Span(shorten(quote, _LONGEST_QUOTE), Style.BOLD)
+    if behind.strip():
+        yield Span(behind if len(behind) <= _AROUND else f"{shorten(behind, _AROUND)} …")
+
+
+def _spaced(part: str) -> str:
+    """Return a part of a block as people read it, with a space where it has one at an end."""
+    shown = render_text(part).strip()
+    before, behind = part[:1].isspace(), part[-1:].isspace()
+    return f"{' ' * before}{shown}{' ' * behind}"
+
+
+async def _draw(asker: Asker, view: DocumentView) -> bytes:
+    """Return the page of the quotation with the quotation marked; b"" where there is no picture of it."""
+    locator = view.locator
+    if locator is None or locator.page is None or not view.document.page_count:
+        return b""
+    pictures, mark = asker.knowledge_base.pictures, Mark(span=(locator.start, locator.end))
+    try:
+        page = await pictures.view(asker.reader, str(view.document.id), locator.page, mark)
+        return (await pictures.draw(asker.reader, page)).png
+    except (NotFound, ParserFailed):  # its words are shown
+        return b""
+
+
+def _links(asker: Asker, view: DocumentView) -> Rows:
+    """Return a button that opens the place on the server, else the document at its source, where a browser finds either."""
+    document, locator = view.document, view.locator
+    place = (locator.start, locator.end) if locator else (0, 0)
+    address = document_address(document.id, *place)
+    url = asker.server + address if asker.server else document.source_address
+    return ((Button(label="Open the document", url=url),),) if url else ()
