@@ -19,7 +19,7 @@ from lightwell.domain.errors import (
 )
 from lightwell.domain.graph import normalize_name
 from lightwell.domain.scopes import Scope
-from lightwell.entrypoints.channels import dispatch, picks
+from lightwell.entrypoints.channels import dispatch, files, picks
 from lightwell.entrypoints.channels.actions import (
     Action,
     AddFile,
@@ -116,7 +116,7 @@ class Conversations:
                     return await self._questions(asker, update.account).ask(text, reply)
                 return await self._obey(typed, asker, update.account)
             case File() as file:
-                return await dispatch.offer(asker, file, self.max_bytes)
+                return await files.offer(asker, file, self.max_bytes)
             case Unreadable(kind=kind):
                 return plain(_UNREADABLE.format(kind))
             case _:
@@ -212,7 +212,7 @@ class Conversations:
             case AddFile():
                 file = File(name=action.name, size=action.size, handle=action.handle)
                 content = self.channel.download(file)
-                message = await dispatch.add(asker, action, content, self.max_bytes)
+                message = await files.add(asker, action, content, self.max_bytes)
                 self.on_work()
                 return message
             case _:
@@ -250,7 +250,7 @@ class Conversations:
         actions = [button.action for row in message.buttons for button in row]
         job = next((action for action in actions if isinstance(action, ShowJob)), None)
         if job is not None:
-            await reply.finish(await dispatch.progress(asker, job, seconds=_LONGEST_WAIT_FOR_FILE))
+            await reply.finish(await files.progress(asker, job, seconds=_LONGEST_WAIT_FOR_FILE))
         return ""
 
     # ── who one is ────────────────────────────────────────────────────────────────────────────────────

@@ -1,16 +1,23 @@
 """Which function answers a command, and which a press of a button."""
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from lightwell.domain.channels import File
-from lightwell.domain.errors import Invalid
-from lightwell.entrypoints.channels import usual
+from lightwell.domain.errors import NotFound
+from lightwell.entrypoints.channels import (
+    files,
+    groups,
+    link_review,
+    lookups,
+    source_pictures,
+    usual,
+)
 from lightwell.entrypoints.channels.actions import (
     Action,
-    AddFile,
+    DecideLink,
+    ReviewLink,
     Share,
     ShowJob,
     ShowPlace,
@@ -24,11 +31,14 @@ Command = Callable[[Asker, str], Awaitable[Message]]
 """Answers a command with its words, in a whole message that may be longer than a platform takes."""
 
 COMMANDS: Mapping[str, Command] = {
+    "brief": lookups.brief,
+    "promises": lookups.promises,
+    "search": lookups.search,
+    "links": link_review.links,
     "status": usual.status,
     "help": usual.help_,
 }
 
-_NOT_YET = "This cannot be done in a chat yet"
 _COMMAND = regex(r"/([A-Za-z_]{1,32})(?:@\S+)?(?:\s+(.*))?", re.DOTALL)
 _LINK = regex(r"/(?:start|link)(?:@\S+)?\s+(\S{1,200})|link\s+([0-9a-f]{32})", re.IGNORECASE)
 
@@ -74,23 +84,20 @@ def place_of(action: Action) -> Shown:
             return Shown.INSTEAD
 
 
-async def offer(asker: Asker, file: File, max_bytes: int) -> Message:
-    """Ask for whom a file is that was sent."""
-    raise Invalid(_NOT_YET)
-
-
-async def add(
-    asker: Asker, action: AddFile, content: AsyncIterator[bytes], max_bytes: int
-) -> Message:
-    """Add a file that was sent for whom its sender chose."""
-    raise Invalid(_NOT_YET)
-
-
-async def progress(asker: Asker, action: ShowJob, *, seconds: float = 0.0) -> Message:
-    """Say how far a file is read; wait so many seconds at most for its end."""
-    raise Invalid(_NOT_YET)
-
-
 async def perform(asker: Asker, action: Action) -> Message:
     """Do what a button says that needs nothing but its asker; raise `NotFound` where that is not there any more."""
-    raise Invalid(_NOT_YET)
+    match action:
+        case ShowSource():
+            return await source_pictures.show_source(asker, action)
+        case ShowPlace():
+            return await source_pictures.show_place(asker, action)
+        case ReviewLink():
+            return await link_review.review(asker, action)
+        case DecideLink():
+            return await link_review.decide(asker, action)
+        case Share():
+            return await groups.share(asker, action)
+        case ShowJob():
+            return await files.progress(asker, action)
+        case _:
+            raise NotFound("A press does nothing else")

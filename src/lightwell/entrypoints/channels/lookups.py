@@ -7,11 +7,11 @@ from lightwell.domain.errors import NotFound
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.graph_views import Candidates
 from lightwell.domain.links import LinkFilter
-from lightwell.entrypoints.channels.actions import Pick, ReviewLink, ShowPlace
+from lightwell.entrypoints.channels.actions import ReviewLink, ShowPlace
 from lightwell.entrypoints.channels.asker import Asker
-from lightwell.entrypoints.channels.messages import Button, Message, Rows
+from lightwell.entrypoints.channels.messages import Button, Message
+from lightwell.entrypoints.channels.picks import pick_rows
 from lightwell.entrypoints.channels.rendering import (
-    candidate_label,
     render_brief,
     render_candidates,
     render_passages,
@@ -36,9 +36,8 @@ async def brief(asker: Asker, words: str) -> Message:
     except NotFound:
         return Message(blocks=(text(_UNKNOWN),))
     if isinstance(made, Candidates):
-        return Message(
-            blocks=render_candidates(made), buttons=pick_buttons(made, "brief", words.strip())
-        )
+        rows = tuple(pick_rows([made], "brief", words.strip()))
+        return Message(blocks=render_candidates(made), buttons=rows)
     rows = place_buttons(made.citations)
     if await _has_proposals(asker, made):
         review = Button(label="Links to review", action=ReviewLink(about=str(made.entity.id)))
@@ -51,9 +50,7 @@ async def promises(asker: Asker, words: str) -> Message:
     about = " ".join(words.split()).rstrip("?.! ")
     asked = f"What did we promise about {about}?" if about else _OWED
     answer = await asker.knowledge_base.questions.statements(asked, asker.reader)
-    picks = [
-        row for named in answer.ambiguous_names for row in pick_buttons(named, "promises", about)
-    ]
+    picks = pick_rows(answer.ambiguous_names, "promises", about)
     return Message(
         blocks=render_statements(answer, asker.server).blocks,
         buttons=(*place_buttons(answer.citations), *picks),
@@ -69,21 +66,9 @@ async def search(asker: Asker, words: str) -> Message:
         Button(label=str(rank), action=_place_of(passage))
         for rank, passage in enumerate(found.evidence, start=1)
     ]
-    return Message(blocks=render_passages(found, asker.server).blocks, buttons=in_rows(buttons))
-
-
-def pick_buttons(named: Candidates, command: str, words: str) -> Rows:
-    """Return a button for each entity that a name may mean, which asks again for that one; `command` is "" for a question."""
-    return tuple(
-        (
-            Button(
-                label=candidate_label(candidate),
-                action=Pick(
-                    command=command, words=words, name=named.name, entity=candidate.entity.ref
-                ),
-            ),
-        )
-        for candidate in named.candidates
+    picks = pick_rows(found.ambiguous_names, "search", words)
+    return Message(
+        blocks=render_passages(found, asker.server).blocks, buttons=(*in_rows(buttons), *picks)
     )
 
 
