@@ -53,9 +53,9 @@ async def offer(asker: Asker, file: File, max_bytes: int) -> Message:
         for tag, label in (*labels.items(), ("", "Discard"))
     ]
     more = len(places) - len(labels)
-    asked = "Who may see it? Only those whom you choose get answers from it."
+    question = "Who may see it? Only those whom you choose get answers from it."
     rest = (text(f"You have {more} more places: use the web page for them."),) if more else ()
-    return Message(blocks=(_about(file.name, asked), *rest), buttons=tuple(rows))
+    return Message(blocks=(_about(file.name, question), *rest), buttons=tuple(rows))
 
 
 async def add(
@@ -186,9 +186,9 @@ def _adding(file: File, tag: str) -> AddFile:
     return AddFile(handle=file.handle, name=file.name, size=file.size, tag=tag)
 
 
-def _about(name: str, said: str) -> Block:
+def _about(name: str, words: str) -> Block:
     shown = shorten(" ".join(clean(name).split()), _LONGEST_NAME) or "The file"
-    return Block((Span(shown, Style.BOLD), Span(f"\n{said}")))
+    return Block((Span(shown, Style.BOLD), Span(f"\n{words}")))
 
 
 def _name_of(job: Job) -> str:

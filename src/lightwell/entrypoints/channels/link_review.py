@@ -93,16 +93,18 @@ async def decide(asker: Asker, action: DecideLink) -> Message:
         raise NotFound("There is no link that you may decide")
     stored = asker.knowledge_base.graph.links
     link = await stored.get(asker.reader, action.link)
-    said = _MEANWHILE.get(link.status, "")
-    if not said:
+    outcome = _MEANWHILE.get(link.status, "")
+    if not outcome:
         try:
             act = stored.confirm if action.confirms else stored.reject
-            said = _DECIDED[(await act(asker.reader, link.id)).status]
+            outcome = _DECIDED[(await act(asker.reader, link.id)).status]
         except Invalid as error:  # others see an end, in whose name nobody decides
-            said = str(error)
+            outcome = str(error)
     names = f"{_name(link.source.name)} and {_name(link.target.name)}"
     following = await review(asker, ReviewLink(about=action.about, after=action.after))
-    return Message(blocks=(note(f"{said}: {names}"), *following.blocks), buttons=following.buttons)
+    return Message(
+        blocks=(note(f"{outcome}: {names}"), *following.blocks), buttons=following.buttons
+    )
 
 
 def _none_left(action: ReviewLink) -> str:
@@ -126,8 +128,8 @@ def _shown(link: EntityLink, server: str) -> Iterator[Block]:
     yield heading(_QUESTIONS[link.type])
     for end, stated in zip((link.source, link.target), link.attributes, strict=True):
         system = end.ref.partition(":")[0]
-        told = (_name(value) for name, value in stated.items() if name != "url")
-        details = ", ".join((f"{end.kind} in {system}", *told))
+        values = (_name(value) for name, value in stated.items() if name != "url")
+        details = ", ".join((f"{end.kind} in {system}", *values))
         spans = (Span(_name(end.name), Style.BOLD), Span(f" ({shorten(details, _LONGEST)})"))
         yield Block(spans, Kind.ITEM)
     for evidence in link.evidence[:_MOST_COMPARED]:

@@ -48,8 +48,8 @@ async def brief(asker: Asker, words: str) -> Message:
 async def promises(asker: Asker, words: str) -> Message:
     """Return what we promised about these words, without words what we owe: statements with citations alone; raise `Invalid`."""
     about = " ".join(words.split()).rstrip("?.! ")
-    asked = f"What did we promise about {about}?" if about else _OWED
-    answer = await asker.knowledge_base.questions.statements(asked, asker.reader)
+    question = f"What did we promise about {about}?" if about else _OWED
+    answer = await asker.knowledge_base.questions.statements(question, asker.reader)
     picks = pick_rows(answer.ambiguous_names, "promises", about)
     return Message(
         blocks=render_statements(answer, asker.server).blocks,
@@ -61,14 +61,14 @@ async def search(asker: Asker, words: str) -> Message:
     """Return the passages that are most relevant, with a button for each that shows where it stands; raise `Invalid`."""
     if not words.strip():
         return Message(blocks=(text(_NO_WORDS),))
-    found = await asker.knowledge_base.questions.search(words, asker.reader, limit=_PASSAGES)
+    retrieval = await asker.knowledge_base.questions.search(words, asker.reader, limit=_PASSAGES)
     buttons = [
         Button(label=str(rank), action=_place_of(passage))
-        for rank, passage in enumerate(found.evidence, start=1)
+        for rank, passage in enumerate(retrieval.evidence, start=1)
     ]
-    picks = pick_rows(found.ambiguous_names, "search", words)
+    picks = pick_rows(retrieval.ambiguous_names, "search", words)
     return Message(
-        blocks=render_passages(found, asker.server).blocks, buttons=(*in_rows(buttons), *picks)
+        blocks=render_passages(retrieval, asker.server).blocks, buttons=(*in_rows(buttons), *picks)
     )
 
 
