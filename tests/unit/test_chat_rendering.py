@@ -128,6 +128,12 @@ def test_what_stands_above_is_not_quoted_again() -> None:
     assert Kind.QUOTE not in [block.kind for block in message.blocks]
 
 
+def test_a_quotation_does_not_repeat_the_heading_of_its_source() -> None:
+    cited = citation(snippet="Prices\n\nNordwind gets 18 percent. From May on.", highlight=(8, 33))
+    message = render_answer(answered(cited), SERVER)
+    assert lines(message)[2] == "Nordwind gets 18 percent. From May on."
+
+
 def test_an_answer_is_shown_again_as_it_was_shown_first() -> None:
     first = answered()
     again = ShownAnswer(

@@ -20,6 +20,9 @@ _WITHOUT_GAP = frozenset(
     }
 )
 """What follows what without an empty line between them."""
+_LOOK_AHEAD = 100
+"""Characters behind a page that tell where its last sentence ends."""
+
 _JOINERS = frozenset("\u200c\u200d")
 _SKIN_TONES = range(0x1F3FB, 0x1F400)
 _FLAG_LETTERS = range(0x1F1E6, 0x1F200)
@@ -150,15 +153,19 @@ def _units(blocks: Sequence[Block]) -> Iterator[tuple[Block, ...]]:
 
 
 def _split(block: Block, room: int, limits: Limits) -> tuple[Block, Block]:
-    """Return the beginning of a block that fits into this room, and the rest: broken after a sentence, else a word, else a letter."""
-    text = block_text(block)
+    """Return the beginning of a block that fits into this room, and the rest: broken after a sentence, else a word, else a letter.
+
+    No sentence is broken after that leaves more than half of the room empty.
+    """
+    text = block_text(block)[: room + _LOOK_AHEAD]
+    sentence = _longest(text, room, limits, (end for _, end in sentence_spans(text)))
     ends = (
-        (end for _, end in sentence_spans(text)),
         (place for place, (left, right) in _inner(text) if left.isspace() and not right.isspace()),
         _grapheme_ends(text),
         range(1, len(text)),
     )
-    place = next(filter(None, (_longest(text, room, limits, places) for places in ends)), 1)
+    others = (_longest(text, room, limits, places) for places in ends)
+    place = sentence if 2 * sentence >= room else next(filter(None, others), 1)
     begun, continued = slice_spans(block.spans, 0, place), slice_spans(block.spans, place)
     return replace(block, spans=begun), replace(block, spans=continued)
 
