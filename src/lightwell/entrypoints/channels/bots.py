@@ -150,7 +150,7 @@ async def run_bots(
 
     At its end answers under way have some seconds; the others are given back. `max_bytes` and `on_work` are those of `Conversations`.
     """
-    bots = [_make_bot(channel, token, people, max_bytes, on_work) for channel, token in opened]
+    bots = [make_bot(channel, token, people, max_bytes, on_work) for channel, token in opened]
     tasks = [asyncio.create_task(bot.run()) for bot in bots]
     try:
         yield {
@@ -161,9 +161,10 @@ async def run_bots(
         await cancel_and_wait(*tasks, again_seconds=_AGAIN_SECONDS)
 
 
-def _make_bot(
+def make_bot(
     channel: Channel, token: str, people: People, max_bytes: int, on_work: Callable[[], None]
 ) -> Bot:
+    """Return the bot with this token; `max_bytes` and `on_work` are those of `Conversations`."""
     database, project_id = people.database, people.knowledge_base.project_id
     conversations = Conversations(
         channel=channel,

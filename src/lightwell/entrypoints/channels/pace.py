@@ -50,6 +50,6 @@ async def growing(write: Callable[[Message], Awaitable[None]]) -> AsyncGenerator
     try:
         yield message
         message.end()
-        await asyncio.wait([task])
+        await task
     finally:
         await cancel_and_wait(task)
