@@ -1,6 +1,7 @@
 """A chat platform in memory, and bots on it that answer people of a project's directory."""
 
 import asyncio
+import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -161,7 +162,9 @@ class Office:
         self, name: str, *tags: str, scopes: Collection[Scope] = (Scope.READ,)
     ) -> Account:
         """Add a person with these tags, and return the person's account."""
-        account = Account(platform=self.channel.platform, id=str(next(_NUMBERS)), name=name)
+        account = Account(
+            platform=self.channel.platform, id=str(zlib.crc32(name.encode())), name=name
+        )
         await self.directory.create_person(
             PersonChange(
                 email=f"{name}@halden.example",
