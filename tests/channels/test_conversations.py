@@ -15,6 +15,7 @@ from lightwell.entrypoints.channels import conversation
 from lightwell.entrypoints.channels.conversation import GONE
 from lightwell.entrypoints.channels.questions import Questions
 from lightwell.entrypoints.channels.reply import BEGIN_PRIVATELY, PRIVATELY
+from lightwell.records.channel_updates import TakenUpdate
 from lightwell.records.database import Database
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.channels.memory import GROUP, MemoryChannel, Office, opened, private
@@ -293,11 +294,11 @@ async def test_each_chat_is_answered_in_order_and_none_waits_for_another(
     begun, free = asyncio.Event(), asyncio.Event()
     usual = conversation.Conversations.respond
 
-    async def respond(self: conversation.Conversations, taken: object) -> None:
-        if taken.update.content == Text(text="slow"):  # type: ignore[attr-defined]
+    async def respond(self: conversation.Conversations, taken: TakenUpdate) -> None:
+        if taken.update.content == Text(text="slow"):
             begun.set()
             await free.wait()
-        await usual(self, taken)  # type: ignore[arg-type]
+        await usual(self, taken)
 
     monkeypatch.setattr(conversation.Conversations, "respond", respond)
     async with opened(office.project, MemoryChannel(platform=Platform.SLACK)) as slow:

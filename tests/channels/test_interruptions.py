@@ -1,6 +1,6 @@
 """A process that dies anywhere between two steps loses no message that was acknowledged, and answers none twice."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -53,12 +53,12 @@ class Steps:
 async def project(database: Database) -> Project:
     project = await project_on(database)
     document = make_document("a.md", f"Nordwind Energie gets a discount of {ANSWER}.", [SALES])
-    await project.kb.ingestion.ingest(InMemorySource(documents=[document], scope="file:///shelf/"))
+    await project.kb.ingestion.ingest(InMemorySource(documents=(document,), scope="file:///shelf/"))
     return project
 
 
 @contextmanager
-def noting(steps: Steps) -> Iterator[None]:
+def noting(steps: Steps) -> Generator[None]:
     """Count what is written of an update and its chat, too."""
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (
@@ -70,10 +70,12 @@ def noting(steps: Steps) -> Iterator[None]:
         yield
 
 
-def _counted(call: Callable[..., object], name: str, steps: Steps) -> Callable[..., object]:
+def _counted(
+    call: Callable[..., Awaitable[None]], name: str, steps: Steps
+) -> Callable[..., Awaitable[None]]:
     async def counted(*args: object) -> None:
         steps(name)
-        await call(*args)  # type: ignore[misc]
+        await call(*args)
         steps(f"{name} done")
 
     return counted

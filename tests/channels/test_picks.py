@@ -96,6 +96,25 @@ async def test_erasing_leaves_no_pick_and_no_button_with_its_names(project: Proj
         assert await project.database.value(_UPDATES, {}) == 0
 
 
+@pytest.mark.parametrize("how", ["deleted", "other account", "unlinked"])
+async def test_with_its_person_an_accounts_picks_and_buttons_go(project: Project, how: str) -> None:
+    async with opened(project) as office:
+        ada, bob = await office.join("ada", SALES), await office.join("bob", SALES)
+        for account in (ada, bob):
+            post = await office.say(account, QUESTION)
+            await office.press(account, post, label_of(post.labels, "Nordwind Logistik AG"))
+        match how:
+            case "deleted":
+                await office.directory.delete_person("ada@halden.example")
+            case "other account":
+                await office.change("ada", PersonChange(external_ids={"telegram": "5"}))
+            case _:
+                await office.say(ada, "/unlink")
+        for table in ("channel_chats", "channel_buttons"):
+            rows = await project.database.values(f"SELECT DISTINCT account FROM {table}", {})
+            assert rows == [bob.id]
+
+
 async def test_a_project_is_deleted_with_its_chats(project: Project) -> None:
     async with opened(project) as office:
         ada = await office.join("ada", SALES)

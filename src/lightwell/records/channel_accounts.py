@@ -59,31 +59,19 @@ WITH unused AS (
     INSERT INTO person_external_ids (project_id, system, external_id, person_id)
     VALUES (%(project_id)s, %(platform)s, %(account)s, %(person_id)s) ON CONFLICT DO NOTHING
     RETURNING external_id
-), chats AS (
-    DELETE FROM channel_chats
-    WHERE project_id = %(project_id)s AND platform = %(platform)s AND account IN (SELECT external_id FROM linked)
-), buttons AS (
-    DELETE FROM channel_buttons
-    WHERE project_id = %(project_id)s AND platform = %(platform)s AND account IN (SELECT external_id FROM linked)
 )
 INSERT INTO channel_accounts (project_id, platform, account, person_id, name)
 VALUES (%(project_id)s, %(platform)s, %(account)s, %(person_id)s, %(name)s)
 ON CONFLICT (project_id, platform, account) DO UPDATE SET person_id = EXCLUDED.person_id, name = EXCLUDED.name
 """
 
-# The account, or all of the person's but the one that stays. What was picked and can be pressed in its chats goes with it.
+# The account, or all of the person's but the one that stays. What was picked and can be pressed in its chats goes with it, by a trigger.
 _UNLINK = """
 WITH unlinked AS (
     DELETE FROM person_external_ids
     WHERE project_id = %(project_id)s AND system = %(platform)s
       AND (external_id = %(account)s OR person_id = %(person_id)s AND external_id <> %(stays)s)
     RETURNING external_id, person_id
-), chats AS (
-    DELETE FROM channel_chats
-    WHERE project_id = %(project_id)s AND platform = %(platform)s AND account IN (SELECT external_id FROM unlinked)
-), buttons AS (
-    DELETE FROM channel_buttons
-    WHERE project_id = %(project_id)s AND platform = %(platform)s AND account IN (SELECT external_id FROM unlinked)
 ), noted AS (
     INSERT INTO channel_accounts (project_id, platform, account, person_id, name)
     SELECT %(project_id)s, %(platform)s, external_id, person_id, '' FROM unlinked

@@ -69,6 +69,7 @@ CREATE TABLE channel_buttons (
     class_ids   integer[] NOT NULL,
     expires_at  timestamptz NOT NULL
 );
+CREATE INDEX channel_buttons_account ON channel_buttons (project_id, platform, account);
 
 -- The conversation that an account has in a chat, and what it picked there: names and the references of the entities that are meant,
 -- as long as nothing is erased that the reader saw then: `class_ids`.
@@ -83,6 +84,19 @@ CREATE TABLE channel_chats (
     used_at         timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (project_id, platform, chat, account)
 );
+CREATE INDEX channel_chats_conversation ON channel_chats (conversation_id) WHERE conversation_id IS NOT NULL;
+
+-- What an account picked and can press goes with its link to a person, however that ends.
+CREATE FUNCTION forget_channel_account() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM channel_buttons
+    WHERE project_id = OLD.project_id AND platform = OLD.system AND account = OLD.external_id;
+    DELETE FROM channel_chats
+    WHERE project_id = OLD.project_id AND platform = OLD.system AND account = OLD.external_id;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER forget_channel_account AFTER DELETE ON person_external_ids
+    FOR EACH ROW EXECUTE FUNCTION forget_channel_account();
 
 -- Groups to which answers may be posted whose sources everybody with these access tags sees.
 CREATE TABLE channel_groups (
