@@ -30,6 +30,7 @@
 | `serving` | serves the application until a signal |
 | `openai_api`, `openai_responses` | what clients of OpenAI need: models, chat completions, responses |
 | `webhooks` | what business systems report |
+| `chat_webhooks` | what chat platforms send |
 | `mcp` | the tools of the Model Context Protocol at `/mcp` |
 | `metrics` | figures for Prometheus, summed over all processes |
 | `health` | is the process alive, and can it answer? |

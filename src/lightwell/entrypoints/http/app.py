@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from lightwell.entrypoints.audit_log import AuditLog
 from lightwell.entrypoints.http import (
     administration,
+    chat_webhooks,
     directory,
     exports,
     health,
@@ -80,6 +81,7 @@ _ROUTES = (
     originals,
     page_pictures,
     job_events,
+    chat_webhooks,  # before the webhooks of sources, whose path has any id
     webhooks,
 )
 """The modules with routes, in the order of the interface's description."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 import aiohttp
+from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
@@ -23,7 +24,7 @@ from lightwell.entrypoints.slack.api import (
     slack_session,
 )
 from lightwell.entrypoints.slack.blocks import MAX_LABEL, MAX_TEXT, to_slack
-from lightwell.entrypoints.slack.receiving import Requests, make_app
+from lightwell.entrypoints.slack.receiving import Reply, is_signed, make_app, reply_to
 from lightwell.entrypoints.slack.socket_mode import receive_by_socket
 from lightwell.entrypoints.slack.wording import escaped
 
@@ -62,6 +63,7 @@ class SlackChannel:
         self._client = client
         self._session = session
         self._pace = Pace()
+        self._requests: AsyncApp | None = None
 
     async def identify(self) -> Bot:
         """Return what the bot and its workspace are called."""
@@ -70,16 +72,21 @@ class SlackChannel:
         return Bot(platform=Platform.SLACK, name=name, workspace=workspace)
 
     async def run(self, receive: Receive) -> None:
-        """Receive by Socket Mode until it is cancelled; without a token for it, Slack calls the server (`requests`)."""
+        """Receive by Socket Mode until it is cancelled; without a token for it, Slack calls the server (`take_request`)."""
         if not self._secrets.app_token:
             await asyncio.Event().wait()
         app = make_app(self._client, receive, self._own_chat)
         await receive_by_socket(app, self._session, self._socket_address)
 
-    def requests(self, receive: Receive) -> Requests:
-        """Return what takes the requests by which Slack tells of updates over HTTP."""
-        app = make_app(self._client, receive, self._own_chat)
-        return Requests(app, self._secrets.signing_secret)
+    async def take_request(
+        self, body: bytes, headers: Mapping[str, str], receive: Receive
+    ) -> Reply | None:
+        """Take a request of Slack's, whose updates `receive` stores; return what Slack is told, None where Slack did not sign it."""
+        if not is_signed(self._secrets.signing_secret, body, headers):
+            return None
+        if self._requests is None:
+            self._requests = make_app(self._client, receive, self._own_chat)
+        return await reply_to(self._requests, body, headers.get("content-type", ""))
 
     async def send(self, chat: Chat, message: Labelled, *, reply_to: str = "") -> str:
         """Send a message, its picture before it; in a channel into the thread of what it replies to. Return its id."""

@@ -18,9 +18,11 @@ from lightwell.entrypoints.channels.platform import Receive
 from lightwell.entrypoints.slack.api import SILENT, answer
 from lightwell.entrypoints.slack.payloads import Actions, Command, EventBody
 from lightwell.logs import logger, raise_location
+from lightwell.text.regex import regex
 
 _log = logger(__name__)
 _ALL = re.compile("")
+_MOMENT = regex(r"[0-9]{1,12}")
 _REPLY_SECONDS = 2.5
 """Slack waits for 3 seconds, and then says that the app does not answer."""
 
@@ -38,7 +40,7 @@ def make_app(client: AsyncWebClient, receive: Receive, own_chat: OwnChat) -> Asy
         logger=SILENT,
         authorize=_identity(client),
         process_before_response=True,
-        request_verification_enabled=False,  # `Requests` does so before anything is parsed
+        request_verification_enabled=False,  # `is_signed` does so before anything is parsed
         ssl_check_enabled=False,
         attaching_function_token_enabled=False,
         attaching_conversation_kwargs_enabled=False,
@@ -103,37 +105,27 @@ class Reply:
     content_type: str = "text/plain"
 
 
-class Requests:
-    """Takes requests of Slack over HTTP."""
+def is_signed(secret: str, body: bytes, headers: Mapping[str, str]) -> bool:
+    """Return whether Slack signed a request with this secret, at most five minutes ago. Names of headers are in lower case."""
+    moment = headers.get("x-slack-request-timestamp", "")
+    signature = headers.get("x-slack-signature", "")
+    if not secret or not _MOMENT.fullmatch(moment) or not signature.isascii():
+        return False
+    try:
+        return SignatureVerifier(secret).is_valid(body, moment, signature)
+    except UnicodeDecodeError:
+        return False
 
-    def __init__(self, app: AsyncApp, signing_secret: str) -> None:
-        self._app = app
-        self._verifier = SignatureVerifier(signing_secret)
 
-    async def take(self, body: bytes, headers: Mapping[str, str]) -> Reply:
-        """Take a request with its headers, whose names are in lower case: 401 where Slack did not sign it within five minutes, 503 where it is not stored."""
-        if not self._is_signed(body, headers):
-            return Reply(status=401)
-        try:
-            request = AsyncBoltRequest(
-                body=body.decode(),
-                headers={"content-type": headers.get("content-type", "")},
-            )
-            async with asyncio.timeout(_REPLY_SECONDS):
-                response = await self._app.async_dispatch(request)
-        except TimeoutError:
-            return Reply(status=503)
-        except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
-            return Reply(status=400)
-        types = response.headers.get("content-type", ["text/plain"])
-        return Reply(status=response.status, body=response.body, content_type=types[0])
-
-    def _is_signed(self, body: bytes, headers: Mapping[str, str]) -> bool:
-        moment = headers.get("x-slack-request-timestamp", "")
-        signature = headers.get("x-slack-signature", "")
-        if not (moment.isascii() and moment.isdigit() and len(moment) < 20 and signature.isascii()):
-            return False
-        try:
-            return self._verifier.is_valid(body, moment, signature)
-        except UnicodeDecodeError:
-            return False
+async def reply_to(app: AsyncApp, body: bytes, content_type: str) -> Reply:
+    """Have the app take a request that Slack signed; 503 where that takes so long that Slack does not wait for it."""
+    try:
+        request = AsyncBoltRequest(body=body.decode(), headers={"content-type": content_type})
+        async with asyncio.timeout(_REPLY_SECONDS):
+            response = await app.async_dispatch(request)
+    except TimeoutError:
+        return Reply(status=503)
+    except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
+        return Reply(status=400)
+    types = response.headers.get("content-type", ["text/plain"])
+    return Reply(status=response.status, body=response.body, content_type=types[0])
