@@ -237,7 +237,10 @@ async def test_no_secret_and_no_word_is_logged(caplog: pytest.LogCaptureFixture)
     with capture_logs() as logs:
         await _fail_in_all_ways(inbox)
     events = {entry["event"] for entry in logs}
-    assert {"slack_not_stored", "slack_connection_ended"} <= events
+    assert {
+        "what Slack sent is not stored",
+        "a connection to Slack ended and is opened again",
+    } <= events
     assert_no_secret(f"{logs} {caplog.text.replace('/link/?ticket=', 'of the stand-in')}")
 
 

@@ -12,6 +12,20 @@ BOT_TOKEN, APP_TOKEN = "xoxb-1-secret-of-the-bot", "xapp-1-secret-of-the-app"
 
 Arguments = dict[str, Any]
 
+SCOPES = {
+    "apps.connections.open": "",
+    "auth.test": "",
+    "chat.postEphemeral": "chat:write",
+    "chat.postMessage": "chat:write",
+    "chat.update": "chat:write",
+    "conversations.open": "im:write",
+    "files.completeUploadExternal": "files:write",
+    "files.getUploadURLExternal": "files:write",
+    "files.info": "files:read",
+    "users.info": "users:read",
+}
+"""The methods that there are, each with the scope that it needs; `apps.connections.open` needs one of the other token."""
+
 
 class Refusal(Exception):
     """`{"ok": false, "error": word}`, or 429 with a pause."""
@@ -31,6 +45,7 @@ class WebApi:
     calls: list[tuple[str, Arguments]] = field(default_factory=list[tuple[str, Arguments]])
     tickets: set[str] = field(default_factory=set[str])
     socket_mode: bool = True
+    scopes_refused: set[str] = field(default_factory=set[str])
 
     def call(self, method: str, token: str, arguments: Arguments) -> Arguments:
         """Call a method by its name."""
@@ -54,6 +69,8 @@ class WebApi:
         }
         if method not in methods:
             raise Refusal("unknown_method")
+        if SCOPES[method] in self.scopes_refused:
+            raise Refusal("missing_scope")
         return methods[method](arguments)
 
     def count(self, method: str) -> int:

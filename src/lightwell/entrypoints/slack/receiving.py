@@ -75,7 +75,9 @@ def make_app(client: AsyncWebClient, receive: Receive, own_chat: OwnChat) -> Asy
 async def _reply_to_error(error: Exception) -> BoltResponse:
     if isinstance(error, BoltUnhandledRequestError | ValidationError):
         return BoltResponse(status=200)
-    _log.warning("slack_not_stored", error=type(error).__name__, place=raise_location(error))
+    _log.warning(
+        "what Slack sent is not stored", error=type(error).__name__, at=raise_location(error)
+    )
     return BoltResponse(status=503)
 
 

@@ -75,7 +75,8 @@ class _Connection:
                 ) as socket:
                     await self._listen(socket, limit)
         except (ChannelFailed, aiohttp.ClientError, OSError, ValueError) as error:
-            _log.warning("slack_connection_ended", error=type(error).__name__)
+            reason = str(error) if isinstance(error, ChannelFailed) else type(error).__name__
+            _log.warning("a connection to Slack ended and is opened again", error=reason)
         finally:
             self.succession.set()
 
@@ -100,7 +101,7 @@ class _Connection:
                 RecursionError,
                 TimeoutError,
             ) as error:
-                _log.warning("slack_envelope_not_taken", error=type(error).__name__)
+                _log.warning("what Slack sent is not understood", error=type(error).__name__)
 
     async def _take(
         self, socket: aiohttp.ClientWebSocketResponse, envelope: dict[str, object]
