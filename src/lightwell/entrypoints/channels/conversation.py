@@ -1,6 +1,7 @@
 """Answers one update, as the person whose account sent it."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from lightwell.domain.channels import Account, Chat, File, Press, Text, Unreadable, Update
@@ -162,7 +163,7 @@ class Conversations:
         update = taken.update
         action = await self.buttons.read(press.data, update.account, update.chat)
         if asker is None or action is None or not asker.allows(Scope.READ):
-            await self.channel.acknowledge(press, GONE)
+            await self._acknowledge(press, GONE)
             return
         if wait := await self.people.count(asker):
             await self.channel.acknowledge(
@@ -181,7 +182,12 @@ class Conversations:
         except Exception as error:  # noqa: BLE001 - one press that fails must not end the others
             _log_unexpected(error)
             notice = _APOLOGY
-        await self.channel.acknowledge(press, notice)
+        await self._acknowledge(press, notice)
+
+    async def _acknowledge(self, press: Press, notice: str) -> None:
+        """Say that the press was understood; what it did is done, also where the platform does not take that any more."""
+        with suppress(ChannelFailed):
+            await self.channel.acknowledge(press, notice)
 
     async def _do(self, taken: TakenUpdate, asker: Asker, action: Action) -> str:
         """Do what a button says, and show it; return what whoever pressed is told beside it."""
@@ -196,8 +202,8 @@ class Conversations:
             case Shown.INSTEAD:
                 await reply.begin()
                 message = await self._instead(update, asker, action, reply)
-                await self.buttons.use_up(action, update.account, update.chat)
                 await reply.finish(message)
+                await self.buttons.use_up(action, update.account, update.chat)
                 return await self._follow_up(asker, message, reply)
 
     async def _instead(self, update: Update, asker: Asker, action: Action, reply: Reply) -> Message:

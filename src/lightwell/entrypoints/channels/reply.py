@@ -5,10 +5,12 @@ What no message can be written into, where a platform does not edit what one acc
 """
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
 from lightwell.domain.channels import Chat, Press
+from lightwell.domain.errors import ChannelGone
 from lightwell.entrypoints.channels.messages import Block, Kind, Message, Span, Style
 from lightwell.entrypoints.channels.platform import Channel, Labelled
 from lightwell.records import channel_updates
@@ -81,7 +83,7 @@ class Reply:
         """Write what there is so far, where there is a message; raise `ChannelFailed`."""
         chat = await self._chat()
         if self.sent and chat is not None:
-            self.sent = await self.channel.edit(chat, self.sent, Labelled(message=message))
+            await self._edit(chat, Labelled(message=message))
 
     async def finish(self, message: Message) -> None:
         """Write all, and what its buttons do."""
@@ -89,12 +91,9 @@ class Reply:
         if chat is None:
             return
         if self.sent:
-            labelled = await self.label(message, chat)
-            sent = await self.channel.edit(chat, self.sent, labelled)
-            if sent != self.sent:
-                await self._note(self.place, sent)
-            return
-        await self.say(message)
+            await self._edit(chat, await self.label(message, chat))
+        else:
+            await self.say(message)
 
     async def say(self, message: Message) -> None:
         """Say something beside the message that is written into, once: after an interruption only that it may have been said."""
@@ -125,13 +124,18 @@ class Reply:
         """Have the answer in the account's private chat, and say so in the group."""
         update = self.taken.update
         private = await self.channel.private_chat(update.account)
-        if private is None:
-            await self._note(Place.OWN, "")
-            group_words = BEGIN_PRIVATELY
-        else:
-            await self._note(Place.OWN, await self.channel.send(private, Labelled(message=WAITING)))
-            group_words = PRIVATELY
+        sent = ""
+        if private is not None:
+            with suppress(ChannelGone):
+                sent = await self.channel.send(private, Labelled(message=WAITING))
+        await self._note(Place.OWN, sent)
+        group_words = PRIVATELY if sent else BEGIN_PRIVATELY
         await self.channel.send(update.chat, Labelled(message=group_words), reply_to=update.message)
+
+    async def _edit(self, chat: Chat, labelled: Labelled) -> None:
+        sent = await self.channel.edit(chat, self.sent, labelled)
+        if sent != self.sent:  # somebody has deleted it
+            await self._note(self.place, sent)
 
     async def _chat(self) -> Chat | None:
         """Return the chat that the message is in, None where there is none and cannot be."""
