@@ -23,6 +23,7 @@ from lightwell.domain.directory import Person, PersonChange
 from lightwell.domain.errors import ChannelFailed
 from lightwell.domain.rate_limits import RateLimits
 from lightwell.domain.scopes import Scope
+from lightwell.domain.texts import split_at_commas
 from lightwell.entrypoints.channels.asker import Asker
 from lightwell.entrypoints.channels.bots import run_bots
 from lightwell.entrypoints.channels.messages import Limits, Message
@@ -81,6 +82,7 @@ class MemoryChannel:
     posts: dict[str, Post] = field(default_factory=dict[str, Post])
     written: list[Post] = field(default_factory=list[Post])
     notices: list[str] = field(default_factory=list[str])
+    emails: dict[str, str] = field(default_factory=dict[str, str])
     files: dict[str, bytes] = field(default_factory=dict[str, bytes])
     before: Callable[[str], None] = lambda _: None
     runs: asyncio.Event = field(default_factory=asyncio.Event)
@@ -113,6 +115,9 @@ class MemoryChannel:
 
     async def private_chat(self, account: Account) -> Chat | None:
         return None if self.strangers else private(account)
+
+    async def verified_email(self, account: Account) -> str:
+        return self.emails.get(account.id, "")
 
     async def acknowledge(self, press: Press, notice: str = "") -> None:
         self.before("acknowledge")
@@ -235,8 +240,9 @@ class Office:
         return next(post for post in reversed(self.channel.written) if post.chat == chat.id)
 
 
-def people_of(project: Project, *, per_minute: int = 0) -> People:
+def people_of(project: Project, *, per_minute: int = 0, trusted: str = "") -> People:
     return People(
+        trusted=frozenset(split_at_commas(trusted)),
         knowledge_base=project.kb,
         database=project.database,
         limiter=RateLimiter(
@@ -251,10 +257,14 @@ def people_of(project: Project, *, per_minute: int = 0) -> People:
 
 @asynccontextmanager
 async def opened(
-    project: Project, channel: MemoryChannel | None = None, *, per_minute: int = 0
+    project: Project,
+    channel: MemoryChannel | None = None,
+    *,
+    per_minute: int = 0,
+    trusted: str = "",
 ) -> AsyncGenerator[Office]:
     """Yield an office whose bot runs; without limits of questions unless one is named."""
     used = channel or MemoryChannel()
-    people = people_of(project, per_minute=per_minute)
+    people = people_of(project, per_minute=per_minute, trusted=trusted)
     async with run_bots([(used, TOKEN)], people, max_bytes=MAX_BYTES, on_work=lambda: None):
         yield Office(project=project, channel=used, people=people)

@@ -15,6 +15,7 @@ from lightwell.entrypoints.channels import conversation
 from lightwell.entrypoints.channels.conversation import GONE
 from lightwell.entrypoints.channels.questions import Questions
 from lightwell.entrypoints.channels.reply import BEGIN_PRIVATELY, PRIVATELY
+from lightwell.knowledge_base.channel_accounts import OwnAccounts, list_bots
 from lightwell.records.channel_updates import TakenUpdate
 from lightwell.records.database import Database
 from lightwell.testing.sources import InMemorySource, make_document
@@ -336,3 +337,36 @@ async def test_another_process_goes_on_where_one_ends(project: Project) -> None:
             assert not second.channel.runs.is_set()
     async with opened(project) as third:
         assert "18 percent" in (await third.say(replace(ada), DISCOUNT)).text
+
+
+async def test_a_trusted_workspace_says_whose_an_account_is(project: Project) -> None:
+    channel = MemoryChannel(platform=Platform.SLACK)
+    async with opened(project, channel, trusted="T1, T2") as office:
+        await office.directory.create_person(
+            PersonChange(email="cy@halden.example", acl_tags=frozenset({SALES}))
+        )
+        own, foreign = (Account(platform=Platform.SLACK, id=f"{team}/U1") for team in ("T1", "T9"))
+        channel.emails |= {own.id: "cy@halden.example", foreign.id: "cy@halden.example"}
+        assert "link this account" in (await office.say(foreign, DISCOUNT)).text
+        assert "18 percent" in (await office.say(own, DISCOUNT)).text
+        await office.say(own, "/unlink")
+        assert "link this account" in (await office.say(own, DISCOUNT)).text
+
+
+async def test_a_code_links_an_account_and_is_used_once(project: Project) -> None:
+    async with opened(project) as office:
+        person = await office.directory.create_person(
+            PersonChange(email="cy@halden.example", acl_tags=frozenset({SALES}))
+        )
+        own = OwnAccounts(
+            database=project.database, project_id=project.kb.project_id, person=person.id
+        )
+        async with asyncio.timeout(PATIENCE):
+            while not await list_bots(project.database, project.kb.project_id):  # noqa: ASYNC110 - it notes itself
+                await asyncio.sleep(0.02)
+        code = (await own.make_code(Platform.TELEGRAM)).secret.text
+        cy, eve = (Account(platform=Platform.TELEGRAM, id=number) for number in ("77", "78"))
+        assert "private chat" in (await office.say(cy, f"/start {code}", GROUP)).text
+        assert "cy@halden.example" in (await office.say(cy, f"/start {code}")).text
+        assert "18 percent" in (await office.say(cy, DISCOUNT)).text
+        assert "not valid" in (await office.say(eve, f"link {code}")).text

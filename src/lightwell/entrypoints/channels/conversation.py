@@ -93,7 +93,7 @@ class Conversations:
             await self._respond_to_press(taken, update.content, asker)
         elif isinstance(update.content, Text) and (code := dispatch.read_code(update.content.text)):
             await self._link(taken, code)
-        elif asker is None:
+        elif asker is None and (asker := await self._introduced(update)) is None:
             await self._tell_stranger(taken)
         elif wait := await self.people.count(asker):
             await self._tell_once(taken, f"Too many questions; try again in {wait} seconds.")
@@ -260,6 +260,16 @@ class Conversations:
         return ""
 
     # ── who one is ────────────────────────────────────────────────────────────────────────────────────
+
+    async def _introduced(self, update: Update) -> Asker | None:
+        """Return whose account it is by what its workspace says, where that is trusted."""
+        account = update.account
+        if not self.people.trusts(account):
+            return None
+        email = await self.channel.verified_email(account)
+        if not email or await self.people.link_by_email(account, email) is None:
+            return None
+        return await self.people.find(account, update.chat)
 
     async def _link(self, taken: TakenUpdate, code: str) -> None:
         """Link the account by a code, which is of use where nobody else reads it."""

@@ -18,13 +18,17 @@ _NOTICES_PER_MINUTE = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class People:
-    """The people of a project, by their accounts. `server` is the address under which they reach the server, "" for none."""
+    """The people of a project, by their accounts. `server` is the address under which they reach the server, "" for none.
+
+    `trusted` are the workspaces whose verified e-mail addresses link an account by themselves.
+    """
 
     knowledge_base: KnowledgeBase
     database: Database
     limiter: RateLimiter
     project: str
     server: str = ""
+    trusted: frozenset[str] = frozenset()
 
     async def find(self, account: Account, chat: Chat) -> Asker | None:
         """Return who asks, with the access of now; None where nobody active has the account."""
@@ -40,6 +44,17 @@ class People:
             reader=await knowledge_base.reader(person.tags, user=person.user),
             chat=chat,
             server=self.server,
+        )
+
+    def trusts(self, account: Account) -> bool:
+        """Return whether the account's workspace says whose it is."""
+        workspace, _, user = account.id.partition("/")
+        return bool(user) and workspace in self.trusted
+
+    async def link_by_email(self, account: Account, email: str) -> Person | None:
+        """Link an account of a trusted workspace to the person with this address; None where it cannot be."""
+        return await channel_accounts.link_by_email(
+            self.database, self.knowledge_base.project_id, account, email, self.trusted
         )
 
     async def count(self, asker: Asker) -> int:

@@ -57,6 +57,10 @@ class Channel(Protocol):
         """Return the account's own chat with the bot, None where the account has to begin it."""
         ...
 
+    async def verified_email(self, account: Account) -> str:
+        """Return the account's e-mail address that its workspace has verified, "" for none; by it somebody of a trusted workspace is linked."""
+        ...
+
     async def acknowledge(self, press: Press, notice: str = "") -> None:
         """Tell the platform that a press was understood, with a short notice for whoever pressed."""
         ...

@@ -58,6 +58,7 @@ class Reply:
     label: Label
     place: Place = Place.HERE
     sent: str = ""
+    private: Chat | None = None
 
     async def begin(self) -> bool:
         """Send the message that the answer is written into, where there can be one, or find the one that was sent.
@@ -104,16 +105,22 @@ class Reply:
         if update.chat.is_private:
             await self.channel.send(update.chat, labelled)
         elif not await self.channel.send_alone(
-            update.chat, update.account, labelled, reply_to=update.message
+            update.chat, update.account, labelled, reply_to=self._reply_to
         ):
             await self._begin_privately()
             if self.sent:
                 await self.finish(shown)
 
+    @property
+    def _reply_to(self) -> str:
+        """To what something said to one account alone is a reply: to the message, or to the press."""
+        update = self.taken.update
+        return update.content.handle if isinstance(update.content, Press) else update.message
+
     async def _begin_alone(self) -> None:
         update = self.taken.update
         sent = await self.channel.send_alone(
-            update.chat, update.account, Labelled(message=WAITING), reply_to=update.message
+            update.chat, update.account, Labelled(message=WAITING), reply_to=self._reply_to
         )
         if sent:
             await self._note(Place.ALONE, sent)
@@ -142,7 +149,9 @@ class Reply:
         update = self.taken.update
         if self.place is not Place.OWN:
             return update.chat
-        return await self.channel.private_chat(update.account) if self.sent else None
+        if self.sent and self.private is None:
+            self.private = await self.channel.private_chat(update.account)
+        return self.private if self.sent else None
 
     async def _note(self, place: Place, sent: str) -> None:
         self.place, self.sent = place, sent

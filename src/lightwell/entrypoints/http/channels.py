@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from importlib import import_module
 
+from lightwell.domain.texts import split_at_commas
 from lightwell.entrypoints.channels.bots import Receptions, run_bots
 from lightwell.entrypoints.channels.people import People
 from lightwell.entrypoints.channels.platform import Channel
@@ -33,6 +34,7 @@ async def open_channels(
             limiter=limiter,
             project=projects.home,
             server=settings.server.public_url.rstrip("/"),
+            trusted=frozenset(split_at_commas(settings.channels.slack_trusted_workspaces)),
         )
         running = run_bots(
             opened,
