@@ -66,6 +66,7 @@ class BotApi:
 
     async def _call(self, request: Request) -> Response:
         method = cast("str", request.path_params["method"])
+        await request.body()
         if request.path_params["token"] != self.token:
             return _refusal(RefusedError(401, "Unauthorized"))
         fault = queue.pop(0) if (queue := self.faults.get(method)) else None
@@ -94,11 +95,12 @@ class BotApi:
         if not self.fake.knows_ephemeral and "Ephemeral" in method:
             raise RefusedError(404, "Not Found: method not found")
         sent, uploaded = dict[str, Any](), dict[str, Any]()
-        for key, value in (await request.form()).items():
-            if isinstance(value, UploadFile):
-                uploaded[key] = await value.read()
-            else:
-                sent[key] = value if key in _TEXTS else _decoded(value)
+        async with request.form() as form:
+            for key, value in form.items():
+                if isinstance(value, UploadFile):
+                    uploaded[key] = await value.read()
+                else:
+                    sent[key] = value if key in _TEXTS else _decoded(value)
         if unknown := set(sent) - set(_MODELS[method].model_fields):
             self._violate(f"{method} has no {sorted(unknown)}")
         try:
@@ -121,6 +123,7 @@ class BotApi:
         if self.fake.webhook.get("url"):
             words = "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"
             raise RefusedError(409, words)
+        self.fake.confirm(sent.get("offset", 0))
         self._poller.set()
         self._poller = ousted = asyncio.Event()
         with suppress(TimeoutError):
@@ -134,7 +137,7 @@ class BotApi:
         return self._pending(sent)
 
     def _pending(self, sent: Raw) -> list[Raw]:
-        return self.fake.pending(sent.get("offset", 0), sent.get("allowed_updates", ()))
+        return self.fake.pending(sent.get("allowed_updates", ()))
 
     def stop(self) -> None:
         """End the request that waits for updates."""
@@ -158,6 +161,7 @@ async def serving(api: BotApi) -> AsyncGenerator[str]:
     """Serve the Bot API on a free port of the loopback; yield its address."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
+        listener.listen()
         config = uvicorn.Config(api.app(), log_level="error", lifespan="off")
         server = uvicorn.Server(config)
         task = asyncio.create_task(server.serve([listener]))

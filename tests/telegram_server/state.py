@@ -71,6 +71,7 @@ class FakeTelegram:
     confirmed: list[Queued] = field(default_factory=list[Queued])
     calls: list[tuple[str, Raw]] = field(default_factory=list[tuple[str, Raw]])
     is_reordered: bool = False
+    refused: int = 0
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
     _numbers: dict[str, int] = field(default_factory=dict[str, int])
     _sent: dict[int, deque[float]] = field(default_factory=dict[int, deque[float]])
@@ -200,11 +201,14 @@ class FakeTelegram:
         self.confirmed.clear()
         self.arrived.set()
 
-    def pending(self, offset: int, allowed: Sequence[str]) -> list[Raw]:
-        """Confirm what is below the offset; return what is not confirmed."""
+    def confirm(self, offset: int) -> None:
+        """Forget the updates below the offset, and those that are older than a day."""
         end = self.clock() - KEPT_SECONDS
         self.confirmed += [one for one in self.queue if one.raw["update_id"] < offset]
         self.queue = [one for one in self.queue if one.raw["update_id"] >= offset and one.at >= end]
+
+    def pending(self, allowed: Sequence[str]) -> list[Raw]:
+        """Return what is not confirmed."""
         raws = [one.raw for one in self.queue if not allowed or set(one.raw) & set(allowed)]
         return (raws[::-1] if self.is_reordered else raws)[:100]
 
@@ -265,6 +269,7 @@ class FakeTelegram:
         if len(self._sent_at_all) == 30:
             waits.append(self._sent_at_all[0] + 1 - now)
         if (seconds := max(waits)) > 1e-6:
+            self.refused += 1
             after = math.ceil(seconds)
             words = f"Too Many Requests: retry after {after}"
             raise RefusedError(429, words, retry_after=after)

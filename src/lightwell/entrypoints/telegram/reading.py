@@ -182,6 +182,13 @@ def _stored(text: str, most: int) -> str:
     return _NOT_STORED.sub("", text)[:most]
 
 
+def _joined(before: str, after: str) -> str:
+    """Return what stood before and after a name, as one writes it without the name."""
+    if not before.strip():
+        return after.lstrip(" ,:;\n")
+    return before + (after.lstrip(" ") if before.endswith(" ") else after)
+
+
 @dataclass(frozen=True, slots=True)
 class _Written:
     """What somebody typed, and its entities, whose places count UTF-16 units."""
@@ -221,14 +228,12 @@ class _Written:
 
     def without_name(self, bot: Identity) -> str:
         """Return the text without the places where it names the bot."""
-        rest, parts = 0, list[str]()
-        for start, end in self.places_of(bot):
-            parts.append(self._cut(rest, start).rstrip(" ") if parts else self._cut(rest, start))
-            rest = end
-        before, after = "".join(parts), self._cut(rest, len(self.text) * 2)
-        if rest and not before.strip():
-            return _stored(after.lstrip(" ,:;\n"), _MOST_CHARACTERS + 1).strip()
-        return _stored(before + after, _MOST_CHARACTERS + 1).strip()
+        places = self.places_of(bot)
+        ends = [start for start, _ in places] + [2 * len(self.text)]
+        text = self._cut(0, ends[0])
+        for (_, start), end in zip(places, ends[1:], strict=True):
+            text = _joined(text, self._cut(start, end))
+        return _stored(text, _MOST_CHARACTERS + 1).strip()
 
     def _command(self) -> str:
         """Return the command with which it begins, "" for none."""
@@ -244,4 +249,4 @@ class _Written:
         units = self.text.encode("utf-16-le", "surrogatepass")
         if not 0 <= start <= end:
             return ""
-        return units[2 * start : 2 * end].decode("utf-16-le", "replace")
+        return units[2 * start : 2 * end].decode("utf-16-le", "surrogatepass")

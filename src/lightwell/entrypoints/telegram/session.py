@@ -51,6 +51,8 @@ class BoundedSession(AiohttpSession):
         response = self.check_response(
             bot=bot, method=method, status_code=reply.status, content=content
         )
+        if response.result is None:
+            raise TelegramNetworkError(method=method, message="the reply has no result")
         return cast("TelegramType", response.result)
 
     async def download(self, bot: Bot, path: str) -> AsyncGenerator[bytes]:
