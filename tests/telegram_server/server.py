@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import socket
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -332,7 +333,7 @@ def _require_keyboard(markup: Raw | None) -> None:
             raise RefusedError(400, "Bad Request: one of the optional fields must be used")
         if data is not None and not 1 <= len(data.encode()) <= 64:
             raise RefusedError(400, "Bad Request: BUTTON_DATA_INVALID")
-        if url is not None and not url.startswith(("https://", "http://", "tg://")):
+        if url is not None and not re.match(r"https?://[^/]+\.[^/]+", url):
             raise RefusedError(400, "Bad Request: BUTTON_URL_INVALID")
 
 

@@ -9,7 +9,7 @@ from hmac import compare_digest
 from aiogram.methods import AnswerCallbackQuery, DeleteMessage, GetFile, GetMe, SendChatAction
 from aiogram.types import Message as SentMessage
 
-from lightwell.domain.channels import Account, Chat, File, Platform, Press, Update
+from lightwell.domain.channels import Account, Bot, Chat, File, Platform, Press, Update
 from lightwell.domain.errors import ChannelFailed, ChannelGone, Refused, TooLarge
 from lightwell.entrypoints.channels.messages import Block, Limits, Message, Span
 from lightwell.entrypoints.channels.platform import Labelled, Receive
@@ -53,6 +53,10 @@ class TelegramChannel:
     async def run(self, receive: Receive) -> None:
         """Receive updates until it is cancelled; say once what fails, and try again with longer and longer pauses."""
         await receive_updates(self.calls, self.identity, receive, self.webhook, self.now)
+
+    async def identify(self) -> Bot:
+        """Return what the bot is called, without the @."""
+        return Bot(platform=Platform.TELEGRAM, name=(await self.identity()).name)
 
     async def identity(self) -> Identity:
         """Return who the bot is; Telegram is asked once."""

@@ -4,6 +4,7 @@ A person speaks to the bot in a private chat; in a group by a command with the b
 bot alone sees it. Channels, bots, edits, and whoever writes as a group or a channel (`sender_chat`) are not people.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,7 +34,13 @@ ALLOWED_UPDATES = ["message", "callback_query"]
 _MOST_CHARACTERS = 16_384
 """More than Telegram lets anybody type; whatever is longer is not read."""
 
+_NUMBERS_END = 2**53
+"""Telegram's numbers are below this."""
+
 _NAME_CHARACTERS, _HANDLE_CHARACTERS = 200, 512
+_ASK = regex(r"\A/ask(?!\S)\s*", re.IGNORECASE)
+"""How one speaks to the bot in a group, as Telegram offers it; what stands after it is the question."""
+
 _NOT_STORED = regex("[\x00\ud800-\udfff]")
 _KINDS: Mapping[str, str] = {
     ContentType.ANIMATION: "animation",
@@ -109,17 +116,18 @@ def _pressed(query: types.CallbackQuery, key: str, now: datetime) -> Update | No
     chat = _chat(query.message)
     if chat is None or (chat.is_private and chat.id != account.id):
         return None
-    message = _message_id(query.message, account)
+    handle = press_handle(_stored(query.id, _HANDLE_CHARACTERS))
     content = Press(
         data=_stored(query.data, _HANDLE_CHARACTERS),
-        message=message,
-        handle=press_handle(_stored(query.id, _HANDLE_CHARACTERS)),
+        message=_message_id(query.message, account),
+        handle=handle,
     )
-    return Update(key=key, account=account, chat=chat, at=now, content=content, message=message)
+    # What is shown to one account alone answers the press, and not the message with the button.
+    return Update(key=key, account=account, chat=chat, at=now, content=content, message=handle)
 
 
 def _account(user: types.User | None) -> Account | None:
-    if user is None or user.is_bot:
+    if user is None or user.is_bot or not 0 < user.id < _NUMBERS_END:
         return None
     name = " ".join(clean(user.full_name).split())[:_NAME_CHARACTERS]
     return Account(platform=Platform.TELEGRAM, id=str(user.id), name=name)
@@ -127,12 +135,13 @@ def _account(user: types.User | None) -> Account | None:
 
 def _chat(message: types.MaybeInaccessibleMessageUnion) -> Chat | None:
     """Return where a message is; None for a channel."""
-    match message.chat.type:
+    kind = message.chat.type if abs(message.chat.id) < _NUMBERS_END else None
+    match kind:
         case ChatType.PRIVATE | ChatType.GROUP | ChatType.SUPERGROUP:
             return Chat(
                 platform=Platform.TELEGRAM,
                 id=str(message.chat.id),
-                is_private=message.chat.type == ChatType.PRIVATE,
+                is_private=kind == ChatType.PRIVATE,
                 thread=_thread(message),
             )
         case _:
@@ -167,7 +176,7 @@ def _content(message: types.Message, text: str) -> Content | None:
     if len(text) > _MOST_CHARACTERS:
         return Unreadable(kind="message of this length")
     if kind == ContentType.TEXT:
-        return Text(text=text)
+        return Text(text=_ASK.sub("", text, count=1) or "/help")
     if kind == ContentType.DOCUMENT and (document := message.document) is not None:
         return File(
             name=_stored(document.file_name or "", _NAME_CHARACTERS),

@@ -24,6 +24,7 @@ from lightwell.logs import logger
 POLL_SECONDS = 50
 """How long Telegram holds a request open in which nothing is new."""
 
+_NUMBERS_END = 2**53
 _LONGEST_PAUSE = 60.0
 _TOKEN_PAUSE = 900.0
 _WEBHOOK_SECONDS = 3600.0
@@ -91,7 +92,7 @@ class _Receiving:
         numbered = list[tuple[int, dict[str, object]]]()
         raw_updates = await self.calls.ask(waiting, seconds=POLL_SECONDS + 20)
         for raw in raw_updates:
-            if isinstance(number := raw.get("update_id"), int):
+            if isinstance(number := raw.get("update_id"), int) and 0 < number < _NUMBERS_END:
                 numbered.append((number, raw))
         if raw_updates and not numbered:
             raise ChannelFailed("Telegram sends updates without numbers")

@@ -27,6 +27,7 @@ from lightwell.entrypoints.channels.paging import fit_label, utf16_length
 from lightwell.entrypoints.channels.platform import Labelled
 from lightwell.entrypoints.telegram.formatting import formatted
 from lightwell.entrypoints.telegram.message_ids import MessageId, press_id
+from lightwell.text.printable import clean
 
 LIMITS = Limits(characters=4096, counts_utf16=True, buttons=96, label=64)
 """What one message may have; a hundred buttons are Telegram's limit."""
@@ -162,11 +163,12 @@ def _keyboard(labelled: Labelled) -> InlineKeyboardMarkup | None:
 
 
 def _button(button: Button, data: str) -> InlineKeyboardButton | None:
-    """Return a button, None where Telegram would take none: an address that is not https, or no data."""
-    label = fit_label(button.label, LIMITS) or "…"
+    """Return a button, None where Telegram would take none: an address of this machine, or not of https, or no data."""
+    label = fit_label(clean(button.label), LIMITS) or "…"
     if button.url:
-        is_https = urlsplit(button.url).scheme == "https"
-        return InlineKeyboardButton(text=label, url=button.url) if is_https else None
+        parts = urlsplit(button.url)
+        is_taken = parts.scheme == "https" and "." in (parts.hostname or "")
+        return InlineKeyboardButton(text=label, url=button.url) if is_taken else None
     if not 0 < len(data.encode()) <= _DATA_BYTES:
         return None
     return InlineKeyboardButton(text=label, callback_data=data)
