@@ -106,7 +106,7 @@ async def test_what_somebody_else_has_decided_meanwhile_stays_decided(company: P
     (yes, no) = actions(await links(eve, ""), DecideLink)
     await decide(eve, no)
     late = await decide(eve, yes)
-    assert words(late).startswith("Somebody has rejected this meanwhile")
+    assert words(late).startswith("This was rejected already")
     link = await company.kb.graph.links.get(eve.reader, yes.link)
     assert link.status is LinkStatus.REJECTED
 

@@ -31,7 +31,7 @@ _NO_PLACE = "You have no place for documents yet. Ask whoever runs Lightwell for
 _ONLY_ALONE = "Send files in a chat with me alone: for whom they are is nobody else's matter."
 _SAYS_WHOSE = "The file says itself who may see it, and not as you have chosen. Take that out of it, or add it on the web page."
 _DISCARDED = "Discarded. I have not fetched it."
-_MAX_PLACES = 20
+_MAX_PLACES = 11
 _LONGEST_NAME = 100
 _POLL_SECONDS = 0.5
 

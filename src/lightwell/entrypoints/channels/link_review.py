@@ -28,9 +28,9 @@ from lightwell.entrypoints.channels.messages import (
 from lightwell.entrypoints.channels.rendering import heading, note, text
 from lightwell.text.pieces import shorten
 
-_LONGEST, _LONGEST_VALUE = 200, 80
-_MOST_COMPARED, _MOST_QUOTED = 6, 3
-"""So that it fits into one message of any platform."""
+_LONGEST_NAME, _LONGEST_WORDS, _LONGEST_VALUE = 80, 150, 50
+_MOST_COMPARED, _MOST_QUOTED = 5, 2
+"""So that it fits into one message of any platform, whatever its letters count there."""
 
 _UNKNOWN = "I know nobody and nothing of this name."
 _QUESTIONS = {
@@ -42,10 +42,10 @@ _QUESTIONS = {
     LinkType.RELATED_TO: "Do these two belong together?",
 }
 _DECIDED = {LinkStatus.CONFIRMED: "Confirmed", LinkStatus.REJECTED: "Rejected"}
-_MEANWHILE = {
-    LinkStatus.CONFIRMED: "Somebody has confirmed this meanwhile",
-    LinkStatus.REJECTED: "Somebody has rejected this meanwhile",
-    LinkStatus.EXPIRED: "This proposal has expired meanwhile",
+_ALREADY = {
+    LinkStatus.CONFIRMED: "This was confirmed already",
+    LinkStatus.REJECTED: "This was rejected already",
+    LinkStatus.EXPIRED: "This proposal has expired",
 }
 
 
@@ -93,7 +93,7 @@ async def decide(asker: Asker, action: DecideLink) -> Message:
         raise NotFound("There is no link that you may decide")
     stored = asker.knowledge_base.graph.links
     link = await stored.get(asker.reader, action.link)
-    outcome = _MEANWHILE.get(link.status, "")
+    outcome = _ALREADY.get(link.status, "")
     if not outcome:
         try:
             act = stored.confirm if action.confirms else stored.reject
@@ -130,7 +130,7 @@ def _shown(link: EntityLink, server: str) -> Iterator[Block]:
         system = end.ref.partition(":")[0]
         values = (_name(value) for name, value in stated.items() if name != "url")
         details = ", ".join((f"{end.kind} in {system}", *values))
-        spans = (Span(_name(end.name), Style.BOLD), Span(f" ({shorten(details, _LONGEST)})"))
+        spans = (Span(_name(end.name), Style.BOLD), Span(f" ({shorten(details, _LONGEST_WORDS)})"))
         yield Block(spans, Kind.ITEM)
     for evidence in link.evidence[:_MOST_COMPARED]:
         yield note(_evidence(evidence))
@@ -138,7 +138,7 @@ def _shown(link: EntityLink, server: str) -> Iterator[Block]:
     for quotation in list(quoted.values())[:_MOST_QUOTED]:
         path = document_address(quotation.document_id, quotation.start, quotation.end)
         title = Span(_name(quotation.title), url=server + path if server else "")
-        yield Block((title, Span(f": {_name(quotation.text)}")), Kind.QUOTE)
+        yield Block((title, Span(f": {_name(quotation.text, _LONGEST_WORDS)}")), Kind.QUOTE)
 
 
 def _evidence(evidence: LinkEvidence) -> str:
@@ -148,6 +148,6 @@ def _evidence(evidence: LinkEvidence) -> str:
     return ": ".join(filter(None, (f"{sign} {evidence.name.replace('_', ' ')}", ", ".join(values))))
 
 
-def _name(words: str, most: int = _LONGEST) -> str:
+def _name(words: str, most: int = _LONGEST_NAME) -> str:
     """Return words of a document or a system on one line, and not without end."""
     return shorten(" ".join(words.split()), most)

@@ -27,12 +27,12 @@ from lightwell.entrypoints.sources import key_sentence, pages_of, sections_of, s
 from lightwell.knowledge_base.page_pictures import Mark
 from lightwell.text.pieces import shorten
 
-_LONGEST_QUOTE = 2_000
-_BESIDE_PICTURE = 600
-"""Characters of the quotation below its picture, which shows it already."""
-_AROUND = 300
+_LONGEST_QUOTE = 900
+_BESIDE_PICTURE = 300
+"""Characters of the quotation below its picture, which shows it already. All fits into one message, whatever its letters count there."""
+_AROUND = 150
 """Characters that are shown before a quotation, and behind it."""
-_LONGEST_TITLE = 200
+_LONGEST_TITLE = 100
 _BLOCKS = 4
 """Blocks of the document that are read around a quotation: two above, and the rest from it on."""
 _IN_ROW = 5
@@ -100,7 +100,12 @@ async def _show_citation(asker: Asker, citation: Citation) -> Message:
     if not citation.is_supplied:
         return await _show(asker, citation.document_id, ReadingPlace(start=start, end=end))
     quote = shorten(key_sentence(citation), _LONGEST_QUOTE)
-    return Message(blocks=(heading(source_name(citation)), Block((Span(quote),), Kind.QUOTE)))
+    return Message(
+        blocks=(
+            heading(shorten(source_name(citation), _LONGEST_TITLE)),
+            Block((Span(quote),), Kind.QUOTE),
+        )
+    )
 
 
 async def _show(asker: Asker, name: str, place: ReadingPlace) -> Message:
@@ -119,7 +124,7 @@ def _title(view: DocumentView) -> Block:
     """Return the document's title and, behind it, where in it the quotation stands."""
     locator, title = view.locator, " ".join(view.document.title.split())
     if locator is None:
-        return heading(title)
+        return heading(shorten(title, _LONGEST_TITLE))
     parts = (pages_of(locator), " › ".join(sections_of(locator, view.document.title)))
     place = " ".join(", ".join(filter(None, parts)).split())
     spans = (Span(shorten(title, _LONGEST_TITLE), Style.BOLD),)
