@@ -83,6 +83,15 @@ async def test_links_of_a_name_are_decided_and_the_next_one_follows(company: Pro
     assert "Links to review" not in labels(await brief(eve, DEAL))
 
 
+async def test_links_of_an_ambiguous_name_are_those_of_what_is_picked(company: Project) -> None:
+    eve = await asking(company, "eve")
+    several = await links(eve, "Nordwind")
+    picks = actions(several, ReviewLink)
+    assert len(picks) == len(buttons(several)) > 1
+    shown = [words(await review(eve, pick)) for pick in picks]
+    assert any("Nordwind Energie GmbH" in text for text in shown)
+
+
 async def test_the_queue_is_gone_through_and_nothing_is_asked_twice(company: Project) -> None:
     eve = await asking(company, "eve")
     count = await proposed(company, eve.reader)
@@ -129,8 +138,9 @@ async def test_who_may_not_curate_reads_proposals_and_decides_none(company: Proj
 
 async def test_links_about_what_one_may_not_see_are_about_nothing(company: Project) -> None:
     bob, eve = await asking(company, "bob"), await asking(company, "eve")
-    assert await links(bob, DEAL) == await links(bob, "no such thing")
-    assert await links(bob, "x" * 500) == await links(bob, "no such thing")
+    assert await links(bob, "attio:deal:none") == await links(bob, "no such thing")
+    with pytest.raises(Invalid, match="400 characters"):
+        await links(bob, "x" * 500)
     deal = (await company.kb.graph.links.list_links(eve.reader, LinkFilter(about=DEAL)))[0]
     with pytest.raises(NotFound):
         await review(bob, ReviewLink(about=str(deal.source.id)))

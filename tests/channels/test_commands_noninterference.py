@@ -33,9 +33,10 @@ from tests.flow.test_owed import SEEN, UNSEEN
 SALES, BOARD = ["team:sales"], ["team:board"]
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
-COMPANY = entity("attio:company:1", "Nordwind Energie GmbH", domain="nordwind.example")
-CUSTOMER = entity("linear:customer:7", "Nordwind Energie", domain="nordwind.example")
-SECRET = entity("chatwoot:company:3", "Nordwind Energie", domain="nordwind.example")
+# Which end of such a link comes first is no matter of chance: a deal is mapped to a project.
+DEAL = entity("attio:deal:1", "Nordwind Energie pumps")
+WORK = entity("linear:project:7", "Nordwind Energie pumps")
+SECRET = entity("github:project:3", "Nordwind Energie pumps")
 CABLES = entity("attio:company:4", "Nordwind Seekabel AG", domain="seekabel.example")
 
 
@@ -45,18 +46,26 @@ def item(stated: StatedEntity, text: str, tags: Sequence[str]) -> NewDocument:
 
 
 VISIBLE = (
-    item(COMPANY, "Nordwind Energie GmbH: nordwind.example. It gets 18 percent.", SALES),
-    item(CUSTOMER, "Nordwind Energie waits for pumps: nordwind.example.", SALES),
+    item(DEAL, "Nordwind Energie pumps: Nordwind Energie GmbH gets 18 percent.", SALES),
+    item(WORK, "Nordwind Energie pumps: we install twelve pumps.", SALES),
     make_document("n.md", "Nordwind Logistik drives lorries. It promised a depot.", SALES),
     *SEEN,
 )
 HIDDEN = (
-    item(SECRET, "Nordwind Energie is sold: nordwind.example, 18 percent.", BOARD),
+    item(SECRET, "Nordwind Energie pumps: 18 percent is too much.", BOARD),
     item(CABLES, "Nordwind Seekabel AG lays cables. We promised them pumps.", BOARD),
     make_document("h.md", "Nordwind Logistik closes the depot. Castell Water buys it.", BOARD),
     *UNSEEN,
 )
-WORDS = ("", "Nordwind", "Nordwind Energie", "Castell Water", "Nordwind Seekabel", "depot", "Acme")
+WORDS = (
+    "",
+    "Nordwind",
+    "Nordwind Energie pumps",
+    "Castell Water",
+    "Nordwind Seekabel",
+    "depot",
+    "Acme",
+)
 QUESTIONS = ("What does Nordwind Energie GmbH get?", "Who buys the depot?", "Who is Nordwind?")
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from lightwell.domain.briefs import MAX_NAME_LENGTH
 from lightwell.domain.documents import document_address
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.item_structure import LinkType
@@ -25,7 +24,13 @@ from lightwell.entrypoints.channels.messages import (
     Span,
     Style,
 )
-from lightwell.entrypoints.channels.rendering import heading, note, text
+from lightwell.entrypoints.channels.rendering import (
+    candidate_label,
+    heading,
+    note,
+    render_candidates,
+    text,
+)
 from lightwell.text.pieces import shorten
 
 _LONGEST_NAME, _LONGEST_WORDS, _LONGEST_VALUE = 80, 150, 50
@@ -50,20 +55,26 @@ _ALREADY = {
 
 
 async def links(asker: Asker, words: str) -> Message:
-    """Show the first link to review, of the entity of this name if one is named."""
-    about = words.strip()
-    if len(about) > MAX_NAME_LENGTH:
+    """Show the first link to review, of what has this name if one is named; raise `Invalid`."""
+    if not words.strip():
+        return await review(asker, ReviewLink(about=""))
+    named = await asker.knowledge_base.questions.candidates(words, asker.reader)
+    if not named.candidates:
         return Message(blocks=(text(_UNKNOWN),))
-    try:
-        return await review(asker, ReviewLink(about=about))
-    except NotFound:
-        return Message(blocks=(text(_UNKNOWN),))
+    actions = [ReviewLink(about=str(candidate.entity.id)) for candidate in named.candidates]
+    if len(actions) == 1:
+        return await review(asker, actions[0])
+    rows = tuple(
+        (Button(label=candidate_label(candidate), action=action),)
+        for candidate, action in zip(named.candidates, actions, strict=True)
+    )
+    return Message(blocks=render_candidates(named), buttons=rows)
 
 
 async def review(asker: Asker, action: ReviewLink) -> Message:
     """Show the next proposed link, with what speaks for and against it; whoever may decide gets buttons.
 
-    Raises `NotFound` where `about` names nothing that the asker sees, and `Invalid` where several have the name.
+    Raises `NotFound` where `about` names nothing that the asker sees.
     """
     stored = asker.knowledge_base.graph.links
     following = await stored.list_links(
