@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 
 from lightwell.entrypoints.channels.messages import Block, Kind, Limits, Message, Span, Style
+from lightwell.text.printable import clean
 from lightwell.text.sentences import sentence_spans
 
 _WITHOUT_GAP = frozenset(
@@ -64,6 +65,21 @@ def separated(blocks: Sequence[Block]) -> Iterator[tuple[str, Block]]:
     """Yield each block with what stands before it, nothing before the first one."""
     betweens = ("", *(separator(above, below) for above, below in pairwise(blocks)))
     yield from zip(betweens, blocks, strict=False)
+
+
+def shown_blocks(blocks: Sequence[Block]) -> list[Block]:
+    """Return the blocks as an adapter writes them: without what nobody sees, without white space at their ends, and none that is empty.
+
+    Preformatted lines keep their white space before the first word.
+    """
+    return [block for block in map(_shown, blocks) if block.spans]
+
+
+def _shown(block: Block) -> Block:
+    spans = tuple(replace(span, text=clean(span.text)) for span in block.spans)
+    text = "".join(span.text for span in spans)
+    start = len(text) - len(text.lstrip("\n" if block.kind is Kind.CODE else None))
+    return replace(block, spans=slice_spans(spans, start, len(text.rstrip())))
 
 
 def slice_spans(spans: Sequence[Span], start: int, end: int = sys.maxsize) -> tuple[Span, ...]:

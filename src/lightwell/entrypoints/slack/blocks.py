@@ -1,7 +1,7 @@
 """A message as Slack takes it: blocks of rich text and plain text, in which nothing is parsed as markup, a mention or an emoji."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise
 
 from slack_sdk.models.blocks import (
@@ -20,7 +20,7 @@ from slack_sdk.models.blocks import (
 )
 
 from lightwell.entrypoints.channels.messages import Block, Button, Kind, Span, Style
-from lightwell.entrypoints.channels.paging import block_text, plain_text, separator
+from lightwell.entrypoints.channels.paging import block_text, plain_text, separator, shown_blocks
 from lightwell.entrypoints.channels.platform import Labelled
 from lightwell.text.pieces import shorten
 from lightwell.text.printable import clean
@@ -45,7 +45,7 @@ class SlackText:
 
 def to_slack(labelled: Labelled) -> SlackText:
     """Return a message in Slack's form; its buttons have `data` as their values."""
-    blocks = [block for block in map(_cleaned, labelled.message.blocks) if block.spans]
+    blocks = shown_blocks(labelled.message.blocks)
     return SlackText(
         text=_escaped(shorten(plain_text(blocks), MAX_TEXT)),
         blocks=[*_written(blocks), *_buttons(labelled)],
@@ -134,10 +134,3 @@ def _button(button: Button, value: str, action: str) -> ButtonElement:
     if button.url:
         return ButtonElement(text=label, url=button.url, action_id=action)
     return ButtonElement(text=label, value=value, action_id=action)
-
-
-def _cleaned(block: Block) -> Block:
-    return replace(
-        block,
-        spans=tuple(replace(span, text=text) for span in block.spans if (text := clean(span.text))),
-    )

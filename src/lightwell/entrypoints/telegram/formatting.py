@@ -16,11 +16,11 @@ from lightwell.entrypoints.channels.paging import (
     block_text,
     plain_text,
     separated,
+    shown_blocks,
     slice_spans,
     utf16_length,
 )
 from lightwell.text.markup import AROUND_ADDRESSES, is_address
-from lightwell.text.printable import clean
 from lightwell.text.regex import regex
 
 MAX_ENTITIES = 100
@@ -40,7 +40,7 @@ _BLOCKS = {Kind.QUOTE: MessageEntityType.EXPANDABLE_BLOCKQUOTE, Kind.CODE: Messa
 
 def formatted(blocks: Sequence[Block]) -> tuple[str, list[MessageEntity]]:
     """Return what `sendMessage` and `editMessageText` take: the text without white space at its ends, and its entities with offsets in units of UTF-16."""
-    shown = [block for block in map(_cleaned, blocks) if block.spans]
+    shown = shown_blocks(blocks)
     entities = _entities(shown, as_code=frozenset())
     if len(entities) > MAX_ENTITIES:  # words behind the last one would become links
         full = (n for n, block in enumerate(shown) if len(_addresses(block_text(block))) > 1)
@@ -108,14 +108,6 @@ def _addresses(text: str) -> list[tuple[int, int]]:
             start = match.start() + word.find(bare)
             places.append((start, start + len(bare)))
     return [(start, end) for start, end in places if start < end]
-
-
-def _cleaned(block: Block) -> Block:
-    """Return the block without what nobody sees, and without white space at its ends; preformatted lines keep theirs before the first word."""
-    spans = tuple(replace(span, text=clean(span.text)) for span in block.spans)
-    text = _text(spans)
-    start = len(text) - len(text.lstrip("\n" if block.kind is Kind.CODE else None))
-    return replace(block, spans=slice_spans(spans, start, len(text.rstrip())))
 
 
 def _text(spans: Sequence[Span]) -> str:
