@@ -44,6 +44,7 @@ from lightwell.entrypoints.channels.rendering import (
     text,
 )
 from lightwell.entrypoints.slack.blocks import SlackText, to_slack
+from lightwell.entrypoints.sources import sections_of
 from tests.unit.test_chat_paging import messages
 
 SERVER = "https://kb.example"
@@ -132,6 +133,38 @@ def test_a_quotation_does_not_repeat_the_heading_of_its_source() -> None:
     cited = citation(snippet="Prices\n\nNordwind gets 18 percent. From May on.", highlight=(8, 33))
     message = render_answer(answered(cited), SERVER)
     assert lines(message)[2] == "Nordwind gets 18 percent. From May on."
+
+
+def test_quotations_of_one_place_are_one_source() -> None:
+    snippet = "Nordwind gets 18 percent."
+    cited = [citation(mark, snippet) for mark in ("[1]", "[2]")]
+    message = render_answer(
+        answered(*cited, replace(citation("[3]", snippet), document_title="Plan"))
+    )
+    sources = [block_text(block) for block in message.blocks if block.kind is Kind.SOURCE]
+    assert [source.split(",")[0] for source in sources] == [
+        "[1][2] Contract › Prices",
+        "[3] Plan › Contract › Prices",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("title", "section", "shown"),
+    [
+        ("Contract", ("Contract",), []),
+        ("Contract 14, Nordwind", ("Contract 14", "3. Price"), ["3. Price"]),
+        ("Compte rendu, Valserine", ("Compte rendu : Valserine", "Questions"), ["Questions"]),
+        ("Contract 14", ("Contract 1", "3. Price"), ["Contract 1", "3. Price"]),
+        ("Prices 2026", ("Prices",), ["Prices"]),
+        ("", ("Prices",), ["Prices"]),
+        ("Contract", (), []),
+    ],
+)
+def test_a_heading_that_the_title_says_is_not_said_again(
+    title: str, section: tuple[str, ...], shown: list[str]
+) -> None:
+    locator = Locator(page=None, last_page=None, section=section, start=0, end=1)
+    assert list(sections_of(locator, title)) == shown
 
 
 def test_an_answer_is_shown_again_as_it_was_shown_first() -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from lightwell.answer.quotes import render_text
 from lightwell.text.pieces import shorten
+from lightwell.text.regex import regex
 
 if TYPE_CHECKING:
     from lightwell.domain import answers, documents
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     Locator = documents.Locator | replies.Locator
 
 _LONGEST_KEY = 160
+_WORD = regex(r"\w+")
 
 
 def pages_of(locator: "Locator") -> str:
@@ -25,8 +27,13 @@ def pages_of(locator: "Locator") -> str:
 
 
 def sections_of(locator: "Locator", title: str) -> Sequence[str]:
-    """Return the headings above a place in the document with this title."""
-    return locator.section[1:] if list(locator.section[:1]) == [title] else locator.section
+    """Return the headings above a place in the document with this title, without a first one that the title says already."""
+    if not locator.section:
+        return ()
+    first, *others = locator.section
+    named, words = _WORD.findall(title.casefold()), _WORD.findall(first.casefold())
+    is_named = words == named[: len(words)] and (bool(others) or len(words) == len(named))
+    return others if first == title or is_named else locator.section
 
 
 def source_name(cited: "Citation") -> str:

@@ -244,17 +244,16 @@ def _related(
 
 
 def _sources(citations: Sequence[Citation], links: _Links, *, above: str) -> Iterator[Block]:
-    """Yield each source with the place, the date, and what it says where that does not stand `above` already."""
+    """Yield each place that is quoted, with its marks and date, and what it says where that does not stand `above` already."""
     read = _on_one_line(above)
-    for mark, quotes in groupby(citations, lambda cited: cited.id):
+    for (name, dated, _), quotes in groupby(citations, _source):
         quoted = tuple(quotes)
-        first = quoted[0]
-        dated = wording.day(first.dated_at)
-        supplied = f" ({wording.SUPPLIED_BY_HAND})" if first.is_supplied else ""
+        marks = dict.fromkeys(cited.id for cited in quoted)
+        supplied = f" ({wording.SUPPLIED_BY_HAND})" if quoted[0].is_supplied else ""
         spans = (
-            Span(mark, Style.BOLD),
+            *(Span(mark, Style.BOLD) for mark in marks),
             Span(" "),
-            Span(source_name(first), url=links.get(mark, "")),
+            Span(name, url=links.get(quoted[0].id, "")),
             Span(f"{f' · {dated}' if dated else ''}{supplied}"),
         )
         yield Block(tuple(span for span in spans if span.text), Kind.SOURCE)
@@ -262,6 +261,10 @@ def _sources(citations: Sequence[Citation], links: _Links, *, above: str) -> Ite
             piece = _piece(cited)
             if any(_on_one_line(line) not in read for line in piece.split("\n")):
                 yield _quotation(piece, key_sentence(cited))
+
+
+def _source(cited: Citation) -> tuple[str, str, str]:
+    return source_name(cited), wording.day(cited.dated_at), cited.document_id
 
 
 def _piece(cited: Citation) -> str:
