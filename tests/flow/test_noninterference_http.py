@@ -425,6 +425,7 @@ WITHOUT_A_CASE = {
     "POST /v1/me/channels/{platform}": "makes a code of one's own: test_channel_linking.py",
     "POST /v1/sessions": "opens an empty session",
     "POST /v1/webhooks/slack": "replies only whether Slack signed it: test_slack_http.py",
+    "POST /v1/webhooks/telegram": "replies only whether Telegram sent it: test_telegram_http.py",
     "POST /v1/webhooks/{source_id}": "replies only whether the webhook is genuine: test_sources.py",
     "POST /v1/documents": "makes a document of its own: test_http_documents.py",
     "POST /v1/documents/ingest": "makes a document of its own: test_http_documents.py",

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from importlib import import_module
 
+from lightwell.domain.errors import Invalid
 from lightwell.domain.texts import split_at_commas
 from lightwell.entrypoints.channels.bots import Receptions, run_bots
 from lightwell.entrypoints.channels.people import People
@@ -52,7 +53,13 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> list[tuple[Channel
     opened: list[tuple[Channel, str]] = []
     for platform, token in tokens.items():
         if token is not None:
-            adapter = import_module(f"lightwell.entrypoints.{platform}.opening")
+            try:
+                adapter = import_module(f"lightwell.entrypoints.{platform}.opening")
+            except ModuleNotFoundError as error:
+                raise Invalid(
+                    f"A token of {platform.capitalize()} is set, and what connects to it is not installed:"
+                    f" `uv tool install '.[{platform}]'` in a checkout, or with pip install '.[{platform}]'"
+                ) from error
             open_channel: _OpenChannel = adapter.open_channel
             channel = await stack.enter_async_context(open_channel(settings))
             opened.append((channel, token.get_secret_value()))

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Annotated, cast
 from fastapi import APIRouter, Depends, Request, Response
 
 from lightwell.domain.channels import Platform
-from lightwell.domain.errors import Refused
+from lightwell.domain.errors import ChannelFailed, Refused, StoreFailed
 from lightwell.entrypoints.channels.bots import Receptions
 from lightwell.entrypoints.http.authentication import credentials_of
 from lightwell.entrypoints.http.credentials import Credentials
 from lightwell.entrypoints.http.problems import CONTENT_TYPE, TooManyRequests
 
-if TYPE_CHECKING:  # it needs the extra `slack`
+if TYPE_CHECKING:  # they need the extras `slack` and `telegram`
     from lightwell.entrypoints.slack.channel import SlackChannel
+    from lightwell.entrypoints.telegram.channel import TelegramChannel
 
 _RESPONSES: dict[int | str, dict[str, object]] = {
     200: {"description": "It is stored, or is nothing for the bot"},
@@ -23,6 +24,7 @@ _RESPONSES: dict[int | str, dict[str, object]] = {
     },
     503: {"description": "It could not be stored: the platform sends it again"},
 }
+_JSON = {"requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}}}
 _BODY = {
     "requestBody": {
         "content": {
@@ -39,18 +41,16 @@ def _receptions(request: Request) -> Receptions:
     return request.app.state.channels
 
 
+_Receptions = Annotated[Receptions, Depends(_receptions)]
+_Accepted = Annotated[Credentials, Depends(credentials_of)]
+
+
 @router.post("/slack", response_class=Response, responses=_RESPONSES, openapi_extra=_BODY)
 async def receive_from_slack(
-    request: Request,
-    receptions: Annotated[Receptions, Depends(_receptions)],
-    accepted: Annotated[Credentials, Depends(credentials_of)],
+    request: Request, receptions: _Receptions, accepted: _Accepted
 ) -> Response:
     """Take events, commands and presses of Slack; the same event again has no effect."""
-    address = request.client.host if request.client else ""
-    if wait := accepted.failed_logins.wait_seconds(address, "webhook slack"):
-        raise TooManyRequests(
-            "Too many webhooks of this address were not genuine", retry_seconds=math.ceil(wait)
-        )
+    _require_few_failures(accepted, request, Platform.SLACK)
     reception = receptions.get(Platform.SLACK)
     reply = None
     if reception is not None:
@@ -58,6 +58,42 @@ async def receive_from_slack(
         body = await request.body()
         reply = await slack.take_request(body, request.headers, reception.receive)
     if reply is None:
-        accepted.failed_logins.note_failure(address, "webhook slack")
-        raise Refused("This is not from Slack")
+        raise _refusal(accepted, request, Platform.SLACK)
     return Response(reply.body, reply.status, media_type=reply.content_type)
+
+
+@router.post("/telegram", response_class=Response, responses=_RESPONSES, openapi_extra=_JSON)
+async def receive_from_telegram(
+    request: Request, receptions: _Receptions, accepted: _Accepted
+) -> Response:
+    """Take messages and presses of Telegram; the same update again has no effect."""
+    _require_few_failures(accepted, request, Platform.TELEGRAM)
+    reception = receptions.get(Platform.TELEGRAM)
+    secret = request.headers.get("x-telegram-bot-api-secret-token", "")
+    telegram = cast("TelegramChannel", reception.channel) if reception is not None else None
+    if reception is None or telegram is None or not telegram.sends_webhooks(secret):
+        raise _refusal(accepted, request, Platform.TELEGRAM)
+    try:
+        update = await telegram.read_webhook(await request.body())
+        if update is not None:
+            await reception.receive(update)
+    except (ChannelFailed, StoreFailed):
+        return Response(status_code=503)
+    return Response(status_code=200)
+
+
+def _require_few_failures(accepted: Credentials, request: Request, platform: Platform) -> None:
+    wait = accepted.failed_logins.wait_seconds(_address(request), f"webhook {platform}")
+    if wait:
+        raise TooManyRequests(
+            "Too many webhooks of this address were not genuine", retry_seconds=math.ceil(wait)
+        )
+
+
+def _refusal(accepted: Credentials, request: Request, platform: Platform) -> Refused:
+    accepted.failed_logins.note_failure(_address(request), f"webhook {platform}")
+    return Refused(f"This is not from {platform.capitalize()}")
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""

@@ -10,7 +10,7 @@ from aiogram.methods import AnswerCallbackQuery, DeleteMessage, GetFile, GetMe, 
 from aiogram.types import Message as SentMessage
 
 from lightwell.domain.channels import Account, Bot, Chat, File, Platform, Press, Update
-from lightwell.domain.errors import ChannelFailed, ChannelGone, Refused, TooLarge
+from lightwell.domain.errors import ChannelFailed, ChannelGone, TooLarge
 from lightwell.entrypoints.channels.messages import Block, Limits, Message, Span
 from lightwell.entrypoints.channels.platform import Labelled, Receive
 from lightwell.entrypoints.telegram.calls import Calls, RequestRefused
@@ -65,11 +65,13 @@ class TelegramChannel:
             self._identity = Identity(id=me.id, name=me.username or "")
         return self._identity
 
-    async def read_webhook(self, secret: str, body: bytes) -> Update | None:
-        """Return what Telegram sent with this secret, None for nothing that is for the bot; raise `Refused` where it did not send it."""
+    def sends_webhooks(self, secret: str) -> bool:
+        """Return whether it is Telegram that sends something with this secret."""
         expected = self.webhook.secret if self.webhook else ""
-        if not expected or not compare_digest(secret.encode(), expected.encode()):
-            raise Refused("This is not from Telegram")
+        return compare_digest(secret.encode(), expected.encode()) and expected != ""
+
+    async def read_webhook(self, body: bytes) -> Update | None:
+        """Return what Telegram sent, None for nothing that is for the bot; raise `ChannelFailed` where it has to be sent again."""
         bot = await self.identity()
         try:
             raw: object = json.loads(body)

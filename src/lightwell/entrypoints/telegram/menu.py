@@ -3,12 +3,12 @@
 from aiogram.types import BotCommand
 
 _COMMANDS = {
-    "brief": "What is known about somebody or something",
-    "promises": "What was promised, and by whom",
-    "search": "Passages with these words",
-    "links": "Links between systems to confirm or reject",
+    "brief": "What there is about somebody or something",
+    "promises": "What was promised, with the sources",
+    "search": "Passages, best first",
     "new": "Begin a new conversation",
-    "status": "Who you are here, and what you may see",
+    "status": "Who you are here, and how much you see",
+    "unlink": "Disconnect this account",
     "help": "How to ask",
 }
 _IN_GROUPS = {"ask": "Ask; the bot alone sees it, and you alone the answer"}
