@@ -1,78 +1,25 @@
 """Slack calls the server: what it signed is stored and answered, as the asking person; everything else gets the same words."""
 
-import asyncio
 import json
-import socket
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from urllib.parse import urlencode
 
 import httpx
 import pytest
-import uvicorn
-from pydantic import SecretStr
 
-from lightwell.domain.directory import PersonChange
 from lightwell.entrypoints.http.body_limit import MAX_BODY_BYTES
 from lightwell.entrypoints.slack.receiving import is_signed
-from lightwell.knowledge_base.directory import Directory
-from tests.channels.slack_parts import account_of, wait_until
-from tests.entrypoints.http_site import Site, open_site
+from tests.channels.slack_company import PATH, Company, serving
+from tests.channels.slack_parts import wait_until
 from tests.slack_server.server import SIGNING_SECRET, Failure, SlackServer, slack_server
-from tests.slack_server.web_api import BOT_TOKEN
-from tests.slack_server.workspace import User
-
-PATH = "/v1/webhooks/slack"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Company:
-    """A server whose bot is in a workspace of Slack, which calls it."""
-
-    site: Site
-    slack: SlackServer
-
-    async def join(self, name: str, *tags: str) -> User:
-        """Add somebody to Slack, and to the directory with these tags."""
-        user = self.slack.workspace.add_user(name)
-        change = PersonChange(
-            email=f"{name}@halden.example",
-            external_ids={"slack": account_of(user).id},
-            acl_tags=frozenset(tags),
-        )
-        site = self.site
-        directory = Directory(database=site.keys.database, project_id=site.kb.project_id)
-        await directory.create_person(change)
-        return user
 
 
 @pytest.fixture
 async def company(database_url: str) -> AsyncGenerator[Company]:
-    async with slack_server() as slack, serving(database_url, slack) as site:
-        yield Company(site=site, slack=slack)
-
-
-@asynccontextmanager
-async def serving(database_url: str, slack: SlackServer) -> AsyncGenerator[Site]:
-    """Serve on a socket, to which this Slack sends."""
-    values = {
-        "channels.slack_bot_token": SecretStr(BOT_TOKEN),
-        "channels.slack_signing_secret": SecretStr(SIGNING_SECRET),
-        "channels.slack_api": slack.api_url,
-    }
-    async with open_site(database_url, values) as site:
-        config = uvicorn.Config(site.app, lifespan="off", log_config=None)
-        server = uvicorn.Server(config)
-        with socket.create_server(("127.0.0.1", 0)) as listening:
-            task = asyncio.create_task(server.serve(sockets=[listening]))
-            slack.request_url = f"http://127.0.0.1:{listening.getsockname()[1]}{PATH}"
-            try:
-                yield site
-            finally:
-                server.should_exit = True
-                await task
+    async with slack_server() as slack, serving(database_url, slack) as company:
+        yield company
 
 
 async def test_what_slack_signs_is_answered(company: Company) -> None:

@@ -137,7 +137,9 @@ class Reply:
                 sent = await self.channel.send(private, Labelled(message=WAITING))
         await self._note(Place.OWN, sent)
         group_words = PRIVATELY if sent else BEGIN_PRIVATELY
-        await self.channel.send(update.chat, Labelled(message=group_words), reply_to=update.message)
+        group_message = Labelled(message=group_words)
+        with suppress(ChannelGone):  # a command of Slack works in channels where the bot is not
+            await self.channel.send(update.chat, group_message, reply_to=update.message)
 
     async def _edit(self, chat: Chat, labelled: Labelled) -> None:
         sent = await self.channel.edit(chat, self.sent, labelled)
