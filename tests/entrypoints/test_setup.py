@@ -7,7 +7,7 @@ import pty
 import subprocess
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -211,6 +211,7 @@ async def test_a_server_that_never_ends_its_list_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     sent: list[bytes] = []
+    has_ended = asyncio.Event()
 
     async def drip(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
@@ -218,6 +219,10 @@ async def test_a_server_that_never_ends_its_list_is_not_waited_for(
             writer.write(b" ")
             sent.append(b" ")
             await asyncio.sleep(0.02)
+        writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
+        has_ended.set()
 
     monkeypatch.setattr(local_endpoints, "_LIST_SECONDS", 0.2)
     server = await asyncio.start_server(drip, "127.0.0.1", 0)
@@ -225,6 +230,7 @@ async def test_a_server_that_never_ends_its_list_is_not_waited_for(
         port = server.sockets[0].getsockname()[1]
         with pytest.raises(ModelFailed, match="ReadTimeout"):
             await local_endpoints.list_models(f"http://127.0.0.1:{port}/v1")
+        await has_ended.wait()
     assert len(sent) < 500
 
 
