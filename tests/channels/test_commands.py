@@ -12,6 +12,7 @@ from lightwell.domain.directory import PersonChange
 from lightwell.domain.documents import Format, NewDocument
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.entrypoints.channels.actions import Pick, ShowPlace, ShowSource
+from lightwell.entrypoints.channels.asker import Asker
 from lightwell.entrypoints.channels.lookups import brief, promises, search
 from lightwell.entrypoints.channels.messages import Message, Style
 from lightwell.entrypoints.channels.source_pictures import show_place, show_source
@@ -107,7 +108,8 @@ async def test_what_a_name_means_that_one_may_not_see_is_what_no_name_means(
 async def test_a_place_is_shown_for_as_long_as_the_document_says_so(project: Project) -> None:
     nora = await join(project, "nora", SALES)
     places = actions(await brief(nora, "Nordwind Energie"), ShowPlace)
-    changed = make_document("a.md", "Nordwind Energie is a customer.", SALES)
+    text = DOCUMENTS[0].content.decode()
+    changed = make_document("a.md", text.replace("18", "81"), SALES, title="Customers")
     source = InMemorySource(documents=(changed, *DOCUMENTS[1:]), scope="file:///shelf/")
     await project.kb.ingestion.ingest(source)
     with pytest.raises(NotFound):
@@ -191,10 +193,18 @@ async def test_a_source_with_pages_is_a_picture_with_the_quotation_marked(
         nora, ShowSource(conversation=conversation, place=place, source="[1]")
     )
     assert shown.picture.startswith(PNG)
+    assert shown.picture != await plain_page(nora, "upload:///1/handbook.pdf")
     assert "page 2" in words(shown)
     assert "28 euros" in words(shown)
     (passage, *_) = actions(await search(nora, "28 euros"), ShowPlace)
     assert (await show_place(nora, passage)).picture.startswith(PNG)
+
+
+async def plain_page(asker: Asker, name: str) -> bytes:
+    """Return the second page as it is without a mark."""
+    pictures = asker.knowledge_base.pictures
+    view = await pictures.view(asker.reader, name, 2)
+    return (await pictures.draw(asker.reader, view)).png
 
 
 def pdf(*pages: str) -> bytes:

@@ -2,13 +2,12 @@
 
 from dataclasses import replace
 
-from lightwell.domain.answers import AnswerState
 from lightwell.domain.chat import ShownAnswer
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.entrypoints.channels.actions import Share
 from lightwell.entrypoints.channels.asker import Asker
 from lightwell.entrypoints.channels.messages import Message
-from lightwell.entrypoints.channels.rendering import heading, note, render_answer
+from lightwell.entrypoints.channels.rendering import note, render_answer
 from lightwell.entrypoints.channels.source_pictures import read_turn
 from lightwell.records import channel_groups
 
@@ -24,7 +23,7 @@ async def share(asker: Asker, action: Share) -> Message:
     """Return an answer as it is posted to the group in which its question was asked.
 
     Raises `NotFound` where the asker may not read it any more, and `Invalid` with what to tell the asker alone where the group may not. Its
-    notes and what was nearest are no part of it.
+    notes, and what was nearest, are no part of it; nor is the question: what was picked for a name stands in it, as documents of the asker call it.
     """
     turn = await read_turn(asker, action.conversation, action.place)
     bound = await channel_groups.find_tags(
@@ -42,25 +41,16 @@ async def share(asker: Asker, action: Share) -> Message:
             await asker.knowledge_base.documents.get(group, document)
     except NotFound:
         raise Invalid(_NOT_FOR_ALL) from None
-    shown = render_answer(replace(answer, notes=()), asker.server)
-    return Message(
-        blocks=(
-            note(f"Shared by {_name(asker)}"),
-            heading(turn.question),
-            *shown.blocks,
-        )
-    )
+    shown = render_answer(replace(answer, notes=(), confidence=None), asker.server)
+    return Message(blocks=(note(f"Shared by {_name(asker)}"), *shown.blocks))
 
 
 def _require_supported(answer: ShownAnswer | None) -> ShownAnswer:
     """Return the answer; raise `Invalid` unless citations that stand support each of its sentences."""
-    if answer is None or answer.state not in (AnswerState.ANSWERED, AnswerState.POSSIBLY):
+    if answer is None or not answer.sentences:
         raise Invalid(_NOTHING)
-    standing = {citation.id for citation in answer.citations}
-    if answer.is_changed or any(not standing.issuperset(s.citations) for s in answer.sentences):
+    if answer.is_changed or not all(sentence.citations for sentence in answer.sentences):
         raise Invalid(_CHANGED)
-    if not answer.sentences or not all(sentence.citations for sentence in answer.sentences):
-        raise Invalid(_NOTHING)
     return answer
 
 

@@ -35,7 +35,7 @@ _AROUND = 150
 _LONGEST_TITLE = 100
 _BLOCKS = 4
 """Blocks of the document that are read around a quotation: two above, and the rest from it on."""
-_IN_ROW = 5
+_IN_ROW, _MOST_BUTTONS = 5, 10
 
 _GONE = "This is not there any more"
 
@@ -68,12 +68,12 @@ async def show_place(asker: Asker, action: ShowPlace) -> Message:
 
 
 def place_buttons(citations: Sequence[Citation]) -> Rows:
-    """Return a button for each number of a citation, which shows the first place that it quotes."""
+    """Return a button for each number of a citation, ten at most, which shows the first place that it quotes."""
     first = {citation.id: citation for citation in reversed(citations)}
     return in_rows(
         [
             Button(label=mark.strip("[]"), action=_place_of(first[mark]))
-            for mark in dict.fromkeys(citation.id for citation in citations)
+            for mark in list(dict.fromkeys(citation.id for citation in citations))[:_MOST_BUTTONS]
         ]
     )
 
