@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 from lightwell.domain.channels import Account, Bot, Chat, File, Platform, Press
 from lightwell.domain.errors import ChannelFailed, ChannelGone
 from lightwell.entrypoints.slack.channel import SlackChannel, open_slack
+from lightwell.entrypoints.slack.pace import Pace
 from tests.channels.slack_parts import (
     SOCKET,
     Inbox,
@@ -66,6 +67,33 @@ async def test_messages_keep_slacks_pace_and_wait_where_slack_says_so() -> None:
         )
         assert slack.refused_for_pace == 0
         assert [posted.words for posted in slack.workspace.seen_by(mira)] == ["one", "two"]
+
+
+async def test_no_minute_has_more_edits_than_slack_takes() -> None:
+    now, edits = 0.0, list[float]()
+
+    async def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    pace = Pace(clock=lambda: now, sleep=sleep)
+    for number in range(300):
+        async with pace.turn(f"D{number % 7}", edits=True):
+            edits.append(now)
+    assert max(sum(start <= moment < start + 60 for moment in edits) for start in edits) <= 50
+    assert edits[9] <= 2, "a few edits need not wait for each other"
+    assert edits[-1] < 300 * 1.5 + 1
+
+
+@pytest.mark.parametrize("word", ["invalid_blocks", "msg_blocks_too_long"])
+async def test_blocks_that_slack_refuses_are_written_as_text(word: str) -> None:
+    async with slack_server() as slack, open_slack(SOCKET, slack.api_url) as channel:
+        mira = slack.workspace.add_user("mira")
+        slack.fail("chat.postMessage", Failure(word=word))
+        await channel.send(own_chat(slack, mira), message("*18* <percent>", "More"))
+        (posted,) = slack.workspace.seen_by(mira)
+        assert (posted.text, posted.blocks) == ("*18* &lt;percent&gt;", [])
+        assert posted.arguments["mrkdwn"] is False
 
 
 async def test_what_is_for_one_account_is_seen_by_it_alone() -> None:

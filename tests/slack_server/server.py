@@ -32,6 +32,7 @@ from tests.slack_server.workspace import (
 
 SIGNING_SECRET = "secret-to-sign-with"  # noqa: S105 - of the stand-in
 _TRIES = 4
+_EDITS_A_MINUTE = 50
 _KINDS = {"command": "slash_commands", "block_actions": "interactive"}
 
 
@@ -68,6 +69,7 @@ class SlackServer:
     _acks: dict[str, "asyncio.Future[dict[str, Any]]"] = field(
         default_factory=dict[str, "asyncio.Future[dict[str, Any]]"]
     )
+    edits_at: list[float] = field(default_factory=list[float])
     _posted_at: dict[str, float] = field(default_factory=dict[str, float])
     _presses: dict[str, str] = field(default_factory=dict[str, str])
 
@@ -373,9 +375,15 @@ class SlackServer:
         seen.append(request.headers.get("Authorization", ""))
 
     def _check_pace(self, method: str, arguments: dict[str, Any]) -> None:
+        channel, now = arguments.get("channel", ""), time.monotonic()
+        if method == "chat.update":
+            self.edits_at = [moment for moment in self.edits_at if now - moment < 60]
+            if len(self.edits_at) >= _EDITS_A_MINUTE:
+                self.refused_for_pace += 1
+                raise Refusal("ratelimited", retry_after=30)
+            self.edits_at.append(now)
         if not self.pace or method not in ("chat.postMessage", "chat.postEphemeral"):
             return
-        channel, now = arguments.get("channel", ""), time.monotonic()
         if now - self._posted_at.get(channel, 0.0) < 0.9:  # Slack is not exact either
             self.refused_for_pace += 1
             raise Refusal("ratelimited", retry_after=1)

@@ -1,11 +1,9 @@
-"""Slack's Web API: its errors as ours, its pace, and the bot's token for its own hosts alone."""
+"""Slack's Web API: its errors as ours, and the bot's token for its own hosts alone."""
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncGenerator, Awaitable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import cast
 
@@ -25,9 +23,6 @@ _CALL_SECONDS = 90.0
 """How long a call may take with the pauses that Slack asks for."""
 
 _REQUEST_SECONDS = 20.0
-_PAUSE_SECONDS = 1.0
-"""Slack takes a message a second for each channel."""
-
 _GONE = frozenset(
     "cannot_dm_bot channel_not_found is_archived messages_tab_disabled not_in_channel "
     "restricted_action_read_only_channel user_disabled user_not_found user_not_in_channel "
@@ -92,37 +87,6 @@ async def answer(call: Awaitable[AsyncSlackResponse]) -> AsyncSlackResponse:
         raise _refusal(error) from None
     except _NO_ANSWERS as error:
         raise ChannelFailed(f"Slack did not answer ({type(error).__name__})") from None
-
-
-@dataclass(slots=True)
-class _Turn:
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    not_before: float = 0.0
-
-
-class Pace:
-    """Sends to a channel one thing after another, with a second between."""
-
-    def __init__(self) -> None:
-        self._turns: dict[str, _Turn] = {}
-
-    @asynccontextmanager
-    async def turn(self, channel: str) -> AsyncGenerator[None]:
-        """Have the channel during the block. Who waits is served in the order of the calls."""
-        turn = self._turns.setdefault(channel, _Turn())
-        async with turn.lock:
-            await asyncio.sleep(turn.not_before - time.monotonic())
-            try:
-                yield
-            finally:
-                turn.not_before = time.monotonic() + _PAUSE_SECONDS
-        self._forget_quiet_ones()
-
-    def _forget_quiet_ones(self) -> None:
-        now = time.monotonic()
-        for channel, turn in tuple(self._turns.items()):
-            if turn.not_before < now and not turn.lock.locked():
-                del self._turns[channel]
 
 
 def is_of(address: str, api: str, name: str) -> bool:

@@ -16,7 +16,6 @@ from lightwell.domain.errors import ChannelFailed, ChannelGone
 from lightwell.entrypoints.channels.messages import Limits
 from lightwell.entrypoints.channels.platform import Labelled, Receive
 from lightwell.entrypoints.slack.api import (
-    Pace,
     SlackRefused,
     answer,
     is_of,
@@ -24,12 +23,20 @@ from lightwell.entrypoints.slack.api import (
     slack_session,
 )
 from lightwell.entrypoints.slack.blocks import MAX_LABEL, MAX_TEXT, to_slack
+from lightwell.entrypoints.slack.pace import Pace
 from lightwell.entrypoints.slack.receiving import Reply, is_signed, make_app, reply_to
 from lightwell.entrypoints.slack.socket_mode import receive_by_socket
 from lightwell.entrypoints.slack.wording import escaped
+from lightwell.logs import logger
 
 _NO_LONGER_EDITABLE = frozenset({"cant_update_message", "edit_window_closed", "message_not_found"})
+_NOT_WRITABLE = frozenset({"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long"})
+"""Refusals of blocks alone: the message is written as its text then, without buttons, rather than never."""
+
+_DOWNLOAD = aiohttp.ClientTimeout(total=None, connect=20, sock_read=30)
 _PIECE = 64 * 1024
+
+_log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +60,9 @@ class SlackChannel:
     """Writes to Slack as a bot, and receives what is addressed to it."""
 
     platform = Platform.SLACK
-    limits = Limits(characters=MAX_TEXT, counts_utf16=False, buttons=20, label=MAX_LABEL)
+    limits = Limits(
+        characters=MAX_TEXT, caption=MAX_TEXT, counts_utf16=False, buttons=20, label=MAX_LABEL
+    )
     edits_alone = False
 
     def __init__(
@@ -164,7 +173,7 @@ class SlackChannel:
             raise ChannelFailed("The file is not on Slack's host of files")
         headers = {"Authorization": f"Bearer {self._secrets.bot_token}"}
         try:
-            async with self._session.get(address, headers=headers) as content:
+            async with self._session.get(address, headers=headers, timeout=_DOWNLOAD) as content:
                 if content.status != 200 or _is_login_page(content, described):
                     raise ChannelFailed(f"Slack did not give the file ({content.status})")
                 remaining = file.size
@@ -212,8 +221,15 @@ class SlackChannel:
             "link_names": False,
             **{name: value for name, value in arguments.items() if value != ""},
         }
-        async with self._pace.turn(channel):
-            return await answer(self._client.api_call(method, json=written))
+        async with self._pace.turn(channel, edits=method == "chat.update"):
+            try:
+                return await answer(self._client.api_call(method, json=written))
+            except SlackRefused as refusal:
+                if refusal.word not in _NOT_WRITABLE:
+                    raise
+                _log.warning("Slack does not take a message as blocks", error=refusal.word)
+                written |= {"blocks": [], "mrkdwn": False}
+                return await answer(self._client.api_call(method, json=written))
 
     async def _send_picture(self, channel: str, thread: str, picture: bytes) -> None:
         async with self._pace.turn(channel):
