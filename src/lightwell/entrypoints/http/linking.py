@@ -13,9 +13,9 @@ from lightwell.entrypoints.operations.channels import (
     BoundGroup,
     BoundGroupBody,
     BoundGroups,
-    Channel,
     Channels,
     LinkCode,
+    MyChannel,
 )
 from lightwell.knowledge_base import channel_accounts
 
@@ -44,7 +44,7 @@ async def list_my_channels(principal: Shown, projects: Opened) -> Channels:
     database = projects.keys.database
     return Channels(
         channels=[
-            Channel.model_validate(channel)
+            MyChannel.model_validate(channel)
             for channel in await channel_accounts.list_channels(database, principal)
         ],
         can_link=await channel_accounts.can_link(database, principal),

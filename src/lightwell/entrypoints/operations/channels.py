@@ -23,7 +23,7 @@ class Account(Reply):
     name: TextOrNull
 
 
-class Channel(Reply):
+class MyChannel(Reply):
     """A platform on which a bot runs or I have a linked account; null for what is not there."""
 
     platform: Platform
@@ -34,7 +34,7 @@ class Channel(Reply):
 class Channels(Reply):
     """The platforms where I can ask; `canLink` where the request may link accounts."""
 
-    channels: list[Channel]
+    channels: list[MyChannel]
     can_link: bool
 
 
