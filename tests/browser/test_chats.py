@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -136,15 +137,20 @@ def test_an_account_is_linked_from_the_page_and_unlinked(
 
 @pytest.mark.parametrize("look", [DARK, {**PHONE, **GERMAN}], ids=["dark", "phone"])
 def test_it_looks_right_in_the_dark_and_on_a_phone(
-    page_as: PageAs, look: dict[str, object], request: pytest.FixtureRequest
+    page_as: PageAs, look: dict[str, Any], request: pytest.FixtureRequest
 ) -> None:
     page = page_as("grace", **look)
     dialog = open_chats(page)
     dialog.get_by_role("button", name=re.compile("Link Telegram|Telegram verbinden")).click()
     expect(dialog.get_by_role("textbox")).to_have_value(re.compile("/start [0-9a-f]{32}"))
     axe(page)
-    width, inside = page.evaluate("() => [innerWidth, document.documentElement.scrollWidth]")
+    width, inside = dialog.evaluate("dialog => [dialog.clientWidth, dialog.scrollWidth]")
+    right = dialog.get_by_role("link", name="Telegram").bounding_box()
+    whole = dialog.bounding_box()
     assert inside <= width
+    assert right
+    assert whole
+    assert right["x"] + right["width"] <= whole["x"] + whole["width"] - 16
     screenshot(page, f"chats-{request.node.callspec.id}")
 
 

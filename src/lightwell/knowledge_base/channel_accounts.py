@@ -24,7 +24,13 @@ from lightwell.domain.ids import ProjectId
 from lightwell.domain.principals import KEY, SESSION, Principal
 from lightwell.domain.rate_limits import Quota
 from lightwell.domain.web_sessions import WebSessionId
-from lightwell.records import channel_accounts, channel_groups, directory, rate_limits
+from lightwell.records import (
+    channel_accounts,
+    channel_groups,
+    channel_updates,
+    directory,
+    rate_limits,
+)
 from lightwell.records.database import Database
 
 _TRIES_PER_MINUTE = 5
@@ -217,3 +223,13 @@ async def note_bot(database: Database, project_id: ProjectId, bot: Bot) -> None:
 async def list_bots(database: Database, project_id: ProjectId) -> list[Bot]:
     """Return the bots that run, by platform."""
     return await channel_groups.list_bots(database, project_id)
+
+
+async def count_accounts(database: Database, project_id: ProjectId) -> dict[Platform, int]:
+    """Return how many accounts are linked, by platform."""
+    return await channel_accounts.count_accounts(database, project_id)
+
+
+async def count_waiting(database: Database, project_id: ProjectId) -> dict[Platform, int]:
+    """Return how many updates are not answered yet, by platform."""
+    return await channel_updates.count_waiting(database, project_id)

@@ -88,6 +88,11 @@ FROM person_external_ids AS held LEFT JOIN channel_accounts AS account
 WHERE held.person_id = %(person_id)s AND held.system = ANY(%(platforms)s) ORDER BY held.system
 """
 
+_COUNT = """
+SELECT system, count(*) FROM person_external_ids
+WHERE project_id = %(project_id)s AND system = ANY(%(platforms)s) GROUP BY system
+"""
+
 
 async def insert_code(
     database: Database,
@@ -169,6 +174,12 @@ async def list_accounts(database: Database, person: PersonId) -> list[Account]:
     """Return the accounts of a person; the name of one that an administrator linked is ""."""
     whose = {"person_id": person, "platforms": list(Platform)}
     return await database.rows(_LIST, whose, into=Account)
+
+
+async def count_accounts(database: Database, project_id: ProjectId) -> dict[Platform, int]:
+    """Return how many accounts are linked, by platform."""
+    counted = {"project_id": project_id, "platforms": list(Platform)}
+    return {Platform(system): count for system, count in await database.rows(_COUNT, counted)}
 
 
 async def _link(

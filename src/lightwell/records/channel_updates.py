@@ -92,6 +92,18 @@ class TakenUpdate:
         return {"update_id": self.id, "attempts": self.attempts}
 
 
+_COUNT_WAITING = """
+SELECT platform, count(*) FROM channel_updates
+WHERE project_id = %(project_id)s AND answered_at IS NULL GROUP BY platform
+"""
+
+
+async def count_waiting(database: Database, project_id: ProjectId) -> dict[Platform, int]:
+    """Return how many updates are not answered yet, by platform."""
+    rows = await database.rows(_COUNT_WAITING, {"project_id": project_id})
+    return {Platform(platform): count for platform, count in rows}
+
+
 async def lock(connection: Connection, project_id: ProjectId, platform: Platform) -> bool:
     """Return whether this session is the one now that receives and answers, until it ends."""
     keys = {"project_id": project_id, "platform": platform}

@@ -101,6 +101,10 @@ COMMANDS: Mapping[str, Entry] = {
     "groups": Entry(
         "people:groups", "Save, list and delete groups, whose members have their access tags."
     ),
+    "channels": Entry(
+        "channels:channels",
+        "Show and check the bots of Telegram and Slack, link accounts to people, and bind groups to access tags.",
+    ),
     "sources": Entry(
         "sources:sources",
         "Add, sync, show and remove business systems, such as Linear, Attio, Chatwoot and GitHub.",
@@ -145,7 +149,7 @@ COMMANDS: Mapping[str, Entry] = {
 SECTIONS: Mapping[str, str] = {
     "Ingest and ask": "ingest ask search brief chat conversations demo",
     "Documents and the graph": "documents graph links export sources jobs runs",
-    "Servers, and who may use them": "serve mcp login logout keys people groups",
+    "Servers, and who may use them": "serve channels mcp login logout keys people groups",
     "Keep it running": "setup status doctor worker backfill backup restore migrate embeddings copy-vectors project",
     "Measure": "keywords feedback analytics eval",
 }

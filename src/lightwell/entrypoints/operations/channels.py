@@ -67,3 +67,20 @@ class BoundGroups(Reply):
     """Groups by platform and id."""
 
     groups: list[BoundGroup]
+
+
+class ChannelState(Reply):
+    """A platform as the command line shows it: `isSetUp` where the settings have its token, `waiting` updates that are not answered yet."""
+
+    platform: Platform
+    is_set_up: bool
+    bot: Bot | None
+    accounts: int
+    waiting: int
+
+
+class ChannelStates(Reply):
+    """All platforms, and the groups that are bound."""
+
+    channels: list[ChannelState]
+    groups: list[BoundGroup]
