@@ -283,6 +283,14 @@ async def test_a_server_that_knows_no_ephemeral_messages_shows_nobody_anything(
     assert texts == ["…"]
 
 
+async def test_the_first_message_to_one_account_alone_may_be_a_picture(world: World) -> None:
+    ada, bob = world.fake.person("Ada"), world.fake.person("Bob")
+    pumps = world.fake.group("Pumps", ada, bob, is_administrator=True)
+    page = said("Page", picture=PICTURE)
+    assert await world.channel.send_alone(group(pumps), account(ada), page)
+    assert (world.fake.read(ada, pumps), world.fake.read(bob, pumps)) == (["Page"], [])
+
+
 async def test_what_one_account_alone_saw_is_never_sent_again_to_all(world: World) -> None:
     ada, bob = world.fake.person("Ada"), world.fake.person("Bob")
     pumps = world.fake.group("Pumps", ada, bob, is_administrator=True)

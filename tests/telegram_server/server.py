@@ -347,6 +347,14 @@ def _delete(fake: FakeTelegram, sent: Raw) -> bool:
     return True
 
 
+def _delete_alone(fake: FakeTelegram, sent: Raw) -> bool:
+    message = fake.alone.get((sent["chat_id"], sent["ephemeral_message_id"]))
+    if message is None or message["receiver"] != sent["receiver_user_id"]:
+        raise RefusedError(400, "Bad Request: message to delete not found")
+    del fake.alone[(sent["chat_id"], sent["ephemeral_message_id"])]
+    return True
+
+
 def _answer_press(fake: FakeTelegram, sent: Raw) -> bool:
     press = fake.presses.get(sent["callback_query_id"])
     if press is None or press.get("is_answered"):
@@ -412,6 +420,7 @@ _ANSWERS: Mapping[str, Callable[[FakeTelegram, Raw], object]] = {
     "editMessageText": _edit_text,
     "editEphemeralMessageText": _edit_alone,
     "deleteMessage": _delete,
+    "deleteEphemeralMessage": _delete_alone,
     "answerCallbackQuery": _answer_press,
     "getFile": _get_file,
     "setWebhook": _set_webhook,

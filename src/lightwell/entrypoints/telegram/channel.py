@@ -2,11 +2,19 @@
 
 import json
 from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hmac import compare_digest
 
-from aiogram.methods import AnswerCallbackQuery, DeleteMessage, GetFile, GetMe, SendChatAction
+from aiogram.methods import (
+    AnswerCallbackQuery,
+    DeleteEphemeralMessage,
+    DeleteMessage,
+    GetFile,
+    GetMe,
+    SendChatAction,
+)
 from aiogram.types import Message as SentMessage
 
 from lightwell.domain.channels import Account, Bot, Chat, File, Platform, Press, Update
@@ -122,10 +130,13 @@ class TelegramChannel:
             await self.calls.ask(DeleteMessage(chat_id=int(chat.id), message_id=sent.message_id))
             return ""
         shown = alone_id(account.id, sent.ephemeral_message_id)
-        if self._shows_alone:
+        if first is message:
             return shown
         self._shows_alone = True
-        return await self.edit(chat, shown, message)
+        if not message.message.picture:
+            return await self.edit(chat, shown, message)
+        await self._delete_alone(chat, account, sent.ephemeral_message_id)
+        return await self.send_alone(chat, account, message, reply_to=reply_to)
 
     async def private_chat(self, account: Account) -> Chat | None:
         """Return the account's chat with the bot, None where the account has not begun it or has blocked the bot."""
@@ -166,6 +177,13 @@ class TelegramChannel:
             if left < 0:
                 raise TooLarge("The file is longer than Telegram said: send it again")
             yield part
+
+    async def _delete_alone(self, chat: Chat, account: Account, number: int) -> None:
+        method = DeleteEphemeralMessage(
+            chat_id=int(chat.id), receiver_user_id=int(account.id), ephemeral_message_id=number
+        )
+        with suppress(ChannelFailed):
+            await self.calls.ask(method)
 
     async def _send(self, chat: Chat, written: Written, place: Place) -> SentMessage:
         if written.picture:
