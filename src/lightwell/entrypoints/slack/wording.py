@@ -8,7 +8,7 @@ _ESCAPES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 ALONE = frozenset({"help", "links", "new", "promises", "start", "status", "unlink"})
 """Words that are a command where nothing is written beside them: "New customers?" is a question."""
 
-WITH_WORDS = frozenset({"brief", "link", "promises", "search"})
+WITH_WORDS = frozenset({"brief", "link", "links", "promises", "search"})
 """Words that are a command where others follow them that do not end with a question mark."""
 
 
