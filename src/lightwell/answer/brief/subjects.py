@@ -18,6 +18,7 @@ from lightwell.domain.briefs import EntityPassage
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, UNKNOWN_KIND, Entity, normalize_name
 from lightwell.domain.graph_views import MAX_CANDIDATES, Candidate, Candidates
+from lightwell.domain.ids import EntityId
 from lightwell.domain.longer_names import count_for_itself, may_be_called_by_a_part
 from lightwell.domain.question_analysis import QuestionAnalysis
 from lightwell.records import search
@@ -185,8 +186,12 @@ async def list_candidates(
     """Return a candidate for each, with the fields in which they differ."""
     entity_ids = [subject.entity.id for subject in subjects]
     attributes = await entity_passages.get_attributes(database, reader, entity_ids)
+    companies = await _companies_of_deals(database, reader, subjects)
     apart = [
-        _distinguishing_fields(subject, attributes.get(subject.entity.id, {}))
+        _distinguishing_fields(
+            subject,
+            attributes.get(subject.entity.id, {}) | companies.get(subject.entity.id, {}),
+        )
         for subject in subjects
     ]
     same = {
@@ -203,6 +208,18 @@ async def list_candidates(
         )
         for subject, fields in zip(subjects, apart, strict=True)
     )
+
+
+async def _companies_of_deals(
+    database: Database, reader: Reader, subjects: Sequence[Subject]
+) -> dict[EntityId, dict[str, str]]:
+    """Return the company of each deal: deals of one name are those of several customers."""
+    companies: dict[EntityId, dict[str, str]] = {}
+    for entity in (subject.entity for subject in subjects if subject.entity.kind == _DEAL):
+        for part in await entity_passages.list_parts(database, reader, entity.id):
+            if part.kind in _COMPANIES:
+                companies.setdefault(entity.id, {"company": part.name})
+    return companies
 
 
 def _distinguishing_fields(subject: Subject, attributes: Mapping[str, str]) -> dict[str, str]:

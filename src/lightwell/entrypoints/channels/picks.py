@@ -2,24 +2,22 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import Entity, normalize_name
-from lightwell.domain.graph_views import Candidate, Candidates
+from lightwell.domain.graph_views import Candidates
 from lightwell.domain.links import EntityLink, LinkFilter, LinkStatus
 from lightwell.domain.scopes import Scope
 from lightwell.entrypoints.channels.actions import Pick
 from lightwell.entrypoints.channels.asker import Asker
 from lightwell.entrypoints.channels.messages import Button
-from lightwell.text.pieces import shorten
+from lightwell.entrypoints.channels.rendering import candidate_label
 from lightwell.text.regex import regex
 
 ASK = "ask"
 """What a pick repeats that is about a question, and not about a command."""
 
 _MOST_PICKS = 8
-_LONGEST_FIELD = 30
 _ADDRESS = regex(r"<([^<>\s]+@[^<>\s]+)>")
 
 
@@ -57,7 +55,7 @@ def pick_rows(
     choices = [(names.name, candidate) for names in several for candidate in names.candidates]
     for name, candidate in choices[:most]:
         action = Pick(command=command, words=words, name=name, entity=candidate.entity.ref)
-        yield (Button(label=_label(candidate), action=action),)
+        yield (Button(label=candidate_label(candidate), action=action),)
 
 
 async def confirm_by_pick(asker: Asker, pick: Pick) -> EntityLink | None:
@@ -121,12 +119,3 @@ def _meaning(entity: Entity) -> str:
     """Return by what a question names the entity: people of one name by their addresses."""
     address = _ADDRESS.search(entity.ref)
     return f"{entity.name} <{address[1]}>" if address else entity.name
-
-
-def _label(candidate: Candidate) -> str:
-    """Return the name with the first two things that tell it from the others; the platform has room for few words."""
-    apart = (
-        shorten(" ".join(value.split()), _LONGEST_FIELD)
-        for value in candidate.distinguishing.values()
-    )
-    return ", ".join((candidate.entity.name, *islice(apart, 2)))

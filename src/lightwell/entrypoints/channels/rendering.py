@@ -4,7 +4,7 @@ The words of documents are text; links lead to this server alone, or to a checke
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from urllib.parse import urlsplit
 
 from lightwell.answer.quotes import render_text
@@ -177,8 +177,8 @@ def render_candidates(named: Candidates) -> tuple[Block, ...]:
 
 
 def candidate_label(candidate: Candidate) -> str:
-    """Return the label of a button that picks an entity: its name, and what tells it from the others."""
-    return " · ".join((_on_one_line(candidate.entity.name), *_apart(candidate)))
+    """Return the label of a button that picks an entity: its name, and the first two things that tell it from the others, as there is room for few words."""
+    return " · ".join((_on_one_line(candidate.entity.name), *islice(_apart(candidate), 2)))
 
 
 # ── parts ─────────────────────────────────────────────────────────────────────────────────────────────
