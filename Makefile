@@ -18,7 +18,7 @@ export npm_config_cache ?= $(UV_CACHE_DIR)/npm
 endif
 PAGE = src/lightwell/entrypoints/web/index.html
 
-.PHONY: help demo web web-dev serve test test-slow test-long fuzz quick test-model check docs pictures sbom audit format bench clean
+.PHONY: help demo web web-dev serve test test-slow test-long fuzz quick test-model check docs afternoon pictures sbom audit format bench clean
 
 help:
 	@echo "make demo    set everything up, read the example documents and systems, answer four questions"
@@ -32,6 +32,7 @@ help:
 	@echo "make test-model  the tests with a real small model (LIGHTWELL_TEST_GGUF names another)"
 	@echo "make check   format, lint, types, layers, and those of the web page"
 	@echo "make docs    write docs/cli.md, the reference of the commands"
+	@echo "make afternoon write docs/channels/afternoon.md, what people and the bots of chats say to one another"
 	@echo "make pictures  take the pictures of docs/pictures anew"
 	@echo "make sbom    write lightwell.cdx.json and lightwell-page.cdx.json: what an installation contains, with licences (CycloneDX)"
 	@echo "make audit   look up known vulnerabilities of the dependencies, at osv.dev and the registry of npm"
@@ -120,6 +121,10 @@ check: .venv/.ready web/src/api/schema.d.ts
 docs: .venv/.ready
 	$(RUN) python -m tests.cli_reference > docs/.cli.md
 	mv docs/.cli.md docs/cli.md
+
+# What is said in it is written down by the test that holds it: the bots of Telegram and Slack on their real client libraries.
+afternoon: .venv/.ready
+	AFTERNOON=docs/channels/afternoon.md $(RUN) pytest tests/channels/test_afternoon.py
 
 # What an installation with all extras but Ray contains, with licences and hashes of versions; no tool of development.
 SBOM ?= lightwell.cdx.json

@@ -1,4 +1,7 @@
-"""Rows of the specification's S2, each by its number."""
+"""Rows of the specification's S2, each by its number.
+
+S2.12, over three systems, is in `test_three_systems.py`; S2.15, in chats, in `tests/channels/test_afternoon.py`.
+"""
 
 from collections.abc import Collection
 from pathlib import Path
