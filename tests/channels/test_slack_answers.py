@@ -5,12 +5,16 @@ from contextlib import AsyncExitStack
 
 import pytest
 
+from lightwell.domain.channels import Platform
 from lightwell.domain.directory import PersonChange
+from lightwell.domain.scopes import Scope
 from lightwell.entrypoints.channels.conversation import GONE
+from lightwell.knowledge_base import channel_accounts
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.channels.slack_company import Company, connected
 from tests.channels.slack_parts import wait_until
 from tests.slack_server.server import slack_server
+from tests.slack_server.web_api import BOT_TOKEN
 from tests.slack_server.workspace import TEAM, User
 
 SALES, BOARD = "team:sales", "team:board"
@@ -76,6 +80,45 @@ async def test_in_a_channel_the_asker_alone_sees_the_answer(company: Company) ->
     assert slack.workspace.notices[-1][0] == bob.id
     assert slack.workspace.notices[-1][1]["text"] == GONE
     assert slack.workspace.seen_by(bob) == []
+
+
+async def test_share_here_posts_what_the_channel_may_see_and_says_why_not(
+    company: Company,
+) -> None:
+    slack, ada = company.slack, await company.join("ada", SALES, BOARD)
+    bob = await company.join("bob", SALES)
+    deals = slack.workspace.add_channel("deals", ada, bob)
+    database, project_id = company.site.keys.database, company.site.kb.project_id
+    groups = channel_accounts.BoundGroups(database=database, project_id=project_id)
+    await groups.bind(Platform.SLACK, deals.id, frozenset({SALES}))
+    await slack.mention(ada, deals, HIDDEN)
+    hidden = await company.said(ada, "25 percent", deals)
+    await slack.press(ada, deals, hidden, "Share here")
+    await wait_until(lambda: bool(slack.workspace.notices))
+    assert "Not everybody" in slack.workspace.notices[-1][1]["text"]
+    assert slack.workspace.seen_by(bob) == []
+    await slack.mention(ada, deals, DISCOUNT)
+    answer = await company.said(ada, "18 percent", deals)
+    await slack.press(ada, deals, answer, "Share here")
+    shared = await company.said(bob, "18 percent", deals)
+    assert shared.alone == ""
+    assert "Shared by" in shared.words
+    assert "25 percent" not in words_of(company, bob)
+
+
+async def test_a_file_that_is_sent_is_added_for_whom_its_sender_chooses(company: Company) -> None:
+    slack, ada = company.slack, await company.join("ada", "user:ada")
+    change = PersonChange(scopes=frozenset({Scope.READ, Scope.INGEST}))
+    await company.directory.change_person("ada@halden.example", change)
+    own = slack.workspace.own_chat(ada.id)
+    await slack.share(ada, "pump.txt", b"The pump is blue. It was bought in March.")
+    await wait_until(lambda: any(post.buttons for post in slack.workspace.seen_by(ada)))
+    offer = slack.workspace.seen_by(ada)[-1]
+    assert slack.tokens_seen == {}, "fetched before its sender has chosen"
+    assert await slack.press(ada, own, offer, offer.buttons[0]["text"]["text"])
+    await wait_until(lambda: "files-pri" in slack.tokens_seen)
+    await wait_until(lambda: not any(post.buttons for post in slack.workspace.seen_by(ada)[-1:]))
+    assert slack.tokens_seen["files-pri"] == [f"Bearer {BOT_TOKEN}"]
 
 
 async def test_a_command_where_the_bot_is_not_is_answered_in_its_own_chat(

@@ -6,11 +6,11 @@ from typing import Any
 
 import yaml
 
-from tests.slack_server.web_api import SCOPES
+from tests.slack_server.web_api import WebApi
+from tests.slack_server.workspace import Workspace
 
 PAGE = (Path(__file__).parents[2] / "docs" / "channels" / "slack.md").read_text("utf-8")
-OF_EVENTS = {"app_mention": "app_mentions:read", "message.im": "im:history"}
-WITH_USERS_INFO = {"users:read.email"}
+EVENTS = ["app_mention", "message.im"]
 
 
 def manifest() -> dict[str, Any]:
@@ -21,10 +21,8 @@ def manifest() -> dict[str, Any]:
 
 def test_the_manifest_asks_for_the_scopes_that_are_used() -> None:
     scopes = manifest()["oauth_config"]["scopes"]["bot"]
-    events = manifest()["settings"]["event_subscriptions"]["bot_events"]
-    used = {scope for scope in SCOPES.values() if scope}
-    needed = used | {OF_EVENTS[event] for event in events} | {"commands"} | WITH_USERS_INFO
-    assert sorted(needed) == scopes
+    assert sorted(WebApi(workspace=Workspace()).scopes) == scopes
+    assert manifest()["settings"]["event_subscriptions"]["bot_events"] == EVENTS
 
 
 def test_the_page_says_why_of_each_scope() -> None:

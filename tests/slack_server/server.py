@@ -315,7 +315,8 @@ class SlackServer:
             answer = self.api.call(method, token, arguments)
         except Refusal as refusal:
             return _refused(refusal)
-        return web.json_response({"ok": True, **answer})
+        granted = {"X-OAuth-Scopes": ",".join(sorted(self.api.scopes))}
+        return web.json_response({"ok": True, **answer}, headers=granted)
 
     async def handle_socket(self, request: web.Request) -> web.StreamResponse:
         """Hold a connection of Socket Mode, whose ticket is good for once."""

@@ -10,6 +10,8 @@ from tests.slack_server.workspace import BOT, BOT_USER, TEAM, Channel, Posted, S
 
 BOT_TOKEN, APP_TOKEN = "xoxb-1-secret-of-the-bot", "xapp-1-secret-of-the-app"
 
+_OTHER_SCOPES = {"app_mentions:read", "commands", "im:history", "users:read.email"}
+
 Arguments = dict[str, Any]
 
 SCOPES = {
@@ -72,6 +74,12 @@ class WebApi:
         if SCOPES[method] in self.scopes_refused:
             raise Refusal("missing_scope")
         return methods[method](arguments)
+
+    @property
+    def scopes(self) -> set[str]:
+        """What the bot's token may: what its methods need, and the events that it gets."""
+        granted = {scope for scope in SCOPES.values() if scope} | _OTHER_SCOPES
+        return granted - self.scopes_refused
 
     def count(self, method: str) -> int:
         return sum(name == method for name, _ in self.calls)
