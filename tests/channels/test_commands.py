@@ -116,6 +116,24 @@ async def test_a_place_is_shown_for_as_long_as_the_document_says_so(project: Pro
         await show_place(nora, places[0])
 
 
+async def test_a_long_quotation_is_shown_whole_or_cut_at_a_word_within_one_message(
+    database: Database,
+) -> None:
+    rows = [f"Row {number}: the pump number {number} is blue." for number in range(200)]
+    text = "\n\n".join(rows)
+    project = await filled(database, make_document("a.md", text, SALES))
+    nora = await join(project, "nora", SALES)
+    (place, *_) = actions(await search(nora, "Which pump is blue?"), ShowPlace)
+    start, end = text.index(rows[7]), text.index(rows[19]) - 2
+    whole = await show_place(nora, replace(place, start=start, end=end))
+    assert bold(whole)[1:] == rows[7:19]
+    assert words(whole).count("Row") == 14
+    cut = words(await show_place(nora, replace(place, start=start, end=text.index(rows[150]))))
+    assert rows[7] in cut
+    assert cut.endswith(" …")
+    assert len(cut) < 1_700
+
+
 async def test_promises_are_statements_with_citations_alone(database: Database) -> None:
     project = await filled(database, *SEEN, *UNSEEN)
     nora, zoe = await join(project, "nora", SALES), await join(project, "zoe", BOARD)

@@ -1,14 +1,14 @@
 """Where a quotation stands: its page as a picture with the quotation marked, else its words with what is around them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from uuid import UUID
 
 from lightwell.answer.quotes import render_text
 from lightwell.domain.answers import Citation
 from lightwell.domain.chat import ConversationTurn
-from lightwell.domain.document_views import DocumentView, Placement, ReadingPlace
-from lightwell.domain.documents import document_address
+from lightwell.domain.document_views import DocumentView, Placement, ReadingPlace, ViewBlock
+from lightwell.domain.documents import Locator, document_address
 from lightwell.domain.errors import NotFound, ParserFailed
 from lightwell.domain.ids import ChunkId, ConversationId
 from lightwell.entrypoints.channels.actions import ShowPlace, ShowSource
@@ -26,15 +26,14 @@ from lightwell.entrypoints.channels.rendering import heading
 from lightwell.entrypoints.sources import key_sentence, pages_of, sections_of, source_name
 from lightwell.knowledge_base.page_pictures import Mark
 from lightwell.text.pieces import shorten
+from lightwell.text.reading import ReadBlock
 
-_LONGEST_QUOTE = 900
+_LONGEST = 1_500
 _BESIDE_PICTURE = 300
 """Characters of the quotation below its picture, which shows it already. All fits into one message, whatever its letters count there."""
 _AROUND = 150
 """Characters that are shown before a quotation, and behind it."""
 _LONGEST_TITLE = 100
-_BLOCKS = 4
-"""Blocks of the document that are read around a quotation: two above, and the rest from it on."""
 _IN_ROW, _MOST_BUTTONS = 5, 10
 
 _GONE = "This is not there any more"
@@ -99,7 +98,7 @@ async def _show_citation(asker: Asker, citation: Citation) -> Message:
     start, end = _span(citation)
     if not citation.is_supplied:
         return await _show(asker, citation.document_id, ReadingPlace(start=start, end=end))
-    quote = shorten(key_sentence(citation), _LONGEST_QUOTE)
+    quote = shorten(key_sentence(citation), _LONGEST)
     return Message(
         blocks=(
             heading(shorten(source_name(citation), _LONGEST_TITLE)),
@@ -109,9 +108,7 @@ async def _show_citation(asker: Asker, citation: Citation) -> Message:
 
 
 async def _show(asker: Asker, name: str, place: ReadingPlace) -> Message:
-    view = await asker.knowledge_base.documents.view(
-        asker.reader, name, replace(place, limit=_BLOCKS)
-    )
+    view = await asker.knowledge_base.documents.view(asker.reader, name, place)
     if view.placement is not Placement.HERE:
         raise NotFound(_GONE)
     picture = await _draw(asker, view)
@@ -136,11 +133,32 @@ def _around(view: DocumentView) -> Iterator[Block]:
     if view.locator is None:
         return
     spans: list[Span] = []
-    for block in (entry.block for entry in view.blocks):
+    for block in _near(view.blocks, view.locator):
         cuts = [max(0, place - block.start) for place in (view.locator.start, view.locator.end)]
         parts = tuple(_parts(block.text, *cuts))
         spans += (Span("\n"), *parts) if spans and parts else parts
-    yield Block(tuple(spans), Kind.QUOTE)
+    yield Block(tuple(_within(spans, _LONGEST)), Kind.QUOTE)
+
+
+def _near(blocks: Sequence[ViewBlock], quoted: Locator) -> Iterator[ReadBlock]:
+    """Yield the blocks that have the quotation, with the one before it and the one behind it."""
+    above = [entry.block for entry in blocks if entry.block.end <= quoted.start]
+    rest = [entry.block for entry in blocks if entry.block.end > quoted.start]
+    yield from above[-1:]
+    for block in rest:
+        yield block
+        if block.start >= quoted.end:
+            return
+
+
+def _within(spans: Iterable[Span], most: int) -> Iterator[Span]:
+    """Yield the spans as far as they have no more characters together, the last one cut at a word."""
+    for span in spans:
+        if len(span.text) > most:
+            yield replace(span, text=f"{shorten(span.text, most)} …")
+            return
+        most -= len(span.text)
+        yield span
 
 
 def _parts(text: str, start: int, end: int) -> Iterator[Span]:
@@ -149,7 +167,7 @@ def _parts(text: str, start: int, end: int) -> Iterator[Span]:
     if before.strip():
         yield Span(before if len(before) <= _AROUND else f"…{before[-_AROUND:].lstrip()}")
     if quote.strip():
-        yield Span(shorten(quote, _LONGEST_QUOTE), Style.BOLD)
+        yield Span(quote, Style.BOLD)
     if behind.strip():
         yield Span(behind if len(behind) <= _AROUND else f"{shorten(behind, _AROUND)} …")
 
