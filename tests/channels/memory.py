@@ -93,9 +93,13 @@ class MemoryChannel:
         return Bot(platform=self.platform, name="lightwell_bot")
 
     async def run(self, receive: Receive) -> None:
+        self.before("run")
         self.receiver = receive
         self.runs.set()
-        await asyncio.Event().wait()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.runs.clear()
 
     async def send(self, chat: Chat, message: Labelled, *, reply_to: str = "") -> str:
         return self._post("send", chat, message, "")
