@@ -1,5 +1,6 @@
 """Files that are sent: asked for whom, fetched once, added as the person, and told when they are readable."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 
@@ -8,6 +9,7 @@ import pytest
 from lightwell.domain.channels import File
 from lightwell.domain.directory import PersonChange
 from lightwell.domain.errors import ChannelFailed, NotFound
+from lightwell.domain.scopes import Scope
 from lightwell.entrypoints.channels import files
 from lightwell.entrypoints.channels.actions import AddFile, ShowJob
 from lightwell.entrypoints.channels.asker import Asker
@@ -106,6 +108,25 @@ async def test_the_same_file_is_added_once_wherever_else_it_should_go(
     for label in ("Sales", "Only me"):
         assert await add(mia, pressed(asked, label, AddFile), sent) == first
     assert (sent.fetched, await count(project)) == (1, 1)
+
+
+async def test_presses_at_once_add_it_once(project: Project, mia: Asker) -> None:
+    asked = await files.offer(mia, note(), MOST)
+    actions = [pressed(asked, label, AddFile) for label in ("Sales", "Only me", "Sales")]
+    said = await asyncio.gather(*(add(mia, action, Sent()) for action in actions))
+    assert len({words(message) for message in said}) == 1
+    assert await count(project) == 1
+
+
+async def test_an_administrator_adds_for_a_group_of_others(project: Project, mia: Asker) -> None:
+    admin = await change(project, "mia", PersonChange(scopes=frozenset({Scope.ADMIN})))
+    asked = await files.offer(admin, note(), MOST)
+    said = await add(admin, pressed(asked, "Board", AddFile), Sent())
+    assert "Added" in words(said)
+    assert not said.buttons
+    await project.kb.ingestion.finish_jobs()
+    (document,) = await project.kb.documents.list((await asking(project, "tom")).reader)
+    assert document.acl_tags == {BOARD}
 
 
 async def test_a_break_adds_nothing_and_the_next_try_all(project: Project, mia: Asker) -> None:

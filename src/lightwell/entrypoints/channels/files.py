@@ -31,6 +31,9 @@ _NO_PLACE = "You have no place for documents yet. Ask whoever runs Lightwell for
 _ONLY_ALONE = "Send files in a chat with me alone: for whom they are is nobody else's matter."
 _SAYS_WHOSE = "The file says itself who may see it, and not as you have chosen. Take that out of it, or add it on the web page."
 _DISCARDED = "Discarded. I have not fetched it."
+_FOR_OTHERS = (
+    "Added. Those whom you chose can ask about it once it is read; you do not see it yourself."
+)
 _MAX_PLACES = 11
 _LONGEST_NAME = 100
 _POLL_SECONDS = 0.5
@@ -79,7 +82,10 @@ async def add(
             queued = await documents.submit(submission)
         except (Unreadable, Invalid) as error:
             return Message(blocks=(_about(action.name, _problem(str(error))),))
-    return await progress(asker, ShowJob(job=queued[0].job_id))
+    try:
+        return await progress(asker, ShowJob(job=queued[0].job_id))
+    except NotFound:  # an administrator may add for others alone
+        return Message(blocks=(_about(action.name, _FOR_OTHERS),))
 
 
 async def progress(asker: Asker, action: ShowJob, *, seconds: float = 0.0) -> Message:
