@@ -15,6 +15,7 @@ from lightwell.domain.channels import LINK_CODE_LIFE, Account, Bot, LinkCode, Pl
 from lightwell.domain.directory import Person, PersonChange, PersonId
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.scopes import Scope
+from lightwell.entrypoints.channels.people import People
 from lightwell.knowledge_base import channel_accounts
 from lightwell.knowledge_base.channel_accounts import OwnAccounts
 from lightwell.records.database import Database
@@ -414,6 +415,33 @@ async def test_the_audit_log_says_who_made_a_code_and_not_which(office: Office) 
         str(ada.id),
         201,
     )
+
+
+async def test_the_audit_log_says_whose_account_was_linked_and_unlinked_in_a_chat(
+    office: Office,
+) -> None:
+    ada, phone, state = await office.person(), account(), office.site.app.state
+    people = People(
+        knowledge_base=office.site.kb,
+        database=database(office),
+        limiter=state.credentials.limiter,
+        project="default",
+        audit=state.audit,
+    )
+    code = await code_of(office, ada)
+    assert await people.link(phone, "0" * 32) is None
+    assert await people.link(phone, code.secret.text)
+    await people.unlink(phone)
+    await people.unlink(phone)
+    reply = await office.site.request(
+        "GET", f"/v1/admin/audit?person={ada.id}&onlyChanges=true", scopes=("admin",)
+    )
+    lines = [(line["command"], line["account"]) for line in reply.json()["entries"]]
+    assert lines == [
+        ("channels unlink", f"telegram:{phone.id}"),
+        ("channels link", f"telegram:{phone.id}"),
+    ]
+    assert code.secret.text not in office.audit.read_text()
 
 
 # ── groups ───────────────────────────────────────────────────────────────────────────────────────────────────

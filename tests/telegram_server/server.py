@@ -415,6 +415,11 @@ def _chat_action(fake: FakeTelegram, sent: Raw) -> bool:
 _ANSWERS: Mapping[str, Callable[[FakeTelegram, Raw], object]] = {
     "getUpdates": lambda fake, sent: [],
     "getMe": lambda fake, sent: fake.me(),
+    "getWebhookInfo": lambda fake, sent: {
+        "url": fake.webhook.get("url", ""),
+        "has_custom_certificate": False,
+        "pending_update_count": len(fake.queue),
+    },
     "sendMessage": _send_message,
     "sendPhoto": _send_photo,
     "editMessageText": _edit_text,

@@ -1,12 +1,15 @@
 """Who sent an update: the person of the directory whose account it is, with the tags of now; how often, and what a stranger is told."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
 
 from lightwell.domain.channels import Account, Chat
-from lightwell.domain.directory import Person
+from lightwell.domain.directory import Person, PersonId
 from lightwell.domain.principals import SESSION, Principal
 from lightwell.domain.rate_limits import Quota
+from lightwell.entrypoints.audit_log import AuditLog
 from lightwell.entrypoints.channels.asker import Asker
 from lightwell.knowledge_base import KnowledgeBase, channel_accounts
 from lightwell.knowledge_base.rate_limiter import RateLimiter
@@ -29,6 +32,7 @@ class People:
     project: str
     server: str = ""
     trusted: frozenset[str] = frozenset()
+    audit: AuditLog = field(default_factory=partial(AuditLog, ""))
 
     async def find(self, account: Account, chat: Chat) -> Asker | None:
         """Return who asks, with the access of now; None where nobody active has the account."""
@@ -53,9 +57,11 @@ class People:
 
     async def link_by_email(self, account: Account, email: str) -> Person | None:
         """Link an account of a trusted workspace to the person with this address; None where it cannot be."""
-        return await channel_accounts.link_by_email(
+        person = await channel_accounts.link_by_email(
             self.database, self.knowledge_base.project_id, account, email, self.trusted
         )
+        self._note("link", account, person and person.id)
+        return person
 
     async def count(self, asker: Asker) -> int:
         """Count a request of the person, as one in a browser counts; return the seconds to wait, 0 where it is allowed."""
@@ -85,10 +91,30 @@ class People:
 
     async def link(self, account: Account, code: str) -> Person | None:
         """Link the account to the person who made the code; None for a code that is not valid. Raises `Invalid` where the account is somebody's already."""
-        return await channel_accounts.redeem(
+        person = await channel_accounts.redeem(
             self.database, self.knowledge_base.project_id, account, code
         )
+        self._note("link", account, person and person.id)
+        return person
 
     async def unlink(self, account: Account) -> None:
         """Take the account from the person whose it is."""
-        await channel_accounts.unlink(self.database, self.knowledge_base.project_id, account)
+        project_id = self.knowledge_base.project_id
+        person_id = await channel_accounts.unlink(self.database, project_id, account)
+        self._note("unlink", account, person_id)
+
+    def _note(self, what: str, account: Account, person_id: PersonId | None) -> None:
+        """Write a line of the audit log as a command in a shell has it; none where nothing happened."""
+        if person_id is None:
+            return
+        self.audit.write(
+            {
+                "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                "command": f"channels {what}",
+                "account": f"{account.platform}:{account.id}",
+                "personId": str(person_id),
+                "project": self.project,
+                "ids": {},
+                "exitCode": 0,
+            }
+        )

@@ -89,7 +89,7 @@ async def _telegram(
     client: httpx.AsyncClient, settings: "Settings", token: SecretStr
 ) -> AsyncGenerator[Check]:
     base = f"{settings.channels.telegram_api.rstrip('/')}/bot{token.get_secret_value().strip()}"
-    bot, clock, problem = await _ask(client, f"{base}/getMe", {})
+    bot, headers, problem = await _ask(client, f"{base}/getMe", {})
     yield _check(
         "telegram token",
         problem or (bot.description if bot and not bot.ok else ""),
@@ -99,7 +99,7 @@ async def _telegram(
     )
     if bot is None or bot.result is None:
         return
-    yield clock
+    yield _clock(Platform.TELEGRAM, headers)
     yield _check(
         "telegram privacy",
         "the bot gets all messages of its groups" if bot.result.can_read_all_group_messages else "",
@@ -138,7 +138,7 @@ async def _slack(
 ) -> AsyncGenerator[Check]:
     channels = settings.channels
     base = channels.slack_api.rstrip("/")
-    bot, clock, problem = await _ask(client, f"{base}/auth.test", _bearer(token))
+    bot, headers, problem = await _ask(client, f"{base}/auth.test", _bearer(token))
     yield _check(
         "slack token",
         problem or (bot.error if bot and not bot.ok else ""),
@@ -147,10 +147,10 @@ async def _slack(
     )
     if bot is None or not bot.ok:
         return
-    yield clock
+    yield _clock(Platform.SLACK, headers)
     trusted = split_at_commas(channels.slack_trusted_workspaces)
     wanted = SLACK_SCOPES | {_SCOPE_OF_ADDRESSES} if trusted else SLACK_SCOPES
-    yield await _scopes(client, base, token, wanted)
+    yield _scopes(headers, wanted)
     if trusted:
         yield _check(
             "slack workspace",
@@ -178,15 +178,9 @@ async def _slack(
         )
 
 
-async def _scopes(
-    client: httpx.AsyncClient, base: str, token: SecretStr, wanted: frozenset[str]
-) -> Check:
+def _scopes(headers: Mapping[str, str], wanted: frozenset[str]) -> Check:
     """Compare the scopes of the token, which Slack names in a header, with those that the bot needs."""
-    try:
-        reply = await client.post(f"{base}/auth.test", headers=_bearer(token))
-    except httpx.HTTPError as error:
-        return _check("slack scopes", type(error).__name__, "", "Try again")
-    granted = frozenset(split_at_commas(reply.headers.get("x-oauth-scopes", "")))
+    granted = frozenset(split_at_commas(headers.get("x-oauth-scopes", "")))
     missing = sorted(wanted - granted)
     return _check(
         "slack scopes",
@@ -198,23 +192,21 @@ async def _scopes(
 
 async def _ask(
     client: httpx.AsyncClient, url: str, headers: Mapping[str, str]
-) -> tuple[_Reply | None, Check, str]:
-    """Return what a platform replies, how far the clocks are apart, and why there is no reply. The address has a token: it is never told."""
-    platform = "slack" if headers else "telegram"
+) -> tuple[_Reply | None, Mapping[str, str], str]:
+    """Return what a platform replies, with its headers, and why there is no reply. The address may have a token: it is never told."""
     try:
         reply = await client.post(url, headers=headers)
-        answer = _Reply.model_validate_json(reply.content)
+        return _Reply.model_validate_json(reply.content), reply.headers, ""
     except httpx.HTTPError as error:
-        return None, _clock(platform, ""), f"no answer ({type(error).__name__})"
-    except ValidationError:
-        return None, _clock(platform, ""), "an answer that is not understood"
-    return answer, _clock(platform, reply.headers.get("date", "")), ""
+        return None, {}, f"no answer ({type(error).__name__})"
+    except (httpx.InvalidURL, ValidationError):
+        return None, {}, "an answer that is not understood"
 
 
-def _clock(platform: str, date: str) -> Check:
+def _clock(platform: Platform, headers: Mapping[str, str]) -> Check:
     """Compare this clock with the platform's."""
     try:
-        apart = time.time() - parsedate_to_datetime(date).timestamp()
+        apart = time.time() - parsedate_to_datetime(headers.get("date", "")).timestamp()
     except ValueError:
         apart = 0.0
     is_off = abs(apart) > _LARGEST_DIFFERENCE_SECONDS

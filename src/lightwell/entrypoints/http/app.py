@@ -143,7 +143,12 @@ def create_app(settings: Settings) -> FastAPI:
                     metrics.open_reporter(resources)
                 )
                 app.state.channels = await stack.enter_async_context(
-                    open_channels(settings, app.state.projects, app.state.credentials.limiter)
+                    open_channels(
+                        settings,
+                        app.state.projects,
+                        app.state.credentials.limiter,
+                        app.state.audit,
+                    )
                 )
                 if settings.http.worker:
                     await stack.enter_async_context(work_in_background(app.state.projects))

@@ -6,6 +6,7 @@ from importlib import import_module
 
 from lightwell.domain.errors import Invalid
 from lightwell.domain.texts import split_at_commas
+from lightwell.entrypoints.audit_log import AuditLog
 from lightwell.entrypoints.channels.bots import Receptions, run_bots
 from lightwell.entrypoints.channels.people import People
 from lightwell.entrypoints.channels.platform import Channel
@@ -18,7 +19,7 @@ _OpenChannel = Callable[[Settings], AbstractAsyncContextManager[Channel]]
 
 @asynccontextmanager
 async def open_channels(
-    settings: Settings, projects: Projects, limiter: RateLimiter
+    settings: Settings, projects: Projects, limiter: RateLimiter, audit: AuditLog
 ) -> AsyncGenerator[Receptions]:
     """Run the bots of the project that the settings name during the block, none without a token.
 
@@ -36,6 +37,7 @@ async def open_channels(
             project=projects.home,
             server=settings.server.public_url.rstrip("/"),
             trusted=frozenset(split_at_commas(settings.channels.slack_trusted_workspaces)),
+            audit=audit,
         )
         running = run_bots(
             opened,
