@@ -1,10 +1,10 @@
 """Telegram and a whole server: what a person asks there is answered with that person's access, by polling and by a webhook."""
 
 import asyncio
-import time
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from unittest.mock import patch
 
 import httpx
 import pytest
@@ -15,8 +15,11 @@ from lightwell.domain.directory import PersonChange
 from lightwell.domain.errors import Invalid, StoreFailed
 from lightwell.entrypoints.channels.bots import Reception
 from lightwell.entrypoints.http.body_limit import MAX_BODY_BYTES
+from lightwell.entrypoints.telegram.pace import Pace
+from lightwell.knowledge_base.channel_accounts import BoundGroups
 from lightwell.knowledge_base.directory import Directory
 from lightwell.testing.sources import InMemorySource, make_document
+from tests.clocks import InstantClock
 from tests.entrypoints.http_site import Site, open_site
 from tests.patience import PATIENCE
 from tests.telegram_server.server import BotApi, serving
@@ -54,20 +57,25 @@ class Company:
     def directory(self) -> Directory:
         return Directory(database=self.site.keys.database, project_id=self.site.kb.project_id)
 
-    async def hears(self, person: int, words: str, chat: int = 0) -> str:
-        """Return what the bot says to a person when it has these words."""
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Wait for something that Telegram knows."""
         async with asyncio.timeout(PATIENCE):
-            while True:
-                for text in self.fake.read(person, chat):
-                    if words in text:
-                        return text
+            while not holds():  # noqa: ASYNC110 (the stand-in has no event for each thing that it knows)
                 await asyncio.sleep(0.02)
+
+    async def hears(self, person: int, words: str, chat: int = 0) -> None:
+        """Wait until the bot says something to a person that has these words."""
+        await self.until(lambda: any(words in text for text in self.fake.read(person, chat)))
+
+    async def notice(self, person: int, words: str) -> None:
+        """Wait until a press of a person is answered with a notice that has these words."""
+        await self.until(
+            lambda: any(who == person and words in text for who, text in self.fake.notices)
+        )
 
     async def deliver(self) -> list[int]:
         """Have Telegram send what it has to the server, once there is a webhook."""
-        async with asyncio.timeout(PATIENCE):
-            while not self.fake.webhook:  # noqa: ASYNC110 (the stand-in has no event for it)
-                await asyncio.sleep(0.02)
+        await self.until(lambda: bool(self.fake.webhook))
         async with httpx.AsyncClient(transport=httpx.ASGITransport(self.site.app)) as client:
             return await self.api.deliver(client)
 
@@ -80,8 +88,12 @@ class Company:
 
 @asynccontextmanager
 async def opened(database_url: str, *, webhook: bool) -> AsyncGenerator[Company]:
-    fake = FakeTelegram(clock=time.monotonic)
+    clock = InstantClock()
+    fake = FakeTelegram(clock=clock.now)
     api = BotApi(fake)
+    pace = patch(
+        "lightwell.entrypoints.telegram.opening.Pace", lambda: Pace(clock.now, clock.sleep)
+    )
     async with serving(api) as url:
         values: dict[str, object] = {
             "channels.telegram_token": SecretStr(TOKEN),
@@ -90,7 +102,9 @@ async def opened(database_url: str, *, webhook: bool) -> AsyncGenerator[Company]
         }
         if webhook:
             values["channels.telegram_webhook_secret"] = SecretStr(SECRET)
-        async with open_site(database_url, values) as site:
+        async with AsyncExitStack() as stack:
+            with pace:
+                site = await stack.enter_async_context(open_site(database_url, values))
             yield Company(site=site, fake=fake, api=api)
     assert api.violations == []
 
@@ -110,11 +124,38 @@ async def test_s2_15_a_person_asks_telegrams_bot_with_the_persons_own_access(
         ada, eve = await company.join("ada", SERVICE), await company.join("eve", BOARD)
         company.fake.say(ada, "Since when does the seal of pump P-7 leak?")
         company.fake.say(eve, "Since when does the seal of pump P-7 leak?")
-        assert "leaks since March" in await company.hears(ada, "March")
+        await company.hears(ada, "leaks since March")
         await company.directory.change_person("ada@halden.example", PersonChange(active=False))
         company.fake.say(ada, "Since when does the seal of pump P-7 leak?")
         await company.hears(ada, "link")
         assert not any("leaks since March" in text for text in company.fake.read(eve))
+
+
+async def test_in_a_group_the_asker_alone_sees_the_answer_until_it_is_shared(
+    database_url: str,
+) -> None:
+    async with opened(database_url, webhook=False) as company:
+        source = InMemorySource(documents=DOCUMENTS, scope="file:///shelf/")
+        await company.site.kb.ingestion.ingest(source)
+        fake, question = company.fake, "since when does the seal of the pump P-7 leak?"
+        ada, eve = await company.join("ada", SERVICE), await company.join("eve", BOARD)
+        pumps = fake.group("Pumps", ada, eve)
+        fake.say_alone(ada, f"/ask@halden_bot {question}", pumps)
+        await company.hears(ada, "leaks since March", pumps)
+        assert fake.read(eve, pumps) == []
+        fake.say(eve, f"@halden_bot {question}", pumps)
+        await company.hears(eve, "private chat", pumps)
+        await company.until(lambda: bool(fake.read(eve)))
+        fake.say(ada, f"@halden_bot {question}", pumps)
+        await company.hears(ada, "leaks since March")
+        fake.press(ada, "Share here", pumps)
+        await company.notice(ada, "administrator")
+        kb, database = company.site.kb, company.site.keys.database
+        groups = BoundGroups(database=database, project_id=kb.project_id)
+        await groups.bind(Platform.TELEGRAM, str(pumps), frozenset({SERVICE}))
+        assert not any("since March" in text for text in fake.read(eve, pumps) + fake.read(eve))
+        fake.press(ada, "Share here", pumps)
+        await company.hears(eve, "leaks since March", pumps)
 
 
 async def test_a_webhook_is_set_and_what_it_brings_is_answered(company: Company) -> None:
@@ -122,7 +163,7 @@ async def test_a_webhook_is_set_and_what_it_brings_is_answered(company: Company)
     company.fake.say(ada, "/help")
     assert await company.deliver() == [200]
     assert company.fake.webhook == {"url": f"https://localhost{PATH}", "secret_token": SECRET}
-    assert "/search" in await company.hears(ada, "/search")
+    await company.hears(ada, "/search")
     company.fake.repeat()
     assert await company.deliver() == [200]
     company.fake.say(ada, "/status")
