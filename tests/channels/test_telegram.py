@@ -1,5 +1,6 @@
 """The Telegram adapter sends, edits and shows: aiogram itself over real HTTP, against a stand-in that enforces Telegram's limits."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 
 import pytest
@@ -8,9 +9,11 @@ from lightwell.domain.channels import File, Press, Text
 from lightwell.domain.errors import ChannelFailed, ChannelGone, Invalid, TooLarge
 from lightwell.entrypoints.channels.messages import Block, Button, Message, Span, Style
 from lightwell.entrypoints.channels.platform import Labelled
+from lightwell.entrypoints.telegram.opening import open_bot
 from lightwell.entrypoints.telegram.receiving import Webhook
 from tests.channels.telegram_world import World, account, group, opened, private, said
 from tests.telegram_server.server import Fault
+from tests.telegram_server.state import TOKEN
 
 PICTURE = b"\x89PNG a page"
 
@@ -236,6 +239,7 @@ async def test_an_ephemeral_question_is_answered_to_the_asker_alone(
     async with world.running():
         world.fake.say_alone(ada, "/ask@halden_bot what leaks?", pumps)
         [update] = await world.take(1)
+        await world.until(lambda: not world.fake.queue)
     assert update.content == Text(text="what leaks?")
     chat, asker = update.chat, update.account
     shown = await world.channel.send_alone(chat, asker, said("Looking"), reply_to=update.message)
@@ -353,6 +357,26 @@ async def test_what_is_no_token_is_said(world: World) -> None:
             async with opened(token=token):
                 pass
         assert token == "" or f" {token} " not in str(raised.value)
+
+
+async def test_a_proxy_of_the_environment_is_used(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = list[bytes]()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        lines.append(await reader.readline())
+        writer.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    proxy = await asyncio.start_server(answer, "127.0.0.1", 0)
+    address = f"http://127.0.0.1:{proxy.sockets[0].getsockname()[1]}"
+    monkeypatch.setenv("http_proxy", address)
+    pace = world.channel.calls.pace
+    async with proxy, open_bot(TOKEN, "http://telegram.example", None, pace) as far:
+        with pytest.raises(ChannelFailed):
+            await far.identify()
+    assert lines[0].startswith(b"POST http://telegram.example/bot")
 
 
 # The webhook

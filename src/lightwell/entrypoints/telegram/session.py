@@ -8,7 +8,7 @@ from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.exceptions import TelegramNetworkError
 from aiogram.methods import TelegramMethod
 from aiogram.methods.base import TelegramType
-from aiohttp import ClientResponse, ClientTimeout
+from aiohttp import ClientResponse, ClientSession, ClientTimeout, TCPConnector
 
 REPLY_BYTES = 32_000_000
 """More than a hundred updates have; a reply beyond this is no reply."""
@@ -33,6 +33,13 @@ class GetRawUpdates(TelegramMethod[list[dict[str, object]]]):
 
 class BoundedSession(AiohttpSession):
     """A session whose replies have an end."""
+
+    async def create_session(self) -> ClientSession:
+        """Return the session, which uses the proxy that the environment names."""
+        if self._session is None or self._session.closed:
+            connector = TCPConnector(**self._connector_init)
+            self._session = ClientSession(connector=connector, trust_env=True)
+        return self._session
 
     async def make_request(
         self,
