@@ -61,7 +61,7 @@ class Messenger(Protocol):
     async def send_voice(self, name: str) -> None: ...
 
     async def repeat(self) -> None:
-        """Have the platform deliver again what it has delivered."""
+        """Have the platform deliver again all that it has delivered, as soon as there is a bot."""
         ...
 
     def fail(self) -> None:
@@ -221,7 +221,7 @@ class OnSlack:
 
     async def repeat(self) -> None:
         for event_id, event, user in self.sent:
-            await self.server.send_event(event, user, event_id=event_id)
+            self._start(event_id, event, user)
 
     def fail(self) -> None:
         for method in ("chat.postMessage", "chat.update"):
@@ -261,6 +261,9 @@ class OnSlack:
     def _deliver(self, event: dict[str, object], user: User) -> None:
         event_id = f"Ev{self.server.workspace.number():08}"
         self.sent.append((event_id, event, user))
+        self._start(event_id, event, user)
+
+    def _start(self, event_id: str, event: dict[str, object], user: User) -> None:
         task: asyncio.Task[object] = asyncio.create_task(self._send(event_id, event, user))
         self.waiting.add(task)
         task.add_done_callback(self.waiting.discard)
