@@ -19,12 +19,14 @@ from pydantic import SecretStr
 
 from lightwell.domain.access import TagAuthority
 from lightwell.domain.api_keys import Scope
+from lightwell.domain.channels import Bot, Platform
 from lightwell.domain.directory import PersonChange
 from lightwell.domain.documents import UPLOAD
 from lightwell.domain.errors import Invalid, ModelFailed, StoreFailed
 from lightwell.entrypoints.http.app import create_app
 from lightwell.entrypoints.http.health import ReadinessCheck
 from lightwell.knowledge_base.api_keys import ApiKeys
+from lightwell.knowledge_base.channel_accounts import OwnAccounts, note_bot
 from lightwell.knowledge_base.directory import Directory
 from lightwell.knowledge_base.invitations import SignInLinks
 from lightwell.knowledge_base.principals import Principals
@@ -225,6 +227,10 @@ async def back_up_and_withdraw(settings: Settings, backup: Path) -> None:
         _, link = await links.invite("a@halden.example", PersonChange(), (), timedelta(1))
         await links.create("a@halden.example", timedelta(1))  # which nobody uses
         await WebSessions(database=keys.database, tenant="default").redeem(link.text, "")
+        await note_bot(keys.database, kb.project_id, Bot(platform=Platform.TELEGRAM, name="bot"))
+        person = (await directory.get_person("a@halden.example")).id
+        accounts = OwnAccounts(database=keys.database, project_id=kb.project_id, person=person)
+        await accounts.make_code(Platform.TELEGRAM)
         await kb.ingestion.ingest(source)
         us = await kb.reader(OWN)
         await kb.documents.delete(us, [url["again.md"]])
@@ -277,7 +283,8 @@ async def test_nobody_uses_a_backup_before_what_was_withdrawn_is_withdrawn_again
         assert (
             await kb.documents.context.database.rows(
                 "SELECT FROM api_keys WHERE revoked_at IS NULL"
-                " UNION ALL SELECT FROM web_sessions UNION ALL SELECT FROM sign_in_links",
+                " UNION ALL SELECT FROM web_sessions UNION ALL SELECT FROM sign_in_links"
+                " UNION ALL SELECT FROM channel_codes",
                 {},
             )
             == []

@@ -111,7 +111,9 @@ class OwnAccounts:
         bots = await channel_groups.list_bots(self.database, self.project_id)
         bot = next((bot for bot in bots if bot.platform is platform), None)
         if bot is None:
-            raise NotFound(f"No bot of {platform.title()} runs here")
+            raise NotFound(
+                f"No bot of {platform.title()} runs here: `lightwell channels doctor` says what it lacks"
+            )
         secret = new_code()
         expires_at = await channel_accounts.insert_code(
             self.database,
@@ -198,14 +200,19 @@ class BoundGroups:
         """Let answers be shared in a group whose every source is visible to somebody with these tags; raise `Invalid`."""
         if not tags:
             raise Invalid("Name the access tags that everybody in the group has")
-        if not 1 <= len(chat) <= _MAX_CHAT_LENGTH or not chat.isprintable():
-            raise Invalid("Name the group by its id: the bot says it in the group")
+        _require_chat(chat)
         return await channel_groups.bind(self.database, self.project_id, platform, chat, tags)
 
     async def unbind(self, platform: Platform, chat: str) -> None:
-        """Let nothing be shared in a group any more; raise `NotFound` where it is not bound."""
+        """Let nothing be shared in a group any more; raise `NotFound` where it is not bound, `Invalid` for what is no id."""
+        _require_chat(chat)
         if not await channel_groups.unbind(self.database, self.project_id, platform, chat):
             raise NotFound("This group is not bound")
+
+
+def _require_chat(chat: str) -> None:
+    if not 1 <= len(chat) <= _MAX_CHAT_LENGTH or not chat.isprintable():
+        raise Invalid("Name the group by its id: the bot says it in the group")
 
 
 async def group_tags(
