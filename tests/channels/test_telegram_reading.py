@@ -223,6 +223,26 @@ def test_a_press_is_read_also_under_a_message_that_is_too_old(fake: FakeTelegram
         assert read({"update_id": 1, "callback_query": {**query, **change}}) is None, change
 
 
+def test_a_press_under_a_message_that_a_group_sees_is_not_answered_in_that_message(
+    fake: FakeTelegram,
+) -> None:
+    ada = fake.person("Ada")
+    pumps = fake.group("Pumps", ada)
+    shared = fake.message_of(fake.id, pumps, 9) | {"text": "The seal leaks"}
+    alone = {
+        **shared,
+        "message_id": 0,
+        "ephemeral_message_id": 4,
+        "receiver_user": fake.people[ada],
+    }
+    old = {"chat": fake.chat(pumps), "message_id": 9, "date": 0}
+    for message, written in ((shared, ""), (old, ""), (alone, f"alone.{ada}.4")):
+        query = {"id": "7", "from": fake.people[ada], "chat_instance": "1", "data": "v1.x", "message": message}  # fmt: skip
+        update = read({"update_id": 1, "callback_query": query})
+        assert update is not None
+        assert update.content == Press(data="v1.x", message=written, handle="press.7")
+
+
 def test_a_topic_is_a_thread_and_a_chain_of_replies_is_none(fake: FakeTelegram) -> None:
     ada = fake.person("Ada")
     pumps = fake.group("Pumps", ada)

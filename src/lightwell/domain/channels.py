@@ -140,7 +140,7 @@ class File:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Press:
-    """A press of a button with `data`, under the message with the id `message`; `handle` is by what the platform takes an answer to it."""
+    """A press of a button with `data`, under the message with the id `message`, "" where what is shown must not be written into that one; `handle` is by what the platform takes an answer to it."""
 
     data: str
     message: str

@@ -119,7 +119,7 @@ def _pressed(query: types.CallbackQuery, key: str, now: datetime) -> Update | No
     handle = press_handle(_stored(query.id, _HANDLE_CHARACTERS))
     content = Press(
         data=_stored(query.data, _HANDLE_CHARACTERS),
-        message=_message_id(query.message, account),
+        message=_own_message(query.message, chat, account),
         handle=handle,
     )
     # What is shown to one account alone answers the press, and not the message with the button.
@@ -152,6 +152,12 @@ def _thread(message: types.MaybeInaccessibleMessageUnion) -> str:
     if isinstance(message, types.Message) and message.is_topic_message:
         return str(message.message_thread_id or "")
     return ""
+
+
+def _own_message(message: types.MaybeInaccessibleMessageUnion, chat: Chat, account: Account) -> str:
+    """Return the id of the message with the pressed button, where this account alone sees it: what a press shows is never written where a group reads it."""
+    is_alone = isinstance(message, types.Message) and message.ephemeral_message_id is not None
+    return _message_id(message, account) if chat.is_private or is_alone else ""
 
 
 def _message_id(message: types.MaybeInaccessibleMessageUnion, account: Account) -> str:
