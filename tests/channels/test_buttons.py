@@ -117,6 +117,9 @@ async def test_a_button_is_of_one_account_in_one_chat(office: Office) -> None:
     assert await office.press(bob, post, "[1]", private(ada)) == GONE
     assert await office.press(ada, post, "[1]", GROUP) == GONE
     assert len(office.channel.written) == written
+    brief = await office.say(ada, "/brief Nordwind Energie", GROUP)
+    assert await office.press(bob, brief, brief.labels[0], GROUP) == GONE
+    assert await office.press(ada, brief, brief.labels[0], GROUP) == ""
 
 
 async def test_a_button_expires(office: Office) -> None:
