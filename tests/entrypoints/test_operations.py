@@ -5,7 +5,7 @@ import re
 import stat
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
@@ -19,7 +19,7 @@ from pydantic import SecretStr
 
 from lightwell.domain.access import TagAuthority
 from lightwell.domain.api_keys import Scope
-from lightwell.domain.channels import Bot, Platform
+from lightwell.domain.channels import Account, Bot, Chat, Platform, Text, Update
 from lightwell.domain.directory import PersonChange
 from lightwell.domain.documents import UPLOAD
 from lightwell.domain.errors import Invalid, ModelFailed, StoreFailed
@@ -32,6 +32,7 @@ from lightwell.knowledge_base.invitations import SignInLinks
 from lightwell.knowledge_base.principals import Principals
 from lightwell.knowledge_base.web_sessions import WebSessions
 from lightwell.logs import logger
+from lightwell.records import channel_updates
 from lightwell.records.database import connect, has_schema, try_migrations
 from lightwell.settings import ChatSettings, ServerSettings, Settings
 from lightwell.testing.endpoint import FakeEndpoint
@@ -231,6 +232,7 @@ async def back_up_and_withdraw(settings: Settings, backup: Path) -> None:
         person = (await directory.get_person("a@halden.example")).id
         accounts = OwnAccounts(database=keys.database, project_id=kb.project_id, person=person)
         await accounts.make_code(Platform.TELEGRAM)
+        await channel_updates.insert(keys.database, kb.project_id, waiting_update())
         await kb.ingestion.ingest(source)
         us = await kb.reader(OWN)
         await kb.documents.delete(us, [url["again.md"]])
@@ -242,6 +244,17 @@ async def back_up_and_withdraw(settings: Settings, backup: Path) -> None:
         await kb.documents.delete(us, [url["deleted.md"]])
         anything = TagAuthority(tags=frozenset(), is_unlimited=True)
         await kb.documents.change_access(us, anything, url["narrowed.md"], frozenset(OWN))
+
+
+def waiting_update() -> Update:
+    """Return what somebody wrote to a bot and was answered after the backup."""
+    return Update(
+        key="1",
+        account=Account(platform=Platform.TELEGRAM, id="1"),
+        chat=Chat(platform=Platform.TELEGRAM, id="1", is_private=True),
+        at=datetime.now(UTC),
+        content=Text(text="What was paid?"),
+    )
 
 
 @pytest.fixture
@@ -284,7 +297,7 @@ async def test_nobody_uses_a_backup_before_what_was_withdrawn_is_withdrawn_again
             await kb.documents.context.database.rows(
                 "SELECT FROM api_keys WHERE revoked_at IS NULL"
                 " UNION ALL SELECT FROM web_sessions UNION ALL SELECT FROM sign_in_links"
-                " UNION ALL SELECT FROM channel_codes",
+                " UNION ALL SELECT FROM channel_codes UNION ALL SELECT FROM channel_updates",
                 {},
             )
             == []
