@@ -32,7 +32,9 @@ def _shown(line: Line) -> str:
         return f"_{_escaped(line.text)}_\n"
     if not line.is_bot:
         where = f" ({line.where})" if line.where else ""
-        return f"**{line.who}**{where}: {_escaped(line.text)}\n"
+        pressed = re.fullmatch(r"\[.+\]", line.text)
+        done = f" presses `{line.text}`" if pressed else f": {_escaped(line.text)}"
+        return f"**{line.who}**{where}{done}\n"
     return "\\\n".join(f"> {text}" for text in _answer(line)) + "\n"
 
 
