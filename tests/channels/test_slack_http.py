@@ -26,7 +26,9 @@ async def test_what_slack_signs_is_answered(company: Company) -> None:
     slack = company.slack
     mira = await company.join("mira")
     await slack.say(mira, "help")
-    await wait_until(lambda: any("/search" in post.words for post in slack.workspace.seen_by(mira)))
+    await wait_until(
+        lambda: any("search WORDS" in post.words for post in slack.workspace.seen_by(mira))
+    )
     deals = slack.workspace.add_channel("deals", mira)
     assert await slack.command(mira, deals, "status") == ""
     await wait_until(lambda: any(post.alone == mira.id for post in deals.messages))
@@ -88,7 +90,9 @@ async def test_the_same_event_again_is_answered_once(company: Company) -> None:
     for _ in range(3):
         await slack.send_event(event, mira, event_id="Ev7")
     await slack.say(mira, "help")
-    await wait_until(lambda: any("/search" in post.words for post in slack.workspace.seen_by(mira)))
+    await wait_until(
+        lambda: any("search WORDS" in post.words for post in slack.workspace.seen_by(mira))
+    )
     assert len(slack.workspace.seen_by(mira)) == 2
 
 
@@ -96,7 +100,9 @@ async def test_an_event_is_refused_until_the_bot_knows_who_it_is(company: Compan
     slack, mira = company.slack, await company.join("mira")
     slack.fail("auth.test", *[Failure(status=500)] * 2)
     event_id = await slack.say(mira, "help")
-    await wait_until(lambda: any("/search" in post.words for post in slack.workspace.seen_by(mira)))
+    await wait_until(
+        lambda: any("search WORDS" in post.words for post in slack.workspace.seen_by(mira))
+    )
     assert event_id
 
 

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lightwell.entrypoints.channels import dispatch
 from lightwell.entrypoints.slack.payloads import EventBody, moment
 from lightwell.entrypoints.slack.socket_mode import pause
-from lightwell.entrypoints.slack.wording import as_typed, escaped, plain
+from lightwell.entrypoints.slack.wording import WITH_WORDS, as_typed, escaped, plain
 
 BOT = "U0LIGHTWELL"
 
@@ -50,7 +51,8 @@ def test_messages_are_read_as_they_were_typed(text: str, words: str) -> None:
         ("search discount 2026", "/search discount 2026"),
         ("link 0123456789abcdef0123456789abcdef", "/link 0123456789abcdef0123456789abcdef"),
         ("/brief Nordwind", "/brief Nordwind"),
-        ("brief", "brief"),
+        ("brief", "/brief"),
+        ("links Nordwind", "/links Nordwind"),
         ("New customers this year?", "New customers this year?"),
         ("Status of Nordwind", "Status of Nordwind"),
         ("Links between Nordwind and Castell?", "Links between Nordwind and Castell?"),
@@ -94,6 +96,13 @@ def test_an_account_is_of_the_workspace_of_who_writes(
 @pytest.mark.parametrize("ts", ["", "x", "nan", "1e999", "-1e99"])
 def test_a_message_without_a_time_is_of_now(ts: str) -> None:
     assert moment(ts).tzinfo is not None
+
+
+def test_each_command_of_the_core_is_spelt_on_slack() -> None:
+    for name in dispatch.COMMANDS:
+        assert as_typed(name) == f"/{name}"
+    for name in WITH_WORDS - {"link"}:
+        assert name in dispatch.COMMANDS
 
 
 def test_pauses_grow_to_a_minute_and_differ() -> None:

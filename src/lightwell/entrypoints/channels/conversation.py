@@ -52,7 +52,7 @@ _STRANGER = (
     " it gives you a code to send me here. Then ask me again."
 )
 _STRANGER_IN_GROUP = "I do not know who you are yet. Write to me in a private chat first."
-_LINKED = "This account is linked now. I answer you as {}, from the documents that you may see. Send /help for more."
+_LINKED = "This account is linked now. I answer you as {}, from the documents that you may see. Send help for more."
 _WRONG_CODE = "This code is not valid, or not any more. Make a new one on the web page, and send it here within ten minutes."
 _CODES_PRIVATELY = (
     "Send me the code in a private chat, where nobody else can use it. Make a new one for that."
@@ -61,7 +61,7 @@ _UNLINKED = (
     "This account is not linked to you any more, and I answer nothing here until you link it again."
 )
 _NEW = "This is a new conversation: what was said before counts no more."
-_UNKNOWN_COMMAND = "I do not know this command. Send /help for those that I know."
+_UNKNOWN_COMMAND = "I do not know this command. Send help for those that I know."
 _APOLOGY = (
     "Something went wrong here, and I could not answer. Whoever runs Lightwell finds it in the log."
 )

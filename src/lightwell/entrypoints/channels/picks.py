@@ -41,7 +41,8 @@ async def with_picks(asker: Asker, question: str, picks: Mapping[str, str]) -> M
         entity = await _entity(asker, ref)
         if entity is None:
             continue
-        notes[name] = f"“{name}” is {entity.name} here, as you chose; /new forgets that."
+        anew = asker.typed("/new")
+        notes[name] = f"“{name}” is {entity.name} here, as you chose; {anew} forgets that."
         if place is not None and normalize_name(entity.name) not in normalize_name(question):
             start, end = place
             question = f"{question[:start]}{_meaning(entity)}{question[end:]}"

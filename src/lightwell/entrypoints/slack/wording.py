@@ -5,11 +5,11 @@ from lightwell.text.regex import regex
 _REFERENCE = regex(r"<([^<>|]{1,2000})(?:\|([^<>]{0,2000}))?>")
 _ESCAPES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 
-ALONE = frozenset({"help", "links", "new", "promises", "start", "status", "unlink"})
+COMMANDS = frozenset("brief help link links new promises search start status unlink".split())
 """Words that are a command where nothing is written beside them: "New customers?" is a question."""
 
-WITH_WORDS = frozenset({"brief", "link", "links", "promises", "search"})
-"""Words that are a command where others follow them that do not end with a question mark."""
+WITH_WORDS = frozenset("brief link links promises search".split())
+"""Words that are a command also where others follow them that do not end with a question mark."""
 
 
 def plain(text: str, bot: str = "") -> str:
@@ -33,7 +33,7 @@ def as_typed(words: str) -> str:
     name, rest = first.casefold(), rest.strip()
     if not name:
         return "/help"
-    if (name in ALONE and not rest) or (name in WITH_WORDS and rest and not rest.endswith("?")):
+    if name in (WITH_WORDS if rest else COMMANDS) and not rest.endswith("?"):
         return f"/{name} {rest}".rstrip()
     return words.strip()
 
