@@ -114,10 +114,10 @@ async def test_a_file_that_is_sent_is_added_for_whom_its_sender_chooses(company:
     await slack.share(ada, "pump.txt", b"The pump is blue. It was bought in March.")
     await wait_until(lambda: any(post.buttons for post in slack.workspace.seen_by(ada)))
     offer = slack.workspace.seen_by(ada)[-1]
+    question = offer.words
     assert slack.tokens_seen == {}, "fetched before its sender has chosen"
     assert await slack.press(ada, own, offer, offer.buttons[0]["text"]["text"])
-    await wait_until(lambda: "files-pri" in slack.tokens_seen)
-    await wait_until(lambda: not any(post.buttons for post in slack.workspace.seen_by(ada)[-1:]))
+    await wait_until(lambda: "files-pri" in slack.tokens_seen and offer.words != question)
     assert slack.tokens_seen["files-pri"] == [f"Bearer {BOT_TOKEN}"]
 
 
