@@ -175,6 +175,17 @@ async def test_an_account_is_taken_from_nobody(office: Office) -> None:
     assert await whose(office, phone) == bo.id
 
 
+async def test_an_account_of_somebody_who_left_is_free(office: Office) -> None:
+    before, ada, phone = await office.person(), await office.person(), account()
+    await link(office, before, phone)
+    await office.directory.change_person(str(before.id), PersonChange(active=False))
+    await link(office, ada, phone)
+    assert await whose(office, phone) == ada.id
+    left = await office.directory.change_person(str(before.id), PersonChange(active=True))
+    assert left.external_ids == {}
+    assert await own(office, before).list() == []
+
+
 async def test_a_person_has_one_account_of_a_platform_the_one_linked_last(office: Office) -> None:
     ada, old, new, slack = await office.person(), account(), account(), account(SLACK)
     for who in (old, slack, new):

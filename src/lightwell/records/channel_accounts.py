@@ -35,9 +35,15 @@ DELETE FROM channel_codes WHERE code_hash = (
 RETURNING person_id
 """  # noqa: S608 - only our own words
 
+# Of somebody who is not active an account is free: nobody is there to unlink it.
 _OWNER = """
-SELECT person_id FROM person_external_ids
-WHERE project_id = %(project_id)s AND system = %(platform)s AND external_id = %(account)s
+SELECT held.person_id FROM person_external_ids AS held JOIN people AS person USING (person_id)
+WHERE held.project_id = %(project_id)s AND held.system = %(platform)s AND held.external_id = %(account)s AND person.is_active
+"""
+
+_FREE = """
+DELETE FROM person_external_ids
+WHERE project_id = %(project_id)s AND system = %(platform)s AND external_id = %(account)s AND person_id <> %(person_id)s
 """
 
 # Whoever is active, has this address, and no account of this platform; and an account that was never linked.
@@ -188,6 +194,7 @@ async def _link(
     project_id = cast("ProjectId", fields["project_id"])
     whose = {**fields, "person_id": person_id, "stays": fields["account"], "account": ""}
     await connection.execute(_UNLINK, whose)
+    await connection.execute(_FREE, {**fields, "person_id": person_id})
     await connection.execute(_LINK, {**fields, "person_id": person_id})
     (person,) = await fetch(
         connection, GET_PERSON, by_name(project_id, PersonName(person_id)), into=Person
