@@ -24,6 +24,7 @@ from lightwell.domain.errors import ChannelFailed
 from lightwell.domain.rate_limits import RateLimits
 from lightwell.domain.scopes import Scope
 from lightwell.domain.texts import split_at_commas
+from lightwell.entrypoints.audit_log import AuditLog
 from lightwell.entrypoints.channels.asker import Asker
 from lightwell.entrypoints.channels.bots import run_bots
 from lightwell.entrypoints.channels.messages import Limits, Message
@@ -266,9 +267,12 @@ async def opened(
     *,
     per_minute: int = 0,
     trusted: str = "",
+    audit: str = "",
 ) -> AsyncGenerator[Office]:
     """Yield an office whose bot runs; without limits of questions unless one is named."""
     used = channel or MemoryChannel()
-    people = people_of(project, per_minute=per_minute, trusted=trusted)
-    async with run_bots([(used, TOKEN)], people, max_bytes=MAX_BYTES, on_work=lambda: None):
-        yield Office(project=project, channel=used, people=people)
+    log = AuditLog(audit)
+    people = replace(people_of(project, per_minute=per_minute, trusted=trusted), audit=log)
+    with log:
+        async with run_bots([(used, TOKEN)], people, max_bytes=MAX_BYTES, on_work=lambda: None):
+            yield Office(project=project, channel=used, people=people)

@@ -1,8 +1,10 @@
 """Commands, files and shared answers as people type, send and press them in chats with a bot."""
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
@@ -136,6 +138,31 @@ async def test_a_file_is_added_once_though_the_platform_fails_behind_it(
         await office.press(ada, post, SALES)
     assert "Ready" in office.channel.posts[post.id].text
     assert await uploads(project) == 1
+
+
+async def test_what_is_changed_for_others_has_a_line_in_the_audit_log_without_words(
+    project: Project, tmp_path: Path
+) -> None:
+    path, channel = tmp_path / "audit.jsonl", MemoryChannel(files={"file-1": NOTE})
+    async with opened(project, channel, audit=str(path)) as office, working(project):
+        ada = await office.join("ada", SALES, scopes=(Scope.READ, Scope.INGEST))
+        await office.send(ada, FILE)
+        post = office.latest(private(ada))
+        await office.press(ada, post, SALES)
+        await office.send(ada, FILE)
+        await office.press(ada, office.latest(private(ada)), "Discard")
+        await office.say(ada, "/brief Nordwind Energie")
+        person = (await office.asker(ada)).person.id
+    (line,) = map(json.loads, path.read_text().splitlines())
+    assert line.pop("time")
+    assert line == {
+        "command": "channels add",
+        "account": f"telegram:{ada.id}",
+        "personId": str(person),
+        "project": "project",
+        "ids": {},
+        "exitCode": 0,
+    }
 
 
 async def test_an_answer_is_shared_with_the_group_that_is_bound(

@@ -173,6 +173,8 @@ class Conversations:
         notice = ""
         try:
             notice = await self._do(taken, asker, action)
+            if (change := dispatch.change_of(action))[0]:
+                self.people.note(change[0], update.account, asker.person.id, change[1])
         except NotFound:
             notice = GONE
         except (ChannelFailed, StoreFailed, LeaseLost):
@@ -230,6 +232,9 @@ class Conversations:
         await channel_chats.pick(self.database, asker.reader, update.account, asker.chat, named)
         if pick.command == picks.ASK:
             decided = await picks.confirm_by_pick(asker, pick)
+            if decided is not None:
+                ids = {"link": str(decided.id)}
+                self.people.note("confirm", update.account, asker.person.id, ids)
             questions = self._questions(asker, update.account)
             return await questions.ask(pick.words, reply, decided=decided)
         words = pick.entity

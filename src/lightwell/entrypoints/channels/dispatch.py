@@ -16,6 +16,7 @@ from lightwell.entrypoints.channels import (
 )
 from lightwell.entrypoints.channels.actions import (
     Action,
+    AddFile,
     DecideLink,
     ReviewLink,
     Share,
@@ -82,6 +83,19 @@ def place_of(action: Action) -> Shown:
             return Shown.IN_GROUP
         case _:
             return Shown.INSTEAD
+
+
+def change_of(action: Action) -> tuple[str, Mapping[str, str]]:
+    """Return what the audit log calls that which a press changes for others, and the ids of what it changes; "" for nothing."""
+    match action:
+        case DecideLink(link=link, confirms=confirms):
+            return "confirm" if confirms else "reject", {"link": str(link)}
+        case AddFile(tag=tag) if tag:
+            return "add", {}
+        case Share(conversation=conversation):
+            return "share", {"conversation": str(conversation)}
+        case _:
+            return "", {}
 
 
 async def perform(asker: Asker, action: Action) -> Message:

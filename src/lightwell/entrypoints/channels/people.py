@@ -1,6 +1,7 @@
 """Who sent an update: the person of the directory whose account it is, with the tags of now; how often, and what a stranger is told."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -60,7 +61,7 @@ class People:
         person = await channel_accounts.link_by_email(
             self.database, self.knowledge_base.project_id, account, email, self.trusted
         )
-        self._note("link", account, person and person.id)
+        self.note("link", account, person and person.id, {})
         return person
 
     async def count(self, asker: Asker) -> int:
@@ -94,17 +95,19 @@ class People:
         person = await channel_accounts.redeem(
             self.database, self.knowledge_base.project_id, account, code
         )
-        self._note("link", account, person and person.id)
+        self.note("link", account, person and person.id, {})
         return person
 
     async def unlink(self, account: Account) -> None:
         """Take the account from the person whose it is."""
         project_id = self.knowledge_base.project_id
         person_id = await channel_accounts.unlink(self.database, project_id, account)
-        self._note("unlink", account, person_id)
+        self.note("unlink", account, person_id, {})
 
-    def _note(self, what: str, account: Account, person_id: PersonId | None) -> None:
-        """Write a line of the audit log as a command in a shell has it; none where nothing happened."""
+    def note(
+        self, what: str, account: Account, person_id: PersonId | None, ids: Mapping[str, str]
+    ) -> None:
+        """Write a line of the audit log as a command in a shell has it; none where nobody did anything."""
         if person_id is None:
             return
         self.audit.write(
@@ -114,7 +117,7 @@ class People:
                 "account": f"{account.platform}:{account.id}",
                 "personId": str(person_id),
                 "project": self.project,
-                "ids": {},
+                "ids": dict(ids),
                 "exitCode": 0,
             }
         )
