@@ -67,6 +67,25 @@ async def test_everybody_gets_what_their_own_tags_show(office: Office) -> None:
     assert "18 percent" not in (await office.say(bob, DISCOUNT)).text
 
 
+async def test_a_refusal_names_what_is_nearest(office: Office) -> None:
+    ada = await office.join("ada", SALES)
+    refused = await office.say(ada, HIDDEN)
+    assert "Insufficient evidence" in refused.text
+    assert "Nearest: a: " in refused.text
+
+
+async def test_what_words_of_a_question_were_taken_for_stands_below_its_answer(
+    office: Office,
+) -> None:
+    issue = make_document("i.md", "Castell Water asked for a discount of 9 percent.", [SALES])
+    source = InMemorySource(documents=(replace(issue, system="linear", kind="issue"),))
+    await office.project.kb.ingestion.ingest(source)
+    ada = await office.join("ada", SALES)
+    answered = await office.say(ada, "Which discount did Castell Water ask for in Linear?")
+    assert "9 percent" in answered.text
+    assert answered.text.count("Only: linear") == 1
+
+
 async def test_a_follow_up_belongs_to_the_conversation_until_a_new_one_begins(
     office: Office,
 ) -> None:
@@ -220,7 +239,8 @@ async def test_a_platform_that_fails_is_answered_later(office: Office) -> None:
 
 async def test_a_chat_that_is_gone_is_given_up(office: Office) -> None:
     def fail(step: str) -> None:
-        raise ChannelGone("blocked")
+        if step != "run":
+            raise ChannelGone("blocked")
 
     ada = await office.join("ada", SALES)
     office.channel.before = fail

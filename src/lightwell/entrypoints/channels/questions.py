@@ -21,6 +21,7 @@ from lightwell.domain.graph_views import Candidates
 from lightwell.domain.ids import ConversationId
 from lightwell.domain.links import EntityLink
 from lightwell.domain.questions import Question
+from lightwell.entrypoints import wording
 from lightwell.entrypoints.channels import picks
 from lightwell.entrypoints.channels.actions import Share, ShowAnswer, ShowSource
 from lightwell.entrypoints.channels.asker import Asker
@@ -156,10 +157,17 @@ class Questions:
     async def _shown(self, exchange: Exchange) -> Message:
         """Return the first page of an answer as it is stored: the other pages are of the same."""
         stored = exchange.stored
-        if isinstance(exchange.answer, Answer) and stored is not None and stored.place is not None:
-            turn = await self.find_turn(stored.conversation, stored.place)
-            exchange = replace(exchange, answer=turn.answer or exchange.answer)
-        return self._page(exchange, 0)
+        answer = exchange.answer
+        if not isinstance(answer, Answer) or not answer.is_answered:
+            return self._page(
+                exchange, 0
+            )  # what is stored of a refusal does not say what is nearest
+        if stored is None or stored.place is None:
+            return self._page(exchange, 0)
+        turn = await self.find_turn(stored.conversation, stored.place)
+        page = self._page(replace(exchange, answer=turn.answer or answer), 0)
+        only = wording.filters_line(answer.filters)
+        return with_notes(page, [only] if only else [])
 
     def _page(self, exchange: Exchange, number: int) -> Message:
         message = render_answer(exchange.answer, self.asker.server)
