@@ -120,6 +120,10 @@ class Chat:
     is_private: bool
     thread: str = ""
 
+    def typed(self, command: str) -> str:
+        """Return a command as it is typed there: Slack keeps messages that begin with a slash for its own."""
+        return command.removeprefix("/") if self.platform is Platform.SLACK else command
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:

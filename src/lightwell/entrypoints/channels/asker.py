@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from lightwell.domain.access import Reader
-from lightwell.domain.channels import Chat, Platform
+from lightwell.domain.channels import Chat
 from lightwell.domain.directory import Person
 from lightwell.domain.scopes import Scope
 from lightwell.knowledge_base import KnowledgeBase
@@ -21,10 +21,6 @@ class Asker:
     reader: Reader
     chat: Chat
     server: str = ""
-
-    def typed(self, command: str) -> str:
-        """Return a command as it is typed where the person asks: Slack keeps messages that begin with a slash for its own."""
-        return command.removeprefix("/") if self.chat.platform is Platform.SLACK else command
 
     def allows(self, scope: Scope) -> bool:
         """Return whether the person may do this, as in a browser."""

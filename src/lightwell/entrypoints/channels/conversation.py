@@ -52,7 +52,10 @@ _STRANGER = (
     " it gives you a code to send me here. Then ask me again."
 )
 _STRANGER_IN_GROUP = "I do not know who you are yet. Write to me in a private chat first."
-_LINKED = "This account is linked now. I answer you as {}, from the documents that you may see. Send help for more."
+_LINKED = (
+    "This account is linked now. I answer you as {}, from the documents that you may see."
+    " If that is not you, send {}. Send help for more."
+)
 _WRONG_CODE = "This code is not valid, or not any more. Make a new one on the web page, and send it here within ten minutes."
 _CODES_PRIVATELY = (
     "Send me the code in a private chat, where nobody else can use it. Make a new one for that."
@@ -294,7 +297,7 @@ class Conversations:
             await self._tell_once(taken, _WRONG_CODE)
             return
         name = " ".join(person.display_name.split()) or person.email or "yourself"
-        await self._tell(taken, _LINKED.format(name))
+        await self._tell(taken, _LINKED.format(name, update.chat.typed("/unlink")))
 
     async def _tell_stranger(self, taken: TakenUpdate) -> None:
         is_private = taken.update.chat.is_private

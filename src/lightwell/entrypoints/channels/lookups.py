@@ -30,7 +30,7 @@ _OWED = "What do we owe?"
 async def brief(asker: Asker, words: str) -> Message:
     """Return a brief on the entity of this name or reference, or what the name may mean; raise `Invalid`."""
     if not words.strip():
-        return Message(blocks=(text(_NO_NAME.format(asker.typed("/brief NAME"))),))
+        return Message(blocks=(text(_NO_NAME.format(asker.chat.typed("/brief NAME"))),))
     try:
         made = await asker.knowledge_base.questions.brief(words, asker.reader)
     except NotFound:
@@ -60,7 +60,7 @@ async def promises(asker: Asker, words: str) -> Message:
 async def search(asker: Asker, words: str) -> Message:
     """Return the passages that are most relevant, with a button for each that shows where it stands; raise `Invalid`."""
     if not words.strip():
-        return Message(blocks=(text(_NO_WORDS.format(asker.typed("/search WORDS"))),))
+        return Message(blocks=(text(_NO_WORDS.format(asker.chat.typed("/search WORDS"))),))
     retrieval = await asker.knowledge_base.questions.search(words, asker.reader, limit=_PASSAGES)
     buttons = [
         Button(label=str(rank), action=_place_of(passage))

@@ -41,7 +41,7 @@ async def with_picks(asker: Asker, question: str, picks: Mapping[str, str]) -> M
         entity = await _entity(asker, ref)
         if entity is None:
             continue
-        anew = asker.typed("/new")
+        anew = asker.chat.typed("/new")
         notes[name] = f"“{name}” is {entity.name} here, as you chose; {anew} forgets that."
         if place is not None and normalize_name(entity.name) not in normalize_name(question):
             start, end = place

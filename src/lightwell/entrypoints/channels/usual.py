@@ -22,7 +22,7 @@ async def help_(asker: Asker, words: str) -> Message:
     """Say what one can ask for; `words` say nothing."""
     commands = [*_COMMANDS, *([_CURATING] if asker.allows(Scope.CURATE) else [])]
     items = (
-        Block((Span(asker.typed(name), Style.CODE), Span(f"  {meaning}")), Kind.ITEM)
+        Block((Span(asker.chat.typed(name), Style.CODE), Span(f"  {meaning}")), Kind.ITEM)
         for name, meaning in commands
     )
     adding = (Block((Span(_ADDING),)),) if asker.allows(Scope.INGEST) else ()
