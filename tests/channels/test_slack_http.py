@@ -1,6 +1,7 @@
 """Slack calls the server: what it signed is stored and answered, as the asking person; everything else gets the same words."""
 
 import json
+import logging
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -32,6 +33,8 @@ async def test_what_slack_signs_is_answered(company: Company) -> None:
     deals = slack.workspace.add_channel("deals", mira)
     assert await slack.command(mira, deals, "status") == ""
     await wait_until(lambda: any(post.alone == mira.id for post in deals.messages))
+    # Slack's library sets the level of the logger with its app's name
+    assert logging.getLogger("lightwell.somewhere").isEnabledFor(logging.WARNING)
 
 
 async def test_an_address_is_verified_only_for_whom_slack_signs(company: Company) -> None:

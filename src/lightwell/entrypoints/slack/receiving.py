@@ -35,7 +35,7 @@ OwnChat = Callable[[Account], Awaitable[Chat]]
 def make_app(client: AsyncWebClient, receive: Receive, own_chat: OwnChat) -> AsyncApp:
     """Return an app of slack-bolt that stores what comes; what it cannot store, it does not acknowledge, and what is nothing for the bot, it does."""
     app = AsyncApp(
-        name="lightwell",
+        name="slack_app",  # whose logger of this name takes the level of SILENT
         client=client,
         logger=SILENT,
         authorize=_identity(client),
