@@ -1,7 +1,6 @@
 """Takes what Slack sends by slack-bolt: an update is stored before Slack is told that it came."""
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
@@ -18,10 +17,10 @@ from lightwell.entrypoints.channels.platform import Receive
 from lightwell.entrypoints.slack.api import SILENT, answer
 from lightwell.entrypoints.slack.payloads import Actions, Command, EventBody
 from lightwell.logs import logger, raise_location
-from lightwell.text.regex import regex
+from lightwell.text.regex import LatePattern, regex
 
 _log = logger(__name__)
-_ALL = re.compile("")
+_ALL = LatePattern("", 0)
 _MOMENT = regex(r"[0-9]{1,12}")
 _REPLY_SECONDS = 2.5
 """Slack waits for 3 seconds, and then says that the app does not answer."""
@@ -65,9 +64,9 @@ def make_app(client: AsyncWebClient, receive: Receive, own_chat: OwnChat) -> Asy
             await receive(update)
         await ack()
 
-    app.event(_ALL)(on_event)
-    app.command(_ALL)(on_command)
-    app.block_action(_ALL)(on_press)
+    app.event(_ALL.compiled)(on_event)
+    app.command(_ALL.compiled)(on_command)
+    app.block_action(_ALL.compiled)(on_press)
     app.error(_reply_to_error)
     return app
 

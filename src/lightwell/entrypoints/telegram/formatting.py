@@ -27,7 +27,7 @@ MAX_ENTITIES = 100
 """Telegram ignores all further ones."""
 
 _WORD = regex(r"\S+")
-_PRESSED = regex(r"(?<![\w/<>])/\w|#\S*[^\W\d_]|\$[A-Z]")
+_PRESSED = regex(r"(?<![\w/<>])/\w|#(?:[^\w\s#]|[\d_])*+[^\W\d_]|\$[A-Z]")
 """What makes a command, a hashtag or a cashtag of a word."""
 
 _STYLES = {
