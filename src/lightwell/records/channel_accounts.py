@@ -1,8 +1,6 @@
 """Accounts of chat platforms in the database: the codes that link them, and whose they are. Whoever calls says for whom."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import cast
 
 from lightwell.domain.channels import LINK_CODE_LIFE, Account, CodeMaker, Platform
 from lightwell.domain.directory import Person, PersonId, PersonName
@@ -41,6 +39,7 @@ SELECT held.person_id FROM person_external_ids AS held JOIN people AS person USI
 WHERE held.project_id = %(project_id)s AND held.system = %(platform)s AND held.external_id = %(account)s AND person.is_active
 """
 
+# What somebody else, whose account it was, picked and could press goes with it, by a trigger.
 _FREE = """
 DELETE FROM person_external_ids
 WHERE project_id = %(project_id)s AND system = %(platform)s AND external_id = %(account)s AND person_id <> %(person_id)s
@@ -57,14 +56,12 @@ WHERE project_id = %(project_id)s AND email = %(email)s AND email <> '' AND is_a
                   AND before.platform = %(platform)s AND before.account = %(account)s)
 """
 
-# What somebody else, whose account it was, picked and could press goes.
 _LINK = """
 WITH unused AS (
     DELETE FROM channel_codes WHERE person_id = %(person_id)s AND platform = %(platform)s
 ), linked AS (
     INSERT INTO person_external_ids (project_id, system, external_id, person_id)
     VALUES (%(project_id)s, %(platform)s, %(account)s, %(person_id)s) ON CONFLICT DO NOTHING
-    RETURNING external_id
 )
 INSERT INTO channel_accounts (project_id, platform, account, person_id, name)
 VALUES (%(project_id)s, %(platform)s, %(account)s, %(person_id)s, %(name)s)
@@ -143,7 +140,7 @@ async def redeem_code(
             raise Invalid(
                 "This account is linked to another person. Send /unlink first, then the code again"
             )
-        return await _link(connection, fields, people[0])
+        return await _link(connection, project_id, account, people[0])
 
 
 @repeatable
@@ -158,7 +155,7 @@ async def link_by_email(
     async with database.transaction() as connection:
         await connection.execute(DIRECTORY_LOCK, fields)
         people = await fetch_values(connection, _BY_EMAIL, fields)
-        return await _link(connection, fields, people[0]) if people else None
+        return await _link(connection, project_id, account, people[0]) if people else None
 
 
 async def unlink(database: Database, project_id: ProjectId, account: Account) -> PersonId | None:
@@ -189,16 +186,14 @@ async def count_accounts(database: Database, project_id: ProjectId) -> dict[Plat
 
 
 async def _link(
-    connection: Connection, fields: Mapping[str, object], person_id: PersonId
+    connection: Connection, project_id: ProjectId, account: Account, person_id: PersonId
 ) -> Person:
-    project_id = cast("ProjectId", fields["project_id"])
-    whose = {**fields, "person_id": person_id, "stays": fields["account"], "account": ""}
-    await connection.execute(_UNLINK, whose)
-    await connection.execute(_FREE, {**fields, "person_id": person_id})
-    await connection.execute(_LINK, {**fields, "person_id": person_id})
-    (person,) = await fetch(
-        connection, GET_PERSON, by_name(project_id, PersonName(person_id)), into=Person
-    )
+    whose = _fields(project_id, account) | {"person_id": person_id}
+    await connection.execute(_UNLINK, whose | {"account": "", "stays": account.id})
+    await connection.execute(_FREE, whose)
+    await connection.execute(_LINK, whose)
+    by_id = by_name(project_id, PersonName(person_id))
+    (person,) = await fetch(connection, GET_PERSON, by_id, into=Person)
     return person
 
 
