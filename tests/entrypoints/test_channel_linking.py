@@ -18,6 +18,7 @@ from lightwell.domain.scopes import Scope
 from lightwell.entrypoints.channels.people import People
 from lightwell.knowledge_base import channel_accounts
 from lightwell.knowledge_base.channel_accounts import OwnAccounts
+from lightwell.records import channel_groups
 from lightwell.records.database import Database
 from tests.conftest import Databases
 from tests.entrypoints.http_site import ALL_BUT_ADMIN
@@ -465,7 +466,7 @@ async def test_an_administrator_binds_a_group_to_tags(office: Office, group: str
     admin: dict[str, Any] = {"scopes": ("admin",)}
 
     async def tags() -> Tags | None:
-        return await channel_accounts.group_tags(
+        return await channel_groups.find_tags(
             database(office), office.site.kb.project_id, Platform(platform), chat
         )
 

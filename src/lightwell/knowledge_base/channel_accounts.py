@@ -26,6 +26,7 @@ from lightwell.domain.rate_limits import Quota
 from lightwell.domain.web_sessions import WebSessionId
 from lightwell.records import (
     channel_accounts,
+    channel_bots,
     channel_groups,
     channel_updates,
     directory,
@@ -108,7 +109,7 @@ class OwnAccounts:
 
         Raises `NotFound` where no bot of the platform runs.
         """
-        bots = await channel_groups.list_bots(self.database, self.project_id)
+        bots = await channel_bots.list_bots(self.database, self.project_id)
         bot = next((bot for bot in bots if bot.platform is platform), None)
         if bot is None:
             raise NotFound(
@@ -138,7 +139,7 @@ async def list_channels(database: Database, principal: Principal) -> list[OwnCha
     person = principal.acting_for or principal.person
     linked = await channel_accounts.list_accounts(database, person) if person else []
     accounts = {account.platform: account for account in linked}
-    running = await channel_groups.list_bots(database, principal.project_id)
+    running = await channel_bots.list_bots(database, principal.project_id)
     bots = {bot.platform: bot for bot in running}
     return [
         OwnChannel(platform=platform, bot=bots.get(platform), account=accounts.get(platform))
@@ -215,21 +216,14 @@ def _require_chat(chat: str) -> None:
         raise Invalid("Name the group by its id: the bot says it in the group")
 
 
-async def group_tags(
-    database: Database, project_id: ProjectId, platform: Platform, chat: str
-) -> Tags | None:
-    """Return the tags that a group is bound to, None where it is not bound."""
-    return await channel_groups.find_tags(database, project_id, platform, chat)
-
-
 async def note_bot(database: Database, project_id: ProjectId, bot: Bot) -> None:
     """Note that a bot runs: whoever has its lock says it when it begins to receive, and every minute."""
-    await channel_groups.note_bot(database, project_id, bot)
+    await channel_bots.note_bot(database, project_id, bot)
 
 
 async def list_bots(database: Database, project_id: ProjectId) -> list[Bot]:
     """Return the bots that run, by platform."""
-    return await channel_groups.list_bots(database, project_id)
+    return await channel_bots.list_bots(database, project_id)
 
 
 async def count_accounts(database: Database, project_id: ProjectId) -> dict[Platform, int]:

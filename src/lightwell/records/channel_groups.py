@@ -1,7 +1,7 @@
-"""Groups of chat platforms in the database, and the tags of which their members may see what is shared there; and the bots that run."""
+"""Groups of chat platforms in the database, and the tags of which their members may see what is shared there."""
 
 from lightwell.domain.access import Tags
-from lightwell.domain.channels import BOT_PAUSE, Bot, BoundGroup, Platform
+from lightwell.domain.channels import BoundGroup, Platform
 from lightwell.domain.ids import ProjectId
 from lightwell.records.database import Database
 
@@ -24,18 +24,6 @@ WHERE project_id = %(project_id)s ORDER BY platform, chat
 _TAGS = """
 SELECT acl_tags FROM channel_groups
 WHERE project_id = %(project_id)s AND platform = %(platform)s AND chat = %(chat)s
-"""
-
-_NOTE_BOT = """
-INSERT INTO channel_bots (project_id, platform, name, workspace)
-VALUES (%(project_id)s, %(platform)s, %(name)s, %(workspace)s)
-ON CONFLICT (project_id, platform) DO UPDATE
-SET name = EXCLUDED.name, workspace = EXCLUDED.workspace, seen_at = now()
-"""
-
-_BOTS = """
-SELECT platform, name, workspace FROM channel_bots
-WHERE project_id = %(project_id)s AND seen_at > now() - %(pause)s ORDER BY platform
 """
 
 
@@ -63,22 +51,6 @@ async def find_tags(
     """Return the tags that a group is bound to, None where it is not bound."""
     tags = await database.value(_TAGS, _chat(project_id, platform, chat))
     return None if tags is None else frozenset(tags)
-
-
-async def note_bot(database: Database, project_id: ProjectId, bot: Bot) -> None:
-    """Note that a bot runs now."""
-    row = {
-        "project_id": project_id,
-        "platform": bot.platform,
-        "name": bot.name,
-        "workspace": bot.workspace,
-    }
-    await database.execute(_NOTE_BOT, row)
-
-
-async def list_bots(database: Database, project_id: ProjectId) -> list[Bot]:
-    """Return the bots that run, by platform."""
-    return await database.rows(_BOTS, {"project_id": project_id, "pause": BOT_PAUSE}, into=Bot)
 
 
 def _chat(project_id: ProjectId, platform: Platform, chat: str) -> dict[str, object]:
