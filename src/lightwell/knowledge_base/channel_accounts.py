@@ -100,10 +100,6 @@ class OwnAccounts:
     project_id: ProjectId
     person: PersonId
 
-    async def list(self) -> list[Account]:
-        """Return them by platform, at most one of each."""
-        return await channel_accounts.list_accounts(self.database, self.person)
-
     async def make_code(self, platform: Platform, maker: CodeMaker = CodeMaker()) -> LinkCode:  # noqa: B008 - a frozen value
         """Make a code that links an account to the person, valid for ten minutes and as long as the session or key that made it.
 

@@ -174,7 +174,7 @@ async def unlink_person(
 
 
 async def list_accounts(database: Database, person: PersonId) -> list[Account]:
-    """Return the accounts of a person; the name of one that an administrator linked is ""."""
+    """Return the accounts of a person by platform; the name of one that an administrator linked is ""."""
     whose = {"person_id": person, "platforms": list(Platform)}
     return await database.rows(_LIST, whose, into=Account)
 
