@@ -43,6 +43,12 @@ class Account:
     name: str = ""
 
     @property
+    def workspace(self) -> str:
+        """The workspace of Slack that gives out the account, "" on Telegram."""
+        workspace, _, user = self.id.partition("/")
+        return workspace if user and self.platform is Platform.SLACK else ""
+
+    @property
     def person_name(self) -> PersonName:
         """By what the directory knows the person whose account this is: the external id `telegram:123`."""
         return PersonName(None, self.platform, self.id)

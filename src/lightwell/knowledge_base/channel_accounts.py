@@ -53,16 +53,20 @@ async def redeem(
     of all. Raises `Invalid`, saying what to do, where the account is linked to somebody else; the code stays valid.
     """
     secret = parse_code(code)
-    bucket = f"channel code\n{project_id}\n{account.platform}\n{account.id}"
-    quota = Quota(
-        policy="code",
-        bucket=hashlib.sha256(bucket.encode()).hexdigest(),
-        requests=_TRIES_PER_MINUTE,
-    )
-    (allowance,) = await rate_limits.take(database, [quota])
-    if secret is None or allowance.retry_seconds:
+    may_try = await allow(database, project_id, account, "code", _TRIES_PER_MINUTE)
+    if secret is None or not may_try:
         return None
     return await channel_accounts.redeem_code(database, project_id, account, secret)
+
+
+async def allow(
+    database: Database, project_id: ProjectId, account: Account, what: str, most: int
+) -> bool:
+    """Count what an account is about to do, and return whether it may: at most so many times a minute."""
+    bucket = f"{what}\n{project_id}\n{account.platform}\n{account.id}"
+    quota = Quota(policy=what, bucket=hashlib.sha256(bucket.encode()).hexdigest(), requests=most)
+    (allowance,) = await rate_limits.take(database, [quota])
+    return not allowance.retry_seconds
 
 
 async def link_by_email(
@@ -77,8 +81,7 @@ async def link_by_email(
     None where the workspace is not among those that are `trusted`, nobody active has the address, that person has another account, or
     this one was linked before: whoever unlinked it wants it so, and can link it by a code.
     """
-    workspace, _, _ = account.id.partition("/")
-    if account.platform is not Platform.SLACK or workspace not in trusted:
+    if account.workspace not in trusted:
         return None
     try:
         address = parse_email(email)

@@ -1,6 +1,5 @@
 """Who sent an update: the person of the directory whose account it is, with the tags of now; how often, and what a stranger is told."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -9,12 +8,10 @@ from functools import partial
 from lightwell.domain.channels import Account, Chat
 from lightwell.domain.directory import Person, PersonId
 from lightwell.domain.principals import SESSION, Principal
-from lightwell.domain.rate_limits import Quota
 from lightwell.entrypoints.audit_log import AuditLog
 from lightwell.entrypoints.channels.asker import Asker
 from lightwell.knowledge_base import KnowledgeBase, channel_accounts
 from lightwell.knowledge_base.rate_limiter import RateLimiter
-from lightwell.records import rate_limits
 from lightwell.records.database import Database
 
 _NOTICES_PER_MINUTE = 1
@@ -53,8 +50,7 @@ class People:
 
     def trusts(self, account: Account) -> bool:
         """Return whether the account's workspace says whose it is."""
-        workspace, _, user = account.id.partition("/")
-        return bool(user) and workspace in self.trusted
+        return account.workspace in self.trusted
 
     async def link_by_email(self, account: Account, email: str) -> Person | None:
         """Link an account of a trusted workspace to the person with this address; None where it cannot be."""
@@ -81,14 +77,10 @@ class People:
 
     async def may_notify(self, account: Account) -> bool:
         """Return whether the account may be told once more what it cannot do; once a minute it may."""
-        where = f"{self.knowledge_base.project_id}\n{account.platform}\n{account.id}"
-        quota = Quota(
-            policy="notice",
-            bucket=hashlib.sha256(f"notice\n{where}".encode()).hexdigest(),
-            requests=_NOTICES_PER_MINUTE,
+        project_id = self.knowledge_base.project_id
+        return await channel_accounts.allow(
+            self.database, project_id, account, "notice", _NOTICES_PER_MINUTE
         )
-        (allowance,) = await rate_limits.take(self.database, [quota])
-        return not allowance.retry_seconds
 
     async def link(self, account: Account, code: str) -> Person | None:
         """Link the account to the person who made the code; None for a code that is not valid. Raises `Invalid` where the account is somebody's already."""
