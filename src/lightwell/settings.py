@@ -19,6 +19,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from lightwell.domain.channels import Platform
 from lightwell.domain.documents import MAX_DOCUMENT_CHUNKS
 from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, SourceIdStrategy
@@ -148,6 +149,12 @@ class ChannelSettings(BaseModel, frozen=True, extra="forbid"):
     """Address of Slack's Web API."""
     slack_trusted_workspaces: str = ""
     """Ids of Slack workspaces, separated by commas, such as T012AB3CD: whose accounts there have the confirmed e-mail address of a person in the directory are that person's. Accounts of others are linked by a code."""
+
+    @property
+    def bot_tokens(self) -> Mapping[Platform, SecretStr]:
+        """The tokens of the bots that are to run, by their platforms."""
+        tokens = {Platform.TELEGRAM: self.telegram_token, Platform.SLACK: self.slack_bot_token}
+        return {platform: token for platform, token in tokens.items() if token is not None}
 
 
 class EmbeddingSettings(BaseModel, frozen=True, extra="forbid"):

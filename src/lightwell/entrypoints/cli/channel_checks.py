@@ -57,26 +57,23 @@ async def examine_channels(
     settings: "Settings", running: Sequence[Platform] | None
 ) -> AsyncGenerator[Check]:
     """Yield the checks of the platforms whose tokens are set; `running` are those whose bots say that they run, None where there is no store."""
-    channels = settings.channels
+    tokens = settings.channels.bot_tokens
+    examined = {Platform.TELEGRAM: ("aiogram", _telegram), Platform.SLACK: ("slack_bolt", _slack)}
     async with httpx.AsyncClient(timeout=_TIMEOUT_SECONDS) as client:
-        if channels.telegram_token is not None:
-            yield _extra(Platform.TELEGRAM, "aiogram")
-            async for check in _telegram(client, settings, channels.telegram_token):
+        for platform, token in tokens.items():
+            module, examine = examined[platform]
+            yield _extra(platform, module)
+            async for check in examine(client, settings, token):
                 yield check
-        if channels.slack_bot_token is not None:
-            yield _extra(Platform.SLACK, "slack_bolt")
-            async for check in _slack(client, settings, channels.slack_bot_token):
-                yield check
-    tokens = {Platform.TELEGRAM: channels.telegram_token, Platform.SLACK: channels.slack_bot_token}
-    for platform, token in tokens.items():
-        if token is not None and running is not None:
+    for platform in tokens:
+        if running is not None:
             yield _check(
                 f"{platform} bot",
                 "" if platform in running else "no server has said that it runs in three minutes",
                 "it runs",
                 "Start the server with the same settings: lightwell serve; its log says why a bot does not run",
             )
-    if not any(tokens.values()):
+    if not tokens:
         yield _check(
             "tokens",
             "neither LIGHTWELL_TELEGRAM_TOKEN nor LIGHTWELL_SLACK_BOT_TOKEN is set",

@@ -78,7 +78,7 @@ async def show_channels() -> Report:
             ChannelState.model_validate(
                 {
                     "platform": platform,
-                    "is_set_up": platform in _set_up(chosen),
+                    "is_set_up": platform in chosen.channels.bot_tokens,
                     "bot": bots.get(platform),
                     "accounts": counts.get(platform, 0),
                     "waiting": waiting.get(platform, 0),
@@ -194,15 +194,6 @@ async def _running(chosen: "Settings") -> list[Platform]:
     async with open_directory_of(chosen) as directory:
         bots = await channel_accounts.list_bots(directory.database, directory.project_id)
     return [bot.platform for bot in bots]
-
-
-def _set_up(chosen: "Settings") -> list[Platform]:
-    """Return the platforms whose tokens are set."""
-    tokens = {
-        Platform.TELEGRAM: chosen.channels.telegram_token,
-        Platform.SLACK: chosen.channels.slack_bot_token,
-    }
-    return [platform for platform, token in tokens.items() if token is not None]
 
 
 async def _find_person(directory: "Directory", name: str) -> "Person":

@@ -50,19 +50,16 @@ async def open_channels(
 
 async def _open(settings: Settings, stack: AsyncExitStack) -> list[tuple[Channel, str]]:
     """Open the platforms whose tokens are set; return each with its token."""
-    channels = settings.channels
-    tokens = {"telegram": channels.telegram_token, "slack": channels.slack_bot_token}
     opened: list[tuple[Channel, str]] = []
-    for platform, token in tokens.items():
-        if token is not None:
-            try:
-                adapter = import_module(f"lightwell.entrypoints.{platform}.opening")
-            except ModuleNotFoundError as error:
-                raise Invalid(
-                    f"A token of {platform.capitalize()} is set, and what connects to it is not installed:"
-                    f" `uv tool install '.[{platform}]'` in a checkout, or with pip install '.[{platform}]'"
-                ) from error
-            open_channel: _OpenChannel = adapter.open_channel
-            channel = await stack.enter_async_context(open_channel(settings))
-            opened.append((channel, token.get_secret_value()))
+    for platform, token in settings.channels.bot_tokens.items():
+        try:
+            adapter = import_module(f"lightwell.entrypoints.{platform}.opening")
+        except ModuleNotFoundError as error:
+            raise Invalid(
+                f"A token of {platform.title()} is set, and what connects to it is not installed:"
+                f" `uv tool install '.[{platform}]'` in a checkout, or with pip install '.[{platform}]'"
+            ) from error
+        open_channel: _OpenChannel = adapter.open_channel
+        channel = await stack.enter_async_context(open_channel(settings))
+        opened.append((channel, token.get_secret_value()))
     return opened
