@@ -30,6 +30,8 @@
 | `serving` | serves the application until a signal |
 | `openai_api`, `openai_responses` | what clients of OpenAI need: models, chat completions, responses |
 | `webhooks` | what business systems report |
+| `bots` | opens the bots of chat platforms that the settings name |
+| `channels` | accounts of chat platforms that people link, and groups there that are bound to tags |
 | `chat_webhooks` | what chat platforms send |
 | `mcp` | the tools of the Model Context Protocol at `/mcp` |
 | `metrics` | figures for Prometheus, summed over all processes |

@@ -9,13 +9,13 @@ from fastapi import FastAPI
 from lightwell.entrypoints.audit_log import AuditLog
 from lightwell.entrypoints.http import (
     administration,
+    channels,
     chat_webhooks,
     directory,
     exports,
     health,
     invitations,
     job_events,
-    linking,
     mcp,
     metrics,
     oauth_metadata,
@@ -32,8 +32,8 @@ from lightwell.entrypoints.http import (
 )
 from lightwell.entrypoints.http.background_worker import work_in_background
 from lightwell.entrypoints.http.body_limit import BodyLimit
+from lightwell.entrypoints.http.bots import open_bots
 from lightwell.entrypoints.http.browsers import guard_browsers
-from lightwell.entrypoints.http.channels import open_channels
 from lightwell.entrypoints.http.credentials import open_credentials
 from lightwell.entrypoints.http.download_folders import open_download_folders
 from lightwell.entrypoints.http.multipart import UploadLimits
@@ -68,7 +68,7 @@ _ROUTES = (
     metrics,
     query_streams,
     sessions,
-    linking,
+    channels,
     exports,
     openai_api,
     openai_responses,
@@ -143,7 +143,7 @@ def create_app(settings: Settings) -> FastAPI:
                     metrics.open_reporter(resources)
                 )
                 app.state.channels = await stack.enter_async_context(
-                    open_channels(
+                    open_bots(
                         settings,
                         app.state.projects,
                         app.state.credentials.limiter,

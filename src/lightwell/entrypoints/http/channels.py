@@ -1,65 +1,88 @@
-"""Opens the bots that the settings name, beside the server. What a platform needs is loaded only where its token is set."""
+"""Accounts of Telegram and Slack that people link to themselves, and the groups there that administrators bind to tags."""
 
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from importlib import import_module
+from typing import Annotated
 
-from lightwell.domain.errors import Invalid
-from lightwell.domain.texts import split_at_commas
-from lightwell.entrypoints.audit_log import AuditLog
-from lightwell.entrypoints.channels.bots import Receptions, run_bots
-from lightwell.entrypoints.channels.people import People
-from lightwell.entrypoints.channels.platform import Channel
+from fastapi import APIRouter, Depends, Path, Response
+
+from lightwell.domain.access import parse_tags
+from lightwell.domain.channels import Platform
+from lightwell.domain.principals import Principal
+from lightwell.entrypoints.http.authentication import Administering, act_for, projects_of
 from lightwell.entrypoints.http.projects import Projects
-from lightwell.knowledge_base.rate_limiter import RateLimiter
-from lightwell.settings import Settings
+from lightwell.entrypoints.operations.channels import (
+    BoundGroup,
+    BoundGroupBody,
+    BoundGroups,
+    Channels,
+    LinkCode,
+    MyChannel,
+)
+from lightwell.knowledge_base import channel_accounts
 
-_OpenChannel = Callable[[Settings], AbstractAsyncContextManager[Channel]]
+router = APIRouter(prefix="/v1", tags=["channels"])
 
-
-@asynccontextmanager
-async def open_channels(
-    settings: Settings, projects: Projects, limiter: RateLimiter, audit: AuditLog
-) -> AsyncGenerator[Receptions]:
-    """Run the bots of the project that the settings name during the block, none without a token.
-
-    Raises `Invalid` where a token is set and the extra of the platform is not installed.
-    """
-    async with AsyncExitStack() as stack:
-        opened = await _open(settings, stack)
-        if not opened:
-            yield {}
-            return
-        people = People(
-            knowledge_base=await projects.open(projects.home),
-            database=limiter.database,
-            limiter=limiter,
-            project=projects.home,
-            server=settings.server.public_url.rstrip("/"),
-            trusted=frozenset(split_at_commas(settings.channels.slack_trusted_workspaces)),
-            audit=audit,
-        )
-        running = run_bots(
-            opened,
-            people,
-            max_bytes=settings.ingestion.max_file_bytes,
-            on_work=projects.has_work.set,
-        )
-        yield await stack.enter_async_context(running)
+Shown = Annotated[Principal, Depends(act_for)]
+Opened = Annotated[Projects, Depends(projects_of)]
 
 
-async def _open(settings: Settings, stack: AsyncExitStack) -> list[tuple[Channel, str]]:
-    """Open the platforms whose tokens are set; return each with its token."""
-    opened: list[tuple[Channel, str]] = []
-    for platform, token in settings.channels.bot_tokens.items():
-        try:
-            adapter = import_module(f"lightwell.entrypoints.{platform}.opening")
-        except ModuleNotFoundError as error:
-            raise Invalid(
-                f"A token of {platform.title()} is set, and what connects to it is not installed:"
-                f" `uv tool install '.[{platform}]'` in a checkout, or with pip install '.[{platform}]'"
-            ) from error
-        open_channel: _OpenChannel = adapter.open_channel
-        channel = await stack.enter_async_context(open_channel(settings))
-        opened.append((channel, token.get_secret_value()))
-    return opened
+def _groups(principal: Administering, projects: Opened) -> channel_accounts.BoundGroups:
+    return channel_accounts.BoundGroups(
+        database=projects.keys.database, project_id=principal.project_id
+    )
+
+
+Groups = Annotated[channel_accounts.BoundGroups, Depends(_groups)]
+Chat = Annotated[
+    str,
+    Path(description="The id of the group, as the bot says it there: `-1001234` or `C034CD`."),
+]
+
+
+@router.get("/me/channels")
+async def list_my_channels(principal: Shown, projects: Opened) -> Channels:
+    """Say where I can ask in a chat: the bots that run, and which accounts are linked to me."""
+    database = projects.keys.database
+    return Channels(
+        channels=[
+            MyChannel.model_validate(channel)
+            for channel in await channel_accounts.list_channels(database, principal)
+        ],
+        can_link=await channel_accounts.can_link(database, principal),
+    )
+
+
+@router.post("/me/channels/{platform}", status_code=201)
+async def make_link_code(platform: Platform, principal: Shown, projects: Opened) -> LinkCode:
+    """Make a code that links an account of the platform to me, shown only now: once, within ten minutes, and while this session or key lasts."""
+    accounts = await channel_accounts.own_accounts(projects.keys.database, principal)
+    maker = channel_accounts.maker_of(principal)
+    return LinkCode.model_validate(await accounts.make_code(platform, maker))
+
+
+@router.delete("/me/channels/{platform}", status_code=204)
+async def unlink_account(platform: Platform, principal: Shown, projects: Opened) -> Response:
+    """Unlink my account of the platform: it may ask nothing from its next message on."""
+    accounts = await channel_accounts.own_accounts(projects.keys.database, principal)
+    await accounts.unlink(platform)
+    return Response(status_code=204)
+
+
+@router.get("/admin/channels/groups")
+async def list_bound_groups(groups: Groups) -> BoundGroups:
+    """List the groups that are bound to tags, by platform and id."""
+    return BoundGroups(groups=[BoundGroup.model_validate(group) for group in await groups.list()])
+
+
+@router.put("/admin/channels/groups/{platform}/{chat}")
+async def bind_group(
+    platform: Platform, chat: Chat, body: BoundGroupBody, groups: Groups
+) -> BoundGroup:
+    """Let answers be shared in a group whose every source somebody with these tags sees."""
+    return BoundGroup.model_validate(await groups.bind(platform, chat, parse_tags(body.acl_tags)))
+
+
+@router.delete("/admin/channels/groups/{platform}/{chat}", status_code=204)
+async def unbind_group(platform: Platform, chat: Chat, groups: Groups) -> Response:
+    """Let nothing be shared in a group any more; what was shared stays there."""
+    await groups.unbind(platform, chat)
+    return Response(status_code=204)

@@ -1,4 +1,4 @@
-"""Accounts of chat platforms, and groups there: `http/linking.py` has the routes, `cli/channels.py` the commands."""
+"""Accounts of chat platforms, and groups there: `http/channels.py` has the routes, `cli/channels.py` the commands."""
 
 from typing import Annotated
 
