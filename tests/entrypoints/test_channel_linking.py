@@ -105,11 +105,11 @@ async def test_a_code_links_the_account_that_sends_it_once(office: Office) -> No
 async def test_a_deep_link_of_telegram_holds_the_code_and_slack_gets_a_line(office: Office) -> None:
     ada = await office.person()
     code = await code_of(office, ada)
-    assert code.address == f"https://t.me/halden_bot?start={code.secret.text}"
+    assert code.url == f"https://t.me/halden_bot?start={code.secret.text}"
     assert code.line == f"/start {code.secret.text}"
     assert len(code.secret.text) <= 64
     slack = await code_of(office, ada, SLACK)
-    assert (slack.address, slack.line) == ("", f"link {slack.secret.text}")
+    assert (slack.url, slack.line) == ("", f"link {slack.secret.text}")
     assert slack.secret.text.isalnum()
 
 

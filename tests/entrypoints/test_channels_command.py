@@ -1,4 +1,4 @@
-"""`lightwell channels`: state, codes, groups, and `doctor` against stand-ins for Telegram and Slack."""
+"""`lightwell channels`: state, codes and groups. `doctor` is tested in tests/channels/test_channel_checks.py."""
 
 import asyncio
 import json

@@ -94,7 +94,7 @@ class LinkCode:
         return self.bot.platform
 
     @property
-    def address(self) -> str:
+    def url(self) -> str:
         """What to open on a device with the account; "" where the platform has no such address."""
         if self.platform is Platform.TELEGRAM:
             return f"https://t.me/{self.bot.name}?start={self.secret.text}"

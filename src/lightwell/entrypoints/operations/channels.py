@@ -6,7 +6,7 @@ from pydantic import Field
 
 from lightwell.domain.channels import Platform
 from lightwell.entrypoints.operations.directory import AclTags, TextOrNull
-from lightwell.entrypoints.operations.replies import Moment, Reply, Schema, Sorted, read_from
+from lightwell.entrypoints.operations.replies import Moment, Reply, Schema, Sorted
 
 
 class Bot(Reply):
@@ -43,7 +43,7 @@ class LinkCode(Reply):
 
     platform: Platform
     bot: Bot
-    url: Annotated[TextOrNull, read_from("url", "address")]
+    url: TextOrNull
     line: str
     expires_at: Moment
 
