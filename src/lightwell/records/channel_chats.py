@@ -19,14 +19,14 @@ _GO_ON = """
 INSERT INTO channel_chats (project_id, platform, chat, account, conversation_id)
 VALUES (%(project_id)s, %(platform)s, %(chat)s, %(account)s, %(conversation)s)
 ON CONFLICT (project_id, platform, chat, account) DO UPDATE
-SET conversation_id = EXCLUDED.conversation_id, used_at = now()
+SET conversation_id = EXCLUDED.conversation_id
 """
 
 _PICK = """
 INSERT INTO channel_chats AS own (project_id, platform, chat, account, picks, class_ids)
 VALUES (%(project_id)s, %(platform)s, %(chat)s, %(account)s, %(picks)s, class_ids(%(classes)s))
 ON CONFLICT (project_id, platform, chat, account) DO UPDATE
-SET picks = own.picks || EXCLUDED.picks, used_at = now(),
+SET picks = own.picks || EXCLUDED.picks,
     class_ids = ARRAY(SELECT DISTINCT class_id FROM unnest(own.class_ids || EXCLUDED.class_ids) AS class_id)
 """
 

@@ -81,7 +81,6 @@ CREATE TABLE channel_chats (
     conversation_id uuid REFERENCES conversations ON DELETE SET NULL,
     picks           jsonb NOT NULL DEFAULT '{}',
     class_ids       integer[] NOT NULL DEFAULT '{}',
-    used_at         timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (project_id, platform, chat, account)
 );
 CREATE INDEX channel_chats_conversation ON channel_chats (conversation_id) WHERE conversation_id IS NOT NULL;
