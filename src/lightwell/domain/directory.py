@@ -18,6 +18,9 @@ GroupId = NewType("GroupId", UUID)
 EMAIL = "email"
 """The word that stands for the system of e-mail addresses where a person is named: `email:ada@halden.example`."""
 
+OWNER = "lightwell:owner"
+"""The name of the person whose own store it is."""
+
 _USER = "user:"
 _SYSTEM = regex(r"[a-z][a-z0-9_.-]{0,49}")
 _ADDRESS = regex(r"[^\s@,:<>]{1,64}@[^\s@,:<>]{1,189}")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from lightwell.domain.access import Tags
-from lightwell.domain.directory import EMAIL, PersonChange, PersonName, parse_person_name
+from lightwell.domain.directory import EMAIL, OWNER, PersonChange, parse_person_name
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.scopes import Scope
 from lightwell.domain.web_sessions import (
@@ -18,9 +18,6 @@ from lightwell.domain.web_sessions import (
 )
 from lightwell.knowledge_base.directory import Directory
 from lightwell.records import directory, web_sessions
-
-_OWNER = PersonName(None, "lightwell", "owner")
-"""How the directory calls the person whose own store it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,11 +65,12 @@ class SignInLinks:
         The person is made where there is none, with this name and these access tags.
         """
         database, project_id = self.directory.database, self.directory.project_id
-        owner = await directory.find_person(database, project_id, _OWNER)
+        named = parse_person_name(OWNER)
+        owner = await directory.find_person(database, project_id, named)
         if owner is None:
             change = PersonChange(
                 display_name=name,
-                external_ids={_OWNER.system: _OWNER.external_id},
+                external_ids={named.system: named.external_id},
                 acl_tags=tags,
                 scopes=frozenset({Scope.ADMIN}),
             )

@@ -10,6 +10,7 @@ from rich.text import Text
 
 import lightwell.entrypoints.cli.text_output as text_output
 from lightwell.domain.channels import Platform
+from lightwell.domain.directory import OWNER
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.entrypoints.cli.console import clean, minute, new_table, unwrapped_line
 from lightwell.entrypoints.cli.errors import Exit
@@ -199,7 +200,7 @@ async def _running(chosen: "Settings") -> list[Platform]:
 async def _find_person(directory: "Directory", name: str) -> "Person":
     """Return the person, or the owner of the store for ""; raise `NotFound`, `Invalid`."""
     try:
-        person = await directory.get_person(name or "lightwell:owner")
+        person = await directory.get_person(name or OWNER)
     except NotFound:
         if name:
             raise
