@@ -3,6 +3,8 @@
 import time
 from collections.abc import Mapping
 
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 from pydantic import SecretStr
 
 from lightwell.domain.channels import Platform
@@ -100,3 +102,18 @@ async def test_what_is_wrong_with_a_bot_of_slack_is_said_without_its_token() -> 
 
 async def test_without_tokens_it_is_said_how_to_begin() -> None:
     assert failed(await examine({})) == ["tokens"]
+
+
+async def test_an_address_that_is_not_the_platforms_is_no_bot() -> None:
+    app = web.Application()
+    app.router.add_post("/{path:.*}", answer_otherwise)
+    async with TestServer(app) as server:
+        url = str(server.make_url(""))
+        of_telegram = {"channels.telegram_token": TOKEN, "channels.telegram_api": url}
+        of_slack = {"channels.slack_bot_token": BOT_TOKEN, "channels.slack_api": url}
+        checks = await examine({**of_telegram, **of_slack})
+    assert failed(checks) == ["telegram token", "slack token"]
+
+
+async def answer_otherwise(_: web.Request) -> web.Response:
+    return web.json_response({"message": "Not found"})

@@ -24,6 +24,7 @@ SLACK_SCOPES: frozenset[str] = frozenset(
     "app_mentions:read chat:write commands files:read files:write im:history im:write users:read".split()
 )
 _SCOPE_OF_ADDRESSES = "users:read.email"
+_NOT_UNDERSTOOD = "an answer that is not understood"
 
 
 class _Reply(BaseModel):
@@ -46,7 +47,6 @@ class _Result(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     username: str = ""
-    can_join_groups: bool = True
     can_read_all_group_messages: bool = False
     url: str = ""
     last_error_message: str = ""
@@ -89,7 +89,7 @@ async def _telegram(
     bot, headers, problem = await _ask(client, f"{base}/getMe", {})
     yield _check(
         "telegram token",
-        problem or (bot.description if bot and not bot.ok else ""),
+        problem,
         f"@{bot.result.username}" if bot and bot.result else "",
         "Set LIGHTWELL_TELEGRAM_TOKEN to the token that @BotFather shows (/mybots, API Token); where there is no"
         " answer, let this machine reach LIGHTWELL_TELEGRAM_API",
@@ -138,11 +138,11 @@ async def _slack(
     bot, headers, problem = await _ask(client, f"{base}/auth.test", _bearer(token))
     yield _check(
         "slack token",
-        problem or (bot.error if bot and not bot.ok else ""),
+        problem,
         f"@{bot.user} in {bot.team} ({bot.team_id})" if bot else "",
         "Set LIGHTWELL_SLACK_BOT_TOKEN to the Bot User OAuth Token of the app (OAuth & Permissions), xoxb-...",
     )
-    if bot is None or not bot.ok:
+    if bot is None:
         return
     yield _clock(Platform.SLACK, headers)
     trusted = split_at_commas(channels.slack_trusted_workspaces)
@@ -156,12 +156,12 @@ async def _slack(
             f"Add {bot.team_id} to LIGHTWELL_SLACK_TRUSTED_WORKSPACES, or empty it: then a code links",
         )
     if channels.slack_app_token is not None:
-        opened, _, problem = await _ask(
+        _, _, problem = await _ask(
             client, f"{base}/apps.connections.open", _bearer(channels.slack_app_token)
         )
         yield _check(
             "slack receiving",
-            problem or (opened.error if opened and not opened.ok else ""),
+            problem,
             "by Socket Mode",
             "Set LIGHTWELL_SLACK_APP_TOKEN to an app-level token with the scope connections:write, xapp-..., and turn on Socket Mode",
         )
@@ -190,14 +190,17 @@ def _scopes(headers: Mapping[str, str], wanted: frozenset[str]) -> Check:
 async def _ask(
     client: httpx.AsyncClient, url: str, headers: Mapping[str, str]
 ) -> tuple[_Reply | None, Mapping[str, str], str]:
-    """Return what a platform replies, with its headers, and why there is no reply. The address may have a token: it is never told."""
+    """Return what a platform replies, with its headers, else None and why. The address may have a token: it is never told."""
     try:
-        reply = await client.post(url, headers=headers)
-        return _Reply.model_validate_json(reply.content), reply.headers, ""
+        response = await client.post(url, headers=headers)
+        reply = _Reply.model_validate_json(response.content)
     except httpx.HTTPError as error:
         return None, {}, f"no answer ({type(error).__name__})"
     except (httpx.InvalidURL, ValidationError):
-        return None, {}, "an answer that is not understood"
+        return None, {}, _NOT_UNDERSTOOD
+    if not reply.ok:
+        return None, {}, reply.description or reply.error or _NOT_UNDERSTOOD
+    return reply, response.headers, ""
 
 
 def _clock(platform: Platform, headers: Mapping[str, str]) -> Check:
