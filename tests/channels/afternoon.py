@@ -69,11 +69,7 @@ class Afternoon:
 
     async def start(self) -> None:
         values = {"http.worker": True, **self.messenger.settings()}
-        secret = {
-            name: SecretStr(str(value)) if name.endswith("_token") else value
-            for name, value in values.items()
-        }
-        self.site = await self._stack.enter_async_context(open_site(self.url, secret))
+        self.site = await self._stack.enter_async_context(open_site(self.url, values))
 
     async def stop(self) -> None:
         await self._stack.aclose()
@@ -140,7 +136,7 @@ class Afternoon:
         self._note(Line(who=name, text=text))
         await self.messenger.say(name, text)
 
-    async def administer(self, words: str) -> None:
+    def administer(self, words: str) -> None:
         self._note(Line(who="", text=words))
 
     async def answered(self) -> list[Line]:
@@ -156,7 +152,7 @@ class Afternoon:
 
     def _new(self) -> Iterator[Line]:
         said = set[str]()
-        for name in self.members():
+        for name in (*PEOPLE, "Mallory"):
             notices = self.messenger.notices(name)
             for words in notices[self._told.get(name, 0) :]:
                 yield Line(who=name, text=words, where=f"to {name}, beside the button", is_bot=True)
@@ -185,9 +181,6 @@ class Afternoon:
                         is_bot=True,
                         buttons=shown.buttons,
                     )
-
-    def members(self) -> tuple[str, ...]:
-        return (*PEOPLE, "Mallory")
 
     def _is_member(self, name: str) -> bool:
         return bool(self.group) and name in PEOPLE
@@ -336,7 +329,7 @@ async def group(day: Afternoon) -> None:
     assert "bound to no access tags" in words(await day.press("Grace", SHARE, in_group=True))
     everybody = frozenset({"tenant:halden"})
     await day.groups.bind(day.messenger.platform, day.group, everybody)
-    await day.administer("lightwell channels bind GROUP --acl tenant:halden")
+    day.administer("lightwell channels bind GROUP --acl tenant:halden")
     assert "Not everybody" in words(await day.press("Grace", SHARE, in_group=True))
     assert "72 hours" in words(await day.say("Bob", GATEWAY, in_group=True))
     shared = await day.press("Bob", SHARE, in_group=True)
@@ -363,7 +356,7 @@ async def restart(day: Afternoon) -> None:
     await day.ask_unanswered("Grace", DISCOUNT)
     await day.messenger.received()
     await day.stop()
-    await day.administer("The server stops, and starts again.")
+    day.administer("The server stops, and starts again.")
     await day.ask_unanswered("Bob", GATEWAY)
     await day.messenger.repeat()
     day.messenger.recover()
@@ -379,7 +372,7 @@ async def restart(day: Afternoon) -> None:
 async def leaving(day: Afternoon) -> None:
     day.chapter("Grace leaves")
     await day.directory.change_person(PEOPLE["Grace"][0], PersonChange(active=False))
-    await day.administer("lightwell people change grace@halden.example --deactivate")
+    day.administer("lightwell people change grace@halden.example --deactivate")
     (pressed,) = await day.press("Grace", "[1]")
     assert pressed.text == GONE
     assert "link this account" in words(await day.say("Grace", DISCOUNT))

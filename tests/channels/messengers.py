@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from pydantic import SecretStr
+
 from lightwell.domain.channels import Platform
 from lightwell.text.pieces import shorten
 from tests.patience import PATIENCE
@@ -99,7 +101,7 @@ class OnTelegram:
         return self.api.fake
 
     def settings(self) -> Mapping[str, object]:
-        return {"channels.telegram_token": TOKEN, "channels.telegram_api": self.url}
+        return {"channels.telegram_token": SecretStr(TOKEN), "channels.telegram_api": self.url}
 
     def add(self, name: str, email: str) -> None:
         self.people[name] = self.fake.person(name)
@@ -177,8 +179,8 @@ class OnSlack:
 
     def settings(self) -> Mapping[str, object]:
         return {
-            "channels.slack_bot_token": BOT_TOKEN,
-            "channels.slack_app_token": APP_TOKEN,
+            "channels.slack_bot_token": SecretStr(BOT_TOKEN),
+            "channels.slack_app_token": SecretStr(APP_TOKEN),
             "channels.slack_api": self.server.api_url,
             "channels.slack_trusted_workspaces": TEAM,
         }

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import socket
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -53,15 +52,12 @@ async def prepare(url: str, numbers: list[int]) -> None:
 @asynccontextmanager
 async def serve(home: Path, url: str, api: str) -> AsyncGenerator[asyncio.subprocess.Process]:
     """Run `lightwell serve` during the block, at whose end it is killed."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     with (home / "served.log").open("ab") as log:
         process = await asyncio.create_subprocess_exec(
             *PROGRAM,
             "serve",
             "--port",
-            str(port),
+            "0",
             cwd=home,
             env={
                 "PATH": os.environ["PATH"],

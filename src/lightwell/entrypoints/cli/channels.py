@@ -104,13 +104,13 @@ async def link_account(platform: PlatformArgument, *, person: PersonOption = "")
     async with open_directory_of(settings_of_store()) as directory:
         who = await _find_person(directory, person)
         made = LinkCode.model_validate(await _accounts(directory, who).make_code(platform))
-    lines = (
-        [Text("Open this with the account, or send the bot the line below it:")] if made.url else []
-    )
-    shown = [*lines, *([unwrapped_line(made.url)] if made.url else []), unwrapped_line(made.line)]
+    lines = [unwrapped_line(made.line)]
+    if made.url:
+        how = Text("Open this with the account, or send the bot the line below it:")
+        lines = [how, unwrapped_line(made.url), *lines]
     until = f"To @{made.bot.name}: once, until {minute(made.expires_at)} UTC. Whoever sends it is {who.display_name or who.email} there."
     document = {"personId": str(who.id), **made.to_document()}
-    return Report(document=document, text=Lines(*shown, Text(clean(until), style="dim")))
+    return Report(document=document, text=Lines(*lines, Text(clean(until), style="dim")))
 
 
 @command(
