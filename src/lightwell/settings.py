@@ -153,8 +153,14 @@ class ChannelSettings(BaseModel, frozen=True, extra="forbid"):
     @property
     def bot_tokens(self) -> Mapping[Platform, SecretStr]:
         """The tokens of the bots that are to run, by their platforms."""
-        tokens = {Platform.TELEGRAM: self.telegram_token, Platform.SLACK: self.slack_bot_token}
-        return {platform: token for platform, token in tokens.items() if token is not None}
+        return {
+            platform: token
+            for platform, token in (
+                (Platform.TELEGRAM, self.telegram_token),
+                (Platform.SLACK, self.slack_bot_token),
+            )
+            if token is not None
+        }
 
 
 class EmbeddingSettings(BaseModel, frozen=True, extra="forbid"):
