@@ -19,7 +19,6 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from lightwell.domain.channels import Platform
 from lightwell.domain.documents import MAX_DOCUMENT_CHUNKS
 from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, SourceIdStrategy
@@ -151,16 +150,10 @@ class ChannelSettings(BaseModel, frozen=True, extra="forbid"):
     """Ids of Slack workspaces, separated by commas, such as T012AB3CD: whose accounts there have the confirmed e-mail address of a person in the directory are that person's. Accounts of others are linked by a code."""
 
     @property
-    def bot_tokens(self) -> Mapping[Platform, SecretStr]:
-        """The tokens of the bots that are to run, by their platforms."""
-        return {
-            platform: token
-            for platform, token in (
-                (Platform.TELEGRAM, self.telegram_token),
-                (Platform.SLACK, self.slack_bot_token),
-            )
-            if token is not None
-        }
+    def bot_tokens(self) -> Mapping[str, SecretStr]:
+        """The tokens of the bots that are to run, by the names of their platforms."""
+        tokens = {"telegram": self.telegram_token, "slack": self.slack_bot_token}
+        return {platform: token for platform, token in tokens.items() if token is not None}
 
 
 class EmbeddingSettings(BaseModel, frozen=True, extra="forbid"):

@@ -60,7 +60,8 @@ async def examine_channels(
     tokens = settings.channels.bot_tokens
     examined = {Platform.TELEGRAM: ("aiogram", _telegram), Platform.SLACK: ("slack_bolt", _slack)}
     async with httpx.AsyncClient(timeout=_TIMEOUT_SECONDS) as client:
-        for platform, token in tokens.items():
+        for name, token in tokens.items():
+            platform = Platform(name)
             module, examine = examined[platform]
             yield _extra(platform, module)
             async for check in examine(client, settings, token):
