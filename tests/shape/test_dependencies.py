@@ -8,7 +8,7 @@ from importlib.metadata import Distribution
 import pytest
 from packaging.requirements import Requirement
 
-EXTRAS = frozenset({"", "milvus", "neo4j", "otel"})
+EXTRAS = frozenset({"", "milvus", "neo4j", "otel", "slack", "telegram"})
 """Ray, the one other extra, is Apache-2.0, and only the slow tests install it."""
 COPYLEFT = re.compile(
     r"(?<!L)(?<!Lesser )(?:\bA?GPL|SSPL|Affero|(?<!Lesser )General Public License)|Server Side Public|Business Source",
