@@ -1,6 +1,5 @@
 """What chat platforms send to a server that they reach. It needs no API key: the adapter checks that the platform signed it."""
 
-import math
 from typing import TYPE_CHECKING, Annotated, cast
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -8,9 +7,10 @@ from fastapi import APIRouter, Depends, Request, Response
 from lightwell.domain.channels import Platform
 from lightwell.domain.errors import ChannelFailed, Refused, StoreFailed
 from lightwell.entrypoints.channels.bots import Receptions
-from lightwell.entrypoints.http.authentication import credentials_of
+from lightwell.entrypoints.http.authentication import address_of, credentials_of
 from lightwell.entrypoints.http.credentials import Credentials
-from lightwell.entrypoints.http.problems import CONTENT_TYPE, TooManyRequests
+from lightwell.entrypoints.http.problems import CONTENT_TYPE
+from lightwell.entrypoints.http.webhooks import require_few_failures
 
 if TYPE_CHECKING:  # they need the extras `slack` and `telegram`
     from lightwell.entrypoints.slack.channel import SlackChannel
@@ -50,7 +50,7 @@ async def receive_from_slack(
     request: Request, receptions: _Receptions, accepted: _Accepted
 ) -> Response:
     """Take events, commands and presses of Slack; the same event again has no effect."""
-    _require_few_failures(accepted, request, Platform.SLACK)
+    require_few_failures(accepted, request, _credential(Platform.SLACK))
     reception = receptions.get(Platform.SLACK)
     reply = None
     if reception is not None:
@@ -67,7 +67,7 @@ async def receive_from_telegram(
     request: Request, receptions: _Receptions, accepted: _Accepted
 ) -> Response:
     """Take messages and presses of Telegram; the same update again has no effect."""
-    _require_few_failures(accepted, request, Platform.TELEGRAM)
+    require_few_failures(accepted, request, _credential(Platform.TELEGRAM))
     reception = receptions.get(Platform.TELEGRAM)
     secret = request.headers.get("x-telegram-bot-api-secret-token", "")
     telegram = cast("TelegramChannel", reception.channel) if reception is not None else None
@@ -82,18 +82,10 @@ async def receive_from_telegram(
     return Response(status_code=200)
 
 
-def _require_few_failures(accepted: Credentials, request: Request, platform: Platform) -> None:
-    wait = accepted.failed_logins.wait_seconds(_address(request), f"webhook {platform}")
-    if wait:
-        raise TooManyRequests(
-            "Too many webhooks of this address were not genuine", retry_seconds=math.ceil(wait)
-        )
-
-
 def _refusal(accepted: Credentials, request: Request, platform: Platform) -> Refused:
-    accepted.failed_logins.note_failure(_address(request), f"webhook {platform}")
+    accepted.failed_logins.note_failure(address_of(request), _credential(platform))
     return Refused(f"This is not from {platform.capitalize()}")
 
 
-def _address(request: Request) -> str:
-    return request.client.host if request.client else ""
+def _credential(platform: Platform) -> str:
+    return f"webhook {platform}"

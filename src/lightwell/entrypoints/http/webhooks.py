@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from lightwell.domain.business_systems import SourceId
 from lightwell.domain.errors import Refused
-from lightwell.entrypoints.http.authentication import credentials_of
+from lightwell.entrypoints.http.authentication import address_of, credentials_of
 from lightwell.entrypoints.http.credentials import Credentials
 from lightwell.entrypoints.http.problems import CONTENT_TYPE, TooManyRequests
 from lightwell.ingest.webhooks import Webhook, take_webhook
@@ -55,12 +55,8 @@ async def receive_webhook(
 
     An unknown source and a wrong signature give the same 401.
     """
-    address = request.client.host if request.client else ""
     credential = f"webhook {source_id}"
-    if wait := accepted.failed_logins.wait_seconds(address, credential):
-        raise TooManyRequests(
-            "Too many webhooks of this address were not genuine", retry_seconds=math.ceil(wait)
-        )
+    require_few_failures(accepted, request, credential)
     webhook = Webhook(
         headers={name.lower(): value for name, value in request.headers.items()},
         body=await request.body(),
@@ -70,6 +66,14 @@ async def receive_webhook(
         open_connector = connector_opener(resources.settings, resources.database)
         await take_webhook(resources.database, open_connector, SourceId(source_id), webhook)
     except Refused:
-        accepted.failed_logins.note_failure(address, credential)
+        accepted.failed_logins.note_failure(address_of(request), credential)
         raise
     return Response(status_code=202)
+
+
+def require_few_failures(accepted: Credentials, request: Request, credential: str) -> None:
+    """Raise `TooManyRequests` where too many webhooks of the request's address were not genuine."""
+    if wait := accepted.failed_logins.wait_seconds(address_of(request), credential):
+        raise TooManyRequests(
+            "Too many webhooks of this address were not genuine", retry_seconds=math.ceil(wait)
+        )
