@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, groupby
 
 from slack_sdk.models.blocks import (
     ActionsBlock,
@@ -20,8 +20,9 @@ from slack_sdk.models.blocks import (
 )
 
 from lightwell.entrypoints.channels.messages import Block, Button, Kind, Span, Style
-from lightwell.entrypoints.channels.paging import block_text, plain_text, separator, shown_blocks
+from lightwell.entrypoints.channels.paging import block_text, plain_text, separated, shown_blocks
 from lightwell.entrypoints.channels.platform import Labelled
+from lightwell.entrypoints.slack.wording import escaped
 from lightwell.text.pieces import shorten
 from lightwell.text.printable import clean
 
@@ -47,43 +48,36 @@ def to_slack(labelled: Labelled) -> SlackText:
     """Return a message in Slack's form; its buttons have `data` as their values."""
     blocks = shown_blocks(labelled.message.blocks)
     return SlackText(
-        text=_escaped(shorten(plain_text(blocks), MAX_TEXT)),
+        text=escaped(shorten(plain_text(blocks), MAX_TEXT)),
         blocks=[*_written(blocks), *_buttons(labelled)],
     )
 
 
-def _escaped(text: str) -> str:
-    """Return the text as Slack wants it where it parses: nothing in it is a mention or a link."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
 def _written(blocks: Sequence[Block]) -> Iterator[SlackBlock]:
     """Yield paragraphs and items that stand below each other as one block, and what is written in another way for itself."""
-    rest = list(blocks)
-    while rest:
-        block = rest.pop(0)
-        match block.kind:
-            case Kind.TEXT | Kind.ITEM | Kind.SOURCE:
-                run = [block]
-                while rest and rest[0].kind in _RUNNING:
-                    run.append(rest.pop(0))
-                yield RichTextBlock(elements=[RichTextSectionElement(elements=_elements(run))])
-            case Kind.CODE:
-                elements = [RichTextElementParts.Text(text=block_text(block))]
-                yield RichTextBlock(elements=[RichTextPreformattedElement(elements=elements)])
-            case Kind.QUOTE:
-                yield _small_print(_quotation(block))
-            case Kind.NOTE:
-                yield _small_print(block_text(block))
+    for is_running, group in groupby(blocks, lambda block: block.kind in _RUNNING):
+        if is_running:
+            elements = _elements(tuple(group))
+            yield RichTextBlock(elements=[RichTextSectionElement(elements=elements)])
+        else:
+            yield from map(_apart, group)
+
+
+def _apart(block: Block) -> SlackBlock:
+    """Return a block that is written for itself."""
+    match block.kind:
+        case Kind.CODE:
+            elements = [RichTextElementParts.Text(text=block_text(block))]
+            return RichTextBlock(elements=[RichTextPreformattedElement(elements=elements)])
+        case Kind.QUOTE:
+            return _small_print(_quotation(block))
+        case _:
+            return _small_print(block_text(block))
 
 
 def _elements(blocks: Sequence[Block]) -> list[RichTextElement]:
-    betweens = [Span(separator(above, below)) for above, below in pairwise(blocks)]
-    spans = chain.from_iterable(
-        (*block.spans, *between)
-        for block, between in zip(blocks, [*([span] for span in betweens), []], strict=True)
-    )
-    return [_element(span) for span in spans]
+    spans = [span for between, block in separated(blocks) for span in (Span(between), *block.spans)]
+    return [_element(span) for span in spans if span.text]
 
 
 def _element(span: Span) -> RichTextElement:
