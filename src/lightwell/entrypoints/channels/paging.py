@@ -42,7 +42,12 @@ def utf16_length(text: str) -> int:
 
 def block_text(block: Block) -> str:
     """Return the words of a block."""
-    return "".join(span.text for span in block.spans)
+    return spans_text(block.spans)
+
+
+def spans_text(spans: Sequence[Span]) -> str:
+    """Return the words of spans."""
+    return "".join(span.text for span in spans)
 
 
 def is_heading(block: Block) -> bool:
@@ -50,7 +55,7 @@ def is_heading(block: Block) -> bool:
     return block.kind is Kind.TEXT and all(span.style is Style.BOLD for span in block.spans)
 
 
-def separator(above: Block, below: Block) -> str:
+def _separator(above: Block, below: Block) -> str:
     """Return what stands between two blocks: an empty line, but within a list, and between a source and its quotation."""
     is_titled = is_heading(above) and below.kind is not Kind.TEXT
     return "\n" if is_titled or (above.kind, below.kind) in _WITHOUT_GAP else "\n\n"
@@ -63,7 +68,7 @@ def plain_text(blocks: Sequence[Block]) -> str:
 
 def separated(blocks: Sequence[Block]) -> Iterator[tuple[str, Block]]:
     """Yield each block with what stands before it, nothing before the first one."""
-    betweens = ("", *(separator(above, below) for above, below in pairwise(blocks)))
+    betweens = ("", *(_separator(above, below) for above, below in pairwise(blocks)))
     yield from zip(betweens, blocks, strict=False)
 
 
@@ -77,7 +82,7 @@ def shown_blocks(blocks: Sequence[Block]) -> list[Block]:
 
 def _shown(block: Block) -> Block:
     spans = tuple(replace(span, text=clean(span.text)) for span in block.spans)
-    text = "".join(span.text for span in spans)
+    text = spans_text(spans)
     start = len(text) - len(text.lstrip("\n" if block.kind is Kind.CODE else None))
     return replace(block, spans=slice_spans(spans, start, len(text.rstrip())))
 
@@ -111,18 +116,15 @@ def paginate(message: Message, limits: Limits) -> tuple[Message, ...]:
     pages = [_Page(limits=limits, room=limits.caption if message.picture else limits.characters)]
     while rest:
         unit = rest.pop(0)
-        page = pages[-1]
+        page, empty = pages[-1], _Page(limits=limits, room=limits.characters)
         first, *others = unit
         if page.takes(unit):
             page.blocks += unit
-        elif page.blocks and _Page(limits=limits, room=limits.characters).takes(unit):
+        elif page.blocks and (not others or empty.takes(unit)):
             rest.insert(0, unit)
-            pages.append(_Page(limits=limits, room=limits.characters))
+            pages.append(empty)
         elif others:  # too long together: each for itself
             rest[:0] = [(block,) for block in unit]
-        elif page.blocks:
-            rest.insert(0, unit)
-            pages.append(_Page(limits=limits, room=limits.characters))
         else:
             begun, continued = _split(first, page.room, limits)
             page.blocks.append(begun)

@@ -18,6 +18,7 @@ from lightwell.entrypoints.channels.paging import (
     separated,
     shown_blocks,
     slice_spans,
+    spans_text,
     utf16_length,
 )
 from lightwell.text.markup import AROUND_ADDRESSES, is_address
@@ -55,7 +56,7 @@ def _entities(blocks: Sequence[Block], as_code: frozenset[int]) -> list[MessageE
     place = 0
     for number, (between, block) in enumerate(separated(blocks)):
         place += len(between)
-        length = utf16_length(_text(block.spans))
+        length = utf16_length(block_text(block))
         if block.kind in _BLOCKS:
             entities.append(MessageEntity(type=_BLOCKS[block.kind], offset=place, length=length))
         if block.kind is not Kind.CODE:
@@ -68,7 +69,7 @@ def _entities(blocks: Sequence[Block], as_code: frozenset[int]) -> list[MessageE
 def _of_spans(spans: Sequence[Span], place: int) -> Iterator[MessageEntity]:
     """Yield the entities of a block's spans; neighbours of one look make one entity."""
     for (style, url), alike in groupby(spans, lambda span: (span.style, span.url)):
-        text = _text(tuple(alike))
+        text = spans_text(tuple(alike))
         length = utf16_length(text)
         if text.strip():
             if url:
@@ -84,7 +85,7 @@ def _coded(spans: Sequence[Span]) -> tuple[Span, ...]:
     """Return the spans with the words as code of which Telegram makes links, but where a link stands already."""
     made: list[Span] = []
     done = 0
-    for start, end in _addresses(_text(spans)):
+    for start, end in _addresses(spans_text(spans)):
         made += slice_spans(spans, done, start)
         made += (
             span if span.url else replace(span, style=Style.CODE)
@@ -95,7 +96,7 @@ def _coded(spans: Sequence[Span]) -> tuple[Span, ...]:
 
 
 def _all_code(spans: Sequence[Span]) -> tuple[Span, ...]:
-    return (Span(_text(spans), Style.CODE),)
+    return (Span(spans_text(spans), Style.CODE),)
 
 
 def _addresses(text: str) -> list[tuple[int, int]]:
@@ -108,7 +109,3 @@ def _addresses(text: str) -> list[tuple[int, int]]:
             start = match.start() + word.find(bare)
             places.append((start, start + len(bare)))
     return [(start, end) for start, end in places if start < end]
-
-
-def _text(spans: Sequence[Span]) -> str:
-    return "".join(span.text for span in spans)
