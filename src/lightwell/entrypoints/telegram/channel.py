@@ -1,7 +1,7 @@
 """The bot as the core sees it: `Channel` over Telegram's calls."""
 
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -41,17 +41,12 @@ _AWAY = (
 _FIRST_ALONE = Labelled(message=Message(blocks=(Block((Span("…"),)),)))
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass(slots=True)
 class TelegramChannel:
     """A bot of Telegram. `webhook` is where Telegram sends updates, None for long polling."""
 
     calls: Calls
     webhook: Webhook | None = None
-    now: Callable[[], datetime] = _now
     platform: Platform = field(default=Platform.TELEGRAM, init=False)
     limits: Limits = field(default=LIMITS, init=False)
     edits_alone: bool = field(default=True, init=False)
@@ -60,7 +55,7 @@ class TelegramChannel:
 
     async def run(self, receive: Receive) -> None:
         """Receive updates until it is cancelled; say once what fails, and try again with longer and longer pauses."""
-        await receive_updates(self.calls, self.identity, receive, self.webhook, self.now)
+        await receive_updates(self.calls, self.identity, receive, self.webhook)
 
     async def identify(self) -> Bot:
         """Return what the bot is called, without the @."""
@@ -85,7 +80,7 @@ class TelegramChannel:
             raw: object = json.loads(body)
         except (ValueError, RecursionError):
             return None
-        return read_update(raw, bot, self.now())
+        return read_update(raw, bot, datetime.now(UTC))
 
     async def send(self, chat: Chat, message: Labelled, *, reply_to: str = "") -> str:
         """Send a message, and a picture first whose text is too long to stand below it; return the id of the text."""
@@ -164,11 +159,9 @@ class TelegramChannel:
         except RequestRefused as refusal:
             if "too big" not in refusal.reason:
                 raise
-            there = None
-        if there is None:
             raise TooLarge(
                 "Telegram gives a bot no file of more than 20 MB: add it on the web page"
-            )
+            ) from None
         if not there.file_path:
             raise ChannelFailed("Telegram has the file no more: send it again")
         left = max(file.size, FILE_BYTES)

@@ -34,7 +34,7 @@ ALLOWED_UPDATES = ["message", "callback_query"]
 _MOST_CHARACTERS = 16_384
 """More than Telegram lets anybody type; whatever is longer is not read."""
 
-_NUMBERS_END = 2**53
+NUMBERS_END = 2**53
 """Telegram's numbers are below this."""
 
 _NAME_CHARACTERS, _HANDLE_CHARACTERS = 200, 512
@@ -93,10 +93,11 @@ def _said(message: types.Message, key: str, bot: Identity) -> Update | None:
         return None
     if chat.is_private and chat.id != account.id:
         return None
-    written = _Written.of(message)
-    if written.is_to_another_bot(bot) or not (chat.is_private or _is_addressed(message, bot)):
+    typed = _Typed.of(message)
+    is_said_to_bot = chat.is_private or _is_addressed(message, typed, bot)
+    if typed.is_to_another_bot(bot) or not is_said_to_bot:
         return None
-    content = _content(message, written.without_name(bot))
+    content = _content(message, typed.without_name(bot))
     if content is None:
         return None
     return Update(
@@ -127,7 +128,7 @@ def _pressed(query: types.CallbackQuery, key: str, now: datetime) -> Update | No
 
 
 def _account(user: types.User | None) -> Account | None:
-    if user is None or user.is_bot or not 0 < user.id < _NUMBERS_END:
+    if user is None or user.is_bot or not 0 < user.id < NUMBERS_END:
         return None
     name = " ".join(clean(user.full_name).split())[:_NAME_CHARACTERS]
     return Account(platform=Platform.TELEGRAM, id=str(user.id), name=name)
@@ -135,7 +136,7 @@ def _account(user: types.User | None) -> Account | None:
 
 def _chat(message: types.MaybeInaccessibleMessageUnion) -> Chat | None:
     """Return where a message is; None for a channel."""
-    kind = message.chat.type if abs(message.chat.id) < _NUMBERS_END else None
+    kind = message.chat.type if abs(message.chat.id) < NUMBERS_END else None
     match kind:
         case ChatType.PRIVATE | ChatType.GROUP | ChatType.SUPERGROUP:
             return Chat(
@@ -166,14 +167,14 @@ def _message_id(message: types.MaybeInaccessibleMessageUnion, account: Account) 
     return str(message.message_id)
 
 
-def _is_addressed(message: types.Message, bot: Identity) -> bool:
+def _is_addressed(message: types.Message, typed: "_Typed", bot: Identity) -> bool:
     """Return whether somebody in a group speaks to the bot. A topic's first message is what every message in it replies to."""
     replied = message.reply_to_message
     to_bot = replied is not None and not replied.forum_topic_created and replied.from_user
     return (
         message.ephemeral_message_id is not None
         or bool(to_bot and to_bot.id == bot.id)
-        or bool(_Written.of(message).places_of(bot))
+        or bool(typed.places_of(bot))
     )
 
 
@@ -205,14 +206,14 @@ def _joined(before: str, after: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
+class _Typed:
     """What somebody typed, and its entities, whose places count UTF-16 units."""
 
     text: str
     entities: Sequence[types.MessageEntity]
 
     @classmethod
-    def of(cls, message: types.Message) -> "_Written":
+    def of(cls, message: types.Message) -> "_Typed":
         if message.text is not None:
             return cls(message.text, message.entities or ())
         return cls(message.caption or "", message.caption_entities or ())

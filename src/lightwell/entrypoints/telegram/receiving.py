@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 
 from aiogram.methods import DeleteWebhook, SetMyCommands, SetWebhook
 from aiogram.types import BotCommandScopeAllGroupChats, BotCommandScopeAllPrivateChats
@@ -17,14 +17,18 @@ from lightwell.entrypoints.telegram.calls import (
     TokenRefused,
 )
 from lightwell.entrypoints.telegram.menu import group_menu, private_menu
-from lightwell.entrypoints.telegram.reading import ALLOWED_UPDATES, Identity, read_update
+from lightwell.entrypoints.telegram.reading import (
+    ALLOWED_UPDATES,
+    NUMBERS_END,
+    Identity,
+    read_update,
+)
 from lightwell.entrypoints.telegram.session import GetRawUpdates
 from lightwell.logs import logger
 
 POLL_SECONDS = 50
 """How long Telegram holds a request open in which nothing is new."""
 
-_NUMBERS_END = 2**53
 _LONGEST_PAUSE = 60.0
 _TOKEN_PAUSE = 900.0
 _WEBHOOK_SECONDS = 3600.0
@@ -46,10 +50,9 @@ async def receive_updates(
     identity: Callable[[], Awaitable[Identity]],
     receive: Receive,
     webhook: Webhook | None,
-    now: Callable[[], datetime],
 ) -> None:
     """Receive until it is cancelled. What fails is said once, and tried again with longer and longer pauses."""
-    receiving, troubles = _Receiving(calls, identity, receive, webhook, now), _Troubles()
+    receiving, troubles = _Receiving(calls, identity, receive, webhook), _Troubles()
     while True:
         try:
             await receiving.step()
@@ -65,7 +68,6 @@ class _Receiving:
     identity: Callable[[], Awaitable[Identity]]
     receive: Receive
     webhook: Webhook | None
-    now: Callable[[], datetime]
     offset: int = 0
     is_begun: bool = False
 
@@ -92,12 +94,12 @@ class _Receiving:
         numbered = list[tuple[int, dict[str, object]]]()
         raw_updates = await self.calls.ask(waiting, seconds=POLL_SECONDS + 20)
         for raw in raw_updates:
-            if isinstance(number := raw.get("update_id"), int) and 0 < number < _NUMBERS_END:
+            if isinstance(number := raw.get("update_id"), int) and 0 < number < NUMBERS_END:
                 numbered.append((number, raw))
         if raw_updates and not numbered:
             raise ChannelFailed("Telegram sends updates without numbers")
         for number, raw in sorted(numbered, key=lambda pair: pair[0]):
-            if (update := read_update(raw, bot, self.now())) is not None:
+            if (update := read_update(raw, bot, datetime.now(UTC))) is not None:
                 await self.receive(update)
             self.offset = number + 1
 
