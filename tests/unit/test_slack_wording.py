@@ -3,8 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
+from lightwell.domain.errors import ChannelFailed
 from lightwell.entrypoints.channels import dispatch
+from lightwell.entrypoints.slack.api import answer
 from lightwell.entrypoints.slack.payloads import EventBody, moment
 from lightwell.entrypoints.slack.socket_mode import pause
 from lightwell.entrypoints.slack.wording import WITH_WORDS, as_typed, escaped, plain
@@ -91,6 +94,16 @@ def test_an_account_is_of_the_workspace_of_who_writes(
     body = {"event_id": "Ev1", "team_id": "T0", "is_ext_shared_channel": shared, "event": event}
     (update,) = EventBody.model_validate(body).updates(BOT, actor)
     assert update.account.id == account
+
+
+@pytest.mark.parametrize("error", [RecursionError, TypeError, KeyError, ConnectionError])
+async def test_an_answer_that_cannot_be_read_is_none(error: type[Exception]) -> None:
+    async def call() -> AsyncSlackResponse:
+        raise error("xoxb-secret")
+
+    with pytest.raises(ChannelFailed) as raised:
+        await answer(call())
+    assert str(raised.value) == f"Slack did not answer ({error.__name__})"
 
 
 @pytest.mark.parametrize("ts", ["", "x", "nan", "1e999", "-1e99"])

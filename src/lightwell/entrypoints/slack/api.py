@@ -28,13 +28,10 @@ _GONE = frozenset(
     "restricted_action_read_only_channel user_disabled user_not_found user_not_in_channel "
     "user_not_visible".split()
 )
-_NO_ANSWERS = (
-    aiohttp.ClientError,
-    SlackClientError,
-    OSError,
-    ValueError,
-    *(TypeError, AttributeError, LookupError),  # of slack-sdk, for an answer of another form
-)
+OTHER_FORM = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
+"""What Slack's libraries raise where what came has another form, or is nested too deep."""
+
+_NO_ANSWERS = (aiohttp.ClientError, SlackClientError, OSError, *OTHER_FORM)
 _ERROR = regex(r"[a-z][a-z0-9_]{1,60}")
 
 SILENT = logging.Logger("slack", logging.CRITICAL + 1)

@@ -33,6 +33,17 @@ _NO_LONGER_EDITABLE = frozenset({"cant_update_message", "edit_window_closed", "m
 _NOT_WRITABLE = frozenset({"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long"})
 """Refusals of blocks alone: the message is written as its text then, without buttons, rather than never."""
 
+_NO_MEMBERS = (
+    "deleted",
+    "is_bot",
+    "is_app_user",
+    "is_restricted",
+    "is_ultra_restricted",
+    "is_stranger",
+    "is_invited_user",
+)
+"""Marks of users who are no members, or not yet."""
+
 _DOWNLOAD = aiohttp.ClientTimeout(total=None, connect=20, sock_read=30)
 _PIECE = 64 * 1024
 
@@ -167,7 +178,7 @@ class SlackChannel:
     async def download(self, file: File) -> AsyncIterator[bytes]:
         """Yield the bytes of a file, from Slack's own host of files alone."""
         response = await answer(self._client.files_info(file=file.handle))
-        described = cast("Mapping[str, object]", response.get("file") or {})
+        described = _part(response, "file")
         address = str(described.get("url_private_download") or described.get("url_private") or "")
         if not is_of(address, self._client.base_url, "files"):
             raise ChannelFailed("The file is not on Slack's host of files")
@@ -188,8 +199,8 @@ class SlackChannel:
     async def verified_email(self, account: Account) -> str:
         """Return the address that Slack has verified of a member of the account's workspace; "" for guests, bots, strangers, and who has left."""
         response = await answer(self._client.users_info(user=_user(account)))
-        user = cast("Mapping[str, object]", response.get("user") or {})
-        profile = cast("Mapping[str, object]", user.get("profile") or {})
+        user = _part(response, "user")
+        profile = _part(user, "profile")
         team, _, name = account.id.partition("/")
         is_member = (
             user.get("id") == name
@@ -201,7 +212,7 @@ class SlackChannel:
 
     async def _own_chat(self, account: Account) -> Chat:
         response = await answer(self._client.conversations_open(users=_user(account)))
-        channel = cast("Mapping[str, object]", response.get("channel") or {})
+        channel = _part(response, "channel")
         return Chat(platform=Platform.SLACK, id=str(channel.get("id", "")), is_private=True)
 
     async def _socket_address(self) -> str:
@@ -244,18 +255,6 @@ class SlackChannel:
             )
 
 
-_NO_MEMBERS = (
-    "deleted",
-    "is_bot",
-    "is_app_user",
-    "is_restricted",
-    "is_ultra_restricted",
-    "is_stranger",
-    "is_invited_user",
-)
-"""Marks of users who are no members, or not yet."""
-
-
 def _user(account: Account) -> str:
     return account.id.partition("/")[2]
 
@@ -265,6 +264,12 @@ def _text(response: AsyncSlackResponse, name: str) -> str:
     if not isinstance(value, str) or not value:
         raise ChannelFailed(f"Slack's answer has no {name}")
     return value
+
+
+def _part(answered: AsyncSlackResponse | Mapping[str, object], name: str) -> Mapping[str, object]:
+    """Return an object in what Slack answers, an empty one where there is none."""
+    value: object = answered.get(name)
+    return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
 
 
 def _is_login_page(response: aiohttp.ClientResponse, described: Mapping[str, object]) -> bool:

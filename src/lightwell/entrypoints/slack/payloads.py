@@ -73,17 +73,17 @@ class EventBody(BaseModel):
     def updates(self, bot: str, actor_team: str | None) -> tuple[Update, ...]:
         """Return an update for each file, or one for the text. `bot` is the user that this bot is, `actor_team` who slack-bolt holds the writer's workspace to be."""
         event = self.event
-        private = event.type == "message" and event.channel_type == "im"
-        spoken = event.subtype in _SPOKEN and event.bot_id is None and event.edited is None
-        if not event.user or event.user == bot or not spoken:
+        is_private = event.type == "message" and event.channel_type == "im"
+        is_spoken = event.subtype in _SPOKEN and event.bot_id is None and event.edited is None
+        if not event.user or event.user == bot or not is_spoken:
             return ()
-        if not private and event.type != "app_mention":
+        if not is_private and event.type != "app_mention":
             return ()
         account = Account(platform=Platform.SLACK, id=f"{self._team(actor_team)}/{event.user}")
         chat = Chat(
             platform=Platform.SLACK,
             id=event.channel,
-            is_private=private,
+            is_private=is_private,
             thread=event.thread_ts or "",
         )
         return tuple(

@@ -14,7 +14,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from lightwell.domain.channels import Account, Chat
 from lightwell.entrypoints.channels.platform import Receive
-from lightwell.entrypoints.slack.api import SILENT, answer
+from lightwell.entrypoints.slack.api import OTHER_FORM, SILENT, answer
 from lightwell.entrypoints.slack.payloads import Actions, Command, EventBody
 from lightwell.logs import logger, raise_location
 from lightwell.text.regex import LatePattern, regex
@@ -126,7 +126,7 @@ async def reply_to(app: AsyncApp, body: bytes, content_type: str) -> Reply:
             response = await app.async_dispatch(request)
     except TimeoutError:
         return Reply(status=503)
-    except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
+    except OTHER_FORM:
         return Reply(status=400)
     types = response.headers.get("content-type", ["text/plain"])
     return Reply(status=response.status, body=response.body, content_type=types[0])

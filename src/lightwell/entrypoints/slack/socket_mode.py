@@ -14,11 +14,11 @@ from typing import cast
 import aiohttp
 from slack_bolt.adapter.socket_mode.async_internals import run_async_bolt_app
 from slack_bolt.async_app import AsyncApp
-from slack_bolt.response import BoltResponse
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 
 from lightwell.domain.errors import ChannelFailed
+from lightwell.entrypoints.slack.api import OTHER_FORM
 from lightwell.logs import logger
 
 _log = logger(__name__)
@@ -93,14 +93,7 @@ class _Connection:
                     if envelope.get("type") == "disconnect" and not self.succession.is_set():
                         limit.reschedule(asyncio.get_running_loop().time() + _OVERLAP_SECONDS)
                         self.succession.set()
-            except (
-                ValueError,
-                TypeError,
-                AttributeError,
-                LookupError,
-                RecursionError,
-                TimeoutError,
-            ) as error:
+            except (*OTHER_FORM, TimeoutError) as error:
                 _log.warning("what Slack sent is not understood", error=type(error).__name__)
 
     async def _take(
@@ -112,9 +105,5 @@ class _Connection:
         async with asyncio.timeout(_STORE_SECONDS):
             response = await run_async_bolt_app(self._app, request)
         if response.status == 200:
-            acknowledgement = SocketModeResponse(request.envelope_id, _payload(response))
+            acknowledgement = SocketModeResponse(request.envelope_id, response.body or None)
             await socket.send_str(json.dumps(acknowledgement.to_dict()))
-
-
-def _payload(response: BoltResponse) -> str | None:
-    return response.body or None
