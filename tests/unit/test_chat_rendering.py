@@ -321,6 +321,14 @@ def test_nothing_is_parsed_by_slack_and_all_is_within_its_limits(message: Messag
             assert part["text"]
 
 
+def test_what_stands_below_each_other_in_slack_is_one_block_with_its_empty_lines() -> None:
+    message = Message(blocks=(text("One."), text("Two."), note("small"), text("Three.")))
+    made = as_json(to_slack(Labelled(message=message)))
+    assert [block["type"] for block in made] == ["rich_text", "context", "rich_text"]
+    words = [part["text"] for part in parts(made[0]) if isinstance(part.get("text"), str)]
+    assert words == ["One.", "\n\n", "Two."]
+
+
 def test_words_stay_words_in_slack_and_the_fallback_is_escaped() -> None:
     message = Message(blocks=(text(HOSTILE), note(HOSTILE)))
     slack = to_slack(Labelled(message=message))

@@ -38,9 +38,13 @@ def sections_of(locator: "Locator", title: str) -> Sequence[str]:
 
 def source_name(cited: "Citation") -> str:
     """Return a citation's place on one line: `Handbook › Leave › Carry over, page 3`."""
-    title = cited.document_title
-    name = " › ".join(filter(None, (title, *sections_of(cited.locator, title))))
-    return " ".join(", ".join(filter(None, (name, pages_of(cited.locator)))).split())
+    return place_name(cited.document_title, cited.locator)
+
+
+def place_name(title: str, locator: "Locator") -> str:
+    """Return a place in the document with this title on one line."""
+    name = " › ".join(filter(None, (title, *sections_of(locator, title))))
+    return " ".join(", ".join(filter(None, (name, pages_of(locator)))).split())
 
 
 def key_sentence(cited: "Citation") -> str:

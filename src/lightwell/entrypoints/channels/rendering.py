@@ -29,8 +29,7 @@ from lightwell.entrypoints.channels.paging import plain_text
 from lightwell.entrypoints.sources import (
     key_sentence,
     nearest_line,
-    pages_of,
-    sections_of,
+    place_name,
     source_name,
 )
 from lightwell.text.pieces import shorten
@@ -297,18 +296,13 @@ def _notes(answer: Shown) -> Iterator[Block]:
 
 
 def _passage(rank: int, passage: Evidence, server: str) -> Block:
-    chunk, place = passage.chunk, passage.snippet_locator
-    name = ", ".join(
-        filter(
-            None,
-            (" › ".join((chunk.title, *sections_of(place, chunk.title))), pages_of(place)),
-        )
-    )
+    chunk = passage.chunk
+    name = place_name(chunk.title, passage.snippet_locator)
     url = _checked(server + passage.address if server else chunk.source_address)
     dated = wording.day(chunk.dated_at)
     spans = (
         Span(f"{rank}. "),
-        Span(_on_one_line(name), url=url),
+        Span(name, url=url),
         Span(f" · {dated}" if dated else ""),
     )
     key = shorten(_on_one_line(render_text(passage.snippet)), _LONGEST_KEY)
