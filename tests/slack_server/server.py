@@ -57,8 +57,6 @@ class SlackServer:
     request_url: str = ""
     """Where Slack sends events over HTTP; without it, by Socket Mode."""
     ack_seconds: float = 3.0
-    pace: bool = True
-    """Whether a second message to a channel within a second is refused."""
     failures: dict[str, list[Failure]] = field(default_factory=dict[str, list[Failure]])
     refused_for_pace: int = 0
     connections: int = 0
@@ -383,7 +381,7 @@ class SlackServer:
                 self.refused_for_pace += 1
                 raise Refusal("ratelimited", retry_after=30)
             self.edits_at.append(now)
-        if not self.pace or method not in ("chat.postMessage", "chat.postEphemeral"):
+        if method not in ("chat.postMessage", "chat.postEphemeral"):
             return
         if now - self._posted_at.get(channel, 0.0) < 0.9:  # Slack is not exact either
             self.refused_for_pace += 1

@@ -81,9 +81,6 @@ class WebApi:
         granted = {scope for scope in SCOPES.values() if scope} | _OTHER_SCOPES
         return granted - self.scopes_refused
 
-    def count(self, method: str) -> int:
-        return sum(name == method for name, _ in self.calls)
-
     def _test(self, _: Arguments) -> Arguments:
         return {
             "url": "https://halden.slack.com/",
@@ -191,8 +188,6 @@ class WebApi:
             raise Refusal("channel_not_found")
         if BOT_USER not in channel.members:
             raise Refusal("not_in_channel")
-        if channel.archived:
-            raise Refusal("is_archived")
         return channel
 
     def _posted(self, arguments: Arguments) -> Posted:

@@ -69,7 +69,6 @@ class Channel:
     members: set[str]
     name: str = ""
     shared: bool = False
-    archived: bool = False
     messages: list[Posted] = field(default_factory=list[Posted])
 
     def message(self, ts: str) -> Posted | None:

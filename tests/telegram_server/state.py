@@ -38,7 +38,6 @@ class Group:
     members: set[int]
     bot_is_administrator: bool = False
     bot_is_member: bool = True
-    is_private_mode: bool = True
 
 
 @dataclass(slots=True)
@@ -49,11 +48,10 @@ class Queued:
 
 @dataclass(slots=True)
 class FakeTelegram:
-    """One bot's Telegram. Times in seconds of `clock`; `is_paced` refuses what comes too fast."""
+    """One bot's Telegram. Times in seconds of `clock`."""
 
     clock: Callable[[], float]
     username: str = "halden_bot"
-    is_paced: bool = True
     knows_ephemeral: bool = True
     id: int = 7_000_000_001
     people: dict[int, Raw] = field(default_factory=dict[int, Raw])
@@ -258,8 +256,6 @@ class FakeTelegram:
 
     def require_pace(self, chat: int) -> None:
         """Refuse what comes too fast, and count what does not."""
-        if not self.is_paced:
-            return
         now, own = self.clock(), self._sent.setdefault(chat, deque(maxlen=20))
         waits = [0.0]
         if own:
@@ -287,10 +283,10 @@ class FakeTelegram:
             raise RefusedError(400, "Bad Request: the bot can't send ephemeral messages here now")
 
     def _bot_sees(self, message: Raw) -> bool:
-        """Return whether the bot is sent a message: all of private chats, in groups by default what names it or replies to it."""
+        """Return whether the bot is sent a message: all of private chats, in groups what names it or replies to it."""
         group = self.groups.get(message["chat"]["id"])
-        if group is None or not group.is_private_mode:
-            return group is None or group.bot_is_member
+        if group is None:
+            return True
         text = message.get("text", message.get("caption", ""))
         replied = message.get("reply_to_message", {}).get("from", {})
         names = f"@{self.username}".casefold() in text.casefold() or any(
