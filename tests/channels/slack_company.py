@@ -13,8 +13,9 @@ from pydantic import SecretStr
 from lightwell.domain.directory import PersonChange
 from lightwell.domain.scopes import Scope
 from lightwell.knowledge_base.directory import Directory
-from tests.channels.slack_parts import account_of, wait_until
+from tests.channels.slack_parts import account_of
 from tests.entrypoints.http_site import Site, open_site
+from tests.patience import until
 from tests.slack_server.server import SIGNING_SECRET, SlackServer
 from tests.slack_server.web_api import APP_TOKEN, BOT_TOKEN
 from tests.slack_server.workspace import Channel, Posted, User
@@ -59,7 +60,7 @@ class Company:
                 if words in post.words and post in where.messages
             ]
 
-        await wait_until(lambda: bool(posts()))
+        await until(lambda: bool(posts()))
         return posts()[-1]
 
 
@@ -93,7 +94,7 @@ async def connected(
     """Have a server connect to this Slack by Socket Mode."""
     secrets = {"channels.slack_app_token": SecretStr(APP_TOKEN)}
     async with opened(database_url, slack, {**secrets, **values}) as company:
-        await wait_until(lambda: slack.sockets > 0)
+        await until(lambda: slack.sockets > 0)
         yield company
 
 

@@ -1,7 +1,7 @@
 """What tests of Slack share: a running adapter on a stand-in for Slack, and what it received."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from uuid import UUID
@@ -11,7 +11,7 @@ from lightwell.entrypoints.channels.actions import ShowAnswer
 from lightwell.entrypoints.channels.messages import Block, Button, Message, Span
 from lightwell.entrypoints.channels.platform import Labelled
 from lightwell.entrypoints.slack.channel import SlackChannel, SlackSecrets, open_slack
-from tests.patience import PATIENCE
+from tests.patience import until
 from tests.slack_server.server import SIGNING_SECRET, SlackServer
 from tests.slack_server.web_api import APP_TOKEN, BOT_TOKEN
 from tests.slack_server.workspace import User
@@ -49,19 +49,12 @@ async def running(
         task = asyncio.create_task(channel.run(inbox.receive))
         try:
             if secrets.app_token and slack.api.socket_mode:
-                await wait_until(lambda: slack.sockets > 0 or task.done())
+                await until(lambda: slack.sockets > 0 or task.done())
             yield channel
         finally:
             assert not task.done(), "the adapter stopped receiving"
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-
-
-async def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait for what has to come."""
-    async with asyncio.timeout(PATIENCE):
-        while not condition():  # noqa: ASYNC110 - of another program
-            await asyncio.sleep(0.01)
 
 
 def message(text: str, *labels: str) -> Labelled:

@@ -1,8 +1,7 @@
 """A bot on a stand-in for Telegram, by aiogram itself over real HTTP."""
 
 import asyncio
-import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -51,15 +50,6 @@ class World:
                 await self.arrived.wait()
                 self.arrived.clear()
         return self.received
-
-    async def until(self, holds: Callable[[], bool]) -> None:
-        """Wait for something that Telegram knows."""
-        async with asyncio.timeout(PATIENCE):
-            while not holds():  # noqa: ASYNC110 (the stand-in has no event for each thing that it knows)
-                await asyncio.sleep(0.005)
-
-    def json(self, raw: object) -> bytes:
-        return json.dumps(raw).encode()
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ from lightwell.entrypoints.channels.conversation import GONE
 from lightwell.knowledge_base import channel_accounts
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.channels.slack_company import Company, connected
-from tests.channels.slack_parts import wait_until
+from tests.patience import until
 from tests.slack_server.server import slack_server
 from tests.slack_server.web_api import BOT_TOKEN
 from tests.slack_server.workspace import TEAM, User
@@ -46,10 +46,10 @@ async def test_an_answer_grows_in_one_message_with_buttons_for_its_sources(
     answer = await company.said(ada, "18 percent")
     assert len(slack.workspace.seen_by(ada)) == 1
     assert answer.edits >= 1
-    await wait_until(lambda: bool(answer.buttons))
+    await until(lambda: bool(answer.buttons))
     label = answer.buttons[0]["text"]["text"]
     assert await slack.press(ada, slack.workspace.own_chat(ada.id), answer, label)
-    await wait_until(lambda: len(slack.workspace.seen_by(ada)) == 2)
+    await until(lambda: len(slack.workspace.seen_by(ada)) == 2)
     source = slack.workspace.seen_by(ada)[-1]
     assert "18 percent" in source.words
     assert slack.refused_for_pace == 0
@@ -76,7 +76,7 @@ async def test_in_a_channel_the_asker_alone_sees_the_answer(company: Company) ->
     assert slack.workspace.seen_by(bob) == []
     label = answer.buttons[0]["text"]["text"]
     await slack.press(bob, deals, answer, label)
-    await wait_until(lambda: bool(slack.workspace.notices))
+    await until(lambda: bool(slack.workspace.notices))
     assert slack.workspace.notices[-1][0] == bob.id
     assert slack.workspace.notices[-1][1]["text"] == GONE
     assert slack.workspace.seen_by(bob) == []
@@ -94,7 +94,7 @@ async def test_share_here_posts_what_the_channel_may_see_and_says_why_not(
     await slack.mention(ada, deals, HIDDEN)
     hidden = await company.said(ada, "25 percent", deals)
     await slack.press(ada, deals, hidden, "Share here")
-    await wait_until(lambda: bool(slack.workspace.notices))
+    await until(lambda: bool(slack.workspace.notices))
     assert "Not everybody" in slack.workspace.notices[-1][1]["text"]
     assert slack.workspace.seen_by(bob) == []
     await slack.mention(ada, deals, DISCOUNT)
@@ -112,12 +112,12 @@ async def test_a_file_that_is_sent_is_added_for_whom_its_sender_chooses(company:
     await company.directory.change_person("ada@halden.example", change)
     own = slack.workspace.own_chat(ada.id)
     await slack.share(ada, "pump.txt", b"The pump is blue. It was bought in March.")
-    await wait_until(lambda: any(post.buttons for post in slack.workspace.seen_by(ada)))
+    await until(lambda: any(post.buttons for post in slack.workspace.seen_by(ada)))
     offer = slack.workspace.seen_by(ada)[-1]
     question = offer.words
     assert slack.tokens_seen == {}, "fetched before its sender has chosen"
     assert await slack.press(ada, own, offer, offer.buttons[0]["text"]["text"])
-    await wait_until(lambda: "files-pri" in slack.tokens_seen and offer.words != question)
+    await until(lambda: "files-pri" in slack.tokens_seen and offer.words != question)
     assert slack.tokens_seen["files-pri"] == [f"Bearer {BOT_TOKEN}"]
 
 
@@ -136,10 +136,10 @@ async def test_an_old_button_of_somebody_who_left_shows_nothing(company: Company
     own = slack.workspace.own_chat(ada.id)
     await slack.say(ada, DISCOUNT)
     answer = await company.said(ada, "18 percent")
-    await wait_until(lambda: bool(answer.buttons))
+    await until(lambda: bool(answer.buttons))
     await company.directory.change_person("ada@halden.example", PersonChange(active=False))
     await slack.press(ada, own, answer, answer.buttons[0]["text"]["text"])
-    await wait_until(lambda: bool(slack.workspace.notices))
+    await until(lambda: bool(slack.workspace.notices))
     assert slack.workspace.notices == [
         (ada.id, {"response_type": "ephemeral", "replace_original": False, "text": GONE})
     ]

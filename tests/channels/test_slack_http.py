@@ -13,7 +13,7 @@ import pytest
 from lightwell.entrypoints.http.body_limit import MAX_BODY_BYTES
 from lightwell.entrypoints.slack.receiving import is_signed
 from tests.channels.slack_company import PATH, Company, serving
-from tests.channels.slack_parts import wait_until
+from tests.patience import until
 from tests.slack_server.server import SIGNING_SECRET, Failure, SlackServer, slack_server
 
 
@@ -27,12 +27,10 @@ async def test_what_slack_signs_is_answered(company: Company) -> None:
     slack = company.slack
     mira = await company.join("mira")
     await slack.say(mira, "help")
-    await wait_until(
-        lambda: any("search WORDS" in post.words for post in slack.workspace.seen_by(mira))
-    )
+    await until(lambda: any("search WORDS" in post.words for post in slack.workspace.seen_by(mira)))
     deals = slack.workspace.add_channel("deals", mira)
     assert await slack.command(mira, deals, "status") == ""
-    await wait_until(lambda: any(post.alone == mira.id for post in deals.messages))
+    await until(lambda: any(post.alone == mira.id for post in deals.messages))
     # Slack's library sets the level of the logger with its app's name
     assert logging.getLogger("lightwell.somewhere").isEnabledFor(logging.WARNING)
 
@@ -93,9 +91,7 @@ async def test_the_same_event_again_is_answered_once(company: Company) -> None:
     for _ in range(3):
         await slack.send_event(event, mira, event_id="Ev7")
     await slack.say(mira, "help")
-    await wait_until(
-        lambda: any("search WORDS" in post.words for post in slack.workspace.seen_by(mira))
-    )
+    await until(lambda: any("search WORDS" in post.words for post in slack.workspace.seen_by(mira)))
     assert len(slack.workspace.seen_by(mira)) == 2
 
 
@@ -103,9 +99,7 @@ async def test_an_event_is_refused_until_the_bot_knows_who_it_is(company: Compan
     slack, mira = company.slack, await company.join("mira")
     slack.fail("auth.test", *[Failure(status=500)] * 2)
     event_id = await slack.say(mira, "help")
-    await wait_until(
-        lambda: any("search WORDS" in post.words for post in slack.workspace.seen_by(mira))
-    )
+    await until(lambda: any("search WORDS" in post.words for post in slack.workspace.seen_by(mira)))
     assert event_id
 
 

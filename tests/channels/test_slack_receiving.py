@@ -6,7 +6,8 @@ import json
 import pytest
 
 from lightwell.domain.channels import File, Press, Text, Unreadable
-from tests.channels.slack_parts import Inbox, account_of, message, own_chat, running, wait_until
+from tests.channels.slack_parts import Inbox, account_of, message, own_chat, running
+from tests.patience import until
 from tests.slack_server.server import Failure, slack_server
 from tests.slack_server.workspace import BOT_USER
 
@@ -20,7 +21,7 @@ async def test_a_message_in_the_bots_chat_is_received_once_it_is_stored() -> Non
     async with slack_server() as slack, running(slack, inbox):
         mira = slack.workspace.add_user("mira")
         saying = asyncio.create_task(slack.say(mira, "What does Nordwind owe?"))
-        await wait_until(lambda: inbox.offered == 1)
+        await until(lambda: inbox.offered == 1)
         assert not saying.done(), "acknowledged before it was stored"
         assert inbox.slow is not None
         inbox.slow.set()
@@ -164,7 +165,7 @@ async def test_a_connection_that_slack_replaces_loses_nothing(reason: str) -> No
         await slack.say(mira, "before")
         await slack.disconnect(reason)
         await slack.say(mira, "meanwhile")
-        await wait_until(lambda: slack.connections == 2)
+        await until(lambda: slack.connections == 2)
         await slack.say(mira, "after")
         assert texts(inbox) == ["before", "meanwhile", "after"]
 
@@ -177,7 +178,7 @@ async def test_a_slack_that_is_away_is_called_again_and_nothing_else_notices() -
         async with running(slack, inbox):
             assert not slack.failures["apps.connections.open"]
             await slack.cut()
-            await wait_until(lambda: slack.connections == 2)
+            await until(lambda: slack.connections == 2)
             await slack.say(slack.workspace.add_user("mira"), "You are back")
             assert texts(inbox) == ["You are back"]
 

@@ -1,6 +1,7 @@
 """The Telegram adapter sends, edits and shows: aiogram itself over real HTTP, against a stand-in that enforces Telegram's limits."""
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator
 
 import pytest
@@ -12,6 +13,7 @@ from lightwell.entrypoints.channels.platform import Labelled
 from lightwell.entrypoints.telegram.opening import open_bot
 from lightwell.entrypoints.telegram.receiving import Webhook
 from tests.channels.telegram_world import World, account, group, opened, private, said
+from tests.patience import until
 from tests.telegram_server.server import Fault
 from tests.telegram_server.state import TOKEN
 
@@ -239,7 +241,7 @@ async def test_an_ephemeral_question_is_answered_to_the_asker_alone(
     async with world.running():
         world.fake.say_alone(ada, "/ask@halden_bot what leaks?", pumps)
         [update] = await world.take(1)
-        await world.until(lambda: not world.fake.queue)
+        await until(lambda: not world.fake.queue)
     assert update.content == Text(text="what leaks?")
     chat, asker = update.chat, update.account
     shown = await world.channel.send_alone(chat, asker, said("Looking"), reply_to=update.message)
@@ -387,11 +389,11 @@ async def test_a_webhook_is_set_and_takes_what_telegram_sends_alone() -> None:
     async with opened(webhook=hook) as world:
         ada = world.fake.person("Ada")
         async with world.running():
-            await world.until(lambda: bool(world.fake.webhook))
+            await until(lambda: bool(world.fake.webhook))
         assert world.fake.webhook == {"url": hook.url, "secret_token": hook.secret}
         world.fake.say(ada, "What leaks?")
         body = world.fake.queue[0].raw
-        update = await world.channel.read_webhook(world.json(body))
+        update = await world.channel.read_webhook(json.dumps(body).encode())
         assert update is not None
         assert update.content == Text(text="What leaks?")
         assert world.channel.sends_webhooks(hook.secret)
@@ -408,7 +410,7 @@ async def test_a_failure_while_it_is_asked_who_it_is_is_no_loss() -> None:
     async with opened(webhook=hook) as world:
         world.api.fail("getMe", Fault())
         world.fake.say(world.fake.person("Ada"), "What leaks?")
-        body = world.json(world.fake.queue[0].raw)
+        body = json.dumps(world.fake.queue[0].raw).encode()
         with pytest.raises(ChannelFailed):
             await world.channel.read_webhook(body)
         assert await world.channel.read_webhook(body) is not None

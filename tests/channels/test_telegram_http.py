@@ -1,7 +1,6 @@
 """Telegram and a whole server: what a person asks there is answered with that person's access, by polling and by a webhook."""
 
-import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from unittest.mock import patch
@@ -21,7 +20,7 @@ from lightwell.knowledge_base.directory import Directory
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.clocks import InstantClock
 from tests.entrypoints.http_site import Site, open_site
-from tests.patience import PATIENCE
+from tests.patience import until
 from tests.telegram_server.server import BotApi, serving
 from tests.telegram_server.state import TOKEN, FakeTelegram
 
@@ -57,25 +56,17 @@ class Company:
     def directory(self) -> Directory:
         return Directory(database=self.site.keys.database, project_id=self.site.kb.project_id)
 
-    async def until(self, holds: Callable[[], bool]) -> None:
-        """Wait for something that Telegram knows."""
-        async with asyncio.timeout(PATIENCE):
-            while not holds():  # noqa: ASYNC110 (the stand-in has no event for each thing that it knows)
-                await asyncio.sleep(0.02)
-
     async def hears(self, person: int, words: str, chat: int = 0) -> None:
         """Wait until the bot says something to a person that has these words."""
-        await self.until(lambda: any(words in text for text in self.fake.read(person, chat)))
+        await until(lambda: any(words in text for text in self.fake.read(person, chat)))
 
     async def notice(self, person: int, words: str) -> None:
         """Wait until a press of a person is answered with a notice that has these words."""
-        await self.until(
-            lambda: any(who == person and words in text for who, text in self.fake.notices)
-        )
+        await until(lambda: any(who == person and words in text for who, text in self.fake.notices))
 
     async def deliver(self) -> list[int]:
         """Have Telegram send what it has to the server, once there is a webhook."""
-        await self.until(lambda: bool(self.fake.webhook))
+        await until(lambda: bool(self.fake.webhook))
         async with httpx.AsyncClient(transport=httpx.ASGITransport(self.site.app)) as client:
             return await self.api.deliver(client)
 
@@ -145,7 +136,7 @@ async def test_in_a_group_the_asker_alone_sees_the_answer_until_it_is_shared(
         assert fake.read(eve, pumps) == []
         fake.say(eve, f"@halden_bot {question}", pumps)
         await company.hears(eve, "private chat", pumps)
-        await company.until(lambda: bool(fake.read(eve)))
+        await until(lambda: bool(fake.read(eve)))
         fake.say(ada, f"@halden_bot {question}", pumps)
         await company.hears(ada, "leaks since March")
         fake.press(ada, "Share here", pumps)

@@ -16,6 +16,7 @@ from lightwell.domain.errors import ChannelFailed, StoreFailed
 from lightwell.entrypoints.telegram.pace import Pace
 from lightwell.entrypoints.telegram.session import REPLY_BYTES
 from tests.channels.telegram_world import World, opened, private, said
+from tests.patience import until
 from tests.telegram_server.server import Fault
 from tests.telegram_server.state import TOKEN
 
@@ -43,11 +44,11 @@ async def test_an_update_is_confirmed_when_it_is_stored_and_not_before(world: Wo
         stored.append(update.content.text)
 
     task = asyncio.create_task(world.channel.run(receive))
-    await world.until(lambda: len(world.clock.waits) > 3)
+    await until(lambda: len(world.clock.waits) > 3)
     assert stored == ["one"]
     assert [one.raw["message"]["text"] for one in world.fake.queue] == ["two", "three"]
     is_down = False
-    await world.until(lambda: not world.fake.queue)
+    await until(lambda: not world.fake.queue)
     task.cancel()
     with suppress(asyncio.CancelledError):
         await task
@@ -63,7 +64,7 @@ async def test_a_receiver_that_ends_in_the_middle_loses_nothing(world: World) ->
     for number in range(5):
         world.fake.say(ada, f"second {number}")
     async with world.running():
-        await world.until(lambda: not world.fake.queue)
+        await until(lambda: not world.fake.queue)
     first = list(dict.fromkeys(update.key for update in world.received))
     assert len(first) == 10
     assert first == sorted(first)
@@ -79,7 +80,7 @@ async def test_what_is_repeated_has_its_key_and_what_is_out_of_order_is_put_in_o
     async with world.running():
         await world.take(3)
         assert texts(world) == ["one", "two", "three"]
-        await world.until(lambda: not world.fake.queue)
+        await until(lambda: not world.fake.queue)
     world.fake.repeat()
     async with world.running():
         await world.take(6)
@@ -129,7 +130,7 @@ async def test_an_update_that_is_malformed_hides_no_other(world: World) -> None:
     world.fake.say(ada, "three")
     async with world.running():
         await world.take(2)
-        await world.until(lambda: not world.fake.queue)
+        await until(lambda: not world.fake.queue)
     assert texts(world) == ["one", "three"]
 
 
@@ -138,7 +139,7 @@ async def test_a_wrong_token_is_said_once_with_what_to_do_and_tried_rarely(
 ) -> None:
     wrong = "7000000001:AAwrong_token_that_nobody_may_see"
     async with opened(token=wrong) as world, world.running():
-        await world.until(lambda: len(world.clock.waits) >= 4)
+        await until(lambda: len(world.clock.waits) >= 4)
     assert min(world.clock.waits) >= 600
     [record] = [record for record in caplog.records if "telegram" in record.getMessage()]
     assert "LIGHTWELL_TELEGRAM_TOKEN" in record.getMessage()
@@ -160,7 +161,7 @@ async def test_another_receiver_is_said_once_and_this_one_waits_longer_and_longe
     caplog.set_level(logging.INFO)
     async with world.running():
         await world.take(1)
-        await world.until(lambda: "received again" in caplog.text)
+        await until(lambda: "received again" in caplog.text)
     assert world.clock.waits[:8] == [1, 2, 4, 8, 16, 32, 60, 60]
     assert caplog.text.count("another program receives") == 1
 
@@ -171,7 +172,7 @@ async def test_two_receivers_of_one_bot_take_turns_and_lose_nothing(world: World
         for number in range(20):
             world.fake.say(ada, f"question {number}")
             await asyncio.sleep(0)
-        await world.until(lambda: len({update.key for update in world.received}) == 20)
+        await until(lambda: len({update.key for update in world.received}) == 20)
 
 
 async def test_a_webhook_that_was_set_before_does_not_keep_the_bot_from_polling(
@@ -268,7 +269,7 @@ async def test_a_platform_that_answers_nothing_stops_no_one_else(world: World) -
     late = asyncio.Event()
     world.api.fail("sendMessage", waits=late, does=False)
     waiting = asyncio.create_task(world.channel.send(private(ada), said("to Ada")))
-    await world.until(lambda: not world.api.faults["sendMessage"])
+    await until(lambda: not world.api.faults["sendMessage"])
     await world.channel.send(private(bob), said("to Bob"))
     assert world.fake.read(bob) == ["to Bob"]
     late.set()
