@@ -120,7 +120,7 @@ def paginate(message: Message, limits: Limits) -> tuple[Message, ...]:
         first, *others = unit
         if page.takes(unit):
             page.blocks += unit
-        elif page.blocks and (not others or empty.takes(unit)):
+        elif page.blocks and (empty.takes(unit) or not others):
             rest.insert(0, unit)
             pages.append(empty)
         elif others:  # too long together: each for itself
