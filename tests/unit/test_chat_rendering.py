@@ -31,17 +31,15 @@ from lightwell.domain.graph_views import Candidate, Candidates
 from lightwell.domain.ids import EntityId, new_query_id
 from lightwell.domain.questions import UnderstoodFilter
 from lightwell.entrypoints.channels.actions import ShowList
-from lightwell.entrypoints.channels.messages import Button, Kind, Message, Span, Style
+from lightwell.entrypoints.channels.messages import Button, Kind, Message, Span, Style, note, text
 from lightwell.entrypoints.channels.paging import block_text
 from lightwell.entrypoints.channels.platform import Labelled
 from lightwell.entrypoints.channels.rendering import (
     candidate_label,
-    note,
     render_answer,
     render_candidates,
     render_progress,
     render_statements,
-    text,
 )
 from lightwell.entrypoints.slack.blocks import SlackText, to_slack
 from lightwell.entrypoints.sources import sections_of

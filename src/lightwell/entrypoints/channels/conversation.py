@@ -33,12 +33,12 @@ from lightwell.entrypoints.channels.actions import (
 from lightwell.entrypoints.channels.asker import Asker
 from lightwell.entrypoints.channels.buttons import Buttons
 from lightwell.entrypoints.channels.dispatch import COMMANDS, Shown, Typed
-from lightwell.entrypoints.channels.messages import Message
+from lightwell.entrypoints.channels.messages import Message, plain
 from lightwell.entrypoints.channels.pages import page_of, pages_of
 from lightwell.entrypoints.channels.people import People
 from lightwell.entrypoints.channels.platform import Channel, Labelled
 from lightwell.entrypoints.channels.questions import Questions
-from lightwell.entrypoints.channels.reply import Reply, plain
+from lightwell.entrypoints.channels.reply import Reply
 from lightwell.logs import logger, raise_location
 from lightwell.records import channel_chats, channel_updates
 from lightwell.records.channel_updates import TakenUpdate

@@ -19,8 +19,7 @@ from lightwell.domain.requests import IdempotencyKey, IngestRequest
 from lightwell.domain.scopes import Scope
 from lightwell.entrypoints.channels.actions import AddFile, ShowJob
 from lightwell.entrypoints.channels.asker import Asker
-from lightwell.entrypoints.channels.messages import Block, Button, Message, Span, Style
-from lightwell.entrypoints.channels.rendering import text
+from lightwell.entrypoints.channels.messages import Block, Button, Message, Span, Style, plain, text
 from lightwell.ingest.submission import Submission
 from lightwell.knowledge_base.directory import Directory
 from lightwell.text.pieces import shorten
@@ -42,14 +41,14 @@ _POLL_SECONDS = 0.5
 async def offer(asker: Asker, file: File, max_bytes: int) -> Message:
     """Ask for whom a file is; say at once where the asker may add none, or it is too large."""
     if not asker.allows(Scope.INGEST):
-        return Message(blocks=(text(_NO_SCOPE),))
+        return plain(_NO_SCOPE)
     if not asker.chat.is_private:
-        return Message(blocks=(text(_ONLY_ALONE),))
+        return plain(_ONLY_ALONE)
     if file.size > max_bytes:
         return Message(blocks=(_about(file.name, _too_large(max_bytes)),))
     places = await _places(asker)
     if not places:
-        return Message(blocks=(text(_NO_PLACE),))
+        return plain(_NO_PLACE)
     labels = _labels(places)
     rows = [
         (Button(label=label, action=_adding(file, tag)),)
@@ -71,7 +70,7 @@ async def add(
     if not action.tag:
         return Message(blocks=(_about(action.name, _DISCARDED),))
     if not asker.allows(Scope.INGEST):
-        return Message(blocks=(text(_NO_SCOPE),))
+        return plain(_NO_SCOPE)
     documents, key = asker.knowledge_base.documents, _key(asker, action)
     queued = await documents.find_earlier(asker.reader, key)
     if queued is None:

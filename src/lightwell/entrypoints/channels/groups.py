@@ -6,8 +6,8 @@ from lightwell.domain.chat import ShownAnswer
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.entrypoints.channels.actions import Share
 from lightwell.entrypoints.channels.asker import Asker
-from lightwell.entrypoints.channels.messages import Message
-from lightwell.entrypoints.channels.rendering import note, render_answer
+from lightwell.entrypoints.channels.messages import Message, note
+from lightwell.entrypoints.channels.rendering import render_answer
 from lightwell.entrypoints.channels.source_pictures import read_turn
 from lightwell.records import channel_groups
 

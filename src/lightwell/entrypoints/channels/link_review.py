@@ -23,14 +23,11 @@ from lightwell.entrypoints.channels.messages import (
     Message,
     Span,
     Style,
-)
-from lightwell.entrypoints.channels.rendering import (
-    candidate_label,
     heading,
     note,
-    render_candidates,
-    text,
+    plain,
 )
+from lightwell.entrypoints.channels.rendering import candidate_label, render_candidates
 from lightwell.text.pieces import shorten
 
 _LONGEST_NAME, _LONGEST_WORDS, _LONGEST_VALUE = 80, 150, 50
@@ -60,7 +57,7 @@ async def links(asker: Asker, words: str) -> Message:
         return await review(asker, ReviewLink(about=""))
     named = await asker.knowledge_base.questions.candidates(words, asker.reader)
     if not named.candidates:
-        return Message(blocks=(text(_UNKNOWN),))
+        return plain(_UNKNOWN)
     actions = [ReviewLink(about=str(candidate.entity.id)) for candidate in named.candidates]
     if len(actions) == 1:
         return await review(asker, actions[0])
@@ -84,7 +81,7 @@ async def review(asker: Asker, action: ReviewLink) -> Message:
         limit=2,
     )
     if not following:
-        return Message(blocks=(text(_none_left(action)),))
+        return plain(_none_left(action))
     link = await stored.get(asker.reader, following[0].id)
     buttons = list(_decisions(asker, link, action))
     if len(following) > 1:

@@ -9,14 +9,13 @@ from lightwell.domain.graph_views import Candidates
 from lightwell.domain.links import LinkFilter
 from lightwell.entrypoints.channels.actions import ReviewLink, ShowPlace
 from lightwell.entrypoints.channels.asker import Asker
-from lightwell.entrypoints.channels.messages import Button, Message
+from lightwell.entrypoints.channels.messages import Button, Message, plain
 from lightwell.entrypoints.channels.picks import pick_rows
 from lightwell.entrypoints.channels.rendering import (
     render_brief,
     render_candidates,
     render_passages,
     render_statements,
-    text,
 )
 from lightwell.entrypoints.channels.source_pictures import in_rows, place_buttons
 
@@ -30,11 +29,11 @@ _OWED = "What do we owe?"
 async def brief(asker: Asker, words: str) -> Message:
     """Return a brief on the entity of this name or reference, or what the name may mean; raise `Invalid`."""
     if not words.strip():
-        return Message(blocks=(text(_NO_NAME.format(asker.chat.typed("/brief NAME"))),))
+        return plain(_NO_NAME.format(asker.chat.typed("/brief NAME")))
     try:
         made = await asker.knowledge_base.questions.brief(words, asker.reader)
     except NotFound:
-        return Message(blocks=(text(_UNKNOWN),))
+        return plain(_UNKNOWN)
     if isinstance(made, Candidates):
         rows = tuple(pick_rows([made], "brief", words.strip()))
         return Message(blocks=render_candidates(made), buttons=rows)
@@ -60,7 +59,7 @@ async def promises(asker: Asker, words: str) -> Message:
 async def search(asker: Asker, words: str) -> Message:
     """Return the passages that are most relevant, with a button for each that shows where it stands; raise `Invalid`."""
     if not words.strip():
-        return Message(blocks=(text(_NO_WORDS.format(asker.chat.typed("/search WORDS"))),))
+        return plain(_NO_WORDS.format(asker.chat.typed("/search WORDS")))
     retrieval = await asker.knowledge_base.questions.search(words, asker.reader, limit=_PASSAGES)
     buttons = [
         Button(label=str(rank), action=_place_of(passage))

@@ -75,3 +75,23 @@ class Limits:
     label: int
     caption: int = 1024
     blocks: int = 40
+
+
+def text(words: str) -> Block:
+    """Return a paragraph."""
+    return Block((Span(words),))
+
+
+def heading(words: str) -> Block:
+    """Return the title of what follows."""
+    return Block((Span(words, Style.BOLD),))
+
+
+def note(words: str) -> Block:
+    """Return small print."""
+    return Block((Span(words, Style.ITALIC),), Kind.NOTE)
+
+
+def plain(words: str) -> Message:
+    """Return a message of one paragraph."""
+    return Message(blocks=(text(words),))

@@ -4,15 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from lightwell.entrypoints.channels.actions import Action
-from lightwell.entrypoints.channels.messages import (
-    Block,
-    Button,
-    Kind,
-    Limits,
-    Message,
-    Span,
-    Style,
-)
+from lightwell.entrypoints.channels.messages import Button, Limits, Message, note
 from lightwell.entrypoints.channels.paging import paginate
 from lightwell.text.pieces import shorten
 
@@ -59,8 +51,5 @@ def fitting(rows: Iterable[tuple[Button, ...]], most: int) -> Iterator[tuple[But
 
 def with_notes(message: Message, notes: Iterable[str]) -> Message:
     """Return a page with small print below."""
-    blocks = [
-        Block((Span(shorten(" ".join(words.split()), _NOTE_CHARACTERS), Style.ITALIC),), Kind.NOTE)
-        for words in notes
-    ]
+    blocks = [note(shorten(" ".join(words.split()), _NOTE_CHARACTERS)) for words in notes]
     return replace(message, blocks=(*message.blocks, *blocks[:_MOST_NOTES]))

@@ -24,7 +24,16 @@ from lightwell.domain.chat import ShownAnswer
 from lightwell.domain.evidence import Evidence, Retrieval
 from lightwell.domain.graph_views import Candidate, Candidates
 from lightwell.entrypoints import wording
-from lightwell.entrypoints.channels.messages import Block, Kind, Message, Span, Style
+from lightwell.entrypoints.channels.messages import (
+    Block,
+    Kind,
+    Message,
+    Span,
+    Style,
+    heading,
+    note,
+    text,
+)
 from lightwell.entrypoints.channels.paging import plain_text
 from lightwell.entrypoints.sources import (
     key_sentence,
@@ -44,21 +53,6 @@ _LONGEST_ADDRESS = 2000
 
 Shown = Answer | ShownAnswer
 _Links = dict[str, str]
-
-
-def text(words: str) -> Block:
-    """Return a paragraph."""
-    return Block((Span(words),))
-
-
-def heading(words: str) -> Block:
-    """Return the title of what follows."""
-    return Block((Span(words, Style.BOLD),))
-
-
-def note(words: str) -> Block:
-    """Return small print."""
-    return Block((Span(words, Style.ITALIC),), Kind.NOTE)
 
 
 def render_answer(answer: Shown, server: str = "") -> Message:

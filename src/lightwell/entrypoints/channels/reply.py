@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from lightwell.domain.channels import Chat, Press
 from lightwell.domain.errors import ChannelGone
-from lightwell.entrypoints.channels.messages import Block, Kind, Message, Span, Style
+from lightwell.entrypoints.channels.messages import Message, note, plain
 from lightwell.entrypoints.channels.platform import Channel, Labelled
 from lightwell.records import channel_updates
 from lightwell.records.channel_updates import TakenUpdate
@@ -21,12 +21,7 @@ Label = Callable[[Message, Chat], Awaitable[Labelled]]
 """Gives the buttons of a message what they stand for, pressed in a chat."""
 
 
-def plain(words: str) -> Message:
-    """Return a message of one paragraph."""
-    return Message(blocks=(Block((Span(words),)),))
-
-
-WAITING = Message(blocks=(Block((Span("…", Style.ITALIC),), Kind.NOTE),))
+WAITING = Message(blocks=(note("…"),))
 """What is said until there is more to say."""
 
 PRIVATELY = plain("I answered you in our private chat.")

@@ -21,8 +21,8 @@ from lightwell.entrypoints.channels.messages import (
     Rows,
     Span,
     Style,
+    heading,
 )
-from lightwell.entrypoints.channels.rendering import heading
 from lightwell.entrypoints.sources import key_sentence, pages_of, sections_of, source_name
 from lightwell.knowledge_base.page_pictures import Mark
 from lightwell.text.pieces import shorten

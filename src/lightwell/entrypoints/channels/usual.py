@@ -2,7 +2,7 @@
 
 from lightwell.domain.scopes import Scope
 from lightwell.entrypoints.channels.asker import Asker
-from lightwell.entrypoints.channels.messages import Block, Kind, Message, Span, Style
+from lightwell.entrypoints.channels.messages import Block, Kind, Message, Span, Style, text
 
 _COMMANDS = (
     ("/brief NAME", "what there is about somebody or something"),
@@ -15,7 +15,7 @@ _COMMANDS = (
 _CURATING = ("/links", "proposed links between systems, to confirm or reject")
 _ADDING = "Send a file to add it; I ask first who may see it."
 
-HELP = "Ask me a question. I answer from the documents that you may see, and name them."
+_HELP = "Ask me a question. I answer from the documents that you may see, and name them."
 
 
 async def help_(asker: Asker, words: str) -> Message:
@@ -25,8 +25,8 @@ async def help_(asker: Asker, words: str) -> Message:
         Block((Span(asker.chat.typed(name), Style.CODE), Span(f"  {meaning}")), Kind.ITEM)
         for name, meaning in commands
     )
-    adding = (Block((Span(_ADDING),)),) if asker.allows(Scope.INGEST) else ()
-    return Message(blocks=(Block((Span(HELP),)), *items, *adding))
+    adding = (text(_ADDING),) if asker.allows(Scope.INGEST) else ()
+    return Message(blocks=(text(_HELP), *items, *adding))
 
 
 async def status(asker: Asker, words: str) -> Message:
@@ -40,6 +40,6 @@ async def status(asker: Asker, words: str) -> Message:
     return Message(
         blocks=(
             Block((Span("You are "), Span(name, Style.BOLD), Span(" here."))),
-            Block((Span(f"{seen}{waiting}."),)),
+            text(f"{seen}{waiting}."),
         )
     )
