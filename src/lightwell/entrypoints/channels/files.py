@@ -14,7 +14,6 @@ from lightwell.domain.directory import Place
 from lightwell.domain.errors import Invalid, NotFound, TooLarge, Unreadable
 from lightwell.domain.ids import JobId
 from lightwell.domain.jobs import VECTORS, Job, JobState
-from lightwell.domain.principals import Principal
 from lightwell.domain.requests import IdempotencyKey, IngestRequest
 from lightwell.domain.scopes import Scope
 from lightwell.entrypoints.channels.actions import AddFile, ShowJob
@@ -158,20 +157,9 @@ def _key(asker: Asker, action: AddFile) -> IdempotencyKey:
 
 async def _places(asker: Asker) -> list[Place]:
     """Return where the asker may put documents, as on the page: what sources gave comes last."""
-    person = asker.person
-    principal = Principal(
-        project_id=asker.reader.project_id,
-        project="",
-        credential=f"channel:{person.id}",
-        scopes=person.scopes,
-        tags=person.tags,
-        user=person.user,
-        person=person.id,
-    )
     database = asker.knowledge_base.conversations.database
-    return await Directory(database=database, project_id=principal.project_id).list_places(
-        principal
-    )
+    directory = Directory(database=database, project_id=asker.reader.project_id)
+    return await directory.list_places(asker.principal)
 
 
 def _labels(places: Sequence[Place]) -> dict[str, str]:

@@ -7,7 +7,6 @@ from functools import partial
 
 from lightwell.domain.channels import Account, Chat
 from lightwell.domain.directory import Person, PersonId
-from lightwell.domain.principals import SESSION, Principal
 from lightwell.entrypoints.audit_log import AuditLog
 from lightwell.entrypoints.channels.asker import Asker
 from lightwell.knowledge_base import KnowledgeBase, channel_accounts
@@ -62,17 +61,7 @@ class People:
 
     async def count(self, asker: Asker) -> int:
         """Count a request of the person, as one in a browser counts; return the seconds to wait, 0 where it is allowed."""
-        person = asker.person
-        principal = Principal(
-            project_id=self.knowledge_base.project_id,
-            project=self.project,
-            credential=f"{SESSION}{asker.chat.platform}",
-            scopes=person.scopes,
-            tags=person.tags,
-            user=person.user,
-            person=person.id,
-        )
-        allowance = await self.limiter.take(principal)
+        allowance = await self.limiter.take(asker.principal)
         return 0 if allowance is None else allowance.retry_seconds
 
     async def may_notify(self, account: Account) -> bool:
