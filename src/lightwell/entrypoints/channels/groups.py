@@ -8,7 +8,6 @@ from lightwell.entrypoints.channels.actions import Share
 from lightwell.entrypoints.channels.asker import Asker
 from lightwell.entrypoints.channels.messages import Message, note
 from lightwell.entrypoints.channels.rendering import render_answer
-from lightwell.entrypoints.channels.source_pictures import read_turn
 from lightwell.records import channel_groups
 
 _UNBOUND = "This group is bound to no access tags yet, so I share nothing in it. An administrator can bind it with `lightwell channels bind`."
@@ -25,7 +24,7 @@ async def share(asker: Asker, action: Share) -> Message:
     Raises `NotFound` where the asker may not read it any more, and `Invalid` with what to tell the asker alone where the group may not. Its
     notes, and what was nearest, are no part of it; nor is the question: what was picked for a name stands in it, as documents of the asker call it.
     """
-    turn = await read_turn(asker, action.conversation, action.place)
+    turn = await asker.read_turn(action.conversation, action.place)
     bound = await channel_groups.find_tags(
         asker.knowledge_base.conversations.database,
         asker.reader.project_id,

@@ -9,7 +9,7 @@ from lightwell.domain.graph_views import Candidates
 from lightwell.domain.links import LinkFilter
 from lightwell.entrypoints.channels.actions import ReviewLink, ShowPlace
 from lightwell.entrypoints.channels.asker import Asker
-from lightwell.entrypoints.channels.messages import Button, Message, plain
+from lightwell.entrypoints.channels.messages import Button, Message, in_rows, plain
 from lightwell.entrypoints.channels.picks import pick_rows
 from lightwell.entrypoints.channels.rendering import (
     render_brief,
@@ -17,7 +17,7 @@ from lightwell.entrypoints.channels.rendering import (
     render_passages,
     render_statements,
 )
-from lightwell.entrypoints.channels.source_pictures import in_rows, place_buttons
+from lightwell.entrypoints.channels.source_pictures import place_buttons
 
 _PASSAGES = 10
 _NO_NAME = "Say about whom or what: {}"

@@ -1,5 +1,6 @@
 """What is said in a chat, in a form of our own that each adapter writes with its platform's formats."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -75,6 +76,11 @@ class Limits:
     label: int
     caption: int = 1024
     blocks: int = 40
+
+
+def in_rows(buttons: Sequence[Button], most: int = 5) -> Rows:
+    """Return small buttons in rows of so many."""
+    return tuple(tuple(buttons[n : n + most]) for n in range(0, len(buttons), most))
 
 
 def text(words: str) -> Block:

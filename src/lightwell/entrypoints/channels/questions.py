@@ -25,7 +25,7 @@ from lightwell.entrypoints import wording
 from lightwell.entrypoints.channels import picks
 from lightwell.entrypoints.channels.actions import Share, ShowAnswer, ShowSource
 from lightwell.entrypoints.channels.asker import Asker
-from lightwell.entrypoints.channels.messages import Button, Limits, Message
+from lightwell.entrypoints.channels.messages import Button, Limits, Message, Rows, in_rows
 from lightwell.entrypoints.channels.pace import growing
 from lightwell.entrypoints.channels.pages import fitting, page_of, pages_of, with_notes
 from lightwell.entrypoints.channels.rendering import render_answer, render_progress
@@ -94,20 +94,11 @@ class Questions:
 
     async def show_page(self, action: ShowAnswer) -> Message:
         """Return a page of an answer as the asker may see it now; raise `NotFound`."""
-        turn = await self.find_turn(ConversationId(action.conversation), action.place)
+        turn = await self.asker.read_turn(action.conversation, action.place)
         if turn.answer is None:
             raise NotFound("There is no such answer")
         stored = StoredExchange(conversation=ConversationId(action.conversation), place=turn.place)
         return self._page(Exchange(answer=turn.answer, stored=stored), action.page)
-
-    async def find_turn(self, conversation: ConversationId, place: int) -> ConversationTurn:
-        """Return an exchange of the asker's own conversation; raise `NotFound`."""
-        conversations = self.asker.knowledge_base.conversations
-        turns = await conversations.turns(self.asker.reader, conversation)
-        turn = next((turn for turn in turns if turn.place == place), None)
-        if turn is None:
-            raise NotFound("There is no such answer")
-        return turn
 
     async def _state(self) -> channel_chats.ChatState:
         """Return the conversation and the picks in the chat, none of a person whose account it was before."""
@@ -156,15 +147,12 @@ class Questions:
 
     async def _shown(self, exchange: Exchange) -> Message:
         """Return the first page of an answer as it is stored: the other pages are of the same."""
-        stored = exchange.stored
-        answer = exchange.answer
+        answer, stored = exchange.answer, exchange.stored
         if not isinstance(answer, Answer) or not answer.is_answered:
-            return self._page(
-                exchange, 0
-            )  # what is stored of a refusal does not say what is nearest
+            return self._page(exchange, 0)  # a stored refusal does not say what is nearest
         if stored is None or stored.place is None:
             return self._page(exchange, 0)
-        turn = await self.find_turn(stored.conversation, stored.place)
+        turn = await self.asker.read_turn(stored.conversation, stored.place)
         page = self._page(replace(exchange, answer=turn.answer or answer), 0)
         only = wording.filters_line(answer.filters)
         return with_notes(page, [only] if only else [])
@@ -183,9 +171,9 @@ class Questions:
                 chat=self._chat.id,
                 thread=self._chat.thread,
             )
-            rows.append((Button(label="Share here", action=share),))
+            rows = (*rows, (Button(label="Share here", action=share),))
         return page_of(
-            replace(message, buttons=tuple(rows)),
+            replace(message, buttons=rows),
             number,
             self.limits,
             lambda other: ShowAnswer(conversation=conversation, place=place, page=other),
@@ -213,9 +201,7 @@ def _is_of(turn: ConversationTurn, question: str, since: datetime) -> bool:
     return turn.question == question.strip() and turn.asked_at >= since
 
 
-def _source_rows(
-    answer: Answer | ShownAnswer, conversation: ConversationId, place: int
-) -> list[tuple[Button, ...]]:
+def _source_rows(answer: Answer | ShownAnswer, conversation: ConversationId, place: int) -> Rows:
     """Return a button for each source, by its number."""
     numbers = list(dict.fromkeys(cited.id for cited in answer.citations))[:_MOST_SOURCES]
     buttons = [
@@ -225,7 +211,4 @@ def _source_rows(
         )
         for number in numbers
     ]
-    return [
-        tuple(buttons[start : start + _SOURCES_IN_ROW])
-        for start in range(0, len(buttons), _SOURCES_IN_ROW)
-    ]
+    return in_rows(buttons, _SOURCES_IN_ROW)

@@ -6,11 +6,10 @@ from uuid import UUID
 
 from lightwell.answer.quotes import render_text
 from lightwell.domain.answers import Citation
-from lightwell.domain.chat import ConversationTurn
 from lightwell.domain.document_views import DocumentView, Placement, ReadingPlace, ViewBlock
 from lightwell.domain.documents import Locator, document_address
 from lightwell.domain.errors import NotFound, ParserFailed
-from lightwell.domain.ids import ChunkId, ConversationId
+from lightwell.domain.ids import ChunkId
 from lightwell.entrypoints.channels.actions import ShowPlace, ShowSource
 from lightwell.entrypoints.channels.asker import Asker
 from lightwell.entrypoints.channels.messages import (
@@ -22,6 +21,7 @@ from lightwell.entrypoints.channels.messages import (
     Span,
     Style,
     heading,
+    in_rows,
 )
 from lightwell.entrypoints.sources import key_sentence, pages_of, sections_of, source_name
 from lightwell.knowledge_base.page_pictures import Mark
@@ -34,25 +34,14 @@ _BESIDE_PICTURE = 300
 _AROUND = 150
 """Characters that are shown before a quotation, and behind it."""
 _LONGEST_TITLE = 100
-_IN_ROW, _MOST_BUTTONS = 5, 10
+_MOST_BUTTONS = 10
 
 _GONE = "This is not there any more"
 
 
-async def read_turn(asker: Asker, conversation: UUID, place: int) -> ConversationTurn:
-    """Return an exchange of the asker's own conversation, as far as the asker may read it now; raise `NotFound`."""
-    turns = await asker.knowledge_base.conversations.turns(
-        asker.reader, ConversationId(conversation)
-    )
-    for turn in turns:
-        if turn.place == place:
-            return turn
-    raise NotFound(_GONE)
-
-
 async def show_source(asker: Asker, action: ShowSource) -> Message:
     """Show a source of an answer; raise `NotFound` where its document is out of sight, or does not say this any more."""
-    answer = (await read_turn(asker, action.conversation, action.place)).answer
+    answer = (await asker.read_turn(action.conversation, action.place)).answer
     for citation in answer.citations if answer else ():
         if citation.id == action.source:
             return await _show_citation(asker, citation)
@@ -75,11 +64,6 @@ def place_buttons(citations: Sequence[Citation]) -> Rows:
             for mark in list(dict.fromkeys(citation.id for citation in citations))[:_MOST_BUTTONS]
         ]
     )
-
-
-def in_rows(buttons: Sequence[Button]) -> Rows:
-    """Return small buttons in rows of five."""
-    return tuple(tuple(buttons[n : n + _IN_ROW]) for n in range(0, len(buttons), _IN_ROW))
 
 
 def _place_of(citation: Citation) -> ShowPlace:
