@@ -71,7 +71,9 @@ _APOLOGY = (
 _UNAVAILABLE = "Something that I need to answer is not available right now. Try again in a minute."
 _NO_SCOPE = "You may not read here: ask whoever runs Lightwell"
 _UNREADABLE = "I cannot read a {} yet. Write your question, please."
+_TOO_MANY = "Too many questions; try again in {} seconds."
 _SAYABLE = (Invalid, NotFound, Forbidden, Refused, UnreadableDocument)
+_ABOUT_NAMES = frozenset({"brief", "promises", "search"})
 _LONGEST_WAIT_FOR_FILE = 10.0
 
 _log = logger(__name__)
@@ -99,7 +101,7 @@ class Conversations:
         elif asker is None and (asker := await self._introduced(update)) is None:
             await self._tell_stranger(taken)
         elif wait := await self.people.count(asker):
-            await self._tell_once(taken, f"Too many questions; try again in {wait} seconds.")
+            await self._tell_once(taken, _TOO_MANY.format(wait))
         else:
             await self._answer(taken, asker)
 
@@ -138,15 +140,20 @@ class Conversations:
             case "start":
                 return await COMMANDS["help"](asker, "")
             case name if name in COMMANDS:
-                state = await channel_chats.find(self.database, project_id, account, asker.chat)
-                words = typed.words
-                if name == "brief":
-                    words = state.picks.get(normalize_name(words), words)
-                elif name in ("promises", "search"):
-                    words = (await picks.with_picks(asker, words, state.picks)).question
+                words = await self._meant(typed, asker, account)
                 return await self._list(asker, name, words, 0)
             case _:
                 return plain(_UNKNOWN_COMMAND)
+
+    async def _meant(self, typed: Typed, asker: Asker, account: Account) -> str:
+        """Return the words of a command, with what was picked in the chat in place of names."""
+        if typed.name not in _ABOUT_NAMES:
+            return typed.words
+        project_id, words = asker.reader.project_id, typed.words
+        state = await channel_chats.find(self.database, project_id, account, asker.chat)
+        if typed.name == "brief":
+            return state.picks.get(normalize_name(words), words)
+        return (await picks.with_picks(asker, words, state.picks)).question
 
     async def _list(self, asker: Asker, command: str, words: str, page: int) -> Message:
         """Return a page of what a command lists now."""
@@ -169,24 +176,17 @@ class Conversations:
             await self._acknowledge(press, GONE)
             return
         if wait := await self.people.count(asker):
-            await self.channel.acknowledge(
-                press, f"Too many questions; try again in {wait} seconds."
-            )
+            await self.channel.acknowledge(press, _TOO_MANY.format(wait))
             return
-        notice = ""
         try:
             notice = await self._do(taken, asker, action)
-            if (change := dispatch.change_of(action))[0]:
-                self.people.note(change[0], update.account, asker.person.id, change[1])
+            change, ids = dispatch.change_of(action)
+            if change:
+                self.people.note(change, update.account, asker.person.id, ids)
         except NotFound:
             notice = GONE
-        except (ChannelFailed, StoreFailed, LeaseLost):
-            raise
-        except LightwellError as error:
-            notice = sentence_of(error)
         except Exception as error:  # noqa: BLE001 - one press that fails must not end the others
-            _log_unexpected(error)
-            notice = _APOLOGY
+            notice = _sentence_instead(error)
         await self._acknowledge(press, notice)
 
     async def _acknowledge(self, press: Press, notice: str) -> None:
@@ -209,7 +209,8 @@ class Conversations:
                 message = await self._instead(update, asker, action, reply)
                 await reply.finish(message)
                 await self.buttons.use_up(action, update.account, update.chat)
-                return await self._follow_up(asker, message, reply)
+                await self._follow_up(asker, message, reply)
+                return ""
 
     async def _instead(self, update: Update, asker: Asker, action: Action, reply: Reply) -> Message:
         """Return what takes the place of the message with the button."""
@@ -259,13 +260,12 @@ class Conversations:
         await self.buttons.use_up(action, taken.update.account, taken.update.chat)
         return "Shared."
 
-    async def _follow_up(self, asker: Asker, message: Message, reply: Reply) -> str:
+    async def _follow_up(self, asker: Asker, message: Message, reply: Reply) -> None:
         """Show how far a file is read that was just added, once it is or after some seconds."""
         actions = [button.action for row in message.buttons for button in row]
         job = next((action for action in actions if isinstance(action, ShowJob)), None)
         if job is not None:
             await reply.finish(await files.progress(asker, job, seconds=_LONGEST_WAIT_FOR_FILE))
-        return ""
 
     # ── who one is ────────────────────────────────────────────────────────────────────────────────────
 
@@ -339,26 +339,22 @@ async def _or_sentence(answering: Awaitable[Message]) -> Message:
     """Return the answer, or one sentence about why there is none; raise what has to be tried again."""
     try:
         return await answering
-    except (ChannelFailed, StoreFailed, LeaseLost):
-        raise
-    except LightwellError as error:
-        return plain(sentence_of(error))
     except Exception as error:  # noqa: BLE001 - one question that fails must not end the others, and nobody is shown why
-        _log_unexpected(error)
-        return plain(_APOLOGY)
+        return plain(_sentence_instead(error))
 
 
-def sentence_of(error: LightwellError) -> str:
-    """Return what a person is told of an error."""
+def _sentence_instead(error: Exception) -> str:
+    """Return what a person is told of an error; raise it where the update has to be taken again."""
+    if isinstance(error, ChannelFailed | StoreFailed | LeaseLost):
+        raise error
+    if not isinstance(error, LightwellError):
+        _log.warning(
+            "a chat could not be answered", error=type(error).__name__, at=raise_location(error)
+        )
+        return _APOLOGY
     if not isinstance(error, _SAYABLE):
         _log.warning("a chat could not be answered", error=type(error).__name__)
         return _UNAVAILABLE
     message = str(error)
     stop = "" if message.endswith((".", "?", "!")) else "."
     return f"{message[:1].upper()}{message[1:]}{stop}"
-
-
-def _log_unexpected(error: Exception) -> None:
-    _log.warning(
-        "a chat could not be answered", error=type(error).__name__, at=raise_location(error)
-    )

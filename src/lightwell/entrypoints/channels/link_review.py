@@ -27,6 +27,7 @@ from lightwell.entrypoints.channels.messages import (
     note,
     plain,
 )
+from lightwell.entrypoints.channels.picks import UNKNOWN_NAME
 from lightwell.entrypoints.channels.rendering import candidate_label, render_candidates
 from lightwell.text.pieces import shorten
 
@@ -34,7 +35,6 @@ _LONGEST_NAME, _LONGEST_WORDS, _LONGEST_VALUE = 80, 150, 50
 _MOST_COMPARED, _MOST_QUOTED = 5, 2
 """So that it fits into one message of any platform, whatever its letters count there."""
 
-_UNKNOWN = "I know nobody and nothing of this name."
 _QUESTIONS = {
     LinkType.SAME_AS: "Are these two the same?",
     LinkType.BELONGS_TO: "Does the first belong to the second?",
@@ -57,7 +57,7 @@ async def links(asker: Asker, words: str) -> Message:
         return await review(asker, ReviewLink(about=""))
     named = await asker.knowledge_base.questions.candidates(words, asker.reader)
     if not named.candidates:
-        return plain(_UNKNOWN)
+        return plain(UNKNOWN_NAME)
     actions = [ReviewLink(about=str(candidate.entity.id)) for candidate in named.candidates]
     if len(actions) == 1:
         return await review(asker, actions[0])

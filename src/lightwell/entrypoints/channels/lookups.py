@@ -10,7 +10,7 @@ from lightwell.domain.links import LinkFilter
 from lightwell.entrypoints.channels.actions import ReviewLink, ShowPlace
 from lightwell.entrypoints.channels.asker import Asker
 from lightwell.entrypoints.channels.messages import Button, Message, in_rows, plain
-from lightwell.entrypoints.channels.picks import pick_rows
+from lightwell.entrypoints.channels.picks import UNKNOWN_NAME, pick_rows
 from lightwell.entrypoints.channels.rendering import (
     render_brief,
     render_candidates,
@@ -22,7 +22,6 @@ from lightwell.entrypoints.channels.source_pictures import place_buttons
 _PASSAGES = 10
 _NO_NAME = "Say about whom or what: {}"
 _NO_WORDS = "Say what to look for: {}"
-_UNKNOWN = "I know nobody and nothing of this name."
 _OWED = "What do we owe?"
 
 
@@ -33,7 +32,7 @@ async def brief(asker: Asker, words: str) -> Message:
     try:
         made = await asker.knowledge_base.questions.brief(words, asker.reader)
     except NotFound:
-        return plain(_UNKNOWN)
+        return plain(UNKNOWN_NAME)
     if isinstance(made, Candidates):
         rows = tuple(pick_rows([made], "brief", words.strip()))
         return Message(blocks=render_candidates(made), buttons=rows)

@@ -17,6 +17,8 @@ from lightwell.text.regex import regex
 ASK = "ask"
 """What a pick repeats that is about a question, and not about a command."""
 
+UNKNOWN_NAME = "I know nobody and nothing of this name."
+
 _MOST_PICKS = 8
 _ADDRESS = regex(r"<([^<>\s]+@[^<>\s]+)>")
 
