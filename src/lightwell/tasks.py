@@ -30,13 +30,14 @@ async def gather_or_cancel(calls: Iterable[Coroutine[object, object, T]]) -> lis
         async with asyncio.TaskGroup() as group:
             tasks.extend(group.create_task(call) for call in calls)
     except BaseExceptionGroup as several:
-        error = _first_error(several)
+        error = first_error(several)
     else:
         return [task.result() for task in tasks]
     raise error
 
 
-def _first_error(error: BaseException) -> BaseException:
+def first_error(error: BaseException) -> BaseException:
+    """Return the error itself, or the first one of a group: that of the task that failed."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     return error

@@ -1,4 +1,6 @@
-"""Checks that a string is text that PostgreSQL and JSON can store, and splits lists in settings and options."""
+"""Checks that a string is text that PostgreSQL and JSON can store, or makes it that, and splits lists in settings and options."""
+
+from typing import cast
 
 from lightwell.domain.errors import Invalid
 from lightwell.text.regex import regex
@@ -30,6 +32,18 @@ def require_text(text: str, what: str) -> str:
             f"{what} contains U+{sign:04X}, half a character: send the whole character, or remove it"
         )
     raise Invalid(f"{what} contains a NUL character: remove it")
+
+
+def keep_text(value: object) -> object:
+    """Return JSON without the NULs and surrogates in it: whoever sent them by mistake cannot be asked."""
+    if isinstance(value, str):
+        return _NOT_TEXT.sub("", value)
+    if isinstance(value, list):
+        return [keep_text(element) for element in cast("list[object]", value)]
+    if isinstance(value, dict):
+        parts = cast("dict[str, object]", value)
+        return {str(keep_text(name)): keep_text(part) for name, part in parts.items()}
+    return value
 
 
 def split_at_commas(text: str) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, LiteralString, cast
+from typing import Any, LiteralString
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
@@ -12,13 +12,11 @@ from pydantic import TypeAdapter
 from lightwell.domain.channels import Platform, Update
 from lightwell.domain.errors import LeaseLost
 from lightwell.domain.ids import ProjectId, new_id
+from lightwell.domain.texts import keep_text
 from lightwell.records.database import Connection, Database
 from lightwell.records.rows import fetch_values
-from lightwell.text.regex import regex
 
 _UPDATE_JSON = TypeAdapter(Update)
-_NOT_TEXT = regex("[\x00\ud800-\udfff]")
-"""What PostgreSQL does not store: people send it by mistake, and lose nothing with it."""
 
 _INSERT = """
 INSERT INTO channel_updates (update_id, project_id, platform, key, chat, account, content)
@@ -68,6 +66,11 @@ WHERE project_id = %(project_id)s AND platform = %(platform)s AND answered_at < 
 
 _CLOSE_EVERY = "DELETE FROM channel_updates WHERE answered_at IS NULL"
 
+_COUNT_WAITING = """
+SELECT platform, count(*) FROM channel_updates
+WHERE project_id = %(project_id)s AND answered_at IS NULL GROUP BY platform
+"""
+
 _LOCK = """
 SELECT pg_try_advisory_lock(hashtextextended('channel ' || %(platform)s || ' ' || %(project_id)s::text, 0))
 """
@@ -92,12 +95,6 @@ class TakenUpdate:
         return {"update_id": self.id, "attempts": self.attempts}
 
 
-_COUNT_WAITING = """
-SELECT platform, count(*) FROM channel_updates
-WHERE project_id = %(project_id)s AND answered_at IS NULL GROUP BY platform
-"""
-
-
 async def count_waiting(database: Database, project_id: ProjectId) -> dict[Platform, int]:
     """Return how many updates are not answered yet, by platform."""
     rows = await database.rows(_COUNT_WAITING, {"project_id": project_id})
@@ -120,7 +117,7 @@ async def insert(database: Database, project_id: ProjectId, update: Update) -> b
         "key": update.key,
         "chat": update.chat.id,
         "account": update.account.id,
-        "content": Jsonb(_storable(_UPDATE_JSON.dump_python(update, mode="json"))),
+        "content": Jsonb(keep_text(_UPDATE_JSON.dump_python(update, mode="json"))),
     }
     return await database.execute(_INSERT, row) > 0
 
@@ -173,13 +170,3 @@ async def _write(database: Database, statement: LiteralString, keys: Mapping[str
 
 def _taken(*, content: object, **columns: Any) -> TakenUpdate:
     return TakenUpdate(update=_UPDATE_JSON.validate_python(content), **columns)
-
-
-def _storable(value: object) -> object:
-    """Return the JSON without characters that PostgreSQL does not store."""
-    if isinstance(value, str):
-        return _NOT_TEXT.sub("", value)
-    if isinstance(value, dict):
-        parts = cast("dict[str, object]", value)
-        return {name: _storable(part) for name, part in parts.items()}
-    return value

@@ -13,11 +13,11 @@ from lightwell.connectors.api_client import ApiClient, retry_after, server_time
 from lightwell.connectors.linear.queries import NESTED, PagedQuery
 from lightwell.connectors.rows import Json, Wire
 from lightwell.domain.errors import SourceFailed
+from lightwell.domain.texts import keep_text
 from lightwell.text.regex import regex
 
 NAME = "Linear"
 _BUDGETS = ("requests", "complexity")
-_NOT_TEXT = regex("[\x00\ud800-\udfff]")
 _NO_LETTER = regex("[^a-z]")
 _RATE_LIMITED = "ratelimited"
 _NO_FEATURE = frozenset(("featurenotaccessible",))
@@ -194,7 +194,7 @@ def _reset_at(response: httpx.Response, budget: str) -> datetime | None:
 
 def _parse_response(response: httpx.Response) -> _Response | None:
     try:
-        return _Response.model_validate(_clean(_OBJECT.validate_python(response.json())))
+        return _Response.model_validate(keep_text(_OBJECT.validate_python(response.json())))
     except ValueError:  # neither JSON nor UTF-8, or not a GraphQL response
         return None
 
@@ -204,17 +204,6 @@ def _parse_page(value: object) -> _Page:
         return _Page.model_validate(value)
     except ValidationError as error:
         raise SourceFailed(f"{NAME} sent a page that is not understood: {error.title}") from None
-
-
-def _clean(value: object) -> object:
-    """Return the JSON value without characters that neither PostgreSQL nor UTF-8 can hold."""
-    if isinstance(value, str):
-        return _NOT_TEXT.sub("", value)
-    if isinstance(value, list):
-        return [_clean(element) for element in cast("list[object]", value)]
-    if isinstance(value, dict):
-        return {str(_clean(key)): _clean(inner) for key, inner in cast("Node", value).items()}
-    return value
 
 
 def _broken_nodes(response: _Response, page: _Page, query: PagedQuery) -> dict[str, str]:

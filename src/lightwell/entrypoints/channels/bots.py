@@ -5,7 +5,6 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import cast
 
 from lightwell.domain.channels import Platform
 from lightwell.domain.errors import LightwellError
@@ -19,7 +18,7 @@ from lightwell.knowledge_base import channel_accounts
 from lightwell.logs import logger
 from lightwell.records import channel_buttons, channel_updates
 from lightwell.records.database import Connection, Database
-from lightwell.tasks import cancel_and_wait
+from lightwell.tasks import cancel_and_wait, first_error
 
 _STANDBY_SECONDS = 5.0
 """How often a process looks whether it is the one now, and the one whether it still is."""
@@ -121,7 +120,7 @@ class Bot:
             await asyncio.sleep(_UPKEEP_SECONDS)
 
     def _log_failure(self, event: str, error: Exception, seconds: float) -> None:
-        first = _first_error(error)
+        first = first_error(error)
         is_ours = isinstance(first, LightwellError)
         _log.warning(
             event,
@@ -129,13 +128,6 @@ class Bot:
             error=str(first) if is_ours else type(first).__name__,
             seconds=seconds,
         )
-
-
-def _first_error(error: Exception) -> Exception:
-    """Return the error of the task that failed."""
-    while isinstance(error, ExceptionGroup):
-        error = cast("ExceptionGroup[Exception]", error).exceptions[0]
-    return error
 
 
 @asynccontextmanager

@@ -31,7 +31,7 @@ from lightwell.entrypoints.channels.picks import UNKNOWN_NAME
 from lightwell.entrypoints.channels.rendering import candidate_label, render_candidates
 from lightwell.text.pieces import shorten
 
-_LONGEST_NAME, _LONGEST_WORDS, _LONGEST_VALUE = 80, 150, 50
+_LONGEST_NAME, _LONGEST_WORDS = 80, 150
 _MOST_COMPARED, _MOST_QUOTED = 5, 2
 """So that it fits into one message of any platform, whatever its letters count there."""
 
