@@ -156,6 +156,18 @@ def private(account: Account) -> Chat:
     return Chat(platform=account.platform, id=f"of {account.id}", is_private=True)
 
 
+def update_of(account: Account, content: Content, chat: Chat | None = None) -> Update:
+    """Return what the account does in a chat, alone with the bot unless one is named, under a key of its own."""
+    return Update(
+        key=str(next(_NUMBERS)),
+        account=account,
+        chat=chat or private(account),
+        at=datetime.now(UTC),
+        content=content,
+        message="m",
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Office:
     """People who ask a bot; `say` and `press` return when the bot has answered."""
@@ -214,14 +226,7 @@ class Office:
         return notice
 
     async def send(self, account: Account, content: Content, chat: Chat | None = None) -> Update:
-        update = Update(
-            key=str(next(_NUMBERS)),
-            account=account,
-            chat=chat or private(account),
-            at=datetime.now(UTC),
-            content=content,
-            message="m",
-        )
+        update = update_of(account, content, chat)
         await self.deliver(update)
         return update
 

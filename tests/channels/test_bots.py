@@ -3,14 +3,12 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import replace
-from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import pytest
 from pydantic import SecretStr
 
-from lightwell.domain.channels import Account, Platform, Text, Update
+from lightwell.domain.channels import Platform, Text
 from lightwell.domain.errors import ChannelFailed
 from lightwell.entrypoints.channels import bots, inbox
 from lightwell.entrypoints.channels.conversation import Conversations
@@ -20,9 +18,18 @@ from lightwell.records.channel_updates import TakenUpdate
 from lightwell.records.database import Database
 from lightwell.settings import Settings
 from lightwell.testing.sources import InMemorySource, make_document
-from tests.channels.memory import TOKEN, MemoryChannel, Office, opened, people_of, private
+from tests.channels.conftest import filled
+from tests.channels.memory import (
+    TOKEN,
+    MemoryChannel,
+    Office,
+    opened,
+    people_of,
+    private,
+    update_of,
+)
 from tests.entrypoints.http_site import open_site
-from tests.flow.conftest import Project, project_on
+from tests.flow.conftest import Project
 from tests.patience import PATIENCE
 
 SALES = "team:sales"
@@ -32,9 +39,7 @@ DOCUMENT = make_document("a.md", "Nordwind Energie gets a discount of 18 percent
 
 @pytest.fixture
 async def project(database: Database) -> Project:
-    project = await project_on(database)
-    await project.kb.ingestion.ingest(InMemorySource(documents=(DOCUMENT,), scope="file:///shelf/"))
-    return project
+    return await filled(database, DOCUMENT)
 
 
 @pytest.fixture
@@ -119,7 +124,7 @@ async def test_another_process_receives_where_the_lock_is_lost(project: Project)
         ada, holder = await first.join("ada", SALES), 0
         for number in range(4):
             holder = await next_holder(database, holder)
-            update = replace(text_of(ada, DISCOUNT), key=f"key {number}")
+            update = update_of(ada, Text(text=DISCOUNT))
             await channel_updates.insert(database, project.kb.project_id, update)
             await first.deliver()
             answers = [
@@ -147,7 +152,7 @@ async def test_what_is_under_way_when_the_server_stops_is_answered_by_the_next(
         async with opened(project) as office:
             ada = await office.join("ada", SALES)
             await channel_updates.insert(
-                project.database, project.kb.project_id, text_of(ada, DISCOUNT)
+                project.database, project.kb.project_id, update_of(ada, Text(text=DISCOUNT))
             )
             async with asyncio.timeout(PATIENCE):
                 await begun.wait()
@@ -157,20 +162,12 @@ async def test_what_is_under_way_when_the_server_stops_is_answered_by_the_next(
         assert "18 percent" in answer.text
 
 
-def text_of(account: Account, text: str) -> Update:
-    return Update(
-        key="key",
-        account=account,
-        chat=private(account),
-        at=datetime.now(UTC),
-        content=Text(text=text),
-    )
-
-
 async def test_what_was_tried_too_often_is_given_up(project: Project) -> None:
     async with opened(project) as office:
         ada = await office.join("ada", SALES)
-    await channel_updates.insert(project.database, project.kb.project_id, text_of(ada, DISCOUNT))
+    await channel_updates.insert(
+        project.database, project.kb.project_id, update_of(ada, Text(text=DISCOUNT))
+    )
     await project.database.execute("UPDATE channel_updates SET attempts = 16", {})
     async with opened(project) as office:
         await office.deliver()

@@ -12,9 +12,10 @@ from lightwell.entrypoints.channels.buttons import Buttons, signing_key
 from lightwell.entrypoints.channels.conversation import GONE
 from lightwell.entrypoints.channels.messages import Button, Limits, Message
 from lightwell.records.database import Database
-from lightwell.testing.sources import InMemorySource, make_document
+from lightwell.testing.sources import make_document
+from tests.channels.conftest import filled
 from tests.channels.memory import GROUP, TOKEN, MemoryChannel, Office, Post, opened, private
-from tests.flow.conftest import Project, project_on
+from tests.flow.conftest import Project
 
 SALES, BOARD = "team:sales", "team:board"
 LIST = "\n\n".join(
@@ -29,15 +30,7 @@ DISCOUNT = "What discount does Nordwind Energie get?"
 
 @pytest.fixture
 async def project(database: Database) -> Project:
-    project = await project_on(database)
-    await project.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS, scope="file:///shelf/"))
-    return project
-
-
-@pytest.fixture
-async def office(project: Project) -> AsyncGenerator[Office]:
-    async with opened(project) as office:
-        yield office
+    return await filled(database, *DOCUMENTS)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 from lightwell.domain.access import TagAuthority
 from lightwell.domain.directory import PersonChange
-from lightwell.domain.documents import Format, NewDocument
+from lightwell.domain.documents import Format
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.entrypoints.channels.actions import Pick, ShowPlace, ShowSource
 from lightwell.entrypoints.channels.asker import Asker
@@ -29,7 +29,8 @@ from tests.channels.company import (
     labels,
     words,
 )
-from tests.flow.conftest import Project, project_on
+from tests.channels.conftest import filled
+from tests.flow.conftest import Project
 from tests.flow.test_owed import SEEN, UNSEEN
 
 SALES, BOARD = ["team:sales"], ["team:board"]
@@ -45,13 +46,6 @@ DOCUMENTS = (
     make_document("b.md", "Nordwind Logistik drives lorries. It has a depot.", SALES),
     make_document("c.md", "Nordwind Logistik sells its depot to Castell Water.", BOARD),
 )
-
-
-async def filled(database: Database, *documents: NewDocument) -> Project:
-    project = await project_on(database)
-    source = InMemorySource(documents=documents, scope="file:///shelf/")
-    await project.kb.ingestion.ingest(source)
-    return project
 
 
 def bold(message: Message) -> list[str]:

@@ -21,7 +21,8 @@ from lightwell.testing.models import ScriptedModel
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import make_retriever
 from tests.channels.company import GROUP, ask, asking, change, join, words
-from tests.flow.conftest import Project, project_on
+from tests.channels.conftest import filled
+from tests.flow.conftest import Project
 
 SALES, BOARD = ["team:sales"], ["team:board"]
 DOCUMENTS = (
@@ -33,8 +34,7 @@ OPEN, CLOSED = "Which discount does Nordwind Energie get?", "Which discount does
 
 @pytest.fixture
 async def project(database: Database) -> Project:
-    project = await project_on(database)
-    await project.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS, scope="file:///shelf/"))
+    project = await filled(database, *DOCUMENTS)
     await join(project, "nora", [*SALES, *BOARD])
     return project
 

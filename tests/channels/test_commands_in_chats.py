@@ -15,9 +15,10 @@ from lightwell.domain.scopes import Scope
 from lightwell.entrypoints.channels.conversation import GONE
 from lightwell.records import channel_groups
 from lightwell.records.database import Database
-from lightwell.testing.sources import InMemorySource, make_document
+from lightwell.testing.sources import make_document
+from tests.channels.conftest import filled
 from tests.channels.memory import GROUP, MemoryChannel, Office, opened, private
-from tests.flow.conftest import Project, project_on
+from tests.flow.conftest import Project
 
 SALES, BOARD = "team:sales", "team:board"
 DOCUMENTS = (
@@ -36,9 +37,7 @@ FILE = File(name="pump.txt", size=len(NOTE), handle="file-1")
 
 @pytest.fixture
 async def project(database: Database) -> Project:
-    project = await project_on(database)
-    await project.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS, scope="file:///shelf/"))
-    return project
+    return await filled(database, *DOCUMENTS)
 
 
 @pytest.fixture

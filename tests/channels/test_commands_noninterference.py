@@ -24,9 +24,10 @@ from lightwell.entrypoints.channels.messages import Message
 from lightwell.knowledge_base.directory import Directory
 from lightwell.records import channel_groups
 from lightwell.records.database import Database
-from lightwell.testing.sources import InMemorySource, make_document
+from lightwell.testing.sources import make_document
 from tests.channels.company import GROUP, ask, asking, buttons, join
-from tests.flow.conftest import Project, project_on
+from tests.channels.conftest import filled
+from tests.flow.conftest import Project
 from tests.flow.linked import entity
 from tests.flow.test_owed import SEEN, UNSEEN
 
@@ -71,10 +72,8 @@ QUESTIONS = ("What does Nordwind Energie GmbH get?", "Who buys the depot?", "Who
 
 async def world(database: Database, *hidden: NewDocument) -> Project:
     """Return a project with what Nora sees, and what is hidden from her between it."""
-    project = await project_on(database)
     documents = sorted((*VISIBLE, *hidden), key=lambda document: document.url)
-    source = InMemorySource(documents=tuple(documents), scope="file:///shelf/")
-    await project.kb.ingestion.ingest(source)
+    project = await filled(database, *documents)
     scopes = (Scope.READ, Scope.CURATE, Scope.INGEST)
     await join(project, "nora", ["user:nora", *SALES], scopes)
     if hidden:

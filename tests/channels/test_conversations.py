@@ -1,13 +1,11 @@
 """A person asks in a chat and gets what that person may see, in one message that grows."""
 
 import asyncio
-from collections.abc import AsyncGenerator
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
 
-from lightwell.domain.channels import Account, Platform, Text, Unreadable, Update
+from lightwell.domain.channels import Account, Platform, Text, Unreadable
 from lightwell.domain.directory import PersonChange
 from lightwell.domain.errors import ChannelFailed, ChannelGone
 from lightwell.domain.scopes import Scope
@@ -19,8 +17,9 @@ from lightwell.knowledge_base.channel_accounts import OwnAccounts, list_bots
 from lightwell.records.channel_updates import TakenUpdate
 from lightwell.records.database import Database
 from lightwell.testing.sources import InMemorySource, make_document
-from tests.channels.memory import GROUP, MemoryChannel, Office, opened, private
-from tests.flow.conftest import Project, project_on
+from tests.channels.conftest import filled
+from tests.channels.memory import GROUP, MemoryChannel, Office, opened, private, update_of
+from tests.flow.conftest import Project
 from tests.patience import PATIENCE
 
 SALES, BOARD = "team:sales", "team:board"
@@ -34,15 +33,7 @@ HIDDEN = "What discount does Castell Water get?"
 
 @pytest.fixture
 async def project(database: Database) -> Project:
-    project = await project_on(database)
-    await project.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS, scope="file:///shelf/"))
-    return project
-
-
-@pytest.fixture
-async def office(project: Project) -> AsyncGenerator[Office]:
-    async with opened(project) as office:
-        yield office
+    return await filled(database, *DOCUMENTS)
 
 
 # ── answers ───────────────────────────────────────────────────────────────────────────────────────────
@@ -325,16 +316,7 @@ async def test_each_chat_is_answered_in_order_and_none_waits_for_another(
     async with opened(office.project, MemoryChannel(platform=Platform.SLACK)) as slow:
         ada, bob = await slow.join("cy", SALES), await slow.join("di", SALES)
         texts = [(ada, "slow"), (ada, "/status"), (bob, "/help")]
-        updates = [
-            Update(
-                key=f"order {number}",
-                account=account,
-                chat=private(account),
-                at=datetime.now(UTC),
-                content=Text(text=text),
-            )
-            for number, (account, text) in enumerate(texts)
-        ]
+        updates = [update_of(account, Text(text=text)) for account, text in texts]
         delivering = asyncio.create_task(slow.deliver(*updates))
         async with asyncio.timeout(PATIENCE):
             await begun.wait()

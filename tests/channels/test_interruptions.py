@@ -3,16 +3,17 @@
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
-from lightwell.domain.channels import Account, Chat, Press, Text, Update
+from lightwell.domain.channels import Account, Press, Text, Update
 from lightwell.entrypoints.channels.bots import make_bot
 from lightwell.entrypoints.channels.reply import PERHAPS_ANSWERED
 from lightwell.records import channel_chats, channel_updates
 from lightwell.records.database import Database
-from lightwell.testing.sources import InMemorySource, make_document
+from lightwell.testing.sources import make_document
+from tests.channels.conftest import filled
 from tests.channels.memory import (
     GROUP,
     MAX_BYTES,
@@ -21,11 +22,12 @@ from tests.channels.memory import (
     Office,
     people_of,
     private,
+    update_of,
 )
-from tests.flow.conftest import Project, project_on
+from tests.flow.conftest import Project
 
 SALES = "team:sales"
-DISCOUNT = "What discount does Nordwind Energie get?"
+QUESTION = Text(text="What discount does Nordwind Energie get?")
 ANSWER = "18 percent"
 _FAR = 200
 
@@ -51,10 +53,8 @@ class Steps:
 
 @pytest.fixture
 async def project(database: Database) -> Project:
-    project = await project_on(database)
     document = make_document("a.md", f"Nordwind Energie gets a discount of {ANSWER}.", [SALES])
-    await project.kb.ingestion.ingest(InMemorySource(documents=(document,), scope="file:///shelf/"))
-    return project
+    return await filled(database, document)
 
 
 @contextmanager
@@ -112,17 +112,6 @@ async def answer_with_a_kill(office: Office, update: Update, last: int) -> bool:
     return True
 
 
-def update_of(account: Account, chat: Chat, number: int, text: str = DISCOUNT) -> Update:
-    return Update(
-        key=f"{text} {number}",
-        account=account,
-        chat=chat,
-        at=datetime.now(UTC),
-        content=Text(text=text),
-        message="m",
-    )
-
-
 def office_on(project: Project, channel: MemoryChannel) -> Office:
     return Office(project=project, channel=channel, people=people_of(project))
 
@@ -140,7 +129,7 @@ async def test_an_answer_is_given_once_wherever_the_process_ends(
         office = office_on(project, channel)
         ada = await office.join(f"ada{last}", SALES)
         place = private(ada) if chat == "private" else GROUP
-        was_ended = await answer_with_a_kill(office, update_of(ada, place, last), last)
+        was_ended = await answer_with_a_kill(office, update_of(ada, QUESTION, place), last)
         answers = [post for post in channel.posts.values() if ANSWER in post.text]
         assert len(answers) == 1, f"after step {last}"
         (conversation,) = await project.kb.conversations.list((await office.asker(ada)).reader)
@@ -159,7 +148,7 @@ async def test_what_cannot_be_edited_is_perhaps_said_and_never_twice(project: Pr
         channel = MemoryChannel(edits_alone=False)
         office = office_on(project, channel)
         ada = await office.join(f"ada{last}", SALES)
-        was_ended = await answer_with_a_kill(office, update_of(ada, GROUP, last), last)
+        was_ended = await answer_with_a_kill(office, update_of(ada, QUESTION, GROUP), last)
         answers = [post for post in channel.posts.values() if ANSWER in post.text]
         perhaps = [post for post in channel.posts.values() if post.message == PERHAPS_ANSWERED]
         assert len(answers) + len(perhaps) >= 1
@@ -177,7 +166,7 @@ async def test_a_command_is_answered_once_wherever_the_process_ends(
     for last in range(1, _FAR):
         office = office_on(project, MemoryChannel())
         ada = await office.join(f"ada{last}", SALES)
-        was_ended = await answer_with_a_kill(office, update_of(ada, private(ada), last, text), last)
+        was_ended = await answer_with_a_kill(office, update_of(ada, Text(text=text)), last)
         assert len([post for post in office.channel.posts.values() if post.text != "…"]) == 1
         if not was_ended:
             return
@@ -187,9 +176,7 @@ async def test_a_stranger_is_told_at_most_once_wherever_the_process_ends(project
     for last in range(1, _FAR):
         office = office_on(project, MemoryChannel())
         stranger = Account(platform=office.channel.platform, id=f"9{last}")
-        was_ended = await answer_with_a_kill(
-            office, update_of(stranger, private(stranger), last), last
-        )
+        was_ended = await answer_with_a_kill(office, update_of(stranger, QUESTION), last)
         assert len(office.channel.posts) <= 1
         if not was_ended:
             assert len(office.channel.posts) == 1
@@ -202,7 +189,7 @@ async def test_an_update_that_another_process_took_meanwhile_is_written_by_nobod
     database = project.database
     office = office_on(project, MemoryChannel())
     ada = await office.join("ada", SALES)
-    await channel_updates.insert(database, project.kb.project_id, update_of(ada, private(ada), 1))
+    await channel_updates.insert(database, project.kb.project_id, update_of(ada, QUESTION))
     lease = timedelta(seconds=60)
     platform = office.channel.platform
     late = await channel_updates.take(database, project.kb.project_id, platform, lease)
@@ -219,17 +206,10 @@ async def test_a_source_is_shown_once_or_said_to_be_perhaps(project: Project) ->
     for last in range(1, _FAR):
         office = office_on(project, MemoryChannel())
         ada = await office.join(f"ada{last}", SALES)
-        await answer_with_a_kill(office, update_of(ada, private(ada), last), _FAR)
+        await answer_with_a_kill(office, update_of(ada, QUESTION), _FAR)
         (answer,) = office.channel.posts.values()
         press = Press(data=answer.data("[1]"), message=answer.id, handle="h")
-        update = Update(
-            key=f"press {last}",
-            account=ada,
-            chat=private(ada),
-            at=datetime.now(UTC),
-            content=press,
-        )
-        was_ended = await answer_with_a_kill(office, update, last)
+        was_ended = await answer_with_a_kill(office, update_of(ada, press), last)
         assert len([post for post in office.channel.posts.values() if ANSWER in post.text]) <= 2
         if not was_ended:
             return

@@ -9,10 +9,10 @@ from lightwell.domain.channels import File, Unreadable
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.scopes import Scope
 from lightwell.records.database import Database, connect
-from lightwell.testing.sources import InMemorySource, make_document
+from lightwell.testing.sources import make_document
+from tests.channels.conftest import filled
 from tests.channels.memory import GROUP, MemoryChannel, Post, opened, private
 from tests.conftest import Databases
-from tests.flow.conftest import project_on
 
 SALES, BOARD = "team:sales", "team:board"
 VISIBLE = (
@@ -60,9 +60,7 @@ def seen(post: Post) -> object:
 
 async def transcript(database: Database, documents: Sequence[NewDocument]) -> list[object]:
     """Return all that is written to somebody who asks and presses everything, in a chat alone and in a group."""
-    project = await project_on(database)
-    source = InMemorySource(documents=tuple(documents), scope="file:///shelf/")
-    await project.kb.ingestion.ingest(source)
+    project = await filled(database, *documents)
     async with opened(project, MemoryChannel()) as office:
         ada = await office.join("ada", SALES, scopes=[Scope.READ, Scope.CURATE, Scope.INGEST])
         for chat in (private(ada), GROUP):

@@ -1,7 +1,6 @@
 """What can be done once by a button: sharing an answer, adding a file, deciding about a link."""
 
 import asyncio
-from collections.abc import AsyncGenerator
 
 import pytest
 
@@ -12,10 +11,11 @@ from lightwell.entrypoints.channels import conversation
 from lightwell.entrypoints.channels.conversation import GONE
 from lightwell.knowledge_base.channel_accounts import BoundGroups
 from lightwell.records.database import Database
-from lightwell.testing.sources import InMemorySource, make_document
+from lightwell.testing.sources import make_document
+from tests.channels.conftest import filled
 from tests.channels.memory import GROUP, Office, opened, private
 from tests.channels.test_picks import two_systems
-from tests.flow.conftest import Project, project_on
+from tests.flow.conftest import Project
 
 SALES, BOARD = "team:sales", "team:board"
 DOCUMENT = make_document("a.md", "Nordwind Energie gets a discount of 18 percent.", [SALES])
@@ -24,15 +24,7 @@ DISCOUNT = "What discount does Nordwind Energie get?"
 
 @pytest.fixture
 async def project(database: Database) -> Project:
-    project = await project_on(database)
-    await project.kb.ingestion.ingest(InMemorySource(documents=(DOCUMENT,), scope="file:///shelf/"))
-    return project
-
-
-@pytest.fixture
-async def office(project: Project) -> AsyncGenerator[Office]:
-    async with opened(project) as office:
-        yield office
+    return await filled(database, DOCUMENT)
 
 
 async def bind(office: Office, *tags: str) -> None:

@@ -9,9 +9,10 @@ from lightwell.domain.links import LinkFilter, LinkStatus
 from lightwell.domain.scopes import Scope
 from lightwell.records import projects
 from lightwell.records.database import Database
-from lightwell.testing.sources import InMemorySource, make_document
+from lightwell.testing.sources import make_document
+from tests.channels.conftest import filled
 from tests.channels.memory import Office, opened, private
-from tests.flow.conftest import Project, project_on
+from tests.flow.conftest import Project
 from tests.flow.linked import entity, put_item
 from tests.flow.notes import Noted, noted
 from tests.flow.test_ingestion import residue
@@ -36,9 +37,7 @@ _UPDATES = "SELECT count(*) FROM channel_chats WHERE picks <> '{}'"
 
 @pytest.fixture
 async def project(database: Database) -> Project:
-    project = await project_on(database)
-    await project.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS, scope="file:///shelf/"))
-    return project
+    return await filled(database, *DOCUMENTS)
 
 
 def label_of(labels: list[str], name: str) -> str:
