@@ -229,14 +229,15 @@ def pdf(*pages: str) -> bytes:
     return file.getvalue()
 
 
+@pytest.mark.parametrize("address", ["javascript:1", "https://ada@evil.example/"])
 async def test_titles_and_names_are_text_on_one_line_and_no_link_leads_away(
-    database: Database,
+    database: Database, address: str
 ) -> None:
     title = "<b>Ev\u202eil</b>\n[x](javascript:alert(1)) @channel"
     hostile = make_document(
         "a.md", "Nordwind Energie pays late.\n\n<!here> <@U1>", SALES, title=title
     )
-    project = await filled(database, replace(hostile, metadata={"source_address": "javascript:1"}))
+    project = await filled(database, replace(hostile, metadata={"source_address": address}))
     nora = replace(await join(project, "nora", SALES), server="")
     for message in (
         await brief(nora, "Nordwind Energie"),

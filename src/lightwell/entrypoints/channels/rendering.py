@@ -292,7 +292,7 @@ def _notes(answer: Shown) -> Iterator[Block]:
 def _passage(rank: int, passage: Evidence, server: str) -> Block:
     chunk = passage.chunk
     name = place_name(chunk.title, passage.snippet_locator)
-    url = _checked(server + passage.address if server else chunk.source_address)
+    url = checked_address(server + passage.address if server else chunk.source_address)
     dated = wording.day(chunk.dated_at)
     spans = (
         Span(f"{rank}. "),
@@ -332,10 +332,10 @@ def _links(citations: Sequence[Citation], server: str) -> _Links:
 
 
 def _link(cited: Citation, server: str) -> str:
-    return _checked(cited.link_from(server))
+    return checked_address(cited.link_from(server))
 
 
-def _checked(url: str) -> str:
+def checked_address(url: str) -> str:
     """Return the address if it is one of the web without a user in it, which a chat takes as it is; else nothing."""
     try:
         parts = urlsplit(url)

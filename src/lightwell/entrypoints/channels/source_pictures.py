@@ -23,6 +23,7 @@ from lightwell.entrypoints.channels.messages import (
     heading,
     in_rows,
 )
+from lightwell.entrypoints.channels.rendering import checked_address
 from lightwell.entrypoints.sources import key_sentence, pages_of, sections_of, source_name
 from lightwell.knowledge_base.page_pictures import Mark
 from lightwell.text.pieces import shorten
@@ -181,5 +182,5 @@ def _links(asker: Asker, view: DocumentView) -> Rows:
     document, locator = view.document, view.locator
     place = (locator.start, locator.end) if locator else (0, 0)
     address = document_address(document.id, *place)
-    url = asker.server + address if asker.server else document.source_address
+    url = checked_address(asker.server + address if asker.server else document.source_address)
     return ((Button(label="Open the document", url=url),),) if url else ()
