@@ -12,7 +12,7 @@ from lightwell.domain.channels import Platform, Text
 from lightwell.domain.errors import ChannelFailed
 from lightwell.entrypoints.channels import bots, inbox
 from lightwell.entrypoints.channels.conversation import Conversations
-from lightwell.entrypoints.http import channels
+from lightwell.entrypoints.http import bots as bots_of_server
 from lightwell.records import channel_updates
 from lightwell.records.channel_updates import TakenUpdate
 from lightwell.records.database import Database
@@ -64,7 +64,7 @@ async def test_the_server_runs_the_bots_whose_tokens_are_set(
         names.append(name)
         return SimpleNamespace(open_channel=open_channel)
 
-    monkeypatch.setattr(channels, "import_module", load)
+    monkeypatch.setattr(bots_of_server, "import_module", load)
     async with open_site(database_url) as site:
         assert (names, site.app.state.channels) == ([], {})
     token = {"channels.telegram_token": SecretStr(TOKEN)}

@@ -18,7 +18,7 @@ from lightwell.knowledge_base import channel_accounts
 from lightwell.logs import logger
 from lightwell.records import channel_buttons, channel_updates
 from lightwell.records.database import Connection, Database
-from lightwell.tasks import cancel_and_wait, first_error
+from lightwell.tasks import cancel_and_wait, first_error, run_together
 
 _STANDBY_SECONDS = 5.0
 """How often a process looks whether it is the one now, and the one whether it still is."""
@@ -71,12 +71,14 @@ class Bot:
         async with self.database.session() as connection:
             if not await channel_updates.lock(connection, self.project_id, self.channel.platform):
                 return False
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._watch(connection))
-                group.create_task(self._receive())
-                group.create_task(self._tell())
-                group.create_task(self._keep_up())
-                group.create_task(self.inbox.run())
+            await run_together(
+                self._watch(connection),
+                self._receive(),
+                self._tell(),
+                self._keep_up(),
+                self.inbox.run(),
+                again_seconds=_AGAIN_SECONDS,
+            )
         return True
 
     async def _watch(self, connection: Connection) -> None:

@@ -20,6 +20,7 @@ from slack_sdk.socket_mode.response import SocketModeResponse
 from lightwell.domain.errors import ChannelFailed
 from lightwell.entrypoints.slack.api import OTHER_FORM
 from lightwell.logs import logger
+from lightwell.tasks import cancel_and_wait
 
 _log = logger(__name__)
 
@@ -42,13 +43,18 @@ async def receive_by_socket(
 ) -> None:
     """Receive until cancelled. Where Slack announces an end, the next connection begins before it; where one fails, after longer and longer pauses."""
     failures = 0
-    async with asyncio.TaskGroup() as group:
+    connections = set[asyncio.Task[None]]()
+    try:
         while True:
             connection, began = _Connection(app), time.monotonic()
-            group.create_task(connection.hold(session, address))
+            task = asyncio.create_task(connection.hold(session, address))
+            connections.add(task)
+            task.add_done_callback(connections.discard)
             await connection.succession.wait()
             failures = 0 if time.monotonic() - began > _STABLE_SECONDS else failures + 1
             await asyncio.sleep(pause(failures))
+    finally:
+        await cancel_and_wait(*connections)
 
 
 def pause(failures: int) -> float:
@@ -74,7 +80,7 @@ class _Connection:
                     max_msg_size=_MAX_ENVELOPE_BYTES,
                 ) as socket:
                     await self._listen(socket, limit)
-        except (ChannelFailed, aiohttp.ClientError, OSError, ValueError) as error:
+        except Exception as error:  # noqa: BLE001 - whatever ends a connection, the next one is opened
             reason = str(error) if isinstance(error, ChannelFailed) else type(error).__name__
             _log.warning("a connection to Slack ended and is opened again", error=reason)
         finally:
