@@ -1,24 +1,16 @@
 """Originals: a document's bytes as its source delivered them."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 from lightwell.domain.documents import FILE, UPLOAD, WEB, Format, NewDocument
+from lightwell.domain.formats import EXTENSIONS
 from lightwell.domain.ids import DocumentId, JobId
 
 _MAX_NAME_LENGTH = 150
 _NOT_IN_NAMES = frozenset('/\\:*?"<>|')
-_EXTENSIONS: Mapping[Format, str] = {
-    Format.MARKDOWN: ".md",
-    Format.PDF: ".pdf",
-    Format.DOCX: ".docx",
-    Format.HTML: ".html",
-    Format.RST: ".rst",
-    Format.TEXT: ".txt",
-}
 
 
 class Place(StrEnum):
@@ -87,6 +79,6 @@ def safe_file_name(name: str, original: Original) -> str:
             break
     else:
         safe = "document"
-    suffix = PurePosixPath(safe).suffix or _EXTENSIONS[original.format]
+    suffix = PurePosixPath(safe).suffix or EXTENSIONS[original.format][0]
     stem = safe.removesuffix(suffix)[: _MAX_NAME_LENGTH - len(suffix)].rstrip(" .") or "document"
     return f"{stem}{suffix}"

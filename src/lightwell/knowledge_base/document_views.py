@@ -12,6 +12,7 @@ from lightwell.domain.document_views import (
 )
 from lightwell.domain.documents import Document, Format, Layout
 from lightwell.domain.errors import Invalid
+from lightwell.domain.formats import MARKDOWN_TEXTS
 from lightwell.records.database import Database
 from lightwell.records.documents import documents, published_chunks
 from lightwell.text.reading import REACH, Plain, ReadBlock, Window, read_around
@@ -55,11 +56,7 @@ async def view_document(
 
 def _read(document: Document, text: str, layouts: Sequence[Layout], place: ReadingPlace) -> Window:
     above, below = place.counts
-    plain = (
-        None
-        if document.format in (Format.MARKDOWN, Format.RST)
-        else _plain(document, text, layouts)
-    )
+    plain = None if document.format in MARKDOWN_TEXTS else _plain(document, text, layouts)
     return read_around(text, place.anchor, plain=plain, before=above, after=below)
 
 

@@ -78,7 +78,7 @@ class _Style:
     level: int | None
 
 
-def parse(content: bytes) -> ParsedDocument:
+def parse(content: bytes, *, name: str = "") -> ParsedDocument:
     """Return the document; it has no pages, because the displaying program computes them."""
     _reject_hostile(content)
     try:

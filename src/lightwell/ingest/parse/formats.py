@@ -6,18 +6,10 @@ from pathlib import PurePosixPath
 
 from lightwell.domain.documents import Format
 from lightwell.domain.errors import Unreadable
+from lightwell.domain.formats import EXTENSIONS
 
-_EXTENSIONS = {
-    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".mdx"), Format.MARKDOWN),
-    ".pdf": Format.PDF,
-    ".docx": Format.DOCX,
-    **dict.fromkeys((".html", ".htm", ".xhtml"), Format.HTML),
-    **dict.fromkeys((".rst", ".rest"), Format.RST),
-    **dict.fromkeys(
-        (".txt", ".text", ".log", ".csv", ".tsv", ".adoc", ".asciidoc", ".org", ".tex"),
-        Format.TEXT,
-    ),
-    "": Format.TEXT,
+_FORMATS = {
+    extension: format for format, extensions in EXTENSIONS.items() for extension in extensions
 }
 _BINARY_SIGNATURES = (
     (b"\x89PNG\r\n", "a PNG picture"),
@@ -42,7 +34,7 @@ _SUPPORTED = "Lightwell reads md, rst, pdf, docx, html and plain text"
 
 def has_known_extension(name: str) -> bool:
     """Return whether the file's extension is supported; no extension counts as plain text."""
-    return PurePosixPath(name).suffix.lower() in _EXTENSIONS
+    return PurePosixPath(name).suffix.lower() in _FORMATS
 
 
 def detect_format(name: str, content: bytes) -> Format:
@@ -72,9 +64,9 @@ def detect_format(name: str, content: bytes) -> Format:
 
 def _format_by_name(name: str, head: bytes) -> Format:
     extension = PurePosixPath(name).suffix.lower()
-    if extension not in _EXTENSIONS:
+    if extension not in _FORMATS:
         raise unsupported_format(name)
-    format = _EXTENSIONS[extension]
+    format = _FORMATS[extension]
     if format is not Format.HTML and head[:15].lower().startswith((b"<!doctype html", b"<html")):
         return Format.HTML
     return format

@@ -81,7 +81,7 @@ _DATE_KEYS = (
 )
 
 
-def parse(content: bytes) -> ParsedDocument:
+def parse(content: bytes, *, name: str = "") -> ParsedDocument:
     """Return the document, read as HTML5, with entities decoded."""
     source = _without_svg(_decode(content))
     _reject_deep_nesting(source)

@@ -23,7 +23,7 @@ _ANCHOR = regex(r"(?<!\s)\s*\{#[\w-]+\}$|</?[a-zA-Z][^<>]*>")
 _ESCAPE = regex(r"\\([!-/:-@\[-`{-~])")
 
 
-def parse(content: bytes) -> ParsedDocument:
+def parse(content: bytes, *, name: str = "") -> ParsedDocument:
     """Return the document; its text is the raw markdown without front matter."""
     decoded = decode(content)
     yaml, after = split_front_matter(decoded)

@@ -82,7 +82,7 @@ class _RawDocument:
     about: Mapping[str, str]
 
 
-def parse(content: bytes) -> ParsedDocument:
+def parse(content: bytes, *, name: str = "") -> ParsedDocument:
     """Return the document with its pages; an unreadable page is empty."""
     with _PDFIUM_LOCK:
         raw = _extract_raw(content)

@@ -66,7 +66,7 @@ _WORDS = frozenset(
 """Roles whose text is words; that of others is a name in a language of programs."""
 
 
-def parse(content: bytes) -> ParsedDocument:
+def parse(content: bytes, *, name: str = "") -> ParsedDocument:
     """Return the document; its text is Markdown."""
     return parse_markdown(to_markdown(clean(decode(content))).encode())
 

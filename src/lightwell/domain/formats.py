@@ -1,0 +1,21 @@
+"""The formats of files that Lightwell reads, and the extensions by which they are known."""
+
+from collections.abc import Mapping
+
+from lightwell.domain.documents import Format
+
+EXTENSIONS: Mapping[Format, tuple[str, ...]] = {
+    Format.MARKDOWN: (".md", ".markdown", ".mdown", ".mkd", ".mdx"),
+    Format.PDF: (".pdf",),
+    Format.DOCX: (".docx",),
+    Format.HTML: (".html", ".htm", ".xhtml"),
+    Format.RST: (".rst", ".rest"),
+    Format.TEXT: (
+        *(".txt", ".text", ".log", ".csv", ".tsv", ".adoc", ".asciidoc", ".org", ".tex"),
+        "",
+    ),
+}
+"""Extensions in small letters, the usual one first; a file without an extension is plain text."""
+
+MARKDOWN_TEXTS = frozenset({Format.MARKDOWN, Format.RST})
+"""The formats whose text is Markdown once they are parsed."""
