@@ -18,7 +18,7 @@ export npm_config_cache ?= $(UV_CACHE_DIR)/npm
 endif
 PAGE = src/lightwell/entrypoints/web/index.html
 
-.PHONY: help demo web web-dev serve test test-slow test-long fuzz quick test-model check docs afternoon pictures sbom audit format bench clean
+.PHONY: help demo web web-dev serve test test-slow test-long fuzz quick test-model check docs afternoon pictures sbom release audit format bench clean
 
 help:
 	@echo "make demo    set everything up, read the example documents and systems, answer four questions"
@@ -35,6 +35,7 @@ help:
 	@echo "make afternoon write docs/channels/afternoon.md, what people and the bots of chats say to one another"
 	@echo "make pictures  take the pictures of docs/pictures anew"
 	@echo "make sbom    write lightwell.cdx.json and lightwell-page.cdx.json: what an installation contains, with licences (CycloneDX)"
+	@echo "make release write dist/: wheel, sources, what they contain, checksums; and tag the version (DRY_RUN=1: only write)"
 	@echo "make audit   look up known vulnerabilities of the dependencies, at osv.dev and the registry of npm"
 	@echo "make bench   print the benchmark tables"
 	@echo "make format  rewrite the files in our format"
@@ -132,6 +133,21 @@ sbom: .venv/.ready $(PAGE)
 	UV_PROJECT_ENVIRONMENT=.tools/installed $(UV) sync --quiet --frozen --no-dev --no-editable --extra milvus --extra neo4j --extra otel --extra slack --extra telegram
 	$(RUN) cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-file $(SBOM) .tools/installed
 	cp $(dir $(PAGE))packages.cdx.json $(SBOM:.cdx.json=-page.cdx.json)
+
+# docs/development.md says what is in a release, and what its maker does before and after.
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+release: .venv/.ready $(PAGE)
+ifndef DRY_RUN
+	@test -z "$$(git status --porcelain)" || { echo "Commit or remove first what git status shows."; exit 1; }
+	@grep -q '^## \[$(VERSION)\]' CHANGELOG.md || { echo "CHANGELOG.md says nothing of [$(VERSION)]: rename [Unreleased]."; exit 1; }
+endif
+	rm -rf dist && mkdir dist
+	$(UV) build --quiet --out-dir dist
+	@$(MAKE) --no-print-directory sbom SBOM=dist/lightwell-$(VERSION).cdx.json
+	cd dist && sha256sum lightwell-* | tee SHA256SUMS
+ifndef DRY_RUN
+	git tag --annotate --message "Lightwell $(VERSION)" v$(VERSION)
+endif
 
 # Known vulnerabilities of what the lock files name; needs the advisories of osv.dev and of the registry of npm.
 audit: .venv/.ready web/node_modules/.ready

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
 SERVER: dict[str, Any] = COMPOSE["services"]["server"]
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
-OPERATIONS = (ROOT / "docs/operations.md").read_text("utf-8")
+UNIT = (ROOT / "deploy/lightwell.service").read_text("utf-8")
 
 
 def test_settings_come_from_a_file_that_need_not_be_there() -> None:
@@ -46,7 +46,7 @@ def test_processes_are_reaped_and_have_time_to_end() -> None:
     needed = serving.GRACE_SECONDS + server_processes.GRACE_SECONDS
     assert needed < int(SERVER["stop_grace_period"].removesuffix("s"))
     assert needed < 60
-    assert "TimeoutStopSec=60" in OPERATIONS
+    assert "TimeoutStopSec=60" in UNIT
 
 
 def test_images_have_versions_and_a_user_without_rights() -> None:
