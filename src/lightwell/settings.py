@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal, cast
-from urllib.parse import urlsplit
 
 import platformdirs
 from pydantic import BaseModel, Field, SecretStr, ValidationError, model_validator
@@ -22,6 +21,7 @@ from pydantic_settings import (
 from lightwell.domain.documents import MAX_DOCUMENT_CHUNKS
 from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, SourceIdStrategy
+from lightwell.domain.http_urls import is_http_url, is_origin
 from lightwell.domain.questions import Fusion
 from lightwell.ownership import reason_to_distrust
 from lightwell.source_secrets import VARIABLE_NAME
@@ -79,6 +79,8 @@ class HttpSettings(BaseModel, frozen=True, extra="forbid"):
     """More names by which clients reach the server, separated by commas, such as `knowledge.example.com` or `lightwell:8000`. This machine's own and LIGHTWELL_HTTP_HOST are always allowed; other names are refused by `/mcp`, and by a server that listens on this machine only."""
     origins: str = ""
     """Web pages that may call the server from a browser (CORS), separated by commas, such as https://chat.example.com. None by default."""
+    compatibility: str = ""
+    """APIs of other programs that the server also speaks, separated by commas: `dify` (external knowledge). None by default; the same keys, access and limits hold as under `/v1` (docs/clients)."""
     proxies: str = ""
     """The proxies in front of the server, addresses or networks separated by commas, such as `127.0.0.1`. Only they are believed when the header `X-Forwarded-For` names a client's address, which counts for the limit of failed logins and in the audit log; each of them must set or extend that header."""
     worker: bool = True
@@ -380,12 +382,12 @@ class Settings(BaseSettings):
             "TELEGRAM_API": self.channels.telegram_api,
             "SLACK_API": self.channels.slack_api,
         }
-        if self.server.public_url and not _is_origin(self.server.public_url):
+        if self.server.public_url and not is_origin(self.server.public_url):
             raise Invalid(
                 f"{_PREFIX}PUBLIC_URL is not the address of a server; write it like https://knowledge.example.com"
             )
         for name, url in urls.items():
-            if url and not _is_http_url(url):
+            if url and not is_http_url(url):
                 raise Invalid(
                     f"{_PREFIX}{name} is not an HTTP URL; write it like http://localhost:8000/v1"
                 )
@@ -509,16 +511,3 @@ def _refuse_distrusted(path: Path) -> None:
             f"{path.absolute()} {reason}, who could use it to send your documents elsewhere. Make yourself its owner and take write"
             " permission from others (`chown`, `chmod go-w`), or remove it and set the variables in the environment"
         )
-
-
-def _is_origin(value: str) -> bool:
-    parts = urlsplit(value) if _is_http_url(value) else None
-    return parts is not None and parts.path in ("", "/") and not parts.query + parts.fragment
-
-
-def _is_http_url(value: str) -> bool:
-    try:
-        parts = urlsplit(value)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False

@@ -30,6 +30,7 @@ import pytest_asyncio
 from lightwell.domain.access import Reader
 from lightwell.domain.analytics import FeedbackRequest
 from lightwell.domain.channels import Bot, Platform
+from lightwell.domain.compatibility import Compatibility
 from lightwell.domain.directory import PersonChange
 from lightwell.domain.document_lists import DocumentOrder
 from lightwell.domain.graph import ManualEdit
@@ -396,6 +397,10 @@ CASES: dict[str, list[Case]] = {
         *(tool("fetch", id=each) for each in ("{document}", "{hidden_document}")),
         tool("fetch", id="file:///shelf/h1.md"),
     ],
+    "POST /retrieval": [
+        Case("/retrieval", {"knowledge_id": each, "query": QUESTIONS[0]})
+        for each in ("default", "tag=team:board", "source=tracker", "zeta", "author=Smith-Okafor")
+    ],
     "GET /v1/exports": [
         Case("/v1/exports", query={"format": each, "chunks": True, "vectors": each == "csv"})
         for each in ("csv", "xlsx", "md", "txt")
@@ -608,7 +613,7 @@ async def replies(
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def site(databases: Databases) -> AsyncIterator[Site]:
     with databases.lent() as url:
-        async with open_site(url) as opened:
+        async with open_site(url, {"http.compatibility": ",".join(Compatibility)}) as opened:
             await opened.kb.ingestion.ingest(InMemorySource(documents=VISIBLE))
             database = opened.keys.database
             directory = Directory(database=database, project_id=opened.kb.project_id)

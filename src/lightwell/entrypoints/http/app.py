@@ -34,6 +34,7 @@ from lightwell.entrypoints.http.background_worker import work_in_background
 from lightwell.entrypoints.http.body_limit import BodyLimit
 from lightwell.entrypoints.http.bots import open_bots
 from lightwell.entrypoints.http.browsers import guard_browsers
+from lightwell.entrypoints.http.compatibility import add_compatible_routes
 from lightwell.entrypoints.http.credentials import open_credentials
 from lightwell.entrypoints.http.download_folders import open_download_folders
 from lightwell.entrypoints.http.multipart import UploadLimits
@@ -171,6 +172,7 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(module.router)
     for subject in SUBJECTS:
         app.include_router(router_of(subject))
+    add_compatible_routes(app, settings)
     app.router.routes.append(mcp.make_route())
     app.router.routes.extend(page.make_routes())
     return app

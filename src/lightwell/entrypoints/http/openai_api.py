@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 from uuid import uuid4
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from lightwell.answer.chat import courteous_answer
@@ -24,7 +24,9 @@ from lightwell.domain.errors import Invalid, LightwellError, NotFound
 from lightwell.domain.questions import Question
 from lightwell.domain.usage import OperationType, TokenSummary
 from lightwell.entrypoints.http.authentication import Caller, Reading
+from lightwell.entrypoints.http.dialects import speaking
 from lightwell.entrypoints.http.event_streams import EventStream
+from lightwell.entrypoints.http.problems import Dialect, Problem
 from lightwell.entrypoints.http.usage import add_usage_headers
 from lightwell.entrypoints.markdown import (
     citation_title,
@@ -37,7 +39,16 @@ from lightwell.entrypoints.markdown import (
 from lightwell.entrypoints.operations.replies import Rounded
 from lightwell.metering import record_usage
 
-router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
+
+def _problem_fields(_: Request, problem: Problem) -> Mapping[str, object]:
+    error = {"message": problem.detail, "type": problem.code, "code": problem.code, "param": None}
+    return {"error": error}
+
+
+OPENAI = Dialect(fields=_problem_fields)
+"""Clients of OpenAI look for the message in `error`."""
+
+router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"], route_class=speaking(OPENAI))
 
 MODEL, LOOKING_TWICE = "lightwell", "lightwell-look-twice"
 """The names of the one model: the second lets the chat model search again before it answers, and is there only with one."""

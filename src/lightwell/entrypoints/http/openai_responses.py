@@ -18,10 +18,12 @@ from lightwell.domain.answers import Answer, StreamType
 from lightwell.domain.errors import Invalid, LightwellError
 from lightwell.domain.usage import OperationType, TokenSummary
 from lightwell.entrypoints.http.authentication import Caller, Reading
+from lightwell.entrypoints.http.dialects import speaking
 from lightwell.entrypoints.http.event_streams import EventStream, format_event
 from lightwell.entrypoints.http.openai_api import (
     MAX_MESSAGES,
     MODEL,
+    OPENAI,
     Conversation,
     Outcome,
     UrlCitation,
@@ -32,7 +34,7 @@ from lightwell.entrypoints.http.usage import add_usage_headers
 from lightwell.entrypoints.markdown import render_answer, render_rest, render_token
 from lightwell.metering import record_usage
 
-router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
+router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"], route_class=speaking(OPENAI))
 
 
 class InputPart(BaseModel):

@@ -3,6 +3,8 @@
 What a caller may not see gives the same 404 as what does not exist.
 """
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from http import HTTPStatus
 
 from fastapi import FastAPI, Request
@@ -29,9 +31,6 @@ from lightwell.domain.errors import (
 from lightwell.domain.rate_limits import Allowance
 
 CONTENT_TYPE = "application/problem+json"
-
-OPENAI_PATHS = frozenset({"/v1/models", "/v1/chat/completions", "/v1/responses"})
-"""Here a problem also has `error`, where clients of OpenAI look for the message."""
 
 RESOURCE_METADATA = "/.well-known/oauth-protected-resource"
 """Where RFC 9728 has clients look for the issuer of a server's tokens."""
@@ -65,6 +64,17 @@ class Problem(BaseModel):
     request_id: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """How clients of another program's API find out what is wrong.
+
+    `fields` says what a problem document has in addition, `statuses` which of ours are others there.
+    """
+
+    fields: Callable[[Request, Problem], Mapping[str, object]]
+    statuses: Mapping[HTTPStatus, HTTPStatus] = field(default_factory=dict[HTTPStatus, HTTPStatus])
+
+
 class Unauthenticated(Exception):
     """No valid API key came with the request."""
 
@@ -91,7 +101,10 @@ class Overloaded(TooManyRequests):
 
 
 def problem_response(request: Request, status: HTTPStatus, code: str, detail: str) -> JSONResponse:
-    """Return the problem as a response."""
+    """Return the problem as a response, in the dialect of the request's route where it has one."""
+    dialect: Dialect | None = getattr(request.state, "dialect", None)
+    if dialect is not None:
+        status = dialect.statuses.get(status, status)
     body = Problem(
         title=status.phrase,
         status=status,
@@ -100,8 +113,8 @@ def problem_response(request: Request, status: HTTPStatus, code: str, detail: st
         request_id=getattr(request.state, "request_id", ""),
     )
     document = body.model_dump(mode="json", by_alias=True)
-    if request.url.path in OPENAI_PATHS:
-        document["error"] = {"message": detail, "type": code, "code": code, "param": None}
+    if dialect is not None:
+        document |= dialect.fields(request, body)
     return JSONResponse(
         document,
         status_code=status,

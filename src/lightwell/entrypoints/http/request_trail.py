@@ -80,7 +80,7 @@ class RequestTrail:
                     await self._app(request.scope, receive, send_and_note)
                 finally:
                     describe(status)
-                    if request.scope["path"].startswith(_AUDITED):
+                    if _is_audited(request):
                         milliseconds = round((time.perf_counter() - began) * 1000)
                         line = audit_entry(request, status or None, milliseconds)
                         request.app.state.audit.write(line)
@@ -91,3 +91,8 @@ class RequestTrail:
                 reply.headers["Retry-After"] = _RETRY_SECONDS
                 await reply(request.scope, receive, send)
             raise
+
+
+def _is_audited(request: Request) -> bool:
+    """Return whether the request is under a path that is audited, or has reached a route of another program's API."""
+    return hasattr(request.state, "dialect") or request.scope["path"].startswith(_AUDITED)

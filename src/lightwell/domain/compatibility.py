@@ -1,0 +1,22 @@
+"""The APIs of other programs that the server also speaks, where its settings name them."""
+
+from enum import StrEnum
+
+from lightwell.domain.errors import Invalid
+from lightwell.domain.texts import split_at_commas
+
+
+class Compatibility(StrEnum):
+    """An API of another program; none is spoken unless it is named, since its routes could surprise."""
+
+    DIFY = "dify"
+
+
+def parse_compatibility(text: str) -> frozenset[Compatibility]:
+    """Return the APIs that are named, separated by commas; raise `Invalid` for another name."""
+    try:
+        return frozenset(map(Compatibility, split_at_commas(text)))
+    except ValueError as error:
+        raise Invalid(
+            f"LIGHTWELL_HTTP_COMPATIBILITY: {error}; write {', '.join(Compatibility)}"
+        ) from None

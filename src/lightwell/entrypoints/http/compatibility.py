@@ -1,0 +1,20 @@
+"""The one place that adds the APIs of other programs, those that the settings name."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from fastapi import APIRouter, FastAPI
+
+from lightwell.domain.compatibility import Compatibility, parse_compatibility
+from lightwell.entrypoints.http import dify
+from lightwell.settings import Settings
+
+_ROUTERS: Final[Mapping[Compatibility, APIRouter]] = {Compatibility.DIFY: dify.router}
+"""The routes of each API, of the class that `speaking` returns. The OpenAPI document leaves them out: the other programs describe them."""
+
+
+def add_compatible_routes(app: FastAPI, settings: Settings) -> None:
+    """Add the routes of the APIs that the settings name; raise `Invalid` for another name."""
+    spoken = parse_compatibility(settings.http.compatibility)
+    for api in sorted(spoken):
+        app.include_router(_ROUTERS[api], include_in_schema=False)
