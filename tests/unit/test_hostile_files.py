@@ -10,8 +10,7 @@ import pytest
 from lightwell.domain.documents import Format, ParsedDocument
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.chunking import split_into_chunks
-from lightwell.ingest.parse import docx as word
-from lightwell.ingest.parse import parse
+from lightwell.ingest.parse import _package, parse
 from lightwell.ingest.parser_messages import ChunkedDocument
 from lightwell.ingest.pipeline import choose_title
 from lightwell.testing.sources import make_document
@@ -98,13 +97,13 @@ def test_many_tags_of_few_attributes_are_read() -> None:
 def test_word_files_of_too_many_elements_are_refused_before_they_become_a_tree(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(word, "MAX_ELEMENTS", 5000)
+    monkeypatch.setattr(_package, "MAX_ELEMENTS", 5000)
     with pytest.raises(Unreadable, match="over 5,000 paragraphs"):
         parse(in_word("<w:p/>" * 5000 + paragraph("hello")), Format.DOCX, name="a.docx")
 
 
 def test_word_files_of_too_much_markup_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word, "MAX_MARKUP", 100_000)
+    monkeypatch.setattr(_package, "MAX_MARKUP", 100_000)
     with pytest.raises(Unreadable, match="far larger unpacked"):
         parse(in_word(paragraph("hello " * 20_000)), Format.DOCX, name="a.docx")
 

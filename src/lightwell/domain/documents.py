@@ -96,9 +96,15 @@ class Format(StrEnum):
     MARKDOWN = "markdown"
     PDF = "pdf"
     DOCX = "docx"
+    PPTX = "pptx"
+    OPENDOCUMENT = "opendocument"
     HTML = "html"
     RST = "rst"
     TEXT = "text"
+
+
+ZIPPED = frozenset({Format.DOCX, Format.PPTX, Format.OPENDOCUMENT})
+"""The formats that are zip archives."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,7 +257,7 @@ def omission_warning(chunks: int, omitted: int) -> str:
 
 def estimate_chunks(document: NewDocument) -> int | None:
     """Return the approximate number of chunks; None for formats whose size says little about their text."""
-    if document.format in (Format.PDF, Format.DOCX):
+    if document.format in {Format.PDF, *ZIPPED}:
         return None
     least, most = TARGET_CHUNK_TOKENS
     tokens = len(document.content) // _BYTES_PER_TOKEN

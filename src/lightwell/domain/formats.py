@@ -8,6 +8,8 @@ EXTENSIONS: Mapping[Format, tuple[str, ...]] = {
     Format.MARKDOWN: (".md", ".markdown", ".mdown", ".mkd", ".mdx"),
     Format.PDF: (".pdf",),
     Format.DOCX: (".docx",),
+    Format.PPTX: (".pptx", ".pptm", ".ppsx"),
+    Format.OPENDOCUMENT: (".odt", ".ott", ".odp", ".otp"),
     Format.HTML: (".html", ".htm", ".xhtml"),
     Format.RST: (".rst", ".rest"),
     Format.TEXT: (
@@ -19,3 +21,9 @@ EXTENSIONS: Mapping[Format, tuple[str, ...]] = {
 
 MARKDOWN_TEXTS = frozenset({Format.MARKDOWN, Format.RST})
 """The formats whose text is Markdown once they are parsed."""
+
+
+def name_formats() -> str:
+    """Return the formats as people know them, in a sentence."""
+    names = [extensions[0].lstrip(".") for extensions in EXTENSIONS.values()]
+    return f"{', '.join(name for name in names if name != 'txt')} and plain text"

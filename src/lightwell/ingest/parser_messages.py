@@ -65,7 +65,7 @@ class Request:
 class ChunkedDocument:
     """A parsed document: its own metadata and its chunks, which omit nothing but white space and the last `omitted` chunks.
 
-    `pages` counts those of a PDF.
+    `pages` counts those of a PDF, of which there are pictures.
     """
 
     title: str

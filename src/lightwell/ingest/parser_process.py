@@ -114,7 +114,7 @@ def _reply_to(request: Request | PictureRequest, content: bytes, limits: ParserL
                 updated_at=document.updated_at,
                 chunks=chunking.drafts,
                 omitted=chunking.omitted,
-                pages=len(document.pages),
+                pages=len(document.pages) if request.format is Format.PDF else 0,
             )
         )
     except Unreadable as error:

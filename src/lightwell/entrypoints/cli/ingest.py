@@ -93,7 +93,7 @@ def ingest_paths(  # noqa: PLR0913 - the options of a command are its arguments
 ) -> Work:
     """Ingest documents; later runs process only what is new, changed or deleted.
 
-    Reads markdown, reStructuredText, pdf, docx, html and plain text. The access tags of a document come from its front
+    Reads texts, office files, data and code; docs/command-line.md lists the formats. The access tags of a document come from its front
     matter (`acl_tags`), from a .lightwell.yaml beside or above it, or else from --acl, which is remembered for
     the folder. Without any of them, documents of your own store are for you alone. If a document cannot be read,
     the report gives the reason, and the others are ingested. Ctrl-C loses nothing: the next run continues.

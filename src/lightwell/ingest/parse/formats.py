@@ -2,11 +2,12 @@
 
 import io
 import zipfile
+import zlib
 from pathlib import PurePosixPath
 
-from lightwell.domain.documents import Format
+from lightwell.domain.documents import ZIPPED, Format
 from lightwell.domain.errors import Unreadable
-from lightwell.domain.formats import EXTENSIONS
+from lightwell.domain.formats import EXTENSIONS, name_formats
 
 _FORMATS = {
     extension: format for format, extensions in EXTENSIONS.items() for extension in extensions
@@ -27,9 +28,22 @@ _BINARY_SIGNATURES = (
     (b"ID3\x03", "a recording"),
     (b"ID3\x04", "a recording"),
 )
+_LONGEST_MEDIA_TYPE = 100
+_READ_ERRORS = (ValueError, OSError, EOFError, RuntimeError)
 _OLE, _ZIP = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"PK\x03\x04"
 _ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
-_SUPPORTED = "Lightwell reads md, rst, pdf, docx, html and plain text"
+_SUPPORTED = f"Lightwell reads {name_formats()}"
+_MAIN_MEMBERS = {
+    "word/document.xml": Format.DOCX,
+    "ppt/presentation.xml": Format.PPTX,
+}
+"""What only archives of a format hold."""
+
+_MEDIA_TYPES = {
+    b"application/vnd.oasis.opendocument.text": Format.OPENDOCUMENT,
+    b"application/vnd.oasis.opendocument.presentation": Format.OPENDOCUMENT,
+}
+"""What the member `mimetype` says, with which OpenDocument files and e-books begin."""
 
 
 def has_known_extension(name: str) -> bool:
@@ -43,15 +57,7 @@ def detect_format(name: str, content: bytes) -> Format:
     if head.startswith(b"%PDF-"):
         return Format.PDF
     if head.startswith(_ZIP):
-        if PurePosixPath(name).suffix.lower() == ".docx":
-            return Format.DOCX
-        try:
-            members = zipfile.ZipFile(io.BytesIO(content)).namelist()
-        except (zipfile.BadZipFile, ValueError, OSError, EOFError, NotImplementedError):
-            members = []
-        if "word/document.xml" in members:
-            return Format.DOCX
-        raise Unreadable("binary", f"it is an archive or an office file; {_SUPPORTED}")
+        return _format_of_archive(name, content)
     if head.startswith(_OLE):
         raise _old_office_error(content)
     for magic, what in _BINARY_SIGNATURES:
@@ -60,6 +66,27 @@ def detect_format(name: str, content: bytes) -> Format:
                 "binary", f"the content is {what}, although the name says otherwise; {_SUPPORTED}"
             )
     return _format_by_name(name, head)
+
+
+def _format_of_archive(name: str, content: bytes) -> Format:
+    """Return the format that the members say, and else the name, if such files are archives."""
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(content))
+        members = archive.namelist()
+        stated = _head_of(archive, "mimetype") if "mimetype" in members else b""
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, *_READ_ERRORS):
+        members, stated = [], b""
+    formats = (format for member, format in _MAIN_MEMBERS.items() if member in members)
+    named = _FORMATS.get(PurePosixPath(name).suffix.lower())
+    format = _MEDIA_TYPES.get(stated.removesuffix(b"-template")) or next(formats, named)
+    if format is None or format not in ZIPPED:
+        raise Unreadable("binary", f"it is an archive or an office file; {_SUPPORTED}")
+    return format
+
+
+def _head_of(archive: zipfile.ZipFile, member: str) -> bytes:
+    with archive.open(member) as stream:
+        return stream.read(_LONGEST_MEDIA_TYPE).strip()
 
 
 def _format_by_name(name: str, head: bytes) -> Format:

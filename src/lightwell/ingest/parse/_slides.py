@@ -1,0 +1,35 @@
+"""What presentations of all kinds share: a slide is a section named by its number and title, and a page."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lightwell.domain.documents import Page, ParsedDocument, Section
+from lightwell.domain.errors import Unreadable
+from lightwell.ingest.parse._builder import Builder
+from lightwell.text.regex import regex
+
+NOTES = "Notes"
+"""The heading above what the speaker noted."""
+
+_BARE = regex(r"(?:Slide \d++\s*+)*+")
+
+
+def add_slide(builder: Builder, number: int, title: str) -> None:
+    """Begin a slide; each text until the next one is on it."""
+    builder.add_heading(f"Slide {number}: {title}" if title.strip() else f"Slide {number}", 1)
+
+
+def with_pages(document: ParsedDocument) -> ParsedDocument:
+    """Return a document of slides with a page for each; raise `Unreadable` where no slide has text."""
+    if _BARE.fullmatch(document.text):
+        raise Unreadable("no_text", "its slides hold no text; export it as PDF and run OCR")
+    return replace(document, pages=tuple(_pages(document.sections, len(document.text))))
+
+
+def _pages(sections: Sequence[Section], length: int) -> list[Page]:
+    starts = [section.start for section in sections if len(section.path) == 1]
+    ends = [*starts[1:], length]
+    return [
+        Page(number=number, start=start, end=end)
+        for number, (start, end) in enumerate(zip(starts, ends, strict=True), start=1)
+    ]
