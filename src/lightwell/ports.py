@@ -73,7 +73,14 @@ class UnreadableDocument:
     message: str
 
 
-Change = ChangedDocument | UnchangedDocument | RemovedDocument | UnreadableDocument
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkippedFiles:
+    """What the source leaves out since it is no document: how many files of each kind, such as `.png`; a folder counts once."""
+
+    kinds: Mapping[str, int]
+
+
+Change = ChangedDocument | UnchangedDocument | RemovedDocument | UnreadableDocument | SkippedFiles
 
 
 class Connector(Protocol):

@@ -1,5 +1,7 @@
 import asyncio
 import os
+import shutil
+import subprocess
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,13 +9,16 @@ from pathlib import Path
 import pytest
 
 from lightwell.connectors._file_settings import parse_folder_settings
+from lightwell.connectors._gitignore import parse_gitignore
 from lightwell.connectors.files import MAX_BYTES, Files
 from lightwell.domain.documents import Format
 from lightwell.domain.errors import Invalid, SourceFailed
+from lightwell.domain.folder_tags import FolderTags
 from lightwell.ports import (
     Change,
     ChangedDocument,
     RemovedDocument,
+    SkippedFiles,
     UnchangedDocument,
     UnreadableDocument,
 )
@@ -39,13 +44,19 @@ def read(
 
 
 def told(changes: list[Change]) -> list[tuple[str, str]]:
-    """Return what happened to which file, as (name, word)."""
+    """Return what happened to which file, as (name, word); what is skipped is no file of its own."""
     return [
         (change.document.source_id, "changed")
         if isinstance(change, ChangedDocument)
         else (change.url.rsplit("/", 1)[1], _word(change))
         for change in changes
+        if not isinstance(change, SkippedFiles)
     ]
+
+
+def skipped(changes: list[Change]) -> dict[str, int]:
+    (counts,) = [change.kinds for change in changes if isinstance(change, SkippedFiles)] or [{}]
+    return dict(counts)
 
 
 def _word(change: UnchangedDocument | RemovedDocument | UnreadableDocument) -> str:
@@ -263,10 +274,152 @@ def test_hidden_ignored_and_foreign_files_are_passed_over(tmp_path: Path) -> Non
             "top/only.md": "x",
             "photo.PNG": b"\x89PNG\r\n\x1a\n",
             "code.xyz": "x",
+            "program": b"\x7fELF\x00\x01",
+            "blank.md": "\n",
         },
     )
     os.mkfifo(tmp_path / "pipe.md")
-    assert told(read(tmp_path)) == [("code.xyz", "unsupported"), ("in/top/only.md", "changed")]
+    changes = read(tmp_path)
+    assert told(changes) == [("in/top/only.md", "changed")]
+    assert skipped(changes) == {
+        **{".png": 1, ".xyz": 1, "binary": 1, "empty": 1, "hidden": 1},
+        "in .lightwell.yaml": 4,
+    }
+
+
+def test_a_file_that_is_named_or_was_read_is_not_skipped(tmp_path: Path) -> None:
+    write(tmp_path, {"a.xyz": "x", "b.md": "x"})
+    assert told(read(tmp_path / "a.xyz")) == [("a.xyz", "unsupported")]
+    known = {(tmp_path.resolve() / "a.xyz").as_uri(): "0"}
+    changes = read(tmp_path, known)
+    assert told(changes) == [("a.xyz", "unsupported"), ("b.md", "changed")]
+    assert skipped(changes) == {}
+
+
+def test_what_others_wrote_and_programs_made_is_skipped_and_read_on_purpose(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "app/package.json": "x",
+            "app/package-lock.json": "x",
+            "app/read.md": "x",
+            "app/node_modules/a/b.md": "x",
+            "app/vendor/c.md": "x",
+            "app/dist/page.html": "<p>x",
+            "app/poetry.lock": "x",
+            "app/page.min.html": "<p>x",
+            "legal/vendor/contract.md": "x",
+        },
+    )
+    changes = read(tmp_path)
+    files = {name for name, _ in told(changes) if name.endswith((".md", ".html"))}
+    assert files == {"app/read.md", "legal/vendor/contract.md"}
+    assert skipped(changes).items() >= {
+        ("node_modules/", 1),
+        ("vendor/", 1),
+        ("dist/", 1),
+        ("lock files", 2),
+        ("minified", 1),
+    }
+    assert told(read(tmp_path / "app" / "vendor")) == [("c.md", "changed")]
+    write(tmp_path, {".lightwell.yaml": "ignore: ['!vendor/']"})
+    assert ("app/vendor/c.md", "changed") in told(read(tmp_path))
+
+
+async def test_a_folder_that_has_tags_of_its_own_is_read_with_the_one_above(tmp_path: Path) -> None:
+    write(tmp_path, {"go.mod": "x", "vendor/a.md": "x"})
+    vendor = (tmp_path / "vendor").as_uri()
+    source = Files(tmp_path, DEFAULT, folder_tags=FolderTags({vendor: DEFAULT}))
+    changes = [change async for change in source.changes({})]
+    assert ("vendor/a.md", "changed") in told(changes)
+
+
+def test_what_git_ignores_is_gone_and_nothing_is_when_its_file_cannot_be_read(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, {"docs/a.md": "x", "docs/draft.md": "x", "docs/own/draft.md": "x"})
+    known = hashes(read(tmp_path))
+    write(tmp_path, {".gitignore": "draft.md\n", "docs/own/.gitignore": "!draft.md\n"})
+    changes = read(tmp_path, known)
+    assert told(changes) == [
+        ("draft.md", "gone"),
+        ("a.md", "unchanged"),
+        ("draft.md", "unchanged"),
+    ]
+    assert skipped(changes) == {"in .gitignore": 1}
+    (tmp_path / ".gitignore").unlink()
+    (tmp_path / ".gitignore").mkdir()
+    assert told(read(tmp_path, known)) == [(tmp_path.name, "settings")]
+
+
+def test_git_of_the_repository_around_a_folder_decides_unless_the_folder_is_what_it_ignores(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, {".gitignore": "built/\n*.log\n", "docs/a.log": "x", "docs/built/b.md": "x"})
+    assert [name for name, _ in told(read(tmp_path / "docs"))] == ["a.log", "built/b.md"]
+    (tmp_path / ".git").mkdir()
+    assert told(read(tmp_path / "docs")) == []
+    assert told(read(tmp_path / "docs" / "built")) == [("b.md", "changed")]
+
+
+IGNORED = r"""
+# comment
+*.log
+!keep.log
+/root.md
+docs/only.md
+build/
+**/deep/x.md
+a/**/z.md
+part/**
+!part/kept.md
+[ab]?.txt
+[!a-c].csv
+file\ with.md
+trailing.md   
+spaced\   
+\#hash.md
+\!bang.md
+one/*/three
+[unclosed
+*.tmp*
+white/*
+!white/*/
+white/*/*
+!white/*/yes.md
+[z-a].md
+[]x].md
+foo**bar.md
+"""
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="git itself is asked")
+def test_a_gitignore_means_what_it_means_to_git(tmp_path: Path) -> None:
+    names = """a.log keep.log in/b.log root.md in/root.md docs/only.md in/docs/only.md build/x.md in/build/y.md build2/x.md
+    deep/x.md in/deep/x.md a/z.md a/b/c/z.md part/x.md part/kept.md part/in/kept.md ax.txt cx.txt abc.txt d.csv a.csv
+    #hash.md !bang.md one/two/three one/three [unclosed x.tmp x.tmp.md white/no.md white/in/no.md white/in/yes.md
+    z.md ].md x.md fooXbar.md foobar.md foo/bar.md sub/build""".split()
+    names += ["file with.md", "trailing.md", "spaced ", "spaced"]
+    write(tmp_path, {".gitignore": IGNORED, "sub/.gitignore": "!*.log\nown.md", "sub/own.md": "x"})
+    write(tmp_path, dict.fromkeys([*names, "sub/c.log"], "x"))
+    git = ["git", "-C", str(tmp_path)]
+    subprocess.run([*git, "init", "-q"], check=True)
+    listing = subprocess.run(
+        [*git, "-c", "core.excludesFile=", "ls-files", "-z", "--others", "--exclude-standard"],
+        check=True,
+        capture_output=True,
+    )
+    kept = {name for name in listing.stdout.decode().split("\0") if name}
+    source = Files(tmp_path, DEFAULT, format=Format.TEXT)
+
+    async def names_read() -> set[str]:
+        return {
+            change.document.source_id
+            async for change in source.changes({})
+            if isinstance(change, ChangedDocument)
+        }
+
+    assert asyncio.run(names_read()) == {name for name in kept if ".gitignore" not in name}
 
 
 def test_a_file_that_cannot_be_handed_over_is_broken_and_not_gone(tmp_path: Path) -> None:
@@ -446,6 +599,18 @@ def test_a_file_that_becomes_a_link_or_a_pipe_is_not_followed(tmp_path: Path) ->
 def test_patterns_fit_what_they_say(pattern: str, path: str, *, fits: bool) -> None:
     settings = parse_folder_settings({"ignore": [pattern]}, "here")
     assert settings.ignores(path) is fits
+
+
+def test_no_pattern_of_git_takes_long_on_any_path() -> None:
+    lines = ["*a" * 300 + "z", "**/a*/" * 150 + "z", "[a]*" * 200 + "z", "[" * 900, "/**" * 300]
+    rules = parse_gitignore("\n".join(lines).encode(), Path("/"))
+    deep = Path("/" + "/".join(["a" * 200] * 60))
+    tried = threading.Thread(
+        target=rules.decide, args=[deep], kwargs={"is_folder": False}, daemon=True
+    )
+    tried.start()
+    tried.join(60)
+    assert not tried.is_alive()
 
 
 def test_no_pattern_takes_long_on_any_path() -> None:

@@ -49,7 +49,7 @@ def home() -> Iterator[Path]:
     (papers / "hostile\x1b[31m.txt").write_text(
         "The canteen serves \u202ered [bold]soup on Thursdays, says the kitchen of the canteen."
     )
-    (papers / "empty.md").write_text("")
+    (papers / "broken.pdf").write_bytes(b"%PDF-1.7 and no more")
     with run_server(folder / "data"):  # or each process would start and stop a server of its own
         yield folder
     rmtree(folder, ignore_errors=True)
@@ -357,7 +357,7 @@ def test_ingest_counts_and_names_what_failed(ingested: Mapping[str, object]) -> 
     counts = {key: ingested[key] for key in ("new", "changed", "unchanged", "gone", "waiting")}
     assert counts == {"new": 3, "changed": 0, "unchanged": 0, "gone": 0, "waiting": 0}
     [failure] = listed(ingested["failed"])
-    assert str(failure["documentUrl"]).endswith("/papers/empty.md")
+    assert str(failure["documentUrl"]).endswith("/papers/broken.pdf")
     assert failure["errorMessage"]
     assert ingested["tags"] == [
         {"aclTags": ["team:people"], "documents": 1},
@@ -395,7 +395,7 @@ def test_settings_that_do_not_apply_are_named(run: Run, home: Path) -> None:
 def test_a_refused_document_is_counted_once(run: Run, home: Path) -> None:
     (home / "once").mkdir()
     (home / "once" / "fine.md").write_text("The cellar is locked at eight.")
-    (home / "once" / "empty.md").write_text("")
+    (home / "once" / "broken.pdf").write_bytes(b"%PDF-1.7 and no more")
     for word in ("1 new, 0 changed, 0 unchanged", "0 new, 0 changed, 1 unchanged"):
         told = run("ingest", "once", "--acl", "team:once")
         assert told.stdout.splitlines()[0] == f"{word}, 0 gone, 1 failed"
@@ -423,7 +423,11 @@ def test_a_topic_given_later_replaces_what_was_there(run: Run, home: Path) -> No
     (home / "garden" / "pond.md").write_text(
         "# Pond\n\nThe pond behind the house holds eleven carp."
     )
-    assert run("ingest", "garden", "--acl", "team:garden").returncode == 0
+    for picture in ("pond.png", "carp.png", "Pond.RB"):
+        (home / "garden" / picture).write_bytes(b"x")
+    added = run("ingest", "garden", "--acl", "team:garden")
+    assert added.returncode == 0
+    assert "\nskipped: 2 .png, 1 .rb\n" in added.stdout
     topic = ("--acl", "team:garden", "--topic", "animals")
     changed = run("ingest", "garden", *topic)
     assert changed.stdout.startswith("0 new, 1 changed, 0 unchanged, 0 gone, 0 failed\n")

@@ -9,6 +9,7 @@ from functools import cache
 from typing import cast
 from urllib.parse import quote, urlsplit
 
+from lightwell.connectors._path_patterns import Segment, split_pattern, starts_with
 from lightwell.domain.access import Tags, parse_tags
 from lightwell.domain.documents import FRONT_MATTER, FileSettings
 from lightwell.domain.errors import Invalid
@@ -25,10 +26,6 @@ _NO_LETTERS = regex(r"[\W_]+")
 _ACCESS_KEY = "acltags"
 _ACCESS_WORDS = frozenset("acl acls accesstag accesstags accesslist accesscontrol".split())
 _MAX_TYPOS = 2
-
-
-_Segment = re.Pattern[str] | None
-"""The pattern for one part of a path; None (`**`) matches any number of parts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +49,16 @@ class FolderSettings:
     default_layer: FileSettingsLayer
     pattern_layers: Sequence[tuple[str, FileSettingsLayer]]
     ignore_patterns: Sequence[str]
+    keep_patterns: Sequence[str] = ()
     base_url: str = ""
 
     def ignores(self, path: str) -> bool:
         """Return whether to skip the file or folder at this path, relative to the settings' folder."""
         return any(_matches(pattern, path) for pattern in self.ignore_patterns)
+
+    def keeps(self, path: str) -> bool:
+        """Return whether to read what a .gitignore or Lightwell itself leaves out at this path: an `ignore` with `!` says so."""
+        return any(_matches(pattern, path) for pattern in self.keep_patterns)
 
     def address_of(self, path: str) -> str:
         """Return the address of the file at this path, relative to the settings' folder; "" where none is said."""
@@ -70,20 +72,27 @@ class FolderSettings:
         ]
 
 
+NO_SETTINGS = FolderSettings(
+    default_layer=FileSettingsLayer(), pattern_layers=(), ignore_patterns=()
+)
+
+
 def parse_folder_settings(yaml: Mapping[str, object], origin: str) -> FolderSettings:
     """Return a folder's settings, read from the file `origin`; raise `Invalid` naming the key that is wrong."""
     _reject_unknown_keys(yaml, _FOLDER_KEYS)
     files = _mapping(yaml.get("files"), "files")
+    ignored = [
+        _require_short_pattern(pattern)
+        for pattern in _word_list(yaml.get("ignore") or [], "ignore")
+    ]
     return FolderSettings(
         default_layer=_parse_layer(yaml, origin),
         pattern_layers=[
             (_require_short_pattern(pattern), _parse_pattern_layer(pattern, settings, origin))
             for pattern, settings in files.items()
         ],
-        ignore_patterns=[
-            _require_short_pattern(pattern)
-            for pattern in _word_list(yaml.get("ignore") or [], "ignore")
-        ],
+        ignore_patterns=[pattern for pattern in ignored if not pattern.startswith("!")],
+        keep_patterns=[pattern[1:] for pattern in ignored if pattern.startswith("!")],
         base_url=_base_url(yaml.get("base_url")),
     )
 
@@ -233,63 +242,18 @@ def _require_short_pattern(pattern: str) -> str:
 
 
 def _matches(pattern: str, path: str) -> bool:
-    """Return whether a path or a folder above it matches; a pattern without slash applies at any depth.
-
-    Patterns are untrusted, so the time grows only with the product of the lengths.
-    """
-    segments = _segments(pattern)
-    places = _advance_past_stars(segments, {0})
-    for part in path.split("/"):
-        places = _advance_past_stars(segments, _advance(segments, places, part))
-        if len(segments) in places:
-            return True
-    return False
-
-
-def _advance(segments: Sequence[_Segment], places: set[int], part: str) -> set[int]:
-    """Return the pattern positions that one more part of the path leads to."""
-    next_places: set[int] = set()
-    for place in places:
-        segment = segments[place]
-        if segment is None:
-            next_places.add(place)
-        elif segment.fullmatch(part):
-            next_places.add(place + 1)
-    return next_places
-
-
-def _advance_past_stars(segments: Sequence[_Segment], places: set[int]) -> set[int]:
-    """Return these positions and those after each `**`, which may also match no part."""
-    behind = (place + 1 for place in places if place < len(segments) and segments[place] is None)
-    return places.union(behind)
+    """Return whether a path or a folder above it matches; a pattern without slash applies at any depth."""
+    return starts_with(_segments(pattern), path)
 
 
 @cache
-def _segments(pattern: str) -> tuple[_Segment, ...]:
-    """Return a pattern for each part of a path, None for `**`: any number of parts, but at least one at the end."""
-    parts = pattern.strip("/").split("/")
-    if "/" not in pattern.rstrip("/"):
-        parts = ["**", *parts]
-    if parts[-1] == "**":
-        parts = [*parts[:-1], "**", "*"]
-    merged = [
-        part
-        for index, part in enumerate(parts)
-        if part != "**" or parts[index - 1 : index] != ["**"]
-    ]
-    return tuple(None if part == "**" else _segment(part) for part in merged)
+def _segments(pattern: str) -> Sequence[Segment]:
+    return split_pattern(pattern, is_anchored="/" in pattern.rstrip("/"), parse=_pieces)
 
 
-def _segment(glob: str) -> re.Pattern[str]:
-    """Return the pattern for one part of a path: `*` is any run of characters, `?` any single one.
-
-    Each star takes the shortest run before the next piece and is never retried, so matching cannot backtrack.
-    """
-    first, *others = (
+def _pieces(glob: str) -> list[str]:
+    """Return the stretches between the stars of one part of a path as regular expressions: `?` is any character."""
+    return [
         "".join("." if sign == "?" else re.escape(sign) for sign in piece)
         for piece in re.split(r"\*+", glob)
-    )
-    if not others:
-        return re.compile(first, re.S)
-    middle = "".join(f"(?>.*?{piece})" for piece in others[:-1] if piece)
-    return re.compile(f"{first}{middle}.*{others[-1]}", re.S)
+    ]

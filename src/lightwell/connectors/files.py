@@ -1,32 +1,52 @@
 """A folder of files, or a single file, as a source."""
 
 import asyncio
-import errno
 import hashlib
 import os
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import takewhile
 from pathlib import Path
 from stat import S_ISREG
 
 from lightwell.connectors._file_settings import (
     FileSettingsLayer,
-    FolderSettings,
-    parse_folder_settings,
     parse_front_matter,
     resolve_settings,
+)
+from lightwell.connectors._folder_rules import (
+    CHECK_PERMISSIONS,
+    SETTINGS_NAME,
+    FolderAbove,
+    address_of_file,
+    gitignores_above,
+    ignored_settings,
+    printable_name,
+    rules_of,
+    settings_above,
+)
+from lightwell.connectors._gitignore import (
+    is_left_out,
+)
+from lightwell.connectors._skipping import (
+    BY_GITIGNORE,
+    BY_SETTINGS,
+    EMPTY,
+    MANIFESTS,
+    why_skip_content,
+    why_skip_file,
+    why_skip_folder,
 )
 from lightwell.domain.access import Tags
 from lightwell.domain.documents import SOURCE_ADDRESS, Format, NewDocument
 from lightwell.domain.errors import Invalid, SourceFailed, Unreadable
 from lightwell.domain.folder_tags import NOTHING_REMEMBERED, FolderTags
 from lightwell.ingest.isolation import document_failure
+from lightwell.ingest.parse import is_blank
 from lightwell.ingest.parse.formats import detect_format, has_known_extension, unsupported_format
 from lightwell.ingest.parse.front_matter import (
     MAX_YAML_CHARACTERS,
-    parse_unique_mapping,
     parse_yaml_mapping,
     split_front_matter,
 )
@@ -35,26 +55,20 @@ from lightwell.ports import (
     Change,
     ChangedDocument,
     RemovedDocument,
+    SkippedFiles,
     UnchangedDocument,
     UnreadableDocument,
 )
 
-SETTINGS_NAME = ".lightwell.yaml"
 MAX_BYTES = 50 * 1024 * 1024
-_CHECK_PERMISSIONS = "check its permissions"
-
-_IGNORED_EXTENSIONS = frozenset(
-    """.png .jpg .jpeg .gif .bmp .tif .tiff .webp .svg .ico .heic .psd .ai .eps .mp3 .wav .ogg .flac .m4a .mp4
-    .mov .avi .mkv .webm .zip .gz .tgz .bz2 .xz .zst .7z .rar .tar .jar .whl .deb .rpm .iso .dmg .exe .dll .so
-    .dylib .o .a .class .pyc .bin .dat .db .sqlite .sqlite3 .ttf .otf .woff .woff2 .css .js .map .lock .tmp
-    .bak .swp .part .ds_store .ini .lnk""".split()
-)
-"""Extensions that are skipped silently; any other unknown extension is reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class _FileEntry:
-    """A file below the root with the settings of the folders above it, or the problem with it. `address` is that for browsers."""
+    """A file below the root with the settings of the folders above it, or the problem with it. `address` is that for browsers.
+
+    `skipped` says as what it is counted that is left out, "" for what is not counted. `is_named`: it is the root itself.
+    """
 
     path: Path
     source_id: str
@@ -62,23 +76,8 @@ class _FileEntry:
     reason: str = ""
     message: str = ""
     address: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _FolderAbove:
-    """A folder at or above a file, and its settings."""
-
-    settings: FolderSettings
-    folder: Path
-
-    def ignores(self, path: Path) -> bool:
-        return self.settings.ignores(path.relative_to(self.folder).as_posix())
-
-    def address_of(self, path: Path) -> str:
-        return self.settings.address_of(_printable_name(path.relative_to(self.folder).as_posix()))
-
-    def layers_for(self, path: Path) -> list[FileSettingsLayer]:
-        return self.settings.layers_for(path.relative_to(self.folder).as_posix())
+    skipped: str | None = None
+    is_named: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +102,7 @@ class Files:
 
     def describe_ignored_settings(self) -> list[str]:
         """Return a message for each settings file above the root that is ignored because other users may have written it."""
-        above, ignored = _ignored_settings(self.root.resolve())
+        above, ignored = ignored_settings(self.root.resolve())
         return [
             f"{folder / SETTINGS_NAME} does not apply: {above} {reason_to_distrust(above.stat())}"
             for folder in ignored
@@ -112,9 +111,12 @@ class Files:
     async def changes(self, hashes: Mapping[str, str]) -> AsyncIterator[Change]:
         """Yield removed files, then every file by path; raise `SourceFailed` if the root cannot be read.
 
-        An unchanged document comes without its content. A file that cannot be read is unreadable, not removed.
+        An unchanged document comes without its content. A file that cannot be read is unreadable, not removed. What is
+        skipped by its name, a .gitignore or settings counts as removed; of an unknown format as unreadable, if it was read before.
         """
-        root, entries = await asyncio.to_thread(self._walk)
+        root, listing = await asyncio.to_thread(self._walk)
+        skipped = Counter(entry.skipped for entry in listing if entry.skipped)
+        entries = [entry for entry in listing if entry.skipped is None]
         present = {entry.path.as_uri() for entry in entries}
         unreadable = tuple(entry.path.as_uri() + "/" for entry in entries if entry.reason)
         address = root.as_uri()
@@ -124,12 +126,18 @@ class Files:
             if is_inside and url not in present and not url.startswith(unreadable):
                 yield RemovedDocument(url=url)
         for entry in entries:
-            yield await asyncio.to_thread(self._change, entry, hashes)
+            change = await asyncio.to_thread(self._change, entry, hashes)
+            if isinstance(change, str):
+                skipped[change] += 1
+            else:
+                yield change
+        if skipped:
+            yield SkippedFiles(kinds=dict(skipped.most_common()))
 
     def _walk(self) -> tuple[Path, list[_FileEntry]]:
         try:
             root = self.root.resolve(strict=True)
-            above = _settings_above(root)
+            above = [*gitignores_above(root), *settings_above(root)]
             if not root.is_dir():
                 return root, list(_single_file(root, above))
             os.scandir(root).close()
@@ -139,24 +147,31 @@ class Files:
             raise SourceFailed(
                 f"{self.root} cannot be read: {error.strerror}; check the path"
             ) from error
-        return root, list(_walk_folder(root, root, above))
+        walk = _Walk(root, self.folder_tags)
+        return root, list(walk.folder(root, above))
 
-    def _change(self, entry: _FileEntry, hashes: Mapping[str, str]) -> Change:
+    def _change(self, entry: _FileEntry, hashes: Mapping[str, str]) -> Change | str:
+        """Return what became of a file, or as what it is counted that is skipped: no document, and was none before."""
         url = entry.path.as_uri()
+        is_new = url not in hashes and not entry.is_named
         try:
             document = self._document(entry, url)
         except Unreadable as error:
+            if is_new and (skipped := why_skip_content(entry.path.name, error.reason)):
+                return skipped
             return UnreadableDocument(url=url, reason=error.reason, message=str(error))
         except Invalid as error:
             return UnreadableDocument(url=url, reason="settings", message=f"front matter: {error}")
         except OSError as error:
             return UnreadableDocument(
-                url=url, reason="unreadable", message=f"{error.strerror}; {_CHECK_PERMISSIONS}"
+                url=url, reason="unreadable", message=f"{error.strerror}; {CHECK_PERMISSIONS}"
             )
         except Exception as error:  # noqa: BLE001 - one file must not end the walk; it is reported with its reason
             failure = document_failure(error, url)
             message = str(error) if failure is None else failure.message
             return UnreadableDocument(url=url, reason="internal", message=message)
+        if is_new and is_blank(document.content):
+            return EMPTY
         if hashes.get(url) == document.content_hash:
             return UnchangedDocument(url=url, document=replace(document, content=b""))
         return ChangedDocument(document=document)
@@ -217,7 +232,7 @@ def find_applicable_tags(root: Path, remembered: FolderTags) -> FolderTags:
     Those of a folder with settings that do not apply, and of the folders above it, are left out: who wrote the settings may
     have meant fewer people.
     """
-    _, ignored = _ignored_settings(root.resolve())
+    _, ignored = ignored_settings(root.resolve())
     return remembered.below(ignored[0].as_uri()) if ignored else remembered
 
 
@@ -227,7 +242,7 @@ def find_place_tags(file: Path, remembered: FolderTags) -> Tags | None:
     Raises `SourceFailed` for settings that cannot be read. `remembered` are those that apply.
     """
     try:
-        above = _settings_above(file)
+        above = settings_above(file)
     except Invalid as error:
         raise SourceFailed(str(error)) from error
     if any(folder.ignores(file) for folder in above):
@@ -236,84 +251,78 @@ def find_place_tags(file: Path, remembered: FolderTags) -> Tags | None:
     return resolve_settings(remembered.find(file.as_uri()) or frozenset(), layers).acl_tags
 
 
-def _ignored_settings(root: Path) -> tuple[Path, list[Path]]:
-    """Return the nearest folder above the root that other users may change, else the root, and the folders from there up whose settings are ignored for that."""
-    above = root.parents[len(_trusted_parents(root)) :]
-    return (above or [root])[0], [
-        folder for folder in above if os.path.lexists(folder / SETTINGS_NAME)
-    ]
-
-
-def _settings_above(root: Path) -> list[_FolderAbove]:
-    """Return the folders above the root that have settings, the outermost first.
-
-    The search stops at the first folder that other users own or may write to: they must not decide who sees the files.
-    """
-    folders: list[_FolderAbove] = []
-    for folder in _trusted_parents(root):
-        if settings := _folder_settings(folder):
-            path = folder / SETTINGS_NAME
-            if reason := reason_to_distrust(path.lstat()):
-                raise Invalid(
-                    f"{path} {reason}; make yourself its owner and take write permission from others (`chown`,"
-                    " `chmod go-w`), or remove it"
-                )
-            folders.append(_FolderAbove(settings, folder))
-    return folders[::-1]
-
-
-def _trusted_parents(root: Path) -> list[Path]:
-    """Return the folders above the root, the nearest first, up to the first that other users own or may write to."""
-    return list(takewhile(lambda folder: not reason_to_distrust(folder.stat()), root.parents))
-
-
-def _single_file(path: Path, above: Sequence[_FolderAbove]) -> Iterator[_FileEntry]:
+def _single_file(path: Path, above: Sequence[FolderAbove]) -> Iterator[_FileEntry]:
     if S_ISREG(path.stat().st_mode):
         layers = [layer for folder in above for layer in folder.layers_for(path)]
-        yield _FileEntry(path, _printable_name(path.name), layers, address=_address_of(path, above))
+        yield _FileEntry(
+            path,
+            printable_name(path.name),
+            layers,
+            address=address_of_file(path, above),
+            is_named=True,
+        )
 
 
-def _walk_folder(folder: Path, root: Path, above: Sequence[_FolderAbove]) -> Iterator[_FileEntry]:
-    """Yield the folder's files and those of its folders, all in the order of their paths."""
-    try:
-        settings = _folder_settings(folder)
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except Invalid as error:
-        yield _FileEntry(folder, _source_id(folder, root), (), "settings", str(error))
-        return
-    except OSError as error:
-        message = f"{error.strerror}; {_CHECK_PERMISSIONS}"
-        yield _FileEntry(folder, _source_id(folder, root), (), "unreadable", message)
-        return
-    here = [*above, _FolderAbove(settings, folder)] if settings else above
-    for entry in entries:
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """The files below `root`. A folder that was given access tags itself is read although its name would be skipped."""
+
+    root: Path
+    folder_tags: FolderTags
+
+    def folder(self, folder: Path, above: Sequence[FolderAbove]) -> Iterator[_FileEntry]:
+        """Yield the folder's files and those of its folders, all in the order of their paths."""
+        try:
+            here = [*above, *rules_of(folder)]
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except Invalid as error:
+            yield _FileEntry(folder, _source_id(folder, self.root), (), "settings", str(error))
+            return
+        except OSError as error:
+            message = f"{error.strerror}; {CHECK_PERMISSIONS}"
+            yield _FileEntry(folder, _source_id(folder, self.root), (), "unreadable", message)
+            return
+        is_package = not MANIFESTS.isdisjoint(entry.name for entry in entries)
+        for entry in entries:
+            skipped = self._why_skip(entry, here, is_in_package=is_package)
+            if skipped is None:
+                yield from self._entries(entry, here)
+            else:
+                yield _FileEntry(Path(entry.path), "", skipped=skipped)
+
+    def _why_skip(
+        self, entry: os.DirEntry[str], above: Sequence[FolderAbove], *, is_in_package: bool
+    ) -> str | None:
+        """Return as what an entry is counted that is skipped, "" for what is not counted; None if it is read."""
+        path, is_folder = Path(entry.path), entry.is_dir(follow_symlinks=False)
+        by_name = (
+            why_skip_folder(entry.name, is_in_package=is_in_package)
+            if is_folder
+            else why_skip_file(entry.name)
+        )
+        if entry.name.startswith("."):
+            return by_name
+        if any(parent.ignores(path) for parent in above):
+            return BY_SETTINGS
+        if path.as_uri() in self.folder_tags.by_url or any(parent.keeps(path) for parent in above):
+            return None
+        rules = [parent.gitignore for parent in above if parent.gitignore]
+        return BY_GITIGNORE if is_left_out(path, rules, is_folder=is_folder) else by_name
+
+    def _entries(
+        self, entry: os.DirEntry[str], above: Sequence[FolderAbove]
+    ) -> Iterator[_FileEntry]:
         path = Path(entry.path)
-        if entry.name.startswith(".") or any(parent.ignores(path) for parent in here):
-            continue
-        yield from _file_entries(entry, root, here)
-
-
-def _file_entries(
-    entry: os.DirEntry[str], root: Path, above: Sequence[_FolderAbove]
-) -> Iterator[_FileEntry]:
-    path = Path(entry.path)
-    if entry.is_symlink():
-        if _points_outside(path, root):
-            message = (
-                f"it is a link to a file outside {root.name or root}; copy the file into the folder"
-            )
-            yield _FileEntry(path, _source_id(path, root), (), "outside", message)
-    elif entry.is_dir(follow_symlinks=False):
-        yield from _walk_folder(path, root, above)
-    elif entry.is_file(follow_symlinks=False) and path.suffix.lower() not in _IGNORED_EXTENSIONS:
-        layers = [layer for folder in above for layer in folder.layers_for(path)]
-        yield _FileEntry(path, _source_id(path, root), layers, address=_address_of(path, above))
-
-
-def _address_of(path: Path, above: Sequence[_FolderAbove]) -> str:
-    """Return the address of a file for browsers, as the nearest folder says it that says one; "" where none does."""
-    addresses = (folder.address_of(path) for folder in reversed(above))
-    return next(filter(None, addresses), "")
+        if entry.is_symlink():
+            if _points_outside(path, self.root):
+                message = f"it is a link to a file outside {self.root.name or self.root}; copy the file into the folder"
+                yield _FileEntry(path, _source_id(path, self.root), (), "outside", message)
+        elif entry.is_dir(follow_symlinks=False):
+            yield from self.folder(path, above)
+        elif entry.is_file(follow_symlinks=False):
+            layers = [layer for folder in above for layer in folder.layers_for(path)]
+            address = address_of_file(path, above)
+            yield _FileEntry(path, _source_id(path, self.root), layers, address=address)
 
 
 def _with_address(metadata: Mapping[str, str], address: str) -> Mapping[str, str]:
@@ -330,26 +339,6 @@ def _points_outside(link: Path, root: Path) -> bool:
         return False
 
 
-def _folder_settings(folder: Path) -> FolderSettings | None:
-    """Return the settings of a folder, None without a settings file; raise `Invalid` if the file cannot be read."""
-    path = folder / SETTINGS_NAME
-    try:
-        with open_regular_file(path) as file:
-            content = file.read(MAX_YAML_CHARACTERS + 1)
-        return parse_folder_settings(parse_unique_mapping(content.decode("utf-8-sig")), str(path))
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        remedy = "replace the link by a file" if error.errno == errno.ELOOP else _CHECK_PERMISSIONS
-        raise Invalid(f"{path} cannot be read: {error.strerror}; {remedy}") from error
-    except Invalid as error:
-        raise Invalid(f"{SETTINGS_NAME} of {folder.name!r}: {error}") from error
-    except UnicodeDecodeError as error:
-        raise Invalid(
-            f"{SETTINGS_NAME} of {folder.name!r} is not UTF-8 text; save it as UTF-8"
-        ) from error
-
-
 def parse_front_matter_of(content: bytes) -> FileSettingsLayer:
     """Return what a markdown document says of itself; raise `Invalid` naming what is wrong there."""
     yaml, _ = split_front_matter(
@@ -359,9 +348,4 @@ def parse_front_matter_of(content: bytes) -> FileSettingsLayer:
 
 
 def _source_id(path: Path, root: Path) -> str:
-    return _printable_name(path.relative_to(root).as_posix())
-
-
-def _printable_name(name: str) -> str:
-    """Return a file name as valid Unicode, with bytes that are not UTF-8 escaped: PostgreSQL accepts nothing else."""
-    return os.fsencode(name).decode("utf-8", errors="backslashreplace")
+    return printable_name(path.relative_to(root).as_posix())

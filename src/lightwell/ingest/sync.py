@@ -1,5 +1,6 @@
 """Syncs a source: enqueues new and changed documents, applies new access tags, turns missing documents into tombstones."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -15,6 +16,7 @@ from lightwell.ports import (
     ChangedDocument,
     Connector,
     RemovedDocument,
+    SkippedFiles,
     UnchangedDocument,
     UnreadableDocument,
 )
@@ -52,6 +54,8 @@ class SyncResult:
 
     `warnings` name unchanged documents that are in the store only in part.
 
+    `skipped` counts files of each kind that are no documents.
+
     `jobs` are the jobs of new and changed documents, in the order of discovery.
     """
 
@@ -64,6 +68,7 @@ class SyncResult:
     documents: dict[str, DocumentChange] = field(default_factory=dict[str, DocumentChange])
     problems: list[DocumentProblem] = field(default_factory=list["DocumentProblem"])
     warnings: list[DocumentProblem] = field(default_factory=list["DocumentProblem"])
+    skipped: Counter[str] = field(default_factory=Counter[str])
     jobs: list[QueuedJob] = field(default_factory=list[QueuedJob])
 
 
@@ -167,6 +172,8 @@ async def _consume_changes(
                     await _register(target, pending, result)
                 gone.pop(url)
                 await _apply(target, change, up_to_date, result)
+            case SkippedFiles(kinds=kinds):
+                result.skipped.update(kinds)
         size = sum(len(document.content) for document in pending.values())
         if len(pending) >= _DOCUMENTS_PER_BATCH or size > _MAX_BATCH_BYTES:
             await _register(target, pending, result)

@@ -96,7 +96,8 @@ def ingest_paths(  # noqa: PLR0913 - the options of a command are its arguments
     Reads texts, office files, data and code; docs/command-line.md lists the formats. The access tags of a document come from its front
     matter (`acl_tags`), from a .lightwell.yaml beside or above it, or else from --acl, which is remembered for
     the folder. Without any of them, documents of your own store are for you alone. If a document cannot be read,
-    the report gives the reason, and the others are ingested. Ctrl-C loses nothing: the next run continues.
+    the report gives the reason, and the others are ingested. What is no document (pictures, what a .gitignore leaves
+    out, `node_modules`) is skipped and counted. Ctrl-C loses nothing: the next run continues.
     """
     if len(topic) > _LONGEST_TOPIC:
         raise Invalid(f"A topic has at most {_LONGEST_TOPIC} characters")

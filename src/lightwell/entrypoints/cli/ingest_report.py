@@ -23,6 +23,7 @@ from lightwell.ingest.sync import DocumentChange, SyncResult
 T = TypeVar("T")
 
 _MAX_ORIGINS = 10
+_MAX_KINDS = 20
 _READ = (DocumentChange.NEW, DocumentChange.CHANGED, DocumentChange.RENAMED)
 _UNSEEN = (
     "{} without access tags, so nobody may see it any more. "
@@ -64,6 +65,7 @@ class IngestSummary:
         kept = [url for source in self.sources for url in source.kept]
         tagged = Counter(_of_read(problems, (source.tags for source in self.sources)))
         overruled = Counter(_of_read(problems, (source.overruled for source in self.sources)))
+        skipped = sum((sync.skipped for sync in self.synced), Counter[str]())
         unknown = sum(outcome.unknown_predicates for outcome in done)
         return Report(
             document={
@@ -72,6 +74,7 @@ class IngestSummary:
                     {"documentUrl": url, "errorMessage": message}
                     for url, message in problems.items()
                 ],
+                "skipped": dict(skipped.most_common()),
                 "warnings": [{"documentUrl": url, "message": message} for url, message in warnings],
                 "unseen": unseen,
                 "kept": kept,
@@ -96,6 +99,7 @@ class IngestSummary:
             text=Group(
                 Text(f"{_summary(counts)}, {len(problems)} failed", style="bold"),
                 *([Text(self.usage.text())] if self.usage.summary.calls else ()),
+                *_skipped_lines(skipped),
                 *_waiting_lines(waiting),
                 *_unknown_predicate_lines(unknown),
                 *_tag_lines(tagged, overruled),
@@ -144,6 +148,13 @@ def _summary(counts: dict[str, int]) -> str:
     return ", ".join(
         f"{count} {name}" for name, count in counts.items() if count or name not in seldom
     )
+
+
+def _skipped_lines(skipped: Counter[str]) -> list[Text]:
+    kinds = ", ".join(f"{count:,} {clean(kind)}" for kind, count in skipped.most_common(_MAX_KINDS))
+    rest = sum(skipped.values()) - sum(dict(skipped.most_common(_MAX_KINDS)).values())
+    others = f", {rest:,} others; --json lists them" if rest else ""
+    return [Text(f"skipped: {kinds}{others}")] if kinds else []
 
 
 def _waiting_lines(waiting: int) -> list[Text]:

@@ -7,7 +7,7 @@ from lightwell.domain.documents import Format, ParsedDocument
 from lightwell.domain.errors import Unreadable
 from lightwell.domain.originals import Picture, PictureRequest
 
-__all__ = ["draw", "parse"]
+__all__ = ["draw", "is_blank", "parse"]
 
 
 class _Module(Protocol):
@@ -25,13 +25,18 @@ def parse(content: bytes, format: Format, *, name: str) -> ParsedDocument:
     or `unsupported`. Parsing runs in the calling process and takes about a second per megabyte. A hostile file may
     take far longer, so `ingest.parser` calls this in a limited process.
     """
-    if not content.strip(b" \t\r\n\x00"):
+    if is_blank(content):
         raise Unreadable("empty", "the file is empty; write something into it or remove it")
     module = cast("_Module", import_module(f"lightwell.ingest.parse.{format.value}"))
     document = module.parse(content, name=name)
     if not document.text.strip():
         raise Unreadable("empty", "the file contains no text; add text or remove the file")
     return document
+
+
+def is_blank(content: bytes) -> bool:
+    """Return whether a file has nothing but white space."""
+    return not content.strip(b" \t\r\n\x00")
 
 
 def draw(content: bytes, wanted: PictureRequest) -> Picture:

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from lightwell.domain.documents import ZIPPED, Format
 from lightwell.domain.errors import Unreadable
 from lightwell.domain.formats import EXTENSIONS, name_formats
+from lightwell.ingest.parse._text import decode
 
 _FORMATS = {
     extension: format for format, extensions in EXTENSIONS.items() for extension in extensions
@@ -93,6 +94,8 @@ def _format_by_name(name: str, head: bytes) -> Format:
     extension = PurePosixPath(name).suffix.lower()
     if extension not in _FORMATS:
         raise unsupported_format(name)
+    if not extension:
+        decode(head)  # what is no text is no document
     format = _FORMATS[extension]
     if format is not Format.HTML and head[:15].lower().startswith((b"<!doctype html", b"<html")):
         return Format.HTML
