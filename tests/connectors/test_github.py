@@ -16,6 +16,7 @@ from lightwell.connectors.github.files import FileReader
 from lightwell.connectors.github.models import Repository
 from lightwell.connectors.github.source import open_github
 from lightwell.connectors.webhooks import sign
+from lightwell.domain.documents import Format
 from lightwell.domain.errors import Invalid, Refused, SourceFailed
 from lightwell.domain.ids import GlobalRef
 from lightwell.domain.item_structure import LinkType
@@ -112,6 +113,46 @@ async def test_a_second_sync_costs_nothing_of_the_rate_limit_and_reads_only_what
     ]
     assert GlobalRef(f"github:file:{forge.tarn.row['id']}/README.md") not in shelf.documents
     assert len([call for call in forge.github.calls if "/blobs/" in call]) == 1
+
+
+@pytest.mark.parametrize("is_truncating", [False, True])
+async def test_every_format_is_read_and_skipped_as_in_a_folder(*, is_truncating: bool) -> None:
+    forge, shelf = Forge(), Shelf()
+    forge.github.is_truncating = is_truncating
+    page = b"<!doctype html><p>Mind the pumps."
+    forge.github.write_files(
+        forge.tarn,
+        {
+            **{"site/page.html": page, "LICENSE": b"Free.", "scan.pdf": b"%PDF-1.7 broken"},
+            **{"photo.png": b"\x89PNG", "tool": b"\x7fELF\x00", "empty.txt": b" "},
+            **{"package.json": b"{}", "package-lock.json": b"{}", "vendor/a.md": b"A."},
+            **{"docs/vendor/b.md": b"B.", "web/node_modules/c.md": b"C.", ".github/d.md": b"D."},
+            "odd.md": b"\x89PNG\r\n\x1a\n",
+        },
+    )
+    async with opened(forge.github) as source:
+        await shelf.sync(source)
+        name = f"github:file:{forge.tarn.row['id']}/"
+        files = {ref.removeprefix(name) for ref in shelf.documents if ref.startswith(name)}
+        read = {"README.md", "docs/start.md", "site/page.html", "LICENSE", "scan.pdf"}
+        assert files - {"package.json"} == read | {"docs/vendor/b.md"}
+        assert [each.reason for each in shelf.unreadable] == ["binary"]
+        document = shelf.one(GlobalRef(f"{name}site/page.html"))
+        assert (document.content, document.format, document.is_file) == (page, Format.HTML, True)
+        forge.github.write_files(forge.tarn, {"site/page.html": page + b" Twice a day."})
+        await shelf.sync(source)
+    assert shelf.changed == [f"{WEB}/halden/tarn/blob/main/site/page.html"]
+
+
+async def test_when_another_format_is_read_all_files_are_looked_at_again() -> None:
+    forge = Forge()
+    async with opened(forge.github) as source:
+        pages = [page async for page in source.pull("file", "")]
+        earlier = pages[-1].cursor.replace('"formats":"', '"formats":"other')
+        again = [page async for page in source.pull("file", earlier)]
+    assert [item.ref for page in again for item in page.items] == [
+        item.ref for page in pages for item in page.items
+    ]
 
 
 async def test_edited_and_deleted_comments_and_issues() -> None:
@@ -307,7 +348,7 @@ async def test_a_server_of_github_enterprise_has_its_own_address() -> None:
 async def test_webhooks_name_what_to_fetch() -> None:
     forge = Forge()
     id_ = forge.tarn.row["id"]
-    commits = [{"added": ["docs/a.md", "b.py"], "modified": [], "removed": ["old.md"]}]
+    commits = [{"added": ["docs/a.md", "b.png"], "modified": [], "removed": ["old.md"]}]
     async with opened(forge.github) as source:
         push = forge.github.webhook("push", forge.tarn, ref="refs/heads/main", commits=commits)
         hint = source.read_webhook(*push, forge.github.now)

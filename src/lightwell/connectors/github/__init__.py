@@ -1,1 +1,1 @@
-"""GitHub: issues, pull requests and Markdown files of repositories, over REST (docs/connectors/github.md)."""
+"""GitHub: issues, pull requests and files of repositories, over REST (docs/connectors/github.md)."""

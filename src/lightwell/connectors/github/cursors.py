@@ -46,8 +46,10 @@ class ListPosition(Position):
 class FilePosition(Position):
     """The folder `tree` is read. Where `target` is being read, all changed paths up to `after` are.
 
-    `etag` stands for the branch whose root folder `tree` is.
+    `etag` stands for the branch whose root folder `tree` is, `formats` for those of the files that were read.
     """
+
+    formats: str = ""
 
     branch: str = ""
     tree: str = ""

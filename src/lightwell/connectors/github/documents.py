@@ -1,7 +1,7 @@
 """How GitHub's objects read as Markdown documents."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from urllib.parse import quote
 
@@ -31,10 +31,13 @@ from lightwell.connectors.item_documents import (
     plain_paragraphs,
 )
 from lightwell.connectors.rows import Json
-from lightwell.domain.documents import WorkState
+from lightwell.domain.documents import Format, WorkState
+from lightwell.domain.errors import Unreadable
 from lightwell.domain.ids import global_ref
 from lightwell.domain.item_structure import ItemStructure, LinkType, StatedEntity, StatedLink
 from lightwell.domain.source_items import SourceItem
+from lightwell.ingest.parse import is_blank
+from lightwell.ingest.parse.formats import detect_format
 
 PART_POSTS = 100
 _GHOST = "a deleted account"
@@ -157,8 +160,12 @@ def make_repository(repository: Repository, raw: Json) -> SourceItem:
     return SourceItem(ref=ref, documents=(make_item_document(document),))
 
 
-def make_file(repository: Repository, entry: TreeEntry, text: str) -> SourceItem:
-    """Return a Markdown file of the default branch."""
+def make_file(repository: Repository, entry: TreeEntry, content: bytes) -> SourceItem:
+    """Return a file of the default branch: Markdown as a text, any other format as the file itself; raise `Unreadable`."""
+    if is_blank(content):
+        raise Unreadable("empty", "the file is empty")
+    format_ = detect_format(entry.path, content)
+    is_text = format_ is Format.MARKDOWN
     ref = file_ref(repository.id, entry.path)
     url = f"{repository.html_url}/blob/{quote(repository.default_branch)}/{quote(entry.path)}"
     entity = StatedEntity(
@@ -173,13 +180,24 @@ def make_file(repository: Repository, entry: TreeEntry, text: str) -> SourceItem
         item_ref=ref,
         url=url,
         title=f"{entry.path} in {repository.full_name}",
-        text=text,
+        text=_decode(content) if is_text else "",
         tags=repository_tags(repository.id),
         structure=ItemStructure(entities=(entity, home), links=(link,)),
         metadata={"path": entry.path, "repository": repository.full_name},
         payload={"path": entry.path, "sha": entry.sha},
+        fingerprint="" if is_text else entry.sha,
     )
-    return SourceItem(ref=ref, documents=(make_item_document(document),))
+    made = make_item_document(document)
+    if not is_text:
+        made = replace(made, content=content, format=format_, is_file=True)
+    return SourceItem(ref=ref, documents=(made,))
+
+
+def _decode(content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Unreadable("encoding", "The file is not UTF-8") from error
 
 
 def _make_part(

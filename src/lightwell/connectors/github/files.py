@@ -1,8 +1,10 @@
-"""The Markdown files of a repository's default branch: only those whose blob differs from the last time are read."""
+"""The files of a repository's default branch in formats that are read: only those whose blob differs from the last time are read."""
 
+import hashlib
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 
+from lightwell.connectors._skipping import MANIFESTS, why_skip_content, why_skip_path
 from lightwell.connectors.api_client import ResponseTooLarge
 from lightwell.connectors.github.api import GithubApi, Unchanged, parse, path_of
 from lightwell.connectors.github.cursors import FilePosition
@@ -11,15 +13,19 @@ from lightwell.connectors.github.models import Branch, Repository, Tree, TreeEnt
 from lightwell.connectors.github.reading import size_of
 from lightwell.connectors.github.structure import file_ref
 from lightwell.connectors.rows import Result, make_too_large
-from lightwell.domain.errors import SourceFailed
+from lightwell.domain.errors import SourceFailed, Unreadable
+from lightwell.domain.formats import EXTENSIONS
 from lightwell.domain.source_items import UnreadableItem
 
-_SUFFIXES = (".md", ".markdown")
 _REGULAR = ("100644", "100755")
 _FOLDER = "tree"
-_MAX_FILE_BYTES = 2 * 1000**2
+_ANY_FILE = "any.md"
+_MAX_FILE_BYTES = 10 * 1000**2
 _MAX_DEPTH = 100
 """Folders in each other; a tree that holds itself would be read for ever."""
+
+_FORMATS = hashlib.sha256(repr(sorted(EXTENSIONS.values())).encode()).hexdigest()[:12]
+"""Stands for the formats that are read."""
 
 _PAGE_FILES, _PAGE_BYTES = 50, 8 * 1000**2
 
@@ -46,18 +52,18 @@ class FileReader:
         """Yield what changed since the position, in the order of paths.
 
         After a renaming, and for another default branch, all files are read, because their addresses differ; a sweep
-        finds what the other branch has not.
+        finds what the other branch has not. So they are when Lightwell has learnt to read another format.
         """
         name, branch = self.repository.full_name, self.repository.default_branch
-        if (position.name, position.branch) != (name, branch):
-            position = FilePosition(name=name, branch=branch)
+        if (position.name, position.branch, position.formats) != (name, branch, _FORMATS):
+            position = FilePosition(name=name, branch=branch, formats=_FORMATS)
         etag = "" if position.target else position.etag
         answer = await self.api.get_changed(path_of(name, "branches", branch), {}, etag)
         if isinstance(answer, Unchanged):
             return
         root = "" if answer is None else parse(Branch, answer.object).tree
         etag = "" if answer is None else answer.etag
-        rest = FilePosition(name=name, branch=branch, tree=root, etag=etag)
+        rest = position.model_copy(update={"tree": root, "etag": etag, "target": "", "after": ""})
         old = await self.read_tree(position.tree)
         new = old if position.tree == root else await self.read_tree(root)
         changed = sorted(
@@ -85,14 +91,14 @@ class FileReader:
             yield FilePage(results, position.model_copy(update={"after": entries[-1].path}))
 
     async def list_files(self) -> Entries:
-        """Return the Markdown files of the default branch."""
+        """Return the files of the default branch that are read."""
         repository = self.repository
         path = path_of(repository.full_name, "branches", repository.default_branch)
         answer = await self.api.get(path)
         return {} if answer is None else await self.read_tree(parse(Branch, answer.object).tree)
 
     async def read_tree(self, sha: str, folder: str = "") -> Entries:
-        """Return the Markdown files below a folder; none for "", or for a folder that GitHub no longer keeps."""
+        """Return the files below a folder that are read; none for "", or for a folder that GitHub no longer keeps."""
         if not sha:
             return {}
         if folder.count("/") > _MAX_DEPTH:
@@ -109,8 +115,9 @@ class FileReader:
         answer = await self.api.get(path)  # one level; folders by calls of their own
         level = Tree(tree=()) if answer is None else parse(Tree, answer.object)
         entries = {entry.path: entry for entry in _pick_files(folder, level)}
+        packages = _packages(folder, level)
         for item in level.tree:
-            if item.type == _FOLDER:
+            if item.type == _FOLDER and is_read(f"{folder}{item.path}/{_ANY_FILE}", packages):
                 entries |= await self.read_tree(item.sha, f"{folder}{item.path}/")
         return entries
 
@@ -125,20 +132,31 @@ class FileReader:
         if content is None:
             return ref
         try:
-            text = content.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            return UnreadableItem(ref=ref, reason="encoding", message="The file is not UTF-8")
-        return make_file(self.repository, entry, text)
+            return make_file(self.repository, entry, content)
+        except Unreadable as error:
+            if why_skip_content(entry.path, error.reason):
+                return ref  # no document, as it turns out
+            return UnreadableItem(ref=ref, reason=error.reason, message=str(error))
 
 
 def _pick_files(folder: str, tree: Tree) -> list[TreeEntry]:
-    """Return the Markdown files of a tree, by their whole path."""
+    """Return the files of a tree that are read, by their whole path."""
+    packages = _packages(folder, tree)
     return [
         entry.model_copy(update={"path": folder + entry.path})
         for entry in tree.tree
-        if entry.mode in _REGULAR and is_markdown(entry.path) and entry.size <= _MAX_FILE_BYTES
+        if entry.mode in _REGULAR
+        and is_read(folder + entry.path, packages)
+        and entry.size <= _MAX_FILE_BYTES
     ]
 
 
-def is_markdown(path: str) -> bool:
-    return path.lower().endswith(_SUFFIXES)
+def _packages(folder: str, tree: Tree) -> frozenset[str]:
+    """Return the folders of a tree that have a manifest, by their whole path."""
+    places = ((folder + entry.path).rpartition("/") for entry in tree.tree)
+    return frozenset(place for place, _, name in places if name in MANIFESTS)
+
+
+def is_read(path: str, packages: frozenset[str] = frozenset()) -> bool:
+    """Return whether a file is read, by its path; `packages` are the folders with a manifest, as far as they are known."""
+    return why_skip_path(path, packages) is None

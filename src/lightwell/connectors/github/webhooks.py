@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from lightwell.connectors.github.files import is_markdown
+from lightwell.connectors.github.files import is_read
 from lightwell.connectors.github.structure import file_ref, issue_ref, repository_ref
 from lightwell.connectors.rows import Wire
 from lightwell.connectors.webhooks import digest, parse_body, require_signature
@@ -83,5 +83,5 @@ def _name_refs(event: str, payload: _Payload) -> Iterator[GlobalRef]:
             for commit in payload.commits
             for path in (*commit.added, *commit.modified, *commit.removed)
         ]
-        for path in [path for path in paths if is_markdown(path)][:_MAX_FILES]:
+        for path in [path for path in paths if is_read(path)][:_MAX_FILES]:
             yield file_ref(repository.id, path)
