@@ -24,7 +24,8 @@ from tests.patience import PATIENCE
 
 T = TypeVar("T")
 
-ALL_BUT_ADMIN = tuple(each for each in Scope if each is not Scope.ADMIN)
+ALL_BUT_ADMIN = tuple(each for each in Scope if each not in (Scope.ADMIN, Scope.PUSH))
+"""All that one key can have: what pushes does nothing else."""
 
 
 @dataclass(frozen=True, kw_only=True)

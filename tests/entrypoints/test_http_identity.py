@@ -35,6 +35,7 @@ from lightwell.records.database import connect
 from lightwell.settings import HttpSettings, Settings
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.conftest import Databases
+from tests.entrypoints.http_site import ALL_BUT_ADMIN
 from tests.local_issuer import AUDIENCE, RSA_KEYS, LocalIssuer, public_jwk, run_issuer, token
 from tests.patience import PATIENCE
 
@@ -342,8 +343,7 @@ async def test_what_is_no_text_is_refused_and_fails_nothing(site: Site) -> None:
 async def test_s2_3_only_an_administrator_administers(
     site: Site, method: str, path: str, body: object
 ) -> None:
-    everything_else = tuple(scope for scope in Scope if scope is not Scope.ADMIN)
-    key = await site.key("team:sales", scopes=everything_else)
+    key = await site.key("team:sales", scopes=ALL_BUT_ADMIN)
     assert (await site.send(method, path, key, body)).status_code == 403
 
 
@@ -721,7 +721,7 @@ async def test_what_one_may_not_see_and_what_does_not_exist_give_the_same_docume
     things = await hidden_things(site, payroll)
     kb = await site.app.state.projects.open("default")
     seen = await kb.documents.get(await kb.reader(["team:payroll"]), "file:///shelf/salaries.md")
-    key = await site.key("team:sales", scopes=tuple(e for e in Scope if e is not Scope.ADMIN))
+    key = await site.key("team:sales", scopes=ALL_BUT_ADMIN)
     compared: set[str] = set()
     for path, operations in site.app.openapi()["paths"].items():
         parameter = re.search(r"\{(\w+)", path)

@@ -95,6 +95,8 @@ UNFILTERED = {
     "records/documents/items.py:_OF_SOURCE": "the removal of a source deletes its documents",
     "records/documents/items.py:_COUNT": "an administrator asks how much a source has; it reads no word of it",
     "records/item_fetches.py:_COUNT_MISSING": "a sweep counts what the source does not list",
+    "records/pushes.py:_COUNT_UNSEEN": "the end of a push of everything counts what it did not name",
+    "records/pushes.py:_LIST_UNSEEN": "the end of a push of everything removes what it did not name",
     "records/documents/item_merges.py:_NAMING": "a source's page publishes the documents anew that name a merged item",
     "records/documents/item_merges.py:_NAMING_FORMER": "a source's page publishes the documents anew whose readers change",
     "records/documents/item_merges.py:_OF_SURVIVORS": "a source's page finds what it merged into the items it stores",

@@ -9,6 +9,7 @@ from typing import NewType
 from uuid import UUID
 
 from lightwell.domain.access import Tags
+from lightwell.domain.business_systems import SourceId
 from lightwell.domain.directory import PersonId
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import new_id
@@ -30,7 +31,7 @@ _MAX_NAME_LENGTH = 100
 class ApiKey:
     """A key without its secret. It reads with `acl_tags`, or with the current tags of the `person` whom it names (`principals.tags_of_key`).
 
-    `expires_at` is None for a key that does not expire, `last_used_at` for one that was never used; it is exact to a minute.
+    `source` is the source into which it pushes, None for a key without the scope `push`. `expires_at` is None for a key that does not expire, `last_used_at` for one that was never used; it is exact to a minute.
     """
 
     id: KeyId
@@ -38,6 +39,7 @@ class ApiKey:
     scopes: frozenset[Scope]
     acl_tags: Tags
     person: PersonId | None
+    source: SourceId | None
     created_at: datetime
     expires_at: datetime | None
     last_used_at: datetime | None

@@ -35,10 +35,10 @@ class DocumentState(StrEnum):
     ARCHIVED = "archived"
 
 
-FILE, UPLOAD, WEB = "file", "upload", "web"
-"""The source systems of documents that are uploaded, and that are fetched from a URL."""
+FILE, UPLOAD, WEB, PUSHED = "file", "upload", "web", "push"
+"""The source systems of files, of documents that are uploaded, that are fetched from a URL, and that programs push."""
 
-PLAIN_SYSTEMS = frozenset({FILE, UPLOAD, WEB})
+PLAIN_SYSTEMS = frozenset({FILE, UPLOAD, WEB, PUSHED})
 """The systems whose documents are no items of a business system, which have a header of fields."""
 
 
@@ -55,12 +55,12 @@ def document_address(document_id: object, start: int = 0, end: int = 0) -> str:
 
 
 SOURCE_ADDRESS = "source_address"
-"""The name in a file's metadata under which its address for browsers is stored, as `base_url` of its folder says it."""
+"""The name in metadata under which the address for browsers of a file is stored, as `base_url` of its folder says it, and that of a pushed item."""
 
 
 def address_at_source(url: str, system: str, stated: str) -> str:
-    """Return where a browser finds a document at its source, `stated` for a file whose folder says so; "" where it finds nothing."""
-    address = stated if system == FILE else url
+    """Return where a browser finds a document at its source, `stated` for a file whose folder says so and for a pushed item; "" where it finds nothing."""
+    address = stated if system in (FILE, PUSHED) else url
     return address if address.startswith(("https://", "http://")) else ""
 
 

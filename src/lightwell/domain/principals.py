@@ -3,9 +3,10 @@
 from dataclasses import dataclass, replace
 
 from lightwell.domain.access import Tags
+from lightwell.domain.business_systems import SourceId
 from lightwell.domain.directory import Person, PersonId
 from lightwell.domain.ids import ProjectId
-from lightwell.domain.scopes import Scope
+from lightwell.domain.scopes import OF_PROGRAMS, Scope
 
 SESSION = "session:"
 """What the credential of a browser's session begins with."""
@@ -21,6 +22,7 @@ class Principal:
     `credential` names what was shown, `key:<id>`, `oidc:<subject>` or `session:<id>`; it is no secret. `tags` make the reader. `user` owns
     sessions and conversations: the person, else the key, and "" for an issuer's token that names nobody. `person` is whom the credential names, `acting_for` whom the
     request names in addition. `name` is what people call a credential without a person: the key's name, or the name that a token says.
+    `source` is the one into which a key pushes.
     """
 
     project_id: ProjectId
@@ -32,6 +34,7 @@ class Principal:
     person: PersonId | None = None
     acting_for: PersonId | None = None
     name: str = ""
+    source: SourceId | None = None
 
     @property
     def caller(self) -> str:
@@ -54,7 +57,7 @@ class Principal:
         scopes = frozenset(Scope) if Scope.ADMIN in self.scopes else self.scopes
         return replace(
             self,
-            scopes=scopes - {Scope.ADMIN, Scope.IMPERSONATE},
+            scopes=scopes - OF_PROGRAMS - {Scope.ADMIN},
             tags=person.tags,
             user=person.user,
             acting_for=person.id,

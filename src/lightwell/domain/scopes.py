@@ -7,7 +7,7 @@ from lightwell.domain.errors import Invalid
 
 
 class Scope(StrEnum):
-    """What a key allows; `admin` includes all others."""
+    """What a key allows; `admin` includes all others. A key with `push` is bound to one source, and has no other scope."""
 
     READ = "read"
     INGEST = "ingest"
@@ -15,7 +15,12 @@ class Scope(StrEnum):
     CURATE = "curate"
     EXPORT = "export"
     IMPERSONATE = "impersonate"
+    PUSH = "push"
     ADMIN = "admin"
+
+
+OF_PROGRAMS = frozenset({Scope.IMPERSONATE, Scope.PUSH})
+"""The scopes that no person has."""
 
 
 def parse_scopes(words: Iterable[str], whose: str = "A key") -> frozenset[Scope]:
@@ -31,8 +36,10 @@ def parse_scopes(words: Iterable[str], whose: str = "A key") -> frozenset[Scope]
 
 
 def parse_person_scopes(words: Iterable[str]) -> frozenset[Scope]:
-    """Return the scopes that a person has in a browser; raise `Invalid` as `parse_scopes` does, and for `impersonate`, which is for programs."""
+    """Return the scopes that a person has in a browser; raise `Invalid` as `parse_scopes` does, and for those that are for programs."""
     scopes = parse_scopes(words, "A person")
-    if Scope.IMPERSONATE in scopes:
-        raise Invalid("The scope impersonate is for keys of programs; a person has admin instead")
+    if of_programs := sorted(scopes & OF_PROGRAMS):
+        raise Invalid(
+            f"The scope {of_programs[0]} is for keys of programs; a person has admin instead"
+        )
     return scopes

@@ -1,5 +1,7 @@
 """Checks that a string is text that PostgreSQL and JSON can store, or makes it that, and splits lists in settings and options."""
 
+import json
+from collections.abc import Mapping
 from typing import cast
 
 from lightwell.domain.errors import Invalid
@@ -9,6 +11,7 @@ DROPPED = r"\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\ufeff\ufffe\uffff\ud800-\ud
 """Characters, as a class of a pattern has them, that a document's text is kept without: nobody sees them, or no store accepts them."""
 
 _NOT_TEXT = regex("[\x00\ud800-\udfff]")
+_MAX_METADATA_LENGTH = 2000
 _ESCAPED_BYTES = range(0xDC80, 0xDD00)
 
 
@@ -44,6 +47,21 @@ def keep_text(value: object) -> object:
         parts = cast("dict[str, object]", value)
         return {str(keep_text(name)): keep_text(part) for name, part in parts.items()}
     return value
+
+
+def metadata_texts(metadata: Mapping[str, object]) -> dict[str, str]:
+    """Return metadata with texts as values: what is no text becomes JSON. Raises `Invalid`."""
+    texts = {
+        key.strip(): value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for key, value in metadata.items()
+    }
+    for key, value in texts.items():
+        if not key or max(len(key), len(value)) > _MAX_METADATA_LENGTH:
+            raise Invalid(
+                f"Keys and values of metadata have 1 to {_MAX_METADATA_LENGTH:,} characters"
+            )
+        require_text(key + value, "The metadata")
+    return texts
 
 
 def split_at_commas(text: str) -> list[str]:

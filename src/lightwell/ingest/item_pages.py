@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from lightwell.domain.access import Tags, parse_tags
 from lightwell.domain.business_systems import Source, SourceCounts
-from lightwell.domain.documents import Format, NewDocument
+from lightwell.domain.documents import PUSHED, Format, NewDocument
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import DocumentId, GlobalRef, RunId
 from lightwell.domain.jobs import RunChange
@@ -59,46 +59,59 @@ class PageChanges:
     unreadable: tuple[UnreadableItem, ...] = ()
 
 
-async def store_page(target: SyncTarget, page: ItemPage, position: PagePosition) -> SourceCounts:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredPage:
+    """What storing a page did: counts of documents, and the items that could not be stored."""
+
+    counts: SourceCounts = field(default_factory=SourceCounts)
+    unreadable: tuple[UnreadableItem, ...] = ()
+
+    def __add__(self, other: "StoredPage") -> "StoredPage":
+        return StoredPage(
+            counts=self.counts + other.counts, unreadable=self.unreadable + other.unreadable
+        )
+
+
+async def store_page(target: SyncTarget, page: ItemPage, position: PagePosition) -> StoredPage:
     """Store the page with its cursor, and return what it did.
 
     An item that is malformed, or that makes the transaction fail by itself, is kept as unreadable; the others are
     stored. A page with many files is stored in parts, the last one with the cursor. Raises `LeaseLost` when another
     process syncs the source now.
     """
-    counts = SourceCounts()
+    stored = StoredPage()
     async for part, is_last in read_files(
         target.database, target.source, check_page(target.source, page)
     ):
         part_position = position if is_last else replace(position, stream="")
         try:
-            counts += await _store(target, part, part_position)
+            stored += await _store(target, part, part_position)
         except Exception as error:
             if document_failure(error, target.source.name) is None or not part.items:
                 raise
-            counts += await _store_one_by_one(target, part, part_position)
-    return counts
+            stored += await _store_one_by_one(target, part, part_position)
+    return stored
 
 
 async def _store_one_by_one(
     target: SyncTarget, page: ItemPage, position: PagePosition
-) -> SourceCounts:
-    counts, failed = SourceCounts(), list(page.unreadable)
+) -> StoredPage:
+    stored, failed = StoredPage(), list(page.unreadable)
     for item in page.items:
         single = ItemPage(items=(item,), cursor="")
         try:
-            counts += await _store(target, single, replace(position, stream=""))
+            stored += await _store(target, single, replace(position, stream=""))
         except Exception as error:
             failure = document_failure(error, item.ref)
             if failure is None:
                 raise
             failed.append(UnreadableItem(ref=item.ref, reason="invalid", message=failure.message))
     rest = replace(page, items=(), unreadable=tuple(failed))
-    return counts + await _store(target, rest, position)
+    return stored + await _store(target, rest, position)
 
 
 @repeatable
-async def _store(target: SyncTarget, page: ItemPage, position: PagePosition) -> SourceCounts:
+async def _store(target: SyncTarget, page: ItemPage, position: PagePosition) -> StoredPage:
     source, project_id = target.source, target.source.project_id
     async with target.database.transaction() as connection:
         await lock_project(connection, project_id)
@@ -122,7 +135,7 @@ async def _store(target: SyncTarget, page: ItemPage, position: PagePosition) -> 
         await source_runs.add_counts(connection, target.run, counts)
         if position.stream:
             await sources.store_cursor(connection, source.id, position.stream, page.cursor)
-    return counts
+    return StoredPage(counts=counts, unreadable=unreadable)
 
 
 async def _compare(connection: Connection, source: Source, page: ItemPage) -> PageChanges:
@@ -307,13 +320,15 @@ def _check_document(source: Source, item: SourceItem, document: NewDocument) -> 
     ):
         raise Invalid(f"its access tag {foreign[0]!r} does not begin with {prefix}")
     check_url(document)
-    if document.url and not _is_harmless(document.url):
+    if document.url and not (
+        document.system == PUSHED or is_harmless(document.url)
+    ):  # what is pushed has no address of its own making
         raise Invalid("its address is not one of the web, or contains a password or a blank")
     ends = {entity.ref for entity in document.structure.entities}
     if any(not {link.source, link.target} <= ends for link in document.structure.links):
         raise Invalid("one of its links has an end that is not among its entities")
     entities = tuple(
-        entity if not entity.url or _is_harmless(entity.url) else replace(entity, url="")
+        entity if not entity.url or is_harmless(entity.url) else replace(entity, url="")
         for entity in document.structure.entities
     )
     checked = replace(
@@ -329,7 +344,7 @@ def _check_document(source: Source, item: SourceItem, document: NewDocument) -> 
     return replace(checked, content=text.encode(), format=Format.TEXT)
 
 
-def _is_harmless(url: str) -> bool:
+def is_harmless(url: str) -> bool:
     """Return whether people may follow the address: one of the web, without credentials, that ends where it seems to end."""
     if _BREAKS_LINKS.search(url):
         return False

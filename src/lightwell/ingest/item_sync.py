@@ -5,25 +5,24 @@
 Each page is one transaction with its cursor (`ingest/item_pages.py`). So a crash repeats at most the page under way.
 """
 
-import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from lightwell.domain.business_systems import Source, SourceCounts, SourceId
-from lightwell.domain.errors import LeaseLost, LightwellError, StoreFailed
+from lightwell.domain.errors import LeaseLost, LightwellError
 from lightwell.domain.ids import GlobalRef, RunId
 from lightwell.domain.source_items import UnreadableItem
 from lightwell.ingest.context import OpenConnector
 from lightwell.ingest.item_pages import PagePosition, SyncTarget, store_page
+from lightwell.ingest.source_lease import hold_source
 from lightwell.logs import logger
 from lightwell.ports import ItemSource
 from lightwell.records import item_fetches, source_directory, source_runs, sources
 from lightwell.records.database import Database, repeatable
 from lightwell.records.item_fetches import KindCount
-from lightwell.records.locks import LEASE_SECONDS, LeaseHolder, new_lease_holder
-from lightwell.tasks import cancel_and_wait
+from lightwell.records.locks import LEASE_SECONDS, new_lease_holder
 
 T = TypeVar("T")
 
@@ -100,7 +99,7 @@ async def sync_source(
     stored. What was stored before stays.
     """
     worker = new_lease_holder(request.lease_seconds)
-    async with _lease(database, source_id, worker) as source:
+    async with hold_source(database, source_id, worker) as source:
         if source is None:
             return None
         run = await source_runs.begin(database, source)
@@ -142,7 +141,7 @@ async def _run(sync: _Sync) -> None:
             async with _closing(sync.connector.pull(stream, cursors.get(stream, ""))) as pages:
                 async for page in pages:
                     position = PagePosition(asked_at=asked_at, stream=stream)
-                    sync.counts += await store_page(sync.target, page, position)
+                    sync.counts += (await store_page(sync.target, page, position)).counts
                     sync.report_progress(stream)
                     asked_at = await sync.database.now()
         if request.with_sweep or source.is_sweep_due:
@@ -167,7 +166,7 @@ async def _fetch_due(sync: _Sync) -> None:
             if ref not in answered
         )
         page = replace(page, unreadable=(*page.unreadable, *missing))
-        sync.counts += await store_page(sync.target, page, position)
+        sync.counts += (await store_page(sync.target, page, position)).counts
         sync.report_progress("fetches")
 
 
@@ -206,7 +205,10 @@ async def _request_missing(target: SyncTarget, request: SyncRequest) -> str:
     return warning
 
 
-def describe_mass_deletion(counted: Sequence[KindCount]) -> str:
+def describe_mass_deletion(
+    counted: Sequence[KindCount],
+    how_to_allow: str = "sync with --allow-mass-deletion (over HTTP allowMassDeletion)",
+) -> str:
     """Return what is missing, where it is too much of one kind or of all to be removed without a person; else ""."""
     total = KindCount(
         kind="item",
@@ -217,38 +219,9 @@ def describe_mass_deletion(counted: Sequence[KindCount]) -> str:
         if count.missing > _MASS_ITEMS and count.missing > _MASS_SHARE * count.stored:
             return (
                 f"{count.missing:,} of {count.stored:,} items of the kind {count.kind!r} are missing in the source, so nothing"
-                " was removed; if that is right, sync with --allow-mass-deletion (over HTTP allowMassDeletion)"
+                f" was removed; if that is right, {how_to_allow}"
             )
     return ""
-
-
-@asynccontextmanager
-async def _lease(
-    database: Database, source: SourceId, worker: LeaseHolder
-) -> AsyncGenerator[Source | None, None]:
-    """Hold the lease on a source during the block, and renew it three times per lease period."""
-    acquired = await sources.acquire(database, source, worker)
-    if acquired is None:
-        yield None
-        return
-    heartbeat = asyncio.create_task(_renew(database, source, worker))
-    try:
-        yield acquired
-    finally:
-        await cancel_and_wait(heartbeat)
-        try:
-            await sources.release(database, source, worker)
-        except StoreFailed as error:
-            _log.warning("the lease on a source will expire", error=str(error))
-
-
-async def _renew(database: Database, source: SourceId, worker: LeaseHolder) -> None:
-    while True:
-        await asyncio.sleep(worker.seconds / 3)
-        try:
-            await sources.renew(database, source, worker)
-        except StoreFailed as error:
-            _log.warning("the lease on a source was not renewed", error=str(error))
 
 
 @asynccontextmanager

@@ -14,11 +14,13 @@ from lightwell.domain.api_keys import (
     new_token,
     parse_key_name,
 )
+from lightwell.domain.business_systems import SourceId
 from lightwell.domain.directory import PersonId, parse_person_name
+from lightwell.domain.documents import PUSHED
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.ids import ProjectId
-from lightwell.domain.scopes import parse_scopes
-from lightwell.records import api_keys, directory, projects
+from lightwell.domain.scopes import Scope, parse_scopes
+from lightwell.records import api_keys, directory, projects, sources
 from lightwell.records.access_classes import get_or_create_project
 from lightwell.records.database import Database
 
@@ -30,7 +32,7 @@ class ApiKeys:
     database: Database
     tenant: str
 
-    async def create(
+    async def create(  # noqa: PLR0913 - the columns of one key
         self,
         project: str,
         name: str,
@@ -38,15 +40,18 @@ class ApiKeys:
         scopes: Iterable[str],
         tags: Iterable[str],
         person: str = "",
+        source: str = "",
         expires_at: datetime | None = None,
     ) -> tuple[ApiKey, Token]:
         """Store a new key and return it with its token, which cannot be shown again; raise `Invalid`, `NotFound`.
 
         `person` names a person of the directory (`parse_person_name`), "" for none: then the key has that person's current
-        tags, of which `tags` leave those that it names, and all if there are none. A project that does not exist is created.
+        tags, of which `tags` leave those that it names, and all if there are none. `source` names the source into which a key with the scope `push` pushes. A project that does not exist is created.
         """
+        of_tags = parse_tags(tags)
         if expires_at is not None and expires_at <= await self.database.now():
             raise Invalid("The key would have expired already")
+        checked = _check_push(parse_scopes(scopes), source, is_reader=bool(person or of_tags))
         token = new_token()
         project_id = await get_or_create_project(self.database, self.tenant, project)
         key = await api_keys.insert(
@@ -54,9 +59,10 @@ class ApiKeys:
             project_id,
             token,
             name=parse_key_name(name),
-            scopes=parse_scopes(scopes),
-            acl_tags=parse_tags(tags),
+            scopes=checked,
+            acl_tags=of_tags,
             person=await self._person(project_id, person) if person else None,
+            source=await self._source(project_id, source) if source else None,
             expires_at=expires_at,
         )
         return key, token
@@ -110,3 +116,24 @@ class ApiKeys:
         if person is None:
             raise NotFound(f"There is no person {name!r}")
         return person.id
+
+    async def _source(self, project_id: ProjectId, name: str) -> SourceId:
+        source = await sources.get(self.database, project_id, name)
+        if source.system != PUSHED:
+            raise Invalid(
+                f"The source {source.name!r} reads {source.system} itself: nothing is pushed into it"
+            )
+        return source.id
+
+
+def _check_push(scopes: frozenset[Scope], source: str, *, is_reader: bool) -> frozenset[Scope]:
+    """Return the scopes; raise `Invalid` for a key that could push into no source, or do more than push into one."""
+    if Scope.PUSH not in scopes and not source:
+        return scopes
+    if not source:
+        raise Invalid("A key with the scope push is for one source: name it")
+    if scopes != frozenset({Scope.PUSH}) or is_reader:
+        raise Invalid(
+            "A key that pushes into a source does nothing else: it has the scope push alone, no access tags and no person"
+        )
+    return scopes

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from lightwell.knowledge_base.jobs import Jobs
     from lightwell.knowledge_base.originals import Originals
     from lightwell.knowledge_base.page_pictures import PagePictures
+    from lightwell.knowledge_base.pushes import Pushes
     from lightwell.knowledge_base.sources import Sources
 
 
@@ -115,6 +116,12 @@ class KnowledgeBase:
         from lightwell.knowledge_base.sources import Sources
 
         return Sources(context=self._context)
+
+    @cached_property
+    def pushes(self) -> "Pushes":
+        from lightwell.knowledge_base.pushes import Pushes
+
+        return Pushes(context=self._context)
 
     @cached_property
     def embeddings(self) -> "Embeddings":

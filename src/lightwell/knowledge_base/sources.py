@@ -17,6 +17,7 @@ from lightwell.domain.business_systems import (
     check_new_source,
     not_stored,
 )
+from lightwell.domain.documents import PUSHED
 from lightwell.domain.errors import Invalid, LightwellError
 from lightwell.domain.ids import DocumentId
 from lightwell.ingest.context import IngestContext
@@ -65,6 +66,8 @@ class Sources:
         checked = check_new_source(source)
         database, project_id = self.context.database, self.context.project_id
         created = await sources.create(database, project_id, checked)
+        if created.system == PUSHED:
+            return created
         try:
             async with self.context.open_source(created):
                 pass

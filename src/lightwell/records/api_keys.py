@@ -5,6 +5,7 @@ from typing import Any, LiteralString
 
 from lightwell.domain.access import Tags
 from lightwell.domain.api_keys import ApiKey, KeyId, Scope, Token, user_of_key
+from lightwell.domain.business_systems import SourceId
 from lightwell.domain.directory import PersonId, user_of_person
 from lightwell.domain.ids import ProjectId
 from lightwell.domain.principals import KEY, Principal, tags_of_key
@@ -13,13 +14,13 @@ from lightwell.records.directory import CURRENT_TAGS
 from lightwell.records.rows import make
 
 _COLUMNS: LiteralString = """
-key.key_id AS id, key.name, key.scopes, key.acl_tags, key.person_id AS person, key.created_at, key.expires_at, key.last_used_at,
+key.key_id AS id, key.name, key.scopes, key.acl_tags, key.person_id AS person, key.source_id AS source, key.created_at, key.expires_at, key.last_used_at,
 key.revoked_at
 """
 
 _INSERT = f"""
-INSERT INTO api_keys AS key (key_id, project_id, name, secret_hash, scopes, acl_tags, person_id, expires_at)
-VALUES (%(key_id)s, %(project_id)s, %(name)s, %(secret_hash)s, %(scopes)s, %(acl_tags)s, %(person)s, %(expires_at)s)
+INSERT INTO api_keys AS key (key_id, project_id, name, secret_hash, scopes, acl_tags, person_id, source_id, expires_at)
+VALUES (%(key_id)s, %(project_id)s, %(name)s, %(secret_hash)s, %(scopes)s, %(acl_tags)s, %(person)s, %(source)s, %(expires_at)s)
 RETURNING {_COLUMNS}
 """  # noqa: S608 - only our own words
 
@@ -72,6 +73,7 @@ async def insert(  # noqa: PLR0913 - the columns of one row
     scopes: frozenset[Scope],
     acl_tags: Tags,
     person: PersonId | None,
+    source: SourceId | None,
     expires_at: datetime | None,
 ) -> ApiKey:
     """Store a new key and return it."""
@@ -83,6 +85,7 @@ async def insert(  # noqa: PLR0913 - the columns of one row
         "scopes": sorted(scopes),
         "acl_tags": sorted(acl_tags),
         "person": person,
+        "source": source,
         "expires_at": expires_at,
     }
     return (await database.rows(_INSERT, row, into=ApiKey))[0]
@@ -116,6 +119,7 @@ async def find_principal(database: Database, tenant: str, token: Token) -> Princ
         user=user_of_person(key.person) if key.person else user_of_key(key.id),
         person=key.person,
         name=key.name,
+        source=key.source,
     )
 
 

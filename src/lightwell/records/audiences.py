@@ -18,7 +18,7 @@ WITH holders AS (
     UNION ALL
     SELECT person.person_id, coalesce(nullif(person.display_name, ''), person.email), tag, directory_groups.name
     FROM directory_groups CROSS JOIN LATERAL unnest(directory_groups.acl_tags) AS tag
-    JOIN group_members USING (group_id) JOIN people AS person USING (person_id)
+    JOIN memberships USING (group_id) JOIN people AS person USING (person_id)
     WHERE directory_groups.project_id = %(project_id)s AND person.is_active AND tag = ANY(%(tags)s)
 )
 SELECT wanted.tag,
@@ -40,8 +40,8 @@ FROM unnest(%(tags)s::text[]) AS wanted (tag) ORDER BY wanted.tag
 _COUNTS = """
 SELECT count(*) AS everybody,
        count(*) FILTER (WHERE person.acl_tags && %(tags)s::text[] OR EXISTS (
-           SELECT FROM group_members JOIN directory_groups AS of_group USING (group_id)
-           WHERE group_members.person_id = person.person_id AND of_group.acl_tags && %(tags)s::text[])) AS reached
+           SELECT FROM memberships JOIN directory_groups AS of_group USING (group_id)
+           WHERE memberships.person_id = person.person_id AND of_group.acl_tags && %(tags)s::text[])) AS reached
 FROM people AS person WHERE project_id = %(project_id)s AND is_active
 """
 

@@ -22,7 +22,7 @@ from lightwell.records.rows import fetch
 CURRENT_TAGS: LiteralString = """
 ARRAY(SELECT unnest(person.acl_tags)
       UNION
-      SELECT unnest(of_group.acl_tags) FROM group_members AS member JOIN directory_groups AS of_group USING (group_id)
+      SELECT unnest(of_group.acl_tags) FROM memberships AS member JOIN directory_groups AS of_group USING (group_id)
       WHERE member.person_id = person.person_id)
 """
 """The tags that `person` has now: its own, and those of its groups."""
@@ -32,7 +32,7 @@ person.person_id AS id, person.email, person.display_name,
 coalesce((SELECT jsonb_object_agg(system, external_id) FROM person_external_ids
           WHERE person_external_ids.person_id = person.person_id), '{{}}') AS external_ids,
 person.acl_tags,
-ARRAY(SELECT of_group.name FROM group_members AS member JOIN directory_groups AS of_group USING (group_id)
+ARRAY(SELECT of_group.name FROM memberships AS member JOIN directory_groups AS of_group USING (group_id)
       WHERE member.person_id = person.person_id ORDER BY of_group.name) AS groups,
 {CURRENT_TAGS} AS tags, person.scopes, person.is_active AS active, person.created_at
 """  # noqa: S608 - only our own words
@@ -41,7 +41,7 @@ _LIST = f"""
 SELECT {_COLUMNS} FROM people AS person
 WHERE person.project_id = %(project_id)s AND (%(after)s::uuid IS NULL OR person.person_id > %(after)s)
   AND (%(text)s = '' OR position(lower(%(text)s) IN lower(person.display_name || ' ' || person.email)) > 0)
-  AND (%(group)s = '' OR EXISTS (SELECT FROM group_members AS belongs JOIN directory_groups AS of_group USING (group_id)
+  AND (%(group)s = '' OR EXISTS (SELECT FROM memberships AS belongs JOIN directory_groups AS of_group USING (group_id)
                                  WHERE belongs.person_id = person.person_id AND of_group.project_id = %(project_id)s
                                    AND of_group.name = %(group)s))
 ORDER BY person.person_id LIMIT %(limit)s
@@ -108,7 +108,7 @@ _DELETE = "DELETE FROM people WHERE person_id = %(person_id)s AND project_id = %
 
 _GROUPS = """
 SELECT group_id AS id, name, acl_tags,
-       (SELECT count(*) FROM group_members AS member WHERE member.group_id = of_group.group_id) AS members,
+       (SELECT count(*) FROM memberships AS member WHERE member.group_id = of_group.group_id) AS members,
        source_key IS NOT NULL AS is_synced
 FROM directory_groups AS of_group
 WHERE project_id = %(project_id)s AND (%(name)s::text IS NULL OR name = %(name)s) ORDER BY name
@@ -116,9 +116,9 @@ WHERE project_id = %(project_id)s AND (%(name)s::text IS NULL OR name = %(name)s
 
 _GROUPS_OF = """
 SELECT of_group.group_id AS id, of_group.name, of_group.acl_tags,
-       (SELECT count(*) FROM group_members AS member WHERE member.group_id = of_group.group_id) AS members,
+       (SELECT count(*) FROM memberships AS member WHERE member.group_id = of_group.group_id) AS members,
        source_key IS NOT NULL AS is_synced
-FROM directory_groups AS of_group JOIN group_members AS belongs USING (group_id)
+FROM directory_groups AS of_group JOIN memberships AS belongs USING (group_id)
 WHERE belongs.person_id = %(person_id)s ORDER BY of_group.name
 """
 

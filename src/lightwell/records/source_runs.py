@@ -9,7 +9,7 @@ from lightwell.records.database import Connection, Database, repeatable
 # Whoever holds the lease is the only one that syncs: what still runs was interrupted.
 _INTERRUPTED = """
 UPDATE ingestion_runs SET status = 'failed', finished_at = now(), error_summary = 'the process that synced ended'
-WHERE source_key = %(source)s AND status = 'running'
+WHERE source_key = %(source)s AND status = 'running' AND (%(is_alone)s OR started_at < now() - interval '1 day')
 """
 
 _BEGIN = """
@@ -39,8 +39,11 @@ FROM ingestion_runs WHERE source_key = %(source)s ORDER BY run_id DESC LIMIT %(l
 
 
 @repeatable
-async def begin(database: Database, source: Source) -> RunId:
-    """Store the start of a sync, and the end of any that a crash interrupted; return the run's id."""
+async def begin(database: Database, source: Source, *, is_alone: bool = True) -> RunId:
+    """Store the start of a sync, and the end of any that a crash interrupted; return the run's id.
+
+    Pushes go on beside one another, and are not alone: of these, a crash has interrupted those of yesterday.
+    """
     run = RunId(new_id())
     fields = {
         "run": run,
@@ -48,6 +51,7 @@ async def begin(database: Database, source: Source) -> RunId:
         "system": source.system,
         "name": source.name,
         "source": source.id,
+        "is_alone": is_alone,
     }
     async with database.transaction() as connection:
         await connection.execute(_INTERRUPTED, fields)

@@ -40,9 +40,9 @@ SELECT {_COLUMNS} FROM sources WHERE project_id = %(project_id)s AND (name = %(n
 
 _BY_ID = f"SELECT {_COLUMNS} FROM sources WHERE source_id = %(source)s"  # noqa: S608 - only our own words
 
-# A source is due when its time has come, or when something is to be fetched at once. A paused one is never due.
+# A source is due when its time has come, or when something is to be fetched at once. A paused one is never due, and one that programs push into.
 _IS_DUE: LiteralString = """
-NOT is_paused AND lease_is_over(leased_until)
+NOT is_paused AND system <> 'push' AND lease_is_over(leased_until)
 AND (next_sync_at <= now() OR (failures_in_row = 0 AND (directory_due OR EXISTS (
     SELECT FROM item_fetches AS wanted WHERE wanted.source_id = sources.source_id AND wanted.due_at <= now()))))
 """

@@ -109,6 +109,8 @@ async def _open_system(source: Source, secrets: SourceSecrets) -> AsyncGenerator
             token = secrets.require_token()
             async with open_github(source.options, token, webhook_secret) as connector:
                 yield connector
+        case "push":
+            raise Invalid("Programs push into this source (PUT items): there is nothing to read")
         case system:
             async with _find_plug_in(system)(source, secrets) as connector:
                 yield connector

@@ -43,6 +43,7 @@ _ONCE = "The key is shown only this once."
     "create",
     'lightwell keys create "Ada\'s laptop" --acl team:sales,user:ada',
     "lightwell keys create importer --acl team:sales --scope read --scope ingest --days 30",
+    "lightwell keys create 'wiki to Lightwell' --source wiki",
     audited="keys create",
 )
 async def create_key(
@@ -57,6 +58,14 @@ async def create_key(
         ),
     ] = None,
     person: OfPerson = "",
+    source: Annotated[
+        str,
+        typer.Option(
+            "--source",
+            metavar="NAME",
+            help="It pushes into this source (`sources add NAME push`), and does nothing else.",
+        ),
+    ] = "",
     scope: Annotated[
         list[str] | None,
         typer.Option(
@@ -75,7 +84,7 @@ async def create_key(
     ] = None,
 ) -> Report:
     """Create an API key for the project that the settings name, and show it once."""
-    if not acl and not person:
+    if not acl and not person and not source:
         raise Invalid(
             "Name what the key may read: --acl team:sales (an access tag), or --person ada@halden.example"
         )
@@ -84,9 +93,10 @@ async def create_key(
         created = await api_keys.create(
             project,
             name,
-            scopes=scope or [Scope.READ],
+            scopes=scope or [Scope.PUSH if source else Scope.READ],
             tags=parse_document_tags(acl),
             person=person,
+            source=source,
             expires_at=expires_at,
         )
     return _once(with_secret(*created))

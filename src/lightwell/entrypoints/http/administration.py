@@ -91,6 +91,7 @@ async def create_key(body: KeyBody, principal: Administering, projects: Opened) 
         scopes=body.scopes,
         tags=body.acl_tags,
         person=body.person,
+        source=body.source,
         expires_at=expires_at,
     )
     return with_secret(key, token)

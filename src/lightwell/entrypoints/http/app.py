@@ -25,6 +25,7 @@ from lightwell.entrypoints.http import (
     originals,
     page,
     page_pictures,
+    pushes,
     query_streams,
     sessions,
     uploads,
@@ -82,6 +83,7 @@ _ROUTES = (
     originals,
     page_pictures,
     job_events,
+    pushes,
     chat_webhooks,  # before the webhooks of sources, whose path has any id
     webhooks,
 )

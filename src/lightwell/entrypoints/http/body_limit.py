@@ -13,10 +13,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lightwell.domain.errors import TooLarge
 from lightwell.entrypoints.http.problems import problem_response
+from lightwell.text.regex import regex
 
 MAX_BODY_BYTES = 1_000_000
-UPLOADS = ("POST", "/v1/documents")
-"""This route authenticates first, and has limits of its own."""
+_OWN_LIMITS = regex(r"POST /v1/documents|PUT /v1/sources/[^/]+/items")
+"""These routes authenticate first, and have limits of their own."""
 
 BODY_SECONDS = 60.0
 """How long a body may take to arrive."""
@@ -47,7 +48,7 @@ class BodyLimit:
             return
         headers, body = Headers(scope=scope), _Body(receive)
         answer = send if "expect" in headers else _draining(send, body)
-        if (scope["method"], scope["path"]) == UPLOADS:
+        if _OWN_LIMITS.fullmatch(f"{scope['method']} {scope['path']}"):
             await self._app(scope, body.receive, answer)
             return
         named = headers.get("content-length", "0")

@@ -17,7 +17,7 @@ from lightwell.domain.api_keys import Scope
 from lightwell.domain.documents import Format, NewDocument
 from lightwell.domain.errors import Invalid, LightwellError, Unreadable
 from lightwell.domain.requests import IdempotencyKey, IngestRequest
-from lightwell.domain.texts import require_text
+from lightwell.domain.texts import metadata_texts
 from lightwell.entrypoints.http.authentication import Caller, Ingesting, projects_of, recheck_caller
 from lightwell.entrypoints.http.multipart import read_form
 from lightwell.entrypoints.http.problems import CONTENT_TYPE
@@ -28,7 +28,6 @@ from lightwell.ingest.submission import Submission
 
 router = APIRouter(prefix="/v1/documents", tags=["documents"])
 
-_MAX_METADATA_LENGTH = 2000
 _FIELDS = frozenset(("files", "aclTags", "title", "format", "topic", "metadata"))
 _TOO_LARGE: dict[int | str, dict[str, Any]] = {
     413: {
@@ -174,7 +173,7 @@ async def ingest_document(
         acl_tags=tags,
         title=body.title,
         format=body.format,
-        metadata=_metadata_texts(body.metadata),
+        metadata=metadata_texts(body.metadata),
         topic=body.topic,
     )
     idempotency_key = _idempotency_key(caller, key, fetched, b"")
@@ -228,7 +227,7 @@ def _to_request(form: FormData, caller: Caller, files: int) -> IngestRequest:
         acl_tags=tags,
         title=text["title"],
         format=_format(text["format"]),
-        metadata=_metadata_texts(_json_object(text["metadata"])),
+        metadata=metadata_texts(_json_object(text["metadata"])),
         topic=text["topic"],
     )
 
@@ -245,21 +244,6 @@ def _json_object(text: str) -> dict[str, JsonValue]:
         return TypeAdapter(dict[str, JsonValue]).validate_json(text or "{}")
     except ValidationError as error:
         raise Invalid("The metadata is not a JSON object") from error
-
-
-def _metadata_texts(metadata: dict[str, JsonValue]) -> dict[str, str]:
-    """Return metadata with texts as values: what is no text becomes JSON. Raises `Invalid`."""
-    texts = {
-        key.strip(): value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        for key, value in metadata.items()
-    }
-    for key, value in texts.items():
-        if not key or max(len(key), len(value)) > _MAX_METADATA_LENGTH:
-            raise Invalid(
-                f"Keys and values of metadata have 1 to {_MAX_METADATA_LENGTH:,} characters"
-            )
-        require_text(key + value, "The metadata")
-    return texts
 
 
 def _idempotency_key(

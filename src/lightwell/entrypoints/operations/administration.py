@@ -39,6 +39,12 @@ class KeyBody(Schema):
             max_length=400, description="An id, an e-mail address, or an id such as telegram:123."
         ),
     ] = ""
+    source: Annotated[
+        str,
+        Field(
+            max_length=40, description="The source into which it pushes, with the scope push alone."
+        ),
+    ] = ""
     days: Annotated[
         int | None, Field(ge=1, le=3650, description="It expires after so many days; null: never.")
     ] = None
@@ -58,6 +64,7 @@ class ApiKey(Reply):
     scopes: Annotated[list[Scope], AfterValidator(sorted)]
     acl_tags: Sorted
     person_id: Annotated[UUID | None, read_from("personId", "person")]
+    source_id: Annotated[UUID | None, read_from("sourceId", "source")]
     created_at: Moment
     expires_at: Moment | None
     last_used_at: Moment | None

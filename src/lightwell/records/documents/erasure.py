@@ -7,7 +7,13 @@ out.
 from collections.abc import Sequence
 
 from lightwell.domain.ids import DocumentId, ProjectId
-from lightwell.records import channel_buttons, channel_chats, conversations, planner_statistics
+from lightwell.records import (
+    channel_buttons,
+    channel_chats,
+    conversations,
+    planner_statistics,
+    pushes,
+)
 from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.documents import documents, item_merges, purge
 from lightwell.records.documents.publishing import unpublish
@@ -69,6 +75,7 @@ async def _erase(database: Database, project_id: ProjectId) -> None:
         await unpublish(connection, project_id, tombstones, staged=True)
         await purge.delete_splits_of(connection, project_id, tombstones)
         await item_merges.forget_names(connection, project_id, tombstones)
+        await pushes.forget(connection, tombstones)
         await connection.execute(_FORGET_TAGS, {"documents": tombstones})
         await connection.execute(_ERASE, {"documents": tombstones})
         await refresh_all(connection, project_id)

@@ -1,0 +1,240 @@
+"""What programs push into a source: lines of JSON, read and stored as they arrive. What is answered with 200 is stored."""
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from starlette.concurrency import run_in_threadpool
+
+from lightwell.domain.api_keys import Scope
+from lightwell.domain.business_systems import Source
+from lightwell.domain.errors import NotFound
+from lightwell.domain.pushes import LineFailure, PushBatch, PushedLine, PushResult, make_item_ref
+from lightwell.entrypoints.http.authentication import (
+    Caller,
+    caller_with,
+    projects_of,
+    recheck_caller,
+)
+from lightwell.entrypoints.http.lines import read_lines
+from lightwell.entrypoints.http.problems import Overloaded
+from lightwell.entrypoints.http.slots import IntakeSlots
+from lightwell.entrypoints.operations.pushes import (
+    MAX_LINE_BYTES,
+    LineReader,
+    PushFailure,
+    PushReport,
+)
+from lightwell.ingest.pushing import Push, SourceBusy
+from lightwell.knowledge_base.pushes import Pushes
+
+router = APIRouter(prefix="/v1/sources", tags=["sources"])
+
+BATCH_LINES, BATCH_BYTES = 100, 8_000_000
+"""Lines and bytes that are stored in one transaction, and held in memory meanwhile."""
+
+_MAX_FAILURES = 1000
+_RETRY_SECONDS = 5
+_EXAMPLE = (
+    '{"kind": "group", "id": "sales", "members": ["ada@halden.example"]}\n'
+    '{"id": "offer/7", "version": 3, "title": "Offer 7", "content": "Two pumps.", "allow": {"groups": ["sales"]}}\n'
+    '{"kind": "delete", "id": "offer/6"}\n'
+)
+_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/x-ndjson": {
+                "schema": {
+                    "type": "string",
+                    "description": "A JSON object a line, of the kind item, delete, group or complete.",
+                    "examples": [_EXAMPLE],
+                }
+            }
+        },
+    }
+}
+
+Pushing = Annotated[Caller, Depends(caller_with(Scope.PUSH))]
+SyncName = Annotated[
+    str,
+    Query(
+        max_length=100,
+        pattern=r"^[\x21-\x7e]*$",
+        description="The name of a sync of everything, which may take several requests: a line `complete` ends it, and removes what"
+        " none of its lines has named.",
+    ),
+]
+
+
+async def hold_slot(request: Request, caller: Pushing) -> AsyncGenerator[None]:
+    """Hold one of the slots for uploads until the response is sent."""
+    slots: IntakeSlots = request.app.state.intake_slots
+    async with slots.take(caller.principal.caller):
+        yield
+
+
+@router.put("/{source}/items", openapi_extra=_BODY, dependencies=[Depends(hold_slot)])
+async def push_items(
+    request: Request,
+    source: str,
+    caller: Pushing,
+    *,
+    sync: SyncName = "",
+    allow_mass_deletion: Annotated[
+        bool,
+        Query(
+            alias="allowMassDeletion",
+            description="Let `complete` remove any number of items: confirms its `warning`.",
+        ),
+    ] = False,
+) -> PushReport:
+    """Store items, groups and deletions, one JSON object a line, in batches as they arrive; a line that fails fails alone.
+
+    What was stored before a break stays. To send all again is right: what is the same changes nothing.
+    """
+    stored = await find_source(caller, source)
+    pushes = caller.knowledge_base.pushes
+    async with pushes.open(stored, sync) as push:
+        reading = _Reading(
+            request=request, pushes=pushes, push=push, allows_mass_deletion=allow_mass_deletion
+        )
+        try:
+            await reading.read_all()
+        except SourceBusy:
+            raise Overloaded(
+                "Another push into this source goes on; send this one again later",
+                retry_seconds=_RETRY_SECONDS,
+            ) from None
+        finally:
+            projects_of(request).has_work.set()
+    return reading.report()
+
+
+async def find_source(caller: Caller, name: str) -> Source:
+    """Return the source that the caller may push into; raise `NotFound`, in the same words for one that does not exist."""
+    missing = NotFound("There is no such source, or this key is not for it")
+    if caller.principal.source is None and not caller.allows(Scope.ADMIN):
+        raise missing
+    try:
+        source = await caller.knowledge_base.pushes.find_source(
+            name if caller.principal.source is None else str(caller.principal.source)
+        )
+    except NotFound:
+        raise missing from None
+    if name not in (source.name, str(source.id)):
+        raise missing
+    return source
+
+
+@dataclass(kw_only=True)
+class _Reading:
+    """A push that is read: what is waiting to be stored, and what was."""
+
+    request: Request
+    pushes: Pushes
+    push: Push
+    allows_mass_deletion: bool
+    lines: int = 0
+    waiting: list[PushedLine] = field(default_factory=list[PushedLine])
+    waiting_bytes: int = 0
+    refused: list[LineFailure] = field(default_factory=list[LineFailure])
+    failed: int = 0
+    result: PushResult = field(default_factory=PushResult)
+    warning: str = ""
+
+    async def read_all(self) -> None:
+        max_file_bytes = self.request.app.state.upload_limits.file_bytes
+        reader = LineReader(source_name=self.push.source.name, max_bytes=max_file_bytes)
+        async for number, line in read_lines(self.request.stream(), MAX_LINE_BYTES):
+            self.lines += 1
+            if line is None:
+                message = f"It has more than {MAX_LINE_BYTES:,} bytes; send its file by itself"
+                await self.take(LineFailure(number=number, id="", message=message), 0)
+                continue
+            await self.take(await run_in_threadpool(reader.read, number, line), len(line))
+        await self.flush()
+
+    async def take(self, line: PushedLine | LineFailure | None, size: int) -> None:
+        """Keep a line until its batch is stored; None ends a sync of everything."""
+        if line is None:
+            await self.flush()
+            await self.complete()
+            return
+        if isinstance(line, LineFailure):
+            self.refused.append(line)
+        else:
+            self.waiting.append(line)
+        self.waiting_bytes += size
+        if (
+            len(self.waiting) + len(self.refused) >= BATCH_LINES
+            or self.waiting_bytes >= BATCH_BYTES
+        ):
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Store what is waiting, as whoever still may."""
+        if not self.waiting and not self.refused:
+            return
+        await recheck_caller(self.request, Scope.PUSH)
+        batch = PushBatch(
+            lines=tuple(self.waiting),
+            refs_of_failed=frozenset(
+                make_item_ref(self.push.source.name, failure.id)
+                for failure in self.refused
+                if failure.id
+            ),
+            unread=sum(1 for failure in self.refused if not failure.id),
+        )
+        stored = await self.pushes.store(self.push, batch)
+        self.note(stored.failures, self.refused)
+        self.result += PushResult(
+            counts=stored.counts,
+            outdated=stored.outdated,
+            groups=stored.groups,
+        )
+        self.waiting, self.refused, self.waiting_bytes = [], [], 0
+
+    def note(self, *failures: "list[LineFailure] | tuple[LineFailure, ...]") -> None:
+        """Keep the first failures to report, and count all."""
+        for failure in sorted(
+            (failure for some in failures for failure in some), key=lambda failure: failure.number
+        ):
+            self.failed += 1
+            if self.failed <= _MAX_FAILURES:
+                self.result += PushResult(failures=(failure,))
+
+    async def complete(self) -> None:
+        """End the sync of everything."""
+        if not self.push.sync:
+            self.note(
+                [
+                    LineFailure(
+                        number=self.lines,
+                        id="",
+                        message="`complete` ends a sync: name it in the address, as ?sync=NAME",
+                    )
+                ]
+            )
+            return
+        ended = await self.pushes.complete(
+            self.push, allows_mass_deletion=self.allows_mass_deletion
+        )
+        self.result += PushResult(counts=ended.counts)
+        self.warning = ended.warning
+
+    def report(self) -> PushReport:
+        counts = self.result.counts
+        return PushReport(
+            lines=self.lines,
+            inserted=counts.inserted,
+            updated=counts.updated,
+            deleted=counts.deleted,
+            unchanged=counts.unchanged,
+            outdated=self.result.outdated,
+            groups=self.result.groups,
+            failed=self.failed,
+            failures=[PushFailure.model_validate(failure) for failure in self.result.failures],
+            warning=self.warning,
+        )
