@@ -30,6 +30,8 @@ def word() -> bytes:
         ("a.htm", b"<p>x", Format.HTML),
         ("a.csv", b"a,b", Format.TEXT),
         ("a.rst", b"x", Format.RST),
+        ("a.eml", b"From: a", Format.MAIL),
+        ("a.mbox", b"From a", Format.MAIL),
         ("README", b"x", Format.TEXT),
         ("a.pdf", b"%PDF-1.7", Format.PDF),
         ("lies.md", b"%PDF-1.7", Format.PDF),

@@ -100,6 +100,8 @@ class Format(StrEnum):
     OPENDOCUMENT = "opendocument"
     HTML = "html"
     RST = "rst"
+    MAIL = "mail"
+    MAILBOX = "mailbox"
     TEXT = "text"
 
 
@@ -159,6 +161,19 @@ class ParsedDocument:
     pages: tuple[Page, ...]
     spans: tuple[Span, ...]
     updated_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A document that a file contains: a thread of a mailbox, a file that came with a mail.
+
+    `key` is unique in the file, and stays while the part is there. `is_file`: the content is a file of its own, with this name.
+    """
+
+    key: str
+    format: Format
+    content: bytes
+    is_file: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

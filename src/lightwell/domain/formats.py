@@ -12,6 +12,8 @@ EXTENSIONS: Mapping[Format, tuple[str, ...]] = {
     Format.OPENDOCUMENT: (".odt", ".ott", ".odp", ".otp"),
     Format.HTML: (".html", ".htm", ".xhtml"),
     Format.RST: (".rst", ".rest"),
+    Format.MAILBOX: (".mbox",),
+    Format.MAIL: (".eml", ".mbox"),
     Format.TEXT: (
         *(".txt", ".text", ".log", ".csv", ".tsv", ".adoc", ".asciidoc", ".org", ".tex"),
         "",

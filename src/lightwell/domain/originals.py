@@ -67,7 +67,8 @@ def place_of(document: NewDocument) -> Place:
         return Place.STORE
     if document.system != FILE:
         return Place.NONE
-    return Place.FOLDER if document.url.startswith("file://") else Place.STORE
+    is_whole = document.url.startswith("file://") and not urlsplit(document.url).fragment
+    return Place.FOLDER if is_whole else Place.STORE
 
 
 def safe_file_name(name: str, original: Original) -> str:

@@ -8,6 +8,7 @@ from time import monotonic
 from lightwell.domain.access import Reader, Tags
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.ids import ChunkId, DocumentId, new_id
+from lightwell.ingest.containers import WithParts
 from lightwell.ingest.context import IngestContext
 from lightwell.ingest.extract.llm_extractor import LLMExtractor
 from lightwell.ingest.isolation import document_failure
@@ -179,7 +180,7 @@ async def _new_or_changed(
         connector.scope,
         max_chunks=context.parser.limits.max_chunks,
     )
-    async for change in connector.changes(
+    async for change in WithParts(connector, context.parser).changes(
         {url: document.content_hash for url, document in up_to_date.items()}
     ):
         if isinstance(change, ChangedDocument):

@@ -13,7 +13,7 @@ from threading import Lock, Timer
 
 from pydantic import ValidationError
 
-from lightwell.domain.documents import Format
+from lightwell.domain.documents import Format, Part
 from lightwell.domain.errors import LightwellError, LimitExceeded, ParserFailed, Unreadable
 from lightwell.domain.originals import Picture, PictureRequest
 from lightwell.ingest.parser_messages import (
@@ -25,7 +25,6 @@ from lightwell.ingest.parser_messages import (
     UNEXPECTED,
     ChunkedDocument,
     ParserLimits,
-    Refusal,
     Reply,
     Request,
     read_frame,
@@ -78,6 +77,13 @@ class Parser:
         if reply.document is None:
             raise LightwellError(_WRONG_REPLY)
         return reply.document
+
+    async def split(self, content: bytes, format: Format, *, name: str) -> tuple[Part, ...]:
+        """Return the documents that a file contains; raise as `parse` does."""
+        reply = await self._ask(Request(format=format, name=name, is_split=True), content)
+        if reply.parts is None:
+            raise LightwellError(_WRONG_REPLY)
+        return reply.parts
 
     async def draw(self, content: bytes, wanted: PictureRequest) -> Picture:
         """Return the picture of a page of a PDF; raise as `parse` does."""
@@ -135,9 +141,9 @@ class Parser:
             self._discard_process(process)
         else:
             self._return_process(process)
-        if reply.document is not None or reply.picture is not None:
+        refusal = reply.refusal
+        if refusal is None:
             return reply
-        refusal = reply.refusal or Refusal(reason=UNEXPECTED, message="it said nothing")
         match refusal.reason:
             case reason if reason == OUT_OF_MEMORY:
                 raise _too_much_memory(self.limits, "there was no more")

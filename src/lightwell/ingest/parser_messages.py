@@ -12,7 +12,7 @@ from typing import IO, ClassVar
 
 from pydantic import ConfigDict, TypeAdapter
 
-from lightwell.domain.documents import MAX_DOCUMENT_CHUNKS, ChunkDraft, Format
+from lightwell.domain.documents import MAX_DOCUMENT_CHUNKS, ChunkDraft, Format, Part
 from lightwell.domain.originals import Picture, PictureRequest
 
 MAX_FRAME = 1024**3
@@ -55,10 +55,11 @@ class Hello:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A document to parse; its bytes follow in a frame of their own."""
+    """A document to parse; its bytes follow in a frame of their own. `is_split`: not its text is wanted, but its parts."""
 
     format: Format
     name: str
+    is_split: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +87,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """The reply to one request: a document, a picture of a page, or a refusal."""
+    """The reply to one request: a document, its parts, a picture of a page, or a refusal."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
         ser_json_bytes="base64", val_json_bytes="base64"
@@ -94,6 +95,7 @@ class Reply:
 
     document: ChunkedDocument | None = None
     picture: Picture | None = None
+    parts: tuple[Part, ...] | None = None
     refusal: Refusal | None = None
 
 

@@ -17,7 +17,7 @@ from lightwell.domain.documents import Format
 from lightwell.domain.errors import Unreadable
 from lightwell.domain.originals import PictureRequest
 from lightwell.ingest.chunking import split_into_chunks, split_into_first_chunks
-from lightwell.ingest.parse import draw, parse
+from lightwell.ingest.parse import draw, parse, split
 from lightwell.ingest.parser_messages import (
     HELLO,
     LIMITS,
@@ -105,6 +105,8 @@ def _reply_to(request: Request | PictureRequest, content: bytes, limits: ParserL
     try:
         if isinstance(request, PictureRequest):
             return Reply(picture=draw(content, request))
+        if request.is_split:
+            return Reply(parts=tuple(split(content, request.format)))
         document = parse(content, request.format, name=request.name)
         chunking = split_into_first_chunks(document, limits.max_chunks)
         return Reply(

@@ -13,6 +13,7 @@ from lightwell.domain.requests import EmbeddedChunk, IngestResponse
 from lightwell.domain.usage import NO_USAGE, OperationType, TokenSummary
 from lightwell.ingest import estimate as estimating
 from lightwell.ingest import supplied_chunks, sync, worker
+from lightwell.ingest.containers import WithParts
 from lightwell.ingest.context import IngestContext
 from lightwell.ingest.derived_data import apply_pending_changes
 from lightwell.ingest.estimate import Estimate
@@ -73,7 +74,7 @@ class Ingestion:
         result = await sync.sync(
             context.database,
             context.project_id,
-            connector,
+            WithParts(connector, context.parser),
             system,
             context.parser.limits.max_chunks,
         )
@@ -127,7 +128,7 @@ class Ingestion:
             )
         if not result.jobs:
             raise NotFound("Document not found")
-        job = result.jobs[0]
+        job = result.jobs[-1]  # that of the document itself comes after those of its parts
         return IngestResponse(
             job_id=job.id,
             document_id=job.document_id,

@@ -3,11 +3,11 @@
 from importlib import import_module
 from typing import Protocol, cast
 
-from lightwell.domain.documents import Format, ParsedDocument
+from lightwell.domain.documents import Format, ParsedDocument, Part
 from lightwell.domain.errors import Unreadable
 from lightwell.domain.originals import Picture, PictureRequest
 
-__all__ = ["draw", "is_blank", "parse"]
+__all__ = ["draw", "is_blank", "parse", "split"]
 
 
 class _Module(Protocol):
@@ -37,6 +37,15 @@ def parse(content: bytes, format: Format, *, name: str) -> ParsedDocument:
 def is_blank(content: bytes) -> bool:
     """Return whether a file has nothing but white space."""
     return not content.strip(b" \t\r\n\x00")
+
+
+def split(content: bytes, format: Format) -> list[Part]:
+    """Return the documents that a file contains, none for most formats; raise `Unreadable`. `ingest.parser` calls this in a limited process."""
+    if format is not Format.MAIL or is_blank(content):
+        return []
+    from lightwell.ingest.parse import mail
+
+    return mail.split(content)
 
 
 def draw(content: bytes, wanted: PictureRequest) -> Picture:

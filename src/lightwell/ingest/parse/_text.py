@@ -1,5 +1,6 @@
 """Decodes bytes and normalises text."""
 
+import codecs
 import re
 import unicodedata
 from datetime import UTC, datetime
@@ -20,6 +21,11 @@ _UNWANTED = regex(f"[{DROPPED}]")
 _EMPTY_LINES = regex(r"\n(?:[ \t]*\n){4,}")
 _WIDE_BLANKS = regex(r"[ \t\xa0\u2000-\u200a\u3000]{65,}")
 _BLANKS = regex(r"[ \t\xa0\u2000-\u200a\u202f\u205f\u3000]+")
+_IGNORED_CODECS = frozenset(
+    "undefined idna punycode unicode-escape raw-unicode-escape utf-7".split()
+)
+"""Python codecs that no file uses; broken scripts declare `undefined`."""
+
 _CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\r\f\x1b\x08")
 
 
@@ -84,6 +90,17 @@ def decode(content: bytes) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError:
         return content.decode("cp1252", errors="replace")
+
+
+def decode_as(content: bytes, declared: str) -> str:
+    """Return the bytes as text in the encoding that the file declares; where that is wrong or no encoding, the bytes decide."""
+    try:
+        name = codecs.lookup(declared).name if declared else "undefined"
+        if name not in _IGNORED_CODECS:
+            return content.decode(name)
+    except (UnicodeError, LookupError, ValueError):
+        pass
+    return decode(content)
 
 
 def refuse_binary(content: bytes) -> None:

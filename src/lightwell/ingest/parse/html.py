@@ -1,6 +1,5 @@
 """Parses HTML: the visible text of a page, without navigation, scripts and hidden elements."""
 
-import codecs
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +10,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from lightwell.domain.documents import ParsedDocument
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse._builder import Builder
-from lightwell.ingest.parse._text import clean, collapse_whitespace, decode, to_utc
+from lightwell.ingest.parse._text import clean, collapse_whitespace, decode_as, to_utc
 from lightwell.text.regex import regex
 
 MAX_NESTING = 500
@@ -66,11 +65,6 @@ _TOO_MANY_ATTRIBUTES = (
 )
 _HIDDEN = regex(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _CHARSET = re.compile(rb"<meta[^>]{1,200}?charset\s*+=\s*+[\"']?\s*+([\w-]+)", re.I)
-_IGNORED_CODECS = frozenset(
-    "undefined idna punycode unicode-escape raw-unicode-escape utf-7".split()
-)
-"""Python codecs that no page uses; broken scripts declare `undefined`."""
-
 _SPACE = regex(r"[ \t\r\n\f]+")
 _DATE_KEYS = (
     "article:modified_time",
@@ -108,14 +102,8 @@ def parse(content: bytes, *, name: str = "") -> ParsedDocument:
 
 def _decode(content: bytes) -> str:
     declared = _CHARSET.search(content[:2048])
-    if declared and not content.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
-        try:
-            name = codecs.lookup(declared[1].decode("ascii")).name
-            if name not in _IGNORED_CODECS:
-                return content.decode(name)
-        except (UnicodeError, LookupError):
-            pass  # the declaration is wrong; the bytes decide
-    return decode(content)
+    has_mark = content.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf"))
+    return decode_as(content, declared[1].decode("ascii") if declared and not has_mark else "")
 
 
 def _without_svg(source: str) -> str:

@@ -1,0 +1,30 @@
+"""A mailbox whose threads are documents of their own: what they are about, who wrote in them, and when."""
+
+from lightwell.domain.documents import ParsedDocument
+from lightwell.ingest.parse._builder import Builder
+from lightwell.ingest.parse._messages import Thread, group_by_thread, read_mails
+
+
+def parse(content: bytes, *, name: str = "") -> ParsedDocument:
+    """Return the list of threads; it has no date of its own."""
+    builder = Builder()
+    threads = group_by_thread(read_mails(content))
+    builder.add_block(f"A mailbox with {len(threads):,} threads:")
+    for place, thread in enumerate(threads):
+        builder.add_item(_describe(thread), follows=place > 0)
+    return ParsedDocument(
+        text=builder.text(),
+        title="",
+        author="",
+        sections=builder.sections(),
+        pages=(),
+        spans=(),
+        updated_at=None,
+    )
+
+
+def _describe(thread: Thread) -> str:
+    dates = [f"{mail.date:%Y-%m-%d}" for mail in (thread.mails[0], thread.mails[-1]) if mail.date]
+    senders = dict.fromkeys(mail.sender for mail in thread.mails if mail.sender)
+    about = [thread.subject or "(no subject)", ", ".join([*senders][:5])]
+    return "; ".join(filter(None, [*about, " to ".join(dict.fromkeys(dates))]))
