@@ -121,7 +121,7 @@ async def live(
     return views[0], views[1]
 
 
-@examples(4, thorough=400)
+@examples(3, thorough=400)
 @given(histories())
 async def test_nothing_invisible_is_felt_whatever_happened(
     database: Database, other_database: Database, events: Sequence[Event]
@@ -130,7 +130,7 @@ async def test_nothing_invisible_is_felt_whatever_happened(
     assert differences(full, lesser) == []
 
 
-@examples(3, thorough=200)
+@examples(2, thorough=200)
 @given(histories())
 async def test_nothing_invisible_is_felt_through_a_model(
     database: Database, other_database: Database, events: Sequence[Event]
@@ -140,7 +140,7 @@ async def test_nothing_invisible_is_felt_through_a_model(
     assert differences(full, lesser) == []
 
 
-@examples(3, thorough=300)
+@examples(2, thorough=300)
 @given(histories())
 async def test_nothing_invisible_is_felt_through_a_business_system(
     database: Database, other_database: Database, events: Sequence[Event]

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from functools import partial
+from itertools import product
 
 import pytest
 
@@ -21,9 +23,12 @@ SAID = (
 )
 
 
-@pytest.mark.parametrize("mode", [mode for mode in Mode if mode is not Mode.BYPASS])
+MODES = [mode for mode in Mode if mode is not Mode.BYPASS]
+QUESTION = "Which pumps does Acme Corp supply, and who buys turbine blades?"
+
+
 async def test_a_topic_is_searched_by_itself_and_not_what_is_left_of_everything(
-    database: Database, mode: Mode
+    database: Database,
 ) -> None:
     project = await noted(database)
     elsewhere = [
@@ -33,15 +38,12 @@ async def test_a_topic_is_searched_by_itself_and_not_what_is_left_of_everything(
     clinic = make_document("visit.txt", "\n".join((*SAID, "A visit.")), ["team:a"], topic="clinic")
     await project.kb.ingestion.ingest(InMemorySource(documents=(*elsewhere, clinic)))
     reader = await project.kb.reader(["team:a"])
-    asked = "Which pumps does Acme Corp supply, and who buys turbine blades?"
-
-    found = await project.kb.questions.search(
-        asked, reader, mode=mode, filters=Filters(topic="clinic")
-    )
-
-    assert [one.chunk.url for one in found.evidence] == [clinic.url]
-    assert all(each.hits <= 1 for each in found.metrics.channels.values())
-    assert len((await project.kb.questions.search(asked, reader, mode=mode)).evidence) > 1
+    search = partial(project.kb.questions.search, QUESTION, reader)
+    for mode in MODES:
+        evidence = await search(mode=mode, filters=Filters(topic="clinic"))
+        assert [one.chunk.url for one in evidence.evidence] == [clinic.url], mode
+        assert all(channel.hits <= 1 for channel in evidence.metrics.channels.values()), mode
+        assert len((await search(mode=mode)).evidence) > 1, mode
 
 
 _FROM_A_SOURCE = """
@@ -65,10 +67,8 @@ FILTERS = {
 }
 
 
-@pytest.mark.parametrize("name", FILTERS)
-@pytest.mark.parametrize("mode", [mode for mode in Mode if mode is not Mode.BYPASS])
 async def test_a_filter_is_searched_by_itself_and_not_what_is_left_of_everything(
-    database: Database, mode: Mode, name: str
+    database: Database,
 ) -> None:
     project = await noted(database)
     text = "\n".join(SAID)
@@ -94,12 +94,15 @@ async def test_a_filter_is_searched_by_itself_and_not_what_is_left_of_everything
     await project.kb.ingestion.ingest(InMemorySource(documents=documents))
     await database.execute(_FROM_A_SOURCE, {"project_id": project.kb.project_id})
     reader = await project.kb.reader(["team:a"])
-    asked = "Which pumps does Acme Corp supply, and who buys turbine blades?"
-    found = await project.kb.questions.search(asked, reader, mode=mode, filters=FILTERS[name])
-    assert [one.chunk.url for one in found.evidence] == [wanted.url]
-    assert all(each.hits <= 1 for each in found.metrics.channels.values())
-    nothing = replace(FILTERS[name], topic="clinic")
-    assert not (await project.kb.questions.search(asked, reader, filters=nothing)).evidence
+    search = partial(project.kb.questions.search, QUESTION, reader)
+    for mode, (name, filters) in product(MODES, FILTERS.items()):
+        evidence = await search(mode=mode, filters=filters)
+        assert [one.chunk.url for one in evidence.evidence] == [wanted.url], (mode, name)
+        hits = [channel.hits for channel in evidence.metrics.channels.values()]
+        assert max(hits) <= 1, (mode, name)
+    for name, filters in FILTERS.items():
+        nothing = await search(filters=replace(filters, topic="clinic"))
+        assert not nothing.evidence, name
 
 
 @pytest.mark.parametrize(
