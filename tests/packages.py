@@ -106,3 +106,36 @@ def opendocument(body: str, *, styles: str = "", title: str = "", kind: str = "t
             "</office:meta></office:document-meta>",
         }
     )
+
+
+def epub(
+    *chapters: str,
+    contents: Mapping[int, str] | None = None,
+    more: Mapping[str, str] | None = None,
+) -> bytes:
+    """Return an e-book of chapters, the bodies of pages, with titles in its table of contents by their numbers, and `more` members."""
+    numbers = range(1, len(chapters) + 1)
+    items = "".join(
+        f'<item id="c{n}" href="text/c%20{n}.xhtml" media-type="application/xhtml+xml"/>'
+        for n in reversed(numbers)
+    )
+    links = "".join(
+        f'<li><a href="text/c%20{n}.xhtml#top">{label}</a></li>'
+        for n, label in (contents or {}).items()
+    )
+    page = '<html xmlns="http://www.w3.org/1999/xhtml"><head><title/></head><body>{}</body></html>'
+    members = {
+        "mimetype": "application/epub+zip",
+        "META-INF/container.xml": '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container">'
+        '<rootfiles><rootfile full-path="OPS/book.opf"/></rootfiles></container>',
+        "OPS/book.opf": f'<package xmlns="http://www.idpf.org/2007/opf"><metadata {_DC}>'
+        "<dc:title>The pump book</dc:title><dc:creator>Ada Park</dc:creator><dc:creator>Bo Lund</dc:creator>"
+        '<dc:date>2026-03-04</dc:date></metadata><manifest><item id="nav" href="nav.xhtml" properties="nav"'
+        f' media-type="application/xhtml+xml"/>{items}</manifest><spine><itemref idref="nav"/>'
+        + "".join(f'<itemref idref="c{n}"/>' for n in numbers)
+        + "</spine></package>",
+        "OPS/nav.xhtml": page.format(f"<nav>{links}</nav>"),
+        **{f"OPS/text/c {n}.xhtml": page.format(chapters[n - 1]) for n in numbers},
+        **(more or {}),
+    }
+    return zipped(members)

@@ -56,6 +56,7 @@ _EXTENSIONS = {
     "text/csv": ".csv",
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
     "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
+    "application/epub+zip": ".epub",
     "application/vnd.oasis.opendocument.text": ".odt",
     "application/vnd.oasis.opendocument.presentation": ".odp",
 }

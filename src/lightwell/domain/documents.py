@@ -98,6 +98,7 @@ class Format(StrEnum):
     DOCX = "docx"
     PPTX = "pptx"
     OPENDOCUMENT = "opendocument"
+    EPUB = "epub"
     HTML = "html"
     RST = "rst"
     MAIL = "mail"
@@ -105,7 +106,7 @@ class Format(StrEnum):
     TEXT = "text"
 
 
-ZIPPED = frozenset({Format.DOCX, Format.PPTX, Format.OPENDOCUMENT})
+ZIPPED = frozenset({Format.DOCX, Format.PPTX, Format.OPENDOCUMENT, Format.EPUB})
 """The formats that are zip archives."""
 
 

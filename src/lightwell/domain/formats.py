@@ -10,6 +10,7 @@ EXTENSIONS: Mapping[Format, tuple[str, ...]] = {
     Format.DOCX: (".docx",),
     Format.PPTX: (".pptx", ".pptm", ".ppsx"),
     Format.OPENDOCUMENT: (".odt", ".ott", ".odp", ".otp"),
+    Format.EPUB: (".epub",),
     Format.HTML: (".html", ".htm", ".xhtml"),
     Format.RST: (".rst", ".rest"),
     Format.MAILBOX: (".mbox",),

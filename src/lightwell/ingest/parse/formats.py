@@ -41,6 +41,7 @@ _MAIN_MEMBERS = {
 """What only archives of a format hold."""
 
 _MEDIA_TYPES = {
+    b"application/epub+zip": Format.EPUB,
     b"application/vnd.oasis.opendocument.text": Format.OPENDOCUMENT,
     b"application/vnd.oasis.opendocument.presentation": Format.OPENDOCUMENT,
 }

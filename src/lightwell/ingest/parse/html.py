@@ -52,6 +52,11 @@ _IMPLICITLY_CLOSED = frozenset(
     button nobr h1 h2 h3 h4 h5 h6 area base br col embed hr img input link meta source track wbr
     param frame keygen""".split()
 )
+_VOID = frozenset(
+    "area base br col embed frame hr img input keygen link meta param source track wbr".split()
+)
+_XHTML, _HEAD_CHARACTERS = "http://www.w3.org/1999/xhtml", 2_000
+_SELF_CLOSED = regex(r"<([a-zA-Z][\w:-]*+)([^<>]*+)(?<=/)>")
 _FORMATTING = frozenset("b big code em font i s small strike strong tt u".split())
 _TAG = regex(r"<(/?)([a-zA-Z][^\s/<>]*)|<!--")
 _ATTRIBUTE = regex(
@@ -77,14 +82,10 @@ _DATE_KEYS = (
 
 def parse(content: bytes, *, name: str = "") -> ParsedDocument:
     """Return the document, read as HTML5, with entities decoded."""
-    source = _without_svg(_decode(content))
-    _reject_deep_nesting(source)
-    _reject_many_attributes(source)
-    tree = LexborHTMLParser(source)
+    tree = read_tree(content)
     metadata = _metadata(tree)
     builder = Builder()
-    if tree.body is not None:
-        _BlockWriter(builder).through(tree.body)
+    write_body(builder, tree)
     title = tree.css_first("title")
     first = tree.css_first("h1")
     return ParsedDocument(
@@ -98,6 +99,28 @@ def parse(content: bytes, *, name: str = "") -> ParsedDocument:
             filter(None, (_parse_datetime(metadata.get(key, "")) for key in _DATE_KEYS)), None
         ),
     )
+
+
+def read_tree(content: bytes) -> LexborHTMLParser:
+    """Return the page as a tree; raise `Unreadable` for one that would take hours."""
+    source = _without_svg(_decode(content))
+    if _XHTML in source[:_HEAD_CHARACTERS]:
+        source = _SELF_CLOSED.sub(_close, source)
+    _reject_deep_nesting(source)
+    _reject_many_attributes(source)
+    return LexborHTMLParser(source)
+
+
+def write_body(builder: Builder, tree: LexborHTMLParser) -> None:
+    """Add the visible text of a page."""
+    if tree.body is not None:
+        _BlockWriter(builder).through(tree.body)
+
+
+def _close(tag: re.Match[str]) -> str:
+    """Return the two tags that a self-closing one of XHTML stands for: in HTML it would be open."""
+    name, attributes = tag.groups()
+    return tag[0] if name.lower() in _VOID else f"<{name}{attributes[:-1]}></{name}>"
 
 
 def _decode(content: bytes) -> str:
