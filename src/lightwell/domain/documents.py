@@ -99,6 +99,7 @@ class Format(StrEnum):
     PPTX = "pptx"
     OPENDOCUMENT = "opendocument"
     EPUB = "epub"
+    NOTEBOOK = "notebook"
     HTML = "html"
     RST = "rst"
     MAIL = "mail"

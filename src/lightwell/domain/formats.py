@@ -11,6 +11,7 @@ EXTENSIONS: Mapping[Format, tuple[str, ...]] = {
     Format.PPTX: (".pptx", ".pptm", ".ppsx"),
     Format.OPENDOCUMENT: (".odt", ".ott", ".odp", ".otp"),
     Format.EPUB: (".epub",),
+    Format.NOTEBOOK: (".ipynb",),
     Format.HTML: (".html", ".htm", ".xhtml"),
     Format.RST: (".rst", ".rest"),
     Format.MAILBOX: (".mbox",),
@@ -22,7 +23,7 @@ EXTENSIONS: Mapping[Format, tuple[str, ...]] = {
 }
 """Extensions in small letters, the usual one first; a file without an extension is plain text."""
 
-MARKDOWN_TEXTS = frozenset({Format.MARKDOWN, Format.RST})
+MARKDOWN_TEXTS = frozenset({Format.MARKDOWN, Format.NOTEBOOK, Format.RST})
 """The formats whose text is Markdown once they are parsed."""
 
 
