@@ -96,6 +96,11 @@ def tool(name: str, **arguments: object) -> Case:
     return Case("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
 
 
+def user(text: str) -> dict[str, str]:
+    """Return a message of the user."""
+    return {"role": "user", "content": text}
+
+
 def named(path: str, *names: str) -> list[Case]:
     return [Case(path.replace("NAME", name)) for name in names]
 
@@ -401,6 +406,14 @@ CASES: dict[str, list[Case]] = {
         Case("/retrieval", {"knowledge_id": each, "query": QUESTIONS[0]})
         for each in ("default", "tag=team:board", "source=tracker", "zeta", "author=Smith-Okafor")
     ],
+    "POST /api/chat": [
+        Case("/api/chat", {"model": MODEL, "stream": is_stream, "messages": [user(text)]})
+        for is_stream in (False, True)
+        for text in (*QUESTIONS, *(f"/{mode} {QUESTIONS[1]}" for mode in ("local", "context")))
+    ],
+    "POST /api/generate": [
+        Case("/api/generate", {"model": MODEL, "prompt": each}) for each in QUESTIONS
+    ],
     "GET /v1/exports": [
         Case("/v1/exports", query={"format": each, "chunks": True, "vectors": each == "csv"})
         for each in ("csv", "xlsx", "md", "txt")
@@ -421,6 +434,10 @@ WITHOUT_A_CASE = {
     "GET /.well-known/oauth-protected-resource": "names the issuer of tokens",
     "GET /.well-known/oauth-protected-resource/mcp": "names the issuer of tokens",
     "GET /v1/models": "names fixed models",
+    "GET /api/version": "names a fixed version",
+    "GET /api/tags": "names fixed models",
+    "GET /api/ps": "names fixed models",
+    "POST /api/show": "describes a fixed model",
     "GET /v1/sign-in": "says only how one can sign in",
     "GET /v1/sign-in/oidc": "sends the browser to the issuer: test_oidc_sign_in.py",
     "GET /v1/sign-in/oidc/callback": "begins a session or does not: test_oidc_sign_in.py",
@@ -455,7 +472,7 @@ class Ids:
 
 
 VARYING = re.compile(
-    r'"(requestId|queryId|conversationId|latencyMs|ms|totalDuration|created|created_at|\w+Ms)":\s*("[^"]*"|[\d.]+|null)'
+    r'"(requestId|queryId|conversationId|latencyMs|ms|totalDuration|created|created_at|\w+_duration|\w+Ms)":\s*("[^"]*"|[\d.]+|null)'
 )
 OF_THE_REQUEST = frozenset(("x-request-id", "x-query-id", "x-conversation-id", "content-length"))
 WHO_IS_SIGNED_IN = (

@@ -10,6 +10,7 @@ class Compatibility(StrEnum):
     """An API of another program; none is spoken unless it is named, since its routes could surprise."""
 
     DIFY = "dify"
+    OLLAMA = "ollama"
 
 
 def parse_compatibility(text: str) -> frozenset[Compatibility]:

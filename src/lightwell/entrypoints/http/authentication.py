@@ -190,6 +190,12 @@ async def recheck_caller(request: Request, scope: Scope) -> Caller:
     )
 
 
+async def reading_principal(principal: Annotated[Principal, Depends(act_for)]) -> Principal:
+    """Return the principal of whoever may read, for what is the same for every reader: a key that acts for people need name nobody. Raises `Forbidden`."""
+    _require(principal, Scope.READ)
+    return principal
+
+
 async def administrator(principal: Annotated[Principal, Depends(act_for)]) -> Principal:
     """Return the principal of an administrator, which needs no open project; raise `Forbidden`."""
     _require(principal, Scope.ADMIN)
@@ -202,6 +208,7 @@ def _require(principal: Principal, scope: Scope) -> None:
 
 
 Reading = Annotated[Caller, Depends(caller_with(Scope.READ))]
+Listing = Annotated[Principal, Depends(reading_principal)]
 Ingesting = Annotated[Caller, Depends(caller_with(Scope.INGEST, Scope.INGEST))]
 Deleting = Annotated[Caller, Depends(caller_with(Scope.DELETE))]
 Curating = Annotated[Caller, Depends(caller_with(Scope.CURATE))]

@@ -6,10 +6,13 @@ from typing import Final
 from fastapi import APIRouter, FastAPI
 
 from lightwell.domain.compatibility import Compatibility, parse_compatibility
-from lightwell.entrypoints.http import dify
+from lightwell.entrypoints.http import dify, ollama
 from lightwell.settings import Settings
 
-_ROUTERS: Final[Mapping[Compatibility, APIRouter]] = {Compatibility.DIFY: dify.router}
+_ROUTERS: Final[Mapping[Compatibility, APIRouter]] = {
+    Compatibility.DIFY: dify.router,
+    Compatibility.OLLAMA: ollama.router,
+}
 """The routes of each API, of the class that `speaking` returns. The OpenAPI document leaves them out: the other programs describe them."""
 
 

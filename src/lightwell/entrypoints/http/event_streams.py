@@ -18,13 +18,11 @@ _Item = bytes | LightwellError
 
 
 class EventStream(Response):
-    """Sends events when they come. At most two wait in memory for a slow client, and what makes them waits, too.
+    """Sends events, or lines of another `media_type`, when they come. At most two wait in memory for a slow client, and what makes them waits, too.
 
     The caller's credential holds a slot meanwhile (`StreamSlots`). An error before the first event, within the time of a ping, is a problem document; a later one becomes an event by
     `render_error`. `on_ping` is called with each ping.
     """
-
-    media_type = "text/event-stream"
 
     def __init__(
         self,
@@ -32,12 +30,16 @@ class EventStream(Response):
         *,
         render_error: Callable[[LightwellError], bytes],
         on_ping: Callable[[], Awaitable[None]] | None = None,
+        ping: bytes = _PING,
+        media_type: str = "text/event-stream",
     ) -> None:
-        super().__init__(headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
+        headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+        super().__init__(headers=headers, media_type=media_type)
         del self.headers["content-length"]
         self._events = events
         self._render_error = render_error
         self._on_ping = on_ping
+        self._ping = ping
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope)
@@ -93,7 +95,7 @@ class EventStream(Response):
             return self._render_error(item)
         if item is None and self._on_ping is not None:
             await self._on_ping()
-        return _PING if item is None else item
+        return self._ping if item is None else item
 
 
 def format_event(*, kind: str, data: str, event_id: str = "") -> bytes:

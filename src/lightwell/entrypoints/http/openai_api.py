@@ -21,12 +21,13 @@ from lightwell.answer.client_tasks import ClientTask, find_task
 from lightwell.domain.answers import Answer, AnswerState, Confidence, StreamChunk, StreamType
 from lightwell.domain.chat import ChatMessage, Role
 from lightwell.domain.errors import Invalid, LightwellError, NotFound
-from lightwell.domain.questions import Question
+from lightwell.domain.questions import Mode, Question
 from lightwell.domain.usage import OperationType, TokenSummary
-from lightwell.entrypoints.http.authentication import Caller, Reading
+from lightwell.entrypoints.http.authentication import Caller, Listing, Reading, projects_of
 from lightwell.entrypoints.http.dialects import speaking
 from lightwell.entrypoints.http.event_streams import EventStream
 from lightwell.entrypoints.http.problems import Dialect, Problem
+from lightwell.entrypoints.http.projects import Projects
 from lightwell.entrypoints.http.usage import add_usage_headers
 from lightwell.entrypoints.markdown import (
     citation_title,
@@ -159,10 +160,15 @@ class ModelList(BaseModel):
 
 
 @router.get("/models")
-async def list_models(caller: Reading) -> ModelList:
+async def list_models(request: Request, _: Listing) -> ModelList:
     """List the one model, the project that the key opens, and with a chat model its name for looking twice."""
-    names = [MODEL, *([LOOKING_TWICE] if caller.knowledge_base.questions.generator.model else [])]
+    names = model_names(projects_of(request))
     return ModelList(data=[ModelCard(id=name) for name in names])
+
+
+def model_names(projects: Projects) -> list[str]:
+    """Return the names of the one model."""
+    return [MODEL, *([LOOKING_TWICE] if projects.has_chat_model else [])]
 
 
 @router.post("/chat/completions", response_model=Completion)
@@ -222,6 +228,7 @@ class Conversation:
     text: str
     history: Sequence[ChatMessage]
     look_twice: bool = False
+    mode: Mode = Mode.MIX
 
     async def answer(self, caller: Caller) -> Answer:
         """Return the answer, or a reply to a greeting; a model may be called."""
@@ -246,7 +253,9 @@ class Conversation:
         """Return the question so that it stands alone; a model may be called."""
         questions = caller.knowledge_base.questions
         alone = await questions.rewrite_followup(self.text, self.history)
-        return Question(text=alone.text, subject=alone.subject, look_twice=self.look_twice)
+        return Question(
+            text=alone.text, subject=alone.subject, mode=self.mode, look_twice=self.look_twice
+        )
 
 
 def require_model(model: str) -> None:
