@@ -8,11 +8,13 @@ from lightwell.domain.documents import Format
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse.formats import detect_format
 
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
-def archive(member: str) -> bytes:
+
+def archive(member: str, content: str = "x") -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as made:
-        made.writestr(member, "x")
+        made.writestr(member, content)
     return file.getvalue()
 
 
@@ -28,7 +30,16 @@ def word() -> bytes:
         ("a.md", b"# x", Format.MARKDOWN),
         ("A.MARKDOWN", b"# x", Format.MARKDOWN),
         ("a.htm", b"<p>x", Format.HTML),
-        ("a.csv", b"a,b", Format.TEXT),
+        ("a.csv", b"a,b", Format.CSV),
+        (
+            "a.ods",
+            archive("mimetype", "application/vnd.oasis.opendocument.spreadsheet"),
+            Format.SPREADSHEET,
+        ),
+        ("lies.txt", archive("xl/workbook.xml"), Format.SPREADSHEET),
+        ("a.xlsb", archive("xl/workbook.bin"), Format.SPREADSHEET),
+        ("old.xls", OLE + "Workbook\0".encode("utf-16-le"), Format.SPREADSHEET),
+        ("cut.xlsx", b"PK\x03\x04", Format.SPREADSHEET),
         ("a.rst", b"x", Format.RST),
         ("a.eml", b"From: a", Format.MAIL),
         ("a.mbox", b"From a", Format.MAIL),
@@ -54,10 +65,11 @@ def test_a_format_is_what_the_bytes_say_and_else_what_the_name_says(
         ("a.txt", archive("x"), "binary"),
         ("a.md", b"PK\x03\x04", "binary"),
         ("a.xyz", b"words", "unsupported"),
-        ("old.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600, "unsupported"),
+        ("old.doc", OLE + b"\0" * 600, "unsupported"),
+        ("old.doc", OLE + "Workbook\0WordDocument\0".encode("utf-16-le"), "unsupported"),
         (
             "locked.docx",
-            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le"),
+            OLE + "EncryptedPackage".encode("utf-16-le"),
             "encrypted",
         ),
     ],

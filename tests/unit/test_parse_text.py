@@ -39,8 +39,3 @@ def test_what_looks_like_code_or_a_table_is_marked() -> None:
         (SpanKind.CODE, code),
         (SpanKind.TABLE, table),
     ]
-
-
-def test_a_csv_file_is_one_table() -> None:
-    (span,) = read(b"a,b\n1,2\n", "x.CSV").spans
-    assert (span.kind, span.start, span.end) == (SpanKind.TABLE, 0, 7)

@@ -104,11 +104,13 @@ class Format(StrEnum):
     RST = "rst"
     MAIL = "mail"
     MAILBOX = "mailbox"
+    SPREADSHEET = "spreadsheet"
+    CSV = "csv"
     TEXT = "text"
 
 
-ZIPPED = frozenset({Format.DOCX, Format.PPTX, Format.OPENDOCUMENT, Format.EPUB})
-"""The formats that are zip archives."""
+ZIPPED = frozenset({Format.DOCX, Format.PPTX, Format.OPENDOCUMENT, Format.EPUB, Format.SPREADSHEET})
+"""The formats that are zip archives, or may be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

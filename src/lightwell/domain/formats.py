@@ -16,8 +16,10 @@ EXTENSIONS: Mapping[Format, tuple[str, ...]] = {
     Format.RST: (".rst", ".rest"),
     Format.MAILBOX: (".mbox",),
     Format.MAIL: (".eml", ".mbox"),
+    Format.SPREADSHEET: (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
+    Format.CSV: (".csv", ".tsv"),
     Format.TEXT: (
-        *(".txt", ".text", ".log", ".csv", ".tsv", ".adoc", ".asciidoc", ".org", ".tex"),
+        *(".txt", ".text", ".log", ".adoc", ".asciidoc", ".org", ".tex"),
         "",
     ),
 }

@@ -33,10 +33,14 @@ _LONGEST_MEDIA_TYPE = 100
 _READ_ERRORS = (ValueError, OSError, EOFError, RuntimeError)
 _OLE, _ZIP = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"PK\x03\x04"
 _ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
+_WORKBOOK_STREAMS = tuple(f"{name}\0".encode("utf-16-le") for name in ("Workbook", "Book"))
+_OTHER_STREAMS = tuple(name.encode("utf-16-le") for name in ("WordDocument", "PowerPoint Document"))
 _SUPPORTED = f"Lightwell reads {name_formats()}"
 _MAIN_MEMBERS = {
     "word/document.xml": Format.DOCX,
     "ppt/presentation.xml": Format.PPTX,
+    "xl/workbook.xml": Format.SPREADSHEET,
+    "xl/workbook.bin": Format.SPREADSHEET,
 }
 """What only archives of a format hold."""
 
@@ -44,6 +48,7 @@ _MEDIA_TYPES = {
     b"application/epub+zip": Format.EPUB,
     b"application/vnd.oasis.opendocument.text": Format.OPENDOCUMENT,
     b"application/vnd.oasis.opendocument.presentation": Format.OPENDOCUMENT,
+    b"application/vnd.oasis.opendocument.spreadsheet": Format.SPREADSHEET,
 }
 """What the member `mimetype` says, with which OpenDocument files and e-books begin."""
 
@@ -61,7 +66,7 @@ def detect_format(name: str, content: bytes) -> Format:
     if head.startswith(_ZIP):
         return _format_of_archive(name, content)
     if head.startswith(_OLE):
-        raise _old_office_error(content)
+        return _format_of_old_office(content)
     for magic, what in _BINARY_SIGNATURES:
         if head.startswith(magic):
             raise Unreadable(
@@ -103,10 +108,15 @@ def _format_by_name(name: str, head: bytes) -> Format:
     return format
 
 
-def _old_office_error(content: bytes) -> Unreadable:
+def _format_of_old_office(content: bytes) -> Format:
+    """Return the format by the names of the file's streams: a text or a presentation may hold a workbook, too."""
     if _ENCRYPTED_PACKAGE in content:
-        return Unreadable("encrypted", "it asks for a password; save it without one")
-    return Unreadable("unsupported", "it is an old Office file; save it as .docx or .pdf")
+        raise Unreadable("encrypted", "it asks for a password; save it without one")
+    if any(stream in content for stream in _WORKBOOK_STREAMS) and not any(
+        stream in content for stream in _OTHER_STREAMS
+    ):
+        return Format.SPREADSHEET
+    raise Unreadable("unsupported", "it is an old Office file; save it as .docx or .pdf")
 
 
 def unsupported_format(name: str) -> Unreadable:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from lightwell.domain.documents import ParsedDocument, Span, SpanKind
+from lightwell.domain.documents import ParsedDocument
 from lightwell.ingest.parse._sections import Heading, build_sections
 from lightwell.ingest.parse._spans import guess_spans
 from lightwell.ingest.parse._text import clean, collapse_whitespace, decode
@@ -11,23 +11,18 @@ from lightwell.text.regex import regex
 
 _RULE = regex(r"([=\-~^\"'*+#])\1{2,}")
 _MAX_APART = 2
-_OF_COLUMNS = (".csv", ".tsv")
 
 
 def parse(content: bytes, *, name: str) -> ParsedDocument:
     """Return the document; a heading is a line underlined about as long as it is."""
     text = clean(decode(content)).rstrip()
-    if name.lower().endswith(_OF_COLUMNS):
-        headings, spans = [], [Span(kind=SpanKind.TABLE, start=0, end=len(text))]
-    else:
-        headings, spans = list(_headings(text)), guess_spans(text)
     return ParsedDocument(
         text=text,
         title="",
         author="",
-        sections=build_sections(text, headings),
+        sections=build_sections(text, _headings(text)),
         pages=(),
-        spans=tuple(spans),
+        spans=tuple(guess_spans(text)),
         updated_at=None,
     )
 
