@@ -80,7 +80,7 @@ class HttpSettings(BaseModel, frozen=True, extra="forbid"):
     origins: str = ""
     """Web pages that may call the server from a browser (CORS), separated by commas, such as https://chat.example.com. None by default."""
     compatibility: str = ""
-    """APIs of other programs that the server also speaks, separated by commas: `dify` (external knowledge), `ollama`. None by default; the same keys, access and limits hold as under `/v1` (docs/clients)."""
+    """APIs of other programs that the server also speaks, separated by commas: `dify` (external knowledge), `lightrag` (the API of LightRAG 1.5.7, under `/lightrag`), `ollama`. None by default; the same keys, access and limits hold as under `/v1` (docs/clients)."""
     proxies: str = ""
     """The proxies in front of the server, addresses or networks separated by commas, such as `127.0.0.1`. Only they are believed when the header `X-Forwarded-For` names a client's address, which counts for the limit of failed logins and in the audit log; each of them must set or extend that header."""
     worker: bool = True
@@ -100,6 +100,8 @@ class ServerSettings(BaseModel, frozen=True, extra="forbid"):
     """Folders, separated by commas, whose files clients of the server may name for ingestion. Without it, they can only upload files and name URLs."""
     web_allowed_networks: str = ""
     """Networks, separated by commas, that documents may be fetched from although they are not public, such as 10.1.0.0/16. Whoever may ingest reaches them through the server."""
+    lightrag_webui: Path | None = None
+    """The folder of LightRAG's own WebUI, unpacked from its wheel, which is then at `/lightrag/webui/`; with `lightrag` among LIGHTWELL_HTTP_COMPATIBILITY (docs/clients/lightrag.md)."""
     metrics_token: SecretStr | None = None
     """Bearer token with which monitoring reads `/metrics`; an API key with the scope `admin` may read it, too."""
     audit_log: str = ""

@@ -414,6 +414,89 @@ CASES: dict[str, list[Case]] = {
     "POST /api/generate": [
         Case("/api/generate", {"model": MODEL, "prompt": each}) for each in QUESTIONS
     ],
+    "GET /lightrag/health": [Case("/lightrag/health")],
+    "GET /lightrag/auth/verify": [Case("/lightrag/auth/verify")],
+    "POST /lightrag/documents/paginated": [
+        Case("/lightrag/documents/paginated", {"sort_field": field, **more})
+        for field in ("created_at", "updated_at", "id", "file_path")
+        for more in (
+            {},
+            {"page": 2, "page_size": 10},
+            {"sort_direction": "asc", "status_filter": "processed"},
+        )
+    ],
+    "GET /lightrag/documents/status_counts": [Case("/lightrag/documents/status_counts")],
+    "GET /lightrag/documents/pipeline_status": [Case("/lightrag/documents/pipeline_status")],
+    "GET /lightrag/documents/track_status/{track_id}": [Case("/lightrag/documents/track_status/t")],
+    "DELETE /lightrag/documents/delete_document": [
+        Case("/lightrag/documents/delete_document", {"doc_ids": ["{hidden_document}"]})
+    ],
+    "GET /lightrag/graph/label/list": [Case("/lightrag/graph/label/list")],
+    "GET /lightrag/graph/label/popular": [
+        Case("/lightrag/graph/label/popular", query={"limit": limit}) for limit in (2, 300)
+    ],
+    "GET /lightrag/graph/label/search": [
+        Case("/lightrag/graph/label/search", query={"q": each})
+        for each in ("n", "jane", "falcon", "zeta", "tern")
+    ],
+    "GET /lightrag/graph/entity/exists": [
+        Case("/lightrag/graph/entity/exists", query={"name": each}) for each in ENTITIES
+    ],
+    "GET /lightrag/graphs": [
+        Case("/lightrag/graphs", query={"label": each, "max_depth": 3, "max_nodes": limit})
+        for each in ("*", *ENTITIES)
+        for limit in (3, 1000)
+    ],
+    "POST /lightrag/graph/entity/edit": [
+        Case(
+            "/lightrag/graph/entity/edit",
+            {"entity_name": each, "updated_data": {"description": "x"}},
+        )
+        for each in (*SECRET_NAMES, "{hidden_entity}")
+    ],
+    "POST /lightrag/graph/relation/create": [
+        Case(
+            "/lightrag/graph/relation/create",
+            {"source_entity": "Acme Corp", "target_entity": each, "relation_data": {}},
+        )
+        for each in SECRET_NAMES
+    ],
+    "POST /lightrag/graph/relation/edit": [
+        Case(
+            "/lightrag/graph/relation/edit",
+            {"source_id": "Acme Corp", "target_id": each, "updated_data": {"description": "x"}},
+        )
+        for each in SECRET_NAMES
+    ],
+    "POST /lightrag/graph/entities/merge": [
+        Case(
+            "/lightrag/graph/entities/merge",
+            {"entities_to_change": ["Acme Corp"], "entity_to_change_into": each},
+        )
+        for each in SECRET_NAMES
+    ],
+    "DELETE /lightrag/graph/entity/delete": [
+        Case("/lightrag/graph/entity/delete", {"entity_name": each}) for each in SECRET_NAMES
+    ],
+    "DELETE /lightrag/graph/relation/delete": [
+        Case(
+            "/lightrag/graph/relation/delete",
+            {"source_entity": "Acme Corp", "target_entity": each},
+        )
+        for each in SECRET_NAMES
+    ],
+    **{
+        f"POST /lightrag/{path}": [
+            Case(f"/lightrag/{path}", {**each, **more})
+            for each in QUESTIONS_ASKED
+            for more in (
+                {"include_chunk_content": True},
+                {"include_progress": True, "mode": "hybrid"},
+                {"only_need_context": True},
+            )
+        ]
+        for path in ("query", "query/stream", "query/data")
+    },
     "GET /v1/exports": [
         Case("/v1/exports", query={"format": each, "chunks": True, "vectors": each == "csv"})
         for each in ("csv", "xlsx", "md", "txt")
@@ -452,6 +535,24 @@ WITHOUT_A_CASE = {
     "POST /v1/documents": "makes a document of its own: test_http_documents.py",
     "POST /v1/documents/ingest": "makes a document of its own: test_http_documents.py",
     "POST /v1/graph/entities": "a guessed name confirms nothing: test_noninterference.py",
+    "POST /lightrag/graph/entity/create": "a guessed name confirms nothing: test_noninterference.py",
+    "GET /lightrag/auth-status": "says only that one has to sign in",
+    "POST /lightrag/login": "says only whether a key is good: test_lightrag.py",
+    "GET /lightrag/documents/supported_file_types": "names fixed types",
+    "POST /lightrag/documents/reprocess_failed": "enqueues one's own jobs: test_lightrag.py",
+    **dict.fromkeys(
+        (f"POST /lightrag/documents/{each}" for each in ("upload", "text", "texts")),
+        "makes a document of its own: test_lightrag.py",
+    ),
+    **dict.fromkeys(
+        (
+            "DELETE /lightrag/documents",
+            "POST /lightrag/documents/clear_cache",
+            "POST /lightrag/documents/scan",
+            "POST /lightrag/documents/cancel_pipeline",
+        ),
+        "refuses: test_lightrag.py",
+    ),
 }
 FOR_ADMINISTRATORS = ("/v1/admin/", "/v1/analytics/", "/v1/sources", "/metrics")
 """They see people, keys, and the figures of all users. `test_administration_needs_the_scope` keeps others out."""
@@ -472,7 +573,7 @@ class Ids:
 
 
 VARYING = re.compile(
-    r'"(requestId|queryId|conversationId|latencyMs|ms|totalDuration|created|created_at|\w+_duration|\w+Ms)":\s*("[^"]*"|[\d.]+|null)'
+    r'"(requestId|queryId|conversationId|latencyMs|ms|totalDuration|created|created_at|response_time|\w+_duration|\w+Ms)":\s*("[^"]*"|[\d.]+|null)'
 )
 OF_THE_REQUEST = frozenset(("x-request-id", "x-query-id", "x-conversation-id", "content-length"))
 WHO_IS_SIGNED_IN = (

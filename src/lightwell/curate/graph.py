@@ -29,6 +29,7 @@ from lightwell.domain.graph import (
     RelationMention,
 )
 from lightwell.domain.graph_views import (
+    MAX_DEPTH,
     EntityFilter,
     EntityNeighbourhood,
     EntitySource,
@@ -98,9 +99,18 @@ class Graph:
         """Return the entities that up to `depth` relations lead to; raise `NotFound`, `Invalid`."""
         validate_bounds(depth, limit)
         resolved = await entities.resolve_name(self._database, reader, name)
-        around = await neighbourhood.explore(
-            self._database, reader, resolved.entity_id, depth=depth, limit=limit
+        return self._separated(
+            await neighbourhood.explore(
+                self._database, reader, resolved.entity_id, depth=depth, limit=limit
+            )
         )
+
+    async def overview(self, reader: Reader, *, limit: int = 100) -> EntityNeighbourhood:
+        """Return the entities that most of the reader's passages mention, and the relations between them; raise `Invalid`."""
+        validate_bounds(MAX_DEPTH, limit)
+        return self._separated(await neighbourhood.overview(self._database, reader, limit=limit))
+
+    def _separated(self, around: EntityNeighbourhood) -> EntityNeighbourhood:
         return replace(
             around,
             neighbours=tuple(

@@ -5,12 +5,18 @@ from collections.abc import Sequence
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import Chunk
 from lightwell.domain.graph import Entity, Relation, normalize_name
-from lightwell.domain.graph_views import EntityNeighbourhood, EntitySource, Neighbour
+from lightwell.domain.graph_views import (
+    EntityFilter,
+    EntityNeighbourhood,
+    EntityOrder,
+    EntitySource,
+    Neighbour,
+)
 from lightwell.domain.ids import EntityId
 from lightwell.records import search
 from lightwell.records.database import Database
 from lightwell.records.documents import published_chunks
-from lightwell.records.graph import entities
+from lightwell.records.graph import entities, entity_lists
 from lightwell.text.units import unit_spans
 
 _MAX_SNIPPET = 300
@@ -52,6 +58,18 @@ async def explore(
             relation for relation in relations.values() if {*relation.ends} <= seen.keys()
         ),
         is_cut=is_cut,
+    )
+
+
+async def overview(database: Database, reader: Reader, *, limit: int) -> EntityNeighbourhood:
+    """Return the entities that most passages mention, up to `limit`, and the relations between them; each has the depth 0."""
+    wanted = EntityFilter(order=EntityOrder.PASSAGES)
+    page = await entity_lists.list_page(database, reader, wanted, after="", limit=limit + 1)
+    shown = {entity.id: entity for entity, _ in page[:limit]}
+    return EntityNeighbourhood(
+        neighbours=tuple(Neighbour(entity=entity, depth=0) for entity in shown.values()),
+        relations=tuple(await entities.list_relations_among(database, reader, [*shown])),
+        is_cut=len(page) > limit,
     )
 
 

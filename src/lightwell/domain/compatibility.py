@@ -10,6 +10,7 @@ class Compatibility(StrEnum):
     """An API of another program; none is spoken unless it is named, since its routes could surprise."""
 
     DIFY = "dify"
+    LIGHTRAG = "lightrag"
     OLLAMA = "ollama"
 
 

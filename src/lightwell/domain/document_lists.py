@@ -19,6 +19,7 @@ class DocumentOrder(StrEnum):
     URL = "url"
     TITLE = "title"
     CHANGED = "changed"
+    CREATED = "created"
     SYSTEM = "system"
     STATUS = "status"
 
@@ -46,6 +47,8 @@ def cursor_of(document: Document, order: DocumentOrder) -> str:
             value = document.title[:ORDERED_TITLE]
         case DocumentOrder.CHANGED:
             value = document.updated_at.isoformat()
+        case DocumentOrder.CREATED:
+            value = document.created_at.isoformat()
         case DocumentOrder.SYSTEM:
             value = f"{document.system} {document.kind}"
         case DocumentOrder.STATUS:
@@ -60,7 +63,7 @@ def parse_cursor(text: str, order: DocumentOrder, *, is_descending: bool) -> tup
     """
     value, _, document_id = text.rpartition(" ")
     try:
-        if order is DocumentOrder.CHANGED:
+        if order in (DocumentOrder.CHANGED, DocumentOrder.CREATED):
             value = datetime.fromisoformat(value).astimezone(UTC).isoformat()
         return value, UUID(document_id)
     except (ValueError, OverflowError):

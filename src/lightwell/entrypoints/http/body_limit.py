@@ -16,7 +16,9 @@ from lightwell.entrypoints.http.problems import problem_response
 from lightwell.text.regex import regex
 
 MAX_BODY_BYTES = 1_000_000
-_OWN_LIMITS = regex(r"POST /v1/documents|PUT /v1/sources/[^/]+/items")
+_OWN_LIMITS = regex(
+    r"POST (?:/v1/documents|/lightrag/documents/upload)|PUT /v1/sources/[^/]+/items"
+)
 """These routes authenticate first, and have limits of their own."""
 
 BODY_SECONDS = 60.0

@@ -6,12 +6,13 @@ from typing import Final
 from fastapi import APIRouter, FastAPI
 
 from lightwell.domain.compatibility import Compatibility, parse_compatibility
-from lightwell.entrypoints.http import dify, ollama
+from lightwell.entrypoints.http import dify, lightrag_api, lightrag_webui, ollama
 from lightwell.settings import Settings
 
 _ROUTERS: Final[Mapping[Compatibility, APIRouter]] = {
     Compatibility.DIFY: dify.router,
     Compatibility.OLLAMA: ollama.router,
+    Compatibility.LIGHTRAG: lightrag_api.router,
 }
 """The routes of each API, of the class that `speaking` returns. The OpenAPI document leaves them out: the other programs describe them."""
 
@@ -21,3 +22,5 @@ def add_compatible_routes(app: FastAPI, settings: Settings) -> None:
     spoken = parse_compatibility(settings.http.compatibility)
     for api in sorted(spoken):
         app.include_router(_ROUTERS[api], include_in_schema=False)
+    if Compatibility.LIGHTRAG in spoken and settings.server.lightrag_webui is not None:
+        app.router.routes.extend(lightrag_webui.make_routes(settings.server.lightrag_webui))

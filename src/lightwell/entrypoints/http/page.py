@@ -72,7 +72,7 @@ def make_routes(folder: Path = FOLDER) -> list[Route]:
         return _document(folder / "licences.txt", {})
 
     def asset(request: Request) -> Response:
-        return _asset(folder / "assets", request)
+        return serve_asset(folder / "assets", request)
 
     return [
         *(Route(address, page, include_in_schema=False) for address in ADDRESSES),
@@ -93,7 +93,7 @@ def _document(path: Path, headers: Mapping[str, str]) -> Response:
     )
 
 
-def _asset(folder: Path, request: Request) -> Response:
+def serve_asset(folder: Path, request: Request) -> Response:
     """Return a file whose name changes with its content; compressed, where it is kept so and the client reads that.
 
     Raises 404 for what is not of the page.

@@ -135,24 +135,35 @@ async def upload_documents(
         caller = await recheck_caller(request, Scope.INGEST)
         files = _files_of(form)
         described = _to_request(form, caller, len(files))
-        origins = [upload_origin(file.filename or "") for file in files]
-        uploads = _Uploads(request.app.state.intake, described, files, origins)
-        digest = await run_in_threadpool(uploads.check)
-        submission = Submission(
-            documents=uploads,
-            reader=caller.reader,
-            authority=caller.authority,
-            key=_idempotency_key(caller, key, described, digest),
-        )
-        queued = await caller.knowledge_base.documents.submit(submission)
+        jobs = await submit_files(request, caller, described, files, key)
+    if len(jobs) == 1:
+        response.headers["Location"] = f"/v1/jobs/{jobs[0].job_id}"
+    return UploadJobs(documents=jobs)
+
+
+async def submit_files(
+    request: Request,
+    caller: Caller,
+    described: IngestRequest,
+    files: Sequence[UploadFile],
+    key: str | None = None,
+) -> list[UploadJob]:
+    """Take files as new documents, all of them or none, and return their jobs; raise `Unreadable`, `Invalid`, `KeyReused`."""
+    origins = [upload_origin(file.filename or "") for file in files]
+    uploads = _Uploads(request.app.state.intake, described, files, origins)
+    digest = await run_in_threadpool(uploads.check)
+    submission = Submission(
+        documents=uploads,
+        reader=caller.reader,
+        authority=caller.authority,
+        key=_idempotency_key(caller, key, described, digest),
+    )
+    queued = await caller.knowledge_base.documents.submit(submission)
     projects_of(request).has_work.set()
-    if len(queued) == 1:
-        response.headers["Location"] = f"/v1/jobs/{queued[0].job_id}"
-    jobs = [
+    return [
         UploadJob.of(IngestJob.model_validate(job), file_name=origin.name)
         for origin, job in zip(origins, queued, strict=True)
     ]
-    return UploadJobs(documents=jobs)
 
 
 @router.post("/ingest", status_code=202, responses=_TOO_LARGE, dependencies=[Depends(hold_slot)])

@@ -78,6 +78,7 @@ _ORDERS: Mapping[DocumentOrder, tuple[LiteralString, LiteralString]] = {
         "lower(left(%(after)s::text, 200))",
     ),
     DocumentOrder.CHANGED: ("updated_at", "nullif(%(after)s::text, '')::timestamptz"),
+    DocumentOrder.CREATED: ("created_at", "nullif(%(after)s::text, '')::timestamptz"),
     DocumentOrder.SYSTEM: ("source_system || ' ' || source_type", "%(after)s::text"),
     DocumentOrder.STATUS: ("status", "%(after)s::text"),
 }

@@ -200,6 +200,10 @@ _RELATIONS = relations_where("""
     (relation.source_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
      OR relation.target_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]))
 """)
+_RELATIONS_AMONG = relations_where("""
+    relation.source_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
+    AND relation.target_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
+""")
 _RELATION = relations_where("""
     relation.source_id = ANY((SELECT with_merged(%(sources)s, %(classes)s))::uuid[])
     AND relation.target_id = ANY((SELECT with_merged(%(targets)s, %(classes)s))::uuid[])
@@ -291,6 +295,13 @@ async def list_relations_of(
 ) -> list[Relation]:
     """Return all relations of these entities with ends that the reader sees, by descending weight."""
     return await _related(database, reader, _RELATIONS, {"entities": list(entity_ids)})
+
+
+async def list_relations_among(
+    database: Database, reader: Reader, entity_ids: Sequence[EntityId]
+) -> list[Relation]:
+    """Return all relations between two of these entities that the reader sees, by descending weight."""
+    return await _related(database, reader, _RELATIONS_AMONG, {"entities": list(entity_ids)})
 
 
 async def get_relation(
