@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import httpx
 
 from lightwell.connectors.api_client import ACCEPT_ENCODING, ApiClient, RateLimitWait, usual_wait
+from lightwell.domain.business_systems import TAGS_OPTION, parse_stated_tags
 from lightwell.domain.errors import Invalid
 
 _TIMEOUT_SECONDS = 60.0
@@ -49,6 +50,18 @@ def check_options(system: str, options: Mapping[str, str], names: Collection[str
     """Raise `Invalid` for an option that the system does not have."""
     if unknown := sorted(options.keys() - set(names)):
         raise Invalid(f"{system} has no option {unknown[0]!r}; its options are: {', '.join(names)}")
+
+
+def check_stated_options(system: str, options: Mapping[str, str], names: Collection[str]) -> None:
+    """Raise `Invalid` for an option that the system does not have, or where none says who sees what it reads."""
+    stated = {name for name in options if name.partition("/")[0] == TAGS_OPTION}
+    check_options(
+        system, {name: options[name] for name in options.keys() - stated}, [*names, TAGS_OPTION]
+    )
+    if not parse_stated_tags(options).all:
+        raise Invalid(
+            f"A source of {system} needs the option {TAGS_OPTION}: the access tags of who sees what it reads"
+        )
 
 
 def parse_base_url(text: str) -> str:

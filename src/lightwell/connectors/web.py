@@ -8,7 +8,7 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from functools import partial
 from http import HTTPStatus
@@ -97,13 +97,19 @@ class AddressPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """What a URL delivered. `name` is a file name with the extension that the content type stands for; `modified` is the server's word."""
+    """What a URL delivered. `name` is a file name with the extension that the content type stands for; `modified` and `etag` are the server's word.
+
+    `retry_after` is how long it asks to be left alone. Without the `status` 200 there is no content.
+    """
 
     url: str
     final_url: str
     content_type: str
     content: bytes
     modified: str = ""
+    status: int = HTTPStatus.OK
+    etag: str = ""
+    retry_after: str = ""
 
     @property
     def name(self) -> str:
@@ -126,13 +132,21 @@ class WebFetcher:
 
     async def fetch(self, url: str) -> Page:
         """Return what the URL delivers; raise `Invalid` for a URL that is not fetched, `TooLarge`, or `SourceFailed`."""
+        page = await self.ask(url)
+        if page.status != HTTPStatus.OK:
+            host = httpx.URL(page.final_url).host
+            raise SourceFailed(f"{host} answered with status {page.status}")
+        return page
+
+    async def ask(self, url: str, headers: Sequence[tuple[bytes, bytes]] = ()) -> Page:
+        """Return what the URL delivers, whatever its status, when asked with these headers, too; raise as `fetch` does."""
         first = _parse(url)
         pool = httpcore.AsyncConnectionPool(
             network_backend=_CheckedNetwork(self.policy, self.resolve), max_keepalive_connections=0
         )
         try:
             async with asyncio.timeout(self.seconds), pool:
-                return await self._follow(pool, first)
+                return await self._follow(pool, first, (*_HEADERS, *headers))
         except TimeoutError as error:
             raise SourceFailed(
                 f"{first.host} took longer than {self.seconds:g} seconds, the most for one document"
@@ -145,7 +159,12 @@ class WebFetcher:
         ) as error:
             raise SourceFailed(f"{first.host} could not be read: {type(error).__name__}") from error
 
-    async def _follow(self, pool: httpcore.AsyncConnectionPool, first: httpx.URL) -> Page:
+    async def _follow(
+        self,
+        pool: httpcore.AsyncConnectionPool,
+        first: httpx.URL,
+        asked_with: Sequence[tuple[bytes, bytes]],
+    ) -> Page:
         url = first
         for _ in range(_MAX_REDIRECTS + 1):
             if not self.accepts(url):
@@ -153,7 +172,7 @@ class WebFetcher:
             target = httpcore.URL(
                 scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
             )
-            async with pool.stream("GET", target, headers=_HEADERS) as response:
+            async with pool.stream("GET", target, headers=asked_with) as response:
                 headers = {
                     name.decode("ascii", "replace").lower(): value.decode("latin-1")
                     for name, value in response.headers
@@ -170,8 +189,18 @@ class WebFetcher:
         urls: tuple[httpx.URL, httpx.URL],
     ) -> Page:
         first, last = urls
+        page = Page(
+            url=str(first),
+            final_url=str(last),
+            content_type=headers.get("content-type", "").partition(";")[0].strip().lower(),
+            content=b"",
+            modified=headers.get("last-modified", ""),
+            status=response.status,
+            etag=headers.get("etag", ""),
+            retry_after=headers.get("retry-after", ""),
+        )
         if response.status != HTTPStatus.OK:
-            raise SourceFailed(f"{last.host} answered with status {response.status}")
+            return page
         if headers.get("content-encoding", "identity").lower() != "identity":
             raise SourceFailed(
                 f"{last.host} sent a compressed document, although it was asked not to"
@@ -182,13 +211,7 @@ class WebFetcher:
             if len(content) > self.max_bytes:
                 limit = f"{self.max_bytes / 1000**2:,.1f} MB"
                 raise TooLarge(f"It is larger than {limit}, the most for one document")
-        return Page(
-            url=str(first),
-            final_url=str(last),
-            content_type=headers.get("content-type", "").partition(";")[0].strip().lower(),
-            content=bytes(content),
-            modified=headers.get("last-modified", ""),
-        )
+        return replace(page, content=bytes(content))
 
 
 class _CheckedNetwork(httpcore.AsyncNetworkBackend):

@@ -6,9 +6,11 @@ from datetime import datetime
 from typing import NewType
 from uuid import UUID
 
+from lightwell.domain.access import Tags, parse_tags
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import GlobalRef, ProjectId, RunId, new_id
 from lightwell.domain.jobs import RunState
+from lightwell.domain.texts import split_at_commas
 from lightwell.text.regex import regex
 
 SourceId = NewType("SourceId", UUID)
@@ -18,6 +20,39 @@ SYNC_SECONDS, SWEEP_SECONDS = 600, 86_400
 
 _NAME = regex(r"[a-z][a-z0-9-]{0,39}")
 _MIN_SECONDS, _MAX_SECONDS = 30, 30 * 86_400
+
+
+TAGS_OPTION = "acl_tags"
+"""The option by which whoever adds a source says who sees what it reads, where the system itself does not: for all, or as `acl_tags/finance` for a place."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatedTags:
+    """The access tags that a source's options state, by place; "" is the whole source."""
+
+    places: Mapping[str, Tags]
+
+    @property
+    def all(self) -> Tags:
+        return frozenset(tag for tags in self.places.values() for tag in tags)
+
+    def find(self, path: str) -> Tags:
+        """Return the tags of what is at a path, such as `finance/2026.pdf`: those of the nearest place that has any, () where none has."""
+        place = path.strip("/")
+        while place and place not in self.places:
+            place = place.rpartition("/")[0]
+        return self.places.get(place, frozenset())
+
+
+def parse_stated_tags(options: Mapping[str, str]) -> StatedTags:
+    """Return the access tags that options state; raise `Invalid` for a word that is no tag."""
+    return StatedTags(
+        {
+            name.removeprefix(TAGS_OPTION).strip("/"): parse_tags(split_at_commas(words))
+            for name, words in options.items()
+            if name == TAGS_OPTION or name.startswith(f"{TAGS_OPTION}/")
+        }
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +103,14 @@ class Source:
     created_at: datetime
     asked_at: datetime | None = None
 
+    @property
+    def stated_tags(self) -> Tags:
+        """The tags that its options state: those whose documents may have them although they are not the system's own."""
+        return parse_stated_tags(self.options).all
+
     def scope_tag(self, tag: str) -> str:
-        """Return an access tag of the system as it is stored: that of a second installation has the source's name in it."""
-        if not self.tag_scope:
+        """Return an access tag of the system as it is stored: that of a second installation has the source's name in it, unless the source's options state it."""
+        if not self.tag_scope or tag in self.stated_tags:
             return tag
         system, _, rest = tag.partition(":")
         return f"{system}:@{self.tag_scope}:{rest}"

@@ -38,7 +38,10 @@ class DocumentState(StrEnum):
 FILE, UPLOAD, WEB, PUSHED = "file", "upload", "web", "push"
 """The source systems of files, of documents that are uploaded, that are fetched from a URL, and that programs push."""
 
-PLAIN_SYSTEMS = frozenset({FILE, UPLOAD, WEB, PUSHED})
+SITE, BUCKET, IMAP = "site", "bucket", "imap"
+"""The source systems of pages, objects and messages that a source reads."""
+
+PLAIN_SYSTEMS = frozenset({FILE, UPLOAD, WEB, PUSHED, SITE, BUCKET, IMAP})
 """The systems whose documents are no items of a business system, which have a header of fields."""
 
 

@@ -315,9 +315,8 @@ def _check_document(source: Source, item: SourceItem, document: NewDocument) -> 
         or not item.ref.startswith(prefix)
     ):
         raise Invalid(f"its documents do not belong to it, or not to {source.system}")
-    if foreign := sorted(
-        tag for tag in parse_tags(document.acl_tags) if not tag.startswith(prefix)
-    ):
+    unstated = parse_tags(document.acl_tags) - source.stated_tags
+    if foreign := sorted(tag for tag in unstated if not tag.startswith(prefix)):
         raise Invalid(f"its access tag {foreign[0]!r} does not begin with {prefix}")
     check_url(document)
     if document.url and not (

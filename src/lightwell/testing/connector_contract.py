@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from lightwell.domain.access import parse_tags
+from lightwell.domain.access import Tags, parse_tags
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import Invalid, Refused
 from lightwell.domain.ids import GlobalRef
@@ -29,10 +29,17 @@ class Genuine:
 
 
 async def check_connector(
-    connector: ItemSource, *, unknown: GlobalRef, webhook: Genuine | None = None
+    connector: ItemSource,
+    *,
+    unknown: GlobalRef,
+    webhook: Genuine | None = None,
+    stated: Tags = frozenset(),
 ) -> None:
-    """Check everything; `unknown` is a well-formed reference of an item that the system does not have."""
-    pulled = await check_pull(connector)
+    """Check everything; `unknown` is a well-formed reference of an item that the system does not have.
+
+    `stated` are the access tags that the source's options state, which need not begin with the system's name.
+    """
+    pulled = await check_pull(connector, stated)
     await check_resume(connector)
     await check_listing(connector, pulled)
     await check_fetch(connector, pulled, unknown)
@@ -41,12 +48,14 @@ async def check_connector(
         check_webhook(connector, webhook)
 
 
-async def check_pull(connector: ItemSource) -> dict[GlobalRef, SourceItem]:
+async def check_pull(
+    connector: ItemSource, stated: Tags = frozenset()
+) -> dict[GlobalRef, SourceItem]:
     """Check each item of a complete pull, and that a second pull gives the same; return the items."""
     pulled = await _pull_all(connector)
     assert pulled, "a complete pull finds no item: put some into the system for this test"
     for item in pulled.values():
-        check_item(connector.system, item)
+        check_item(connector.system, item, stated)
         await check_files(item)
     assert await _pull_all(connector) == pulled, "two complete pulls of the same items differ"
     urls = [document.url for item in pulled.values() for document in _documents_of(item)]
@@ -54,7 +63,7 @@ async def check_pull(connector: ItemSource) -> dict[GlobalRef, SourceItem]:
     return pulled
 
 
-def check_item(system: str, item: SourceItem) -> None:
+def check_item(system: str, item: SourceItem, stated: Tags = frozenset()) -> None:
     """Check that an item names itself, its documents, tags and links as it must."""
     prefix = f"{system}:"
     is_sound = item.ref.startswith(prefix) and item.ref.count(":") > 1
@@ -70,7 +79,8 @@ def check_item(system: str, item: SourceItem) -> None:
         assert len(document.content_hash) == 64, f"{item.ref}: the hash is not SHA-256"
         assert document.title.strip(), f"{item.ref}: a document has no title"
         assert document.acl_tags, f"{item.ref}: a document without tags is visible to nobody"
-        foreign = {tag for tag in parse_tags(document.acl_tags) if not tag.startswith(prefix)}
+        tags = parse_tags(document.acl_tags) - stated
+        foreign = {tag for tag in tags if not tag.startswith(prefix)}
         assert not foreign, f"{item.ref}: {foreign} do not begin with {prefix}"
         entities = [entity.ref for entity in document.structure.entities]
         assert not entities or entities[0] == item.ref, (

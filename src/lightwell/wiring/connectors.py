@@ -19,7 +19,7 @@ from lightwell.source_secrets import SourceSecrets, read_source_secrets, variabl
 PLUG_INS = "lightwell.sources"
 """The group of entry points by which installed packages offer connectors; the name of an entry is that of a system."""
 
-BUILT_IN: tuple[str, ...] = ("attio", "chatwoot", "github", "linear")
+BUILT_IN: tuple[str, ...] = ("attio", "chatwoot", "github", "linear", "site")
 """The systems that `open_connector` opens itself."""
 
 
@@ -42,7 +42,7 @@ def connector_opener(settings: Settings, database: Database) -> OpenConnector:
     async def open_connector(source: Source) -> AsyncGenerator[ItemSource, None]:
         secrets = await _secrets_for(source, settings, database)
         bound = replace(source, options=_bind_address(source, secrets.base_url))
-        async with _open_system(bound, secrets) as connector:
+        async with _open_system(bound, secrets, settings) as connector:
             yield connector
 
     return open_connector
@@ -76,7 +76,9 @@ def _bind_address(source: Source, base_url: str) -> Mapping[str, str]:
 
 
 @asynccontextmanager
-async def _open_system(source: Source, secrets: SourceSecrets) -> AsyncGenerator[ItemSource, None]:
+async def _open_system(
+    source: Source, secrets: SourceSecrets, settings: Settings
+) -> AsyncGenerator[ItemSource, None]:
     """Open the connector of the source's system.
 
     A connector is imported here, because no question needs one, and their models take a while to build.
@@ -111,6 +113,12 @@ async def _open_system(source: Source, secrets: SourceSecrets) -> AsyncGenerator
                 yield connector
         case "push":
             raise Invalid("Programs push into this source (PUT items): there is nothing to read")
+        case "site":
+            from lightwell.connectors.site.source import open_site
+            from lightwell.wiring.fetching import make_fetcher
+
+            async with open_site(source.options, make_fetcher(settings)) as connector:
+                yield connector
         case system:
             async with _find_plug_in(system)(source, secrets) as connector:
                 yield connector

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from lightwell.connectors.intake import Intake
     from lightwell.connectors.single_document import RequestedDocument
 
-_FETCH_SECONDS = 30.0
-"""Most seconds for fetching one document from a URL."""
-
 
 @asynccontextmanager
 async def open_knowledge_base(
@@ -58,15 +55,9 @@ def requested(request: IngestRequest, settings: Settings) -> "RequestedDocument"
 def make_intake(settings: Settings) -> "Intake":
     """Return what reads the documents that clients of a server hand in."""
     from lightwell.connectors.intake import Intake
-    from lightwell.connectors.web import AddressPolicy, SystemResolver, WebFetcher, parse_networks
+    from lightwell.wiring.fetching import make_fetcher
 
-    policy = AddressPolicy(allowed=parse_networks(settings.server.web_allowed_networks))
-    fetcher = WebFetcher(
-        max_bytes=settings.ingestion.max_file_bytes,
-        seconds=_FETCH_SECONDS,
-        policy=policy,
-        resolve=SystemResolver(),
-    )
+    fetcher = make_fetcher(settings)
     roots = tuple(Path(folder) for folder in split_at_commas(settings.server.ingest_roots))
     if relative := [str(root) for root in roots if not root.is_absolute()]:
         raise Invalid(f"LIGHTWELL_INGEST_ROOTS: {relative[0]} is not an absolute path")

@@ -83,7 +83,8 @@ async def add_source(  # noqa: PLR0913 - the options of a command are its argume
     system: Annotated[
         str,
         typer.Argument(
-            metavar="SYSTEM", help="The system: linear, attio, chatwoot, github, or a plug-in's."
+            metavar="SYSTEM",
+            help="The system: linear, attio, chatwoot, github, site, or a plug-in's.",
         ),
     ],
     *,

@@ -1,0 +1,1 @@
+"""Web sites: their pages and the files that these link to."""

@@ -1,0 +1,91 @@
+"""Sources that know nobody, in the real store: what they have is found by who has the tags that their options state, and goes as it goes there."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+
+import pytest
+
+from lightwell.connectors.site.source import open_site
+from lightwell.domain.business_systems import NewSource, Source
+from lightwell.ingest.item_sync import SyncReport, SyncRequest, sync_source
+from lightwell.ports import ItemSource
+from lightwell.records import sources
+from tests.connectors.test_site import FETCHER, Docs, serve
+
+from .conftest import Project
+
+Open = Callable[[Source], AbstractAsyncContextManager[ItemSource]]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A project with one source, which is read as a worker reads it."""
+
+    project: Project
+    source: Source
+    open: Open
+
+    async def sync(self) -> SyncReport:
+        request = SyncRequest(is_full=True, with_sweep=True)
+        report = await sync_source(self.project.database, self.source.id, self.open, request)
+        assert report is not None
+        await self.project.kb.ingestion.finish_jobs()
+        return report
+
+    async def asked(self, question: str, tag: str) -> tuple[str, list[str | None]]:
+        answer = await self.project.kb.questions.ask(question, await self.project.kb.reader([tag]))
+        return answer.text, [citation.source_url for citation in answer.citations]
+
+    async def urls(self, tag: str) -> list[str]:
+        reader = await self.project.kb.reader([tag])
+        return [each.url async for each in self.project.kb.documents.iterate(reader)]
+
+
+async def reading(
+    project: Project, system: str, options: Mapping[str, str], open_: Open
+) -> Reading:
+    new = NewSource(name=f"my-{system}", system=system, options=options)
+    source = await sources.create(project.database, project.kb.project_id, new)
+    made = Reading(project, source, open_)
+    assert (await made.sync()).counts.unreadable == 0
+    return made
+
+
+@pytest.fixture
+def docs() -> Iterator[Docs]:
+    with serve() as made:
+        made.put(
+            "/",
+            "<title>Pumps</title><h1>Pumps</h1><p>A Nordwind pump needs 12 bar.</p><a href='pay/a.html'>a</a>",
+        )
+        made.put(
+            "/pay/a.html",
+            "<title>Pay</title><h1>Pay</h1><p>Every salary rises by 4 percent in July.</p>",
+        )
+        yield made
+
+
+async def test_a_site_answers_with_its_page_to_whom_it_is_for_and_forgets_what_is_gone(
+    project: Project, docs: Docs
+) -> None:
+    options = {"urls": f"{docs.base}/", "acl_tags": "staff", "acl_tags/pay": "team:pay"}
+    # Another site came first, so this one's own tags would have its name in them; stated ones stay as they are.
+    other = NewSource(name="other", system="site", options=options)
+    await sources.create(project.database, project.kb.project_id, other)
+    site = await reading(project, "site", options, lambda it: open_site(it.options, FETCHER))
+    text, cited = await site.asked("How many bar does a Nordwind pump need?", "staff")
+    assert ("12 bar" in text, cited) == (True, [f"{docs.base}/"])
+    assert await site.urls("staff") == [f"{docs.base}/"]
+    assert await site.urls("team:pay") == [f"{docs.base}/pay/a.html"]
+    text, cited = await site.asked("By how much does every salary rise in July?", "staff")
+    assert ("4 percent" in text, cited) == (False, [])
+    docs.put(
+        "/",
+        "<title>Pumps</title><h1>Pumps</h1><p>A Nordwind pump needs 16 bar.</p><a href='pay/a.html'>a</a>",
+    )
+    assert (await site.sync()).counts.updated == 1
+    assert "16 bar" in (await site.asked("How many bar does a Nordwind pump need?", "staff"))[0]
+    docs.fail("/pay/a.html", 404)
+    assert (await site.sync()).counts.deleted == 1
+    assert await site.urls("team:pay") == []
