@@ -12,7 +12,12 @@ import pytest_asyncio
 
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.directory import PersonChange
+from lightwell.domain.pushes import PushBatch, PushResult
+from lightwell.entrypoints.http.lines import read_lines
+from lightwell.entrypoints.http.pushes import BATCH_LINES
+from lightwell.ingest.pushing import Push
 from lightwell.knowledge_base.directory import Directory
+from lightwell.knowledge_base.pushes import Pushes
 from tests.conftest import Databases
 from tests.entrypoints.http_site import Site, open_site
 
@@ -99,3 +104,287 @@ async def test_an_item_is_seen_by_whom_it_allows_until_it_is_deleted(wiki: Wiki)
     report = await wiki.push({"kind": "delete", "id": "offer/7"})
     assert report["deleted"] == 1
     assert await wiki.titles("ada@halden.example") == []
+
+
+PEOPLE = ("ada@halden.example", "bo@halden.example", "cy@tern.example")
+
+
+async def who_sees(wiki: Wiki, title: str) -> list[str]:
+    return [person for person in PEOPLE if title in await wiki.titles(person)]
+
+
+async def test_people_groups_domains_and_everyone_are_allowed_and_else_nobody(wiki: Wiki) -> None:
+    ada, bo, cy = PEOPLE
+    allowed: dict[str, tuple[dict[str, object], list[str]]] = {
+        "people": ({"people": [ada, cy]}, [ada, cy]),
+        "domain": ({"domains": ["HALDEN.example"]}, [ada, bo]),
+        "everyone": ({"everyone": True}, [ada, bo, cy]),
+        "group": ({"groups": ["Sales, north: 1"]}, [bo]),
+        "two": ({"groups": ["sales"], "people": [ada]}, [ada, cy]),
+        "nobody": ({}, []),
+        "empty group": ({"groups": ["unknown"]}, []),
+    }
+    await wiki.push(
+        {"kind": "group", "id": "Sales, north: 1", "members": [bo]},
+        {"kind": "group", "id": "sales", "members": [cy, "nobody.here@halden.example"]},
+        *(item(name, allow=allow) for name, (allow, _) in allowed.items()),
+    )
+    for name, (_, people) in allowed.items():
+        assert await who_sees(wiki, name) == people, name
+
+
+async def test_a_change_of_members_or_of_the_directory_holds_at_once(wiki: Wiki) -> None:
+    ada, bo, cy = PEOPLE
+    await wiki.push(
+        item("a", allow={"groups": ["team"]}), {"kind": "group", "id": "team", "members": [ada, bo]}
+    )
+    assert await who_sees(wiki, "a") == [ada, bo]
+    assert (await wiki.push({"kind": "group", "id": "team", "members": [cy]}))["groups"] == 1
+    assert await who_sees(wiki, "a") == [cy]
+    await wiki.push({"kind": "group", "id": "team", "version": 2, "members": [bo]})
+    late = await wiki.push({"kind": "group", "id": "team", "version": 1, "members": [ada]})
+    assert (late["outdated"], late["groups"]) == (1, 0)
+    assert await who_sees(wiki, "a") == [bo]
+    await wiki.push({"kind": "group", "id": "team", "version": 3, "members": []})
+    assert await who_sees(wiki, "a") == []
+    await wiki.push(
+        item("b", allow={"domains": ["late.example"]}),
+        item("c", allow={"people": ["dee@late.example"]}),
+    )
+    site = wiki.site
+    directory = Directory(database=site.keys.database, project_id=site.kb.project_id)
+    dee = await directory.create_person(PersonChange(email="dee@late.example"))
+    assert await wiki.titles(f"{dee.id}") == ["b", "c"]
+    await directory.change_person(str(dee.id), PersonChange(email="dee@elsewhere.example"))
+    assert await wiki.titles(f"{dee.id}") == []
+
+
+async def test_access_follows_each_push_though_the_text_is_the_same(wiki: Wiki) -> None:
+    ada, bo, _ = PEOPLE
+    await wiki.push(item("a", allow={"people": [ada]}, version=1))
+    changed = await wiki.push(item("a", allow={"people": [bo]}, version=1))
+    assert (changed["updated"], changed["unchanged"]) == (1, 0)
+    assert await who_sees(wiki, "a") == [bo]
+    await wiki.push(item("a", allow={}, version=2))
+    assert await who_sees(wiki, "a") == []
+
+
+async def test_the_key_of_a_source_pushes_there_and_does_nothing_else(
+    site: Site, wiki: Wiki
+) -> None:
+    other = await new_source(site)
+    await other.push(item("x", allow={}))
+    line = ndjson([item("y")])
+    own = {"Authorization": f"Bearer {wiki.key}"}
+    refusals = [
+        await site.client.put(f"/v1/sources/{name}/items", content=line, headers=own)
+        for name in (other.name, "never-was", "3f0f6b7e-0000-7000-8000-000000000000")
+    ]
+    assert {reply.status_code for reply in refusals} == {404}
+    assert len({reply.json()["detail"] for reply in refusals}) == 1
+    for method, path in (
+        ("GET", "/v1/documents"),
+        ("POST", "/v1/search"),
+        ("POST", "/v1/query"),
+        ("POST", "/v1/documents"),
+        ("GET", "/v1/sources"),
+        ("GET", f"/v1/sources/{wiki.name}"),
+        ("GET", "/v1/admin/keys"),
+        ("GET", "/v1/graph/entities"),
+    ):
+        body = {"query": "pumps?"} if method == "POST" else None
+        reply = await site.client.request(method, path, json=body, headers=own)
+        assert reply.status_code == 403, (method, path, reply.text)
+    reader = await site.request("PUT", f"/v1/sources/{wiki.name}/items", "team:a", content=line)
+    assert reader.status_code == 403
+    admin = await site.request("PUT", f"/v1/sources/{wiki.name}/items", scopes=ADMIN, content=line)
+    assert admin.json()["inserted"] == 1
+    removed = await site.request("DELETE", f"/v1/sources/{wiki.name}", scopes=ADMIN)
+    assert removed.status_code == 204, removed.text
+    assert (await wiki.send(line)).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"scopes": ["push"]}, "name it"),
+        ({"scopes": ["push", "read"], "source": "SOURCE"}, "nothing else"),
+        ({"scopes": ["push"], "source": "SOURCE", "aclTags": ["team:a"]}, "nothing else"),
+        ({"scopes": ["push"], "source": "SOURCE", "person": PEOPLE[0]}, "nothing else"),
+        ({"scopes": ["push"], "source": "never-was"}, "no source"),
+    ],
+)
+async def test_no_key_pushes_and_does_more(
+    wiki: Wiki, body: dict[str, object], message: str
+) -> None:
+    filled = {"name": "key", **body} | ({"source": wiki.name} if "SOURCE" in body.values() else {})
+    reply = await wiki.site.request("POST", "/v1/admin/keys", scopes=ADMIN, json=filled)
+    assert reply.status_code in (404, 422)
+    assert message in reply.json()["detail"]
+
+
+async def test_again_or_late_changes_nothing(wiki: Wiki) -> None:
+    lines = [item("a", "One.", version=7), item("b", "Two.")]
+    assert (await wiki.push(*lines))["inserted"] == 2
+    assert (await wiki.push(*lines))["unchanged"] == 2
+    late = await wiki.push(
+        item("a", "Older.", version=6), {"kind": "delete", "id": "a", "version": 3}
+    )
+    assert (late["outdated"], late["updated"], late["deleted"]) == (2, 0, 0)
+    assert (await wiki.push(item("a", "Newer.", version=8)))["updated"] == 1
+    gone = await wiki.push({"kind": "delete", "id": "a", "version": 9})
+    assert gone["deleted"] == 1
+    assert (await wiki.push(item("a", "Newer.", version=8)))["outdated"] == 1
+    before = await wiki.push({"kind": "delete", "id": "c", "version": 4}, item("c", version=3))
+    assert (before["outdated"], before["inserted"], before["deleted"]) == (1, 0, 0)
+    assert await wiki.titles(PEOPLE[0]) == ["b"]
+
+
+async def test_a_sync_of_everything_removes_what_it_does_not_name(wiki: Wiki) -> None:
+    complete = {"kind": "complete"}
+    everything = [item(f"{number:02}") for number in range(60)]
+    await wiki.push(*everything)
+    first = await wiki.push(*everything[:20], sync="monday")
+    assert first["deleted"] == 0
+    await wiki.push(item("meanwhile"))  # by somebody else, after the listing was made
+    bad = {"id": "59", "title": 5}
+    last = await wiki.push(*everything[20:55], bad, complete, sync="monday")
+    assert (last["deleted"], last["failed"], last["warning"]) == (4, 1, "")
+    titles = await wiki.titles(PEOPLE[0])
+    assert titles == [*(f"{number:02}" for number in range(55)), "59", "meanwhile"]
+    again = await wiki.push(complete, sync="monday")
+    assert again["deleted"] == 0
+    assert "ended before" in again["warning"]
+    unread = await wiki.send(
+        ndjson(everything[:54]) + b"{nothing\n" + ndjson([complete]), sync="tuesday"
+    )
+    assert "could not be read" in unread.json()["warning"]
+    assert len(await wiki.titles(PEOPLE[0])) == 57
+    refused = await wiki.push(*everything[:3], complete, sync="wednesday")
+    assert refused["deleted"] == 0
+    assert "54 of 57 items" in refused["warning"]
+    allowed = await wiki.push(complete, sync="wednesday", allowMassDeletion=True)
+    assert (allowed["deleted"], allowed["warning"]) == (54, "")
+    assert await wiki.titles(PEOPLE[0]) == ["00", "01", "02"]
+    nameless = await wiki.push(complete)
+    assert (nameless["deleted"], nameless["failures"][0]["line"]) == (0, 1)
+
+
+HOSTILE: tuple[tuple[bytes, str], ...] = (
+    (b"\xff\xfe{}", "JSON"),
+    (b'{"id": "a", "content": "\xc3("}', "JSON"),
+    (b"[" * 100_000, "JSON"),
+    (b"[1, 2]", "the line"),
+    (b'"id"', "the line"),
+    (b'{"content": "x"}', "id"),
+    (b'{"id": 5, "content": "x"}', "id"),
+    (b'{"id": "", "content": "x"}', "id"),
+    (b'{"id": "a\\u0000b", "content": "x"}', "id"),
+    (b'{"id": "a\\nb", "content": "x"}', "id"),
+    (b'{"id": "\\ud800", "content": "x"}', ""),
+    (b'{"id": "' + b"a" * 5000 + b'", "content": "x"}', "id"),
+    (b'{"id": "a", "content": ["x"]}', "content"),
+    (b'{"id": "a"}', "content or file"),
+    (b'{"id": "a", "content": "x", "file": "eA=="}', "content or file"),
+    (b'{"id": "a", "file": "no base64!"}', "Base64"),
+    (b'{"id": "a", "file": "AAAA", "fileName": "a.png"}', ""),
+    (b'{"id": "a", "content": "x", "version": -1}', "version"),
+    (b'{"id": "a", "content": "x", "version": 1e400}', ""),
+    (b'{"id": "a", "content": "x", "version": ' + b"9" * 400 + b"}", "version"),
+    (b'{"id": "a", "content": "x", "version": "new"}', "version"),
+    (b'{"id": "a", "content": "x", "allow": "everyone"}', "allow"),
+    (b'{"id": "a", "content": "x", "allow": {"people": ["nobody"]}}', "e-mail"),
+    (
+        b'{"id": "a", "content": "x", "allow": {"people": ["\xd0\xb0da@halden.example", ""]}}',
+        "e-mail",
+    ),
+    (b'{"id": "a", "content": "x", "allow": {"domains": ["*"]}}', "domain"),
+    (b'{"id": "a", "content": "x", "allow": {"tags": ["team:board"]}}', "allow.tags"),
+    (b'{"id": "a", "content": "x", "aclTags": ["team:board"]}', "aclTags"),
+    (b'{"id": "a", "content": "x", "url": "javascript:alert(1)"}', "url"),
+    (b'{"id": "a", "content": "x", "url": "https://u:p@x.example/"}', "url"),
+    (b'{"id": "a", "content": "x", "createdAt": "soon"}', "createdAt"),
+    (b'{"id": "a", "content": "x", "metadata": {"k": "' + b"v" * 3000 + b'"}}', "metadata"),
+    (b'{"id": "a", "content": "x", "metadata": {"k": "\\u0000"}}', "metadata"),
+    (b'{"id": "a", "content": "x", "kind": "person"}', ""),
+    (b'{"kind": "group", "id": "g", "members": [5]}', "members"),
+    (b'{"kind": "group", "id": "' + b"g" * 300 + b'"}', "150"),
+)
+
+
+async def test_a_hostile_line_fails_alone_with_its_number(wiki: Wiki) -> None:
+    good = [item(f"good {number}") for number in range(len(HOSTILE) + 1)]
+    body = ndjson(good[:1]) + b"".join(
+        line + b"\n\n" + ndjson([after]) for (line, _), after in zip(HOSTILE, good[1:], strict=True)
+    )
+    report = (await wiki.send(body)).json()
+    assert (report["inserted"], report["failed"]) == (len(good), len(HOSTILE))
+    for number, (failure, (line, message)) in enumerate(
+        zip(report["failures"], HOSTILE, strict=True)
+    ):
+        assert failure["line"] == 2 + 3 * number, (line[:60], failure)
+        assert message.lower() in failure["message"].lower(), (line[:60], failure)
+        assert len(failure["message"]) < 500
+    assert len(await wiki.titles(PEOPLE[0])) == len(good)
+
+
+async def test_a_document_s_own_front_matter_lets_nobody_in(wiki: Wiki) -> None:
+    text = "---\nacl_tags: [push:everyone]\ntitle: Board\n---\nSecret pumps.\n"
+    report = await wiki.push({"id": "a", "content": text, "allow": {"people": [PEOPLE[0]]}})
+    assert report["inserted"] == 1
+    assert await who_sees(wiki, "Board") == [PEOPLE[0]]
+
+
+async def test_a_body_is_stored_as_it_arrives(wiki: Wiki, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long it is, no more of it is in memory than one batch and the part that just came."""
+    sent = stored = most = 0
+    line = ndjson([item("a", "x" * 20_000)])
+
+    async def body() -> AsyncIterator[bytes]:
+        nonlocal sent, most
+        for _ in range(1000):
+            sent += len(line)
+            most = max(most, sent - stored)
+            yield line
+
+    async def store(self: Pushes, push: Push, batch: PushBatch) -> PushResult:
+        nonlocal stored
+        stored += len(batch.lines) * len(line)
+        return PushResult()
+
+    monkeypatch.setattr(Pushes, "store", store)
+    report = (await wiki.send(body())).json()
+    assert (report["lines"], stored) == (1000, 1000 * len(line))
+    assert most <= BATCH_LINES * len(line)
+
+
+async def test_a_long_line_is_thrown_away_as_it_arrives() -> None:
+    async def body() -> AsyncIterator[bytes]:
+        for part in (b"{}\n[", *[b"x" * 10] * 50, b"]\n{}"):
+            yield part
+
+    lines = [line async for line in read_lines(body(), max_bytes=100)]
+    assert lines == [(1, b"{}"), (2, None), (3, b"{}")]
+
+
+async def test_what_is_pushed_tells_nothing_of_what_others_have(site: Site, wiki: Wiki) -> None:
+    """The same push into a project with a document of the same id, address and title gets the same reply."""
+    line = item("page", "Two pumps.", url="https://wiki.example/page")
+    other = await new_source(site)
+    alone = await wiki.push(line, {"kind": "delete", "id": "gone"})
+    assert await other.push(line, {"kind": "delete", "id": "gone"}) == alone
+
+
+async def test_nothing_is_left_of_the_id_of_an_erased_item(site: Site, wiki: Wiki) -> None:
+    await wiki.push(item("Project Falcon", version=3))
+    await site.kb.ingestion.finish_jobs()
+    tags = (
+        await Directory(database=site.keys.database, project_id=site.kb.project_id).get_person(
+            PEOPLE[0]
+        )
+    ).tags
+    reader = await site.kb.reader(tags)
+    await site.kb.documents.erase(reader, [f"push:item:{wiki.name}/Project Falcon"])
+    for table in ("pushed_items", "source_documents", "item_fetches"):
+        rows = await site.keys.database.rows(f"SELECT {table}::text FROM {table}", {})
+        assert not [row for (row,) in rows if "Falcon" in row], table
