@@ -4,17 +4,24 @@ import json
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 import pytest_asyncio
 
+from lightwell.domain.access import Reader
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.directory import PersonChange
 from lightwell.domain.pushes import PushBatch, PushResult
+from lightwell.entrypoints.cli.errors import Exit
+from lightwell.entrypoints.cli.push import push_items
+from lightwell.entrypoints.client import push_calls
+from lightwell.entrypoints.client.clients import AsyncClient
 from lightwell.entrypoints.http.lines import read_lines
 from lightwell.entrypoints.http.pushes import BATCH_LINES
+from lightwell.entrypoints.operations.pushes import PushReport
 from lightwell.ingest.pushing import Push
 from lightwell.knowledge_base.directory import Directory
 from lightwell.knowledge_base.pushes import Pushes
@@ -378,13 +385,89 @@ async def test_what_is_pushed_tells_nothing_of_what_others_have(site: Site, wiki
 async def test_nothing_is_left_of_the_id_of_an_erased_item(site: Site, wiki: Wiki) -> None:
     await wiki.push(item("Project Falcon", version=3))
     await site.kb.ingestion.finish_jobs()
-    tags = (
-        await Directory(database=site.keys.database, project_id=site.kb.project_id).get_person(
-            PEOPLE[0]
-        )
-    ).tags
-    reader = await site.kb.reader(tags)
+    reader = await site_reader(site, PEOPLE[0])
     await site.kb.documents.erase(reader, [f"push:item:{wiki.name}/Project Falcon"])
     for table in ("pushed_items", "source_documents", "item_fetches"):
         rows = await site.keys.database.rows(f"SELECT {table}::text FROM {table}", {})
         assert not [row for (row,) in rows if "Falcon" in row], table
+
+
+async def test_what_is_kept_is_not_removed_and_not_sent_again(wiki: Wiki) -> None:
+    await wiki.push(item("a"), item("b"), item("c"))
+    kept = {"kind": "keep", "id": "a"}
+    report = await wiki.push(kept, item("b"), {"kind": "complete"}, sync="monday")
+    assert (report["lines"], report["unchanged"], report["deleted"]) == (2, 1, 1)
+    assert await wiki.titles(PEOPLE[0]) == ["a", "b"]
+
+
+@pytest.fixture
+def here(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients of this process reach the site."""
+    make = httpx.AsyncClient
+    monkeypatch.setattr(
+        httpx, "AsyncClient", lambda **more: make(transport=httpx.ASGITransport(site.app), **more)
+    )
+
+
+@pytest.mark.usefixtures("here")
+async def test_a_client_pushes_in_parts_and_counts_lines_through(
+    wiki: Wiki, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(push_calls, "_PART_LINES", 10)
+    lines: list[Mapping[str, object]] = [item(f"{number:02}") for number in range(25)]
+    lines[17] = {"id": "17", "title": 17}
+    seen: list[int] = []
+    async with AsyncClient("http://localhost", api_key=wiki.key) as client:
+        report = await client.push(
+            wiki.name, lines, everything=True, progress=lambda report: seen.append(report.lines)
+        )
+        assert (report.lines, report.inserted, seen) == (25, 24, [10, 20, 25])
+        assert [(failure.line, failure.id) for failure in report.failures] == [(18, "17")]
+
+        async def later() -> AsyncIterator[str]:
+            for line in lines[:20]:
+                yield json.dumps(line)
+
+        again = await client.push(wiki.name, later(), everything=True)
+        assert (again.unchanged, again.deleted, again.warning) == (19, 5, "")
+        none = await client.push(wiki.name, [])
+    assert none == push_calls.NOTHING_PUSHED
+
+
+@pytest.mark.usefixtures("here")
+async def test_a_folder_is_pushed_from_a_shell(
+    wiki: Wiki, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIGHTWELL_API_KEY", wiki.key)
+    (tmp_path / "pumps").mkdir()
+    (tmp_path / "pumps" / "a b.md").write_text("# Pumps\n\nNordwind ordered two pumps.\n")
+    (tmp_path / "note.txt").write_text("Bo paints boats.")
+    (tmp_path / "kept.md").write_text("This was read once.")
+
+    async def push(path: Path, code: Exit, **options: Any) -> PushReport:
+        work = push_items(str(path), source=wiki.name, server="http://localhost", **options)
+        report = await work
+        assert report.code is code
+        assert isinstance(report.document, PushReport)
+        return report.document
+
+    whole: dict[str, Any] = {"allow": ["@halden.example"], "everything": True}
+    first = await push(tmp_path, Exit.FINE, **whole)
+    assert (first.inserted, first.failed) == (3, 0)
+    reader = await site_reader(wiki.site, PEOPLE[0])
+    named = f"push:item:{wiki.name}/pumps/a b.md"
+    await wiki.site.kb.ingestion.finish_jobs()
+    assert (await wiki.site.kb.documents.get(reader, named)).title == "Pumps"
+    (tmp_path / "note.txt").unlink()
+    (tmp_path / "kept.md").write_text("---\nacl_tags: 5\n---\nWhat cannot be read is not removed.")
+    again = await push(tmp_path, Exit.FINE, **whole)
+    assert (again.unchanged, again.deleted) == (1, 1)
+    lines = tmp_path / "items.ndjson"
+    lines.write_bytes(b"\n" + ndjson([item("x"), item("y")]) + b"nothing")
+    report = await push(lines, Exit.INCOMPLETE, skip=1)
+    assert (report.inserted, report.failures[0].line) == (1, 2)
+
+
+async def site_reader(site: Site, person: str) -> Reader:
+    directory = Directory(database=site.keys.database, project_id=site.kb.project_id)
+    return await site.kb.reader((await directory.get_person(person)).tags)

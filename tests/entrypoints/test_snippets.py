@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from lightwell.domain.api_keys import Scope
 from lightwell.stores.embedded.server import run_server
 from lightwell.testing.server import temporary_folder
 from lightwell.world import DOCUMENTS
@@ -35,6 +36,11 @@ SNIPPET = re.compile(
     r"^(?:<!-- not run: (?P<reason>.+?) -->\n)?```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.M | re.S
 )
 COMMAND = re.compile(r"^(?:\$ )?(?:lightwell|python|uv|pip|make|curl|docker|ray) ", re.M)
+(ITEMS,) = re.findall(
+    r"^```json\n(.*?)^```$", (ROOT / "docs/push.md").read_text("utf-8"), re.M | re.S
+)
+"""The lines that docs/push.md pushes."""
+
 RUN = ("console", "python", "bash", "sh")
 SERVER = "http://127.0.0.1:8000"
 CONTRACT = DOCUMENTS / "sales" / "nordwind-energie-contract.pdf"
@@ -56,6 +62,7 @@ class Place:
     url: str
     key: str
     bot: str
+    pusher: str
 
     def fill(self, text: str) -> str:
         """Return a snippet with this server and its keys in place of the examples."""
@@ -79,16 +86,17 @@ def snippets(page: Path) -> list[Snippet]:
 
 @pytest.fixture(scope="module")
 def place() -> Iterator[Place]:
-    async def prepare(site: Site) -> tuple[str, str]:
+    async def prepare(site: Site) -> tuple[str, str, str]:
         return (
             await site.key("team:sales", "user:ada", scopes=ALL_BUT_ADMIN),
             await site.key("team:sales", scopes=ALL_BUT_ADMIN),
+            await site.key(scopes=(Scope.ADMIN,)),
         )
 
     with (
         temporary_folder() as home,
         run_server(home / "data") as conninfo,
-        serving_in_thread(conninfo, prepare) as (url, (key, bot)),
+        serving_in_thread(conninfo, prepare) as (url, (key, bot, pusher)),
     ):
         for folder in ("handbook", "contracts", "notes"):
             (home / folder).mkdir()
@@ -98,7 +106,8 @@ def place() -> Iterator[Place]:
         for name in ("offer.pdf", "contract.pdf"):
             shutil.copy(next(DOCUMENTS.rglob("*.pdf")), home / name)
         (home / "notes.md").write_text("# Notes\n\nWe call Nordwind Energie on Monday.")
-        yield Place(home, url, key, bot)
+        (home / "items.ndjson").write_text(ITEMS)
+        yield Place(home, url, key, bot, pusher)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -119,7 +128,11 @@ def test_every_snippet_runs_or_says_why_not(page: Path, request: pytest.FixtureR
 
 def run_python(place: Place, snippet: Snippet, names: dict[str, object]) -> None:
     """Run a snippet after those above it, whose names it uses; what the README's one prints is in its comments."""
-    data = {"LIGHTWELL_DATA": str(place.home / "data"), "LIGHTWELL_PROJECT": "python"}
+    data = {
+        "LIGHTWELL_DATA": str(place.home / "data"),
+        "LIGHTWELL_PROJECT": "python",
+        "PUSH_KEY": place.pusher,
+    }
     printed, logged = io.StringIO(), io.StringIO()
     with chdir(place.home), pytest.MonkeyPatch.context() as patch:
         for name, value in data.items():
@@ -146,13 +159,16 @@ def run_command(place: Place, page: str, command: str) -> Ended:
     words = shlex.split(command, comments=True)
     settings = dict(word.split("=", 1) for word in words if re.match(r"LIGHTWELL_\w+=", word))
     words = words[len(settings) :]
+    settings = {
+        name: place.pusher if text == "$PUSH_KEY" else text for name, text in settings.items()
+    }
     if words[0] == "lightwell":
         project = "default" if "docs/" in page else "readme"
         typed = f"{place.key}\n" if "login" in words else ""
         own = {"LIGHTWELL_PROJECT": project, **settings}
         return run(place.home, *words[1:], stdin=typed, **own)
     assert words[0] == "curl", f"{page}: nothing runs {command}"
-    keys = {"KEY": place.key, "BOT": place.bot}
+    keys = {"KEY": place.key, "BOT": place.bot, "PUSH_KEY": place.pusher}
     return subprocess.run(
         ["/bin/sh", "-c", command.replace("curl ", "curl --fail-with-body ", 1)],
         cwd=place.home,

@@ -68,6 +68,14 @@ PushedLine = PushedItem | PushedGroup
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeptItem:
+    """A line that says no more of an item than that it is still there."""
+
+    number: int
+    ref: GlobalRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LineFailure:
     """A line that was not stored, by its number from 1; `id` is "" where none could be read. The line itself is not quoted."""
 
@@ -78,10 +86,10 @@ class LineFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushBatch:
-    """Lines to store together, in order. `unread` counts lines that name nothing; `refs_of_failed` are the items that other failed lines name."""
+    """Lines to store together, in order. `kept` are items that other lines only name, those that failed included; `unread` counts lines that name nothing."""
 
     lines: tuple[PushedLine, ...] = ()
-    refs_of_failed: frozenset[GlobalRef] = frozenset()
+    kept: frozenset[GlobalRef] = frozenset()
     unread: int = 0
 
 

@@ -149,7 +149,7 @@ async def _plan(target: SyncTarget, sync: str, batch: PushBatch) -> BatchPlan:
         refs = {line.ref for line in batch.lines}
         plan = plan_batch(batch.lines, await pushes.list_versions(connection, source.id, refs))
         await pushes.note(connection, source.id, plan.versions)
-        await pushes.see(connection, source.id, batch.refs_of_failed)
+        await pushes.see(connection, source.id, batch.kept)
         latest = plan.latest.values()
         groups = [line for line in latest if isinstance(line, PushedGroup)]
         await pushes.save_groups(connection, source, groups)

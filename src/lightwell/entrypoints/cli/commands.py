@@ -35,6 +35,10 @@ COMMANDS: Mapping[str, Entry] = {
         "ingest:ingest",
         "Ingest documents; later runs process only what is new, changed or deleted.",
     ),
+    "push": Entry(
+        "push:push",
+        "Push a folder, or lines of JSON, into a source of a server, and say what failed.",
+    ),
     "ask": Entry(
         "ask:ask",
         "Answer a question with citations, or say that the evidence is insufficient (exit code 0 too).",
@@ -148,7 +152,7 @@ COMMANDS: Mapping[str, Entry] = {
 
 SECTIONS: Mapping[str, str] = {
     "Ingest and ask": "ingest ask search brief chat conversations demo",
-    "Documents and the graph": "documents graph links export sources jobs runs",
+    "Documents and the graph": "documents graph links export sources push jobs runs",
     "Servers, and who may use them": "serve channels mcp login logout keys people groups",
     "Keep it running": "setup status doctor worker backfill backup restore migrate embeddings copy-vectors project",
     "Measure": "keywords feedback analytics eval",

@@ -1,6 +1,6 @@
 """The clients: connections that have the operations as methods, and follow answers and jobs."""
 
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, Iterable
 from http import HTTPStatus
 from uuid import UUID
 
@@ -12,13 +12,43 @@ from lightwell.entrypoints.client.connections import AsyncConnection, Connection
 from lightwell.entrypoints.client.event_parser import Received
 from lightwell.entrypoints.client.failures import ServerError
 from lightwell.entrypoints.client.operations import Operations
+from lightwell.entrypoints.client.push_calls import (
+    NOTHING_PUSHED,
+    Line,
+    add_report,
+    later_parts_of,
+    parts_of,
+    push_lines,
+    push_query,
+)
 from lightwell.entrypoints.operations.jobs import FollowedJob
+from lightwell.entrypoints.operations.pushes import PushReport
 from lightwell.entrypoints.operations.questions import DocumentFilters, StreamEvent, answer_question
 from lightwell.entrypoints.operations.replies import Schema
 
 
 class Client(Connection, Operations):
     """A connection to the server at `url`, to be used in `with` or closed. `http` replaces the HTTP client, for proxies and tests."""
+
+    def push(
+        self,
+        source: str,
+        lines: Iterable[Line],
+        *,
+        everything: bool = False,
+        allow_mass_deletion: bool = False,
+        progress: Callable[[PushReport], None] = lambda report: None,
+    ) -> PushReport:
+        """Push lines into a source, in several requests, and return what they did; docs/push.md has the lines. Raise `ServerError`.
+
+        With `everything`, what no line names is removed at the end. `progress` is called with what was acknowledged so far.
+        """
+        report = NOTHING_PUSHED
+        query = push_query(everything=everything, allow_mass_deletion=allow_mass_deletion)
+        for part in parts_of(lines, everything=everything):
+            report = add_report(report, self.send(push_lines(source, part, query)))
+            progress(report)
+        return report
 
     def stream(self, question: str | Question) -> Generator[StreamEvent, None, None]:
         """Yield an answer as events, each sentence when it is checked; a lost connection is resumed. Raise `ServerError`."""
@@ -36,6 +66,26 @@ class Client(Connection, Operations):
 
 class AsyncClient(AsyncConnection, Operations):
     """A connection to the server at `url`, to be used in `async with` or closed. `http` replaces the HTTP client."""
+
+    async def push(
+        self,
+        source: str,
+        lines: Iterable[Line] | AsyncIterable[Line],
+        *,
+        everything: bool = False,
+        allow_mass_deletion: bool = False,
+        progress: Callable[[PushReport], None] = lambda report: None,
+    ) -> PushReport:
+        """Push lines into a source, in several requests, and return what they did; docs/push.md has the lines. Raise `ServerError`.
+
+        With `everything`, what no line names is removed at the end. `progress` is called with what was acknowledged so far.
+        """
+        report = NOTHING_PUSHED
+        query = push_query(everything=everything, allow_mass_deletion=allow_mass_deletion)
+        async for part in later_parts_of(lines, everything=everything):
+            report = add_report(report, await self.send(push_lines(source, part, query)))
+            progress(report)
+        return report
 
     def stream(self, question: str | Question) -> AsyncGenerator[StreamEvent, None]:
         """Yield an answer as events, each sentence when it is checked; a lost connection is resumed. Raise `ServerError`."""

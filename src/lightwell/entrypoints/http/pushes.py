@@ -10,7 +10,15 @@ from starlette.concurrency import run_in_threadpool
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.business_systems import Source
 from lightwell.domain.errors import NotFound
-from lightwell.domain.pushes import LineFailure, PushBatch, PushedLine, PushResult, make_item_ref
+from lightwell.domain.ids import GlobalRef
+from lightwell.domain.pushes import (
+    KeptItem,
+    LineFailure,
+    PushBatch,
+    PushedLine,
+    PushResult,
+    make_item_ref,
+)
 from lightwell.entrypoints.http.authentication import (
     Caller,
     caller_with,
@@ -48,7 +56,7 @@ _BODY: dict[str, Any] = {
             "application/x-ndjson": {
                 "schema": {
                     "type": "string",
-                    "description": "A JSON object a line, of the kind item, delete, group or complete.",
+                    "description": "A JSON object a line, of the kind item, delete, keep, group or complete.",
                     "examples": [_EXAMPLE],
                 }
             }
@@ -138,7 +146,9 @@ class _Reading:
     allows_mass_deletion: bool
     lines: int = 0
     waiting: list[PushedLine] = field(default_factory=list[PushedLine])
+    waiting_lines: int = 0
     waiting_bytes: int = 0
+    kept: set[GlobalRef] = field(default_factory=set[GlobalRef])
     refused: list[LineFailure] = field(default_factory=list[LineFailure])
     failed: int = 0
     result: PushResult = field(default_factory=PushResult)
@@ -148,43 +158,44 @@ class _Reading:
         max_file_bytes = self.request.app.state.upload_limits.file_bytes
         reader = LineReader(source_name=self.push.source.name, max_bytes=max_file_bytes)
         async for number, line in read_lines(self.request.stream(), MAX_LINE_BYTES):
-            self.lines += 1
             if line is None:
+                self.lines += 1
                 message = f"It has more than {MAX_LINE_BYTES:,} bytes; send its file by itself"
                 await self.take(LineFailure(number=number, id="", message=message), 0)
                 continue
-            await self.take(await run_in_threadpool(reader.read, number, line), len(line))
+            parsed = await run_in_threadpool(reader.read, number, line)
+            if parsed is None:
+                await self.flush()
+                await self.complete(number)
+                continue
+            self.lines += 1
+            await self.take(parsed, len(line))
         await self.flush()
 
-    async def take(self, line: PushedLine | LineFailure | None, size: int) -> None:
-        """Keep a line until its batch is stored; None ends a sync of everything."""
-        if line is None:
-            await self.flush()
-            await self.complete()
-            return
-        if isinstance(line, LineFailure):
-            self.refused.append(line)
-        else:
-            self.waiting.append(line)
+    async def take(self, line: PushedLine | KeptItem | LineFailure, size: int) -> None:
+        """Keep a line until its batch is stored."""
+        match line:
+            case LineFailure(id=item):
+                self.refused.append(line)
+                if item:
+                    self.kept.add(make_item_ref(self.push.source.name, item))
+            case KeptItem(ref=ref):
+                self.kept.add(ref)
+            case _:
+                self.waiting.append(line)
+        self.waiting_lines += 1
         self.waiting_bytes += size
-        if (
-            len(self.waiting) + len(self.refused) >= BATCH_LINES
-            or self.waiting_bytes >= BATCH_BYTES
-        ):
+        if self.waiting_lines >= BATCH_LINES or self.waiting_bytes >= BATCH_BYTES:
             await self.flush()
 
     async def flush(self) -> None:
         """Store what is waiting, as whoever still may."""
-        if not self.waiting and not self.refused:
+        if not self.waiting_lines:
             return
         await recheck_caller(self.request, Scope.PUSH)
         batch = PushBatch(
             lines=tuple(self.waiting),
-            refs_of_failed=frozenset(
-                make_item_ref(self.push.source.name, failure.id)
-                for failure in self.refused
-                if failure.id
-            ),
+            kept=frozenset(self.kept),
             unread=sum(1 for failure in self.refused if not failure.id),
         )
         stored = await self.pushes.store(self.push, batch)
@@ -194,7 +205,8 @@ class _Reading:
             outdated=stored.outdated,
             groups=stored.groups,
         )
-        self.waiting, self.refused, self.waiting_bytes = [], [], 0
+        self.waiting, self.kept, self.refused = [], set(), []
+        self.waiting_lines = self.waiting_bytes = 0
 
     def note(self, *failures: "list[LineFailure] | tuple[LineFailure, ...]") -> None:
         """Keep the first failures to report, and count all."""
@@ -205,13 +217,13 @@ class _Reading:
             if self.failed <= _MAX_FAILURES:
                 self.result += PushResult(failures=(failure,))
 
-    async def complete(self) -> None:
-        """End the sync of everything."""
+    async def complete(self, number: int) -> None:
+        """End the sync of everything, as the line with this number says."""
         if not self.push.sync:
             self.note(
                 [
                     LineFailure(
-                        number=self.lines,
+                        number=number,
                         id="",
                         message="`complete` ends a sync: name it in the address, as ?sync=NAME",
                     )

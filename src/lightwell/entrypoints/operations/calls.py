@@ -40,7 +40,8 @@ class Upload:
 class Call(Generic[T_co]):
     """A request, and how its reply is read; `read` raises pydantic's `ValidationError`.
 
-    One that `is_repeatable` has no second effect, and may be sent again. `key` is its idempotency key, "" for none.
+    One that `is_repeatable` has no second effect, and may be sent again. `key` is its idempotency key, "" for none. `lines` are
+    a body of one JSON object a line.
     """
 
     method: str
@@ -49,12 +50,15 @@ class Call(Generic[T_co]):
     body: Schema | None = None
     query: Schema | None = None
     upload: Upload | None = None
+    lines: bytes = b""
     key: str = ""
     is_repeatable: bool = True
 
     @property
     def content(self) -> bytes | None:
-        """The body as JSON."""
+        """The body."""
+        if self.lines:
+            return self.lines
         return self.body.model_dump_json(by_alias=True).encode() if self.body else None
 
     @property
@@ -79,6 +83,8 @@ class Call(Generic[T_co]):
     def headers(self) -> dict[str, str]:
         """The headers beside those of every request."""
         kind = {"Content-Type": "application/json"} if self.body else {}
+        if self.lines:
+            kind = {"Content-Type": "application/x-ndjson"}
         return {**kind, "Idempotency-Key": self.key} if self.key else kind
 
 

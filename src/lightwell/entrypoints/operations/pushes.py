@@ -15,6 +15,7 @@ from lightwell.domain.documents import Format
 from lightwell.domain.errors import Invalid, LightwellError
 from lightwell.domain.pushes import (
     Audience,
+    KeptItem,
     LineFailure,
     PushedItem,
     PushedLine,
@@ -135,6 +136,13 @@ class DeleteLine(Schema):
     version: Version = None
 
 
+class KeepLine(Schema):
+    """An item that is still there, unchanged: a sync of everything does not remove it."""
+
+    kind: Literal["keep"]
+    id: Id
+
+
 class GroupLine(Schema):
     """A group with all its members, by their e-mail addresses: they replace those of before. One without members is gone."""
 
@@ -157,11 +165,13 @@ def _kind(line: object) -> object:
 PushLine = Annotated[
     Annotated[ItemLine, Tag("item")]
     | Annotated[DeleteLine, Tag("delete")]
+    | Annotated[KeepLine, Tag("keep")]
     | Annotated[GroupLine, Tag("group")]
     | Annotated[CompleteLine, Tag("complete")],
     Discriminator(_kind),
 ]
-_LINE: TypeAdapter[ItemLine | DeleteLine | GroupLine | CompleteLine] = TypeAdapter(PushLine)
+_Line = ItemLine | DeleteLine | KeepLine | GroupLine | CompleteLine
+_LINE: TypeAdapter[_Line] = TypeAdapter(PushLine)
 
 
 class PushFailure(Reply):
@@ -191,6 +201,13 @@ class PushReport(Reply):
     warning: str
 
 
+class PushQuery(Schema):
+    """How lines are pushed. `sync` names the sync of everything that they are a part of, empty for none."""
+
+    sync: str = ""
+    allow_mass_deletion: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineReader:
     """Reads lines of a push into a source. `max_bytes` is the size of a file, at most."""
@@ -198,7 +215,7 @@ class LineReader:
     source_name: str
     max_bytes: int
 
-    def read(self, number: int, line: bytes) -> PushedLine | LineFailure | None:
+    def read(self, number: int, line: bytes) -> PushedLine | KeptItem | LineFailure | None:
         """Return what a line says, why it cannot be read, or None for the end of a sync of everything."""
         json: object = None
         try:
@@ -211,15 +228,15 @@ class LineReader:
         except ValueError as error:
             return LineFailure(number=number, id="", message=f"It is no JSON in UTF-8: {error}")
 
-    def _to_line(
-        self, number: int, line: ItemLine | DeleteLine | GroupLine | CompleteLine
-    ) -> PushedLine | None:
+    def _to_line(self, number: int, line: _Line) -> PushedLine | KeptItem | None:
         match line:
             case ItemLine():
                 return line.to_line(self.source_name, number, self.max_bytes)
             case DeleteLine(id=item, version=version):
                 ref = make_item_ref(self.source_name, item)
                 return PushedItem(number=number, ref=ref, version=version, item=None)
+            case KeepLine(id=item):
+                return KeptItem(number=number, ref=make_item_ref(self.source_name, item))
             case GroupLine(id=group, version=version, members=members):
                 return make_group((number, version), self.source_name, group, members)
             case CompleteLine():
