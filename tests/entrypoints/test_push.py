@@ -404,9 +404,11 @@ async def test_what_is_kept_is_not_removed_and_not_sent_again(wiki: Wiki) -> Non
 def here(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Clients of this process reach the site."""
     make = httpx.AsyncClient
-    monkeypatch.setattr(
-        httpx, "AsyncClient", lambda **more: make(transport=httpx.ASGITransport(site.app), **more)
-    )
+
+    def open_here(**more: Any) -> httpx.AsyncClient:
+        return make(transport=httpx.ASGITransport(site.app), **more)
+
+    monkeypatch.setattr(httpx, "AsyncClient", open_here)
 
 
 @pytest.mark.usefixtures("here")
