@@ -58,6 +58,10 @@ _EXTENSIONS = {
     "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
     "application/epub+zip": ".epub",
     "application/x-ipynb+json": ".ipynb",
+    "application/json": ".json",
+    "application/x-ndjson": ".jsonl",
+    "application/yaml": ".yaml",
+    "application/toml": ".toml",
     "application/vnd.oasis.opendocument.text": ".odt",
     "application/vnd.oasis.opendocument.presentation": ".odp",
 }

@@ -103,6 +103,7 @@ class Format(StrEnum):
     OPENDOCUMENT = "opendocument"
     EPUB = "epub"
     NOTEBOOK = "notebook"
+    DATA = "data"
     HTML = "html"
     RST = "rst"
     MAIL = "mail"

@@ -12,6 +12,7 @@ EXTENSIONS: Mapping[Format, tuple[str, ...]] = {
     Format.OPENDOCUMENT: (".odt", ".ott", ".odp", ".otp"),
     Format.EPUB: (".epub",),
     Format.NOTEBOOK: (".ipynb",),
+    Format.DATA: (".json", ".jsonl", ".ndjson", ".geojson", ".yaml", ".yml", ".toml"),
     Format.HTML: (".html", ".htm", ".xhtml"),
     Format.RST: (".rst", ".rest"),
     Format.MAILBOX: (".mbox",),
