@@ -92,7 +92,7 @@ class _Writer:
             self._write_list(value, key, level)
 
     def _write_record(self, record: Record, level: int) -> None:
-        """Add what is said in lines, and below it what has sections of its own."""
+        """Add what is said in lines, and below it what has sections of its texts."""
         lines: list[str] = []
         sections: list[tuple[str, Value, str]] = []
         comment = ""
@@ -128,7 +128,7 @@ class _Writer:
 
 
 def _has_section(value: Value, level: int) -> bool:
-    """Return whether a value has a section of its own: a record of some values, a list of records, or a long list."""
+    """Return whether a value has a section of its texts: a record of some values, a list of records, or a long list."""
     if isinstance(value, str) or level > _DEEPEST_SECTION or not value:
         return False
     if isinstance(value, tuple):
@@ -233,12 +233,12 @@ def _scalar(text: str) -> str:
 
 def _label(value: Value) -> str:
     """Return what a record calls itself, "" for nothing."""
-    own = _scalars(value)
+    texts = _scalars(value)
     of_metadata = _get(value, "metadata")
-    if "kind" in own and isinstance(of_metadata, tuple):  # Kubernetes
-        return f"{own['kind']} {_scalars(of_metadata).get('name', '')}".strip()
-    keys = [*_NAMES, *(key for key in own if key.lower().endswith(_NAMES))]
-    return next((own[key] for key in keys if own.get(key)), "")
+    if "kind" in texts and isinstance(of_metadata, tuple):  # Kubernetes
+        return f"{texts['kind']} {_scalars(of_metadata).get('name', '')}".strip()
+    keys = [*_NAMES, *(key for key in texts if key.lower().endswith(_NAMES))]
+    return next((texts[key] for key in keys if texts.get(key)), "")
 
 
 def _get(value: Value, key: str) -> "Value | None":
