@@ -80,7 +80,9 @@ class HttpSettings(BaseModel, frozen=True, extra="forbid"):
     origins: str = ""
     """Web pages that may call the server from a browser (CORS), separated by commas, such as https://chat.example.com. None by default."""
     compatibility: str = ""
-    """APIs of other programs that the server also speaks, separated by commas: `dify` (external knowledge), `lightrag` (the API of LightRAG 1.5.7, under `/lightrag`), `ollama`. None by default; the same keys, access and limits hold as under `/v1` (docs/clients)."""
+    """APIs of other programs that the server also speaks, separated by commas: `dify` (external knowledge), `lightrag` (the API of LightRAG 1.5.7, under `/lightrag`), `ollama`, `tool-server` (for Open WebUI). None by default; the same keys, access and limits hold as under `/v1` (docs/clients)."""
+    forwarding_secret: SecretStr = SecretStr("")
+    """Secret with which Open WebUI signs the users whom it forwards, its FORWARD_USER_INFO_HEADER_JWT_SECRET, of at least 32 characters. With it, no other user is taken from its headers (docs/clients/open-webui.md)."""
     proxies: str = ""
     """The proxies in front of the server, addresses or networks separated by commas, such as `127.0.0.1`. Only they are believed when the header `X-Forwarded-For` names a client's address, which counts for the limit of failed logins and in the audit log; each of them must set or extend that header."""
     worker: bool = True

@@ -497,6 +497,12 @@ CASES: dict[str, list[Case]] = {
         ]
         for path in ("query", "query/stream", "query/data")
     },
+    "POST /tools/search": [Case("/tools/search", {"query": each}) for each in QUESTIONS],
+    "POST /tools/ask": [Case("/tools/ask", {"question": each}) for each in (*QUESTIONS, OWED)],
+    "POST /tools/open": [
+        Case("/tools/open", {"document_id": each})
+        for each in ("{document_id}", "{hidden_document}", "file:///shelf/h1.md")
+    ],
     "GET /v1/exports": [
         Case("/v1/exports", query={"format": each, "chunks": True, "vectors": each == "csv"})
         for each in ("csv", "xlsx", "md", "txt")
@@ -517,6 +523,7 @@ WITHOUT_A_CASE = {
     "GET /.well-known/oauth-protected-resource": "names the issuer of tokens",
     "GET /.well-known/oauth-protected-resource/mcp": "names the issuer of tokens",
     "GET /v1/models": "names fixed models",
+    "GET /tools/openapi.json": "describes the tools",
     "GET /api/version": "names a fixed version",
     "GET /api/tags": "names fixed models",
     "GET /api/ps": "names fixed models",

@@ -12,6 +12,7 @@ class Compatibility(StrEnum):
     DIFY = "dify"
     LIGHTRAG = "lightrag"
     OLLAMA = "ollama"
+    TOOL_SERVER = "tool-server"
 
 
 def parse_compatibility(text: str) -> frozenset[Compatibility]:

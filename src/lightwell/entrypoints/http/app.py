@@ -38,6 +38,7 @@ from lightwell.entrypoints.http.browsers import guard_browsers
 from lightwell.entrypoints.http.compatibility import add_compatible_routes
 from lightwell.entrypoints.http.credentials import open_credentials
 from lightwell.entrypoints.http.download_folders import open_download_folders
+from lightwell.entrypoints.http.forwarded_users import require_forwarding_secret
 from lightwell.entrypoints.http.multipart import UploadLimits
 from lightwell.entrypoints.http.openapi import Application
 from lightwell.entrypoints.http.problems import add_error_handlers
@@ -165,6 +166,9 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url=None,  # its page loads scripts of a foreign host; ours is in `page`
         redoc_url=None,
         redirect_slashes=False,  # a redirect would name the host that the caller sent
+    )
+    app.state.forwarding_secret = require_forwarding_secret(
+        settings.http.forwarding_secret.get_secret_value()
     )
     app.state.public_url = settings.server.public_url.rstrip("/")
     add_error_handlers(app)

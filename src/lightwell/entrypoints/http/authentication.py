@@ -15,6 +15,7 @@ from lightwell.domain.principals import Principal
 from lightwell.entrypoints.http.addresses import server_address
 from lightwell.entrypoints.http.cookies import read_session, require_own_page
 from lightwell.entrypoints.http.credentials import Credentials
+from lightwell.entrypoints.http.forwarded_users import forwarded_person
 from lightwell.entrypoints.http.projects import Projects
 from lightwell.knowledge_base.directory import Directory
 from lightwell.text.regex import regex
@@ -89,7 +90,7 @@ async def act_for(
         ),
     ] = None,
 ) -> Principal:
-    """Return the principal that acts for the person whom the request names, if it names one, and count its request.
+    """Return the principal that acts for the person whom the request names or forwards, if there is one, and count its request.
 
     Raises `TooManyRequests` beyond a rate limit, `Forbidden` without the scope, whoever is named, `UnknownPerson` where nobody active has this name, and
     `Invalid` for another header that looks like the one that names a person.
@@ -97,19 +98,27 @@ async def act_for(
     for name in request.headers:
         if name != ACT_AS.lower() and _LIKE_ACT_AS.search(name.replace("_", "-")):
             raise Invalid(f"The header {name} is not known here: name the person in {ACT_AS}")
-    if act_as is None:
+    name = _named_person(request, principal, act_as)
+    if name is None:
         request.state.allowance = await accepted.count(principal)
         return principal
     may_act = principal.allows(Scope.IMPERSONATE)
-    person = await accepted.principals.acting_for(principal, act_as) if may_act else None
+    person = await accepted.principals.acting_for(principal, name) if may_act else None
     request.state.allowance = await accepted.count(person or principal)
     return _acting(request, principal, person)
+
+
+def _named_person(request: Request, principal: Principal, act_as: str | None) -> str | None:
+    """Return the person for whom the request acts: whom it names, or whom a chat program forwards, which counts with the scope alone; None for nobody."""
+    if act_as is not None or not principal.allows(Scope.IMPERSONATE):
+        return act_as
+    return forwarded_person(request.headers, request.app.state.forwarding_secret)
 
 
 def _acting(request: Request, principal: Principal, person: Principal | None) -> Principal:
     _require(principal, Scope.IMPERSONATE)
     if person is None:
-        raise UnknownPerson(f"Nobody active in the directory has the name that {ACT_AS} gives")
+        raise UnknownPerson("Nobody active in the directory has the name that the request gives")
     request.state.principal = person
     return person
 
@@ -182,8 +191,9 @@ async def recheck_caller(request: Request, scope: Scope) -> Caller:
     """
     accepted = credentials_of(request)
     principal = await authenticate(request, accepted, await bearer_credentials(request))
-    if (act_as := request.headers.get(ACT_AS)) is not None:
-        person = await accepted.principals.acting_for(principal, act_as)
+    name = _named_person(request, principal, request.headers.get(ACT_AS))
+    if name is not None:
+        person = await accepted.principals.acting_for(principal, name)
         principal = _acting(request, principal, person)
     return await caller_with(scope)(
         request, await open_for(request, projects_of(request), principal)

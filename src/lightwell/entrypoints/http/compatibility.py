@@ -6,13 +6,14 @@ from typing import Final
 from fastapi import APIRouter, FastAPI
 
 from lightwell.domain.compatibility import Compatibility, parse_compatibility
-from lightwell.entrypoints.http import dify, lightrag_api, lightrag_webui, ollama
+from lightwell.entrypoints.http import dify, lightrag_api, lightrag_webui, ollama, tool_server
 from lightwell.settings import Settings
 
 _ROUTERS: Final[Mapping[Compatibility, APIRouter]] = {
     Compatibility.DIFY: dify.router,
     Compatibility.OLLAMA: ollama.router,
     Compatibility.LIGHTRAG: lightrag_api.router,
+    Compatibility.TOOL_SERVER: tool_server.router,
 }
 """The routes of each API, of the class that `speaking` returns. The OpenAPI document leaves them out: the other programs describe them."""
 
