@@ -209,6 +209,15 @@ class EndpointSettings(BaseModel, frozen=True, extra="forbid"):
     """Timeout of one request to an endpoint, in seconds."""
 
 
+class ParserSettings(BaseModel, frozen=True, extra="forbid"):
+    """A parser elsewhere, for formats that Lightwell does not read: LIGHTWELL_PARSER_..."""
+
+    url: str | None = None
+    """Whole address of a parser of files: of docling-serve, which ends with /v1/convert/file, of Apache Tika, /tika, or of Unstructured, /general/v0/general. Files in formats that Lightwell does not read (doc, ppt, msg, rtf, pictures) are sent there (docs/parsers.md). Without it, none are."""
+    api_key: SecretStr = SecretStr("")
+    """API key of that parser, if it asks for one."""
+
+
 class IngestionSettings(BaseModel, frozen=True, extra="forbid"):
     """What ingestion reads and extracts, and what it keeps."""
 
@@ -360,6 +369,7 @@ class Settings(BaseSettings):
     """The model to which `lightwell embeddings change` changes a project. Its dimension must be given, because a process that starts while the endpoint is down must know it."""
     chat: ChatSettings = ChatSettings()
     endpoint: EndpointSettings = EndpointSettings()
+    parser: ParserSettings = ParserSettings()
     ingestion: IngestionSettings = IngestionSettings()
     questions: QuestionSettings = QuestionSettings()
     context: ContextSettings = ContextSettings()
@@ -383,6 +393,7 @@ class Settings(BaseSettings):
             "NEXT_EMBEDDING_URL": self.next_embedding.url,
             "CHAT_URL": self.chat.url,
             "RERANK_URL": self.reranker.url,
+            "PARSER_URL": self.parser.url,
             "TELEGRAM_API": self.channels.telegram_api,
             "SLACK_API": self.channels.slack_api,
         }
@@ -423,7 +434,7 @@ class Settings(BaseSettings):
 
 _PREFIXED = {"reranker": "rerank_"} | {
     subject: f"{subject}_"
-    for subject in ("http", "oidc", "embedding", "next_embedding", "chat", "endpoint", "context")
+    for subject in "http oidc embedding next_embedding chat endpoint parser context".split()
 }
 """What the variables of a subject begin with; in other subjects a setting is named like its variable."""
 

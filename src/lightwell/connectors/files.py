@@ -87,7 +87,7 @@ class Files:
     Settings of folders above the root apply, too, so a file has the same tags whichever root is chosen. They end at
     the first folder that other users own or may write to.
 
-    `format` applies to all files; None detects it from each extension and the first bytes.
+    `reads_foreign`: a parser elsewhere reads what Lightwell does not. `format` applies to all files; None detects it from each extension and the first bytes.
     """
 
     root: Path
@@ -95,6 +95,7 @@ class Files:
     max_bytes: int = MAX_BYTES
     format: Format | None = None
     folder_tags: FolderTags = NOTHING_REMEMBERED
+    reads_foreign: bool = False
 
     @property
     def scope(self) -> str:
@@ -179,10 +180,14 @@ class Files:
     def _document(self, entry: _FileEntry, url: str) -> NewDocument:
         if entry.reason:
             raise Unreadable(entry.reason, entry.message)
-        if self.format is None and not has_known_extension(entry.path.name):
+        if self.format is None and not has_known_extension(
+            entry.path.name, reads_foreign=self.reads_foreign
+        ):
             raise unsupported_format(entry.path.name)
         content, modified = self._read_file(entry.path)
-        format = self.format or detect_format(entry.path.name, content)
+        format = self.format or detect_format(
+            entry.path.name, content, reads_foreign=self.reads_foreign
+        )
         layers = (
             [*entry.layers, parse_front_matter_of(content)]
             if format is Format.MARKDOWN

@@ -30,15 +30,21 @@ __all__ = ["Intake", "Origin", "is_web_url", "upload_origin"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intake:
-    """Reads documents that clients name or send. `roots` are the folders whose files they may name."""
+    """Reads documents that clients name or send. `roots` are the folders whose files they may name.
+
+    `reads_foreign`: a parser elsewhere reads what Lightwell does not.
+    """
 
     max_bytes: int
     roots: tuple[Path, ...]
     fetcher: WebFetcher
+    reads_foreign: bool = False
 
     def read_upload(self, request: IngestRequest, origin: Origin, content: bytes) -> NewDocument:
         """Return an uploaded document; raise `Unreadable` or `Invalid`."""
-        return make_document(request, origin, content, self.max_bytes)
+        return make_document(
+            request, origin, content, self.max_bytes, reads_foreign=self.reads_foreign
+        )
 
     async def read_page(self, request: IngestRequest) -> NewDocument:
         """Return the document of the request's URL; raise `Invalid`, `TooLarge`, `Unreadable` or `SourceFailed`."""
@@ -75,6 +81,7 @@ class Intake:
             replace(request, document_url=str(path)),
             max_bytes=self.max_bytes,
             folder_tags=remembered,
+            reads_foreign=self.reads_foreign,
         )
         async for change in source.changes({}):
             match change:
@@ -96,7 +103,9 @@ class Intake:
     def _read_page(self, request: IngestRequest, page: Page) -> NewDocument:
         # The source id is chosen when the document is registered, since only then it is known who has it already.
         origin = Origin(system=WEB, kind="page", source_id="", url=page.url, name=page.name)
-        document = make_document(request, origin, page.content, self.max_bytes)
+        document = make_document(
+            request, origin, page.content, self.max_bytes, reads_foreign=self.reads_foreign
+        )
         payload = {
             "fetchedUrl": page.final_url,
             "contentType": page.content_type,

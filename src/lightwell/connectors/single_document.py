@@ -57,6 +57,7 @@ class RequestedDocument:
     request: IngestRequest
     max_bytes: int = MAX_BYTES
     folder_tags: FolderTags = NOTHING_REMEMBERED
+    reads_foreign: bool = False
 
     @property
     def scope(self) -> str:
@@ -87,6 +88,7 @@ class RequestedDocument:
             max_bytes=self.max_bytes,
             format=self.request.format,
             folder_tags=self.folder_tags,
+            reads_foreign=self.reads_foreign,
         )
 
     def _change(self, content: bytes) -> Change:
@@ -100,14 +102,25 @@ class RequestedDocument:
         origin = Origin(system="file", kind="document", source_id=url, url=url, name=name)
         try:
             return ChangedDocument(
-                document=make_document(self.request, origin, content, self.max_bytes)
+                document=make_document(
+                    self.request,
+                    origin,
+                    content,
+                    self.max_bytes,
+                    reads_foreign=self.reads_foreign,
+                )
             )
         except Unreadable as error:
             return UnreadableDocument(url=url, reason=error.reason, message=str(error))
 
 
 def make_document(
-    request: IngestRequest, origin: Origin, content: bytes, max_bytes: int
+    request: IngestRequest,
+    origin: Origin,
+    content: bytes,
+    max_bytes: int,
+    *,
+    reads_foreign: bool = False,
 ) -> NewDocument:
     """Return the document of this content; raise `Unreadable`, or `Invalid` for front matter that is wrong.
 
@@ -116,7 +129,7 @@ def make_document(
     if len(content) > max_bytes:
         limit = f"{max_bytes / 1024**2:,.0f} MB"
         raise TooLarge(f"it is larger than {limit}; split it, or raise LIGHTWELL_MAX_FILE_BYTES")
-    format = request.format or detect_format(origin.name, content)
+    format = request.format or detect_format(origin.name, content, reads_foreign=reads_foreign)
     layers = [parse_front_matter_of(content)] if format is Format.MARKDOWN else []
     settings = resolve_settings(request.acl_tags, layers)
     document = NewDocument(

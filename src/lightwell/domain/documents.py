@@ -111,6 +111,8 @@ class Format(StrEnum):
     SPREADSHEET = "spreadsheet"
     CSV = "csv"
     TEXT = "text"
+    FOREIGN = "foreign"
+    """What a parser elsewhere reads; the text is parsed from its reply."""
 
 
 ZIPPED = frozenset({Format.DOCX, Format.PPTX, Format.OPENDOCUMENT, Format.EPUB, Format.SPREADSHEET})
@@ -152,6 +154,10 @@ class Span:
     kind: SpanKind
     start: int
     end: int
+
+
+NO_TEXT = "the file contains no text; add text or remove the file"
+"""What is said of a file with nothing but markup; a folder's report counts it and calls it no failure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,15 @@ EXTENSIONS: Mapping[Format, tuple[str, ...]] = {
 }
 """Extensions in small letters, the usual one first; a file without an extension is plain text."""
 
+FOREIGN_EXTENSIONS = frozenset(
+    (
+        *(".doc", ".dot", ".ppt", ".pps", ".pot", ".rtf", ".msg", ".pub", ".vsd", ".vsdx", ".wpd"),
+        *(".wps", ".pages", ".numbers", ".key", ".odg", ".djvu", ".fb2", ".mobi", ".chm", ".ps"),
+        *(".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif", ".heic"),
+    )
+)
+"""What is read only where a parser elsewhere is named (`LIGHTWELL_PARSER_URL`)."""
+
 MARKDOWN_TEXTS = frozenset({Format.MARKDOWN, Format.NOTEBOOK, Format.RST})
 """The formats whose text is Markdown once they are parsed."""
 

@@ -80,6 +80,6 @@ def safe_file_name(name: str, original: Original) -> str:
             break
     else:
         safe = "document"
-    suffix = PurePosixPath(safe).suffix or EXTENSIONS[original.format][0]
+    suffix = PurePosixPath(safe).suffix or EXTENSIONS.get(original.format, ("",))[0]
     stem = safe.removesuffix(suffix)[: _MAX_NAME_LENGTH - len(suffix)].rstrip(" .") or "document"
     return f"{stem}{suffix}"

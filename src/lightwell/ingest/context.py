@@ -1,7 +1,7 @@
 """The ingestion context: stores, models and limits of a worker."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from lightwell.ingest.progress import Progress
     from lightwell.ingest.summaries import Summarizer
 
+ConvertFile = Callable[[bytes, str], Awaitable[bytes]]
+"""Sends a file with its name to a parser elsewhere, and returns its reply; raises `Unreadable` or `ModelFailed`."""
+
 OpenConnector = Callable[[Source], AbstractAsyncContextManager[ItemSource]]
 """Opens the connector of a source; raises `Invalid` where an option or a secret is missing."""
 
@@ -51,7 +54,7 @@ class IngestContext:
     Up to `max_batches` batches of `jobs_per_batch` documents run concurrently. `preparation_slots` lets two of them
     parse and embed at a time, so that the others can wait for the chat model meanwhile. `embedding_batch_size` is the
     number of texts per embedder call. `refresh_batch_size` is the number of entities and relations per refresh
-    transaction. `refresh_queue` combines the refreshes that concurrent batches ask for. `sources` says how entities
+    transaction. `refresh_queue` combines the refreshes that concurrent batches ask for. `convert` reads files in formats that are not read here, if anything does. `sources` says how entities
     list their source chunks. `models` are the embedding models that this process can call: `space` may become another's, within `change_limits`. `late_interaction` encodes published chunks; without it they are noted as still to be encoded. `graph_copy` is the copy of the graph in another store, if there is one. `open_source` opens the connector of a business system, one of `list_systems`. `note_withdrawals` keeps outside the database what a restored backup must not show. Ingestion calls `progress` after each step within a document.
     """
 
@@ -64,6 +67,7 @@ class IngestContext:
     extractor: Extractor
     worker: LeaseHolder
     parser: Parser
+    convert: ConvertFile | None = None
     models: tuple[SpaceModel, ...] = ()
     late_interaction: LateInteraction | None = None
     change_limits: ChangeLimits = ChangeLimits()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from time import monotonic
 
 from lightwell.domain.access import Reader, Tags
-from lightwell.domain.documents import NewDocument
+from lightwell.domain.documents import Format, NewDocument
 from lightwell.domain.ids import ChunkId, DocumentId, new_id
 from lightwell.ingest.containers import WithParts
 from lightwell.ingest.context import IngestContext
@@ -117,6 +117,8 @@ async def _parse(
 ) -> tuple[Estimate, list[ExtractionInput]] | None:
     """Return the document's passages, and the total with them and the seconds of parsing; None for one that cannot be read."""
     begun = monotonic()
+    if document.format is Format.FOREIGN:
+        return None  # an estimate sends nothing anywhere
     try:
         parsed = await context.parser.parse(
             document.content, document.format, name=file_name_from_url(document.url)

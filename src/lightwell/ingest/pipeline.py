@@ -400,12 +400,23 @@ async def _parse_upload(context: IngestContext, claim: Claim) -> ChunkedDocument
     name = file_name_from_url(claim.url)
     content = await originals.read_staged(context.database, claim.job_id)
     try:
+        if claim.format is Format.FOREIGN:
+            content = await _convert(context, content, name)
         return await context.parser.parse(content, claim.format, name=name)
     except Unreadable as error:
         if not claim.is_item or isinstance(error, LimitExceeded):
             raise
     title = claim.title.strip() or claim.url
     return await context.parser.parse(title.encode(), Format.TEXT, name=name)
+
+
+async def _convert(context: IngestContext, content: bytes, name: str) -> bytes:
+    """Return what the parser elsewhere makes of a file."""
+    if context.convert is None:
+        raise Unreadable(
+            "unsupported", "only a parser elsewhere reads it, and LIGHTWELL_PARSER_URL names none"
+        )
+    return await context.convert(content, name)
 
 
 def _published(document: _StagedDocument) -> PublishedDocument:

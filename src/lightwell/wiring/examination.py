@@ -6,6 +6,7 @@ from uuid import UUID
 
 from lightwell.domain.errors import Invalid, LightwellError
 from lightwell.domain.operations import Check
+from lightwell.models.endpoint import without_secrets
 from lightwell.models.meter import Meter
 from lightwell.ports import Message
 from lightwell.records.database import list_pending_migrations
@@ -16,7 +17,12 @@ from lightwell.settings import Settings
 from lightwell.wiring.database import database_server, examine_data, has_store
 from lightwell.wiring.embedders import open_embedder, open_models
 from lightwell.wiring.graph_stores import open_graph_store
-from lightwell.wiring.models import chat_model, open_chat_connection, open_reranker
+from lightwell.wiring.models import (
+    chat_model,
+    open_chat_connection,
+    open_file_parser,
+    open_reranker,
+)
 from lightwell.wiring.stores import open_milvus
 
 
@@ -136,10 +142,22 @@ async def _check_graph_store(settings: Settings, stack: AsyncExitStack) -> str:
     return f"{store.name} answers"
 
 
+async def _check_file_parser(settings: Settings, stack: AsyncExitStack) -> str:
+    """Let the parser read a line, since an address may answer and read nothing."""
+    parser = await open_file_parser(settings, stack)
+    if parser is None:
+        return "none; only formats that Lightwell reads are read"
+    reply = await parser.convert(b"<!doctype html><p>Light is needed in the well.", "check.html")
+    if b"Light is needed" not in reply:
+        raise Invalid("LIGHTWELL_PARSER_URL replied without the text of the file that it was sent")
+    return without_secrets(settings.parser.url or "")
+
+
 _LOOKS: Mapping[str, Callable[[Settings, AsyncExitStack], Awaitable[str]]] = {
     "embedding model": _check_embedder,
     "chat model": _check_chat,
     "reranker": _check_reranker,
     "vector store": _check_vector_store,
     "graph store": _check_graph_store,
+    "file parser": _check_file_parser,
 }

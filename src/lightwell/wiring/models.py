@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from lightwell.ingest.extract.extraction_prompt import ExtractionSpec
     from lightwell.ingest.summaries import Summarizer
     from lightwell.models.endpoint import Connection, Endpoint
+    from lightwell.models.file_parser import FileParser
 
 _AT_HAND = 4
 """Calls that wait at the limiter, so that no slot of the endpoint stays empty."""
@@ -91,6 +92,19 @@ async def open_reranker(settings: Settings, stack: AsyncExitStack, meter: Meter)
     return await stack.enter_async_context(
         rerankers.open_reranker(endpoint, calibration=calibration, meter=meter)
     )
+
+
+async def open_file_parser(settings: Settings, stack: AsyncExitStack) -> "FileParser | None":
+    if settings.parser.url is None:
+        return None
+    from lightwell.models import file_parser
+
+    address = file_parser.ParserAddress(
+        url=settings.parser.url,
+        api_key=settings.parser.api_key,
+        concurrency=settings.endpoint.concurrency,
+    )
+    return await stack.enter_async_context(file_parser.open_file_parser(address))
 
 
 def open_late_interaction(settings: Settings) -> LateInteraction | None:

@@ -49,7 +49,11 @@ def requested(request: IngestRequest, settings: Settings) -> "RequestedDocument"
     """Return one requested document as a source."""
     from lightwell.connectors.single_document import RequestedDocument
 
-    return RequestedDocument(request, max_bytes=settings.ingestion.max_file_bytes)
+    return RequestedDocument(
+        request,
+        max_bytes=settings.ingestion.max_file_bytes,
+        reads_foreign=settings.parser.url is not None,
+    )
 
 
 def make_intake(settings: Settings) -> "Intake":
@@ -61,7 +65,12 @@ def make_intake(settings: Settings) -> "Intake":
     roots = tuple(Path(folder) for folder in split_at_commas(settings.server.ingest_roots))
     if relative := [str(root) for root in roots if not root.is_absolute()]:
         raise Invalid(f"LIGHTWELL_INGEST_ROOTS: {relative[0]} is not an absolute path")
-    return Intake(max_bytes=settings.ingestion.max_file_bytes, roots=roots, fetcher=fetcher)
+    return Intake(
+        max_bytes=settings.ingestion.max_file_bytes,
+        roots=roots,
+        fetcher=fetcher,
+        reads_foreign=settings.parser.url is not None,
+    )
 
 
 def files(
@@ -78,4 +87,5 @@ def files(
         default_tags=tags,
         max_bytes=settings.ingestion.max_file_bytes,
         folder_tags=folder_tags,
+        reads_foreign=settings.parser.url is not None,
     )

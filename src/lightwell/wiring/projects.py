@@ -120,6 +120,7 @@ async def _complete_context(
         note_withdrawals=withdrawal_list(settings).note,
         graph_copy=_graph_copy(resources, project_id),
         models=resources.models,
+        convert=resources.file_parser and resources.file_parser.convert,
         late_interaction=resources.late_interaction,
         change_limits=ChangeLimits(tokens=chosen.token_budget),
         embedding_batch_size=chosen.embedding_batch_size,

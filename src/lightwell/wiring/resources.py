@@ -18,6 +18,7 @@ from lightwell.wiring.graph_stores import open_graph_store
 from lightwell.wiring.models import (
     chat_model,
     open_chat_connection,
+    open_file_parser,
     open_late_interaction,
     open_reranker,
 )
@@ -25,6 +26,7 @@ from lightwell.wiring.stores import open_milvus
 
 if TYPE_CHECKING:
     from lightwell.models.endpoint import Connection
+    from lightwell.models.file_parser import FileParser
     from lightwell.stores.milvus.collection import MilvusServer
 
 
@@ -33,7 +35,7 @@ class Resources:
     """The connections, models, limiters and parser processes that all projects of a process share.
 
     `models` embed documents, questions and the sentences of passages: the one for new projects first. `chat` is the connection to
-    the endpoint of chat models, `answer_model` the model that writes answers. `milvus` searches vectors, None where PostgreSQL does. `meter` counts what models
+    the endpoint of chat models, `answer_model` the model that writes answers. `file_parser` reads files in formats that Lightwell does not. `milvus` searches vectors, None where PostgreSQL does. `meter` counts what models
     cost, over all projects.
     `graph_store` holds copies of graphs; None where PostgreSQL's tables are read.
     """
@@ -46,6 +48,7 @@ class Resources:
     reranker: Reranker | None
     late_interaction: LateInteraction | None
     parser: Parser
+    file_parser: "FileParser | None"
     meter: Meter
     milvus: "MilvusServer | None" = None
     graph_store: GraphStore | None = None
@@ -88,6 +91,7 @@ async def open_resources(
             reranker=await open_reranker(chosen, stack, counted),
             late_interaction=open_late_interaction(chosen),
             parser=stack.enter_context(closing(Parser(limits))),
+            file_parser=await open_file_parser(chosen, stack),
             meter=counted,
             milvus=await open_milvus(chosen, stack),
             graph_store=await open_graph_store(chosen, stack),

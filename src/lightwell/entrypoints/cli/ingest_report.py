@@ -12,7 +12,7 @@ from rich.text import Text
 
 import lightwell.entrypoints.cli.costs as costs
 from lightwell.domain.access import Tags
-from lightwell.domain.documents import omission_warning
+from lightwell.domain.documents import NO_TEXT, omission_warning
 from lightwell.entrypoints.cli.console import clean, count_of, unwrapped_line
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
@@ -24,6 +24,7 @@ T = TypeVar("T")
 
 _MAX_ORIGINS = 10
 _MAX_KINDS = 20
+_WITHOUT_TEXT = "without text"
 _READ = (DocumentChange.NEW, DocumentChange.CHANGED, DocumentChange.RENAMED)
 _UNSEEN = (
     "{} without access tags, so nobody may see it any more. "
@@ -51,6 +52,11 @@ class IngestSummary:
             problem.url: problem.message for sync in self.synced for problem in sync.problems
         }
         problems |= {outcome.url: outcome.error for outcome in done if outcome.error}
+        skipped = sum((sync.skipped for sync in self.synced), Counter[str]())
+        if blank := [url for url, message in problems.items() if message == NO_TEXT]:
+            skipped[_WITHOUT_TEXT] += len(blank)
+        for url in blank:
+            del problems[url]
         warnings = [
             (warning.url, warning.message) for sync in self.synced for warning in sync.warnings
         ]
@@ -65,7 +71,6 @@ class IngestSummary:
         kept = [url for source in self.sources for url in source.kept]
         tagged = Counter(_of_read(problems, (source.tags for source in self.sources)))
         overruled = Counter(_of_read(problems, (source.overruled for source in self.sources)))
-        skipped = sum((sync.skipped for sync in self.synced), Counter[str]())
         unknown = sum(outcome.unknown_predicates for outcome in done)
         return Report(
             document={

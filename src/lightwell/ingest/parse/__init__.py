@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Protocol, cast
 
-from lightwell.domain.documents import Format, ParsedDocument, Part
+from lightwell.domain.documents import NO_TEXT, Format, ParsedDocument, Part
 from lightwell.domain.errors import Unreadable
 from lightwell.domain.originals import Picture, PictureRequest
 
@@ -30,7 +30,7 @@ def parse(content: bytes, format: Format, *, name: str) -> ParsedDocument:
     module = cast("_Module", import_module(f"lightwell.ingest.parse.{format.value}"))
     document = module.parse(content, name=name)
     if not document.text.strip():
-        raise Unreadable("empty", "the file contains no text; add text or remove the file")
+        raise Unreadable("empty", NO_TEXT)
     return document
 
 

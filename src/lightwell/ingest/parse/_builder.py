@@ -61,6 +61,11 @@ class Builder:
         lines.insert(1, "|" + " --- |" * width)
         self._span(SpanKind.TABLE, "\n".join(lines))
 
+    @property
+    def length(self) -> int:
+        """The characters of the text so far."""
+        return self._length
+
     def text(self) -> str:
         return "".join(self._parts)
 

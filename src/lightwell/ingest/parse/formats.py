@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from lightwell.domain.documents import ZIPPED, Format
 from lightwell.domain.errors import Unreadable
-from lightwell.domain.formats import EXTENSIONS, name_formats
+from lightwell.domain.formats import EXTENSIONS, FOREIGN_EXTENSIONS, name_formats
 from lightwell.ingest.parse._text import decode
 
 _FORMATS = {
@@ -36,6 +36,7 @@ _ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
 _WORKBOOK_STREAMS = tuple(f"{name}\0".encode("utf-16-le") for name in ("Workbook", "Book"))
 _OTHER_STREAMS = tuple(name.encode("utf-16-le") for name in ("WordDocument", "PowerPoint Document"))
 _SUPPORTED = f"Lightwell reads {name_formats()}"
+_OR_FOREIGN = "or name a parser in LIGHTWELL_PARSER_URL"
 _MAIN_MEMBERS = {
     "word/document.xml": Format.DOCX,
     "ppt/presentation.xml": Format.PPTX,
@@ -53,13 +54,20 @@ _MEDIA_TYPES = {
 """What the member `mimetype` says, with which OpenDocument files and e-books begin."""
 
 
-def has_known_extension(name: str) -> bool:
-    """Return whether the file's extension is supported; no extension counts as plain text."""
-    return PurePosixPath(name).suffix.lower() in _FORMATS
+def has_known_extension(name: str, *, reads_foreign: bool = False) -> bool:
+    """Return whether the file's extension is supported; no extension counts as plain text.
+
+    `reads_foreign`: a parser elsewhere reads what Lightwell does not.
+    """
+    extension = PurePosixPath(name).suffix.lower()
+    return extension in _FORMATS or (reads_foreign and extension in FOREIGN_EXTENSIONS)
 
 
-def detect_format(name: str, content: bytes) -> Format:
-    """Return the format; raise `Unreadable` with `unsupported`, `binary` or `encrypted`."""
+def detect_format(name: str, content: bytes, *, reads_foreign: bool = False) -> Format:
+    """Return the format; raise `Unreadable` with `unsupported`, `binary` or `encrypted`. `reads_foreign` as above."""
+    extension = PurePosixPath(name).suffix.lower()
+    if reads_foreign and extension in FOREIGN_EXTENSIONS and extension not in _FORMATS:
+        return Format.FOREIGN
     head = content[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
     if head.startswith(b"%PDF-"):
         return Format.PDF
@@ -116,11 +124,15 @@ def _format_of_old_office(content: bytes) -> Format:
         stream in content for stream in _OTHER_STREAMS
     ):
         return Format.SPREADSHEET
-    raise Unreadable("unsupported", "it is an old Office file; save it as .docx or .pdf")
+    raise Unreadable(
+        "unsupported", f"it is an old Office file; save it as .docx or .pdf, {_OR_FOREIGN}"
+    )
 
 
 def unsupported_format(name: str) -> Unreadable:
     extension = PurePosixPath(name).suffix or name
+    other = f", {_OR_FOREIGN}" if extension.lower() in FOREIGN_EXTENSIONS else ""
     return Unreadable(
-        "unsupported", f"{extension} files are not read; {_SUPPORTED}: convert it or ignore it"
+        "unsupported",
+        f"{extension} files are not read; {_SUPPORTED}: convert it or ignore it{other}",
     )

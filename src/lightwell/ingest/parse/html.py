@@ -75,6 +75,7 @@ _DATE_KEYS = (
     "article:modified_time",
     "last-modified",
     "dcterms.modified",
+    "dcterms:modified",
     "date",
     "article:published_time",
 )
@@ -91,7 +92,9 @@ def parse(content: bytes, *, name: str = "") -> ParsedDocument:
     return ParsedDocument(
         text=builder.text(),
         title=_node_line(title) or metadata.get("og:title", "") or _node_line(first),
-        author=metadata.get("author", "") or metadata.get("article:author", ""),
+        author=next(
+            filter(None, map(metadata.get, ("author", "article:author", "dc:creator"))), ""
+        ),
         sections=builder.sections(),
         pages=(),
         spans=builder.spans(),
@@ -121,6 +124,12 @@ def _close(tag: re.Match[str]) -> str:
     """Return the two tags that a self-closing one of XHTML stands for: in HTML it would be open."""
     name, attributes = tag.groups()
     return tag[0] if name.lower() in _VOID else f"<{name}{attributes[:-1]}></{name}>"
+
+
+def parse_table(source: str) -> list[list[str]]:
+    """Return the rows of the first table of a piece of HTML; [] without one that holds data."""
+    table = read_tree(source.encode("utf-8", errors="replace")).css_first("table")
+    return [] if table is None else _data_table_rows(table)
 
 
 def _decode(content: bytes) -> str:
