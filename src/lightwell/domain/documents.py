@@ -106,6 +106,7 @@ class Format(StrEnum):
     DATA = "data"
     HTML = "html"
     RST = "rst"
+    ASCIIDOC = "asciidoc"
     MAIL = "mail"
     MAILBOX = "mailbox"
     SPREADSHEET = "spreadsheet"

@@ -15,12 +15,13 @@ EXTENSIONS: Mapping[Format, tuple[str, ...]] = {
     Format.DATA: (".json", ".jsonl", ".ndjson", ".geojson", ".yaml", ".yml", ".toml"),
     Format.HTML: (".html", ".htm", ".xhtml"),
     Format.RST: (".rst", ".rest"),
+    Format.ASCIIDOC: (".adoc", ".asciidoc", ".asc"),
     Format.MAILBOX: (".mbox",),
     Format.MAIL: (".eml", ".mbox"),
     Format.SPREADSHEET: (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
     Format.CSV: (".csv", ".tsv"),
     Format.TEXT: (
-        *(".txt", ".text", ".log", ".adoc", ".asciidoc", ".org", ".tex"),
+        *(".txt", ".text", ".log", ".org", ".tex"),
         "",
     ),
 }
@@ -35,7 +36,7 @@ FOREIGN_EXTENSIONS = frozenset(
 )
 """What is read only where a parser elsewhere is named (`LIGHTWELL_PARSER_URL`)."""
 
-MARKDOWN_TEXTS = frozenset({Format.MARKDOWN, Format.NOTEBOOK, Format.RST})
+MARKDOWN_TEXTS = frozenset({Format.MARKDOWN, Format.NOTEBOOK, Format.RST, Format.ASCIIDOC})
 """The formats whose text is Markdown once they are parsed."""
 
 

@@ -10,7 +10,11 @@ from collections.abc import Iterator, Sequence
 from lightwell.domain.documents import Format, ParsedDocument, Part, SpanKind
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse._builder import Builder
-from lightwell.ingest.parse._messages import (
+from lightwell.ingest.parse._quotations import History
+from lightwell.ingest.parse._spans import guess_spans
+from lightwell.ingest.parse._text import to_utc
+from lightwell.ingest.parse.formats import detect_format
+from lightwell.ingest.parse.messages import (
     Mail,
     Thread,
     group_by_thread,
@@ -18,10 +22,6 @@ from lightwell.ingest.parse._messages import (
     join_mailbox,
     read_mails,
 )
-from lightwell.ingest.parse._quotations import History
-from lightwell.ingest.parse._spans import guess_spans
-from lightwell.ingest.parse._text import to_utc
-from lightwell.ingest.parse.formats import detect_format
 
 _MAX_FILES = 1_000
 _MAX_FILE_BYTES = 64 * 1000**2

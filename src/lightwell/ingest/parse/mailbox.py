@@ -2,7 +2,7 @@
 
 from lightwell.domain.documents import ParsedDocument
 from lightwell.ingest.parse._builder import Builder
-from lightwell.ingest.parse._messages import Thread, group_by_thread, read_mails
+from lightwell.ingest.parse.messages import Thread, group_by_thread, read_mails
 
 
 def parse(content: bytes, *, name: str = "") -> ParsedDocument:
