@@ -272,3 +272,14 @@ def test_a_wide_table_of_short_lines_has_no_more_cells_than_its_text_has_signs(t
 def test_a_head_that_is_shorter_than_its_rows_has_all_columns() -> None:
     table = "=== ===\nOne\n=== ===\na   b\n=== ===\n"
     assert "| One |  |\n| --- | --- |\n| a | b |" in to_markdown(table)
+
+
+def test_a_note_whose_text_begins_below_its_number_is_read() -> None:
+    assert (
+        to_markdown("Pure [#water]_.\n\n.. [#water]\n   Of the\n   spring.")
+        == "Pure.\n\nOf the spring."
+    )
+
+
+def test_a_title_of_two_characters_is_one() -> None:
+    assert to_markdown("uv\n==\n\nA tool.") == "# uv\n\nA tool."

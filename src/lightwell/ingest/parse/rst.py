@@ -22,11 +22,14 @@ _LONGEST_SUBSTITUTION = 100
 """Characters; a longer one stays a name, since each use would be as long."""
 
 _ADORNMENT = regex(r"([!-/:-@\[-`{-~])\1{2,}+")
+_SHORT = regex(r"\S{1,2}\n([!-/:-@\[-`{-~])\1")
+"""A title of two characters, and two signs below it."""
+
 _DIRECTIVE = regex(
     r"\.\.[ ]++(?:\|([^|]{1,100}+)\|[ ]++)?([\w+.-]{1,60}+(?::[\w+.-]{1,60}+)?+)::(?:[ ]++(.*+))?"
 )
 _EXPLICIT = regex(r"\.\.(?:[ ]++|$)|__[ ]++\S")
-_NOTE = regex(r"\.\.[ ]++\[[^\]]{1,60}+\][ ]++(.*+)")
+_NOTE = regex(r"\.\.[ ]++\[[^\]]{1,60}+\][ ]*+(.*+)")
 _FIELD = regex(r":([^:`\n]{1,60}+):(?:[ ]++(.*+)|$)")
 _ITEM = regex(r"(?:[-*+•]|\(?(?:#|\d{1,3}|[a-zA-Z]|[ivxIVX]{2,5})[.)])(?:[ ]++|$)")
 _BULLET = "-*+•"
@@ -130,7 +133,8 @@ class _Reader:
             if second.strip() and third == first:
                 return 3, self._heading(first[0] * 2, second)
             return 1, ["", "---", ""] if not second.strip() else []
-        if _ADORNMENT.fullmatch(second) and len(second) >= len(first.strip()) - 2:
+        is_long = _ADORNMENT.fullmatch(second) or _SHORT.fullmatch(f"{first.strip()}\n{second}")
+        if is_long and len(second) >= len(first.strip()) - 2:
             return 2, self._heading(second[0], first)
         return None
 
@@ -147,7 +151,11 @@ class _Reader:
         while below and not below[-1].strip():
             below.pop()
         if note := _NOTE.fullmatch(lines[place]):
-            return count, ["", self._inline(" ".join([note[1], *map(str.strip, below)])), ""]
+            return count, [
+                "",
+                self._inline(" ".join([note[1], *map(str.strip, below)]).strip()),
+                "",
+            ]
         directive = _DIRECTIVE.fullmatch(lines[place].rstrip())
         if directive is None:
             return count, []
