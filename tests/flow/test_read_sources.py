@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
+from obstore.store import MemoryStore
 
+from lightwell.connectors.bucket import open_bucket
 from lightwell.connectors.site.source import open_site
-from lightwell.domain.business_systems import NewSource, Source
+from lightwell.domain.business_systems import NewSource, Source, SourceChange
 from lightwell.ingest.item_sync import SyncReport, SyncRequest, sync_source
 from lightwell.ports import ItemSource
 from lightwell.records import sources
@@ -89,3 +91,33 @@ async def test_a_site_answers_with_its_page_to_whom_it_is_for_and_forgets_what_i
     docs.fail("/pay/a.html", 404)
     assert (await site.sync()).counts.deleted == 1
     assert await site.urls("team:pay") == []
+
+
+async def test_a_bucket_answers_with_its_object_to_whom_it_is_for_and_forgets_what_is_gone(
+    project: Project,
+) -> None:
+    store = MemoryStore()
+    await store.put_async("pumps.md", b"# Pumps\n\nA Nordwind pump needs 12 bar.")
+    await store.put_async("pay/2026.md", b"# Pay\n\nEvery salary rises by 4 percent in July.")
+    options = {"url": "s3://files", "acl_tags": "staff", "acl_tags/pay": "team:pay"}
+    bucket = await reading(
+        project, "bucket", options, lambda it: open_bucket(it.options, "", 10_000, store)
+    )
+    text, cited = await bucket.asked("How many bar does a Nordwind pump need?", "staff")
+    assert ("12 bar" in text, cited) == (True, ["s3://files/pumps.md"])
+    assert await bucket.urls("team:pay") == ["s3://files/pay/2026.md"]
+    assert "4 percent" not in (await bucket.asked("By how much does a salary rise?", "staff"))[0]
+    await store.put_async("pumps.md", b"# Pumps\n\nA Nordwind pump needs 16 bar.")
+    assert (await bucket.sync()).counts.updated == 1
+    assert "16 bar" in (await bucket.asked("How many bar does a Nordwind pump need?", "staff"))[0]
+    await store.delete_async("pay/2026.md")
+    assert (await bucket.sync()).counts.deleted == 1
+    assert await bucket.urls("team:pay") == []
+    reader = await project.kb.reader(["staff"])
+    (document,) = [each async for each in project.kb.documents.iterate(reader)]
+    assert (document.title, document.has_original) == ("Pumps", True)
+    moved = replace(bucket.source, options={**options, "acl_tags": "team:new"})
+    await sources.change(project.database, moved.id, SourceChange(options=moved.options))
+    await bucket.sync()
+    assert await bucket.urls("staff") == []
+    assert await bucket.urls("team:new") == ["s3://files/pumps.md"]

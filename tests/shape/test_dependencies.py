@@ -8,8 +8,7 @@ from importlib.metadata import Distribution
 import pytest
 from packaging.requirements import Requirement
 
-EXTRAS = frozenset({"", "milvus", "neo4j", "otel", "slack", "telegram"})
-"""Only slow tests install the others: Ray is Apache-2.0; of LangChain, LlamaIndex and Haystack they check the licences themselves."""
+EXTRAS = frozenset({"", "bucket", "milvus", "neo4j", "otel", "slack", "telegram"})
 COPYLEFT = re.compile(
     r"(?<!L)(?<!Lesser )(?:\bA?GPL|SSPL|Affero|(?<!Lesser )General Public License)|Server Side Public|Business Source",
     re.IGNORECASE,

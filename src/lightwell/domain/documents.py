@@ -41,6 +41,9 @@ FILE, UPLOAD, WEB, PUSHED = "file", "upload", "web", "push"
 SITE, BUCKET, IMAP = "site", "bucket", "imap"
 """The source systems of pages, objects and messages that a source reads."""
 
+ADDRESS_SCHEMES = ("https", "http", "s3", "gs", "az", "imap")
+"""The schemes that the addresses of items may have; browsers are led to the first two alone."""
+
 PLAIN_SYSTEMS = frozenset({FILE, UPLOAD, WEB, PUSHED, SITE, BUCKET, IMAP})
 """The systems whose documents are no items of a business system, which have a header of fields."""
 

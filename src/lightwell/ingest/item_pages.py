@@ -1,13 +1,13 @@
 """Stores a page of items in one transaction: what changed gets jobs, what is unchanged costs a comparison of hashes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from urllib.parse import urlsplit
 
 from lightwell.domain.access import Tags, parse_tags
 from lightwell.domain.business_systems import Source, SourceCounts
-from lightwell.domain.documents import PUSHED, Format, NewDocument
+from lightwell.domain.documents import ADDRESS_SCHEMES, PUSHED, Format, NewDocument
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import DocumentId, GlobalRef, RunId
 from lightwell.domain.jobs import RunChange
@@ -320,7 +320,7 @@ def _check_document(source: Source, item: SourceItem, document: NewDocument) -> 
         raise Invalid(f"its access tag {foreign[0]!r} does not begin with {prefix}")
     check_url(document)
     if document.url and not (
-        document.system == PUSHED or is_harmless(document.url)
+        document.system == PUSHED or is_harmless(document.url, ADDRESS_SCHEMES)
     ):  # what is pushed has no address of its own making
         raise Invalid("its address is not one of the web, or contains a password or a blank")
     ends = {entity.ref for entity in document.structure.entities}
@@ -343,15 +343,15 @@ def _check_document(source: Source, item: SourceItem, document: NewDocument) -> 
     return replace(checked, content=text.encode(), format=Format.TEXT)
 
 
-def is_harmless(url: str) -> bool:
-    """Return whether people may follow the address: one of the web, without credentials, that ends where it seems to end."""
+def is_harmless(url: str, schemes: Collection[str] = ("https", "http")) -> bool:
+    """Return whether people may follow the address: one of these schemes, without credentials, that ends where it seems to end."""
     if _BREAKS_LINKS.search(url):
         return False
     try:
         parts = urlsplit(url)
     except ValueError:
         return False
-    return parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
+    return parts.scheme in schemes and bool(parts.hostname) and "@" not in parts.netloc
 
 
 def _plausible(moment: datetime | None) -> datetime | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from lightwell.domain.access import Tags, parse_tags
-from lightwell.domain.documents import NewDocument
+from lightwell.domain.documents import ADDRESS_SCHEMES, NewDocument
 from lightwell.domain.errors import Invalid, Refused
 from lightwell.domain.ids import GlobalRef
 from lightwell.domain.source_items import ItemPage, SourceItem
@@ -75,9 +75,13 @@ def check_item(system: str, item: SourceItem, stated: Tags = frozenset()) -> Non
     for document in _documents_of(item):
         assert document.system == system, f"{item.ref}: a document is of another system"
         assert document.item_ref == item.ref, f"{item.ref}: a document belongs to another item"
-        assert document.url.startswith(("https://", "http://")), f"{item.ref}: a URL is not HTTP"
+        scheme = document.url.partition("://")[0]
+        assert scheme in ADDRESS_SCHEMES, f"{item.ref}: a URL has another scheme than these"
         assert len(document.content_hash) == 64, f"{item.ref}: the hash is not SHA-256"
-        assert document.title.strip(), f"{item.ref}: a document has no title"
+        is_titled = (
+            bool(document.title.strip()) or document.is_file
+        )  # a file may have its own title
+        assert is_titled, f"{item.ref}: a document has no title"
         assert document.acl_tags, f"{item.ref}: a document without tags is visible to nobody"
         tags = parse_tags(document.acl_tags) - stated
         foreign = {tag for tag in tags if not tag.startswith(prefix)}

@@ -19,7 +19,7 @@ from lightwell.source_secrets import SourceSecrets, read_source_secrets, variabl
 PLUG_INS = "lightwell.sources"
 """The group of entry points by which installed packages offer connectors; the name of an entry is that of a system."""
 
-BUILT_IN: tuple[str, ...] = ("attio", "chatwoot", "github", "linear", "site")
+BUILT_IN: tuple[str, ...] = ("attio", "bucket", "chatwoot", "github", "linear", "site")
 """The systems that `open_connector` opens itself."""
 
 
@@ -113,6 +113,9 @@ async def _open_system(
                 yield connector
         case "push":
             raise Invalid("Programs push into this source (PUT items): there is nothing to read")
+        case "bucket":
+            async with _open_bucket(source, secrets, settings) as connector:
+                yield connector
         case "site":
             from lightwell.connectors.site.source import open_site
             from lightwell.wiring.fetching import make_fetcher
@@ -122,6 +125,17 @@ async def _open_system(
         case system:
             async with _find_plug_in(system)(source, secrets) as connector:
                 yield connector
+
+
+def _open_bucket(
+    source: Source, secrets: SourceSecrets, settings: Settings
+) -> AbstractAsyncContextManager[ItemSource]:
+    try:
+        from lightwell.connectors.bucket import open_bucket
+    except ModuleNotFoundError:
+        raise Invalid("Buckets need an extra of Lightwell: uv tool install '.[bucket]'") from None
+    token = secrets.token.get_secret_value() if secrets.token else ""
+    return open_bucket(source.options, token, settings.ingestion.max_file_bytes)
 
 
 def list_systems() -> list[str]:
