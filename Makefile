@@ -88,7 +88,7 @@ test: .venv/.ready $(PAGE)
 
 # The servers of the other stores take most of the memory and the processor: two workers.
 test-slow: .venv/.ready $(PAGE)
-	$(RUN) --extra ray pytest -n 2 --dist loadfile -m slow
+	$(RUN) --extra ray --extra ocr pytest -n 2 --dist loadfile -m slow
 
 test-long: .venv/.ready $(PAGE)
 	$(RUN) pytest $(PARALLEL) --hypothesis-profile=thorough
