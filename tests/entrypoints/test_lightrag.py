@@ -121,6 +121,12 @@ async def test_what_is_not_here_is_refused_in_words_that_the_webui_shows(site: S
         *("POST", "/lightrag/documents/text", US, BOARD), scopes=ALL_BUT_ADMIN, json={"text": "x"}
     )
     assert (both.status_code, "access tags" in both.json()["detail"]) == (422, True)
+    own = await site.request(
+        *("POST", "/lightrag/documents/text", US, "user:ada"),
+        scopes=ALL_BUT_ADMIN,
+        json={"text": "Mine."},
+    )
+    assert "for user:ada," in own.json()["message"]
 
 
 @pytest.mark.asyncio(loop_scope="module")

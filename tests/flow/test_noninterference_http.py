@@ -543,6 +543,7 @@ WITHOUT_A_CASE = {
     "POST /v1/documents/ingest": "makes a document of its own: test_http_documents.py",
     "POST /v1/graph/entities": "a guessed name confirms nothing: test_noninterference.py",
     "POST /lightrag/graph/entity/create": "a guessed name confirms nothing: test_noninterference.py",
+    "GET /lightrag/ui/customization": "says only how to sign in",
     "GET /lightrag/auth-status": "says only that one has to sign in",
     "POST /lightrag/login": "says only whether a key is good: test_lightrag.py",
     "GET /lightrag/documents/supported_file_types": "names fixed types",

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from starlette.datastructures import UploadFile
 
 from lightwell.connectors.intake import Intake, upload_origin
-from lightwell.domain.access import Tags
+from lightwell.domain.access import Tags, parse_tags, user_from_tags
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.document_lists import DocumentFilter, DocumentOrder, cursor_of
 from lightwell.domain.documents import Document, DocumentState, Format, NewDocument
@@ -143,10 +143,11 @@ async def upload_document(request: Request, caller: Ingesting) -> InsertResponse
         files = [file for file in form.getlist("file") if isinstance(file, UploadFile)]
         if not files:
             raise Invalid("Send a file in the field `file`, with its name")
-        described = _describe(_tags_of(caller), track_id)
+        tags = tags_of(caller)
+        described = _describe(tags, track_id)
         await submit_files(request, caller, described, files)
     names = ", ".join(file.filename or "" for file in files)
-    return InsertResponse(message=f"{names} is stored and will be read", track_id=track_id)
+    return InsertResponse(message=f"{names} is stored{_audience(tags)}", track_id=track_id)
 
 
 @router.post("/documents/text", dependencies=[Depends(hold_slot)])
@@ -293,7 +294,7 @@ async def _insert(
     request: Request, caller: Caller, texts: Sequence[str], sources: Sequence[str]
 ) -> InsertResponse:
     track_id = _new_track("insert")
-    tags, intake = _tags_of(caller), request.app.state.intake
+    tags, intake = tags_of(caller), request.app.state.intake
     documents = [
         _read_text(intake, _describe(tags, track_id), text, source)
         for text, source in zip(texts, sources, strict=True)
@@ -303,7 +304,7 @@ async def _insert(
     )
     projects_of(request).has_work.set()
     return InsertResponse(
-        message=f"{len(texts)} texts are stored and will be read", track_id=track_id
+        message=f"{len(texts)} texts are stored{_audience(tags)}", track_id=track_id
     )
 
 
@@ -320,11 +321,19 @@ def _read_text(intake: Intake, described: IngestRequest, text: str, source: str)
     return intake.read_upload(request, origin, text.encode())
 
 
-def _tags_of(caller: Caller) -> Tags:
-    """Return the tags of what the caller hands in: its only one, since LightRAG's clients name none. Raises `Invalid`."""
-    tags = caller.authority.choose(frozenset())
+def tags_of(caller: Caller) -> Tags:
+    """Return who sees what the caller makes, since LightRAG's clients cannot say: a person alone, else whoever has the caller's only tag.
+
+    Raises `Invalid` for a key with several tags of which none is a person's.
+    """
+    user = user_from_tags(caller.authority.tags)
+    tags = caller.authority.choose(parse_tags([f"user:{user}"] if user else []))
     caller.authority.require_new(tags)
     return tags
+
+
+def _audience(tags: Tags) -> str:
+    return f" for {', '.join(sorted(tags))}, and will be read"
 
 
 def _describe(tags: Tags, track_id: str) -> IngestRequest:

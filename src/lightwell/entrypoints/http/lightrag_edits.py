@@ -9,6 +9,7 @@ from fastapi import APIRouter
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import ManualEdit, Relation, RelationKey, RelationMention
 from lightwell.entrypoints.http.authentication import Caller, Curating
+from lightwell.entrypoints.http.lightrag_documents import tags_of
 from lightwell.entrypoints.http.lightrag_graphs import (
     entity_properties,
     find_entity,
@@ -34,9 +35,9 @@ _OF_RELATIONS: Final = frozenset({"description", "keywords", "weight"})
 
 @router.post("/graph/entity/create")
 async def create_entity(body: EntityCreateRequest, caller: Curating) -> dict[str, object]:
-    """Create an entity for those who have the caller's only access tag."""
+    """Create an entity for those who would see a document that the caller hands in."""
     edit = replace(_read_edit(body.entity_data), name=body.entity_name)
-    created = await caller.knowledge_base.graph.create(caller.reader, edit)
+    created = await caller.knowledge_base.graph.create(caller.reader, edit, tags=tags_of(caller))
     message = f"Entity '{created.name}' created successfully"
     return {"status": "success", "message": message, "data": entity_properties(created)}
 

@@ -47,7 +47,8 @@ async def query(body: QueryRequest, caller: Reading) -> QueryResponse:
         is_by_model = False
     else:
         answer = await _conversation(body).answer(caller)
-        context, references = render_answer(answer, caller.server), _references(answer, body)
+        context = render_answer(answer, caller.server) + _list_sources(answer)
+        references = _references(answer, body)
         is_by_model = answer.author is not None
     return QueryResponse(
         response=context,
@@ -126,8 +127,16 @@ def _end(answer: Answer, body: QueryRequest, unsent: str, server: str) -> Iterab
     if body.include_references:
         listed = _references(answer, body)
         yield _line({"references": [item.model_dump(exclude_none=True) for item in listed]})
-    if rest := unsent + render_rest(answer, server):
+    if rest := unsent + render_rest(answer, server) + _list_sources(answer):
         yield _line({"response": rest})
+
+
+def _list_sources(answer: Answer) -> str:
+    """Return the section that LightRAG has its models write below an answer."""
+    if not answer.citations:
+        return ""
+    lines = (f"- {citation.id} {escape(citation_title(citation))}" for citation in answer.citations)
+    return "\n\n".join(("", "### References", "\n".join(lines)))
 
 
 def _line(document: Mapping[str, object]) -> bytes:

@@ -25,12 +25,23 @@ _ABOUT: Final = {
     "webui_description": "",
     "ai_content_notice_enabled": False,
 }
+_HOW_TO_SIGN_IN: Final = (
+    "Any name, and a key of Lightwell as the password. You see what the key may see."
+)
 
 
 @router.get("/auth-status")
 async def get_auth_status() -> dict[str, object]:
     """Say that one has to sign in."""
     return {"auth_configured": True, "auth_mode": "enabled", **_ABOUT}
+
+
+@router.get("/ui/customization")
+async def get_customization() -> dict[str, object]:
+    """Return what the WebUI shows beside its form."""
+    login = {"format": "markdown", "content": _HOW_TO_SIGN_IN}
+    brand = {"title": "Lightwell", "description": ""}
+    return {"customized": True, "direction": "ltr", "brand": brand, "login": login}
 
 
 @router.post("/login")
