@@ -197,6 +197,50 @@ async def test_s3_6_a_file_that_is_too_large_is_refused_while_it_arrives(
     assert (await client("GET", "/documents")).json()["documents"] == []
 
 
+async def test_a_known_external_id_is_a_new_version_of_one_s_own_document(
+    site: Site, tag: str
+) -> None:
+    ada, bo = await site.client(tag, f"{tag}:more"), await site.client(tag)
+
+    async def uploaded(client: Client, content: bytes, code: int = 202, **fields: Any) -> str:
+        data = {"aclTags": tag, "externalId": "offer/7", **fields}
+        reply = await client.upload(("offer.md", content), data=data)
+        assert reply.status_code == code, reply.text
+        if code != 202:
+            return reply.json()["detail"]
+        (job,) = reply.json()["documents"]
+        await client.finished(job["jobId"])
+        return job["documentId"]
+
+    first = await uploaded(ada, b"Nordwind gets 3 pumps.")
+    assert await uploaded(ada, b"Nordwind gets 5 pumps.", title="Offer") == first
+    shown = (await bo("GET", f"/documents/{first}/text")).json()
+    assert shown["text"] == "Nordwind gets 5 pumps."
+    others = await uploaded(bo, b"Tarn gets 3 pumps.")
+    assert others != first
+    both = f"{tag},{tag}:more"
+    assert await uploaded(ada, b"Nordwind gets 6 pumps.", aclTags=both) == first
+    assert await uploaded(ada, b"Nordwind gets 6 pumps.") == first
+    admin = await site.client(tag, scopes=(Scope.ADMIN,))
+    for tags, words, code in (
+        ([tag, "team:board"], "lack team:board", 422),
+        (["team:board"], "any more", 404),
+    ):
+        changed = await admin("PUT", f"/documents/{first}/access", json={"aclTags": tags})
+        assert changed.status_code == 200, changed.text
+        assert words in await uploaded(ada, b"Not mine alone.", code=code)
+    await bo("DELETE", f"/documents/{others}")
+    assert await uploaded(bo, b"Tarn gets 4 pumps.") == others
+    files = [("a.md", b"A."), ("b.md", b"B.")]
+    two = await ada.upload(*files, data={"aclTags": tag, "externalId": "x"})
+    assert (two.status_code, "single file" in two.text) == (422, True)
+    key = {"Idempotency-Key": f"{tag} {first}"}
+    for name, code in (("one", 202), ("one", 202), ("two", 422)):
+        data = {"aclTags": tag, "externalId": name}
+        reply = await ada.upload(("c.md", b"C."), data=data, headers=key)
+        assert reply.status_code == code, reply.text
+
+
 async def test_s3_6_what_is_wrong_with_an_upload_is_named(site: Site, tag: str) -> None:
     client = await site.client(tag)
     wrong: list[tuple[dict[str, Any], str]] = [

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
+from uuid import UUID
 
 from lightwell.connectors._file_settings import resolve_settings
 from lightwell.connectors.files import MAX_BYTES, Files, parse_front_matter_of
@@ -37,14 +38,23 @@ class Origin:
     name: str
 
 
-def upload_origin(file_name: str) -> Origin:
-    """Return the origin of an uploaded file: a new document, whatever others are called. Its name is no path."""
+def upload_origin(file_name: str, known_as: tuple[str, str] = ("", "")) -> Origin:
+    """Return the origin of an uploaded file: a new document, whatever others are called. Its name is no path.
+
+    What the same user uploads under the same external id is one document; `known_as` is both, "" for none.
+    """
     last = file_name.replace("\\", "/").rpartition("/")[2]
     name = "".join(sign for sign in last if sign.isprintable())
     name = name.strip()[-_MAX_NAME_LENGTH:] or "document"
-    upload = str(new_id())
+    upload = str(_known_id(*known_as) if all(known_as) else new_id())
     url = f"{UPLOAD}:///{upload}/{quote(name, safe='')}"
     return Origin(system=UPLOAD, kind="document", source_id=upload, url=url, name=name)
+
+
+def _known_id(user: str, external_id: str) -> UUID:
+    """Return the id of what a user uploads under an external id: each user has ids of their own, so that nobody meets those of others."""
+    digest = hashlib.sha256(f"{user}\0{external_id}".encode()).digest()
+    return UUID(bytes=digest[:16], version=5)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ class IngestRequest:
     """One document: a file given by path or `file:` URL, or `content` under any URL.
 
     `title`, `format` and the keys of `metadata` override what the document or its folder's settings say; "" and
-    None do not. `acl_tags` and `topic` apply only where the document itself names none.
+    None do not. `acl_tags` and `topic` apply only where the document itself names none. `external_id` is what whoever uploads it calls it, "" for nothing.
     """
 
     document_url: str
@@ -24,6 +24,7 @@ class IngestRequest:
     metadata: Mapping[str, str] = field(default_factory=dict[str, str])
     topic: str = ""
     content: bytes | None = None
+    external_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from lightwell.domain.requests import IdempotencyKey, IngestResponse
 from lightwell.records import idempotency
 from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.documents import documents, registration, submitted
+from lightwell.records.documents.registered import document_ref
 from lightwell.records.locks import lock_project
 
 
@@ -77,7 +78,12 @@ async def _register(
         document = replace(document, source_id=page_id or str(new_id()))
         if page_id is not None:  # others see it, and what it is called
             submission.authority.require_all(tags)
-    elif document.system != UPLOAD:
+    elif document.system == UPLOAD:
+        ref = document_ref(document)
+        earlier = await submitted.find_upload_tags(connection, reader, ref)
+        if earlier is not None:  # others see it, and get what it says now
+            submission.authority.require_all(earlier)
+    else:
         old = await submitted.find_file_tags(connection, reader, document.url)
     if old is None:
         submission.authority.require_new(tags)

@@ -21,13 +21,18 @@ def upload(  # noqa: PLR0913 - the fields of the form
     format: Format | None = None,
     topic: str = "",
     metadata: Mapping[str, object] | None = None,
+    external_id: str = "",
     key: str = "",
 ) -> Call[UploadJobs]:
-    """Hand in files, all of them or none, and get a job for each. `key` is the idempotency key, a new one by default."""
+    """Hand in files, all of them or none, and get a job for each. What one hands in again under one's own `external_id` is a new version.
+
+    `key` is the idempotency key, a new one by default.
+    """
     texts = {
         "title": title,
         "format": format.value if format else "",
         "topic": topic,
+        "externalId": external_id,
         "metadata": json.dumps(dict(metadata)) if metadata else "",
     }
     fields: dict[str, str | list[str]] = {name: text for name, text in texts.items() if text}

@@ -17,7 +17,7 @@ from lightwell.domain.api_keys import Scope
 from lightwell.domain.documents import Format, NewDocument
 from lightwell.domain.errors import Invalid, LightwellError, Unreadable
 from lightwell.domain.requests import IdempotencyKey, IngestRequest
-from lightwell.domain.texts import metadata_texts
+from lightwell.domain.texts import metadata_texts, require_text
 from lightwell.entrypoints.http.authentication import Caller, Ingesting, projects_of, recheck_caller
 from lightwell.entrypoints.http.multipart import read_form
 from lightwell.entrypoints.http.problems import CONTENT_TYPE
@@ -28,7 +28,8 @@ from lightwell.ingest.submission import Submission
 
 router = APIRouter(prefix="/v1/documents", tags=["documents"])
 
-_FIELDS = frozenset(("files", "aclTags", "title", "format", "topic", "metadata"))
+_MAX_EXTERNAL_ID = 400
+_FIELDS = frozenset(("files", "aclTags", "title", "format", "topic", "metadata", "externalId"))
 _TOO_LARGE: dict[int | str, dict[str, Any]] = {
     413: {
         "description": "The upload, or a file in it, is too large",
@@ -59,6 +60,10 @@ _FORM: dict[str, Any] = {
                         "title": {"type": "string", "description": "For a single file."},
                         "format": {"type": "string", "enum": [format_.value for format_ in Format]},
                         "topic": {"type": "string"},
+                        "externalId": {
+                            "type": "string",
+                            "description": "For a single file: what you call the document. What you upload under the same id later is its new version.",
+                        },
                         "metadata": {"type": "string", "description": "A JSON object."},
                     },
                 },
@@ -129,7 +134,7 @@ async def hold_slot(request: Request, caller: Ingesting) -> AsyncGenerator[None]
 async def upload_documents(
     request: Request, caller: Ingesting, response: Response, key: Key = None
 ) -> UploadJobs:
-    """Take files as new documents, all of them or none, with a job for each."""
+    """Take files as new documents, all of them or none, with a job for each; one whose `externalId` you have used before is a new version."""
     async with read_form(request, request.app.state.upload_limits) as form:
         # The form may have taken long to arrive.
         caller = await recheck_caller(request, Scope.INGEST)
@@ -149,7 +154,8 @@ async def submit_files(
     key: str | None = None,
 ) -> list[UploadJob]:
     """Take files as new documents, all of them or none, and return their jobs; raise `Unreadable`, `Invalid`, `KeyReused`."""
-    origins = [upload_origin(file.filename or "") for file in files]
+    known_as = (caller.reader.user, described.external_id)
+    origins = [upload_origin(file.filename or "", known_as) for file in files]
     uploads = _Uploads(request.app.state.intake, described, files, origins)
     digest = await run_in_threadpool(uploads.check)
     submission = Submission(
@@ -240,7 +246,19 @@ def _to_request(form: FormData, caller: Caller, files: int) -> IngestRequest:
         format=_format(text["format"]),
         metadata=metadata_texts(_json_object(text["metadata"])),
         topic=text["topic"],
+        external_id=_external_id(text["externalId"], caller, files),
     )
+
+
+def _external_id(text: str, caller: Caller, files: int) -> str:
+    """Return what the caller calls the document, "" for nothing; raise `Invalid`."""
+    if text and files > 1:
+        raise Invalid("An externalId is for a single file")
+    if len(text) > _MAX_EXTERNAL_ID:
+        raise Invalid(f"An externalId has at most {_MAX_EXTERNAL_ID} characters")
+    if text and not caller.reader.user:
+        raise Invalid("An externalId needs a key, or a token that names a person: each has own ids")
+    return require_text(text, "The externalId")
 
 
 def _format(text: str) -> Format | None:
@@ -271,6 +289,7 @@ def _idempotency_key(
         sorted(request.metadata.items()),
         request.topic,
         content.hex(),
+        *([request.external_id] if request.external_id else []),
     ]
     fingerprint = hashlib.sha256(json.dumps(asking).encode()).digest()
     owner = f"{caller.principal.credential} {caller.principal.acting_for or ''}"

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from lightwell.domain.access import ClassSet, Reader, Tags
 from lightwell.domain.errors import NotFound
 from lightwell.domain.folder_tags import NO_FILE
-from lightwell.domain.ids import DocumentId, ProjectId
+from lightwell.domain.ids import DocumentId, GlobalRef, ProjectId
 from lightwell.records import access_classes
 from lightwell.records.database import Connection
-from lightwell.records.rows import fetch, fetch_values
+from lightwell.records.rows import Row, fetch, fetch_values
 
 # Deleted ones, too: a page that is handed in again with the same access tags is the same document.
 _PAGE = """
@@ -23,6 +23,12 @@ _FILE = """
 SELECT sees(%(classes)s, class_id), acl_tags, is_deleted FROM source_documents
 WHERE project_id = %(project_id)s AND source_url = %(url)s
 ORDER BY is_deleted, sees(%(classes)s, class_id), document_id LIMIT 1
+"""
+
+# Deleted ones, too: who could not see a document does not get it back by its external id.
+_UPLOAD = """
+SELECT sees(%(classes)s, class_id), acl_tags, is_deleted FROM source_documents
+WHERE project_id = %(project_id)s AND global_ref = %(ref)s
 """
 
 _TAGS = """
@@ -46,11 +52,22 @@ async def find_page(
 async def find_file_tags(connection: Connection, reader: Reader, url: str) -> Tags | None:
     """Return the tags of the file's document, None where there is none or it is deleted; raise `NotFound` where the reader may not see it."""
     rows = await fetch(connection, _FILE, {"url": url, **reader.parameters})
+    return _visible_tags(rows, NO_FILE)
+
+
+async def find_upload_tags(connection: Connection, reader: Reader, ref: GlobalRef) -> Tags | None:
+    """Return the tags of what was uploaded before as this document, None where nothing was or it is deleted; raise `NotFound` where the reader may not see it any more."""
+    rows = await fetch(connection, _UPLOAD, {"ref": ref, **reader.parameters})
+    return _visible_tags(rows, "You do not see the document of this externalId any more")
+
+
+def _visible_tags(rows: Sequence[Row], missing: str) -> Tags | None:
+    """Return the tags of the document of the row; raise `NotFound` where the reader may not see it."""
     if not rows:
         return None
     is_visible, tags, is_deleted = rows[0]
     if not is_visible:
-        raise NotFound(NO_FILE)
+        raise NotFound(missing)
     return None if is_deleted else frozenset(tags)
 
 
