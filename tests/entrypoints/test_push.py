@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any
+from random import Random
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -14,6 +15,7 @@ import pytest_asyncio
 from lightwell.domain.access import Reader
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.directory import PersonChange
+from lightwell.domain.errors import StoreFailed
 from lightwell.domain.pushes import PushBatch, PushResult
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.push import push_items
@@ -21,7 +23,8 @@ from lightwell.entrypoints.client import push_calls
 from lightwell.entrypoints.client.clients import AsyncClient
 from lightwell.entrypoints.http.lines import read_lines
 from lightwell.entrypoints.http.pushes import BATCH_LINES
-from lightwell.entrypoints.operations.pushes import PushReport
+from lightwell.entrypoints.operations.pushes import LineReader, PushReport
+from lightwell.ingest import pushing
 from lightwell.ingest.pushing import Push
 from lightwell.knowledge_base.directory import Directory
 from lightwell.knowledge_base.pushes import Pushes
@@ -80,7 +83,7 @@ def item(id_: str, text: str = "Two pumps.", **more: object) -> dict[str, object
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def site(databases: Databases) -> AsyncIterator[Site]:
     with databases.lent() as url:
-        async with open_site(url) as opened:
+        async with open_site(url, {"http.worker": False}) as opened:
             directory = Directory(database=opened.keys.database, project_id=opened.kb.project_id)
             for name in ("ada@halden.example", "bo@halden.example", "cy@tern.example"):
                 await directory.create_person(PersonChange(email=name))
@@ -473,3 +476,92 @@ async def test_a_folder_is_pushed_from_a_shell(
 async def site_reader(site: Site, person: str) -> Reader:
     directory = Directory(database=site.keys.database, project_id=site.kb.project_id)
     return await site.kb.reader((await directory.get_person(person)).tags)
+
+
+STATE = """
+SELECT source_id, content_hash, acl_tags, is_deleted FROM source_documents
+WHERE source_key = %(source)s AND NOT is_deleted ORDER BY 1
+"""
+MEMBERS = """
+SELECT acl_tags[1], ARRAY(SELECT address FROM group_addresses WHERE group_id = of_group.group_id ORDER BY 1)
+FROM directory_groups AS of_group WHERE source_key = %(source)s AND acl_tags[1] LIKE '%%:group:%%' ORDER BY 1
+"""
+
+
+async def state_of(wiki: Wiki) -> object:
+    """Return what is stored of a source, without its name."""
+    database = wiki.site.keys.database
+    source = await wiki.site.kb.sources.get(wiki.name)
+    rows = [await database.rows(query, {"source": source.id}) for query in (STATE, MEMBERS)]
+    return json.loads(json.dumps(rows).replace(wiki.name, "NAME"))
+
+
+def random_line(random: Random, name: str) -> dict[str, object]:
+    """Return a state of an item or of a group."""
+    members = random.sample(PEOPLE, random.randint(0, 3))
+    if name.startswith("group"):
+        return {"kind": "group", "id": name, "members": members}
+    if random.random() < 0.3:
+        return {"kind": "delete", "id": name}
+    allow = {
+        "people": members,
+        "groups": random.sample(["group 1", "group 2"], random.randint(0, 2)),
+    }
+    return item(name, random.choice(["One.", "Two."]), allow=allow)
+
+
+async def deliver(
+    wiki: Wiki, random: Random, lines: list[dict[str, object]], patch: pytest.MonkeyPatch
+) -> None:
+    """Push the lines in batches; some batches break off before or behind their transactions, and are repeated later."""
+    pushes, store = wiki.site.kb.pushes, pushing.store_page
+    reader = LineReader(source_name=wiki.name, max_bytes=1000)
+    source = await pushes.find_source(wiki.name)
+    waiting = [*lines]
+    while waiting:
+        size = random.randint(1, 8)
+        batch, waiting = waiting[:size], waiting[size:]
+        parsed = [reader.read(1, json.dumps(line).encode()) for line in batch]
+        breaks = random.choice(["", "", "before", "behind"])
+
+        async def broken(*arguments: Any, way: str = breaks) -> Any:
+            if way == "before":
+                raise StoreFailed("broken")
+            stored = await store(*arguments)
+            if way == "behind":
+                raise StoreFailed("broken")
+            return stored
+
+        patch.setattr(pushing, "store_page", broken)
+        try:
+            async with pushes.open(source) as push:
+                await pushes.store(push, PushBatch(lines=cast("Any", tuple(parsed))))
+        except StoreFailed:
+            waiting = [*batch, *waiting]  # it was not acknowledged
+            if all("version" in line for line in lines):
+                random.shuffle(waiting)
+    patch.setattr(pushing, "store_page", store)
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_any_order_repetition_and_break_ends_as_the_last_versions_alone(
+    site: Site, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = Random(seed)
+    names = ["a", "b/c", "d e", "f", "group 1", "group 2"]
+    histories = {name: [random_line(random, name) for _ in range(4)] for name in names}
+    last = [history[-1] for history in histories.values()]
+    alone, late, in_order = [await new_source(site) for _ in range(3)]
+    await alone.push(*last)
+    versioned = [
+        {**line, "version": version}
+        for history in histories.values()
+        for version, line in enumerate(history)
+    ]
+    repeated = [*versioned, *random.choices(versioned, k=10)]
+    random.shuffle(repeated)
+    await deliver(late, random, repeated, monkeypatch)
+    assert await state_of(late) == await state_of(alone)
+    rounds = [history[version] for version in range(4) for history in histories.values()]
+    await deliver(in_order, random, [*rounds[: random.randint(0, 24)], *rounds], monkeypatch)
+    assert await state_of(in_order) == await state_of(alone)
