@@ -1,5 +1,6 @@
 """From evidence to an answer.
 
+computed over rows of tables? ─ yes ─► the figure with its rows, or why there is none; no model takes part
 mode bypass? ─ yes ─► the model's own words, marked as such
   └ no: a model?
       ├ no ─► a list that is asked for, or pieces, where their relevance reaches 0.6 ────────────┐
@@ -31,6 +32,7 @@ from lightwell.answer.reply import (
     reply_verifier,
     strip_citation_marks,
 )
+from lightwell.answer.tables.computing import computed_answer
 from lightwell.answer.verification.second_judge import VerifyBy, is_supported
 from lightwell.domain.answers import (
     DOUBT_LINE,
@@ -156,6 +158,10 @@ class AnswerGenerator:
 
     async def _parts(self, retrieval: Retrieval, call: _Call) -> AsyncGenerator[Part, None]:
         model = self.model
+        if retrieval.computation is not None:
+            for part in _parts_of(computed_answer(retrieval, retrieval.computation)):
+                yield part
+            return
         if model is not None:
             retrieval = with_owed(retrieval)
         if model is not None and retrieval.question.mode is Mode.BYPASS:

@@ -216,6 +216,29 @@ class Commitment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class QuotedRow:
+    """A row of a table, `evidence.chunk.text[start:end]`; `text` has it with the names of its columns."""
+
+    evidence: Evidence
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Computation:
+    """What was computed over rows of tables: `text` states it, of the `rows`, or it was refused for a `refusal`, and there are none.
+
+    With `is_list`, the rows themselves are what is asked for.
+    """
+
+    text: str = ""
+    rows: tuple[QuotedRow, ...] = ()
+    is_list: bool = False
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelMetrics:
     """How long a channel took, in milliseconds of wall time (channels run concurrently), and how many chunks it found."""
 
@@ -284,7 +307,8 @@ class Retrieval:
     `understood` are filters that words of the question mean;
     `asks_for_documents` is whether it says nothing else, as in "messages from last month".
     `is_elsewhere`: nothing in the documents that the question named answers, so this is of others. `owed` is what business systems say that we owe, or that is open, where
-    the question asks for that, and None where it does not, or where no system knows with whom something is open.
+    the question asks for that, and None where it does not, or where no system knows with whom something is open. `computation` is what rows of
+    tables come to, where the question asks for that, and then all that is said.
     """
 
     question: Question
@@ -305,6 +329,7 @@ class Retrieval:
     asks_for_documents: bool = False
     is_elsewhere: bool = False
     owed: tuple[Commitment, ...] | None = None
+    computation: Computation | None = None
 
     @property
     def is_sufficient(self) -> bool:

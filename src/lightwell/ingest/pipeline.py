@@ -29,19 +29,22 @@ from lightwell.ingest.derived_data import refresh, sync_index
 from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.parser_messages import ChunkedDocument
 from lightwell.ingest.progress import DocumentOutcome, Progress, ProgressCounter, Step
+from lightwell.ingest.table_reading import read_rows
 from lightwell.ingest.titles import title_from_url
 from lightwell.ports import ExtractionInput
 from lightwell.records import embedding_spaces
-from lightwell.records.documents import analyses, originals, publishing
+from lightwell.records.documents import analyses, originals, publishing, table_rows
 from lightwell.records.documents import chunks as staging
 from lightwell.records.documents.chunks import StagedChunk
 from lightwell.records.documents.publishing import PublishedDocument, PublishedTerms
+from lightwell.records.documents.table_rows import TextPart
 from lightwell.records.jobs import queue
 from lightwell.records.jobs.queue import Claim
 from lightwell.records.locks import lock_project
 from lightwell.tasks import gather_or_cancel
 from lightwell.text.analysis.stored import VERSION
 from lightwell.text.dates import find_first_day, find_header_date
+from lightwell.text.tables.rows import VERSION as TABLES_VERSION
 from lightwell.text.terms import count_terms
 from lightwell.tracing import span
 
@@ -256,6 +259,9 @@ async def _extract_and_publish(
     read = await asyncio.to_thread(
         analyse_chunks, [chunk for document in new for chunk in document.chunks]
     )
+    tables = await asyncio.to_thread(
+        lambda: {document.claim.document_id: read_rows(_texts(document)) for document in new}
+    )
     project_id = context.project_id
     async with context.database.relaxed_transaction() as connection:
         await lock_project(connection, project_id)
@@ -283,6 +289,7 @@ async def _extract_and_publish(
                 _extractions_of(new, extractions),
             )
             await analyses.store(connection, VERSION, read)
+            await table_rows.store(connection, TABLES_VERSION, tables)
         if reextracted:
             await publishing.republish_extractions(
                 connection,
@@ -295,6 +302,19 @@ async def _extract_and_publish(
             connection, [document.claim.job_id for document in unpublished], context.worker
         )
     return unknown
+
+
+def _texts(document: _StagedDocument) -> list[TextPart]:
+    return [
+        TextPart(
+            id=chunk.id,
+            start=chunk.draft.start,
+            text=chunk.draft.text,
+            title=document.title,
+            url=document.claim.url,
+        )
+        for chunk in document.chunks
+    ]
 
 
 def _extractions_of(

@@ -28,6 +28,7 @@ from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.passage_reading import is_being_read, read_some, report_waiting
 from lightwell.ingest.pipeline import ingest
 from lightwell.ingest.progress import DocumentOutcome
+from lightwell.ingest.table_reading import renew_tables
 from lightwell.logs import logger
 from lightwell.records import freed_space
 from lightwell.records.jobs import queue
@@ -145,7 +146,10 @@ async def run_until_idle(
 async def _read_or_embed(context: IngestContext) -> bool:
     """Read a few passages, else those that older rules have read or some for a change of the embedding model; return whether there was anything to do."""
     return (
-        await read_some(context) or await renew_analyses(context) or await work_on_change(context)
+        await read_some(context)
+        or await renew_analyses(context)
+        or await renew_tables(context)
+        or await work_on_change(context)
     )
 
 

@@ -14,6 +14,7 @@ from lightwell.answer.open_items import find_open_items
 from lightwell.answer.open_points import MAX_PASSAGES
 from lightwell.answer.owed import find_owed
 from lightwell.answer.pipeline import AnswerGenerator
+from lightwell.answer.tables.computing import find_computation
 from lightwell.domain.access import Reader
 from lightwell.domain.answers import Step, StepKind, StoredExchange
 from lightwell.domain.chat import Exchange, Thread
@@ -76,6 +77,10 @@ class Asking:
             return
         find = find_open_items if retrieval.analysis.asks_what_is_open else find_owed
         retrieval = await find(self.database, self.reader, retrieval)
+        computation = await find_computation(self.database, self.reader, question)
+        if computation is not None:
+            yield replace(retrieval, computation=computation)
+            return
         if retrieval.evidence:
             yield Step(kind=StepKind.READING, titles=titles(retrieval.evidence))
         model = self._looking_model

@@ -19,7 +19,7 @@ WHERE table_.relnamespace = current_schema()::regnamespace AND table_.relname = 
 """
 
 _TABLES_WITH_NAMES = """
-    source_documents document_chunks chunk_analyses chunk_terms term_counts entities entity_names relations
+    source_documents document_chunks table_rows chunk_analyses chunk_terms term_counts entities entity_names relations
     profiles document_entity_mentions relation_mentions long_profiles described_profiles
     entity_links extraction_cache ingestion_jobs ingestion_runs ingestion_cursors entity_merges
     merged_entities merge_summaries merge_rejections entity_edits relation_edits conversations

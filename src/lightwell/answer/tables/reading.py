@@ -1,0 +1,338 @@
+"""Turns a question and the tables that share words with it into one computation, or the reason why there is none.
+
+A table answers only where it knows every word of the question: as a name of a column, a value, or a name of the table itself.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from lightwell.answer.tables.question import AskedComputation, Comparison, Word, is_light
+from lightwell.domain.tables import Aggregate, Computing, Condition, Table, Value
+from lightwell.text.tables.cells import DAY
+from lightwell.text.tables.keys import keys_of
+from lightwell.text.tables.rows import MOST_WORDS, TEXT
+
+_NEAR = 2
+"""Words between the name of a column and what it is compared with."""
+
+_SMALL = 200
+"""A smaller figure without a unit may be of anything, such as an age: its column has to be named."""
+
+_FIGURES = (Aggregate.SUM, Aggregate.MEAN, Aggregate.MOST, Aggregate.LEAST)
+_MOST_NAMED = 4
+_IDENTIFIERS = frozenset(
+    key for name in ("id", "no", "nr", "number", "nummer", "year", "jahr") for key in keys_of(name)
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """Why a computation that is asked for cannot be made."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mention:
+    """A column that words of the question name, from the first to before the last."""
+
+    first: int
+    past: int
+    place: int
+
+
+@dataclass(slots=True, kw_only=True)
+class _Reading:
+    """What has been read so far of a question about tables of the same columns."""
+
+    question: AskedComputation
+    tables: Sequence[Table]
+    known: set[int] = field(default_factory=set[int])
+    names: set[int] = field(default_factory=set[int])
+    mentions: list[_Mention] = field(default_factory=list[_Mention])
+    values: dict[int, list[Value]] = field(default_factory=dict[int, list[Value]])
+    conditions: list[Condition] = field(default_factory=list[Condition])
+
+    @property
+    def words(self) -> tuple[Word, ...]:
+        return self.question.words
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return tuple(map(_common, zip(*(table.kinds for table in self.tables), strict=True)))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.tables[0].columns
+
+
+def phrases_of(question: AskedComputation) -> list[str]:
+    """Return the keys of one to five neighbouring words, by which values of tables may be meant."""
+    keys = [word.key for word in question.words]
+    return sorted({phrase for _, _, phrase in _runs(keys)})
+
+
+def read_computation(
+    question: AskedComputation, tables: Sequence[Table]
+) -> Computing | Refusal | None:
+    """Return the computation that a question asks for of these tables, why there is none, or None where it asks for something else."""
+    groups: dict[tuple[str, ...], list[Table]] = {}
+    for table in tables:
+        groups.setdefault(table.keys, []).append(table)
+    read = [result for group in groups.values() if (result := _read(question, group))]
+    usable = [pair for pair in read if isinstance(pair[1], Computing)] or read
+    if not usable:
+        return None
+    best = max(score for score, _ in usable)
+    results = [result for score, result in usable if score == best]
+    if len(results) == 1:
+        return results[0]
+    computings = [result for result in results if isinstance(result, Computing)]
+    named = sorted({_called(table) for computing in computings for table in computing.tables})
+    shown = ", ".join(f"“{name}”" for name in named[:_MOST_NAMED])
+    return Refusal(reason=f"Several tables may be meant ({shown}): name the one that you mean.")
+
+
+def _read(
+    question: AskedComputation, tables: Sequence[Table]
+) -> tuple[int, Computing | Refusal] | None:
+    """Return what is asked for of tables of the same columns, with how many words name these tables."""
+    reading = _Reading(question=question, tables=tables)
+    _find_columns(reading)
+    _find_values(reading)
+    _find_names(reading)
+    if any(n not in reading.known and not is_light(w.key) for n, w in enumerate(reading.words)):
+        return None
+    reading.tables = _named_most(reading)
+    refusal = _compare(reading) or _choose_values(reading)
+    if refusal:
+        return len(reading.names), refusal
+    result = _aggregate(reading)
+    if isinstance(result, Computing) and any(table.is_cut for table in result.tables):
+        result = Refusal(reason="Only the first part of the table was read, since it is very long.")
+    return (len(reading.names), result) if result else None
+
+
+def _runs(keys: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """Yield runs of neighbouring words, the longest first."""
+    for size in range(min(MOST_WORDS, len(keys)), 0, -1):
+        for first in range(len(keys) - size + 1):
+            yield first, first + size, " ".join(keys[first : first + size])
+
+
+def _find_columns(reading: _Reading) -> None:
+    """Note the words that name a column, whole or, where only one column has the word, in part."""
+    keys = reading.tables[0].keys
+    bare = [" ".join(keys_of(name.partition("(")[0].partition("[")[0])) for name in reading.columns]
+    by_key: dict[str, int] = {}
+    for names in (keys, bare):
+        for place, key in enumerate(names):
+            if key:
+                by_key.setdefault(key, place)
+    parts: dict[str, list[int]] = {}
+    for place, key in enumerate(bare):
+        for part in set(key.split()):
+            parts.setdefault(part, []).append(place)
+    by_part = {part: places[0] for part, places in parts.items() if len(places) == 1}
+    for wanted in (by_key, by_part):
+        for first, past, key in _runs([word.key for word in reading.words]):
+            span = range(first, past)
+            if key in wanted and not is_light(key) and reading.known.isdisjoint(span):
+                reading.known.update(span)
+                reading.mentions.append(_Mention(first=first, past=past, place=wanted[key]))
+
+
+def _find_values(reading: _Reading) -> None:
+    """Note the words that are a value of a column."""
+    by_key: dict[str, list[Value]] = {}
+    for table in reading.tables:
+        for value in table.values:
+            by_key.setdefault(value.key, []).append(value)
+    for first, past, key in _runs([word.key for word in reading.words]):
+        span = range(first, past)
+        if key in by_key and not is_light(key) and reading.known.isdisjoint(span):
+            reading.known.update(span)
+            reading.values[first] = by_key[key]
+
+
+def _find_names(reading: _Reading) -> None:
+    """Note the words that name the tables: by title, file, heading or first column."""
+    named = {key for table in reading.tables for key in _names(table)}
+    first = set(keys_of(reading.columns[0])) if reading.columns else set[str]()
+    for n, word in enumerate(reading.words):
+        is_first = any(m.place == 0 and m.first <= n < m.past for m in reading.mentions)
+        if (word.key in named and n not in reading.known) or (is_first and word.key in first):
+            reading.known.add(n)
+            reading.names.add(n)
+        elif word.key in named and _is_in(reading.mentions, n):
+            reading.names.add(n)
+    reading.mentions = [
+        mention for mention in reading.mentions if mention.place or reading.kinds[0] != TEXT
+    ]
+
+
+def _is_in(mentions: Sequence[_Mention], n: int) -> bool:
+    return any(mention.first <= n < mention.past for mention in mentions)
+
+
+def _names(table: Table) -> set[str]:
+    file = table.url.rpartition("/")[2].rpartition(".")[0]
+    return {
+        key for key in keys_of(" ".join((table.title, file, *table.section))) if not is_light(key)
+    }
+
+
+def _named_most(reading: _Reading) -> Sequence[Table]:
+    """Return the tables that most of the words name."""
+    keys = {reading.words[n].key for n in reading.names}
+    counts = [len(keys & _names(table)) for table in reading.tables]
+    return [
+        table for table, count in zip(reading.tables, counts, strict=True) if count == max(counts)
+    ]
+
+
+def _called(table: Table) -> str:
+    return table.title or table.url
+
+
+def _common(kinds: tuple[str, ...]) -> str:
+    return kinds[0] if len(set(kinds)) == 1 else next((k for k in kinds if k != TEXT), TEXT)
+
+
+def _choose_values(reading: _Reading) -> Refusal | None:
+    """Make conditions of the values, several of one column as alternatives; a value of several columns needs the name of one beside it."""
+    chosen: dict[int, dict[str, str]] = {}
+    for first, values in reading.values.items():
+        places = {value.column - 1 for value in values}
+        beside = [
+            mention
+            for mention in reading.mentions
+            if mention.place in places and _is_near(mention, first)
+        ]
+        if beside:
+            places = {beside[0].place}
+        if len(places) > 1:
+            value = values[0].text
+            names = " and ".join(f"“{reading.columns[place]}”" for place in sorted(places))
+            return Refusal(reason=f"“{value}” stands in the columns {names}: say in which one.")
+        (place,) = places
+        reading.mentions = [
+            mention
+            for mention in reading.mentions
+            if mention.place != place or reading.kinds[place] != TEXT
+        ]
+        texts = {value.key: value.text for value in values if value.column - 1 == place}
+        chosen.setdefault(place, {}).update(texts)
+    for place, texts in chosen.items():
+        alternatives = " or ".join(dict.fromkeys(texts.values()))
+        reading.conditions.append(
+            Condition(
+                place=place, keys=tuple(texts), text=f"{reading.columns[place]} is {alternatives}"
+            )
+        )
+    return None
+
+
+def _is_near(mention: _Mention, word: int) -> bool:
+    return -_NEAR <= mention.first - word <= _NEAR or -_NEAR <= mention.past - word <= _NEAR
+
+
+def _compare(reading: _Reading) -> Refusal | None:
+    """Make conditions of the comparisons, each of the column that is named beside it, else of the only one that it can be."""
+    for comparison in reading.question.comparisons:
+        place = _compared(reading, comparison)
+        if isinstance(place, Refusal):
+            return place
+        unit = "" if comparison.unit == DAY else comparison.unit
+        kind = reading.kinds[place]
+        if unit and kind not in (unit, "number"):
+            return Refusal(
+                reason=f"“{comparison.text}” cannot be compared with “{reading.columns[place]}”."
+            )
+        reading.conditions.append(
+            Condition(
+                place=place,
+                span=comparison.span,
+                unit=unit,
+                text=f"{reading.columns[place]} {comparison.text}",
+            )
+        )
+    return None
+
+
+def _compared(reading: _Reading, comparison: Comparison) -> int | Refusal:
+    is_day = comparison.unit == DAY
+    fits = [
+        place
+        for place, kind in enumerate(reading.kinds)
+        if kind != TEXT and (kind == DAY) == is_day
+    ]
+    before = sum(word.end <= comparison.start for word in reading.words)
+    for mention in reading.mentions:
+        if mention.place in fits and (
+            before - _NEAR < mention.past <= before or mention.first == before
+        ):
+            if reading.question.aggregate not in _FIGURES or len(reading.mentions) > 1:
+                reading.mentions.remove(mention)
+            return mention.place
+    likely = [place for place in fits if is_day or not _is_identifier(reading, place)]
+    named = {mention.place for mention in reading.mentions} & set(likely)
+    is_small = not is_day and comparison.unit == "" and comparison.is_below(_SMALL)
+    for places in (list(named), [] if is_small else likely):
+        if len(places) == 1:
+            return places[0]
+    names = ", ".join(f"“{reading.columns[place]}”" for place in likely)
+    what = (
+        f"say with which column ({names})" if likely else "no column of the table has such values"
+    )
+    return Refusal(reason=f"“{comparison.text}” cannot be compared: {what}.")
+
+
+def _is_identifier(reading: _Reading, place: int) -> bool:
+    return bool(_IDENTIFIERS.intersection(reading.tables[0].keys[place].split()))
+
+
+def _aggregate(reading: _Reading) -> Computing | None:
+    """Return the computation; None where it is not clear of what it is asked for."""
+    aggregate = reading.question.aggregate
+    places = {mention.place for mention in reading.mentions}
+    if aggregate in _FIGURES:
+        place = _figured(reading, places)
+        if place is None:
+            return None
+        return _computing(reading, aggregate, place)
+    if not reading.names and not places:
+        return None
+    if aggregate is Aggregate.COUNT and len(places) == 1 and reading.conditions:
+        (place,) = places
+        is_amount = reading.kinds[place] not in (TEXT, DAY)
+        return _computing(reading, Aggregate.SUM, place) if is_amount else None
+    if places or not reading.names:
+        return None
+    if aggregate is Aggregate.LIST and not reading.conditions:
+        return None
+    return _computing(reading, aggregate, 0)
+
+
+def _figured(reading: _Reading, places: set[int]) -> int | None:
+    """Return the column of which a figure is asked for: the one that is named, else the only one of amounts of a table that is named."""
+    with_days = reading.question.aggregate in (Aggregate.MOST, Aggregate.LEAST)
+    fit = [
+        place
+        for place, kind in enumerate(reading.kinds)
+        if kind != TEXT and (kind != DAY or (with_days and places))
+    ]
+    if places:
+        (place, *others) = places
+        return None if others or place not in fit else place
+    likely = [place for place in fit if not _is_identifier(reading, place)]
+    return likely[0] if len(likely) == 1 and reading.names else None
+
+
+def _computing(reading: _Reading, aggregate: Aggregate, place: int) -> Computing:
+    return Computing(
+        aggregate=aggregate,
+        tables=tuple(reading.tables),
+        place=place,
+        conditions=tuple(reading.conditions),
+    )

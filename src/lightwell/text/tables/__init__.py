@@ -1,0 +1,1 @@
+"""Tables in texts: where their rows stand, and the figures and days in their cells."""

@@ -1,0 +1,294 @@
+"""Questions that are computed over rows of tables: what is computed is right, and each reader's own; what is none is left alone."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from lightwell.answer.pipeline import AnswerGenerator
+from lightwell.answer.tables.computing import MOST_CITED, find_computation
+from lightwell.domain.answers import Answered
+from lightwell.domain.documents import Format, NewDocument
+from lightwell.domain.evidence import Computation
+from lightwell.domain.questions import Question
+from lightwell.ingest.table_reading import renew_tables
+from lightwell.knowledge_base import KnowledgeBase
+from lightwell.records.database import Database
+from lightwell.testing.models import ScriptedModel
+from lightwell.testing.sources import InMemorySource, make_document
+from lightwell.wiring import make_retriever
+
+from .conftest import Project, project_on
+
+STAFF = "team:staff"
+DEALS = """Deal,Region,Status,Amount (EUR),Close date,Owner
+Acme,North,Open,"50,000",2026-03-01,Nora
+Birk,North,Won,"120,000",2026-07-15,Nora
+Corda,South,Open,"75,500",2026-08-02,Ole
+Delta,South,Lost,"20,000",2025-12-24,Ole
+Eiger,North,Open,"90,000",2026-10-10,Ines
+Falk,West,Open,"60,000",2026-10-31,Nora
+Garm,West,Won,"15,250",2026-11-03,Ines
+"""
+INVOICES = """# Invoices
+
+| Invoice | Customer | Status | Amount | Paid on |
+|---|---|---|---|---|
+| R-1 | Acme | paid | $1,200.00 | 2026-01-05 |
+| R-2 | Acme | unpaid | $800.50 | |
+| R-3 | Birk | unpaid | $99.50 | |
+| R-4 | Corda | paid | $2,000.00 | 2026-02-01 |
+| Total | | | $4,100.00 | |
+"""
+PEOPLE = """# Employees
+
+Everybody who is employed.
+
+Name | Department | Office | Salary | Started
+--- | --- | --- | --- | ---
+Ada | Engineering | Berlin | 70000 | 2018-05-01
+Ben | Engineering | Oslo | 80000 | 2021-02-01
+Cleo | Sales | Berlin | 65000 | 2019-09-15
+Dan | Sales | Oslo | n/a | 2024-01-01
+"""
+QUOTES = """Kunde;Gebiet;Zustand;Betrag;Datum
+Alpha;Nord;offen;1.234,50;01.02.2026
+Beta;Nord;angenommen;2.000,00;03.02.2026
+Gamma;Süd;offen;500,25;05.03.2026
+"""
+EXPENSES = """# Expenses
+
+| Item | Cost |
+|---|---|
+| Train | €120 |
+| Hotel | $300 |
+| Taxi | €30 |
+"""
+PROSE = """# Handbook
+
+We get 28 vacation days a year. The average response time is two hours. The total cost of ownership is what a thing costs over
+its life. Acme employs 40 people. The highest mountain of Germany is the Zugspitze. Deals are opened in the CRM.
+"""
+
+
+def csv(name: str, text: str, tags: Sequence[str]) -> NewDocument:
+    document = make_document(name, text, tags)
+    return replace(document, format=Format.CSV)
+
+
+SHELF = (
+    csv("deals.csv", DEALS, [STAFF]),
+    make_document("invoices.md", INVOICES, [STAFF]),
+    make_document("employees.md", PEOPLE, [STAFF]),
+    csv("angebote.csv", QUOTES, [STAFF]),
+    make_document("expenses.md", EXPENSES, [STAFF]),
+    make_document("handbook.md", PROSE, [STAFF]),
+)
+
+COMPUTED = {
+    "How many open deals over 50,000?": ("3 rows", 3),
+    "How many open deals of at least 50,000 are there?": ("4 rows", 4),
+    "How many deals are open?": ("4 rows", 4),
+    "How many deals are there?": ("has 7 rows", 7),
+    "What is the number of deals in the north region?": ("3 rows", 3),
+    "How many deals in total?": ("has 7 rows", 7),
+    "What is the total of Amount for the north region?": ("€260,000", 3),
+    "total amount of won deals": ("€135,250", 2),
+    "What is the sum of Amount for north and south?": ("€355,500", 5),
+    "What is the average amount of the deals in the south?": ("€47,750", 2),
+    "Which deal has the highest amount?": ("€120,000", 1),
+    "What is the lowest amount among open deals?": ("€50,000", 1),
+    "How many deals have a close date after 2026-06-30?": ("5 rows", 5),
+    "How many deals closed in October 2026?": ("2 rows", 2),
+    "What is the total amount of deals closed in 2026?": ("€410,750", 6),
+    "How many deals with the owner Nora?": ("3 rows", 3),
+    "How many open deals between 60,000 and 80,000?": ("2 rows", 2),
+    "How many deals up to 20k?": ("2 rows", 2),
+    "List all open deals over 60,000": ("Eiger", 2),
+    "What is the latest close date of the deals?": ("2026-11-03", 1),
+    "How many employees work in Berlin?": ("2 rows", 2),
+    "What is the average salary in Engineering?": ("75,000", 2),
+    "Who has the highest salary?": ("80,000", 1),
+    "How many employees started before 2020?": ("2 rows", 2),
+    "What is the total salary of the employees?": ("215,000", 3),
+    "What is the total of all invoices?": ("$4,100", 4),
+    "How many unpaid invoices are there?": ("2 rows", 2),
+    "What is the sum of the amounts of unpaid invoices?": ("$900", 2),
+    "What is the total amount of invoices of the customer Acme?": ("$2,000.5", 2),
+    "Wie viele offene Angebote gibt es?": ("2 rows", 2),
+    "Wie hoch ist die Summe der Beträge im Gebiet Nord?": ("3,234.5", 2),
+    "Wie hoch ist der durchschnittliche Betrag der Angebote?": ("1,244.92", 3),
+    "Wie viele Angebote über 1.000?": ("2 rows", 2),
+    "Was ist der höchste Betrag?": ("2,000", 1),
+}
+"""Questions with a part of the answer and the number of rows that are cited."""
+
+REFUSED = {
+    "What is the total cost of the expenses?": "€ and $",
+    "What is the total amount?": "Several tables",
+    "How many employees over 50?": "say with which column",
+}
+
+LEFT_ALONE = (
+    "How many deals are there in the east?",
+    "How many vacation days do we get?",
+    "What is the total cost of ownership?",
+    "How do I open a deal?",
+    "Which region is the best?",
+    "What is our average response time?",
+    "How many people does Acme employ?",
+    "What is the highest mountain in Germany?",
+    "What did Nora say about the north region?",
+    "What is the amount of the Acme deal?",
+    "How many deals are not open?",
+    "What is the total amount of deals per region?",
+    "Which region has the highest total amount?",
+    "Can I see the total amount of the deals?",
+    "When is the total amount due?",
+    "What is the average discount of the deals?",
+    "Who is the owner of the latest project?",
+    "List the holidays",
+    "How many deals will close soon?",
+)
+
+
+async def filled(database: Database, documents: Sequence[NewDocument], name: str) -> Project:
+    project = await project_on(database, name)
+    await project.kb.ingestion.ingest(InMemorySource(documents=tuple(documents)))
+    return project
+
+
+async def computed(project: Project, question: str, *tags: str) -> Computation | None:
+    reader = await project.kb.reader(list(tags or (STAFF,)))
+    return await find_computation(project.database, reader, Question(text=question))
+
+
+def outcome(result: Computation | None) -> str:
+    return (result.text or result.refusal) if result else "left alone"
+
+
+def is_right(result: Computation | None, expected: tuple[str, int]) -> bool:
+    if result is None or not result.text:
+        return False
+    said = " ".join((result.text, *(row.text for row in result.rows)))
+    return expected[0] in said and expected[1] == len(result.rows)
+
+
+async def test_questions_are_computed_or_refused_or_left_alone(database: Database) -> None:
+    project = await filled(database, SHELF, "questions")
+    results = {
+        question: await computed(project, question)
+        for question in (*COMPUTED, *REFUSED, *LEFT_ALONE)
+    }
+    right = {question for question in COMPUTED if is_right(results[question], COMPUTED[question])}
+    right |= {
+        question
+        for question, reason in REFUSED.items()
+        if (result := results[question]) and result.refusal and reason in result.refusal
+    }
+    right |= {question for question in LEFT_ALONE if results[question] is None}
+    wrong = [f"{asked} -> {outcome(results[asked])}" for asked in results if asked not in right]
+    assert len(right) >= 0.95 * len(results), "\n".join(wrong)
+    assert not [question for question in LEFT_ALONE if question not in right], "\n".join(wrong)
+
+
+async def test_a_sum_is_each_reader_s_own_and_no_model_makes_it(database: Database) -> None:
+    north, south = "team:north", "team:south"
+    documents = (
+        csv("deals-north.csv", 'Deal,Amount\nAcme,"50,000"\nBirk,"20,000"\n', [north]),
+        csv("deals-south.csv", 'Deal,Amount\nCorda,"7,000"\n', [south]),
+    )
+    project = await filled(database, documents, "two")
+    model = ScriptedModel([])
+    kb = KnowledgeBase(
+        project.context, make_retriever(project.context), AnswerGenerator(model=model)
+    )
+    question = "What is the total amount of the deals?"
+    totals = {north: "70,000", south: "7,000"}
+    for tag, total in totals.items():
+        answer = await kb.questions.ask(question, await kb.reader([tag]))
+        assert isinstance(answer.outcome, Answered)
+        (sentence,) = answer.outcome.sentences
+        assert f"is {total}, in " in sentence.text
+        assert {citation.document_title for citation in sentence.citations} == {f"deals-{tag[5:]}"}
+    assert model.sent == []
+    assert await computed(project, question, "team:none") is None
+    both = await computed(project, question, north, south)
+    assert both
+    assert "is 77,000, in 3 rows" in both.text
+    alone = await filled(database, documents[:1], "alone")
+    assert await computed(project, question, north) is not None
+    assert outcome(await computed(alone, question, north)) == outcome(
+        await computed(project, question, north)
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_what_sql_adds_up_is_what_python_adds_up(database: Database, seed: int) -> None:
+    chance = random.Random(seed)
+    rows = [
+        (
+            chance.choice(("North", "South", "West")),
+            Decimal(chance.randrange(-(10**7), 10**8)) / 100,
+            chance.random() < 0.9,
+        )
+        for _ in range(300)
+    ]
+    lines = "".join(
+        f'{n};{region};"{amount:,}";x\n' if has else f"{n};{region};;x\n"
+        for n, (region, amount, has) in enumerate(rows)
+    )
+    project = await filled(
+        database, [csv("sales.csv", f"Sale;Region;Revenue;Note\n{lines}", [STAFF])], f"sums {seed}"
+    )
+    for region in ("North", "South"):
+        amounts = [amount for place, amount, has in rows if has and place == region]
+        result = await computed(project, f"What is the total revenue in the {region} region?")
+        assert result
+        assert f"is {sum(amounts):,}".rstrip("0").rstrip(".") in result.text
+        assert len(result.rows) == MOST_CITED
+        most = await computed(project, f"What is the highest revenue in the {region} region?")
+        assert most
+        assert f"is {max(amounts):,}".rstrip("0").rstrip(".") in most.text
+        above = await computed(
+            project, f"How many sales in the {region} region with revenue over 500,000?"
+        )
+        assert above
+        assert f"{sum(amount > 500_000 for amount in amounts)} rows" in above.text
+
+
+async def test_rows_follow_their_document(database: Database) -> None:
+    project = await filled(
+        database, [csv("deals.csv", "Deal,Amount\nAcme,5000\nBirk,2000\n", [STAFF])], "changes"
+    )
+    question = "What is the total amount of the deals?"
+    assert "7,000" in outcome(await computed(project, question))
+
+    async def ingest(*documents: NewDocument) -> None:
+        await project.kb.ingestion.ingest(InMemorySource(documents=documents))
+
+    await ingest(csv("deals.csv", "Deal,Amount\nAcme,5000\n", [STAFF]))
+    assert "5,000" in outcome(await computed(project, question))
+    await ingest(csv("deals.csv", "Deal,Amount\nAcme,5000\n", ["team:board"]))
+    assert await computed(project, question) is None
+    assert "5,000" in outcome(await computed(project, question, "team:board"))
+    await project.database.execute("DELETE FROM table_rows", {})
+    await project.database.execute("UPDATE source_documents SET tables_version = 0", {})
+    assert await computed(project, question, "team:board") is None
+    while await renew_tables(project.context):
+        pass
+    assert "5,000" in outcome(await computed(project, question, "team:board"))
+    await ingest()
+    assert await computed(project, question, "team:board") is None
+    assert await project.database.values("SELECT count(*) FROM table_rows", {}) == [0]
+
+
+async def test_the_same_rows_in_two_documents_are_not_added_up_twice(database: Database) -> None:
+    documents = [
+        csv(name, "Deal,Amount\nAcme,5000\nBirk,2000\n", [STAFF])
+        for name in ("deals-1.csv", "deals-2.csv")
+    ]
+    project = await filled(database, documents, "twice")
+    assert "same rows" in outcome(await computed(project, "What is the total amount of the deals?"))
