@@ -62,6 +62,8 @@ _EXTENSIONS = {
     "application/x-ndjson": ".jsonl",
     "application/yaml": ".yaml",
     "application/toml": ".toml",
+    "text/x-python": ".py",
+    "text/javascript": ".js",
     "application/vnd.oasis.opendocument.text": ".odt",
     "application/vnd.oasis.opendocument.presentation": ".odp",
 }

@@ -107,6 +107,7 @@ class Format(StrEnum):
     EPUB = "epub"
     NOTEBOOK = "notebook"
     DATA = "data"
+    CODE = "code"
     HTML = "html"
     RST = "rst"
     ASCIIDOC = "asciidoc"

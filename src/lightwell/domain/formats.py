@@ -13,6 +13,10 @@ EXTENSIONS: Mapping[Format, tuple[str, ...]] = {
     Format.EPUB: (".epub",),
     Format.NOTEBOOK: (".ipynb",),
     Format.DATA: (".json", ".jsonl", ".ndjson", ".geojson", ".yaml", ".yml", ".toml"),
+    Format.CODE: tuple(
+        ".py .pyi .js .mjs .cjs .jsx .ts .mts .cts .tsx .go .rs .java .cs .groovy .dart .kt .kts .scala .swift .c .h .cc .cpp .cxx"
+        " .hh .hpp .hxx .rb .pl .pm .php .ex .exs .jl .lua .r .sh .bash .zsh .ksh .ps1 .psm1 .sql .proto .graphql .gql".split()
+    ),
     Format.HTML: (".html", ".htm", ".xhtml"),
     Format.RST: (".rst", ".rest"),
     Format.ASCIIDOC: (".adoc", ".asciidoc", ".asc"),
@@ -42,5 +46,10 @@ MARKDOWN_TEXTS = frozenset({Format.MARKDOWN, Format.NOTEBOOK, Format.RST, Format
 
 def name_formats() -> str:
     """Return the formats as people know them, in a sentence."""
-    names = [extensions[0].lstrip(".") for extensions in EXTENSIONS.values()]
-    return f"{', '.join(name for name in names if name != 'txt')} and plain text"
+    plain = {Format.CODE: "source code", Format.TEXT: "plain text"}
+    names = [
+        extensions[0].lstrip(".")
+        for format, extensions in EXTENSIONS.items()
+        if format not in plain
+    ]
+    return f"{', '.join(names)}, {' and '.join(plain.values())}"

@@ -92,7 +92,7 @@ class _Writer:
             self._write_list(value, key, level)
 
     def _write_record(self, record: Record, level: int) -> None:
-        """Add what is said in lines, and below it what has sections of its texts."""
+        """Add what is said in lines, and below it what has sections of its own."""
         lines: list[str] = []
         sections: list[tuple[str, Value, str]] = []
         comment = ""
@@ -128,7 +128,7 @@ class _Writer:
 
 
 def _has_section(value: Value, level: int) -> bool:
-    """Return whether a value has a section of its texts: a record of some values, a list of records, or a long list."""
+    """Return whether a value has a section of its own: a record of some values, a list of records, or a long list."""
     if isinstance(value, str) or level > _DEEPEST_SECTION or not value:
         return False
     if isinstance(value, tuple):
