@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from lightwell.domain.access import Tags
+from lightwell.domain.formats import ZIPPED, Format
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, GlobalRef
 from lightwell.domain.item_structure import NO_STRUCTURE, ItemStructure
 
@@ -96,32 +97,6 @@ def parse_due(text: str | None) -> date | None:
 def parse_work_state(text: str | None) -> WorkState | None:
     """Return the state that metadata name; None for none and for another word, since anybody may supply metadata."""
     return WorkState(text) if text in tuple(WorkState) else None
-
-
-class Format(StrEnum):
-    MARKDOWN = "markdown"
-    PDF = "pdf"
-    DOCX = "docx"
-    PPTX = "pptx"
-    OPENDOCUMENT = "opendocument"
-    EPUB = "epub"
-    NOTEBOOK = "notebook"
-    DATA = "data"
-    CODE = "code"
-    HTML = "html"
-    RST = "rst"
-    ASCIIDOC = "asciidoc"
-    MAIL = "mail"
-    MAILBOX = "mailbox"
-    SPREADSHEET = "spreadsheet"
-    CSV = "csv"
-    TEXT = "text"
-    FOREIGN = "foreign"
-    """What a parser elsewhere reads; the text is parsed from its reply."""
-
-
-ZIPPED = frozenset({Format.DOCX, Format.PPTX, Format.OPENDOCUMENT, Format.EPUB, Format.SPREADSHEET})
-"""The formats that are zip archives, or may be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

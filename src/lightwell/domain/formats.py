@@ -1,8 +1,33 @@
 """The formats of files that Lightwell reads, and the extensions by which they are known."""
 
 from collections.abc import Mapping
+from enum import StrEnum
 
-from lightwell.domain.documents import Format
+
+class Format(StrEnum):
+    MARKDOWN = "markdown"
+    PDF = "pdf"
+    DOCX = "docx"
+    PPTX = "pptx"
+    OPENDOCUMENT = "opendocument"
+    EPUB = "epub"
+    NOTEBOOK = "notebook"
+    DATA = "data"
+    CODE = "code"
+    HTML = "html"
+    RST = "rst"
+    ASCIIDOC = "asciidoc"
+    MAIL = "mail"
+    MAILBOX = "mailbox"
+    SPREADSHEET = "spreadsheet"
+    CSV = "csv"
+    TEXT = "text"
+    FOREIGN = "foreign"
+    """What a parser elsewhere reads; the text is parsed from its reply."""
+
+
+ZIPPED = frozenset({Format.DOCX, Format.PPTX, Format.OPENDOCUMENT, Format.EPUB, Format.SPREADSHEET})
+"""The formats that are zip archives, or may be."""
 
 EXTENSIONS: Mapping[Format, tuple[str, ...]] = {
     Format.MARKDOWN: (".md", ".markdown", ".mdown", ".mkd", ".mdx"),

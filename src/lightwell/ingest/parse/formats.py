@@ -5,9 +5,8 @@ import zipfile
 import zlib
 from pathlib import PurePosixPath
 
-from lightwell.domain.documents import ZIPPED, Format
 from lightwell.domain.errors import Unreadable
-from lightwell.domain.formats import EXTENSIONS, FOREIGN_EXTENSIONS, name_formats
+from lightwell.domain.formats import EXTENSIONS, FOREIGN_EXTENSIONS, ZIPPED, Format, name_formats
 from lightwell.ingest.parse._text import decode
 
 _FORMATS = {
