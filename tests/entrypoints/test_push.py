@@ -447,6 +447,7 @@ async def test_a_folder_is_pushed_from_a_shell(
     (tmp_path / "pumps").mkdir()
     (tmp_path / "pumps" / "a b.md").write_text("# Pumps\n\nNordwind ordered two pumps.\n")
     (tmp_path / "note.txt").write_text("Bo paints boats.")
+    monkeypatch.setattr("lightwell.entrypoints.cli.push._LARGEST_IN_LINE", 30)
     (tmp_path / "kept.md").write_text("This was read once.")
 
     async def push(path: Path, code: Exit, **options: Any) -> PushReport:
@@ -476,6 +477,39 @@ async def test_a_folder_is_pushed_from_a_shell(
 async def site_reader(site: Site, person: str) -> Reader:
     directory = Directory(database=site.keys.database, project_id=site.kb.project_id)
     return await site.kb.reader((await directory.get_person(person)).tags)
+
+
+async def test_an_item_comes_with_its_file(wiki: Wiki) -> None:
+    async def put(item: object, *files: bytes) -> httpx.Response:
+        return await wiki.site.client.put(
+            f"/v1/sources/{wiki.name}/items/file",
+            data={"item": json.dumps(item)},
+            files=[("files", ("osprey.txt", content)) for content in files] or {"x": b"x"},
+            headers={"Authorization": f"Bearer {wiki.key}"},
+        )
+
+    line = {"id": "osprey", "title": "Osprey", "allow": {"everyone": True}}
+    stored = await put(line, b"Osprey Plant has 24 pumps.")
+    assert stored.json()["inserted"] == 1
+    assert (await put(line, b"Osprey Plant has 24 pumps.")).json()["unchanged"] == 1
+    assert await who_sees(wiki, "Osprey") == [*PEOPLE]
+    for wrong, files in (
+        (line, ()),
+        (line, (b"x", b"y")),
+        ({**line, "content": "x"}, (b"x",)),
+        ({"id": 5}, (b"x",)),
+        ({**line, "allow": {"people": ["x"]}}, (b"x",)),
+        ({**line, "fileName": "osprey.png"}, (b"x",)),
+    ):
+        assert (await put(wrong, *files)).status_code == 422, wrong
+    other = await new_source(wiki.site)
+    reply = await wiki.site.client.put(
+        f"/v1/sources/{other.name}/items/file",
+        data={"item": json.dumps(line)},
+        files=[("files", ("osprey.txt", b"x"))],
+        headers={"Authorization": f"Bearer {wiki.key}"},
+    )
+    assert reply.status_code == 404
 
 
 STATE = """

@@ -1,11 +1,11 @@
 """`push`: pushes a folder, or lines of JSON, into a source of a server."""
 
 import asyncio
-import json
 import sys
 from base64 import b64encode
-from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
 from contextlib import aclosing, nullcontext
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -23,20 +23,22 @@ from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.logins import Login
 from lightwell.entrypoints.cli.options import Server
 from lightwell.entrypoints.cli.registration import Work, command, single_command
-from lightwell.entrypoints.cli.remote import open_client, require_server
+from lightwell.entrypoints.cli.remote import open_client, require_server, send
 from lightwell.entrypoints.client.push_calls import (
     NOTHING_PUSHED,
     Line,
     add_report,
     later_parts_of,
+    push_file,
     push_lines,
     push_query,
 )
-from lightwell.entrypoints.operations.pushes import PushQuery, PushReport
+from lightwell.entrypoints.operations.pushes import PushFailure, PushQuery, PushReport
 from lightwell.ports import ChangedDocument, UnreadableDocument
 
 push = single_command()
 _SHOWN = 20
+_LARGEST_IN_LINE = 4_000_000
 
 
 @command(
@@ -94,18 +96,27 @@ def push_items(  # noqa: PLR0913 - the options of a command are its arguments
     """
     if skip and everything:
         raise Invalid("--everything needs all lines: leave --skip out")
+    login = require_server(server)
     if path != "-" and Path(path).is_dir():
-        lines = _lines_of_folder(Path(path).resolve(), _parse_allow(allow or ()))
+        folder = _Folder(
+            root=Path(path).resolve(), allow=_parse_allow(allow or ()), source=source, login=login
+        )
+        lines, alone = folder.lines(), folder.alone
     elif path == "-" or Path(path).is_file():
-        lines = _later(islice(_read_lines(path), skip, None))
+        lines, alone = _later(islice(_read_lines(path), skip, None)), []
     else:
         raise Invalid(f"{path} is no folder and no file")
     query = push_query(everything=everything, allow_mass_deletion=allow_mass_deletion)
-    return _push(source, lines, query, require_server(server))
+    return _push(source, (lines, alone), query, login)
 
 
-async def _push(source: str, lines: AsyncGenerator[Line], query: PushQuery, login: Login) -> Report:
-    report = NOTHING_PUSHED
+async def _push(
+    source: str,
+    pushed: tuple[AsyncGenerator[Line], list[PushReport]],
+    query: PushQuery,
+    login: Login,
+) -> Report:
+    report, (lines, alone) = NOTHING_PUSHED, pushed
     async with aclosing(lines), open_client(login) as client:
         try:
             async for part in later_parts_of(lines, everything=bool(query.sync)):
@@ -115,6 +126,8 @@ async def _push(source: str, lines: AsyncGenerator[Line], query: PushQuery, logi
             text = f"The server has acknowledged {count_of(report.lines, 'line')}: push again, or go on behind them with --skip"
             errors_console().print(Text(text))
             raise
+    for of_file in alone:
+        report = add_report(report, of_file)
     return _report(report)
 
 
@@ -130,38 +143,55 @@ async def _later(lines: Iterator[bytes]) -> AsyncGenerator[Line]:
         yield line
 
 
-async def _lines_of_folder(root: Path, allow: dict[str, object]) -> AsyncGenerator[Line]:
-    """Yield a line for each file that can be read; one that cannot stays as the server has it."""
-    async for change in Files(root=root, default_tags=frozenset()).changes({}):
-        match change:
-            case ChangedDocument(document=document):
-                yield json.dumps(_line_of(document, _id_of(document.url, root), allow))
-            case UnreadableDocument(url=url, message=message):
-                line = f"{_id_of(url, root)}: {message}"
-                errors_console().print(Text(clean(line), style="yellow"))
-                yield json.dumps({"kind": "keep", "id": _id_of(url, root)})
-            case _:
-                pass
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Folder:
+    """A folder whose files are items. `alone` are the reports of files that were sent by themselves."""
+
+    root: Path
+    allow: Mapping[str, object]
+    source: str
+    login: Login
+    alone: list[PushReport] = field(default_factory=list[PushReport])
+
+    async def lines(self) -> AsyncGenerator[Line]:
+        """Yield a line for each file that can be read; one that cannot stays as the server has it, and a large one is sent by itself."""
+        async for change in Files(root=self.root, default_tags=frozenset()).changes({}):
+            match change:
+                case ChangedDocument(document=document):
+                    yield await self._line_of(document)
+                case UnreadableDocument(url=url, message=message):
+                    id_ = _path_of(url).relative_to(self.root).as_posix()
+                    errors_console().print(Text(clean(f"{id_}: {message}"), style="yellow"))
+                    yield {"kind": "keep", "id": id_}
+                case _:
+                    pass
+
+    async def _line_of(self, document: NewDocument) -> Line:
+        path, metadata = _path_of(document.url), dict(document.metadata)
+        id_ = path.relative_to(self.root).as_posix()
+        item: dict[str, object] = {
+            "id": id_,
+            "title": document.title,
+            "fileName": path.name,
+            "format": document.format,
+            "url": metadata.pop(SOURCE_ADDRESS, ""),
+            "author": {"name": metadata.pop("author", "")},
+            "metadata": metadata,
+            "allow": self.allow,
+        }
+        if len(document.content) <= _LARGEST_IN_LINE:
+            return {**item, "file": b64encode(document.content).decode()}
+        try:
+            report = await send(push_file(self.source, item, path), self.login)
+        except Invalid as error:
+            failure = PushFailure(line=0, id=id_, message=str(error))
+            report = NOTHING_PUSHED.model_copy(update={"failed": 1, "failures": [failure]})
+        self.alone.append(report.model_copy(update={"lines": 0}))
+        return {"kind": "keep", "id": id_}
 
 
-def _id_of(url: str, root: Path) -> str:
-    return Path(unquote(urlsplit(url).path)).relative_to(root).as_posix()
-
-
-def _line_of(document: NewDocument, id_: str, allow: dict[str, object]) -> dict[str, object]:
-    metadata = dict(document.metadata)
-    return {
-        "id": id_,
-        "title": document.title,
-        "file": b64encode(document.content).decode(),
-        "fileName": id_,
-        "format": document.format,
-        "url": metadata.pop(SOURCE_ADDRESS, ""),
-        "author": {"name": metadata.pop("author", "")},
-        "updatedAt": document.updated_at and document.updated_at.isoformat(),
-        "metadata": metadata,
-        "allow": allow,
-    }
+def _path_of(url: str) -> Path:
+    return Path(unquote(urlsplit(url).path))
 
 
 def _parse_allow(words: Sequence[str]) -> dict[str, object]:
@@ -196,7 +226,7 @@ def _describe(report: PushReport) -> str:
 def _report(report: PushReport) -> Report:
     lines = [_describe(report)]
     lines += [
-        f"line {failure.line}{failure.id and f' ({failure.id})'}: {failure.message}"
+        f"{f'line {failure.line}' if failure.line else 'file'}{failure.id and f' ({failure.id})'}: {failure.message}"
         for failure in report.failures[:_SHOWN]
     ]
     if report.failed > _SHOWN:

@@ -1,6 +1,7 @@
 """The methods of both clients, made of the same calls."""
 
 import lightwell.entrypoints.client.document_calls as document_calls
+import lightwell.entrypoints.client.push_calls as push_calls
 import lightwell.entrypoints.client.session_calls as session_calls
 import lightwell.entrypoints.operations.analytics as analytics
 import lightwell.entrypoints.operations.briefs as briefs
@@ -96,6 +97,7 @@ class Operations:
     reject_link = links.reject_link
     remove_link = links.remove_link
 
+    push_file = Method(push_calls.push_file)
     list_sources = sources.list_sources
     get_source = sources.get_source
     add_source = sources.add_source

@@ -3,9 +3,10 @@
 import json
 from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from uuid import uuid4
 
-from lightwell.entrypoints.operations.calls import Call, reader_of, segment
+from lightwell.entrypoints.operations.calls import Call, Upload, reader_of, segment
 from lightwell.entrypoints.operations.pushes import PushQuery, PushReport
 
 Line = Mapping[str, object] | str | bytes
@@ -45,6 +46,16 @@ def push_lines(source: str, lines: bytes, query: PushQuery) -> Call[PushReport]:
     )
 
 
+def push_file(source: str, item: Mapping[str, object], file: str | Path) -> Call[PushReport]:
+    """Push an item with its file, which may be larger than a line; `item` is as a line has it, without content and file."""
+    return Call(
+        method="PUT",
+        path=f"/v1/sources/{segment(source)}/items/file",
+        upload=Upload(files=(Path(file),), fields={"item": json.dumps(dict(item))}),
+        read=reader_of(PushReport),
+    )
+
+
 def parts_of(lines: Iterable[Line], *, everything: bool) -> Generator[bytes]:
     """Yield the lines in parts of a few megabytes, at the end what ends a sync of `everything`."""
     part = _Part()
@@ -79,7 +90,7 @@ def add_report(before: PushReport, last: PushReport) -> PushReport:
         if name not in ("failures", "warning")
     }
     failures = [
-        failure.model_copy(update={"line": before.lines + failure.line})
+        failure.model_copy(update={"line": failure.line and before.lines + failure.line})
         for failure in last.failures
     ]
     return PushReport.model_construct(

@@ -17,7 +17,7 @@ from lightwell.text.regex import regex
 
 MAX_BODY_BYTES = 1_000_000
 _OWN_LIMITS = regex(
-    r"POST (?:/v1/documents|/lightrag/documents/upload)|PUT /v1/sources/[^/]+/items"
+    r"POST (?:/v1/documents|/lightrag/documents/upload)|PUT /v1/sources/[^/]+/items(?:/file)?"
 )
 """These routes authenticate first, and have limits of their own."""
 

@@ -1,15 +1,17 @@
 """What programs push into a source: lines of JSON, read and stored as they arrive. What is answered with 200 is stored."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
 
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.business_systems import Source
-from lightwell.domain.errors import NotFound
+from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.ids import GlobalRef
 from lightwell.domain.pushes import (
     KeptItem,
@@ -26,6 +28,7 @@ from lightwell.entrypoints.http.authentication import (
     recheck_caller,
 )
 from lightwell.entrypoints.http.lines import read_lines
+from lightwell.entrypoints.http.multipart import read_form
 from lightwell.entrypoints.http.problems import Overloaded
 from lightwell.entrypoints.http.slots import IntakeSlots
 from lightwell.entrypoints.operations.pushes import (
@@ -33,6 +36,7 @@ from lightwell.entrypoints.operations.pushes import (
     LineReader,
     PushFailure,
     PushReport,
+    read_item,
 )
 from lightwell.ingest.pushing import Push, SourceBusy
 from lightwell.knowledge_base.pushes import Pushes
@@ -63,6 +67,29 @@ _BODY: dict[str, Any] = {
         },
     }
 }
+
+_FORM: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["item", "files"],
+                    "additionalProperties": False,
+                    "properties": {
+                        "item": {
+                            "type": "string",
+                            "description": "The item as a line has it, without content and file.",
+                        },
+                        "files": {"type": "string", "format": "binary"},
+                    },
+                }
+            }
+        },
+    }
+}
+_PARTS = 2
 
 Pushing = Annotated[Caller, Depends(caller_with(Scope.PUSH))]
 SyncName = Annotated[
@@ -109,15 +136,54 @@ async def push_items(
             request=request, pushes=pushes, push=push, allows_mass_deletion=allow_mass_deletion
         )
         try:
-            await reading.read_all()
-        except SourceBusy:
-            raise Overloaded(
-                "Another push into this source goes on; send this one again later",
-                retry_seconds=_RETRY_SECONDS,
-            ) from None
+            with _told_when_busy():
+                await reading.read_all()
         finally:
             projects_of(request).has_work.set()
     return reading.report()
+
+
+@router.put("/{source}/items/file", openapi_extra=_FORM, dependencies=[Depends(hold_slot)])
+async def push_file(request: Request, source: str, caller: Pushing) -> PushReport:
+    """Store one item with its file, which may be larger than a line.
+
+    A file that cannot be read is refused, and the item stays as it is stored.
+    """
+    stored = await find_source(caller, source)
+    async with read_form(request, request.app.state.upload_limits) as form:
+        caller = await recheck_caller(request, Scope.PUSH)
+        text, file = form.get("item"), form.get("files")
+        if (
+            not isinstance(text, str)
+            or not isinstance(file, UploadFile)
+            or len(form.multi_items()) > _PARTS
+        ):
+            raise Invalid("Send an item, as a line has it, and its file in a field `files`")
+        item = read_item(text)
+        if not item.file_name:
+            item = item.model_copy(update={"file_name": file.filename or ""})
+        content = await file.read()
+    max_bytes = request.app.state.upload_limits.file_bytes
+    line = await run_in_threadpool(item.with_content, stored.name, 1, content, max_bytes)
+    async with caller.knowledge_base.pushes.open(stored) as push:
+        reading = _Reading(request=request, pushes=caller.knowledge_base.pushes, push=push, lines=1)
+        with _told_when_busy():
+            await reading.take(line, len(content))
+            await reading.flush()
+    projects_of(request).has_work.set()
+    return reading.report()
+
+
+@contextmanager
+def _told_when_busy() -> Generator[None]:
+    """Raise `Overloaded` where another push into the source does not end in time."""
+    try:
+        yield
+    except SourceBusy:
+        raise Overloaded(
+            "Another push into this source goes on; send this one again later",
+            retry_seconds=_RETRY_SECONDS,
+        ) from None
 
 
 async def find_source(caller: Caller, name: str) -> Source:
@@ -143,7 +209,7 @@ class _Reading:
     request: Request
     pushes: Pushes
     push: Push
-    allows_mass_deletion: bool
+    allows_mass_deletion: bool = False
     lines: int = 0
     waiting: list[PushedLine] = field(default_factory=list[PushedLine])
     waiting_lines: int = 0

@@ -128,6 +128,17 @@ class ItemLine(Schema):
         return make_item(source_name, number, item, max_bytes)
 
 
+def read_item(text: str) -> ItemLine:
+    """Return the item that comes beside its file; raise `Invalid`."""
+    try:
+        item = ItemLine.model_validate_json(text)
+    except ValidationError as error:
+        raise Invalid(_describe(error, depth=0)) from None
+    if item.content is not None or item.file is not None:
+        raise Invalid("The item's content is the file beside it: leave content and file out")
+    return item
+
+
 class DeleteLine(Schema):
     """An item that is gone."""
 
@@ -253,10 +264,10 @@ class LineReader:
             return ""
 
 
-def _describe(error: ValidationError) -> str:
+def _describe(error: ValidationError, depth: int = 1) -> str:
     """Return what is wrong, without what it says."""
     return "; ".join(
-        f"{'.'.join(str(part) for part in problem['loc'][1:]) or 'the line'}: {problem['msg']}"
+        f"{'.'.join(str(part) for part in problem['loc'][depth:]) or 'the line'}: {problem['msg']}"
         for problem in error.errors(include_input=False, include_url=False)[:5]
     )
 
