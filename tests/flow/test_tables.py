@@ -117,6 +117,8 @@ COMPUTED = {
     "How many unpaid invoices are there?": ("2 rows", 2),
     "What is the sum of the amounts of unpaid invoices?": ("$900", 2),
     "What is the total amount of invoices of the customer Acme?": ("$2,000.5", 2),
+    "What is the total value of the open deals?": ("€275,500", 4),
+    "How many deals are won or lost?": ("3 rows", 3),
     "Wie viele offene Angebote gibt es?": ("2 rows", 2),
     "Wie hoch ist die Summe der Beträge im Gebiet Nord?": ("3,234.5", 2),
     "Wie hoch ist der durchschnittliche Betrag der Angebote?": ("1,244.92", 3),
@@ -151,6 +153,9 @@ LEFT_ALONE = (
     "Who is the owner of the latest project?",
     "List the holidays",
     "How many deals will close soon?",
+    "How many open deals between 80,000 and 60,000?",
+    "How many deals over 99999999999999999999999999999999999999999999?",
+    "What is the total over all?",
 )
 
 

@@ -25,6 +25,9 @@ MOST_CITED = 20
 COMPUTED = 0.9
 """The relevance of what was computed: of the questions in `tests/flow/test_tables.py` all but the stated ones are read right."""
 
+_MOST_TOLD = 3
+"""Rows that are told in full where they are what is asked for, as in "Which deal has the highest amount?"."""
+
 _SIGNS = {"eur": "€", "usd": "$", "gbp": "£"}
 _WORDS = {
     Aggregate.SUM: "total of",
@@ -62,9 +65,12 @@ async def find_computation(
     chunks = await search.get_chunks(database, reader, list({place.chunk for place in places}))
     rows = tuple(_quoted(chunks, computing, place) for place in places if place.chunk in chunks)
     is_list = computing.aggregate is Aggregate.LIST and bool(result.places)
-    return (
-        Computation(text=_sentence(computing, result), rows=rows, is_list=is_list) if rows else None
-    )
+    if not rows:
+        return None
+    text = _sentence(computing, result)
+    if computing.aggregate in (Aggregate.MOST, Aggregate.LEAST) and len(rows) <= _MOST_TOLD:
+        text = "\n".join((f"{text[:-1]}:", *(f"- {row.text}" for row in rows)))
+    return Computation(text=text, rows=rows, is_list=is_list)
 
 
 def computed_answer(retrieval: Retrieval, computation: Computation) -> Answer:
@@ -120,9 +126,8 @@ def _sentence(computing: Computing, result: Result) -> str:
     if computing.aggregate in (Aggregate.COUNT, Aggregate.LIST):
         if not computing.conditions:
             return f"{_called(computing)} has {_rows(result.rows)}{cited}."
-        match = "matches" if result.rows == 1 else "match"
+        match = "match" if result.rows > 1 else "matches"
         count = _rows(result.rows) if result.rows else "No row"
-        match = match if result.rows else "matches"
         return f"{count} of {_called(computing)} {match}{cited}: {_conditions(computing)}."
     column = computing.tables[0].columns[computing.place]
     unit = result.units[0] if result.units else ""

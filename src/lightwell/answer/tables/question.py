@@ -20,7 +20,10 @@ _AGGREGATES = tuple(
     for name in ("count", "sum", "mean", "most", "least", "list")
 )
 _TOGETHER = regex(whole_words(_LISTS["together"]["words"]), re.IGNORECASE)
-_LIGHT = frozenset(word_key(folded) for word in _LISTS["light"]["words"] for folded in words(word))
+_LIGHT, _SOFT = (
+    frozenset(word_key(folded) for word in _LISTS[name]["words"] for folded in words(word))
+    for name in ("light", "soft")
+)
 _WORD = regex(r"[^\W_]+(?:['’][^\W_]+)*")
 _COMPARING = _LISTS["comparing"]
 _OVER, _UNDER, _AT_LEAST, _AT_MOST, _WITHIN, _BETWEEN, _AND = (
@@ -111,9 +114,9 @@ def read_question(question: str) -> AskedComputation | None:
     )
 
 
-def is_light(key: str) -> bool:
-    """Return whether a word says nothing that a table would have to know."""
-    return key in _LIGHT
+def is_light(key: str, *, may_name: bool = False) -> bool:
+    """Return whether a word says nothing that a table would have to know; with `may_name`, nor can be the name of a column."""
+    return key in _LIGHT or (key in _SOFT and not may_name)
 
 
 def _words(question: str) -> list[Word]:
@@ -141,6 +144,8 @@ def _comparison(question: str, match: re.Match[str]) -> Comparison | None:
     if match["between"]:
         low, high = read("low"), read("high")
         if low is None or high is None:
+            return None
+        if low[0] > high[1] or (low[2] == DAY) != (high[2] == DAY):
             return None
         span, unit = f"[{low[0]},{high[1]}]", high[2] or low[2]
     else:

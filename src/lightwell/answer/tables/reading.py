@@ -137,7 +137,11 @@ def _find_columns(reading: _Reading) -> None:
     for wanted in (by_key, by_part):
         for first, past, key in _runs([word.key for word in reading.words]):
             span = range(first, past)
-            if key in wanted and not is_light(key) and reading.known.isdisjoint(span):
+            if (
+                key in wanted
+                and not is_light(key, may_name=True)
+                and reading.known.isdisjoint(span)
+            ):
                 reading.known.update(span)
                 reading.mentions.append(_Mention(first=first, past=past, place=wanted[key]))
 
