@@ -18,12 +18,7 @@ def read_rows(parts: Sequence[TextPart]) -> list[PlacedRow]:
     """Return the rows of the tables in a document's published texts."""
     if not parts or not any(may_have_tables(part.text) for part in parts):
         return []
-    text, end = "", 0
-    pieces: list[str] = []
-    for part in parts:
-        pieces += text_between_chunks(max(0, part.start - end)), part.text
-        end = part.start + len(part.text)
-    text = "".join(pieces)
+    text = _joined(parts)
     starts = [part.start for part in parts]
     named = keys_of(f"{parts[0].title} {parts[0].url.rpartition('/')[2]}")
     return [
@@ -36,6 +31,19 @@ def read_rows(parts: Sequence[TextPart]) -> list[PlacedRow]:
         )
         for row in read_tables(text)[:_MOST_ROWS]
     ]
+
+
+def _joined(parts: Sequence[TextPart]) -> str:
+    """Return the text of a document, in which a row begins a line also where a chunk begins with it."""
+    pieces: list[str] = []
+    end, last = 0, ""
+    for part in parts:
+        gap = text_between_chunks(max(0, part.start - end))
+        bars = last.rpartition("\n")[2].count("|")
+        is_row = bars > 0 and part.text.partition("\n")[0].count("|") == bars
+        pieces += "\n" if gap == " " and is_row else gap, part.text
+        end, last = part.start + len(part.text), part.text
+    return "".join(pieces)
 
 
 def _above(text: str, start: int) -> list[str]:
