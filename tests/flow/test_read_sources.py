@@ -1,7 +1,7 @@
 """Sources that know nobody, in the real store: what they have is found by who has the tags that their options state, and goes as it goes there."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 
 import pytest
@@ -13,6 +13,7 @@ from lightwell.domain.business_systems import NewSource, Source, SourceChange
 from lightwell.ingest.item_sync import SyncReport, SyncRequest, sync_source
 from lightwell.ports import ItemSource
 from lightwell.records import sources
+from tests.connectors.test_imap import in_memory, message, opened
 from tests.connectors.test_site import FETCHER, Docs, serve
 
 from .conftest import Project
@@ -121,3 +122,25 @@ async def test_a_bucket_answers_with_its_object_to_whom_it_is_for_and_forgets_wh
     await bucket.sync()
     assert await bucket.urls("staff") == []
     assert await bucket.urls("team:new") == ["s3://files/pumps.md"]
+
+
+async def test_a_mailbox_answers_with_its_thread_to_whom_it_is_for_and_forgets_what_is_gone(
+    project: Project,
+) -> None:
+    held, _ = in_memory()
+    options = {"acl_tags": "staff", "acl_tags/Löhne & mehr": "team:pay"}
+    box = await reading(project, "imap", options, lambda _: nullcontext(opened(held)))
+    text, cited = await box.asked("How many bar does the Nordwind pump hold again?", "staff")
+    (thread,) = {each for each in await box.urls("staff") if each in cited}
+    assert ("12 bar" in text, thread.startswith("imap://mail.example/ada%40")) == (True, True)
+    assert len(await box.urls("staff")) == 3  # two threads, and a file
+    assert (await box.asked("By how much do salaries rise?", "staff"))[1] == []
+    assert len(await box.urls("team:pay")) == 1
+    held.put("INBOX", message(9, "Re: Pump", "The Nordwind pump holds 16 bar now.", 1, 3))
+    assert (await box.sync()).counts.updated == 1
+    assert (
+        "16 bar" in (await box.asked("How many bar does the Nordwind pump hold now?", "staff"))[0]
+    )
+    held.folders["Löhne & mehr"].clear()
+    assert (await box.sync()).counts.deleted == 1
+    assert await box.urls("team:pay") == []

@@ -9,6 +9,7 @@ import pytest
 from packaging.requirements import Requirement
 
 EXTRAS = frozenset({"", "bucket", "milvus", "neo4j", "otel", "slack", "telegram"})
+"""Only slow tests install the others: Ray is Apache-2.0; of LangChain, LlamaIndex and Haystack they check the licences themselves."""
 COPYLEFT = re.compile(
     r"(?<!L)(?<!Lesser )(?:\bA?GPL|SSPL|Affero|(?<!Lesser )General Public License)|Server Side Public|Business Source",
     re.IGNORECASE,

@@ -1,6 +1,6 @@
 """Opens the HTTP API of a business system, as all connectors do, with the options that people type."""
 
-from collections.abc import AsyncGenerator, Collection, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -64,14 +64,14 @@ def check_stated_options(system: str, options: Mapping[str, str], names: Collect
         )
 
 
-def parse_base_url(text: str) -> str:
-    """Return the address of a server without a slash at its end; raise `Invalid` unless it is one."""
+def parse_base_url(text: str, schemes: Sequence[str] = ("https", "http")) -> str:
+    """Return the address of a server without a slash at its end; raise `Invalid` unless it is one, by one of these schemes."""
     try:
         url = httpx.URL(text.strip())
     except httpx.InvalidURL as error:
         raise Invalid(f"base_url is not a URL: {error}") from None
-    if url.scheme not in ("http", "https") or not url.host or url.userinfo or url.query:
-        raise Invalid("base_url is an address such as https://chat.example.com")
+    if url.scheme not in schemes or not url.host or url.userinfo or url.query:
+        raise Invalid(f"base_url is an address such as {schemes[0]}://chat.example.com")
     return str(url.copy_with(fragment=None)).rstrip("/")
 
 

@@ -36,12 +36,16 @@ class StatedTags:
     def all(self) -> Tags:
         return frozenset(tag for tags in self.places.values() for tag in tags)
 
-    def find(self, path: str) -> Tags:
-        """Return the tags of what is at a path, such as `finance/2026.pdf`: those of the nearest place that has any, () where none has."""
+    def place_of(self, path: str) -> str:
+        """Return the nearest place that has tags, at or above a path such as `finance/2026.pdf`; "" where none has."""
         place = path.strip("/")
         while place and place not in self.places:
             place = place.rpartition("/")[0]
-        return self.places.get(place, frozenset())
+        return place
+
+    def find(self, path: str) -> Tags:
+        """Return the tags of what is at a path, none where no place above it has any."""
+        return self.places.get(self.place_of(path), frozenset())
 
 
 def parse_stated_tags(options: Mapping[str, str]) -> StatedTags:

@@ -19,7 +19,7 @@ from lightwell.source_secrets import SourceSecrets, read_source_secrets, variabl
 PLUG_INS = "lightwell.sources"
 """The group of entry points by which installed packages offer connectors; the name of an entry is that of a system."""
 
-BUILT_IN: tuple[str, ...] = ("attio", "bucket", "chatwoot", "github", "linear", "site")
+BUILT_IN: tuple[str, ...] = ("attio", "bucket", "chatwoot", "github", "imap", "linear", "site")
 """The systems that `open_connector` opens itself."""
 
 
@@ -65,8 +65,10 @@ async def _secrets_for(source: Source, settings: Settings, database: Database) -
 def _bind_address(source: Source, base_url: str) -> Mapping[str, str]:
     """Return the source's options with the address of the environment; raise `Invalid` where the options name another one."""
     variable = variable_name(source.name, "BASE_URL")
-    bound = parse_base_url(base_url) if base_url else ""
-    if "base_url" in source.options and parse_base_url(source.options["base_url"]) != bound:
+    schemes = ("imaps", "imap") if source.system == "imap" else ("https", "http")
+    bound = parse_base_url(base_url, schemes) if base_url else ""
+    stated = source.options.get("base_url")
+    if stated is not None and parse_base_url(stated, schemes) != bound:
         raise Invalid(
             f"The address of a source is in the environment where Lightwell runs, beside its token: set {variable}"
             " (for the project of LIGHTWELL_PROJECT, else name the project with"
@@ -75,56 +77,48 @@ def _bind_address(source: Source, base_url: str) -> Mapping[str, str]:
     return {**source.options, "base_url": bound} if bound else source.options
 
 
-@asynccontextmanager
-async def _open_system(
+def _open_system(
     source: Source, secrets: SourceSecrets, settings: Settings
-) -> AsyncGenerator[ItemSource, None]:
-    """Open the connector of the source's system.
+) -> AbstractAsyncContextManager[ItemSource]:
+    """Return what opens the connector of the source's system.
 
     A connector is imported here, because no question needs one, and their models take a while to build.
     """
     webhook_secret = secrets.webhook_secret.get_secret_value() if secrets.webhook_secret else ""
+    options = source.options
     match source.system:
         case "linear":
             from lightwell.connectors.linear.source import open_linear
 
-            token = secrets.require_token()
-            async with open_linear(source.options, token, webhook_secret) as connector:
-                yield connector
+            return open_linear(options, secrets.require_token(), webhook_secret)
         case "attio":
             from lightwell.connectors.attio.source import open_attio
 
             token = secrets.require_token()
-            async with open_attio(
-                source.options, token, webhook_secret, asked_at=source.asked_at
-            ) as connector:
-                yield connector
+            return open_attio(options, token, webhook_secret, asked_at=source.asked_at)
         case "chatwoot":
             from lightwell.connectors.chatwoot.source import open_chatwoot
 
-            token = secrets.require_token()
-            async with open_chatwoot(source.options, token, webhook_secret) as connector:
-                yield connector
+            return open_chatwoot(options, secrets.require_token(), webhook_secret)
         case "github":
             from lightwell.connectors.github.source import open_github
 
-            token = secrets.require_token()
-            async with open_github(source.options, token, webhook_secret) as connector:
-                yield connector
+            return open_github(options, secrets.require_token(), webhook_secret)
         case "push":
             raise Invalid("Programs push into this source (PUT items): there is nothing to read")
         case "bucket":
-            async with _open_bucket(source, secrets, settings) as connector:
-                yield connector
+            return _open_bucket(source, secrets, settings)
+        case "imap":
+            from lightwell.connectors.imap.source import open_imap
+
+            return open_imap(options, secrets.require_token(), settings.ingestion.max_file_bytes)
         case "site":
             from lightwell.connectors.site.source import open_site
             from lightwell.wiring.fetching import make_fetcher
 
-            async with open_site(source.options, make_fetcher(settings)) as connector:
-                yield connector
+            return open_site(options, make_fetcher(settings))
         case system:
-            async with _find_plug_in(system)(source, secrets) as connector:
-                yield connector
+            return _find_plug_in(system)(source, secrets)
 
 
 def _open_bucket(

@@ -84,7 +84,7 @@ async def add_source(  # noqa: PLR0913 - the options of a command are its argume
         str,
         typer.Argument(
             metavar="SYSTEM",
-            help="The system: linear, attio, chatwoot, github, site, bucket, or a plug-in's.",
+            help="The system: linear, attio, chatwoot, github, site, bucket, imap, or a plug-in's.",
         ),
     ],
     *,

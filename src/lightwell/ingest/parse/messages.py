@@ -133,8 +133,7 @@ def split_mailbox(content: bytes) -> list[bytes]:
 
 def read_mail(source: bytes) -> Mail:
     """Return one message; raise `Unreadable` where it is not to be read as one."""
-    if len(_BOUNDARY.findall(source)) > _MAX_BOUNDARIES:
-        raise Unreadable("broken", f"a mail in it has over {_MAX_BOUNDARIES} parts in parts")
+    _check_boundaries(source)
     try:
         message = email.message_from_bytes(source, policy=_POLICY)
         plain, formatted, files = _Contents().read(message)
@@ -154,6 +153,46 @@ def read_mail(source: bytes) -> Mail:
         )
     except _BROKEN as error:
         raise Unreadable("broken", "a mail in it is damaged; save it again") from error
+
+
+def take_files(source: bytes) -> tuple[bytes, tuple[AttachedFile, ...]]:
+    """Return a message in which its files have no content, and these files; no text is read. Raises `Unreadable`."""
+    _check_boundaries(source)
+    files: list[AttachedFile] = []
+    try:
+        message = email.message_from_bytes(source, policy=_POLICY)
+        _take(message, 0, files)
+        return message.as_bytes(), tuple(files)
+    except _BROKEN as error:
+        raise Unreadable("broken", "a mail in it is damaged; save it again") from error
+
+
+def _take(part: "Message[str, str]", depth: int, files: list[AttachedFile]) -> None:
+    if depth > _MAX_DEPTH or len(files) >= MAX_FILES:
+        return
+    if part.get_content_type() == "message/rfc822":
+        for inner in _parts(part)[:1]:
+            files.append(AttachedFile(name=_name_of_mail(inner), content=inner.as_bytes()))
+            named = Message()
+            named["Subject"] = str(inner.get("subject") or "")
+            part.set_payload([named])
+    elif part.is_multipart():
+        for inner in _parts(part):
+            _take(inner, depth + 1, files)
+    elif (name := _file_name(part)) or part.get_content_disposition() == "attachment":
+        files.append(AttachedFile(name=name or "file", content=_bytes_of(part)))
+        del part["content-transfer-encoding"]
+        part.set_payload("")
+
+
+def _name_of_mail(mail: "Message[str, str]") -> str:
+    name = _PREFIX.sub("", _header(mail, "subject"), count=1) or "mail"
+    return _safe_name(f"{name[:100]}.eml")
+
+
+def _check_boundaries(source: bytes) -> None:
+    if len(_BOUNDARY.findall(source)) > _MAX_BOUNDARIES:
+        raise Unreadable("broken", f"a mail in it has over {_MAX_BOUNDARIES} parts in parts")
 
 
 class _Contents:
@@ -190,10 +229,7 @@ class _Contents:
     def _mail(self, part: "Message[str, str]", depth: int) -> None:
         """Add a mail in this one as a file, and the files that came with it."""
         for inner in _parts(part)[:1]:
-            name = _PREFIX.sub("", _header(inner, "subject"), count=1) or "mail"
-            self._files.append(
-                AttachedFile(name=_safe_name(f"{name[:100]}.eml"), content=inner.as_bytes())
-            )
+            self._files.append(AttachedFile(name=_name_of_mail(inner), content=inner.as_bytes()))
             within = _Contents()
             within._walk(inner, depth + 1)
             self._files += within._files[: MAX_FILES - len(self._files)]
