@@ -41,6 +41,16 @@ def test_prose_that_was_wrapped_is_cut_at_its_sentences_alone() -> None:
     ]
 
 
+def test_a_line_with_a_long_link_does_not_make_rows_of_the_others() -> None:
+    text = (
+        "If you do not have a grant yet, please write to the desk of the Tech\nPortfolio and ask what to do, as"
+        ' [the guide of last year]({% page "/office-of-solutions/tech-operations/guidelines-for-research" %})\n'
+        "Tells, or look at https://handbook.example.gov/getting-started/classes/gsa-internal-tools/index and see [the\n"
+        "Portfolio page](https://handbook.example.gov/tools/and/more/of/them/on/a/long/path.html) for it."
+    )
+    assert parts(text) == [text]
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -19,6 +19,8 @@ _LINE = regex(r"[^\n]+")
 _ROWS = ("|", "<tr")
 _OPENING = regex(r"[A-Z\d€$£¥]")
 _FULL_LINE_SHARE = 0.7
+_UNBROKEN = regex(r"\]\([^()\n]{0,500}+\)|\S{30,}+")
+"""Targets of links and other long words, which no line can be broken in: by them a line is longer than others are wide."""
 
 
 HEADING, ROW, ITEM, PRONOUN, COLON = 1, 2, 4, 8, 16
@@ -72,11 +74,14 @@ def _with_whole_links(text: str, sentences: list[tuple[int, int]]) -> list[tuple
 def _row_ends(text: str) -> list[int]:
     """Return the ends of short lines: rows of a table that lost its rules, as opposed to wrapped prose."""
     lines = [(match.start(), match.end()) for match in _LINE.finditer(text)]
-    longest = max((end - start for start, end in lines), default=0)
+    widths = (len(_UNBROKEN.sub("", text[start:end])) for start, end in lines)
+    longest = max(widths, default=0)
+    inside = {place for start, end in find_links(text) for place in range(start, end)}
     return [
         end
         for (start, end), (begun, _) in pairwise(lines)
         if begun == end + 1
+        and end not in inside
         and end - start < _FULL_LINE_SHARE * longest
         and _OPENING.match(text, begun)
         and not _continues(text[start:end])
