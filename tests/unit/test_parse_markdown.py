@@ -78,3 +78,21 @@ def test_a_text_of_too_many_characters_is_refused() -> None:
     with pytest.raises(Unreadable) as caught:
         parse(b"ab \n" * 5_100_000, Format.MARKDOWN, name="a.md")
     assert caught.value.reason == "too_large"
+
+
+def test_a_fence_that_holds_text_is_no_code_and_its_headings_are_headings() -> None:
+    text = (
+        "# Pump\n\n````{note} Hot\n## Inside\n\n```{tip}\nWords.\n```\n````\n\n```python\nx\n```\n"
+    )
+    document = parse(text.encode(), Format.MARKDOWN, name="a.md")
+    assert [section.path for section in document.sections] == [("Pump",), ("Pump", "Inside")]
+    assert [document.text[span.start : span.end] for span in document.spans] == [
+        "```python\nx\n```"
+    ]
+    assert document.text[document.sections[1].start :].startswith("## Inside")
+
+
+def test_attributes_of_a_heading_are_not_its_words() -> None:
+    text = b"# Pump {#top}\n\n## Use {.unnumbered #use title='x'}\n\n## {x} y\n\nWords."
+    document = parse(text, Format.MARKDOWN, name="a.md")
+    assert [section.path[-1] for section in document.sections] == ["Pump", "Use", "{x} y"]

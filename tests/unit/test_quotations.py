@@ -351,6 +351,22 @@ def test_tags_of_site_generators_do_not_show(text: str, read: str) -> None:
         ("(label)=\n## Head {#head .x}\n\n    [a]: b.md\n[b]: c", "Head"),
         ("Title\n^^^^^\n\nText.", "Title\nText."),
         ("See below:\nName | Type\n-|-\na | b", "See below:\nName: a; Type: b"),
+        (
+            "import A from '@x/a';\nimport {B,\n  C} from './c';\nexport const d = 1;\n\nText.",
+            "Text.",
+        ),
+        ("Text {/* hidden * words */}goes on.", "Text goes on."),
+        (
+            '<Tabs>\n<TabItem value="a" label="macOS">\n\nText.\n\n</TabItem>\n</Tabs>',
+            "macOS:\nText.",
+        ),
+        ('See <Card title="The plan" icon="x" /> here.', "See The plan here."),
+        (
+            "See ![[a.png]] [[b#c|the page]] ==now== if a == b == c.",
+            "See the page now if a == b == c.",
+        ),
+        ('[TOC]\n\n[[_TOC_]]\n\n--8<-- "a.md"\n\nText.', "Text."),
+        ("Vault\n: A safe place.", "Vault: A safe place."),
     ],
 )
 def test_directives_of_site_generators_are_their_words(text: str, read: str) -> None:

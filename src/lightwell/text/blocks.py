@@ -27,8 +27,14 @@ _MAX_APART = 2
 """Characters by which a title and the signs below it differ in length."""
 _RULE = regex(r"[\s|:=_*+.-]*+")
 _DEFINITION = regex(
-    r"[ \t]*+(?:\[[^\]\^\n][^\]\n]{0,200}\]:[ \t]*+\S|\([\w/.: -]{1,100}+\)=[ \t]*+$|\.\. _[^:\n]{1,200}+:(?:\s|$))"
+    r"[ \t]*+(?:\[[^\]\^\n][^\]\n]{0,200}\]:[ \t]*+\S|\([\w/.: -]{1,100}+\)=[ \t]*+$|\.\. _[^:\n]{1,200}+:(?:\s|$)"
+    r"|\[(?:\[_?)?TOC(?:_?\])?\][ \t]*+$|-{1,4}+8<-{1,4}+(?:[ \t]|$))"
 )
+_MODULE = regex(
+    r"(?:import[ ](?:[\"']|[\w{*][^\"'`]{0,500}?\bfrom[ ][\"'])|export[ ](?:const|default|function|let|class)\b)"
+    r"[^\n]*+(?:\n[^\n]*\S[^\n]*+)*+"
+)
+"""What MDX imports and exports: it ends at an empty line."""
 _ITEM = regex(r"[ \t]*+(?:(?:[-*+•‣]|\d{1,3}[.)]|[a-z][.)]|\([a-z\d]{1,2}\))[ \t]|<li\b)")
 _ROW = regex(r"[ \t]*+\|")
 _TABLE_START, _TABLE_END = regex(r"<table\b", re.I), regex(r"</table\s{0,9}>", re.I)
@@ -199,6 +205,8 @@ class _Scanner:
         metadata = _METADATA.match(text) if start == 0 else None
         if metadata:
             return self._add(BlockKind.CLUTTER, start, metadata.end())
+        if self.has_gap and (module := _MODULE.match(text, start)):
+            return self._add(BlockKind.CLUTTER, start, module.end())
         if fence := _FENCE.match(line):
             close = _fence_end(text, start, fence[1])
             return self._add(BlockKind.CODE, start, close.end() if close else len(text))

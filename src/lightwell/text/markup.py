@@ -4,10 +4,11 @@ import html
 import re
 from collections.abc import Iterator
 
-from lightwell.text.directives import read_alerts, read_directive
+from lightwell.text.directives import lead_in, read_alerts, read_directive
 from lightwell.text.regex import regex
 
-_COMMENT = regex(r"<!--(?:[^-]|-(?!->))*+(?:-->|$)")
+_COMMENT = regex(r"<!--(?:[^-]|-(?!->))*+(?:-->|$)|\{/\*(?:[^*]|\*(?!/)){0,2000}+\*/\}")
+"""A comment of HTML or MDX."""
 _TAG = regex(
     r"</?(?:a|abbr|article|aside|audio|b|blockquote|br|button|caption|center|cite|code|col|colgroup|dd|del|details|div|dl|dt|em"
     r"|embed|figcaption|figure|font|footer|h[1-6]|header|hr|i|iframe|img|input|ins|kbd|label|li|main|mark|math|nav|ol|p|picture|pre"
@@ -24,6 +25,7 @@ _COMPONENT = regex(
     re.MULTILINE,
 )
 """A component of Vue or MDX; a placeholder such as `<Name>` within a line is none."""
+_LABEL_OF_COMPONENT = regex(r"\s(?:label|title|summary)=\"([^\"<>]{1,200}+)\"")
 _TEMPLATE_TAG = regex(
     r"`[^`\n]{1,300}+`"
     r"|\{%[-+]?\s{0,9}+(/?[a-z_][\w-]{0,60}+)([^%{}\n]{0,500}+)%\}"
@@ -39,7 +41,7 @@ _READ = frozenset({"", "alt", "caption", "label", "name", "text", "title"})
 """Attributes of tags that people read; "" for a value alone."""
 _PATH = regex(r"/|\.\w{1,5}$")
 _BEGINS_MARKUP = regex(r"<(?=[A-Za-z/!?])|\](?=[(\[:])|!(?=\[)")
-_LINKED = regex(r"//|@|www\.|\w\.[^\W\d_]{2}", re.IGNORECASE)
+_LINKED = regex(r"//|@|www\.|[^\s.]\.[^\W\d_]{2}", re.IGNORECASE)
 AROUND_ADDRESSES = "()[]<>{}\"'“”‘’«»*_~`.,;:!?…"
 _LABEL = regex(r"(!?)(?<!\\)\[([^\[\]\n]{0,500}+(?:\n[^\[\]\n]{1,500}+){0,3}+)(?<!\\)\]")
 _REFERENCE = regex(r"\[[^\[\]\n]{0,200}\]")
@@ -68,6 +70,10 @@ _ROLE = regex(
     r"(?::[a-z][\w:+.-]{0,60}+(?<=:)|\{[a-z][\w:+.-]{0,60}+\})`([^`<>]{1,300}+)(?:<[^<>`]{1,300}+>)?+`_{0,2}+"
 )
 _FOOTNOTE = regex(r"\[\^[^\[\]\s]{1,60}+\]:?+")
+_EMBEDDED = regex(r"!\[\[[^\[\]\n]{1,300}+\]\]")
+_MARKED = regex(r"(?<![=\w])==(?=[^\s=])([^=\n]{1,300})(?<=\S)==(?![=\w])")
+_DEFINED = regex(r"(?<=\S)[ \t]*+\n[ ]{0,3}:[ \t]++(?=\S)")
+"""Between a term and its definition, as Pandoc and PHP Markdown Extra write them."""
 _WIKI_LINK = regex(r"(?<!\[)\[\[(?![\s\[])(?:[^\[\]|\n]{1,200}+\|)?+([^\[\]|\n]{1,200}+)\]\]")
 _ICON = regex(r"(?<![\w:]):[a-z]{1,30}+(?:[-_][a-z\d]{1,30}+){1,9}+:(?![\w:`])")
 _CUT_LINK = regex(
@@ -84,12 +90,20 @@ def strip_tags(text: str) -> str:
     and labels, but no paths.
     """
     untagged = _TAG.sub(" ", _COMMENT.sub(" ", _TEMPLATE_TAG.sub(_read_tag, text)))
-    bare = _COMPONENT.sub(" ", untagged) if "<" in untagged else untagged
+    bare = _COMPONENT.sub(_read_component, untagged) if "<" in untagged else untagged
     return _ATTRIBUTES.sub(_keep_code, bare) if "{" in bare else bare
 
 
 def _keep_code(match: re.Match[str]) -> str:
     return "" if match["marks"] else match[0]
+
+
+def _read_component(match: re.Match[str]) -> str:
+    """Return the label of a component, such as a tab; it leads to what is in it."""
+    label = _LABEL_OF_COMPONENT.search(match[0])
+    if label is None:
+        return " "
+    return f" {label[1]} " if match[0].rstrip().endswith("/>") else f" {lead_in(label[1])} "
 
 
 def _read_tag(match: re.Match[str]) -> str:
@@ -127,9 +141,11 @@ def strip_markup(text: str) -> str:
     if "`" in text and "\ufdd0" not in text:
         masked = _CODE.sub(mask, _ROLE.sub(_read_role, text))
     bare = _PILCROW.sub("", _without_brackets(_ADDRESS.sub(r"\1", strip_tags(masked))))
+    bare = _DEFINED.sub(": ", bare) if "\n" in bare else bare
     unmarked = _FIELD.sub(r"\1:", _HEADING.sub("", read_alerts(_QUOTING.sub("", bare))))
     words = " ".join(html.unescape(_ESCAPE.sub(r"\1", unmarked.replace("\\\n", "\n"))).split())
-    plain = _LINES.sub(r"\2", _STARS.sub(r"\2", words))
+    marked = _MARKED.sub(r"\1", words) if "==" in words else words
+    plain = _LINES.sub(r"\2", _STARS.sub(r"\2", marked))
     return _MASKED.sub(lambda match: f"`{codes[int(match[1])]}`", plain) if codes else plain
 
 
@@ -143,7 +159,7 @@ def _without_brackets(text: str) -> str:
         text = _ICON.sub("", text)
     if "]" not in text and "[" not in text:
         return text
-    linked = _strip_links(_FOOTNOTE.sub("", _WIKI_LINK.sub(r"\1", text)))
+    linked = _strip_links(_FOOTNOTE.sub("", _WIKI_LINK.sub(r"\1", _EMBEDDED.sub("", text))))
     return _CUT_LINK.sub("", linked)
 
 

@@ -14,12 +14,16 @@ from lightwell.ingest.parse._sections import Heading, build_sections
 from lightwell.ingest.parse._spans import find_formulas, sort_spans
 from lightwell.ingest.parse._text import clean, collapse_whitespace, decode, to_utc
 from lightwell.ingest.parse.front_matter import parse_yaml_mapping, split_front_matter
+from lightwell.text.directives import holds_prose
 from lightwell.text.regex import regex
 
 _MAX_HEADING_CHARACTERS = 500
+_DEEPEST = 5
+"""Fences of text in fences of text."""
+
 _LINK = regex(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
 _MARKUP = regex(r"(?<!\w)(\*{1,3}|_{1,3}|~~|`{1,3})(?=\S)(.{1,200}?)(?<=\S)\1(?!\w)")
-_ANCHOR = regex(r"(?<!\s)\s*\{#[\w-]+\}$|</?[a-zA-Z][^<>]*>")
+_ANCHOR = regex(r"(?<!\s)\s*\{[ ]?[#.:][\w#.:= \"'-]{1,200}+\}$|</?[a-zA-Z][^<>]*>")
 _ESCAPE = regex(r"\\([!-/:-@\[-`{-~])")
 
 
@@ -32,7 +36,7 @@ def parse(content: bytes, *, name: str = "") -> ParsedDocument:
     parser = MarkdownIt("commonmark").enable("table")
     # Inline parsing is the most expensive part, and nothing here needs it.
     parser.core.ruler.enableOnly(["block"])
-    tokens = parser.parse(text)
+    tokens = _tokens(parser, text, 0)
     starts = [0]
     for line in text.split("\n"):
         starts.append(min(starts[-1] + len(line) + 1, len(text)))
@@ -49,6 +53,20 @@ def parse(content: bytes, *, name: str = "") -> ParsedDocument:
         spans=tuple(sort_spans([*block_spans, *find_formulas(text, code)])),
         updated_at=_parse_datetime(metadata.get("updated", metadata.get("date"))),
     )
+
+
+def _tokens(parser: MarkdownIt, text: str, depth: int) -> list[Token]:
+    """Return the blocks; those in a fence such as ```` ```{note} ```` in its place, since it holds text and no code."""
+    tokens: list[Token] = []
+    for token in parser.parse(text):
+        if token.type != "fence" or depth == _DEEPEST or not holds_prose(token.markup + token.info):
+            tokens.append(token)
+            continue
+        first = (token.map or [0])[0] + 1
+        for inner in _tokens(parser, token.content, depth + 1):
+            inner.map = [line + first for line in inner.map] if inner.map else None
+            tokens.append(inner)
+    return tokens
 
 
 def _headings(tokens: Sequence[Token], starts: Sequence[int]) -> Iterator[Heading]:

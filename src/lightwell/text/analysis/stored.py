@@ -7,7 +7,7 @@ from functools import cached_property
 
 from lightwell.text.analysis.chunk import ChunkAnalysis, analyse
 
-VERSION = 4
+VERSION = 5
 """What `analyse` says changes with the rules of `lightwell.text`; then this number does, and stored analyses are made again.
 
 `tests/unit/test_analysis.py` fails where a rule has changed and this has not.
