@@ -39,6 +39,9 @@ COMMANDS: Mapping[str, Entry] = {
         "push:push",
         "Push a folder, or lines of JSON, into a source of a server, and say what failed.",
     ),
+    "import": Entry(
+        "imports:imports", "Read what another program has collected: LightRAG's working directory."
+    ),
     "ask": Entry(
         "ask:ask",
         "Answer a question with citations, or say that the evidence is insufficient (exit code 0 too).",
@@ -152,7 +155,7 @@ COMMANDS: Mapping[str, Entry] = {
 
 SECTIONS: Mapping[str, str] = {
     "Ingest and ask": "ingest ask search brief chat conversations demo",
-    "Documents and the graph": "documents graph links export sources push jobs runs",
+    "Documents and the graph": "documents graph links export sources push import jobs runs",
     "Servers, and who may use them": "serve channels mcp login logout keys people groups",
     "Keep it running": "setup status doctor worker backfill backup restore migrate embeddings copy-vectors project",
     "Measure": "keywords feedback analytics eval",

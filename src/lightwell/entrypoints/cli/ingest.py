@@ -168,7 +168,7 @@ async def _estimate(order: _Order) -> Report:
     """
     chosen = settings()
     anybody = frozenset({login_tag()})  # whoever may see documents, they cost the same
-    with _existing_or_temporary(chosen) as there:
+    with existing_or_temporary(chosen) as there:
         async with open_store_project(there) as kb:
             sources = [
                 _source(path, order, await find_tags(kb, path, order.acl), chosen, anybody)
@@ -179,7 +179,7 @@ async def _estimate(order: _Order) -> Report:
 
 
 @contextmanager
-def _existing_or_temporary(settings: "Settings") -> "Generator[Settings]":
+def existing_or_temporary(settings: "Settings") -> "Generator[Settings]":
     """Yield the settings, with a temporary data directory where no store exists."""
     from lightwell.wiring.database import has_store
 
