@@ -8,7 +8,8 @@ from decimal import Decimal
 import pytest
 
 from lightwell.answer.pipeline import AnswerGenerator
-from lightwell.answer.tables.computing import MOST_CITED, find_computation
+from lightwell.answer.tables.computing import find_computation
+from lightwell.answer.tables.wording import MOST_CITED
 from lightwell.domain.answers import Answered
 from lightwell.domain.documents import Format, NewDocument
 from lightwell.domain.evidence import Computation
@@ -118,6 +119,13 @@ COMPUTED = {
     "What is the sum of the amounts of unpaid invoices?": ("$900", 2),
     "What is the total amount of invoices of the customer Acme?": ("$2,000.5", 2),
     "What is the total value of the open deals?": ("€275,500", 4),
+    "What is the total amount of deals per region?": ("Region is North is €260,000", 7),
+    "How many open deals by owner?": (
+        "2 rows of “deals” match: Owner is Nora and Status is Open",
+        4,
+    ),
+    "Average salary for each department": ("Department is Engineering is 75,000", 3),
+    "Wie viele Angebote je Zustand?": ("2 rows of “angebote” match: Zustand is offen", 3),
     "How many deals are won or lost?": ("3 rows", 3),
     "Wie viele offene Angebote gibt es?": ("2 rows", 2),
     "Wie hoch ist die Summe der Beträge im Gebiet Nord?": ("3,234.5", 2),
@@ -134,6 +142,8 @@ REFUSED = {
 }
 
 LEFT_ALONE = (
+    "How many deals by Nora?",
+    "What is the total amount per owner and per region?",
     "How many deals are there in the east?",
     "How many vacation days do we get?",
     "What is the total cost of ownership?",
@@ -145,7 +155,6 @@ LEFT_ALONE = (
     "What did Nora say about the north region?",
     "What is the amount of the Acme deal?",
     "How many deals are not open?",
-    "What is the total amount of deals per region?",
     "Which region has the highest total amount?",
     "Can I see the total amount of the deals?",
     "When is the total amount due?",
@@ -170,15 +179,20 @@ async def computed(project: Project, question: str, *tags: str) -> Computation |
     return await find_computation(project.database, reader, Question(text=question))
 
 
+def text_of(result: Computation | None) -> str:
+    return "\n".join(line.text for line in result.lines) if result else ""
+
+
+def cited(result: Computation | None) -> int:
+    return sum(len(line.rows) for line in result.lines) if result else 0
+
+
 def outcome(result: Computation | None) -> str:
-    return (result.text or result.refusal) if result else "left alone"
+    return (text_of(result) or result.refusal) if result else "left alone"
 
 
 def is_right(result: Computation | None, expected: tuple[str, int]) -> bool:
-    if result is None or not result.text:
-        return False
-    said = " ".join((result.text, *(row.text for row in result.rows)))
-    return expected[0] in said and expected[1] == len(result.rows)
+    return expected[0] in text_of(result) and expected[1] == cited(result)
 
 
 async def test_questions_are_computed_or_refused_or_left_alone(database: Database) -> None:
@@ -221,8 +235,7 @@ async def test_a_sum_is_each_reader_s_own_and_no_model_makes_it(database: Databa
     assert model.sent == []
     assert await computed(project, question, "team:none") is None
     both = await computed(project, question, north, south)
-    assert both
-    assert "is 77,000, in 3 rows" in both.text
+    assert "is 77,000, in 3 rows" in text_of(both)
     alone = await filled(database, documents[:1], "alone")
     assert await computed(project, question, north) is not None
     assert outcome(await computed(alone, question, north)) == outcome(
@@ -251,17 +264,14 @@ async def test_what_sql_adds_up_is_what_python_adds_up(database: Database, seed:
     for region in ("North", "South"):
         amounts = [amount for place, amount, has in rows if has and place == region]
         result = await computed(project, f"What is the total revenue in the {region} region?")
-        assert result
-        assert f"is {sum(amounts):,}".rstrip("0").rstrip(".") in result.text
-        assert len(result.rows) == MOST_CITED
+        assert f"is {sum(amounts):,}".rstrip("0").rstrip(".") in text_of(result)
+        assert cited(result) == MOST_CITED
         most = await computed(project, f"What is the highest revenue in the {region} region?")
-        assert most
-        assert f"is {max(amounts):,}".rstrip("0").rstrip(".") in most.text
+        assert f"is {max(amounts):,}".rstrip("0").rstrip(".") in text_of(most)
         above = await computed(
             project, f"How many sales in the {region} region with revenue over 500,000?"
         )
-        assert above
-        assert f"{sum(amount > 500_000 for amount in amounts)} rows" in above.text
+        assert f"{sum(amount > 500_000 for amount in amounts)} rows" in text_of(above)
 
 
 async def test_rows_follow_their_document(database: Database) -> None:

@@ -98,6 +98,8 @@ def test_rows_that_add_up_others_are_marked() -> None:
     assert [row.is_total for row in read_tables(f"{text}|  | 3 |")][-1]
     assert [row.is_total for row in read_tables(f"{text}| **Total** | 9 |")][-1]
     assert not any(row.is_total for row in read_tables(f"{text}|  | 4 |"))
+    company = "| a | c | b |\n|---|---|---|\n| Total | oil | 1 |\n| Acme | nets | 2 |"
+    assert not any(row.is_total for row in read_tables(company))
 
 
 def test_a_table_over_several_chunks_is_one_and_code_is_none() -> None:

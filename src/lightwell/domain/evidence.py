@@ -226,15 +226,18 @@ class QuotedRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ComputedLine:
+    """A sentence about what rows of tables come to, and the rows that it cites, at least one."""
+
+    text: str
+    rows: tuple[QuotedRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Computation:
-    """What was computed over rows of tables: `text` states it, of the `rows`, or it was refused for a `refusal`, and there are none.
+    """What was computed over rows of tables, or the `refusal` that says why nothing was."""
 
-    With `is_list`, the rows themselves are what is asked for.
-    """
-
-    text: str = ""
-    rows: tuple[QuotedRow, ...] = ()
-    is_list: bool = False
+    lines: tuple[ComputedLine, ...] = ()
     refusal: str = ""
 
 

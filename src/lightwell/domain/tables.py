@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from lightwell.domain.ids import ChunkId, DocumentId
 
+_MOST_NAMED = 3
+
 
 class Aggregate(StrEnum):
     """What is made of rows."""
@@ -76,9 +78,21 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Computing:
-    """A computation over the column `place`, from 0, of rows of tables with the same columns; a count and a list need none."""
+    """A computation over the column `place`, from 0, of rows of tables with the same columns; a count and a list need none.
+
+    With a `group`, it is made for each value of that column.
+    """
 
     aggregate: Aggregate
     tables: Sequence[Table]
     place: int
     conditions: tuple[Condition, ...]
+    group: int | None = None
+
+
+def name_tables(tables: Sequence[Table]) -> str:
+    """Return the documents of these tables as a sentence names them, three at most."""
+    names = list(dict.fromkeys(" ".join((table.title or table.url).split()) for table in tables))
+    shown = ", ".join(f"“{name}”" for name in names[:_MOST_NAMED])
+    more = len(names) - _MOST_NAMED
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -48,7 +48,7 @@ FROM header ORDER BY shared DESC, source_url COLLATE "C", document_id, table_num
 _COMPUTED = f"""
 WITH matched AS MATERIALIZED (
     SELECT line.chunk_id, line.start_offset, line.end_offset, line.cells, line.document_id, line.table_number, line.row_number,
-           document.source_url, line.amounts[%(place)s] AS amount, line.units[%(place)s] AS unit
+           document.source_url, coalesce(line.keys[%(group)s], '') AS part, line.cells[%(group)s] AS named, line.amounts[%(place)s] AS amount, line.units[%(place)s] AS unit
     FROM unnest(%(documents)s::uuid[], %(tables)s::integer[]) AS asked (document_id, table_number)
     JOIN table_rows AS line USING (document_id, table_number) {_SEEN}
     WHERE line.row_number > 0 AND NOT line.is_total AND NOT EXISTS (
@@ -56,41 +56,47 @@ WITH matched AS MATERIALIZED (
         WHERE NOT coalesce(CASE WHEN wanted.span IS NULL THEN line.keys[wanted.place] = ANY(wanted.keys)
                            ELSE wanted.span::numrange @> line.amounts[wanted.place]
                                 AND (wanted.unit = '' OR line.units[wanted.place] IN ('', wanted.unit)) END, false))
+), shared AS (
+    SELECT document_id, table_number, min(document_id::text || table_number) OVER same <> max(document_id::text || table_number) OVER same AS is_shared
+    FROM matched WINDOW same AS (PARTITION BY cells)
 ), figure AS (
-    SELECT count(*) AS rows, count(amount) AS amounts, sum(amount) AS sum, avg(amount) AS mean, max(amount) AS most, min(amount) AS least,
+    SELECT part, min(named COLLATE "C") AS named, count(*) AS rows, count(amount) AS amounts, sum(amount) AS sum, avg(amount) AS mean, max(amount) AS most, min(amount) AS least,
            coalesce(array_agg(DISTINCT unit COLLATE "C") FILTER (WHERE amount IS NOT NULL AND unit <> ''), '{{}}') AS units,
-           EXISTS (SELECT FROM matched GROUP BY cells HAVING count(DISTINCT (document_id, table_number)) > 1) AS is_twice
-    FROM matched
+           EXISTS (SELECT FROM shared GROUP BY document_id, table_number HAVING 2 * count(*) FILTER (WHERE is_shared) >= count(*)) AS is_twice
+    FROM matched GROUP BY part
 ), chosen AS (
-    SELECT matched.* FROM matched CROSS JOIN figure
+    SELECT matched.*, row_number() OVER (
+        PARTITION BY part ORDER BY source_url COLLATE "C", document_id, table_number, row_number) AS rank
+    FROM matched JOIN figure USING (part)
     WHERE CASE %(aggregate)s WHEN 'most' THEN amount = figure.most WHEN 'least' THEN amount = figure.least
           WHEN 'sum' THEN amount IS NOT NULL WHEN 'mean' THEN amount IS NOT NULL ELSE true END
 )
-SELECT figure.rows, figure.amounts,
+SELECT coalesce(figure.named, ''), figure.rows, figure.amounts,
        CASE %(aggregate)s WHEN 'sum' THEN figure.sum WHEN 'mean' THEN figure.mean WHEN 'most' THEN figure.most WHEN 'least' THEN figure.least
                           ELSE figure.rows END,
-       figure.units, figure.is_twice, (SELECT count(*) FROM chosen),
+       figure.units, figure.is_twice, (SELECT count(*) FROM chosen WHERE chosen.part = figure.part),
        ARRAY(SELECT json_build_array(chunk_id, start_offset, end_offset, cells)::text FROM chosen
-             ORDER BY source_url COLLATE "C", document_id, table_number, row_number LIMIT %(most)s)
-FROM figure
+             WHERE chosen.part = figure.part AND rank <= %(most)s ORDER BY rank)
+FROM figure ORDER BY figure.part COLLATE "C" LIMIT %(most_groups)s
 """  # noqa: S608 - only our own words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What a computation comes to: `value` is None where no row that matches has an amount.
+    """What a computation comes to, for rows of one `group` where there are any: `value` is None where no row that matches has an amount.
 
     `rows` match, `amounts` of them have one in the column; `chosen` is how many the value is made of, of which `places` are the first.
-    `is_twice`: one row stands in several tables.
+    `is_twice`: at least half of the rows of a table stand in another one, too.
     """
 
-    rows: int
-    amounts: int
-    value: Decimal | None
-    units: tuple[str, ...]
-    is_twice: bool
-    chosen: int
-    places: tuple[RowPlace, ...]
+    group: str = ""
+    rows: int = 0
+    amounts: int = 0
+    value: Decimal | None = None
+    units: tuple[str, ...] = ()
+    is_twice: bool = False
+    chosen: int = 0
+    places: tuple[RowPlace, ...] = ()
 
 
 async def find_tables(
@@ -130,9 +136,9 @@ async def find_tables(
 
 
 async def compute(
-    database: Database, reader: Reader, computing: Computing, *, most_places: int
-) -> Result:
-    """Return what the rows of these tables that the reader sees and that meet the conditions come to."""
+    database: Database, reader: Reader, computing: Computing, *, most_places: int, most_groups: int
+) -> list[Result]:
+    """Return what the rows of these tables that the reader sees and that meet the conditions come to, for each group; nothing where no row meets them."""
     conditions = [
         {
             "place": condition.place + 1,
@@ -142,7 +148,7 @@ async def compute(
         }
         for condition in computing.conditions
     ]
-    ((rows, amounts, value, units, is_twice, chosen, places),) = await database.rows(
+    results = await database.rows(
         _COMPUTED,
         {
             **reader.parameters,
@@ -151,18 +157,24 @@ async def compute(
             "place": computing.place + 1,
             "conditions": json.dumps(conditions),
             "aggregate": computing.aggregate.value,
+            "group": 0 if computing.group is None else computing.group + 1,
             "most": most_places,
+            "most_groups": most_groups,
         },
     )
-    return Result(
-        rows=rows,
-        amounts=amounts,
-        value=None if value is None else Decimal(value),
-        units=tuple(units),
-        is_twice=is_twice,
-        chosen=chosen,
-        places=tuple(_place(*json.loads(place)) for place in places),
-    )
+    return [
+        Result(
+            group=group,
+            rows=rows,
+            amounts=amounts,
+            value=None if value is None else Decimal(value),
+            units=tuple(units),
+            is_twice=is_twice,
+            chosen=chosen,
+            places=tuple(_place(*json.loads(place)) for place in places),
+        )
+        for group, rows, amounts, value, units, is_twice, chosen, places in results
+    ]
 
 
 def _place(chunk: str, start: int, end: int, cells: Sequence[str]) -> RowPlace:

@@ -24,6 +24,7 @@ _LIGHT, _SOFT = (
     frozenset(word_key(folded) for word in _LISTS[name]["words"] for folded in words(word))
     for name in ("light", "soft")
 )
+_GROUPING = regex(whole_words(_LISTS["grouping"]["words"]), re.IGNORECASE)
 _WORD = regex(r"[^\W_]+(?:['’][^\W_]+)*")
 _COMPARING = _LISTS["comparing"]
 _OVER, _UNDER, _AT_LEAST, _AT_MOST, _WITHIN, _BETWEEN, _AND = (
@@ -74,11 +75,14 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedComputation:
-    """What a question asks for: `words` are those that a table has to know."""
+    """What a question asks for: `words` are those that a table has to know; `group` is the word that begins the name of the column whose values are
+    told apart, None where none are.
+    """
 
     aggregate: Aggregate
     words: tuple[Word, ...]
     comparisons: tuple[Comparison, ...]
+    group: int | None = None
 
 
 def asks_for_computation(question: str) -> bool:
@@ -103,14 +107,24 @@ def read_question(question: str) -> AskedComputation | None:
     comparisons = _comparisons(question)
     covered = [match.span() for _, match in places]
     covered += [(comparison.start, comparison.end) for comparison in comparisons]
+    groups = [
+        match
+        for match in _GROUPING.finditer(question)
+        if not any(start <= match.start() < end for start, end in covered)
+    ]
+    covered += [match.span() for match in groups]
+    remaining = tuple(
+        word
+        for word in _words(question)
+        if not any(start <= word.start < end for start, end in covered)
+    )
+    if len(groups) > 1:
+        return None
     return AskedComputation(
         aggregate=kinds.pop(),
-        words=tuple(
-            word
-            for word in _words(question)
-            if not any(start <= word.start < end for start, end in covered)
-        ),
+        words=remaining,
         comparisons=tuple(comparisons),
+        group=sum(word.start < groups[0].start() for word in remaining) if groups else None,
     )
 
 

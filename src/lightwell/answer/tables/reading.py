@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from lightwell.answer.tables.question import AskedComputation, Comparison, Word, is_light
-from lightwell.domain.tables import Aggregate, Computing, Condition, Table, Value
+from lightwell.domain.tables import Aggregate, Computing, Condition, Table, Value, name_tables
 from lightwell.text.tables.cells import DAY
 from lightwell.text.tables.keys import keys_of
 from lightwell.text.tables.rows import MOST_WORDS, TEXT
@@ -19,7 +19,6 @@ _SMALL = 200
 """A smaller figure without a unit may be of anything, such as an age: its column has to be named."""
 
 _FIGURES = (Aggregate.SUM, Aggregate.MEAN, Aggregate.MOST, Aggregate.LEAST)
-_MOST_NAMED = 4
 _IDENTIFIERS = frozenset(
     key for name in ("id", "no", "nr", "number", "nummer", "year", "jahr") for key in keys_of(name)
 )
@@ -52,6 +51,7 @@ class _Reading:
     mentions: list[_Mention] = field(default_factory=list[_Mention])
     values: dict[int, list[Value]] = field(default_factory=dict[int, list[Value]])
     conditions: list[Condition] = field(default_factory=list[Condition])
+    group: int | None = None
 
     @property
     def words(self) -> tuple[Word, ...]:
@@ -87,10 +87,10 @@ def read_computation(
     results = [result for score, result in usable if score == best]
     if len(results) == 1:
         return results[0]
-    computings = [result for result in results if isinstance(result, Computing)]
-    named = sorted({_called(table) for computing in computings for table in computing.tables})
-    shown = ", ".join(f"“{name}”" for name in named[:_MOST_NAMED])
-    return Refusal(reason=f"Several tables may be meant ({shown}): name the one that you mean.")
+    named = name_tables(
+        [table for result in results if isinstance(result, Computing) for table in result.tables]
+    )
+    return Refusal(reason=f"Several tables may be meant ({named}): name the one that you mean.")
 
 
 def _read(
@@ -99,6 +99,8 @@ def _read(
     """Return what is asked for of tables of the same columns, with how many words name these tables."""
     reading = _Reading(question=question, tables=tables)
     _find_columns(reading)
+    if not _find_group(reading):
+        return None
     _find_values(reading)
     _find_names(reading)
     if any(n not in reading.known and not is_light(w.key) for n, w in enumerate(reading.words)):
@@ -144,6 +146,19 @@ def _find_columns(reading: _Reading) -> None:
             ):
                 reading.known.update(span)
                 reading.mentions.append(_Mention(first=first, past=past, place=wanted[key]))
+
+
+def _find_group(reading: _Reading) -> bool:
+    """Note the column whose values are told apart; return False where that is asked for, and of no column of words."""
+    first = reading.question.group
+    if first is None:
+        return True
+    mention = next((mention for mention in reading.mentions if mention.first == first), None)
+    if mention is None or reading.question.aggregate is Aggregate.LIST:
+        return False
+    reading.mentions.remove(mention)
+    reading.group = mention.place
+    return reading.kinds[mention.place] == TEXT
 
 
 def _find_values(reading: _Reading) -> None:
@@ -193,10 +208,6 @@ def _named_most(reading: _Reading) -> Sequence[Table]:
     return [
         table for table, count in zip(reading.tables, counts, strict=True) if count == max(counts)
     ]
-
-
-def _called(table: Table) -> str:
-    return table.title or table.url
 
 
 def _common(kinds: tuple[str, ...]) -> str:
@@ -339,4 +350,5 @@ def _computing(reading: _Reading, aggregate: Aggregate, place: int) -> Computing
         tables=tuple(reading.tables),
         place=place,
         conditions=tuple(reading.conditions),
+        group=reading.group,
     )

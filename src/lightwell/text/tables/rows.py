@@ -143,12 +143,12 @@ def _read(number: int, table: _Table) -> Iterator[Row]:
     columns = [
         read_column(name, [cells[place] for cells in lines]) for place, name in enumerate(names)
     ]
-    totals = [_says_total(cells) for cells in lines]
-    if len(lines) > 2 and not totals[-1]:
-        totals[-1] = _adds_up(lines[-1], columns)
     kinds = tuple(
         _kind([cells[place] for cells in lines], column) for place, column in enumerate(columns)
     )
+    totals = [_says_total(cells, kinds) for cells in lines]
+    if len(lines) > 2 and not totals[-1]:
+        totals[-1] = _adds_up(lines[-1], columns)
     yield Row(
         table=number,
         number=0,
@@ -172,9 +172,14 @@ def _read(number: int, table: _Table) -> Iterator[Row]:
         )
 
 
-def _says_total(cells: Sequence[str]) -> bool:
-    first = next((cell for cell in cells if cell), "")
-    return bool(_TOTAL.fullmatch(first.casefold()))
+def _says_total(cells: Sequence[str], kinds: Sequence[str]) -> bool:
+    """Return whether a row is called a total and has no other words, as a company of that name has."""
+    texts = [
+        cell
+        for cell, kind in zip(cells, kinds, strict=True)
+        if kind == TEXT and any(map(str.isalnum, cell))
+    ]
+    return len(texts) == 1 and bool(_TOTAL.fullmatch(texts[0].casefold()))
 
 
 def _adds_up(last: Sequence[str], columns: Sequence[Sequence[Amount | None]]) -> bool:
