@@ -102,6 +102,25 @@ def test_threads_and_files_are_parts_whose_keys_stay() -> None:
     assert "- Printer pört; Ana Silva, Ben; 2026-01-05\n- Lunch; Eve; 2026-01-05" in overview
 
 
+def test_where_nobody_splits_a_mail_its_files_are_sections_of_it() -> None:
+    menu = make_mail("Eve <e@x.example>", "Menu", "Here.\n", number=6)
+    menu.add_attachment(
+        "# Soups\n\nPea.\n\n## Friday\n\n```\nx\n```\n", subtype="markdown", filename="menu.md"
+    )
+    menu.add_attachment(b"\x89PNG\r\n", maintype="image", subtype="png", filename="a.png")
+    document = read(menu)
+    whole = [section.path for section in document.sections]
+    assert whole == [(), ("menu.md",), ("menu.md", "Soups"), ("menu.md", "Soups", "Friday")]
+    friday, (code,) = document.sections[-1], document.spans
+    assert document.text[friday.start : friday.end].startswith("## Friday")
+    assert document.text[code.start : code.end] == "```\nx\n```"
+    alone = parse(menu.as_bytes(), Format.MAILBOX, name="a.eml")
+    assert "Pea" not in alone.text
+    thread, *_ = split(make_mailbox([menu]), Format.MAIL)
+    assert "Pea" not in read(thread.content).text
+    assert "Pea" in read(make_mailbox([menu])).text
+
+
 def test_a_mail_in_a_mail_is_a_part_and_so_are_its_files() -> None:
     inner = make_mail("Ana <ana@x.example>", "Offer 7", "The offer is attached.\n", number=7)
     inner.add_attachment("Price: 40", filename="offer.txt")

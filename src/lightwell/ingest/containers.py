@@ -79,9 +79,8 @@ class WithParts:
                 yield UnchangedDocument(url=part.url, document=replace(part, content=b""))
             else:
                 yield ChangedDocument(document=part)
-        # The threads of a mailbox are its text: it says only what they are about.
-        has_threads = any(not part.is_file for part in parts)
-        format = Format.MAILBOX if has_threads else document.format
+        # What its parts say, it does not repeat.
+        format = Format.MAILBOX if parts else document.format
         yield ChangedDocument(document=replace(document, format=format))
 
 

@@ -1,11 +1,14 @@
 """Parses files into text with the offsets of headings, pages, code and tables."""
 
+from contextlib import suppress
 from importlib import import_module
 from typing import Protocol, cast
 
 from lightwell.domain.documents import NO_TEXT, Format, ParsedDocument, Part
 from lightwell.domain.errors import Unreadable
 from lightwell.domain.originals import Picture, PictureRequest
+from lightwell.ingest.parse._appending import append
+from lightwell.ingest.parse._text import MAX_CHARACTERS
 
 __all__ = ["draw", "is_blank", "parse", "split"]
 
@@ -29,6 +32,8 @@ def parse(content: bytes, format: Format, *, name: str) -> ParsedDocument:
         raise Unreadable("empty", "the file is empty; write something into it or remove it")
     module = cast("_Module", import_module(f"lightwell.ingest.parse.{format.value}"))
     document = module.parse(content, name=name)
+    if format is Format.MAIL:
+        document = _with_files(document, content)
     if not document.text.strip():
         raise Unreadable("empty", NO_TEXT)
     return document
@@ -37,6 +42,20 @@ def parse(content: bytes, format: Format, *, name: str) -> ParsedDocument:
 def is_blank(content: bytes) -> bool:
     """Return whether a file has nothing but white space."""
     return not content.strip(b" \t\r\n\x00")
+
+
+def _with_files(document: ParsedDocument, content: bytes) -> ParsedDocument:
+    """Return a mail with the texts of its files: where they are no documents of their own, they are sections of it."""
+    from lightwell.ingest.parse import mail
+
+    for part in mail.files_within(content):
+        kind = Format.MAILBOX if part.format is Format.MAIL else part.format
+        name = part.key.rpartition("/")[2]
+        with suppress(Unreadable):
+            inner = parse(part.content, kind, name=name)
+            if len(document.text) + len(inner.text) <= MAX_CHARACTERS:
+                document = append(document, name, inner)
+    return document
 
 
 def split(content: bytes, format: Format) -> list[Part]:

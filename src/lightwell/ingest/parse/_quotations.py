@@ -15,7 +15,7 @@ _LEAST_REPEATED_WORDS = 8
 _MAX_KEPT_LINES = 6
 """Lines of a quotation that the answer below it needs."""
 
-_MARK = regex(r"[ \t]*+(?:>[ \t]?+){1,20}+")
+_MARK = regex(r"\A[ \t]*+(?:>[ \t]?+){1,20}+")
 _WORD = regex(r"\w+")
 _SIGNATURE = regex(r"--[ ]?+\n")
 _RULE = regex(r"[ \t]*+(?:-{2,10}+[^\n-]{1,60}+-{2,10}+|_{20,}+)[ \t]*+")

@@ -1,7 +1,7 @@
 """Mails: one (.eml), or those of a mailbox (.mbox) by threads, each message under its sender and its date.
 
 A message is its header, what it says beyond the messages before it, and the names of the files that came with it. `split` takes
-those files out, and the threads of a mailbox, as documents of their own.
+those files out, and the threads of a mailbox, as documents of their own; where nobody does, their texts are sections of the mail.
 """
 
 import hashlib
@@ -19,6 +19,7 @@ from lightwell.ingest.parse.messages import (
     Thread,
     group_by_thread,
     is_mailbox,
+    is_thread,
     join_mailbox,
     read_mails,
 )
@@ -61,6 +62,11 @@ def split(content: bytes) -> list[Part]:
         parts.append(Part(key=thread.key, format=Format.MAIL, content=sources, is_file=False))
         parts += files.of(thread.mails, f"{thread.key}/")
     return parts
+
+
+def files_within(content: bytes) -> list[Part]:
+    """Return the files whose texts belong to the document, none of a thread that was split from a mailbox."""
+    return [] if is_thread(content) else [part for part in split(content) if part.is_file]
 
 
 class _Files:

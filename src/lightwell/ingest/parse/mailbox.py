@@ -1,12 +1,15 @@
-"""A mailbox whose threads are documents of their own: what they are about, who wrote in them, and when."""
+"""A mail or mailbox whose files and threads are documents of their own: the message alone, or what the threads are about, who wrote in them, and when."""
 
 from lightwell.domain.documents import ParsedDocument
+from lightwell.ingest.parse import mail
 from lightwell.ingest.parse._builder import Builder
-from lightwell.ingest.parse.messages import Thread, group_by_thread, read_mails
+from lightwell.ingest.parse.messages import Thread, group_by_thread, is_mailbox, read_mails
 
 
 def parse(content: bytes, *, name: str = "") -> ParsedDocument:
-    """Return the list of threads; it has no date of its own."""
+    """Return the message, or the list of threads; that has no date of its own."""
+    if not is_mailbox(content):
+        return mail.parse(content, name=name)
     builder = Builder()
     threads = group_by_thread(read_mails(content))
     builder.add_block(f"A mailbox with {len(threads):,} threads:")

@@ -36,6 +36,7 @@ _BROKEN = (RecursionError, LookupError, ValueError, TypeError, AttributeError, A
 """What the library raises for messages that are none. `UnicodeError` is a `ValueError`, `KeyError` a `LookupError`."""
 
 _ENVELOPE = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]{0,300}\d\d:\d\d[^\n]{0,100}\n")
+_OF_THREAD = b"From thread@lightwell"
 _ESCAPED = re.compile(rb"^>(>{0,20}From )", re.M)
 _UNESCAPED = re.compile(rb"^(>{0,20}From )", re.M)
 _BOUNDARY = re.compile(rb"boundary\s{0,20}=", re.I)
@@ -99,10 +100,16 @@ def is_mailbox(content: bytes) -> bool:
     return _ENVELOPE.match(content) is not None
 
 
+def is_thread(content: bytes) -> bool:
+    """Return whether the file comes from `join_mailbox`."""
+    return content.startswith(_OF_THREAD)
+
+
 def join_mailbox(sources: Iterable[bytes]) -> bytes:
-    """Return messages as a mailbox."""
+    """Return the messages of a thread as a mailbox, whose files are documents of their own."""
     return b"".join(
-        b"From - Thu Jan  1 00:00:00 1970\n"
+        _OF_THREAD
+        + b" Thu Jan  1 00:00:00 1970\n"
         + _UNESCAPED.sub(rb">\1", source).rstrip(b"\n")
         + b"\n\n"
         for source in sources
