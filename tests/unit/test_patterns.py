@@ -29,6 +29,7 @@ MADE_AT_RUN_TIME = {
     "answer.brief.related.is_proper": "one word of a text; in `test_long_texts.py`",
     "connectors._file_settings._segment": "one part of a glob; `test_files.py` tests it",
     "ingest.parse.pdf._headings": "the title of a bookmark, white space between its words: nothing overlaps",
+    "ingest.parse._languages._language": "words that declare, as they are written there",
     "ingest.parse._text._long_run_of_marks": "combining marks, a fixed number of them: nothing overlaps",
     "ingest.extract.reply_parser._occurrences": "an entity's name, literally: nothing is repeated",
 }

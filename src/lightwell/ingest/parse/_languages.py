@@ -44,8 +44,8 @@ def _language(
     """Return a language by its words that declare, and by another pattern of declarations."""
     words = "|".join(sorted(map(re.escape, f"{containers} {functions}".split())))
     pattern = (
-        rf"[ \t]*+(?:(?:{_MODIFIERS})[ \t]+){{0,6}}(?P<kind>{words})(?:<[^<>\n]{{0,100}}>)?(?![\w(.=])[ \t]*"
-        rf"(?:if not exists[ \t]+)?(?:\((?P<receiver>[^()\n]{{0,100}})\)[ \t]*)?(?P<name>{_NAME}(?:[ ]for[ ]{_NAME})?)"
+        rf"[ \t]{{0,80}}+(?:(?:{_MODIFIERS})[ \t]{{1,9}}+){{0,6}}+(?P<kind>{words})(?:<[^<>\n]{{0,100}}>)?(?![\w(.=])[ \t]{{0,9}}"
+        rf"(?:if not exists[ \t]{{1,9}})?(?:\((?P<receiver>[^()\n]{{0,100}})\)[ \t]{{0,9}})?(?P<name>{_NAME}(?:[ ]for[ ]{_NAME})?)"
     )
     return Language(
         declaration=regex(
@@ -59,20 +59,20 @@ def _language(
 
 
 _TYPED = (
-    rf"[ \t]*+(?!(?:{_CONTROL})\b)(?:[\w<>\[\],.?*&:~@]{{1,100}}[ \t]+){{0,8}}[*&]{{0,3}}"
+    rf"[ \t]{{0,80}}+(?!(?:{_CONTROL})\b)(?:[\w<>\[\],.?*&:~@]{{1,100}}[ \t]{{1,9}}){{0,8}}[*&]{{0,3}}"
     r"(?P<typed>[\w~$#]{1,100}(?:::[\w~]{1,100})?)[ \t]?\([^;]{0,400}$"
 )
 """A function that begins with its type, as in C; a call ends with a semicolon."""
 
 _BRACED = (
-    rf"[ \t]*+(?!(?:{_CONTROL})\b)(?:(?:async|get|set|static|public|private|protected|override|readonly)[ \t]+|\*){{0,4}}"
-    r"(?P<typed>[\w$#:-]{1,100})(?:<[^<>\n]{0,100}>)?[ \t]?\((?:(?!=>|\bfunction\b)[^;]){0,400}\{[ \t]*$"
+    rf"[ \t]{{0,80}}+(?!(?:{_CONTROL})\b)(?:(?:async|get|set|static|public|private|protected|override|readonly)[ \t]{{1,9}}|\*){{0,4}}"
+    r"(?P<typed>[\w$#:-]{1,100})(?:<[^<>\n]{0,100}>)?[ \t]?\((?:(?!=>|\bfunction\b)[^;]){0,400}\{[ \t]{0,9}$"
 )
 _ARROW = (
-    r"[ \t]*+(?:export[ \t]+)?(?:default[ \t]+)?(?:const|let|var)[ \t]+(?P<assigned>[\w$]{1,100})[^=\n]{0,200}=[ \t]*"
-    r"(?:async\b|function\b|\(|[\w$]{1,100}[ \t]*=>)"
+    r"[ \t]{0,80}+(?:export[ \t]{1,9})?(?:default[ \t]{1,9})?(?:const|let|var)[ \t]{1,9}(?P<assigned>[\w$]{1,100})[^=\n]{0,200}=[ \t]{0,9}"
+    r"(?:async\b|function\b|\(|[\w$]{1,100}[ \t]{0,9}=>)"
 )
-_ASSIGNED = r"[ \t]*+(?P<assigned>[\w.]{1,100})[ \t]*(?:<-|=)[ \t]*function\b"
+_ASSIGNED = r"[ \t]{0,80}+(?P<assigned>[\w.]{1,100})[ \t]{0,9}(?:<-|=)[ \t]{0,9}function\b"
 _BEGIN, _NO_BLOCK = ("=begin", "=end"), ("\0", "\0")
 
 PYTHON = _language("class", "def", lines="#", block=('"""', '"""'))

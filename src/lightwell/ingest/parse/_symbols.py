@@ -19,7 +19,6 @@ _CLOSER = regex(
 _PREPROCESSOR = regex(r"#[ \t]{0,9}(?:if|ifdef|ifndef|else|elif|endif|define|undef|pragma|error)\b")
 _LICENCE = regex(r"copyright|spdx-license|licensed under|all rights reserved", re.I)
 _STARS = regex(r"^(?:///?!?|/\*+!?|\*/|\*|#+|--+|<#|#>|;+)[ \t]?")
-_END_OF_COMMENT = regex(r"[ \t]*\*+/$")
 _RECEIVER = regex(r"[\w$]+")
 
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -213,4 +212,6 @@ def _signature(lines: Sequence[str]) -> list[str]:
 
 def _words(remarks: Sequence[str]) -> list[str]:
     """Return what comments say, without their signs."""
-    return [_STARS.sub("", _END_OF_COMMENT.sub("", line.strip()), count=1) for line in remarks]
+    bare = (line.strip() for line in remarks)
+    ended = (line[:-2].rstrip("* ") if line.endswith("*/") else line for line in bare)
+    return [_STARS.sub("", line, count=1) for line in ended]
