@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 from obstore.store import MemoryStore
@@ -13,6 +14,7 @@ from lightwell.domain.business_systems import NewSource, Source, SourceChange
 from lightwell.ingest.item_sync import SyncReport, SyncRequest, sync_source
 from lightwell.ports import ItemSource
 from lightwell.records import sources
+from tests.connectors.test_exports import CONFLUENCE, confluence, pack, source
 from tests.connectors.test_imap import in_memory, message, opened
 from tests.connectors.test_site import FETCHER, Docs, serve
 
@@ -144,3 +146,30 @@ async def test_a_mailbox_answers_with_its_thread_to_whom_it_is_for_and_forgets_w
     held.folders["Löhne & mehr"].clear()
     assert (await box.sync()).counts.deleted == 1
     assert await box.urls("team:pay") == []
+
+
+async def test_an_export_answers_with_its_page_and_forgets_what_the_next_one_has_not(
+    project: Project, tmp_path: Path
+) -> None:
+    path = tmp_path / "space.zip"
+    path.write_bytes(pack(CONFLUENCE))
+    kb = project.kb
+    await kb.ingestion.ingest(source(path))
+    answer = await kb.questions.ask("When do we deploy?", await kb.reader(["staff"]))
+    (citation,) = answer.citations
+    assert "Mondays" in answer.text
+    assert citation.source_url == f"{path.as_uri()}/ENG/Deploy_7.html"
+    assert (
+        await kb.questions.ask("When do we deploy?", await kb.reader(["other"]))
+    ).citations == ()
+    (page, file) = [each async for each in kb.documents.iterate(await kb.reader(["staff"]))]
+    assert [page.title, file.title] == ["Deploy & roll back", "Prüfung.txt"]
+    assert page.has_original
+    changed = confluence("Deploy &amp; roll back", "<p>Deploy on Fridays.</p>")
+    path.write_bytes(
+        pack({"ENG/index.html": CONFLUENCE["ENG/index.html"], "ENG/Deploy_7.html": changed})
+    )
+    await kb.ingestion.ingest(source(path))
+    answer = await kb.questions.ask("When do we deploy?", await kb.reader(["staff"]))
+    assert "Fridays" in answer.text
+    assert len([each async for each in kb.documents.iterate(await kb.reader(["staff"]))]) == 1

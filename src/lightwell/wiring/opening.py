@@ -21,6 +21,7 @@ from lightwell.wiring.projects import (
 from lightwell.wiring.resources import open_resources
 
 if TYPE_CHECKING:
+    from lightwell.connectors.exports.source import ExportedWiki
     from lightwell.connectors.files import Files
     from lightwell.connectors.intake import Intake
     from lightwell.connectors.single_document import RequestedDocument
@@ -75,13 +76,16 @@ def make_intake(settings: Settings) -> "Intake":
 
 def files(
     root: Path, tags: Tags, settings: Settings, folder_tags: FolderTags = NOTHING_REMEMBERED
-) -> "Files":
-    """Return a folder or a file as a source.
+) -> "Files | ExportedWiki":
+    """Return a folder, a file or the archive of a wiki's export as a source.
 
     Where the folder's own settings name no tags, `folder_tags` do, such as `Documents.folder_tags` returns them, or else `tags`.
     """
+    from lightwell.connectors.exports.source import ExportedWiki
     from lightwell.connectors.files import Files
 
+    if root.suffix.lower() == ".zip" and root.is_file():
+        return ExportedWiki(root, tags, settings.ingestion.max_file_bytes, folder_tags)
     return Files(
         root=root,
         default_tags=tags,

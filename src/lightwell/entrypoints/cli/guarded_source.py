@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from lightwell.connectors.exports.source import ExportedWiki
 from lightwell.connectors.files import Files
 from lightwell.domain.access import Tags
 from lightwell.domain.documents import FRONT_MATTER, NewDocument
@@ -30,7 +31,7 @@ class GuardedSource:
     to what set its tags.
     """
 
-    source: Files
+    source: Files | ExportedWiki
     topic: str
     acl: Tags = frozenset()
     refused: int = 0

@@ -64,7 +64,9 @@ def ingest_paths(  # noqa: PLR0913 - the options of a command are its arguments
     paths: Annotated[
         list[Path],
         typer.Argument(
-            metavar="PATH...", exists=True, help="Files, or folders with everything below them."
+            metavar="PATH...",
+            exists=True,
+            help="Files, folders with everything below them, or exports of Notion and Confluence (.zip).",
         ),
     ],
     *,

@@ -1,0 +1,1 @@
+"""Exports of wikis, read from their archives: Notion and Confluence."""
