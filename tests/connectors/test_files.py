@@ -272,7 +272,7 @@ def test_hidden_ignored_and_foreign_files_are_passed_over(tmp_path: Path) -> Non
             "in/drafts/a.md": "x",
             "in/top/only.md": "x",
             "top/only.md": "x",
-            "photo.PNG": b"\x89PNG\r\n\x1a\n",
+            "photo.SVG": b"<svg/>",
             "code.xyz": "x",
             "program": b"\x7fELF\x00\x01",
             "blank.md": "\n",
@@ -282,7 +282,7 @@ def test_hidden_ignored_and_foreign_files_are_passed_over(tmp_path: Path) -> Non
     changes = read(tmp_path)
     assert told(changes) == [("in/top/only.md", "changed")]
     assert skipped(changes) == {
-        **{".png": 1, ".xyz": 1, "binary": 1, "empty": 1, "hidden": 1},
+        **{".svg": 1, ".xyz": 1, "binary": 1, "empty": 1, "hidden": 1},
         "in .lightwell.yaml": 4,
     }
 

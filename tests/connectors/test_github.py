@@ -16,8 +16,8 @@ from lightwell.connectors.github.files import FileReader
 from lightwell.connectors.github.models import Repository
 from lightwell.connectors.github.source import open_github
 from lightwell.connectors.webhooks import sign
-from lightwell.domain.documents import Format
 from lightwell.domain.errors import Invalid, Refused, SourceFailed
+from lightwell.domain.formats import Format
 from lightwell.domain.ids import GlobalRef
 from lightwell.domain.item_structure import LinkType
 from lightwell.testing.connector_contract import Genuine, check_connector
@@ -134,7 +134,7 @@ async def test_every_format_is_read_and_skipped_as_in_a_folder(*, is_truncating:
         await shelf.sync(source)
         name = f"github:file:{forge.tarn.row['id']}/"
         files = {ref.removeprefix(name) for ref in shelf.documents if ref.startswith(name)}
-        read = {"README.md", "docs/start.md", "site/page.html", "LICENSE", "scan.pdf"}
+        read = {"README.md", "docs/start.md", "heat.py", "site/page.html", "LICENSE", "scan.pdf"}
         assert files - {"package.json"} == read | {"docs/vendor/b.md"}
         assert [each.reason for each in shelf.unreadable] == ["binary"]
         document = shelf.one(GlobalRef(f"{name}site/page.html"))
@@ -267,7 +267,7 @@ async def test_a_folder_too_large_for_one_answer_is_read_by_its_levels() -> None
     async with opened(forge.github) as source:
         await shelf.sync(source)
     files = {ref.rpartition("/")[2] for ref in shelf.documents if ":file:" in ref}
-    assert files == {"README.md", "start.md", "down.md", "guide.md"}
+    assert files == {"README.md", "start.md", "heat.py", "down.md", "guide.md"}
     assert [each.reason for each in shelf.unreadable] == ["encoding"]
 
 

@@ -423,11 +423,11 @@ def test_a_topic_given_later_replaces_what_was_there(run: Run, home: Path) -> No
     (home / "garden" / "pond.md").write_text(
         "# Pond\n\nThe pond behind the house holds eleven carp."
     )
-    for picture in ("pond.png", "carp.png", "Pond.RB"):
+    for picture in ("pond.svg", "carp.svg", "Pond.RUBY"):
         (home / "garden" / picture).write_bytes(b"x")
     added = run("ingest", "garden", "--acl", "team:garden")
     assert added.returncode == 0
-    assert "\nskipped: 2 .png, 1 .rb\n" in added.stdout
+    assert "\nskipped: 2 .svg, 1 .ruby\n" in added.stdout
     topic = ("--acl", "team:garden", "--topic", "animals")
     changed = run("ingest", "garden", *topic)
     assert changed.stdout.startswith("0 new, 1 changed, 0 unchanged, 0 gone, 0 failed\n")

@@ -14,8 +14,8 @@ from pydantic import SecretStr
 
 from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.connectors.files import Files
-from lightwell.domain.documents import Format
 from lightwell.domain.errors import Invalid, ModelFailed, Unreadable
+from lightwell.domain.formats import Format
 from lightwell.ingest.parse import parse
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.models.endpoint import RetryPolicy

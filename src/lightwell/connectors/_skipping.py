@@ -2,6 +2,7 @@
 
 from pathlib import PurePosixPath
 
+from lightwell.domain.formats import IMAGE_EXTENSIONS
 from lightwell.ingest.parse.formats import has_known_extension
 
 EMPTY, BINARY, BY_GITIGNORE, BY_SETTINGS = "empty", "binary", "in .gitignore", "in .lightwell.yaml"
@@ -69,6 +70,8 @@ def why_skip_path(path: str, packages: frozenset[str]) -> str | None:
         if reason is not None:
             return reason
         above = f"{above}/{folder}".lstrip("/")
+    if (extension := PurePosixPath(name).suffix.lower()) in IMAGE_EXTENSIONS:
+        return extension  # those of a repository are seldom of text
     reason = why_skip_file(name)
     return reason if reason is not None else why_skip_content(name, "unsupported") or None
 

@@ -137,7 +137,9 @@ class Span:
 
 
 NO_TEXT = "the file contains no text; add text or remove the file"
-"""What is said of a file with nothing but markup; a folder's report counts it and calls it no failure."""
+OF_PROGRAMS = "it is written by programs for programs, and holds nothing to read; ignore it"
+NOTHING_TO_READ = frozenset((NO_TEXT, OF_PROGRAMS))
+"""What is said of files with nothing but markup or data; a folder's report counts them and calls them no failures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,7 +268,7 @@ def omission_warning(chunks: int, omitted: int) -> str:
 
 def estimate_chunks(document: NewDocument) -> int | None:
     """Return the approximate number of chunks; None for formats whose size says little about their text."""
-    if document.format in {Format.PDF, *ZIPPED}:
+    if document.format in {Format.PDF, Format.IMAGE, Format.FOREIGN, *ZIPPED}:
         return None
     least, most = TARGET_CHUNK_TOKENS
     tokens = len(document.content) // _BYTES_PER_TOKEN

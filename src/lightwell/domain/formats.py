@@ -22,6 +22,8 @@ class Format(StrEnum):
     SPREADSHEET = "spreadsheet"
     CSV = "csv"
     TEXT = "text"
+    IMAGE = "image"
+    """A picture of text, which the extra `ocr` reads."""
     FOREIGN = "foreign"
     """What a parser elsewhere reads; the text is parsed from its reply."""
 
@@ -56,11 +58,14 @@ EXTENSIONS: Mapping[Format, tuple[str, ...]] = {
 }
 """Extensions in small letters, the usual one first; a file without an extension is plain text."""
 
-FOREIGN_EXTENSIONS = frozenset(
+IMAGE_EXTENSIONS = frozenset((".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp"))
+"""What is read only with the extra `ocr`."""
+
+FOREIGN_EXTENSIONS = IMAGE_EXTENSIONS.union(
     (
-        *(".doc", ".dot", ".ppt", ".pps", ".pot", ".rtf", ".msg", ".pub", ".vsd", ".vsdx", ".wpd"),
-        *(".wps", ".pages", ".numbers", ".key", ".odg", ".djvu", ".fb2", ".mobi", ".chm", ".ps"),
-        *(".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif", ".heic"),
+        *(".doc", ".ppt", ".pps", ".rtf", ".msg", ".vsd", ".vsdx", ".wpd"),
+        *(".wps", ".pages", ".numbers", ".odg", ".djvu", ".fb2", ".mobi", ".chm", ".ps"),
+        *(".gif", ".heic"),
     )
 )
 """What is read only where a parser elsewhere is named (`LIGHTWELL_PARSER_URL`)."""

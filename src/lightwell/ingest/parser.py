@@ -22,6 +22,7 @@ from lightwell.ingest.parser_messages import (
     OUT_OF_MEMORY,
     REPLY,
     REQUEST,
+    SCAN_SECONDS,
     UNEXPECTED,
     ChunkedDocument,
     ParserLimits,
@@ -39,6 +40,7 @@ _GRACE_SECONDS = 10.0
 _MAX_DOCUMENTS = 200
 """Documents that one process parses before it is replaced, so that leaked memory cannot accumulate."""
 
+_OF_SCANS = (Format.PDF, Format.IMAGE)
 _BOOTSTRAP = (
     "import json, runpy, sys; sys.path[:] = json.loads(sys.argv.pop(1));"
     " runpy.run_module('lightwell.ingest.parser_process', run_name='__main__')"
@@ -198,6 +200,10 @@ class _Task:
     cancelled: bool = False
     lock: Lock = field(default_factory=Lock)
 
+    @property
+    def may_hold_scans(self) -> bool:
+        return isinstance(self.request, Request) and self.request.format in _OF_SCANS
+
     def assign(self, process: "_Process") -> None:
         with self.lock:
             self.process = process
@@ -240,7 +246,8 @@ class _Process:
     def parse(self, task: _Task) -> Reply:
         """Return the process's reply; raise `LimitExceeded` if it ends without one."""
         self.documents += 1
-        timer = self._start_timer(self._limits.seconds + _GRACE_SECONDS)
+        more = SCAN_SECONDS if task.may_hold_scans else 0.0
+        timer = self._start_timer(self._limits.seconds + more + _GRACE_SECONDS)
         task.assign(self)
         try:
             write_frame(self._stdin, REQUEST.dump_json(task.request))

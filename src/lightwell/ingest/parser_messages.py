@@ -42,6 +42,9 @@ class ParserLimits:
         return min(self.cpu_seconds, CPU_SECONDS + ceil(CPU_SECONDS_PER_MB * size / 1_000_000))
 
 
+SCAN_SECONDS = 3600.0
+"""What a file of scanned pages may take beyond the limit: its process gives itself more for each page that it reads."""
+
 PICTURE_SECONDS, PICTURE_CPU_SECONDS = 20.0, 10
 """What one picture may take, of whatever file: somebody waits for it."""
 

@@ -38,6 +38,7 @@ from lightwell.ingest.parser_messages import (
 )
 
 _PR_SET_PDEATHSIG = 1
+_DRAWN = (Format.PDF, Format.IMAGE)
 
 
 def main(limits: ParserLimits) -> None:
@@ -116,7 +117,7 @@ def _reply_to(request: Request | PictureRequest, content: bytes, limits: ParserL
                 updated_at=document.updated_at,
                 chunks=chunking.drafts,
                 omitted=chunking.omitted,
-                pages=len(document.pages) if request.format is Format.PDF else 0,
+                pages=len(document.pages) if request.format in _DRAWN else 0,
             )
         )
     except Unreadable as error:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 import lightwell.entrypoints.cli.costs as costs
 from lightwell.domain.access import Tags
-from lightwell.domain.documents import NO_TEXT, omission_warning
+from lightwell.domain.documents import NOTHING_TO_READ, omission_warning
 from lightwell.entrypoints.cli.console import clean, count_of, unwrapped_line
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
@@ -53,7 +53,7 @@ class IngestSummary:
         }
         problems |= {outcome.url: outcome.error for outcome in done if outcome.error}
         skipped = sum((sync.skipped for sync in self.synced), Counter[str]())
-        if blank := [url for url, message in problems.items() if message == NO_TEXT]:
+        if blank := [url for url, message in problems.items() if message in NOTHING_TO_READ]:
             skipped[_WITHOUT_TEXT] += len(blank)
         for url in blank:
             del problems[url]

@@ -21,6 +21,10 @@ class _Module(Protocol):
         ...
 
 
+class _Drawing(Protocol):
+    def draw(self, content: bytes, wanted: PictureRequest) -> Picture: ...
+
+
 def parse(content: bytes, format: Format, *, name: str) -> ParsedDocument:
     """Return the parsed document; its text is in NFC with Unix line ends. `name` is the file's name.
 
@@ -68,7 +72,6 @@ def split(content: bytes, format: Format) -> list[Part]:
 
 
 def draw(content: bytes, wanted: PictureRequest) -> Picture:
-    """Return a page of a PDF as a picture; raise `Unreadable`. As for `parse`, `ingest.parser` calls this in a limited process."""
-    from lightwell.ingest.parse import picture
-
-    return picture.draw(content, wanted)
+    """Return a page of a PDF or of a picture as a picture; raise `Unreadable`. As for `parse`, `ingest.parser` calls this in a limited process."""
+    module = "picture" if b"%PDF-" in content[:1024] else "image"
+    return cast("_Drawing", import_module(f"lightwell.ingest.parse.{module}")).draw(content, wanted)

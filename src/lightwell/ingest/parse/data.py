@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from lightwell.domain.documents import ParsedDocument
+from lightwell.domain.documents import OF_PROGRAMS, ParsedDocument
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse import text as plain_text
 from lightwell.ingest.parse._builder import Builder
@@ -37,7 +37,6 @@ _NUMBER = regex(r"[+-]?\d{1,40}+(?:\.\d{0,40}+)?(?:[eE][+-]?\d{1,5}+)?")
 _NAMES = ("title", "name", "id")
 _METHODS = frozenset("get put post delete options head patch trace".split())
 _OPERATION = regex(rf"(?:{'|'.join(sorted(_METHODS)).upper()}) /")
-_NO_TEXT = "it is written by programs for programs, and holds nothing to read; ignore it"
 
 
 def parse(content: bytes, *, name: str = "") -> ParsedDocument:
@@ -45,7 +44,7 @@ def parse(content: bytes, *, name: str = "") -> ParsedDocument:
     base = PurePosixPath(name).name
     stem = PurePosixPath(base.lower()).stem
     if stem in _LOCKS or stem.endswith(_MACHINE_MADE):
-        raise Unreadable("no_text", _NO_TEXT)
+        raise Unreadable("no_text", OF_PROGRAMS)
     try:
         values = read_values(decode(content), base)
     except NoData:
@@ -54,7 +53,7 @@ def parse(content: bytes, *, name: str = "") -> ParsedDocument:
         document = _written(values)
     letters = sum(len(word[0]) for word in _WORD.finditer(document.text))
     if letters * 100 < _LEAST_SHARE_OF_WORDS * sum(map(len, document.text.split())):
-        raise Unreadable("no_text", _NO_TEXT)
+        raise Unreadable("no_text", OF_PROGRAMS)
     return document
 
 

@@ -3,10 +3,19 @@
 import io
 import zipfile
 import zlib
+from functools import cache
+from importlib.util import find_spec
 from pathlib import PurePosixPath
 
 from lightwell.domain.errors import Unreadable
-from lightwell.domain.formats import EXTENSIONS, FOREIGN_EXTENSIONS, ZIPPED, Format, name_formats
+from lightwell.domain.formats import (
+    EXTENSIONS,
+    FOREIGN_EXTENSIONS,
+    IMAGE_EXTENSIONS,
+    ZIPPED,
+    Format,
+    name_formats,
+)
 from lightwell.ingest.parse._text import decode
 
 _FORMATS = {
@@ -36,6 +45,7 @@ _WORKBOOK_STREAMS = tuple(f"{name}\0".encode("utf-16-le") for name in ("Workbook
 _OTHER_STREAMS = tuple(name.encode("utf-16-le") for name in ("WordDocument", "PowerPoint Document"))
 _SUPPORTED = f"Lightwell reads {name_formats()}"
 _OR_FOREIGN = "or name a parser in LIGHTWELL_PARSER_URL"
+_OR_OCR = "or install the extra `ocr`"
 _MAIN_MEMBERS = {
     "word/document.xml": Format.DOCX,
     "ppt/presentation.xml": Format.PPTX,
@@ -53,18 +63,30 @@ _MEDIA_TYPES = {
 """What the member `mimetype` says, with which OpenDocument files and e-books begin."""
 
 
+@cache
+def reads_pictures() -> bool:
+    """Return whether the extra `ocr` is installed."""
+    return find_spec("rapidocr") is not None
+
+
 def has_known_extension(name: str, *, reads_foreign: bool = False) -> bool:
     """Return whether the file's extension is supported; no extension counts as plain text.
 
     `reads_foreign`: a parser elsewhere reads what Lightwell does not.
     """
     extension = PurePosixPath(name).suffix.lower()
-    return extension in _FORMATS or (reads_foreign and extension in FOREIGN_EXTENSIONS)
+    return (
+        extension in _FORMATS
+        or (extension in IMAGE_EXTENSIONS and reads_pictures())
+        or (reads_foreign and extension in FOREIGN_EXTENSIONS)
+    )
 
 
 def detect_format(name: str, content: bytes, *, reads_foreign: bool = False) -> Format:
     """Return the format; raise `Unreadable` with `unsupported`, `binary` or `encrypted`. `reads_foreign` as above."""
     extension = PurePosixPath(name).suffix.lower()
+    if extension in IMAGE_EXTENSIONS and reads_pictures():
+        return Format.IMAGE
     if reads_foreign and extension in FOREIGN_EXTENSIONS and extension not in _FORMATS:
         return Format.FOREIGN
     head = content[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
@@ -131,6 +153,7 @@ def _format_of_old_office(content: bytes) -> Format:
 def unsupported_format(name: str) -> Unreadable:
     extension = PurePosixPath(name).suffix or name
     other = f", {_OR_FOREIGN}" if extension.lower() in FOREIGN_EXTENSIONS else ""
+    other += f", {_OR_OCR}" if extension.lower() in IMAGE_EXTENSIONS else ""
     return Unreadable(
         "unsupported",
         f"{extension} files are not read; {_SUPPORTED}: convert it or ignore it{other}",

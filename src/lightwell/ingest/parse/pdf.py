@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import zip_longest
@@ -15,6 +15,7 @@ import pypdfium2.raw as pdfium
 
 from lightwell.domain.documents import Page, ParsedDocument
 from lightwell.domain.errors import Unreadable
+from lightwell.ingest.parse import _ocr, picture
 from lightwell.ingest.parse._sections import Heading, build_sections
 from lightwell.ingest.parse._spans import guess_spans
 from lightwell.ingest.parse._text import (
@@ -24,6 +25,7 @@ from lightwell.ingest.parse._text import (
     refuse_long,
     to_utc,
 )
+from lightwell.ingest.parse.formats import reads_pictures
 from lightwell.text.regex import regex
 
 MAX_PAGES = 5_000
@@ -86,9 +88,34 @@ def parse(content: bytes, *, name: str = "") -> ParsedDocument:
     """Return the document with its pages; an unreadable page is empty."""
     with _PDFIUM_LOCK:
         raw = _extract_raw(content)
-    texts = _page_texts(raw.pages, frozenset(bookmark.title for bookmark in raw.bookmarks))
-    if not any(sign.isalnum() for text in texts for sign in text):
-        raise Unreadable("no_text", "its pages hold no text, so it is a scan; run OCR first")
+    titles = frozenset(bookmark.title for bookmark in raw.bookmarks)
+    text, pages = join_pages(raw.pages, titles)
+    if not any(map(str.isalnum, text)):
+        remedy = (
+            "and no text can be read in their pictures"
+            if reads_pictures()
+            else "so it is a scan: install Lightwell with its extra `ocr`, or run OCR first"
+        )
+        raise Unreadable("no_text", f"its pages hold no text, {remedy}")
+    moments = (_parse_date(raw.about.get(key, "")) for key in ("ModDate", "CreationDate"))
+    return ParsedDocument(
+        text=text,
+        title=_clean_value(raw.about.get("Title", "")),
+        author=_clean_value(raw.about.get("Author", "")),
+        sections=build_sections(text, _headings(raw.bookmarks, text, pages)),
+        pages=pages,
+        spans=tuple(guess_spans(text)),
+        updated_at=next(
+            (moment for moment in moments if moment and moment != _PLACEHOLDER_DATE), None
+        ),
+    )
+
+
+def join_pages(
+    raw: Sequence[str], titles: frozenset[str] = frozenset()
+) -> tuple[str, tuple[Page, ...]]:
+    """Return the text of pages as they are printed, in paragraphs, and where each of them is; `titles` stand alone."""
+    texts = _page_texts(raw, titles)
     pages: list[Page] = []
     parts: list[str] = []
     position = 0
@@ -99,19 +126,7 @@ def parse(content: bytes, *, name: str = "") -> ParsedDocument:
         pages.append(Page(number=number, start=position, end=position + len(part)))
         parts.append(part)
         position += len(part)
-    text = "".join(parts)
-    moments = (_parse_date(raw.about.get(key, "")) for key in ("ModDate", "CreationDate"))
-    return ParsedDocument(
-        text=text,
-        title=_clean_value(raw.about.get("Title", "")),
-        author=_clean_value(raw.about.get("Author", "")),
-        sections=build_sections(text, _headings(raw.bookmarks, text, pages)),
-        pages=tuple(pages),
-        spans=tuple(guess_spans(text)),
-        updated_at=next(
-            (moment for moment in moments if moment and moment != _PLACEHOLDER_DATE), None
-        ),
-    )
+    return "".join(parts), tuple(pages)
 
 
 def _extract_raw(content: bytes) -> _RawDocument:
@@ -128,6 +143,7 @@ def _extract_raw(content: bytes) -> _RawDocument:
                 pages.append(_page(document, number))
                 characters += len(pages[-1])
                 refuse_long(characters)
+            _read_scans(document, pages)
             return _RawDocument(
                 pages=pages,
                 bookmarks=list(_bookmarks(document)),
@@ -157,6 +173,18 @@ def _page(document: pypdfium2.PdfDocument, number: int) -> str:
             return letters.get_text_range()
     except pypdfium2.PdfiumError:
         return ""  # one bad page does not hide the others
+
+
+def _read_scans(document: pypdfium2.PdfDocument, pages: list[str]) -> None:
+    """Read the pages that hold no text, where the extra is there that can."""
+    scans = [number for number, text in enumerate(pages) if not any(map(str.isalnum, text))]
+    if not scans or not reads_pictures():
+        return
+    if len(scans) > _ocr.MAX_SCANNED_PAGES:
+        raise _ocr.too_many_pages(len(scans))
+    for number in scans:
+        with suppress(pypdfium2.PdfiumError), closing(document[number]) as page:
+            pages[number] = _ocr.read_text(picture.pixels_for_reading(page))
 
 
 def _bookmarks(document: pypdfium2.PdfDocument) -> Iterator[_Bookmark]:

@@ -7,11 +7,14 @@ from contextlib import closing
 from math import sqrt
 from typing import Protocol, cast
 
+import numpy as np
 import pypdfium2
 import pypdfium2.raw as pdfium
 
 from lightwell.domain.errors import Unreadable
 from lightwell.domain.originals import Picture, PictureRequest
+from lightwell.ingest.parse import _ocr
+from lightwell.ingest.parse.formats import reads_pictures
 from lightwell.text.letters import end_with_punctuation, letters_of
 
 _MAX_PIXELS = 6_000_000
@@ -56,11 +59,32 @@ def draw(content: bytes, wanted: PictureRequest) -> Picture:
                 raise Unreadable("no_page", "it has no such page")
             with closing(document[wanted.page - 1]) as page:
                 boxes = _find(page, wanted) if wanted.quote else []
+                if wanted.quote and not boxes and reads_pictures() and is_scan(page):
+                    return _draw_scan(page, wanted)
                 for box in boxes:
                     _mark(page, box)
                 return _render(page, wanted.width, len(boxes))
     except pypdfium2.PdfiumError as error:
         raise Unreadable("broken", "the page cannot be drawn") from error
+
+
+def is_scan(page: pypdfium2.PdfPage) -> bool:
+    """Return whether a page has no text."""
+    with closing(page.get_textpage()) as text:
+        return not any(map(str.isalnum, text.get_text_range()))
+
+
+def pixels_for_reading(page: pypdfium2.PdfPage) -> _ocr.Pixels:
+    """Return the picture of a page as large as its text can be read best."""
+    return _pixels(page, _ocr.MAX_SIDE / max(_size(page)))
+
+
+def _draw_scan(page: pypdfium2.PdfPage, wanted: PictureRequest) -> Picture:
+    """Return the page with the quotation marked where it is read again."""
+    lines = _ocr.read_lines(pixels_for_reading(page))
+    boxes = _ocr.find_quote(lines, wanted.quote, wanted.occurrence)
+    drawn = _pixels(page, scale_for(wanted.width, _size(page)))
+    return encode(_ocr.mark(drawn, boxes), len(boxes))
 
 
 def _find(page: pypdfium2.PdfPage, wanted: PictureRequest) -> list[Box]:
@@ -121,19 +145,36 @@ def _mark(page: pypdfium2.PdfPage, box: Box) -> None:
 
 
 def _render(page: pypdfium2.PdfPage, width: int, marks: int) -> Picture:
-    points = page.get_size()
-    if not all(0 < side < float("inf") for side in points):
+    return encode(_pixels(page, scale_for(width, _size(page))), marks)
+
+
+def _size(page: pypdfium2.PdfPage) -> tuple[float, float]:
+    size = page.get_size()
+    if not all(0 < side < float("inf") for side in size):
         raise Unreadable("broken", "the page has no size")
-    across, down = points
-    scale = min(width / across, sqrt(_MAX_PIXELS / across / down), _MAX_SIDE / max(points))
+    return size
+
+
+def scale_for(width: int, size: tuple[float, float]) -> float:
+    """Return by how much to scale a page so that it is this wide, and not too large."""
+    across, down = size
+    return min(width / across, sqrt(_MAX_PIXELS / across / down), _MAX_SIDE / max(size))
+
+
+def _pixels(page: pypdfium2.PdfPage, scale: float) -> _ocr.Pixels:
     # A side of less than a pixel is one pixel: PDFium rounds up.
-    drawn = cast("_Bitmap", page.render(scale=scale, rev_byteorder=True))
+    drawn = cast("_Bitmap", page.render(scale=scale, rev_byteorder=True))  # pyright: ignore[reportArgumentType] - typed by its default, 1
     with closing(drawn) as bitmap:
-        rows = memoryview(bitmap.buffer).cast("B")
-        size = bitmap.width * bitmap.n_channels
-        starts = range(0, bitmap.height * bitmap.stride, bitmap.stride)
-        png = _png(bitmap.width, bitmap.height, [rows[start : start + size] for start in starts])
-        return Picture(png=png, width=bitmap.width, height=bitmap.height, marks=marks)
+        rows = np.frombuffer(bitmap.buffer, dtype=np.uint8)
+        rows = rows[: bitmap.height * bitmap.stride].reshape(bitmap.height, bitmap.stride)
+        used = rows[:, : bitmap.width * bitmap.n_channels]
+        return used.reshape(bitmap.height, bitmap.width, bitmap.n_channels).copy()
+
+
+def encode(pixels: _ocr.Pixels, marks: int) -> Picture:
+    height, width = pixels.shape[:2]
+    rows = [memoryview(row.tobytes()) for row in pixels]
+    return Picture(png=_png(width, height, rows), width=width, height=height, marks=marks)
 
 
 def _png(width: int, height: int, rows: Sequence[memoryview]) -> bytes:
