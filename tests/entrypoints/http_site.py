@@ -92,7 +92,9 @@ async def open_site(
 
 @contextmanager
 def serving_in_thread(
-    database_url: str, prepare: Callable[[Site], Awaitable[T]]
+    database_url: str,
+    prepare: Callable[[Site], Awaitable[T]],
+    values: Mapping[str, object] = MappingProxyType({}),
 ) -> Generator[tuple[str, T]]:
     """Serve on a socket from a thread of its own, since the program has the main thread's event loop.
 
@@ -102,7 +104,7 @@ def serving_in_thread(
     made: list[T] = []
 
     async def serve(listening: socket.socket) -> None:
-        async with open_site(database_url) as site:
+        async with open_site(database_url, values) as site:
             made.append(await prepare(site))
             own = uvicorn.Server(uvicorn.Config(site.app, lifespan="off", log_config=None))
             serving = asyncio.create_task(own.serve(sockets=[listening]))

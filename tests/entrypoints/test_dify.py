@@ -82,6 +82,7 @@ async def test_dify_gets_passages_with_scores_and_what_a_citation_needs(site: Si
     assert await titles(site, top_k=1) == ["Orders"]
     assert await titles(site, top_k=1000) == ["Orders", "Prices"]
     assert await titles(site, least=1.01) == []
+    assert await titles(site, top_k=None, least=None) == ["Orders", "Prices"]
 
 
 async def test_saving_an_address_in_dify_checks_the_key(site: Site) -> None:
@@ -124,6 +125,8 @@ async def test_conditions_of_metadata_are_filters_or_refused(site: Site) -> None
         (conditions(("system", "empty", None)), None),
         (conditions(("date", "is", "soon")), None),
         (conditions(("date", "after", "soon")), None),
+        (conditions(("date", "after", "9999-12-31")), None),
+        (conditions(("date", "before", 1e300)), None),
         ({"logical_operator": "and", "conditions": None}, 2),
     ):
         reply = await send(site, conditions=each)

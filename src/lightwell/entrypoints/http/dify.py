@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from lightwell.domain.documents import document_address
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.evidence import Evidence
-from lightwell.domain.questions import Filters
+from lightwell.domain.questions import DEFAULT_LIMIT, Filters
 from lightwell.domain.texts import split_at_commas
 from lightwell.entrypoints.http.authentication import Caller, Reading
 from lightwell.entrypoints.http.dialects import speaking
@@ -54,8 +54,10 @@ router = APIRouter(tags=["Dify"], route_class=speaking(DIFY))
 
 
 class RetrievalSetting(BaseModel):
-    top_k: Annotated[int, Field(ge=1)] = 5
-    score_threshold: float = 0.0
+    """How many records, from which score on; Dify sends null where somebody has left it open."""
+
+    top_k: Annotated[int, Field(ge=1)] | None = None
+    score_threshold: float | None = None
 
 
 class Condition(BaseModel):
@@ -99,10 +101,12 @@ async def retrieve(body: Retrieval, caller: Reading) -> Records:
         body.query,
         caller.reader,
         filters=_filters(body, caller.principal.project),
-        limit=min(setting.top_k, MOST_RECORDS),
+        limit=min(setting.top_k or DEFAULT_LIMIT, MOST_RECORDS),
     )
     passages = (
-        passage for passage in retrieval.evidence if passage.relevance >= setting.score_threshold
+        passage
+        for passage in retrieval.evidence
+        if passage.relevance >= (setting.score_threshold or 0)
     )
     return Records(records=[_record(passage, caller) for passage in passages])
 
@@ -194,7 +198,7 @@ def _read_condition(condition: Condition) -> tuple[str, object]:
     name, comparison, values = condition.name, condition.comparison_operator, _values(condition)
     if name == _DATE and comparison in _SPANS and len(values) == 1:
         end, days = _SPANS[comparison]
-        return end, _read_day(values[0]) + timedelta(days)
+        return end, _read_day(values[0], days)
     is_one = comparison in ("is", "=") and len(values) == 1
     is_any = comparison == "in" and name in _SEVERAL
     is_part = comparison == "contains" and name == "author"
@@ -213,12 +217,13 @@ def _values(condition: Condition) -> list[str]:
     return [str(value)] if isinstance(value, str | int | float) else list(map(str, value))
 
 
-def _read_day(text: str) -> date:
-    """Return the day in UTC of a date, or of seconds since 1970, as Dify keeps times; raise `Invalid`."""
+def _read_day(text: str, later: int) -> date:
+    """Return the day so many days later than a date, or than seconds since 1970 in UTC, as Dify keeps times; raise `Invalid`."""
     try:
         if text.replace(".", "", 1).isdigit():
-            return datetime.fromtimestamp(float(text), UTC).date()
+            return datetime.fromtimestamp(float(text), UTC).date() + timedelta(later)
         moment = datetime.fromisoformat(text)
+        day = (moment if moment.tzinfo is None else moment.astimezone(UTC)).date()
+        return day + timedelta(later)
     except (ValueError, OverflowError, OSError):
         raise Invalid(f"{text!r} is not a date; write it like 2026-11-27") from None
-    return (moment if moment.tzinfo is None else moment.astimezone(UTC)).date()
