@@ -13,6 +13,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from lightwell.domain.api_keys import Scope
+from lightwell.domain.errors import Invalid
 from lightwell.entrypoints.http import lightrag_schema as schema
 from lightwell.entrypoints.http import lightrag_webui as webui
 from lightwell.testing.sources import InMemorySource, make_document
@@ -111,10 +112,12 @@ async def test_documents_are_listed_counted_added_and_deleted(site: Site) -> Non
 async def test_what_is_not_here_is_refused_in_words_that_the_webui_shows(site: Site) -> None:
     for method, path in (("DELETE", "documents"), ("POST", "documents/clear_cache")):
         assert (await send(site, method, path, {}))["status"] == "fail"
-    for path in ("documents/scan", "documents/cancel_pipeline"):
-        assert "Lightwell" in (await send(site, "POST", path, status=501))["detail"]
+    assert (
+        "Lightwell" in (await send(site, "POST", "documents/cancel_pipeline", status=501))["detail"]
+    )
+    assert "no input folder" in (await send(site, "POST", "documents/scan"))["message"]
     again = await send(site, "POST", "documents/reprocess_failed")
-    assert again["message"].startswith("0 documents")
+    assert again["message"].startswith("0 failed")
     only_reads = await site.request("POST", "/lightrag/documents/text", US, json={"text": "x"})
     assert only_reads.status_code == 403
     both = await site.request(
@@ -127,6 +130,19 @@ async def test_what_is_not_here_is_refused_in_words_that_the_webui_shows(site: S
         json={"text": "Mine."},
     )
     assert "for user:ada," in own.json()["message"]
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_what_failed_says_why_and_can_be_tried_again(site: Site) -> None:
+    files = {"file": ("broken.pdf", b"%PDF-1.7 broken")}
+    await send(site, "POST", "documents/upload", files=files)
+    await site.kb.ingestion.finish_jobs()
+    page = await send(site, "POST", "documents/paginated", {"status_filter": "failed"})
+    (failed,) = page["documents"]
+    assert (failed["status"], bool(failed["error_msg"])) == ("failed", True)
+    assert (await send(site, "POST", "documents/scan"))["message"].startswith("1 failed")
+    assert (await send(site, "GET", "documents/pipeline_status"))["busy"]
+    await send(site, "DELETE", "documents/delete_document", {"doc_ids": [failed["id"]]})
 
 
 @pytest.mark.asyncio(loop_scope="module")
@@ -175,6 +191,9 @@ async def test_the_graph_is_shown_and_corrected(site: Site) -> None:
     await send(site, "POST", "graph/relation/create", related, status=422)
     edit = {"source_id": "Osprey", "target_id": "Pump", "updated_data": {"description": "Gone."}}
     await send(site, "POST", "graph/relation/edit", edit)
+    for weight in (0, -1, 1e308, 10**400, True, "heavy"):
+        heavier = {**edit, "updated_data": {"weight": weight}}
+        await send(site, "POST", "graph/relation/edit", heavier, status=422)
     around = await send(site, "GET", "graphs?label=Pump&max_depth=9")
     (edge,) = [each for each in around["edges"] if "Pump" in (each["source"], each["target"])]
     assert edge["properties"]["description"] == "Gone."
@@ -228,6 +247,9 @@ def test_the_webui_is_served_from_its_folder_alone(tmp_path: Path) -> None:
     for name in ("..%2Fsecret.js", "..%2F..%2Fsecret.js", "other.js", "index.html"):
         assert client.get(f"/lightrag/webui/assets/{name}").status_code == 404
     assert client.get("/lightrag/webui/favicon.png").status_code == 404
+    (folder / "assets").chmod(0o777)
+    with pytest.raises(Invalid, match="other users"):
+        webui.make_routes(folder)
 
 
 SOME_FIELDS_ARE_IGNORED = {"QueryRequest", "DeleteDocRequest"}

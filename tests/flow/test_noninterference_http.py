@@ -547,7 +547,10 @@ WITHOUT_A_CASE = {
     "GET /lightrag/auth-status": "says only that one has to sign in",
     "POST /lightrag/login": "says only whether a key is good: test_lightrag.py",
     "GET /lightrag/documents/supported_file_types": "names fixed types",
-    "POST /lightrag/documents/reprocess_failed": "enqueues one's own jobs: test_lightrag.py",
+    **dict.fromkeys(
+        ("POST /lightrag/documents/scan", "POST /lightrag/documents/reprocess_failed"),
+        "enqueues one's own jobs: test_lightrag.py",
+    ),
     **dict.fromkeys(
         (f"POST /lightrag/documents/{each}" for each in ("upload", "text", "texts")),
         "makes a document of its own: test_lightrag.py",
@@ -556,7 +559,6 @@ WITHOUT_A_CASE = {
         (
             "DELETE /lightrag/documents",
             "POST /lightrag/documents/clear_cache",
-            "POST /lightrag/documents/scan",
             "POST /lightrag/documents/cancel_pipeline",
         ),
         "refuses: test_lightrag.py",

@@ -21,7 +21,7 @@ from lightwell.domain.access import Tags
 from lightwell.domain.documents import Format, NewDocument
 from lightwell.domain.errors import Invalid, NotFound, SourceFailed, TooLarge, Unreadable
 from lightwell.domain.formats import EXTENSIONS
-from lightwell.domain.graph import ManualEdit, RelationMention
+from lightwell.domain.graph import MAX_WEIGHT, ManualEdit, RelationMention
 from lightwell.domain.requests import IngestRequest
 from lightwell.ports import Change, ChangedDocument, UnchangedDocument, UnreadableDocument
 from lightwell.text.regex import regex
@@ -302,4 +302,4 @@ def _weight(text: str) -> float:
         weight = float(text)
     except ValueError:
         return 1.0
-    return weight if 0 < weight < float("inf") else 1.0
+    return weight if 0 < weight <= MAX_WEIGHT else 1.0

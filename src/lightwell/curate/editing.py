@@ -4,7 +4,6 @@ An edit belongs to the access class of the tags given with it. Without tags it g
 mention the entity (those of which the reader has all tags), so it never reveals the entity to others nor speaks for them.
 """
 
-import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -14,6 +13,7 @@ from lightwell.domain.access import Reader, Tags, parse_tags
 from lightwell.domain.concepts import Concept, distinct, split_list
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import (
+    MAX_WEIGHT,
     MIN_CONFIDENCE,
     UNKNOWN_KIND,
     Entity,
@@ -153,8 +153,10 @@ async def relate(
     relation_mention = replace(
         relation_mention, predicate=parse_predicate(relation_mention.predicate)
     )
-    if not (math.isfinite(relation_mention.weight) and relation_mention.weight > 0):
-        raise Invalid(f"The weight must be a positive number, not {relation_mention.weight}")
+    if not 0 < relation_mention.weight <= MAX_WEIGHT:
+        raise Invalid(
+            f"The weight must be a positive number of at most {MAX_WEIGHT:,}, not {relation_mention.weight}"
+        )
     if relation_mention.confidence < MIN_CONFIDENCE:
         raise Invalid(f"The confidence must be at least {MIN_CONFIDENCE}")
     texts = (relation_mention.description, relation_mention.comparison, relation_mention.use_case)

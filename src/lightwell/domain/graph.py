@@ -19,6 +19,8 @@ MAX_SOURCES = 50
 """How many sources an entity or relation lists: the latest ones. Mentions are not limited."""
 
 MIN_CONFIDENCE = 0.5
+MAX_WEIGHT = 1_000_000
+"""The weight at most of a relation that people state: sums of weights stay numbers that stores hold."""
 
 RAREST = 10
 """An entity in more of the reader's chunks than this is too common to link two of them, and to tell that a question needs links."""

@@ -45,6 +45,7 @@ from lightwell.entrypoints.http.lightrag_schema import (
     PaginationInfo,
     PipelineStatusResponse,
     ReprocessResponse,
+    ScanResponse,
     StatusCountsResponse,
     SupportedFileTypesResponse,
     TrackStatusResponse,
@@ -187,12 +188,14 @@ async def delete_some(
 @router.post("/documents/reprocess_failed")
 async def reprocess_failed(request: Request, caller: Ingesting) -> ReprocessResponse:
     """Enqueue failed jobs again, the latest thousand at most."""
-    jobs = caller.knowledge_base.jobs
-    failed = await jobs.list(caller.reader, state=JobState.FAILED, limit=LARGEST_PAGE)
-    for job in failed:
-        await jobs.retry(caller.reader, job.id)
-    projects_of(request).has_work.set()
-    return ReprocessResponse(message=f"{len(failed)} documents will be read again")
+    return ReprocessResponse(message=await _retry_failed(request, caller))
+
+
+@router.post("/documents/scan")
+async def scan(request: Request, caller: Ingesting) -> ScanResponse:
+    """Enqueue failed jobs again, which LightRAG does here, too, and say that there is no folder to scan."""
+    again = await _retry_failed(request, caller)
+    return ScanResponse(message=f"{again}. Lightwell has no input folder: upload files")
 
 
 @router.delete("/documents")
@@ -210,16 +213,6 @@ async def refuse_to_clear_cache(caller: Reading) -> ClearDocumentsResponse:
     del caller
     return ClearDocumentsResponse(
         message="Lightwell caches no answers; what models said of a document goes with it"
-    )
-
-
-@router.post("/documents/scan")
-async def refuse_to_scan(caller: Reading) -> None:
-    """Refuse: the server has no folder for input."""
-    del caller
-    raise HTTPException(
-        HTTPStatus.NOT_IMPLEMENTED,
-        "Lightwell has no input folder: upload files, or run `lightwell ingest FOLDER`",
     )
 
 
@@ -319,6 +312,15 @@ def _read_text(intake: Intake, described: IngestRequest, text: str, source: str)
         metadata=described.metadata,
     )
     return intake.read_upload(request, origin, text.encode())
+
+
+async def _retry_failed(request: Request, caller: Caller) -> str:
+    jobs = caller.knowledge_base.jobs
+    failed = await jobs.list(caller.reader, state=JobState.FAILED, limit=LARGEST_PAGE)
+    for job in failed:
+        await jobs.retry(caller.reader, job.id)
+    projects_of(request).has_work.set()
+    return f"{len(failed)} failed documents will be read again"
 
 
 def tags_of(caller: Caller) -> Tags:

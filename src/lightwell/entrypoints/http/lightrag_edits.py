@@ -7,7 +7,7 @@ from typing import Final
 from fastapi import APIRouter
 
 from lightwell.domain.errors import Invalid, NotFound
-from lightwell.domain.graph import ManualEdit, Relation, RelationKey, RelationMention
+from lightwell.domain.graph import MAX_WEIGHT, ManualEdit, Relation, RelationKey, RelationMention
 from lightwell.entrypoints.http.authentication import Caller, Curating
 from lightwell.entrypoints.http.lightrag_documents import tags_of
 from lightwell.entrypoints.http.lightrag_graphs import (
@@ -189,8 +189,12 @@ def _read_edit(data: Mapping[str, object]) -> ManualEdit:
 def _with_data(mention: RelationMention, data: Mapping[str, object]) -> RelationMention:
     """Return the relation with what LightRAG's properties say of it; raise `Invalid` for others than these."""
     weight = data.get("weight", mention.weight)
-    if isinstance(weight, bool) or not isinstance(weight, int | float):
-        raise Invalid("weight must be a number")
+    if (
+        isinstance(weight, bool)
+        or not isinstance(weight, int | float)
+        or not abs(weight) <= MAX_WEIGHT
+    ):
+        raise Invalid(f"weight must be a number of at most {MAX_WEIGHT:,}")
     texts = _texts({name: value for name, value in data.items() if name != "weight"}, _OF_RELATIONS)
     return replace(
         mention,

@@ -148,6 +148,12 @@ class ReprocessResponse(BaseModel):
     track_id: str = ""
 
 
+class ScanResponse(BaseModel):
+    status: Literal["scanning_started"] = "scanning_started"
+    message: str
+    track_id: str = ""
+
+
 class ClearDocumentsResponse(BaseModel):
     """The refusal to delete all documents, or to clear a cache."""
 

@@ -18,8 +18,10 @@ from starlette.responses import (
 )
 from starlette.routing import Route
 
+from lightwell.domain.errors import Invalid
 from lightwell.entrypoints.http.lightrag_speech import PREFIX, VERSION
 from lightwell.entrypoints.http.page import serve_asset
+from lightwell.ownership import reason_to_distrust
 
 PLACE: Final = f"{PREFIX}/webui/"
 
@@ -38,7 +40,12 @@ LIGHTWELL_LIGHTRAG_WEBUI is not the folder of LightRAG's WebUI: unpack lightrag/
 
 
 def make_routes(folder: Path) -> list[Route]:
-    """Return the routes of the WebUI in this folder."""
+    """Return the routes of the WebUI in this folder; raise `Invalid` for one that other users of this machine may change."""
+    for place in (folder, folder / "assets"):
+        if place.is_dir() and (reason := reason_to_distrust(place.stat())):
+            raise Invalid(
+                f"LIGHTWELL_LIGHTRAG_WEBUI: {place} {reason}, who could have their scripts run as whoever opens it"
+            )
 
     def index(_: Request) -> Response:
         return _index(folder / "index.html")
