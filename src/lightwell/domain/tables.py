@@ -43,7 +43,7 @@ class RowPlace:
 class Table:
     """A table of a document, of which not all was read where it `is_cut`; `number` counts from 1 in the document.
 
-    `keys` are those of the columns' names, `kinds` say what is in them, `values` are those of its values for which somebody asked.
+    `heading` is the one above it; with `is_whole`, its document is nothing but tables, as a spreadsheet is. `keys` are those of the columns' names, `kinds` say what is in them, `values` are those of its values for which somebody asked.
     """
 
     document: DocumentId
@@ -51,7 +51,8 @@ class Table:
     header: RowPlace
     title: str
     url: str
-    section: tuple[str, ...]
+    heading: str
+    is_whole: bool
     is_cut: bool
     keys: tuple[str, ...]
     kinds: tuple[str, ...]

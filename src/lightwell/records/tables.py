@@ -11,6 +11,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.ids import ChunkId, DocumentId
 from lightwell.domain.questions import Filters
 from lightwell.domain.tables import Computing, RowPlace, Table, Value
+from lightwell.records import chunk_layout
 from lightwell.records.database import Database
 from lightwell.records.filters import matches_filters
 
@@ -28,13 +29,14 @@ JOIN source_documents AS document ON document.document_id = line.document_id AND
 
 _NAMED = f"""
 WITH header AS (
-    SELECT line.*, document.title, document.source_url, document.omitted_chunks, chunk.section_path,
+    SELECT line.*, document.title, document.source_url, document.omitted_chunks, chunk.layout,
+           document.format IN ('spreadsheet', 'csv') AS is_whole,
            cardinality(ARRAY(SELECT unnest(line.words) INTERSECT SELECT unnest(%(words)s::text[]))) AS shared
     FROM table_rows AS line {_SEEN}
     WHERE line.row_number = 0 AND line.words && %(words)s::text[] AND {matches_filters("line.chunk_id")}
     ORDER BY shared DESC, document.source_url COLLATE "C", document.document_id, line.table_number LIMIT %(most)s
 )
-SELECT document_id, table_number, chunk_id, start_offset, end_offset, title, source_url, section_path, omitted_chunks > 0, cells, keys, units,
+SELECT document_id, table_number, chunk_id, start_offset, end_offset, title, source_url, layout, is_whole, omitted_chunks > 0, cells, keys, units,
        ARRAY(
            SELECT DISTINCT ON (cell.place, cell.key) json_build_array(cell.place, cell.key, cell.text)::text
            FROM table_rows AS line {_SEEN}
@@ -125,13 +127,16 @@ async def find_tables(
             header=RowPlace(chunk=ChunkId(chunk), start=start, end=end, cells=tuple(cells)),
             title=title,
             url=url,
-            section=tuple(section or ()),
+            heading=next(
+                reversed(chunk_layout.from_json(layout).locate(start, start + 1).section), ""
+            ),
+            is_whole=is_whole,
             is_cut=is_cut,
             keys=tuple(keys),
             kinds=tuple(kinds),
             values=tuple(Value(*json.loads(value)) for value in values),
         )
-        for document, number, chunk, start, end, title, url, section, is_cut, cells, keys, kinds, values in rows
+        for document, number, chunk, start, end, title, url, layout, is_whole, is_cut, cells, keys, kinds, values in rows
     ]
 
 

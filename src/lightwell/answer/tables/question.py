@@ -24,6 +24,7 @@ _LIGHT, _SOFT = (
     frozenset(word_key(folded) for word in _LISTS[name]["words"] for folded in words(word))
     for name in ("light", "soft")
 )
+_YES_OR_NO = regex(rf"\W*{whole_words(_LISTS['yes_or_no']['words'])}", re.IGNORECASE)
 _GROUPING = regex(whole_words(_LISTS["grouping"]["words"]), re.IGNORECASE)
 _WORD = regex(r"[^\W_]+(?:['’][^\W_]+)*")
 _COMPARING = _LISTS["comparing"]
@@ -51,11 +52,12 @@ _QUARTER = regex(r"Q([1-4]) (\d{4})", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Word:
-    """A word of the question with its place and its key."""
+    """A word of the question with its place and its key; `text` is in small letters."""
 
     start: int
     end: int
     key: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +94,8 @@ def asks_for_computation(question: str) -> bool:
 
 def read_question(question: str) -> AskedComputation | None:
     """Return what a question asks for; None where it asks for nothing of this, or for several at once."""
+    if _YES_OR_NO.match(question):
+        return None
     places = [
         (aggregate, match)
         for aggregate, pattern in _AGGREGATES
@@ -135,7 +139,12 @@ def is_light(key: str, *, may_name: bool = False) -> bool:
 
 def _words(question: str) -> list[Word]:
     return [
-        Word(start=match.start(), end=match.end(), key=" ".join(map(word_key, words(match[0]))))
+        Word(
+            start=match.start(),
+            end=match.end(),
+            key=" ".join(map(word_key, words(match[0]))),
+            text=match[0].casefold(),
+        )
         for match in _WORD.finditer(question)
     ]
 

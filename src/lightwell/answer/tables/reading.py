@@ -11,6 +11,7 @@ from lightwell.domain.tables import Aggregate, Computing, Condition, Table, Valu
 from lightwell.text.tables.cells import DAY
 from lightwell.text.tables.keys import keys_of
 from lightwell.text.tables.rows import MOST_WORDS, TEXT
+from lightwell.text.terms import words
 
 _NEAR = 2
 """Words between the name of a column and what it is compared with."""
@@ -143,9 +144,17 @@ def _find_columns(reading: _Reading) -> None:
                 key in wanted
                 and not is_light(key, may_name=True)
                 and reading.known.isdisjoint(span)
+                and not _is_rather_a_value(reading, span, key, wanted[key])
             ):
                 reading.known.update(span)
                 reading.mentions.append(_Mention(first=first, past=past, place=wanted[key]))
+
+
+def _is_rather_a_value(reading: _Reading, span: range, key: str, place: int) -> bool:
+    """Return whether words may be a value and are not written as the column is: `open` is a state where the column is `Opened`."""
+    written = " ".join(reading.words[n].text for n in span)
+    is_value = any(value.key == key for table in reading.tables for value in table.values)
+    return is_value and written not in reading.columns[place].casefold().split()
 
 
 def _find_group(reading: _Reading) -> bool:
@@ -177,28 +186,34 @@ def _find_values(reading: _Reading) -> None:
 def _find_names(reading: _Reading) -> None:
     """Note the words that name the tables: by title, file, heading or first column."""
     named = {key for table in reading.tables for key in _names(table)}
-    first = set(keys_of(reading.columns[0])) if reading.columns else set[str]()
-    for n, word in enumerate(reading.words):
-        is_first = any(m.place == 0 and m.first <= n < m.past for m in reading.mentions)
-        if (word.key in named and n not in reading.known) or (is_first and word.key in first):
-            reading.known.add(n)
-            reading.names.add(n)
-        elif word.key in named and _is_in(reading.mentions, n):
-            reading.names.add(n)
-    reading.mentions = [
-        mention for mention in reading.mentions if mention.place or reading.kinds[0] != TEXT
-    ]
-
-
-def _is_in(mentions: Sequence[_Mention], n: int) -> bool:
-    return any(mention.first <= n < mention.past for mention in mentions)
+    may_be_told = reading.question.aggregate in (Aggregate.MOST, Aggregate.LEAST)
+    for mention in list(reading.mentions):
+        span = range(mention.first, mention.past)
+        is_name = all(reading.words[n].key in named for n in span)
+        is_text = reading.kinds[mention.place] == TEXT
+        if is_name or (is_text and mention.place == 0):
+            reading.names.update(span)
+        if is_text and (is_name or mention.place == 0 or may_be_told):
+            reading.mentions.remove(mention)
+    others = {n for n, word in enumerate(reading.words) if word.key in named} - reading.known
+    reading.known.update(others)
+    reading.names.update(others)
 
 
 def _names(table: Table) -> set[str]:
     file = table.url.rpartition("/")[2].rpartition(".")[0]
-    return {
-        key for key in keys_of(" ".join((table.title, file, *table.section))) if not is_light(key)
-    }
+    return _keys(f"{table.title} {file} {table.heading}")
+
+
+def _names_rows(table: Table, word: Word) -> bool:
+    """Return whether a word means the rows of a table: by its first column, or as it stands in its heading, since "Deals" has deals and a "Handbook" no handbooks."""
+    file = table.url.rpartition("/")[2].rpartition(".")[0]
+    titles = f"{table.title} {file} {table.heading}" if table.is_whole else table.heading
+    return word.key in _keys(table.columns[0]) or word.text in words(titles)
+
+
+def _keys(text: str) -> set[str]:
+    return {key for key in keys_of(text) if not is_light(key)}
 
 
 def _named_most(reading: _Reading) -> Sequence[Table]:
@@ -322,7 +337,10 @@ def _aggregate(reading: _Reading) -> Computing | None:
         (place,) = places
         is_amount = reading.kinds[place] not in (TEXT, DAY)
         return _computing(reading, Aggregate.SUM, place) if is_amount else None
-    if places or not reading.names:
+    named = [reading.words[n] for n in reading.names]
+    if places or not all(
+        any(_names_rows(table, word) for word in named) for table in reading.tables
+    ):
         return None
     if aggregate is Aggregate.LIST and not reading.conditions:
         return None
