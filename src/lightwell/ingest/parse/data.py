@@ -27,8 +27,8 @@ _LONGEST_LINE = 300
 _LONGEST_CELL, _MOST_COLUMNS = 500, 30
 _LONGEST_WORD, _KEPT_OF_WORD = 300, 40
 _MOST_NUMBERS, _KEPT_NUMBERS = 50, 10
-_LEAST_SHARE_OF_WORDS = 10
-"""Percent of what is written."""
+_FEWEST_BYTES, _LEAST_SHARE_OF_WORDS = 1_000, 10
+"""Of what is written in a file that is not small, so many percent are words."""
 
 _LOCKS = frozenset("npm-shrinkwrap package-lock pnpm-lock project.assets".split())
 _MACHINE_MADE = (".lock", "-lock", ".min")
@@ -51,6 +51,8 @@ def parse(content: bytes, *, name: str = "") -> ParsedDocument:
         document = plain_text.parse(content, name=name)
     else:
         document = _written(values)
+    if len(content) < _FEWEST_BYTES:
+        return document
     letters = sum(len(word[0]) for word in _WORD.finditer(document.text))
     if letters * 100 < _LEAST_SHARE_OF_WORDS * sum(map(len, document.text.split())):
         raise Unreadable("no_text", OF_PROGRAMS)
