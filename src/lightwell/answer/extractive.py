@@ -171,7 +171,13 @@ def _part_candidates(part: Retrieval) -> PartCandidates:
             pieces[written] = ScoredPiece(unit=unit, piece=piece, score=unit.score)
         if len(pieces) == MAX_PIECES:
             break
-    return PartCandidates(part=part, units=units, pieces=tuple(pieces.values()))
+    answers = [piece for piece in pieces.values() if not _only_asks(piece)]
+    return PartCandidates(part=part, units=units, pieces=tuple(answers or pieces.values()))
+
+
+def _only_asks(piece: ScoredPiece) -> bool:
+    """Return whether a piece is a question without its answer, as somebody asks it in a mail."""
+    return piece.piece.text.rstrip("\"'”’)*_ ").endswith("?")
 
 
 def join_pieces_of_parts(parts: Sequence[Sequence[ScoredPiece]]) -> list[SupportedSentence]:
