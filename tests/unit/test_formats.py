@@ -65,6 +65,7 @@ def test_a_format_is_what_the_bytes_say_and_else_what_the_name_says(
         ("a.txt", archive("x"), "binary"),
         ("a.md", b"PK\x03\x04", "binary"),
         ("a.xyz", b"words", "unsupported"),
+        ("a.asc", b"-----BEGIN PGP SIGNATURE-----", "binary"),
         ("old.doc", OLE + b"\0" * 600, "unsupported"),
         ("old.doc", OLE + "Workbook\0WordDocument\0".encode("utf-16-le"), "unsupported"),
         (

@@ -8,7 +8,7 @@ from lightwell.text.sentences import sentence_spans
 from lightwell.text.terms import STOP_WORDS
 
 _BREAK = regex(
-    r"\n(?=[^\S\n]*(?:[-*+•]\s|\d+[.)]\s|\||#{1,6}\s|>|</?t(?:r|able)\b|$))|(?<=\|)\n|\n[ \t]*\n"
+    r"\n(?=[^\S\n]*(?:[-*+•]\s|\d+[.)]\s|\||#{1,6}\s|>|</?(?:t(?:r|able)\b|[A-Z][a-z][\w.]{0,60}+[\s/>])|$))|(?<=\|)\n|\n[ \t]*\n"
 )
 _RULE = regex(r"[\s|:\-=_*#>+•.]*")
 _HEADING = regex(r"#{1,6}\s+")

@@ -22,6 +22,7 @@ _FORMATS = {
     extension: format for format, extensions in EXTENSIONS.items() for extension in extensions
 }
 _BINARY_SIGNATURES = (
+    (b"-----BEGIN PGP", "a signature or a key"),
     (b"\x89PNG\r\n", "a PNG picture"),
     (b"\xff\xd8\xff", "a JPEG picture"),
     (b"GIF8", "a GIF picture"),
