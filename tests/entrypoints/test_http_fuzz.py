@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ import jsonschema_rs
 import pytest
 import pytest_asyncio
 import requests
+import schemathesis
 import schemathesis.checks
 import schemathesis.specs.openapi.checks
 from hypothesis import given
@@ -29,6 +31,14 @@ from tests.generation import examples
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 
+
+@schemathesis.serializer("application/x-ndjson")
+def as_lines(context: Any, value: Any) -> bytes:
+    """Return a body of lines, which a text is already."""
+    del context
+    return (value if isinstance(value, str) else json.dumps(value)).encode("utf-8", "replace")
+
+
 GENERAL: Any = schemathesis.checks
 OPENAPI: Any = schemathesis.specs.openapi.checks
 CHECKS: list[Any] = [
@@ -44,7 +54,13 @@ SCHEMA: Any = schemathesis.openapi.from_dict(DOCUMENT)
 OPERATIONS: dict[str, Any] = {
     operation.label: operation for operation in (each.ok() for each in SCHEMA.get_all_operations())
 }
-HELD = {"name": "Jane Smith", "group": "sales", "person": "ada", "project": "default"}
+HELD = {
+    "source": "wiki",
+    "name": "Jane Smith",
+    "group": "sales",
+    "person": "ada",
+    "project": "default",
+}
 """Path parameters that name something, since random ones never do."""
 
 
@@ -54,6 +70,8 @@ async def site(databases: Databases) -> AsyncIterator[Site]:
     with databases.lent() as url:
         async with open_site(url) as opened:
             await opened.kb.ingestion.ingest(InMemorySource(documents=(document,)))
+            made = {"name": "wiki", "system": "push"}
+            await opened.request("POST", "/v1/sources", scopes=(Scope.ADMIN,), json=made)
             yield opened
 
 

@@ -1,8 +1,9 @@
 """What programs push: who sees it, when it is gone, and what a line that fails costs. One server for all."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -15,8 +16,9 @@ import pytest_asyncio
 from lightwell.domain.access import Reader
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.directory import PersonChange
-from lightwell.domain.errors import StoreFailed
+from lightwell.domain.errors import Invalid, StoreFailed
 from lightwell.domain.pushes import PushBatch, PushResult
+from lightwell.domain.withdrawals import Act, Withdrawal
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.push import push_items
 from lightwell.entrypoints.client import push_calls
@@ -25,9 +27,11 @@ from lightwell.entrypoints.http.lines import read_lines
 from lightwell.entrypoints.http.pushes import BATCH_LINES
 from lightwell.entrypoints.operations.pushes import LineReader, PushReport
 from lightwell.ingest import pushing
+from lightwell.ingest.item_sync import SyncRequest
 from lightwell.ingest.pushing import Push
 from lightwell.knowledge_base.directory import Directory
 from lightwell.knowledge_base.pushes import Pushes
+from lightwell.records import sources
 from tests.conftest import Databases
 from tests.entrypoints.http_site import Site, open_site
 
@@ -179,6 +183,53 @@ async def test_access_follows_each_push_though_the_text_is_the_same(wiki: Wiki) 
     assert await who_sees(wiki, "a") == []
 
 
+async def test_a_source_that_is_pushed_into_is_never_read(site: Site, wiki: Wiki) -> None:
+    database, project_id = site.keys.database, site.kb.project_id
+    assert wiki.name not in [source.name for source in await sources.list_due(database, project_id)]
+    for act in (
+        site.kb.sources.request_sync(wiki.name),
+        site.kb.sources.sync(wiki.name, SyncRequest()),
+    ):
+        with pytest.raises(Invalid, match="nothing to read"):
+            await act
+    await site.kb.sources.pause(wiki.name)
+    assert "paused" in (await wiki.send(ndjson([item("a")]))).json()["detail"]
+    await site.kb.sources.resume(wiki.name)
+    assert (await wiki.push(item("a")))["inserted"] == 1
+
+
+async def test_pushes_into_one_source_take_turns(wiki: Wiki) -> None:
+    """Two at once store all that they bring, whatever the order of their batches."""
+    lines = [[item(f"{half} {number}") for number in range(150)] for half in "ab"]
+    reports = await asyncio.gather(*(wiki.push(*half) for half in lines))
+    assert [report["inserted"] for report in reports] == [150, 150]
+    shown = await wiki.site.kb.sources.show(wiki.name)
+    assert [(run.state, run.error, run.counts.inserted) for run in shown.runs] == [
+        ("complete", "", 150)
+    ] * 2
+
+
+async def test_what_a_push_takes_from_readers_outlives_a_restored_backup(wiki: Wiki) -> None:
+    ada, bo, _ = PEOPLE
+    await wiki.push(item("a"), item("b", allow={"people": [ada, bo]}), item("c"), item("d"))
+    noted: list[Withdrawal] = []
+    context = wiki.site.kb.pushes.context
+    pushes = Pushes(context=replace(context, note_withdrawals=noted.extend))
+    source = await pushes.find_source(wiki.name)
+    reader = LineReader(source_name=wiki.name, max_bytes=1000)
+    changed = (
+        {"kind": "delete", "id": "a"},
+        item("b", allow={"people": [ada]}),
+        item("c", "Three pumps.", allow={}),
+        item("d", "Four pumps."),
+    )
+    lines = [reader.read(1, json.dumps(line).encode()) for line in changed]
+    async with pushes.open(source) as push:
+        await pushes.store(push, PushBatch(lines=cast("Any", tuple(lines))))
+    acts = sorted((withdrawal.act, len(withdrawal.tag_hashes)) for withdrawal in noted)
+    assert acts == [(Act.DELETED, 0), (Act.RETAGGED, 0), (Act.RETAGGED, 1)]
+
+
 async def test_the_key_of_a_source_pushes_there_and_does_nothing_else(
     site: Site, wiki: Wiki
 ) -> None:
@@ -317,6 +368,10 @@ HOSTILE: tuple[tuple[bytes, str], ...] = (
     (b'{"id": "a", "content": "x", "metadata": {"k": "' + b"v" * 3000 + b'"}}', "metadata"),
     (b'{"id": "a", "content": "x", "metadata": {"k": "\\u0000"}}', "metadata"),
     (b'{"id": "a", "content": "x", "kind": "person"}', ""),
+    (b'{"id": "a", "content": "x", "kind": ["item"]}', ""),
+    (b'{"id": "a", "content": "x", "author": {"email": "\\u0000"}}', "author"),
+    (b'{"id": "a", "content": "x", "title": "\\u0000"}', "title"),
+    (b'{"kind": "keep", "id": ""}', "id"),
     (b'{"kind": "group", "id": "g", "members": [5]}', "members"),
     (b'{"kind": "group", "id": "' + b"g" * 300 + b'"}', "150"),
 )

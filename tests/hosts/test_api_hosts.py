@@ -22,6 +22,7 @@ from lightwell.records.database import connect
 from lightwell.settings import Settings
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import open_knowledge_base
+from tests.entrypoints.http_site import ALL_BUT_ADMIN
 from tests.hosts.database_host import HostedDatabase
 from tests.hosts.network import Host, stop
 from tests.patience import PATIENCE
@@ -106,7 +107,11 @@ async def fill(url: str) -> tuple[dict[str, str], dict[str, str]]:
         keys = ApiKeys(database=database, tenant="default")
         every = (*TAGS.values(), "team:all")
         made = {
-            "admin": (await keys.create("default", "admin", scopes=tuple(Scope), tags=every)),
+            "admin": (
+                await keys.create(
+                    "default", "admin", scopes=(*ALL_BUT_ADMIN, Scope.ADMIN), tags=every
+                )
+            ),
             "reader": (await keys.create("default", "r", scopes=(Scope.READ,), tags=("team:all",))),
             "revoked": (
                 await keys.create("default", "x", scopes=(Scope.READ,), tags=("team:all",))

@@ -87,8 +87,11 @@ def _stated_metadata(item: ItemContent) -> dict[str, str]:
     """Return as metadata what fields of the item say; raise `Invalid` for an address that nobody should follow."""
     if item.url and not is_harmless(item.url):
         raise Invalid("Its url is not one of the web, or contains a password or a blank")
-    author = " ".join(require_text(item.author, "The author").split()) or item.author_email
-    stated = {SOURCE_ADDRESS: item.url, "author": author, "author_email": item.author_email}
+    author, email = (
+        " ".join(require_text(text, "The author").split())
+        for text in (item.author, item.author_email)
+    )
+    stated = {SOURCE_ADDRESS: item.url, "author": author or email, "author_email": email}
     return {key: text for key, text in stated.items() if text}
 
 

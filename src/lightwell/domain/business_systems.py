@@ -18,6 +18,9 @@ SourceId = NewType("SourceId", UUID)
 SYNC_SECONDS, SWEEP_SECONDS = 600, 86_400
 """By default a source is synced every ten minutes, and looked through for deletions once a day."""
 
+NOTHING_TO_READ = "Programs push into this source (docs/push.md), so there is nothing to read of it"
+"""Why a source of the system `push` is not synced."""
+
 _NAME = regex(r"[a-z][a-z0-9-]{0,39}")
 _MIN_SECONDS, _MAX_SECONDS = 30, 30 * 86_400
 

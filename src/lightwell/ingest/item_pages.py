@@ -50,25 +50,33 @@ class PagePosition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageChanges:
-    """What storing a page changes. `unreadable` are items that contradict what others have."""
+    """What storing a page changes. `unreadable` are items that contradict what others have; `retagged` are all documents with other access tags,
+    those among them that are registered included.
+    """
 
     register: tuple[NewDocument, ...]
     retag: Mapping[DocumentId, Tags]
     remove: tuple[DocumentId, ...]
     unchanged: int
     unreadable: tuple[UnreadableItem, ...] = ()
+    retagged: Mapping[DocumentId, Tags] = field(default_factory=dict[DocumentId, Tags])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredPage:
-    """What storing a page did: counts of documents, and the items that could not be stored."""
+    """What storing a page did: counts of documents, the items that could not be stored, and the documents that are gone or have other access tags."""
 
     counts: SourceCounts = field(default_factory=SourceCounts)
     unreadable: tuple[UnreadableItem, ...] = ()
+    removed: tuple[DocumentId, ...] = ()
+    retagged: Mapping[DocumentId, Tags] = field(default_factory=dict[DocumentId, Tags])
 
     def __add__(self, other: "StoredPage") -> "StoredPage":
         return StoredPage(
-            counts=self.counts + other.counts, unreadable=self.unreadable + other.unreadable
+            counts=self.counts + other.counts,
+            unreadable=self.unreadable + other.unreadable,
+            removed=self.removed + other.removed,
+            retagged={**self.retagged, **other.retagged},
         )
 
 
@@ -135,7 +143,12 @@ async def _store(target: SyncTarget, page: ItemPage, position: PagePosition) -> 
         await source_runs.add_counts(connection, target.run, counts)
         if position.stream:
             await sources.store_cursor(connection, source.id, position.stream, page.cursor)
-    return StoredPage(counts=counts, unreadable=unreadable)
+    return StoredPage(
+        counts=counts,
+        unreadable=unreadable,
+        removed=changes.remove,
+        retagged=changes.retagged,
+    )
 
 
 async def _compare(connection: Connection, source: Source, page: ItemPage) -> PageChanges:
@@ -184,6 +197,7 @@ def plan_changes(
         remove=tuple(remove),
         unchanged=plan.unchanged,
         unreadable=tuple(plan.unreadable),
+        retagged=plan.retagged,
     )
 
 
@@ -191,10 +205,13 @@ def plan_changes(
 class _Plan:
     register: list[NewDocument] = field(default_factory=list[NewDocument])
     retag: dict[DocumentId, Tags] = field(default_factory=dict[DocumentId, Tags])
+    retagged: dict[DocumentId, Tags] = field(default_factory=dict[DocumentId, Tags])
     unchanged: int = 0
     unreadable: list[UnreadableItem] = field(default_factory=list[UnreadableItem])
 
     def add(self, source: Source, document: NewDocument, old: KnownDocument | None) -> None:
+        if old and old.acl_tags != document.acl_tags:
+            self.retagged[old.id] = document.acl_tags
         if old is None or not is_same(source, document, old):
             self.register.append(document)
         elif old.acl_tags != document.acl_tags:

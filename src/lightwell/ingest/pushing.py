@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from lightwell.domain.business_systems import Source, SourceCounts
+from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import GlobalRef, RunId
 from lightwell.domain.pushes import (
     BatchPlan,
@@ -24,7 +25,8 @@ from lightwell.domain.pushes import (
     plan_batch,
 )
 from lightwell.domain.source_items import ItemPage
-from lightwell.ingest.item_pages import PagePosition, SyncTarget, store_page
+from lightwell.domain.withdrawals import Act, NoteWithdrawals, Withdrawal, hash_tag
+from lightwell.ingest.item_pages import PagePosition, StoredPage, SyncTarget, store_page
 from lightwell.ingest.item_sync import describe_mass_deletion
 from lightwell.ingest.source_lease import hold_source
 from lightwell.records import pushes, source_runs, sources
@@ -49,11 +51,15 @@ class SourceBusy(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Push:
-    """A push under way: into which source, as which of its runs, and as a part of which sync of everything, "" for none."""
+    """A push under way: into which source, as which of its runs, and as a part of which sync of everything, "" for none.
+
+    `note_withdrawals` keeps outside the database what a restored backup must not show: nobody pushes it again by themselves.
+    """
 
     database: Database
     source: Source
     run: RunId
+    note_withdrawals: NoteWithdrawals
     sync: str = ""
 
 
@@ -65,10 +71,14 @@ class Completion:
     warning: str = ""
 
 
-async def begin_push(database: Database, source: Source, sync: str) -> Push:
+async def begin_push(
+    database: Database, source: Source, sync: str, note_withdrawals: NoteWithdrawals
+) -> Push:
     """Begin a push; `end_push` ends it."""
     run = await source_runs.begin(database, source, is_alone=False)
-    return Push(database=database, source=source, run=run, sync=sync)
+    return Push(
+        database=database, source=source, run=run, sync=sync, note_withdrawals=note_withdrawals
+    )
 
 
 async def end_push(push: Push, error: str) -> None:
@@ -86,8 +96,7 @@ async def store_batch(push: Push, batch: PushBatch) -> PushResult:
             removed=tuple(line.ref for line in items if line.item is None),
             cursor="",
         )
-        position = PagePosition(asked_at=await push.database.now())
-        stored = await store_page(target, page, position)
+        stored = await _store(push, target, page)
     return PushResult(
         counts=stored.counts,
         outdated=plan.outdated,
@@ -111,16 +120,39 @@ async def complete(push: Push, *, allows_mass_deletion: bool) -> Completion:
     counts = SourceCounts()
     async with _hold(push) as target:
         run = await _open_run(target, push.sync)
-        allowed = allows_mass_deletion or target.source.allows_mass_deletion
-        warning = await _find_objection(target, run, is_allowed=allowed)
+        warning = await _find_objection(target, run, is_allowed=allows_mass_deletion)
         if warning:
             return Completion(counts=counts, warning=warning)
         while gone := await _list_unseen(target, run):
-            position = PagePosition(asked_at=await push.database.now())
-            stored = await store_page(target, ItemPage(items=(), removed=gone, cursor=""), position)
-            counts += stored.counts
+            counts += (
+                await _store(push, target, ItemPage(items=(), removed=gone, cursor=""))
+            ).counts
         await _end_run(target, run)
     return Completion(counts=counts)
+
+
+async def _store(push: Push, target: SyncTarget, page: ItemPage) -> StoredPage:
+    """Store the page, and note what it takes from readers."""
+    now = await push.database.now()
+    stored = await store_page(target, page, PagePosition(asked_at=now))
+    push.note_withdrawals(
+        [
+            *(
+                Withdrawal(document=document, act=Act.DELETED, at=now)
+                for document in stored.removed
+            ),
+            *(
+                Withdrawal(
+                    document=document,
+                    act=Act.RETAGGED,
+                    at=now,
+                    tag_hashes=frozenset(map(hash_tag, tags)),
+                )
+                for document, tags in stored.retagged.items()
+            ),
+        ]
+    )
+    return stored
 
 
 @asynccontextmanager
@@ -130,6 +162,8 @@ async def _hold(push: Push) -> AsyncGenerator[SyncTarget]:
     for _ in range(round(_PATIENCE_SECONDS / _POLL_SECONDS)):
         async with hold_source(push.database, push.source.id, worker) as source:
             if source is not None:
+                if source.is_paused:
+                    raise Invalid(f"The source {source.name!r} is paused")
                 yield SyncTarget(database=push.database, source=source, worker=worker, run=push.run)
                 return
         await asyncio.sleep(_POLL_SECONDS)
@@ -179,7 +213,7 @@ async def _find_objection(target: SyncTarget, run: PushRun, *, is_allowed: bool)
         )
     async with target.database.transaction() as connection:
         await sources.renew_or_raise(connection, source, target.worker)
-        count = await pushes.count_unseen(connection, source, run.started_at)
+        count = await pushes.count_unseen(connection, source, run)
         warning = "" if is_allowed else describe_mass_deletion([count], _HOW_TO_ALLOW)
         await sources.record_sweep(connection, source, warning)
     return warning
@@ -189,10 +223,7 @@ async def _find_objection(target: SyncTarget, run: PushRun, *, is_allowed: bool)
 async def _list_unseen(target: SyncTarget, run: PushRun) -> tuple[GlobalRef, ...]:
     async with target.database.transaction() as connection:
         await sources.renew_or_raise(connection, target.source.id, target.worker)
-        since = run.started_at
-        unseen = await pushes.list_unseen(
-            connection, target.source.id, since, limit=_REMOVED_AT_ONCE
-        )
+        unseen = await pushes.list_unseen(connection, target.source.id, run, limit=_REMOVED_AT_ONCE)
     return tuple(unseen)
 
 

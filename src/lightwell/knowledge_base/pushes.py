@@ -35,7 +35,8 @@ class Pushes:
 
         What it removes or hides is out of everything that is derived from it at the end.
         """
-        push = await begin_push(self.context.database, source, sync)
+        context = self.context
+        push = await begin_push(context.database, source, sync, context.note_withdrawals)
         error = "the push was broken off"
         try:
             yield push

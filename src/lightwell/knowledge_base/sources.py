@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lightwell.domain.business_systems import (
+    NOTHING_TO_READ,
     ItemFailure,
     NewSource,
     Source,
@@ -160,11 +161,13 @@ class Sources:
     async def request_sync(
         self, name: str, *, with_sweep: bool = False, allows_mass_deletion: bool = False
     ) -> Source:
-        """Ask workers to sync a source now; raise `NotFound`.
+        """Ask workers to sync a source now; raise `NotFound`, and `Invalid` for one that programs push into.
 
         With `allows_mass_deletion` the next sweep may remove any number of items.
         """
         source = await self.get(name)
+        if source.system == PUSHED:
+            raise Invalid(NOTHING_TO_READ)
         await sources.request_sync(
             self.context.database,
             source.id,

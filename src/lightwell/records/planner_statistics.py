@@ -24,7 +24,7 @@ _TABLES_WITH_NAMES = """
     entity_links extraction_cache ingestion_jobs ingestion_runs ingestion_cursors entity_merges
     merged_entities merge_summaries merge_rejections entity_edits relation_edits conversations
     conversation_turns conversation_titles document_originals original_parts rag_queries retrieval_metrics
-    analytics_sessions feedback_events channel_updates channel_buttons channel_chats
+    analytics_sessions feedback_events channel_updates channel_buttons channel_chats pushed_items item_fetches
 """.split()
 
 _MIN_VERSION_TO_CLEAR = 180_000

@@ -17,21 +17,22 @@ SELECT item_ref, version FROM pushed_items WHERE source_id = %(source)s AND item
 
 # What no run asks for is not written again.
 _LAST_RUN = """
-SELECT coalesce(max(started_at), '-infinity') FROM push_runs WHERE source_id = %(source)s AND ended_at IS NULL
+SELECT coalesce(max(number), 0) FROM push_runs WHERE source_id = %(source)s AND ended_at IS NULL
 """
 
 _NOTE = f"""
-INSERT INTO pushed_items (source_id, item_ref, version)
-SELECT %(source)s, ref, version FROM unnest(%(refs)s::text[], %(versions)s::bigint[]) AS named (ref, version) ORDER BY ref
-ON CONFLICT (source_id, item_ref) DO UPDATE SET version = excluded.version, seen_at = now()
-WHERE pushed_items.version IS DISTINCT FROM excluded.version OR pushed_items.seen_at < ({_LAST_RUN})
+INSERT INTO pushed_items (source_id, item_ref, version, seen_by)
+SELECT %(source)s, ref, version, ({_LAST_RUN}) FROM unnest(%(refs)s::text[], %(versions)s::bigint[]) AS named (ref, version) ORDER BY ref
+ON CONFLICT (source_id, item_ref) DO UPDATE
+SET version = excluded.version, seen_by = greatest(pushed_items.seen_by, excluded.seen_by)
+WHERE pushed_items.version IS DISTINCT FROM excluded.version OR pushed_items.seen_by < excluded.seen_by
 """  # noqa: S608 - only our own words
 
 _SEE = f"""
-UPDATE pushed_items SET seen_at = now()
+UPDATE pushed_items SET seen_by = ({_LAST_RUN})
 FROM (SELECT item_ref FROM pushed_items WHERE source_id = %(source)s AND item_ref = ANY(%(refs)s)
       ORDER BY item_ref FOR UPDATE) AS named
-WHERE source_id = %(source)s AND pushed_items.item_ref = named.item_ref AND seen_at < ({_LAST_RUN})
+WHERE source_id = %(source)s AND pushed_items.item_ref = named.item_ref AND seen_by < ({_LAST_RUN})
 """  # noqa: S608 - only our own words
 
 _FORGET_RUNS = """
@@ -47,13 +48,13 @@ UPDATE push_runs SET unread = unread + %(unread)s WHERE source_id = %(source)s A
 """
 
 _RUN = """
-SELECT name, started_at, ended_at, unread FROM push_runs WHERE source_id = %(source)s AND name = %(name)s
+SELECT name, number, ended_at, unread FROM push_runs WHERE source_id = %(source)s AND name = %(name)s
 """
 
 _END_RUN = "UPDATE push_runs SET ended_at = now() WHERE source_id = %(source)s AND name = %(name)s"
 
 _COUNT_UNSEEN = """
-SELECT 'item' AS kind, count(*) AS stored, count(*) FILTER (WHERE pushed.seen_at < %(since)s) AS missing
+SELECT 'item' AS kind, count(*) AS stored, count(*) FILTER (WHERE pushed.seen_by < %(run)s) AS missing
 FROM source_documents AS document
 JOIN pushed_items AS pushed ON pushed.source_id = document.source_key AND pushed.item_ref = document.item_ref
 WHERE document.source_key = %(source)s AND NOT document.is_deleted
@@ -62,7 +63,7 @@ WHERE document.source_key = %(source)s AND NOT document.is_deleted
 _LIST_UNSEEN = """
 SELECT document.item_ref FROM source_documents AS document
 JOIN pushed_items AS pushed ON pushed.source_id = document.source_key AND pushed.item_ref = document.item_ref
-WHERE document.source_key = %(source)s AND NOT document.is_deleted AND pushed.seen_at < %(since)s
+WHERE document.source_key = %(source)s AND NOT document.is_deleted AND pushed.seen_by < %(run)s
 ORDER BY document.item_ref LIMIT %(limit)s
 """
 
@@ -105,10 +106,10 @@ ON CONFLICT DO NOTHING
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushRun:
-    """A run of a source that pushes everything. `unread` counts lines of it that name nothing; `ended_at` is None while it goes on."""
+    """A run of a source that pushes everything; a later one has a higher `number`. `unread` counts lines of it that name nothing; `ended_at` is None while it goes on."""
 
     name: str
-    started_at: datetime
+    number: int
     ended_at: datetime | None
     unread: int
 
@@ -158,17 +159,17 @@ async def end_run(connection: Connection, source: SourceId, name: str) -> None:
     await connection.execute(_END_RUN, {"source": source, "name": name})
 
 
-async def count_unseen(connection: Connection, source: SourceId, since: datetime) -> KindCount:
-    """Return how many items are stored, and how many of them no line has named since then."""
-    fields = {"source": source, "since": since}
+async def count_unseen(connection: Connection, source: SourceId, run: PushRun) -> KindCount:
+    """Return how many items are stored, and how many of them no line has named since the run began."""
+    fields = {"source": source, "run": run.number}
     return (await fetch(connection, _COUNT_UNSEEN, fields, into=KindCount))[0]
 
 
 async def list_unseen(
-    connection: Connection, source: SourceId, since: datetime, *, limit: int
+    connection: Connection, source: SourceId, run: PushRun, *, limit: int
 ) -> list[GlobalRef]:
-    """Return up to `limit` items that are stored, and that no line has named since then."""
-    fields = {"source": source, "since": since, "limit": limit}
+    """Return up to `limit` items that are stored, and that no line has named since the run began."""
+    fields = {"source": source, "run": run.number, "limit": limit}
     return await fetch_values(connection, _LIST_UNSEEN, fields)
 
 

@@ -7,7 +7,7 @@ from importlib.metadata import entry_points
 from typing import Protocol
 
 from lightwell.connectors.opening import parse_base_url
-from lightwell.domain.business_systems import Source
+from lightwell.domain.business_systems import NOTHING_TO_READ, Source
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.ingest.context import OpenConnector
 from lightwell.ports import ItemSource
@@ -105,7 +105,7 @@ def _open_system(
 
             return open_github(options, secrets.require_token(), webhook_secret)
         case "push":
-            raise Invalid("Programs push into this source (PUT items): there is nothing to read")
+            raise Invalid(NOTHING_TO_READ)
         case "bucket":
             return _open_bucket(source, secrets, settings)
         case "imap":

@@ -127,6 +127,7 @@ def create_app(settings: Settings) -> FastAPI:
             app.state.operating = operating.Operating(resources)
             app.state.intake = make_intake(settings)
             app.state.intake_slots = IntakeSlots()
+            app.state.push_slots = IntakeSlots()
             app.state.stream_slots = StreamSlots()
             app.state.picture_slots = page_pictures.open_slots()
             app.state.upload_limits = UploadLimits(

@@ -104,8 +104,8 @@ SyncName = Annotated[
 
 
 async def hold_slot(request: Request, caller: Pushing) -> AsyncGenerator[None]:
-    """Hold one of the slots for uploads until the response is sent."""
-    slots: IntakeSlots = request.app.state.intake_slots
+    """Hold one of the slots for pushes until the response is sent; they take none from people who upload."""
+    slots: IntakeSlots = request.app.state.push_slots
     async with slots.take(caller.principal.caller):
         yield
 

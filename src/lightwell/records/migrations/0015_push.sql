@@ -5,20 +5,21 @@ ALTER TABLE api_keys ADD COLUMN source_id uuid REFERENCES sources ON DELETE CASC
 CREATE INDEX api_keys_source ON api_keys (source_id) WHERE source_id IS NOT NULL;
 
 -- Items and groups that lines of a push named, those deleted since included, so that a line that comes late changes nothing. `version` is the
--- highest, null where no line had one. `seen_at` is when a line named it last, as far as a run asks; a run removes what none has named.
+-- highest, null where no line had one. `seen_by` is the last run that was under way when a line named it: a run removes what no line has named since it began.
 CREATE TABLE pushed_items (
     source_id uuid NOT NULL REFERENCES sources ON DELETE CASCADE,
     item_ref  text NOT NULL,
     version   bigint,
-    seen_at   timestamptz NOT NULL DEFAULT now(),
+    seen_by   bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (source_id, item_ref)
 );
 
--- Runs of a source: everything that it has is pushed, maybe in several requests, by the name that the pusher gives. `unread` counts lines that name
+-- Runs of a source: everything that it has is pushed, maybe in several requests, by the name that the pusher gives. A later run has a higher `number`. `unread` counts lines that name
 -- nothing that could be read: what they name is unknown, so such a run removes nothing.
 CREATE TABLE push_runs (
     source_id  uuid NOT NULL REFERENCES sources ON DELETE CASCADE,
     name       text NOT NULL,
+    number     bigint GENERATED ALWAYS AS IDENTITY,
     started_at timestamptz NOT NULL DEFAULT now(),
     ended_at   timestamptz,
     unread     integer NOT NULL DEFAULT 0,
