@@ -43,9 +43,9 @@ def replace_for_owner(path: Path, text: str) -> None:
 
 if sys.platform == "win32":
 
-    def reason_to_distrust(status: os.stat_result) -> str:
+    def reason_to_distrust(status: os.stat_result, *, trusts_root: bool = False) -> str:
         """Return "": a stat result on Windows has no owner."""
-        del status
+        del status, trusts_root
         return ""
 
     def open_for_owner(path: Path, flags: int) -> int:
@@ -56,12 +56,12 @@ else:
     import grp
     import pwd
 
-    def reason_to_distrust(status: os.stat_result) -> str:
+    def reason_to_distrust(status: os.stat_result, *, trusts_root: bool = False) -> str:
         """Return why another user may have changed the file, such as "belongs to another user", or "".
 
-        A group whose only member is this user, which many systems create for each user, counts as the user.
+        With `trusts_root` root is no other user: who installs programs for all. A group whose only member is this user, which many systems create for each user, counts as the user.
         """
-        if status.st_uid != os.geteuid():
+        if status.st_uid != os.geteuid() and not (trusts_root and status.st_uid == 0):
             return _OWNED_BY_OTHERS
         if status.st_mode & stat.S_IWOTH:
             return _WRITABLE_BY_OTHERS

@@ -1,11 +1,12 @@
 """What root makes in a folder of another user, and what only its owner may read."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
-from lightwell.ownership import open_for_owner, replace_for_owner
+from lightwell.ownership import open_for_owner, reason_to_distrust, replace_for_owner
 
 NOBODY = 65534
 APPEND = os.O_WRONLY | os.O_APPEND
@@ -89,3 +90,11 @@ def test_a_file_is_replaced_whole_and_only_its_owner_may_read_it(tmp_path: Path)
     replace_for_owner(file, "new")
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("settings", "new")]
     assert file.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no owner there")
+def test_what_root_has_installed_may_be_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 4711)
+    status = os.stat_result((0o40755, 0, 0, 1, 0, 0, 0, 0, 0, 0))
+    assert reason_to_distrust(status) == "belongs to another user"
+    assert reason_to_distrust(status, trusts_root=True) == ""

@@ -42,7 +42,7 @@ LIGHTWELL_LIGHTRAG_WEBUI is not the folder of LightRAG's WebUI: unpack lightrag/
 def make_routes(folder: Path) -> list[Route]:
     """Return the routes of the WebUI in this folder; raise `Invalid` for one that other users of this machine may change."""
     for place in (folder, folder / "assets"):
-        if place.is_dir() and (reason := reason_to_distrust(place.stat())):
+        if place.is_dir() and (reason := reason_to_distrust(place.stat(), trusts_root=True)):
             raise Invalid(
                 f"LIGHTWELL_LIGHTRAG_WEBUI: {place} {reason}, who could have their scripts run as whoever opens it"
             )
