@@ -318,6 +318,7 @@ def test_a_figure_at_which_a_quote_begins_is_no_number_of_an_item() -> None:
             "See the FAQ and The guide.",
         ),
         ("{% raw %}Kept{% endraw %} as it is.", "Kept as it is."),
+        ("{%raw%}Kept{%endraw%} as it is.", "Kept as it is."),
         ("Write `{% raw %}` and {{ name }}.", "Write `{% raw %}` and {{ name }}."),
         ("A {% that is not closed", "A {% that is not closed"),
         ('{% hint style="info" %}\nStay calm.\n{% endhint %}', "Stay calm."),

@@ -114,7 +114,7 @@ def _read_tag(match: re.Match[str]) -> str:
         return " "
     values = [
         double or single
-        for key, double, single in _VALUE.findall(match[2] or match[4])
+        for key, double, single in _VALUE.findall(match[2] or match[4] or "")
         if key in _READ and not _PATH.search(double or single)
     ]
     text, start, end = match.string, match.start(), match.end()
