@@ -12,6 +12,8 @@ import httpx
 import pytest
 import pytest_asyncio
 
+from lightwell.domain.compatibility import parse_compatibility
+from lightwell.domain.errors import Invalid
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.conftest import Databases
 from tests.entrypoints.http_site import Site, open_site
@@ -136,6 +138,14 @@ async def test_conditions_of_metadata_are_filters_or_refused(site: Site) -> None
             assert len(reply.json()["records"]) == count, each
     inside = conditions(("system", "is", "file"))
     assert (await send(site, "system=file", conditions=inside)).status_code == 422
+
+
+async def test_only_the_apis_that_the_settings_name_are_spoken(site: Site) -> None:
+    for path in ("/api/version", "/tools/openapi.json", "/lightrag/health"):
+        assert (await site.request("GET", path, *TEAM)).status_code == 404, path
+    assert parse_compatibility("") == frozenset()
+    with pytest.raises(Invalid, match="'ollamma' is none of the APIs dify, "):
+        parse_compatibility("dify, ollamma")
 
 
 async def test_requests_of_dify_are_audited(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

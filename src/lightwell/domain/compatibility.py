@@ -17,9 +17,9 @@ class Compatibility(StrEnum):
 
 def parse_compatibility(text: str) -> frozenset[Compatibility]:
     """Return the APIs that are named, separated by commas; raise `Invalid` for another name."""
-    try:
-        return frozenset(map(Compatibility, split_at_commas(text)))
-    except ValueError as error:
-        raise Invalid(
-            f"LIGHTWELL_HTTP_COMPATIBILITY: {error}; write {', '.join(Compatibility)}"
-        ) from None
+    words = split_at_commas(text)
+    for word in words:
+        if word not in set(Compatibility):
+            names = ", ".join(Compatibility)
+            raise Invalid(f"LIGHTWELL_HTTP_COMPATIBILITY: {word!r} is none of the APIs {names}")
+    return frozenset(map(Compatibility, words))
