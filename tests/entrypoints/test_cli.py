@@ -418,16 +418,26 @@ def test_progress_goes_to_stderr_line_by_line(run: Run, home: Path) -> None:
 
 
 @pytest.mark.usefixtures("ingested")
+def test_what_is_no_document_is_counted_and_no_failure(run: Run, home: Path) -> None:
+    (home / "pond").mkdir()
+    for name in ("a.svg", "b.svg", "c.RUBY"):
+        (home / "pond" / name).write_bytes(b"x")
+    (home / "pond" / "links.rst").write_text(".. _pond: https://pond.example\n")
+    (home / "pond" / "carp.md").write_text("Carp sleep in winter.")
+    for words in ("1 new, 0 changed, 0 unchanged", "0 new, 0 changed, 1 unchanged"):
+        added = run("ingest", "pond", "--acl", "team:garden")
+        assert added.returncode == 0
+        assert added.stdout.startswith(f"{words}, 0 gone, 0 failed\n")
+        assert "\nskipped: 2 .svg, 1 .ruby, 1 without text\n" in added.stdout
+
+
+@pytest.mark.usefixtures("ingested")
 def test_a_topic_given_later_replaces_what_was_there(run: Run, home: Path) -> None:
     (home / "garden").mkdir()
     (home / "garden" / "pond.md").write_text(
         "# Pond\n\nThe pond behind the house holds eleven carp."
     )
-    for picture in ("pond.svg", "carp.svg", "Pond.RUBY"):
-        (home / "garden" / picture).write_bytes(b"x")
-    added = run("ingest", "garden", "--acl", "team:garden")
-    assert added.returncode == 0
-    assert "\nskipped: 2 .svg, 1 .ruby\n" in added.stdout
+    assert run("ingest", "garden", "--acl", "team:garden").returncode == 0
     topic = ("--acl", "team:garden", "--topic", "animals")
     changed = run("ingest", "garden", *topic)
     assert changed.stdout.startswith("0 new, 1 changed, 0 unchanged, 0 gone, 0 failed\n")

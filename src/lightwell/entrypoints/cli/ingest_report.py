@@ -52,11 +52,9 @@ class IngestSummary:
             problem.url: problem.message for sync in self.synced for problem in sync.problems
         }
         problems |= {outcome.url: outcome.error for outcome in done if outcome.error}
+        failures = {url: text for url, text in problems.items() if not self._is_blank(url, text)}
         skipped = sum((sync.skipped for sync in self.synced), Counter[str]())
-        if blank := [url for url, message in problems.items() if message in NOTHING_TO_READ]:
-            skipped[_WITHOUT_TEXT] += len(blank)
-        for url in blank:
-            del problems[url]
+        skipped += Counter({_WITHOUT_TEXT: len(problems) - len(failures)})
         warnings = [
             (warning.url, warning.message) for sync in self.synced for warning in sync.warnings
         ]
@@ -77,7 +75,7 @@ class IngestSummary:
                 **counts,
                 "failed": [
                     {"documentUrl": url, "errorMessage": message}
-                    for url, message in problems.items()
+                    for url, message in failures.items()
                 ],
                 "skipped": dict(skipped.most_common()),
                 "warnings": [{"documentUrl": url, "message": message} for url, message in warnings],
@@ -102,19 +100,24 @@ class IngestSummary:
                 "usage": self.usage.document(),
             },
             text=Group(
-                Text(f"{_summary(counts)}, {len(problems)} failed", style="bold"),
+                Text(f"{_summary(counts)}, {len(failures)} failed", style="bold"),
                 *([Text(self.usage.text())] if self.usage.summary.calls else ()),
                 *_skipped_lines(skipped),
                 *_waiting_lines(waiting),
                 *_unknown_predicate_lines(unknown),
                 *_tag_lines(tagged, overruled),
-                *_message_lines(("failed  ", "red"), problems.items()),
+                *_message_lines(("failed  ", "red"), failures.items()),
                 *_message_lines(("in part ", "yellow"), warnings),
                 *_document_lines("hidden  ", unseen, _UNSEEN),
                 *_document_lines("kept    ", kept, _KEPT),
             ),
-            code=Exit.INCOMPLETE if problems or unseen or kept else Exit.FINE,
+            code=Exit.INCOMPLETE if failures or unseen or kept else Exit.FINE,
         )
+
+    def _is_blank(self, url: str, problem: str) -> bool:
+        """Return whether a document is none, having no text; one that had some before is told as a failure."""
+        had_text = any(sync.documents.get(url) is DocumentChange.CHANGED for sync in self.synced)
+        return problem in NOTHING_TO_READ and not had_text
 
     def _counts(self, failed: Container[str]) -> dict[str, int]:
         """Return how many documents had which result, each counted once, without the `failed` ones.
