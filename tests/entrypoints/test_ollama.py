@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator
+from typing import Any
 
 import ollama
 import pytest
@@ -169,18 +170,26 @@ async def test_curl_says_that_the_body_is_a_form(site: Site) -> None:
 async def test_a_slow_model_is_waited_for_in_lines_and_its_failure_is_one(
     databases: Databases, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Before anything is there to say, lines without text keep the connection open."""
     monkeypatch.setattr(event_streams, "PING_SECONDS", 0.01)
-    endpoint = FakeEndpoint(lambda _: "{}", behaviour=Behaviour(latency=0.2))
+    endpoint = FakeEndpoint(
+        script=[Behaviour(latency=0.2)], behaviour=Behaviour(latency=0.2, status=400)
+    )
     with databases.lent() as url, endpoint.running() as model:
         values = {"chat.url": model.base_url, "chat.model": "fake", "http.compatibility": "ollama"}
         async with open_site(url, values) as site:
-            await site.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS))
-            body = {"model": MODEL, "messages": [{"role": "user", "content": QUESTION}]}
-            reply = await site.request("POST", "/api/chat", *TEAM, json=body)
-            lines = [json.loads(line) for line in reply.text.splitlines()]
-            assert reply.headers["content-type"] == "application/x-ndjson"
-            assert lines[0]["message"] == {"role": "assistant", "content": ""}
-            assert lines[-1]["done"]
-            assert lines[-1]["eval_count"] > 0
+            replies: list[list[dict[str, Any]]] = []
+            for text in ("/bypass Who are you?", "/bypass And who am I?"):
+                body = {"model": MODEL, "prompt": text}
+                reply = await site.request("POST", "/api/generate", *TEAM, json=body)
+                assert reply.headers["content-type"] == "application/x-ndjson"
+                replies.append([json.loads(line) for line in reply.text.splitlines()])
+            answered, failed = replies
+            assert (answered[0]["response"], answered[0]["done"]) == ("", False)
+            assert "understood" in "".join(line["response"] for line in answered)
+            assert answered[-1]["done"]
+            assert answered[-1]["eval_count"] > 0
+            assert failed[0]["response"] == ""
+            assert failed[-1].keys() == {"error"}
             listed = (await site.get("/api/tags", *TEAM))["models"]
             assert [each["name"] for each in listed] == [MODEL, "lightwell-look-twice:latest"]
