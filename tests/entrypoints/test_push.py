@@ -31,7 +31,7 @@ from lightwell.ingest.item_sync import SyncRequest
 from lightwell.ingest.pushing import Push
 from lightwell.knowledge_base.directory import Directory
 from lightwell.knowledge_base.pushes import Pushes
-from lightwell.records import sources
+from lightwell.records import operations, sources
 from tests.conftest import Databases
 from tests.entrypoints.http_site import Site, open_site
 
@@ -186,6 +186,8 @@ async def test_access_follows_each_push_though_the_text_is_the_same(wiki: Wiki) 
 async def test_a_source_that_is_pushed_into_is_never_read(site: Site, wiki: Wiki) -> None:
     database, project_id = site.keys.database, site.kb.project_id
     assert wiki.name not in [source.name for source in await sources.list_due(database, project_id)]
+    await database.execute("UPDATE sources SET next_sync_at = now() - interval '1 day'", {})
+    assert (await operations.sources(database)).overdue_seconds == 0
     for act in (
         site.kb.sources.request_sync(wiki.name),
         site.kb.sources.sync(wiki.name, SyncRequest()),

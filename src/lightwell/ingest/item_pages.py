@@ -138,7 +138,8 @@ async def _store(target: SyncTarget, page: ItemPage, position: PagePosition) -> 
         failed = {item.ref for item in unreadable}
         answered = [*(item.ref for item in page.items if item.ref not in failed), *page.removed]
         await item_fetches.resolve(connection, source.id, answered, position.asked_at)
-        await item_fetches.record_failures(connection, source.id, unreadable)
+        if source.system != PUSHED:  # who pushes is told, and nothing is fetched again
+            await item_fetches.record_failures(connection, source.id, unreadable)
         counts = replace(counts, unreadable=len(failed))
         await source_runs.add_counts(connection, target.run, counts)
         if position.stream:

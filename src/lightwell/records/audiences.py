@@ -4,6 +4,7 @@ Names of people are for administrators; whoever calls this leaves them out for o
 """
 
 from collections.abc import Iterable
+from typing import LiteralString
 
 from lightwell.domain.access import Reader
 from lightwell.domain.audiences import MAX_NAMES, TagChange, TagHolders
@@ -18,7 +19,8 @@ WITH holders AS (
     UNION ALL
     SELECT person.person_id, coalesce(nullif(person.display_name, ''), person.email), tag, directory_groups.name
     FROM directory_groups CROSS JOIN LATERAL unnest(directory_groups.acl_tags) AS tag
-    JOIN memberships USING (group_id) JOIN people AS person USING (person_id)
+    CROSS JOIN LATERAL (SELECT person_id FROM memberships WHERE memberships.group_id = directory_groups.group_id) AS member
+    JOIN people AS person USING (person_id)
     WHERE directory_groups.project_id = %(project_id)s AND person.is_active AND tag = ANY(%(tags)s)
 )
 SELECT wanted.tag,
@@ -37,18 +39,23 @@ SELECT wanted.tag,
 FROM unnest(%(tags)s::text[]) AS wanted (tag) ORDER BY wanted.tag
 """
 
-_COUNTS = """
-SELECT count(*) AS everybody,
-       count(*) FILTER (WHERE person.acl_tags && %(tags)s::text[] OR EXISTS (
-           SELECT FROM memberships JOIN directory_groups AS of_group USING (group_id)
-           WHERE memberships.person_id = person.person_id AND of_group.acl_tags && %(tags)s::text[])) AS reached
-FROM people AS person WHERE project_id = %(project_id)s AND is_active
+_IN_GROUPS: LiteralString = """
+SELECT member.person_id FROM directory_groups AS of_group
+CROSS JOIN LATERAL (SELECT person_id FROM memberships WHERE memberships.group_id = of_group.group_id) AS member
+WHERE of_group.project_id = %(project_id)s AND of_group.acl_tags && %(tags)s::text[]
 """
+
+_COUNTS = f"""
+SELECT count(*) AS everybody,
+       count(*) FILTER (WHERE person.acl_tags && %(tags)s::text[] OR person.person_id IN ({_IN_GROUPS})) AS reached
+FROM people AS person WHERE project_id = %(project_id)s AND is_active
+"""  # noqa: S608 - only our own words
 
 _MOVED = f"""
 SELECT coalesce(nullif(person.display_name, ''), person.email) AS name, tags && %(new)s::text[] AS gains
 FROM people AS person CROSS JOIN LATERAL (SELECT {CURRENT_TAGS} AS tags) AS current
 WHERE person.project_id = %(project_id)s AND person.is_active
+  AND (person.acl_tags && %(tags)s::text[] OR person.person_id IN ({_IN_GROUPS}))
   AND (tags && %(old)s::text[]) <> (tags && %(new)s::text[])
 ORDER BY name, person.person_id
 """  # noqa: S608 - only our own words
@@ -92,6 +99,7 @@ async def list_moved(
         "project_id": reader.project_id,
         "old": sorted(change.old),
         "new": sorted(change.new),
+        "tags": sorted(change.old | change.new),
     }
     rows = await database.rows(_MOVED, parameters)
     return [name for name, gains in rows if gains], [name for name, gains in rows if not gains]

@@ -118,8 +118,8 @@ _GROUPS_OF = """
 SELECT of_group.group_id AS id, of_group.name, of_group.acl_tags,
        (SELECT count(*) FROM memberships AS member WHERE member.group_id = of_group.group_id) AS members,
        source_key IS NOT NULL AS is_synced
-FROM directory_groups AS of_group JOIN memberships AS belongs USING (group_id)
-WHERE belongs.person_id = %(person_id)s ORDER BY of_group.name
+FROM directory_groups AS of_group
+WHERE of_group.group_id IN (SELECT group_id FROM memberships WHERE memberships.person_id = %(person_id)s) ORDER BY of_group.name
 """
 
 _SAVE_GROUP = """

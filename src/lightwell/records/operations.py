@@ -42,7 +42,7 @@ GROUP BY status
 
 _SOURCES = """
 SELECT CASE WHEN is_paused THEN 'paused' WHEN failures_in_row > 0 THEN 'failing' ELSE 'working' END, count(*),
-       coalesce(extract(epoch FROM max(now() - next_sync_at) FILTER (WHERE NOT is_paused)), 0)::float
+       coalesce(extract(epoch FROM max(now() - next_sync_at) FILTER (WHERE NOT is_paused AND system <> 'push')), 0)::float
 FROM sources GROUP BY 1 ORDER BY 1
 """
 

@@ -15,6 +15,7 @@ from rich.text import Text
 
 import lightwell.entrypoints.operations.sources as operations
 from lightwell.domain.business_systems import SWEEP_SECONDS, SYNC_SECONDS, SourceCounts
+from lightwell.domain.documents import PUSHED
 from lightwell.domain.errors import Invalid
 from lightwell.entrypoints.cli.asking import Administrator
 from lightwell.entrypoints.cli.console import clean, count_of, errors_console, new_table
@@ -84,7 +85,7 @@ async def add_source(  # noqa: PLR0913 - the options of a command are its argume
         str,
         typer.Argument(
             metavar="SYSTEM",
-            help="The system: linear, attio, chatwoot, github, site, bucket, imap, or a plug-in's.",
+            help="The system: linear, attio, chatwoot, github, site, bucket, imap, push (programs bring its items), or a plug-in's.",
         ),
     ],
     *,
@@ -385,8 +386,8 @@ def _table(sources: Sequence[Source]) -> Table:
             clean(source.name),
             clean(source.system),
             clean(_state(source)),
-            _second(source.next_sync_at),
-            f"{source.every_seconds / 60:g} min",
+            "" if source.system == PUSHED else _second(source.next_sync_at),
+            "" if source.system == PUSHED else f"{source.every_seconds / 60:g} min",
         )
     return table
 
@@ -406,9 +407,15 @@ def _describe(source: SourceDetails) -> str:
     lines = [
         f"{source.name} ({source.system}): {_state(source)}",
         f"Documents: {documents or 'none'}",
-        f"Next sync: {_second(source.next_sync_at)}, next sweep: {_second(source.next_sweep_at)}",
-        f"Webhooks go to: {source.webhook_path}",
     ]
+    lines += (
+        [f"Programs push to: /v1/sources/{source.name}/items"]
+        if source.system == PUSHED
+        else [
+            f"Next sync: {_second(source.next_sync_at)}, next sweep: {_second(source.next_sweep_at)}",
+            f"Webhooks go to: {source.webhook_path}",
+        ]
+    )
     if source.warning:
         lines.append(f"Warning: {source.warning}")
     for run in source.runs:

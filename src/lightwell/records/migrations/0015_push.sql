@@ -34,7 +34,10 @@ CREATE TABLE group_addresses (
 );
 CREATE INDEX group_addresses_address ON group_addresses (address);
 
--- Who belongs to which group now: by name, or by an address that they have now.
+CREATE INDEX people_domain ON people (project_id, split_part(email, '@', 2)) WHERE email <> '';
+
+-- Who belongs to which group now: by name, or by an address that they have now. It is read from a person or from a group: a query that joins it
+-- says so by LATERAL.
 CREATE VIEW memberships AS
 SELECT group_id, person_id FROM group_members
 UNION
@@ -47,7 +50,8 @@ SELECT of_group.group_id, person.person_id
 FROM group_addresses JOIN directory_groups AS of_group USING (group_id)
 JOIN people AS person ON person.project_id = of_group.project_id
                      AND '@' || split_part(person.email, '@', 2) = group_addresses.address
-WHERE person.email <> ''
+                     AND split_part(person.email, '@', 2) = substr(group_addresses.address, 2)
+WHERE group_addresses.address LIKE '@%' AND person.email <> ''
 UNION
 SELECT of_group.group_id, person.person_id
 FROM group_addresses JOIN directory_groups AS of_group USING (group_id)
