@@ -4,6 +4,8 @@ from email.message import EmailMessage
 from pathlib import Path
 
 from lightwell.connectors.files import Files
+from lightwell.domain.access import TagAuthority
+from lightwell.domain.originals import Place
 from lightwell.ingest.sync import SyncResult
 from tests.mails import make_mail, make_mailbox
 
@@ -60,6 +62,22 @@ async def test_threads_and_attachments_live_as_their_file_does(
     assert "9100" in answer.text
     menu = await project.kb.questions.ask("When does the canteen serve herring?", reader)
     assert menu.citations[0].source_url == titles["week 2"]
+
+    original = await project.kb.originals.get(reader, titles["week 2"])
+    assert (original.name, original.place, original.size) == ("week 2.txt", Place.STORE, 39)
+
+    await project.kb.documents.change_access(
+        reader,
+        TagAuthority(tags=frozenset(), is_unlimited=True),
+        titles["Menu"],
+        frozenset({"team:c"}),
+    )
+    assert len(await project.kb.documents.list(reader)) == 3
+    others = await project.kb.reader(["team:c"])
+    moved_urls = [document.url for document in await project.kb.documents.list(others)]
+    assert moved_urls == [mail.as_uri(), titles["week 2"]]
+    preview = await project.kb.documents.preview_deletion(others, [mail.as_uri()])
+    assert len(preview.documents) == 2
 
     again = await sync(project, tmp_path, "team:b")
     assert (again.unchanged, again.retagged, again.changed, again.removed) == (5, 5, 0, 0)

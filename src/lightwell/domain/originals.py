@@ -38,7 +38,8 @@ class Original:
     @property
     def name(self) -> str:
         """A file name that is safe everywhere: no path, no control or bidirectional signs, with an extension."""
-        return safe_file_name(PurePosixPath(unquote(urlsplit(self.url).path)).name, self)
+        url = urlsplit(self.url)
+        return safe_file_name(PurePosixPath(unquote(url.fragment or url.path)).name, self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +68,9 @@ def place_of(document: NewDocument) -> Place:
         return Place.STORE
     if document.system != FILE:
         return Place.NONE
-    is_whole = document.url.startswith("file://") and not urlsplit(document.url).fragment
-    return Place.FOLDER if is_whole else Place.STORE
+    if urlsplit(document.url).fragment:
+        return Place.NONE  # a thread of a mailbox, whose original is the mailbox
+    return Place.FOLDER if document.url.startswith("file://") else Place.STORE
 
 
 def safe_file_name(name: str, original: Original) -> str:

@@ -101,12 +101,17 @@ async def _register(
 @repeatable
 async def change_access(
     database: Database, reader: Reader, authority: TagAuthority, document: DocumentId, tags: Tags
-) -> None:
-    """Give one of the reader's documents other tags; raise `NotFound`, or `Invalid` where the authority may not."""
+) -> list[DocumentId]:
+    """Give one of the reader's documents other tags, and its parts with it, and return them all.
+
+    Raises `NotFound`, or `Invalid` where the authority may not.
+    """
     async with database.transaction() as connection:
         await lock_project(connection, reader.project_id)
-        old_tags = await submitted.lock_tags(connection, reader, [document])
+        changed = await submitted.add_parts(connection, reader, [document])
+        old_tags = await submitted.lock_tags(connection, reader, changed)
         if document not in old_tags:
             raise NotFound("Document not found")
         authority.require_change(old_tags[document], tags)
-        await documents.change_access(connection, reader.project_id, {document: tags})
+        await documents.change_access(connection, reader.project_id, dict.fromkeys(changed, tags))
+    return changed

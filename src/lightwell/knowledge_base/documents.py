@@ -29,8 +29,9 @@ from lightwell.ingest.derived_data import apply_pending_changes, finish_derived_
 from lightwell.ingest.submission import Submission
 from lightwell.knowledge_base.document_views import view_document
 from lightwell.records import audiences, folder_tags, projects, search
-from lightwell.records.database import Database
+from lightwell.records.database import Database, repeatable
 from lightwell.records.documents import documents, published_chunks
+from lightwell.records.documents import submitted as submitted_documents
 from lightwell.records.jobs import queue
 
 LARGEST_PAGE = 1000
@@ -197,19 +198,19 @@ class Documents:
 
         No read finds them once this returns. Raises `NotFound`, and deletes none, when one of them does not exist.
         """
-        document_ids = await resolve_names(self.context.database, reader, names)
+        document_ids = await _resolve_with_parts(self.context.database, reader, names)
         deleted = await deletion.delete(self.context, reader, document_ids)
         await finish_derived_for(self.context, reader)
         return deleted
 
     async def preview_deletion(self, reader: Reader, names: Sequence[str]) -> Deletion:
         """Return what `delete` of these documents would report now, and change nothing; raise `NotFound`."""
-        document_ids = await resolve_names(self.context.database, reader, names)
+        document_ids = await _resolve_with_parts(self.context.database, reader, names)
         return await deletion.preview(self.context, reader, document_ids)
 
     async def erase(self, reader: Reader, names: Sequence[str]) -> Deletion:
         """Delete as `delete` does, without tombstones: not even the documents' names are left."""
-        document_ids = await resolve_names(self.context.database, reader, names)
+        document_ids = await _resolve_with_parts(self.context.database, reader, names)
         erased = await deletion.erase(self.context, reader, document_ids)
         await finish_derived_for(self.context, reader)
         return erased
@@ -272,14 +273,14 @@ class Documents:
         """
         database = self.context.database
         document = await documents.get(database, reader, name)
-        await submission.change_access(database, reader, authority, document.id, tags)
-        withdrawal = Withdrawal(
-            document=document.id,
-            act=Act.RETAGGED,
-            at=await database.now(),
-            tag_hashes=frozenset(map(hash_tag, tags)),
+        changed = await submission.change_access(database, reader, authority, document.id, tags)
+        moment, hashes = await database.now(), frozenset(map(hash_tag, tags))
+        self.context.note_withdrawals(
+            [
+                Withdrawal(document=document_id, act=Act.RETAGGED, at=moment, tag_hashes=hashes)
+                for document_id in changed
+            ]
         )
-        self.context.note_withdrawals([withdrawal])
         await apply_pending_changes(self.context)
         await finish_derived_for(self.context, reader)
         return replace(document, acl_tags=tags)
@@ -343,3 +344,13 @@ async def resolve_names(
     """Return the reader's documents of these names, each once; raise `NotFound`."""
     resolved = [(await documents.get(database, reader, name)).id for name in names]
     return list(dict.fromkeys(resolved))
+
+
+@repeatable
+async def _resolve_with_parts(
+    database: Database, reader: Reader, names: Sequence[str]
+) -> list[DocumentId]:
+    """Return the reader's documents of these names and, of files, their parts; raise `NotFound`."""
+    document_ids = await resolve_names(database, reader, names)
+    async with database.transaction() as connection:
+        return await submitted_documents.add_parts(connection, reader, document_ids)

@@ -38,6 +38,19 @@ WHERE project_id = %(project_id)s AND document_id = ANY(%(documents)s) AND sees(
 ORDER BY document_id FOR NO KEY UPDATE
 """
 
+# Parts of a file have its URL with a fragment. Those that other people see than the file stay as they are.
+_PARTS = """
+SELECT part.document_id
+FROM source_documents AS whole
+JOIN source_documents AS part
+  ON part.project_id = whole.project_id AND part.source_system = whole.source_system AND part.class_id = whole.class_id
+  AND starts_with(part.source_url, whole.source_url || '#')
+  AND part.source_url >= whole.source_url || '#' AND part.source_url < whole.source_url || '#' || chr(1114111)
+WHERE whole.project_id = %(project_id)s AND whole.document_id = ANY(%(documents)s) AND sees(%(classes)s, whole.class_id)
+  AND whole.source_system = 'file' AND NOT part.is_deleted
+ORDER BY part.document_id
+"""
+
 
 async def find_page(
     connection: Connection, project_id: ProjectId, url: str, tags: Tags
@@ -69,6 +82,15 @@ def _visible_tags(rows: Sequence[Row], missing: str) -> Tags | None:
     if not is_visible:
         raise NotFound(missing)
     return None if is_deleted else frozenset(tags)
+
+
+async def add_parts(
+    connection: Connection, reader: Reader, documents: Sequence[DocumentId]
+) -> list[DocumentId]:
+    """Return the documents, and after them the parts of those that are files, as far as the same people see them."""
+    names = {"documents": list(documents), **reader.parameters}
+    parts = [DocumentId(part) for part in await fetch_values(connection, _PARTS, names)]
+    return list(dict.fromkeys([*documents, *parts]))
 
 
 async def lock_tags(
