@@ -70,6 +70,17 @@ def test_messages_of_a_thread_are_sections_and_say_nothing_twice() -> None:
     assert third[1].endswith("Thank you!")
 
 
+def test_a_report_that_differs_in_a_figure_is_not_taken_for_a_repetition() -> None:
+    report = "Of the pumps that we sent to the customers of the north this week {} were running on Friday."
+    mails = [
+        make_mail("Ana <a@x.example>", "Pumps", report.format(number), number=number, answers=1)
+        for number in (11, 12, 13)
+    ]
+    mails.append(make_mail("Ben <b@x.example>", "Pumps", report.format(13), number=14, answers=1))
+    text = read(make_mailbox(mails)).text
+    assert [text.count(f"week {number} were") for number in (11, 12, 13)] == [1, 1, 1]
+
+
 def test_a_quotation_that_stands_nowhere_else_stays() -> None:
     text = read(THREAD[1]).text
     assert "On Monday Ana Silva wrote:" in text

@@ -9,6 +9,8 @@ from lightwell.text.regex import regex
 
 _WORDS_TOGETHER = 4
 _KNOWN_SHARE = 0.8
+"""Of the words that stand together in a quotation. What nobody marked as quoted is new with the first word that is."""
+
 _LEAST_REPEATED_WORDS = 8
 """Shorter paragraphs that nobody marked as quoted may be said twice."""
 
@@ -92,7 +94,8 @@ class History:
         shingles = paragraph.shingles
         if not shingles:
             return not paragraph.is_quoted and bool(_WORD.search(paragraph.text))
-        is_known = len(shingles & self._known) >= _KNOWN_SHARE * len(shingles)
+        least = _KNOWN_SHARE if paragraph.is_quoted else 1.0
+        is_known = len(shingles & self._known) >= least * len(shingles)
         if not is_known and not (paragraph.is_quoted and paragraph.is_short):
             return True
         if paragraph.is_quoted:
