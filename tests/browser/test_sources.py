@@ -103,6 +103,20 @@ def test_a_source_is_tried_before_it_is_added_and_then_read(page_as: PageAs) -> 
     assert page.url.endswith("/setup/sources/tracker")
 
 
+def test_a_site_asks_for_addresses_and_tags_and_for_no_token(page_as: PageAs) -> None:
+    page = page_as("ada", "/setup/sources?add")
+    page.get_by_role("radio", name=re.compile("Web site")).check(force=True)
+    expect(page.get_by_label("Add people")).to_have_count(0)
+    page.get_by_label("Where to start").fill("http://127.0.0.1:1/")
+    expect(page.get_by_role("button", name="Test it")).to_have_count(0)
+    page.get_by_label("Who sees it").fill("team:sales")
+    expect(page.get_by_text("A web site needs no token.")).to_be_visible()
+    expect(page.get_by_text("_TOKEN=")).to_have_count(0)
+    page.get_by_role("button", name="Test it").click()
+    expect(page.get_by_role("status").get_by_text("has no public address")).to_be_visible()
+    axe(page)
+
+
 @pytest.mark.parametrize("look", LOOKS)
 def test_the_list_and_a_source_in_every_look(page_as: PageAs, look: str) -> None:
     page = page_as("ada", "/setup/sources", **LOOKS[look])

@@ -34,6 +34,9 @@ export const de: Words = {
     attio: 'Attio',
     chatwoot: 'Chatwoot',
     github: 'GitHub',
+    site: 'Website',
+    bucket: 'Bucket',
+    imap: 'Postfach',
   },
   kinds: {
     term: 'Name',
@@ -456,6 +459,9 @@ export const de: Words = {
       attio: 'Firmen, Menschen, Deals, Notizen, Aufgaben und Anrufe',
       chatwoot: 'Gespräche mit Kunden und Hilfeartikel',
       github: 'Issues, Pull Requests, Gespräche über Code und Texte',
+      site: 'Seiten ohne Anmeldung und die Dateien, auf die sie verweisen',
+      bucket: 'Dateien bei S3, Google Cloud Storage oder Azure',
+      imap: 'Gespräche in Ordnern und die Dateien, die dabei waren',
     },
     plugIn: 'Auf diesem Server installiert',
     steps: { which: '1. Welches System?', how: '2. Wie wird es gelesen?', token: '3. Lässt es Lightwell ein?' },
@@ -464,6 +470,14 @@ export const de: Words = {
     options: {
       account: { label: 'Nummer des Kontos', hint: 'Sie steht in der Adresse von Chatwoot: …/app/accounts/1/…' },
       repositories: { label: 'Repositories', hint: 'Inhaber/Name, mehrere mit Komma' },
+      urls: {
+        label: 'Wo es beginnt',
+        hint: 'Eine Adresse mit https://; gelesen wird, was auf demselben Host darunter liegt',
+      },
+      url: { label: 'Bucket', hint: 's3://bucket/prefix, gs://bucket oder az://account/container' },
+      user: { label: 'Benutzer', hint: 'Der Name, mit dem man sich anmeldet' },
+      folders: { label: 'Ordner', hint: 'INBOX, mehrere mit Komma' },
+      acl_tags: { label: 'Wer es sieht', hint: 'Alle mit einem dieser Zugriffszeichen: team:sales, mehrere mit Komma' },
     },
     addPeople: 'Menschen hinzufügen, die Lightwell noch nicht kennt',
     addPeopleHint: 'Nach der E-Mail-Adresse, die das System geprüft hat. Sie sehen hier, was sie dort sehen.',
@@ -472,12 +486,17 @@ export const de: Words = {
       attio: 'Legen Sie in Attio ein Token an: Workspace settings › Developers. Lesen genügt.',
       chatwoot: 'Kopieren Sie in Chatwoot das Zugangstoken eines Administrators: Profile settings › Access token.',
       github: 'Legen Sie in GitHub ein Token an: Settings › Developer settings › Fine-grained tokens. Lesen genügt.',
+      site: 'Eine Website braucht kein Token.',
+      bucket:
+        'Legen Sie einen Schlüssel an, der das Bucket auflisten und lesen darf: bei S3 seine Kennung, ein Doppelpunkt, sein Geheimnis. Ein öffentliches Bucket braucht keinen.',
+      imap: 'Legen Sie ein Passwort nur für diesen Zweck an, wenn das Postfach es zulässt.',
     },
     tokenElsewhere: 'Legen Sie im System ein Token an; Lesen genügt.',
     tokenHow:
       'Tragen Sie es in die Datei .env des Servers ein, in diesen Zeilen, und prüfen Sie dann. Der Server muss nicht neu gestartet werden.',
     tokenWhy: 'Tokens bleiben auf dem Server: Wer diese Seite benutzt, auch ein Administrator, sieht nie eines.',
     test: 'Prüfen',
+    answers: 'Es antwortet.',
     works: (people: number, groups: string[], count: number) =>
       `Es antwortet: ${people === 1 ? '1 Mensch' : `${people} Menschen`}, ${count === 1 ? '1 Gruppe' : `${count} Gruppen`}${
         groups.length ? ` (${groups.join(', ')}${count > groups.length ? ', …' : ''})` : ''

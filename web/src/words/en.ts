@@ -32,6 +32,9 @@ export const en = {
     attio: 'Attio',
     chatwoot: 'Chatwoot',
     github: 'GitHub',
+    site: 'Web site',
+    bucket: 'Bucket',
+    imap: 'Mailbox',
   } as Record<string, string>,
   /** Kinds of names and documents as people read them; others stand as they are. */
   kinds: {
@@ -420,6 +423,9 @@ export const en = {
       attio: 'Companies, people, deals, notes, tasks and calls',
       chatwoot: 'Conversations with customers, and help articles',
       github: 'Issues, pull requests, discussions of code and texts',
+      site: 'Pages that need no login, and the files that they link to',
+      bucket: 'Files at S3, Google Cloud Storage or Azure',
+      imap: 'Threads of folders, and the files that came with them',
     } as Record<string, string>,
     plugIn: 'Installed on this server',
     steps: { which: '1. Which system?', how: '2. How is it read?', token: '3. Does it let Lightwell in?' },
@@ -428,6 +434,17 @@ export const en = {
     options: {
       account: { label: 'Number of the account', hint: 'It stands in Chatwoot’s address: …/app/accounts/1/…' },
       repositories: { label: 'Repositories', hint: 'owner/name, several with commas' },
+      urls: {
+        label: 'Where to start',
+        hint: 'An address with https://; what lies below it on the same host is read',
+      },
+      url: { label: 'Bucket', hint: 's3://bucket/prefix, gs://bucket or az://account/container' },
+      user: { label: 'User', hint: 'The name to log in with' },
+      folders: { label: 'Folders', hint: 'INBOX, several with commas' },
+      acl_tags: {
+        label: 'Who sees it',
+        hint: 'Everybody with one of these access tags: team:sales, several with commas',
+      },
     },
     addPeople: 'Add people whom Lightwell does not know yet',
     addPeopleHint: 'By the e-mail address that the system has verified. They see here what they see there.',
@@ -436,12 +453,17 @@ export const en = {
       attio: 'Make a token in Attio: Workspace settings › Developers. Reading is enough.',
       chatwoot: 'Copy the access token of an administrator in Chatwoot: Profile settings › Access token.',
       github: 'Make a token in GitHub: Settings › Developer settings › Fine-grained tokens. Reading is enough.',
+      site: 'A web site needs no token.',
+      bucket:
+        'Make a key that may list and read the bucket: for S3 its id, a colon and its secret. A public bucket needs none.',
+      imap: 'Make a password for this use alone, if the mailbox lets you.',
     } as Record<string, string>,
     tokenElsewhere: 'Make a token in the system; reading is enough.',
     tokenHow:
       'Put it into the file .env of the server, in these lines, then test. The server need not be started again.',
     tokenWhy: 'Tokens stay on the server: whoever uses this page, an administrator too, never sees one.',
     test: 'Test it',
+    answers: 'It answers.',
     works: (people: number, groups: string[], count: number) =>
       `It answers: ${people === 1 ? '1 person' : `${people} people`}, ${count === 1 ? '1 group' : `${count} groups`}${
         groups.length ? ` (${groups.join(', ')}${count > groups.length ? ', …' : ''})` : ''
