@@ -198,3 +198,10 @@ def test_what_no_person_wrote_is_no_text(text: str, reason: str) -> None:
 
 def test_python_that_is_nested_too_deep_for_its_parser_is_read_by_lines() -> None:
     assert "(((" in read("x = " + "(\n" * 5000, "a.py").text.replace("\n", "").replace(" ", "")
+
+
+def test_types_in_types_without_end_are_code() -> None:
+    nested = "".join(f"{' ' * depth}class A{depth} {{\n" for depth in range(500))
+    document = read(nested, "a.ts")
+    assert max(len(section.path) for section in document.sections) == 12
+    assert "class A499" in document.text

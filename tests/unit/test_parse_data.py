@@ -112,6 +112,7 @@ def test_many_numbers_and_long_codes_are_cut() -> None:
         ("a: {{ .Values.a }}\nb: [the second\n", "chart.yaml"),
         ("a = 1\na = 2 # again\n", "x.toml"),
         ("words and no data", "notes.json"),
+        ("key." * 20_000 + "key = 1", "x.toml"),
     ],
 )
 def test_what_breaks_the_rules_of_its_format_is_read_as_text(text: str, name: str) -> None:

@@ -170,3 +170,11 @@ def test_entities_and_files_outside_are_not_read() -> None:
 def test_a_name_without_its_extension_is_no_hindrance() -> None:
     assert detect_format("x", powerpoint(COSTS)) is Format.PPTX
     assert detect_format("x.zip", opendocument("")) is Format.OPENDOCUMENT
+
+
+def test_what_stands_in_itself_is_read_once() -> None:
+    inner = "<a:p><a:r><a:t>word</a:t></a:r>" * 100 + "</a:p>" * 100
+    shown = slide(f"<p:sp><p:txBody>{inner}</p:txBody></p:sp>", shape("end"))
+    assert read(powerpoint(shown), "a.pptx").text.count("word") == 100
+    pages = "<draw:page>" * 100 + frame("word") + "</draw:page>" * 100
+    assert read(opendocument(pages, kind="presentation"), "a.odp").text.count("word") == 1

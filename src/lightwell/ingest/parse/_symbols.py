@@ -12,6 +12,9 @@ from lightwell.text.regex import regex
 
 _LONGEST_DECLARATION = 400
 _MOST_LINES_OF_SIGNATURE = 12
+_DEEPEST = 12
+"""Symbols in one another; what is deeper is code."""
+
 _ANNOTATION = regex(r"@(?!interface\b)\w|#!?\[|\[\w|template[ \t]?<")
 _CLOSER = regex(
     r"[)\]}{]|(?:catch|done|elif|else|elsif|end|ensure|esac|except|fi|finally|rescue)\b"
@@ -111,6 +114,7 @@ class Scanner:
     stack: list[Symbol] = field(default_factory=list[Symbol])
     remarks: list[str] = field(default_factory=list[str])
     annotations: list[str] = field(default_factory=list[str])
+    is_beginning: bool = True
 
     def read(self) -> Symbol:
         self.stack = [self.root]
@@ -134,19 +138,15 @@ class Scanner:
                 rest = self.lines[place + count]
                 count += 1
         else:
-            following = takewhile(self._is_remark, self.lines[place:])
-            count = sum(1 for _ in following)
+            count = sum(1 for _ in takewhile(self._is_remark, range(place, len(self.lines))))
         block = self.lines[place : place + count]
-        if not (self._is_beginning() and _LICENCE.search("\n".join(block))):
+        if not (self.is_beginning and _LICENCE.search("\n".join(block))):
             self.remarks += block
         return count
 
-    def _is_remark(self, line: str) -> bool:
-        bare = line.strip()
+    def _is_remark(self, place: int) -> bool:
+        bare = self.lines[place].strip()
         return bare.startswith(self.language.lines) and not _ANNOTATION.match(bare)
-
-    def _is_beginning(self) -> bool:
-        return not any((self.root.doc, self.root.symbols, "".join(self.root.code).strip()))
 
     def _read_line(self, place: int) -> int:
         line = self.lines[place]
@@ -161,8 +161,10 @@ class Scanner:
         if not _PREPROCESSOR.match(bare):
             while self.stack[-1].indent >= indent + is_closer:
                 self.stack.pop()
-        if match is None or not self.stack[-1].is_container:
+        is_hidden = not self.stack[-1].is_container or len(self.stack) > _DEEPEST
+        if match is None or is_hidden:
             self._end_lead()
+            self.is_beginning = False
             self.stack[-1].code.append(line)
             return 1
         parts = match.groupdict()
@@ -177,6 +179,7 @@ class Scanner:
             signature=_signature([*self.annotations, *self.lines[place : place + count]]),
             doc=_words(self.remarks),
         )
+        self.is_beginning = False
         self.stack[-1].symbols.append(symbol)
         self.stack.append(symbol)
         self.remarks, self.annotations = [], []
@@ -184,8 +187,9 @@ class Scanner:
 
     def _end_lead(self) -> None:
         """Keep comments that stand above no declaration: the first of a file says what it is about, others are code."""
-        if self.remarks and self._is_beginning():
+        if self.remarks and self.is_beginning:
             self.root.doc += _words(self.remarks)
+            self.is_beginning = False
         else:
             self.stack[-1].code += self.remarks
         self.stack[-1].code += self.annotations

@@ -23,6 +23,9 @@ Value: TypeAlias = "str | list[Value] | Record"
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _COMMENT = regex(r"[ \t]*+#+[ \t]?+([^\n]*+)")
+_DOTTED = regex(r"(?<![\w\"'-])(?:[\w\"'-]++[ \t]{0,9}+\.[ \t]{0,9}+){50}")
+"""A key of so many parts, for which Python's reader takes minutes."""
+
 _CONSTANTS = {True: "true", False: "false", None: "null"}
 
 
@@ -36,6 +39,8 @@ def read_values(text: str, name: str) -> list[Value]:
         match PurePosixPath(name).suffix.lower():
             case ".yaml" | ".yml":
                 return _read_yaml(text)
+            case ".toml" if _DOTTED.search(text):
+                raise NoData
             case ".toml":
                 return [_value(tomllib.loads(text.replace("\r\n", "\n"), parse_float=str))]
             case ".jsonl" | ".ndjson":

@@ -128,7 +128,7 @@ def parse(content: bytes, *, name: str = "") -> ParsedDocument:
         for style in styles
     }
     writer = _Writer(Builder(), parents, [])
-    slides = [*body.iter(_SLIDE)]
+    slides = [*nearest(body, frozenset((_SLIDE,)), _HIDDEN)]
     for number, slide in enumerate(slides, start=1):
         _write_slide(writer, slide, number)
     if not slides:

@@ -35,6 +35,7 @@ _MAIN = "ppt/presentation.xml"
 _SHAPE, _TABLE, _CHART = f"{_P}sp", f"{_A}tbl", f"{_C}chart"
 _SHAPES = frozenset((_SHAPE, _TABLE, _CHART, _DIAGRAM))
 _ROWS, _CELLS = frozenset((f"{_A}tr",)), frozenset((f"{_A}tc",))
+_PARAGRAPHS, _SERIES = frozenset((f"{_A}p",)), frozenset((f"{_C}ser",))
 _SKIPPED = frozenset((_FALLBACK,))
 _PLACEHOLDER = f"{_P}nvSpPr/{_P}nvPr/{_P}ph"
 _TITLES = ("title", "ctrTitle")
@@ -161,7 +162,7 @@ def _paragraphs(element: Element) -> list[str]:
             "\n" if node.tag == f"{_A}br" else node.text or ""
             for node in paragraph.iter(f"{_A}t", f"{_A}br", _MATH)
         )
-        for paragraph in element.iter(f"{_A}p")
+        for paragraph in nearest(element, _PARAGRAPHS, _SKIPPED)
     )
     return [text for text in texts if text.strip()]
 
@@ -173,7 +174,7 @@ def _add_chart(builder: Builder, root: Element | None) -> None:
         return
     title = chart.find(f"{_C}title")
     builder.add_block("\n".join(_paragraphs(title)) if title is not None else "")
-    series = [*chart.iter(f"{_C}ser")]
+    series = [*nearest(chart, _SERIES, _SKIPPED)]
     points = [(_points(line, "cat", "xVal"), _points(line, "val", "yVal")) for line in series]
     names = [" ".join(_points(line, "tx").values()) for line in series]
     places = dict.fromkeys(place for _, values in points for place in values)
