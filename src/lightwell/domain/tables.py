@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from lightwell.domain.documents import heading_path
 from lightwell.domain.ids import ChunkId, DocumentId
 
 _MOST_NAMED = 3
@@ -92,8 +93,12 @@ class Computing:
 
 
 def name_tables(tables: Sequence[Table]) -> str:
-    """Return the documents of these tables as a sentence names them, three at most."""
-    names = list(dict.fromkeys(" ".join((table.title or table.url).split()) for table in tables))
+    """Return these tables as a sentence names them, by their documents and headings, three at most."""
+    named = [
+        heading_path(table.title or table.url, [table.heading] if table.heading else [])
+        for table in tables
+    ]
+    names = list(dict.fromkeys(" ".join(name.split()) for name in named))
     shown = ", ".join(f"“{name}”" for name in names[:_MOST_NAMED])
     more = len(names) - _MOST_NAMED
     return f"{shown} and {more} more" if more > 0 else shown

@@ -52,8 +52,9 @@ _QUARTER = regex(r"Q([1-4]) (\d{4})", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Word:
-    """A word of the question with its place and its key; `text` is in small letters."""
+    """A word of the question with its place and its key; `number` counts the words, and `text` is in small letters."""
 
+    number: int
     start: int
     end: int
     key: str
@@ -140,12 +141,13 @@ def is_light(key: str, *, may_name: bool = False) -> bool:
 def _words(question: str) -> list[Word]:
     return [
         Word(
+            number=number,
             start=match.start(),
             end=match.end(),
             key=" ".join(map(word_key, words(match[0]))),
             text=match[0].casefold(),
         )
-        for match in _WORD.finditer(question)
+        for number, match in enumerate(_WORD.finditer(question))
     ]
 
 

@@ -4,11 +4,11 @@ A table answers only where it knows every word of the question: as a name of a c
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lightwell.answer.tables.question import AskedComputation, Comparison, Word, is_light
 from lightwell.domain.tables import Aggregate, Computing, Condition, Table, Value, name_tables
-from lightwell.text.tables.cells import DAY
+from lightwell.text.tables.cells import DAY, unit_of
 from lightwell.text.tables.keys import keys_of
 from lightwell.text.tables.rows import MOST_WORDS, TEXT
 from lightwell.text.terms import words
@@ -53,6 +53,7 @@ class _Reading:
     values: dict[int, list[Value]] = field(default_factory=dict[int, list[Value]])
     conditions: list[Condition] = field(default_factory=list[Condition])
     group: int | None = None
+    comparisons: list[Comparison] = field(default_factory=list[Comparison])
 
     @property
     def words(self) -> tuple[Word, ...]:
@@ -69,8 +70,7 @@ class _Reading:
 
 def phrases_of(question: AskedComputation) -> list[str]:
     """Return the keys of one to five neighbouring words, by which values of tables may be meant."""
-    keys = [word.key for word in question.words]
-    return sorted({phrase for _, _, phrase in _runs(keys)})
+    return sorted({phrase for _, _, phrase in _runs(question.words)})
 
 
 def read_computation(
@@ -99,6 +99,7 @@ def _read(
 ) -> tuple[int, Computing | Refusal] | None:
     """Return what is asked for of tables of the same columns, with how many words name these tables."""
     reading = _Reading(question=question, tables=tables)
+    _find_units(reading)
     _find_columns(reading)
     if not _find_group(reading):
         return None
@@ -116,11 +117,28 @@ def _read(
     return (len(reading.names), result) if result else None
 
 
-def _runs(keys: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """Yield runs of neighbouring words, the longest first."""
-    for size in range(min(MOST_WORDS, len(keys)), 0, -1):
-        for first in range(len(keys) - size + 1):
-            yield first, first + size, " ".join(keys[first : first + size])
+def _runs(neighbours: Sequence[Word]) -> Iterator[tuple[int, int, str]]:
+    """Yield runs of words that stand side by side in the question, the longest first, with the key of each."""
+    for size in range(min(MOST_WORDS, len(neighbours)), 0, -1):
+        for first in range(len(neighbours) - size + 1):
+            run = neighbours[first : first + size]
+            if run[-1].number - run[0].number == size - 1:
+                yield first, first + size, " ".join(word.key for word in run)
+
+
+def _find_units(reading: _Reading) -> None:
+    """Take the word behind a figure as its unit, where a column has it."""
+    for comparison in reading.question.comparisons:
+        follower = next(
+            (n for n, word in enumerate(reading.words) if word.start >= comparison.end), -1
+        )
+        word = reading.words[follower] if follower >= 0 else None
+        unit = unit_of(word.text) if word and word.start - comparison.end <= 1 else ""
+        if word and unit and not comparison.unit and unit in reading.kinds:
+            reading.known.add(follower)
+            text = f"{comparison.text} {word.text}"
+            comparison = replace(comparison, unit=unit, text=text)
+        reading.comparisons.append(comparison)
 
 
 def _find_columns(reading: _Reading) -> None:
@@ -138,7 +156,7 @@ def _find_columns(reading: _Reading) -> None:
             parts.setdefault(part, []).append(place)
     by_part = {part: places[0] for part, places in parts.items() if len(places) == 1}
     for wanted in (by_key, by_part):
-        for first, past, key in _runs([word.key for word in reading.words]):
+        for first, past, key in _runs(reading.words):
             span = range(first, past)
             if (
                 key in wanted
@@ -176,7 +194,7 @@ def _find_values(reading: _Reading) -> None:
     for table in reading.tables:
         for value in table.values:
             by_key.setdefault(value.key, []).append(value)
-    for first, past, key in _runs([word.key for word in reading.words]):
+    for first, past, key in _runs(reading.words):
         span = range(first, past)
         if key in by_key and not is_light(key) and reading.known.isdisjoint(span):
             reading.known.update(span)
@@ -269,7 +287,7 @@ def _is_near(mention: _Mention, word: int) -> bool:
 
 def _compare(reading: _Reading) -> Refusal | None:
     """Make conditions of the comparisons, each of the column that is named beside it, else of the only one that it can be."""
-    for comparison in reading.question.comparisons:
+    for comparison in reading.comparisons:
         place = _compared(reading, comparison)
         if isinstance(place, Refusal):
             return place
@@ -300,12 +318,14 @@ def _compared(reading: _Reading, comparison: Comparison) -> int | Refusal:
     before = sum(word.end <= comparison.start for word in reading.words)
     for mention in reading.mentions:
         if mention.place in fits and (
-            before - _NEAR < mention.past <= before or mention.first == before
+            before - _NEAR < mention.past <= before or before <= mention.first <= before + _NEAR
         ):
             if reading.question.aggregate not in _FIGURES or len(reading.mentions) > 1:
                 reading.mentions.remove(mention)
             return mention.place
     likely = [place for place in fits if is_day or not _is_identifier(reading, place)]
+    if comparison.unit in reading.kinds and not is_day:
+        likely = [place for place in likely if reading.kinds[place] == comparison.unit]
     named = {mention.place for mention in reading.mentions} & set(likely)
     is_small = not is_day and comparison.unit == "" and comparison.is_below(_SMALL)
     for places in (list(named), [] if is_small else likely):
@@ -334,9 +354,10 @@ def _aggregate(reading: _Reading) -> Computing | None:
     if not reading.names and not places:
         return None
     if aggregate is Aggregate.COUNT and len(places) == 1 and reading.conditions:
-        (place,) = places
-        is_amount = reading.kinds[place] not in (TEXT, DAY)
-        return _computing(reading, Aggregate.SUM, place) if is_amount else None
+        (mention, *_) = reading.mentions
+        is_amount = reading.kinds[mention.place] not in (TEXT, DAY)
+        is_first = all(mention.first <= n for n in reading.names)
+        return _computing(reading, Aggregate.SUM, mention.place) if is_amount and is_first else None
     named = [reading.words[n] for n in reading.names]
     if places or not all(
         any(_names_rows(table, word) for word in named) for table in reading.tables

@@ -7,7 +7,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from lightwell.domain.evidence import ComputedLine, QuotedRow
 from lightwell.domain.tables import Aggregate, Computing, Condition, name_tables
 from lightwell.records.tables import Result
-from lightwell.text.tables.cells import DAY
+from lightwell.text.tables.cells import DAY, header_unit
 
 MOST_CITED = 20
 """Rows that a sentence cites, the first in the order of their documents; it says how many there are."""
@@ -19,6 +19,9 @@ _MOST_TOLD = 3
 """Rows that are told in full where they are what is asked for, as in "Which deal has the highest amount?"."""
 
 _SIGNS = {"eur": "€", "usd": "$", "gbp": "£"}
+_CODE = 3
+"""Letters of the code of a currency."""
+
 _WORDS = {
     Aggregate.SUM: "total of",
     Aggregate.MEAN: "average of",
@@ -79,6 +82,8 @@ def _sentence(computing: Computing, result: Result, count: int) -> str:
     if result.value is None:
         return f"No row{_where(computing)} of {called} has a figure in “{column}”."
     unit = result.units[0] if result.units else ""
+    if header_unit(column) == unit and unit not in _SIGNS:
+        unit = ""  # the name of the column says it
     is_mean = computing.aggregate is Aggregate.MEAN
     figure = _figure(_rounded(result.value) if is_mean else result.value, unit)
     lacking = result.rows - result.amounts
@@ -110,8 +115,11 @@ def _figure(value: Decimal, unit: str) -> str:
     minus = "-" if value < 0 else ""
     if unit in _SIGNS:
         return f"{minus}{_SIGNS[unit]}{shown}"
-    after = {"": "", "percent": "%"}.get(unit, f" {unit if len(unit) > 3 else unit.upper()}")
-    return f"{minus}{shown}{after}"
+    if len(unit) == _CODE:
+        unit = unit.upper()
+    elif unit and abs(value) != 1 and unit != "percent":
+        unit = f"{unit}s"
+    return f"{minus}{shown}{'%' if unit == 'percent' else f' {unit}'.rstrip()}"
 
 
 def _rounded(value: Decimal) -> Decimal:
