@@ -4,8 +4,9 @@ import zipfile
 import docx
 import pytest
 
-from lightwell.domain.documents import Format
 from lightwell.domain.errors import Unreadable
+from lightwell.domain.formats import Format
+from lightwell.ingest.parse import formats, image, parse
 from lightwell.ingest.parse.formats import detect_format
 
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -81,3 +82,19 @@ def test_what_cannot_be_read_is_refused_with_its_reason(
     with pytest.raises(Unreadable) as caught:
         detect_format(name, content)
     assert caught.value.reason == reason
+
+
+def test_a_picture_is_read_by_what_is_there_to_read_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    picture = b"\x89PNG\r\n\x1a\n"
+    monkeypatch.setattr(formats, "reads_pictures", lambda: False)
+    with pytest.raises(Unreadable, match=r"LIGHTWELL_PARSER_URL, or install the extra `ocr`"):
+        detect_format("a.png", b"words")
+    assert detect_format("a.PNG", picture, reads_foreign=True) is Format.FOREIGN
+    monkeypatch.setattr(formats, "reads_pictures", lambda: True)
+    assert detect_format("a.png", picture, reads_foreign=True) is Format.IMAGE
+
+
+def test_a_picture_is_refused_where_nothing_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(image, "reads_pictures", lambda: False)
+    with pytest.raises(Unreadable, match="extra"):
+        parse(b"\x89PNG\r\n\x1a\n", Format.IMAGE, name="a.png")

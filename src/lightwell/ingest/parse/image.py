@@ -14,6 +14,7 @@ from lightwell.domain.originals import Picture, PictureRequest
 from lightwell.ingest.parse import _ocr, pdf, picture
 from lightwell.ingest.parse._sections import build_sections
 from lightwell.ingest.parse._spans import guess_spans
+from lightwell.ingest.parse.formats import reads_pictures
 
 _MAX_READ_PIXELS = 60_000_000
 _FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP")
@@ -73,6 +74,8 @@ def _pages(content: bytes) -> Iterator[_ocr.Pixels]:
 
 
 def _open(content: bytes) -> _Image:
+    if not reads_pictures():
+        raise Unreadable("unsupported", "only the extra `ocr` reads pictures; install it")
     with _decoding():
         pillow = cast("_Opening", import_module("PIL.Image"))
         return pillow.open(io.BytesIO(content), formats=_FORMATS)
