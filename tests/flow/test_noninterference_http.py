@@ -427,6 +427,7 @@ CASES: dict[str, list[Case]] = {
     ],
     "GET /lightrag/documents/status_counts": [Case("/lightrag/documents/status_counts")],
     "GET /lightrag/documents/pipeline_status": [Case("/lightrag/documents/pipeline_status")],
+    "POST /lightrag/documents/cancel_pipeline": [Case("/lightrag/documents/cancel_pipeline")],
     "GET /lightrag/documents/track_status/{track_id}": [Case("/lightrag/documents/track_status/t")],
     "DELETE /lightrag/documents/delete_document": [
         Case("/lightrag/documents/delete_document", {"doc_ids": ["{hidden_document}"]})
@@ -559,7 +560,6 @@ WITHOUT_A_CASE = {
         (
             "DELETE /lightrag/documents",
             "POST /lightrag/documents/clear_cache",
-            "POST /lightrag/documents/cancel_pipeline",
         ),
         "refuses: test_lightrag.py",
     ),

@@ -32,6 +32,7 @@ from lightwell.entrypoints.http.authentication import (
 from lightwell.entrypoints.http.lightrag_schema import (
     STATUS_OF,
     STATUSES,
+    CancelPipelineResponse,
     ClearDocumentsResponse,
     DeleteDocByIdResponse,
     DeleteDocRequest,
@@ -217,9 +218,10 @@ async def refuse_to_clear_cache(caller: Reading) -> ClearDocumentsResponse:
 
 
 @router.post("/documents/cancel_pipeline")
-async def refuse_to_cancel(caller: Reading) -> None:
-    """Refuse: others' documents may be among what is being read."""
-    del caller
+async def refuse_to_cancel(caller: Reading) -> CancelPipelineResponse:
+    """Refuse where there is something to cancel: others' documents may be among it."""
+    if not await count_unread(caller):
+        return CancelPipelineResponse(message="All documents are read")
     raise HTTPException(
         HTTPStatus.NOT_IMPLEMENTED, "Lightwell cancels jobs one by one: `lightwell jobs cancel`"
     )
@@ -270,7 +272,7 @@ async def _page(
 def _show(document: Document) -> DocStatusResponse:
     return DocStatusResponse(
         id=str(document.id),
-        content_summary=document.title,
+        content_summary=name_of(document.title, document.url),
         content_length=document.file_size,
         status=STATUS_OF[document.state],
         created_at=document.created_at.isoformat(),
@@ -297,7 +299,7 @@ async def _insert(
     )
     projects_of(request).has_work.set()
     return InsertResponse(
-        message=f"{len(texts)} texts are stored{_audience(tags)}", track_id=track_id
+        message=f"{_texts(len(texts))} stored{_audience(tags)}", track_id=track_id
     )
 
 
@@ -332,6 +334,10 @@ def tags_of(caller: Caller) -> Tags:
     tags = caller.authority.choose(parse_tags([f"user:{user}"] if user else []))
     caller.authority.require_new(tags)
     return tags
+
+
+def _texts(count: int) -> str:
+    return "The text is" if count == 1 else f"{count} texts are"
 
 
 def _audience(tags: Tags) -> str:

@@ -95,8 +95,10 @@ class TrackStatusResponse(BaseModel):
 
 
 class PipelineStatusResponse(BaseModel):
-    """How many of the caller's documents are still to be read."""
+    """How many of the caller's documents are still to be read. Clients of older versions need `autoscanned` and `request_pending`."""
 
+    autoscanned: bool = False
+    request_pending: bool = False
     busy: bool
     job_name: str = "Ingestion"
     docs: int
@@ -146,6 +148,11 @@ class ReprocessResponse(BaseModel):
     status: Literal["reprocessing_started"] = "reprocessing_started"
     message: str
     track_id: str = ""
+
+
+class CancelPipelineResponse(BaseModel):
+    status: Literal["not_busy"] = "not_busy"
+    message: str
 
 
 class ScanResponse(BaseModel):
