@@ -70,9 +70,9 @@ def test_python_is_read_by_its_own_parser_and_not_run() -> None:
     assert sections["total"] == (
         "total\n\n@cache\n\ndef total(pumps: Sequence[Pump], *, most: int = 5) -> int\n\n"
         "Of all pumps.\nReturn how many there are.\n\nNever more than `most`.\n\n"
-        "            def inner():\n                return 1\n            return inner()"
+        "        def inner():\n            return 1\n        return inner()"
     )
-    assert sections["Pump"] == "Pump\n\nclass Pump(Base)\n\nA pump.\n\n            flow: int = 0"
+    assert sections["Pump"] == "Pump\n\nclass Pump(Base)\n\nA pump.\n\n        flow: int = 0"
     assert "print(total([]))" in sections[""]
     assert {span.kind for span in document.spans} == {SpanKind.CODE}
     assert document.title == "pumps.py"
@@ -121,7 +121,7 @@ def test_other_languages_are_read_by_lines() -> None:
     assert sections["readPump"] == (
         "readPump\n\nexport async function readPump(id: number): Promise<Pump>\n\n"
         "Returns a pump.\n@param id Its number.\n\n"
-        "          if (x(id)) {\n            return fetch(id);\n          }\n        }"
+        "        if (x(id)) {\n          return fetch(id);\n        }"
     )
     assert "Closes it." in sections["Client.close"]
 

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import PurePosixPath
+from textwrap import dedent
 
 from lightwell.domain.documents import ParsedDocument
 from lightwell.domain.errors import Unreadable
@@ -45,8 +46,20 @@ def _write(builder: Builder, symbol: Symbol, level: int) -> None:
     for line in symbol.signature:
         builder.add_block(line)
     builder.add_block("\n".join(symbol.doc))
-    code = "\n".join(symbol.code)
-    builder.add_code("" if _ENDS.fullmatch(code) else code)
+    builder.add_code(_body(symbol))
     for inner in symbol.symbols:
         builder.add_heading(inner.name, level)
         _write(builder, inner, level + 1)
+
+
+def _body(symbol: Symbol) -> str:
+    """Return the code of a symbol without the brackets around it, as those of its signature are left out."""
+    lines = symbol.code[1:] if "".join(symbol.code[:1]).strip() == "{" else symbol.code[:]
+    while lines and _ENDS.fullmatch(lines[-1]) and _indent(lines[-1]) <= symbol.indent:
+        lines.pop()
+    code = "\n".join(lines)
+    return "" if _ENDS.fullmatch(code) else dedent(code)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip()) if line.strip() else -1
