@@ -119,7 +119,11 @@ def test_where_nobody_splits_a_mail_its_files_are_sections_of_it() -> None:
         "# Soups\n\nPea.\n\n## Friday\n\n```\nx\n```\n", subtype="markdown", filename="menu.md"
     )
     menu.add_attachment(b"\x89PNG\r\n", maintype="image", subtype="png", filename="a.png")
+    menu.add_attachment(
+        *(b"\x89PNG\r\n", "image", "png"), filename="logo.png", disposition="inline", cid="<a@b>"
+    )
     document = read(menu)
+    assert "Attachments: menu.md, a.png\n" in document.text
     whole = [section.path for section in document.sections]
     assert whole == [(), ("menu.md",), ("menu.md", "Soups"), ("menu.md", "Soups", "Friday")]
     friday, (code,) = document.sections[-1], document.spans

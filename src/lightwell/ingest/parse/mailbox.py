@@ -5,6 +5,9 @@ from lightwell.ingest.parse import mail
 from lightwell.ingest.parse._builder import Builder
 from lightwell.ingest.parse.messages import Thread, group_by_thread, is_mailbox, read_mails
 
+_MAX_LISTED = 500
+"""Threads that are named, the last ones: a longer list would be found for every word."""
+
 
 def parse(content: bytes, *, name: str = "") -> ParsedDocument:
     """Return the message, or the list of threads; that has no date of its own."""
@@ -13,7 +16,7 @@ def parse(content: bytes, *, name: str = "") -> ParsedDocument:
     builder = Builder()
     threads = group_by_thread(read_mails(content))
     builder.add_block(f"A mailbox with {len(threads):,} threads:")
-    for place, thread in enumerate(threads):
+    for place, thread in enumerate(threads[-_MAX_LISTED:]):
         builder.add_item(_describe(thread), follows=place > 0)
     return ParsedDocument(
         text=builder.text(),

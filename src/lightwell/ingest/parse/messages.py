@@ -226,6 +226,8 @@ class _Contents:
         elif part.is_multipart():
             for inner in _parts(part):
                 self._walk(inner, depth + 1)
+        elif _is_of_page(part):
+            return
         elif (name := _file_name(part)) or part.get_content_disposition() == "attachment":
             self._files.append(AttachedFile(name=name or "file", content=_bytes_of(part)))
         elif kind == "text/html":
@@ -247,6 +249,12 @@ def _parts(message: "Message[str, str]") -> "list[Message[str, str]]":
     if not isinstance(parts, list):
         return []
     return [part for part in cast("list[object]", parts) if isinstance(part, Message)]
+
+
+def _is_of_page(part: "Message[str, str]") -> bool:
+    """Return whether a part is a picture that a page of the message shows, such as a logo."""
+    is_shown = bool(part.get("content-id")) and part.get_content_disposition() != "attachment"
+    return is_shown and part.get_content_maintype() == "image"
 
 
 def _bytes_of(part: "Message[str, str]") -> bytes:
