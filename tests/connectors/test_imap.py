@@ -3,7 +3,7 @@
 import imaplib
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from email.utils import format_datetime
@@ -12,12 +12,13 @@ import pytest
 
 from lightwell.connectors.imap.connection import Account, FolderState, Listed, Mailbox, connect
 from lightwell.connectors.imap.source import ImapSource, open_imap
-from lightwell.domain.business_systems import parse_stated_tags
+from lightwell.domain.business_systems import NewSource, not_stored, parse_stated_tags
 from lightwell.domain.errors import Invalid, SourceFailed
-from lightwell.domain.ids import global_ref
+from lightwell.domain.ids import ProjectId, global_ref, new_id
 from lightwell.ingest.parse import parse
 from lightwell.ingest.parse.messages import take_files
 from lightwell.testing.connector_contract import check_connector
+from lightwell.wiring.connectors import bind_address
 from tests.connectors.pulling import Shelf
 from tests.greenmail_server.server import PASSWORD, USER, mailbox, use_greenmail
 
@@ -189,6 +190,27 @@ def test_files_are_taken_out_of_a_message_and_mails_in_it_are_files() -> None:
     assert b"12 pumps" in files[0].content
     assert b"12 pumps" not in source
     assert b"See below." in source
+
+
+def test_a_header_that_the_library_does_not_write_is_kept_as_it_came() -> None:
+    damaged = message(1, "Pump", "It leaks.", file="12 bar").replace(b"Date: ", b"Date: a\x0cb: c ")
+    source, (file,) = take_files(damaged)
+    assert b"Date: a\x0cb: c " in source
+    assert file.content == b"12 bar"
+
+
+def test_a_server_that_the_environment_does_not_name_gets_no_password() -> None:
+    source = not_stored(
+        NewSource(name="box", system="imap", options={"base_url": "imaps://evil.example"}),
+        ProjectId(new_id()),
+        BEGIN,
+    )
+    with pytest.raises(Invalid, match="LIGHTWELL_SOURCE_BOX_BASE_URL"):
+        bind_address(source, "imaps://mail.example")
+    bound = bind_address(replace(source, options={}), "imaps://mail.example:993/")
+    assert bound == {"base_url": "imaps://mail.example:993"}
+    with pytest.raises(Invalid, match="imaps://"):
+        bind_address(replace(source, options={}), "https://mail.example")
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def connector_opener(settings: Settings, database: Database) -> OpenConnector:
     @asynccontextmanager
     async def open_connector(source: Source) -> AsyncGenerator[ItemSource, None]:
         secrets = await _secrets_for(source, settings, database)
-        bound = replace(source, options=_bind_address(source, secrets.base_url))
+        bound = replace(source, options=bind_address(source, secrets.base_url))
         async with _open_system(bound, secrets, settings) as connector:
             yield connector
 
@@ -62,7 +62,7 @@ async def _secrets_for(source: Source, settings: Settings, database: Database) -
     return secrets if project == source.project_id else secrets.withheld()
 
 
-def _bind_address(source: Source, base_url: str) -> Mapping[str, str]:
+def bind_address(source: Source, base_url: str) -> Mapping[str, str]:
     """Return the source's options with the address of the environment; raise `Invalid` where the options name another one."""
     variable = variable_name(source.name, "BASE_URL")
     schemes = ("imaps", "imap") if source.system == "imap" else ("https", "http")

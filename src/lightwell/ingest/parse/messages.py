@@ -5,6 +5,7 @@ square of their length.
 """
 
 import email
+import email.errors
 import email.policy
 import hashlib
 import re
@@ -32,7 +33,10 @@ _MAX_BOUNDARIES = 200
 """Of one message: the library compares each line with all those that are open."""
 
 _MAX_HEADER_LINES, _MAX_HEADER, _MAX_SHOWN = 60, 8_000, 2_000
-_BROKEN = (RecursionError, LookupError, ValueError, TypeError, AttributeError, AssertionError)
+_BROKEN = (
+    *(RecursionError, LookupError, ValueError, TypeError, AttributeError, AssertionError),
+    email.errors.MessageError,
+)
 """What the library raises for messages that are none. `UnicodeError` is a `ValueError`, `KeyError` a `LookupError`."""
 
 _ENVELOPE = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]{0,300}\d\d:\d\d[^\n]{0,100}\n")
@@ -56,6 +60,10 @@ class _Policy(email.policy.Compat32):
     def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
         name, value = super().header_source_parse(sourcelines[:_MAX_HEADER_LINES])
         return name, value[:_MAX_HEADER]
+
+    def fold_binary(self, name: str, value: str) -> bytes:
+        """Return a header as it came: the library refuses to write what it has read."""
+        return f"{name}: {value}\n".encode("utf-8", "surrogateescape")
 
 
 _POLICY = _Policy()
