@@ -200,6 +200,23 @@ async def test_a_source_that_is_pushed_into_is_never_read(site: Site, wiki: Wiki
     assert (await wiki.push(item("a")))["inserted"] == 1
 
 
+async def test_what_was_stored_before_a_break_stays(wiki: Wiki) -> None:
+    """A connection that ends in the middle of a line stores whole batches; all again adds the rest."""
+    lines = [ndjson([item(f"{number}")]) for number in range(150)]
+
+    async def broken() -> AsyncIterator[bytes]:
+        for line in lines[:-1]:
+            yield line
+        yield lines[-1][:10]
+        raise ConnectionError
+
+    assert (await wiki.send(broken())).status_code == 500  # which nobody is there to read
+    (run,) = (await wiki.site.kb.sources.show(wiki.name)).runs
+    assert (run.error, run.counts.inserted) == ("the push was broken off", 100)
+    report = (await wiki.send(b"".join(lines))).json()
+    assert (report["unchanged"], report["inserted"]) == (100, 50)
+
+
 async def test_pushes_into_one_source_take_turns(wiki: Wiki) -> None:
     """Two at once store all that they bring, whatever the order of their batches."""
     lines = [[item(f"{half} {number}") for number in range(150)] for half in "ab"]

@@ -83,23 +83,21 @@ INSERT INTO directory_groups (group_id, project_id, name, acl_tags, source_key)
 SELECT %(id)s, %(project_id)s,
        CASE WHEN EXISTS (SELECT FROM directory_groups WHERE project_id = %(project_id)s AND name = %(name)s)
             THEN %(name)s || ' ' || %(id)s::text ELSE %(name)s END, ARRAY[%(tag)s], %(source)s
-WHERE NOT EXISTS (SELECT FROM directory_groups WHERE source_key = %(source)s AND acl_tags = ARRAY[%(tag)s])
+WHERE NOT EXISTS (SELECT FROM directory_groups WHERE source_key = %(source)s AND acl_tags[1] = %(tag)s)
 """
 
-_DROP_GROUP = (
-    "DELETE FROM directory_groups WHERE source_key = %(source)s AND acl_tags = ARRAY[%(tag)s]"
-)
+_DROP_GROUP = "DELETE FROM directory_groups WHERE source_key = %(source)s AND acl_tags[1] = %(tag)s"
 
 _LEAVE = """
 DELETE FROM group_addresses USING directory_groups AS of_group
-WHERE of_group.source_key = %(source)s AND of_group.acl_tags = ARRAY[%(tag)s] AND group_addresses.group_id = of_group.group_id
+WHERE of_group.source_key = %(source)s AND of_group.acl_tags[1] = %(tag)s AND group_addresses.group_id = of_group.group_id
   AND address <> ALL(%(addresses)s)
 """
 
 _JOIN = """
 INSERT INTO group_addresses (group_id, address)
 SELECT group_id, address FROM directory_groups CROSS JOIN unnest(%(addresses)s::text[]) AS address
-WHERE source_key = %(source)s AND acl_tags = ARRAY[%(tag)s] ORDER BY address
+WHERE source_key = %(source)s AND acl_tags[1] = %(tag)s ORDER BY address
 ON CONFLICT DO NOTHING
 """
 
@@ -196,11 +194,13 @@ async def save_grants(connection: Connection, source: Source, grants: Iterable[G
     by_tag = {source.scope_tag(grant.tag): grant for grant in grants}
     fields = {"source": source.id, "tags": list(by_tag)}
     stored = set(await fetch_values(connection, _GROUPS_WITH, fields)) if by_tag else set[str]()
-    for tag in sorted(by_tag.keys() - stored):
-        grant = by_tag[tag]
-        granted = _group_fields(source, grant.tag, grant.name, frozenset({grant.address}))
-        await connection.execute(_SAVE_GROUP, granted)
-        await connection.execute(_JOIN, granted)
+    new = [by_tag[tag] for tag in sorted(by_tag.keys() - stored)]
+    rows = [
+        _group_fields(source, grant.tag, grant.name, frozenset({grant.address})) for grant in new
+    ]
+    async with connection.cursor() as cursor:
+        await cursor.executemany(_SAVE_GROUP, rows)
+        await cursor.executemany(_JOIN, rows)
 
 
 def _group_fields(

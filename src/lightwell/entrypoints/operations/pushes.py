@@ -27,8 +27,8 @@ from lightwell.domain.texts import metadata_texts
 from lightwell.entrypoints.operations.replies import Reply, Schema, read_from
 
 MAX_LINE_BYTES = 8_000_000
-MAX_NAMED = 10_000
-"""Names in one `allow`, and members of one group."""
+MAX_ALLOWED, MAX_MEMBERS = 500, 100_000
+"""Names in each list of an `allow`, where more are better a group, and members of one group."""
 
 Id = Annotated[str, Field(max_length=400, examples=["page/42"])]
 Version = Annotated[
@@ -39,7 +39,7 @@ Version = Annotated[
         description="A line of a lower version than the last one of this id changes nothing. null: the content alone is compared.",
     ),
 ]
-Names = Annotated[tuple[str, ...], Field(max_length=MAX_NAMED)]
+Names = Annotated[tuple[str, ...], Field(max_length=MAX_ALLOWED)]
 
 
 class Allow(Schema):
@@ -160,7 +160,7 @@ class GroupLine(Schema):
     kind: Literal["group"]
     id: Id
     version: Version = None
-    members: Names = ()
+    members: Annotated[tuple[str, ...], Field(max_length=MAX_MEMBERS)] = ()
 
 
 class CompleteLine(Schema):

@@ -26,6 +26,9 @@ CREATE TABLE push_runs (
     PRIMARY KEY (source_id, name)
 );
 
+-- A group of a push source gives one access tag.
+CREATE INDEX directory_groups_tag ON directory_groups (source_key, (acl_tags[1])) WHERE source_key IS NOT NULL;
+
 -- Who belongs to a group of a push source by their e-mail address: `ada@halden.example`, everybody at `@halden.example`, everybody with `*`.
 CREATE TABLE group_addresses (
     group_id uuid NOT NULL REFERENCES directory_groups ON DELETE CASCADE,
