@@ -51,10 +51,10 @@ services:
 def test_keys_are_sections_values_lines_and_lists_of_records_tables() -> None:
     document = read(COMPOSE, "compose.yaml")
     assert where(document) == {
-        "": "The shop's services.\nversion: 3\nbase.restart: always",
+        "": "The shop's services.\n\nversion: 3\nbase.restart: always",
         "services": "services",
-        "services › web": "web\n\nWho answers the door. Two of them.\n\n<<: *base\nimage: nginx\nports: 80, 443\n"
-        "how long a call may take\ntimeout: 30\nhealth.interval: 10s\nhealth.retries: 3",
+        "services › web": "web\n\nWho answers the door. Two of them.\n\nmerge: *base\nimage: nginx\nports: 80, 443\n"
+        "timeout: 30 (how long a call may take)\nhealth.interval: 10s\nhealth.retries: 3",
         "services › db": "db\n\nimage: postgres:17\nimage: postgres:18\ntag: Database",
         "services › db › deals": "deals\n\n| name | owner.name | value |\n| --- | --- | --- |\n"
         "| Nordwind | Ann |  |\n| Sud |  | 7\\|8 |",

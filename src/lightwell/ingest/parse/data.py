@@ -34,6 +34,7 @@ _LOCKS = frozenset("npm-shrinkwrap package-lock pnpm-lock project.assets".split(
 _MACHINE_MADE = (".lock", "-lock", ".min")
 _WORD = regex(r"(?<![^\W_])[^\W\d_]{2,}+(?![^\W_])")
 _NUMBER = regex(r"[+-]?\d{1,40}+(?:\.\d{0,40}+)?(?:[eE][+-]?\d{1,5}+)?")
+_MERGED = "<<"
 _NAMES = ("title", "name", "id")
 _METHODS = frozenset("get put post delete options head patch trace".split())
 _OPERATION = regex(rf"(?:{'|'.join(sorted(_METHODS)).upper()}) /")
@@ -97,18 +98,21 @@ class _Writer:
         lines: list[str] = []
         sections: list[tuple[str, Value, str]] = []
         comment = ""
-        for key, value in record:
+        for place, (key, value) in enumerate(record):
             if key == COMMENT and isinstance(value, str):
                 comment = f"{comment} {value}".strip()
+                if place == 0 and level == 1:  # of a file, it says what the file is about
+                    self.builder.add_block(comment)
+                    comment = ""
                 continue
             if _has_section(value, level) or (_OPERATION.match(key) and value):
                 sections.append((key, value, comment))
             else:
-                lines += [comment] if comment else []
-                lines += _lines(value, key)
+                first, *more = _lines(value, "merge" if key == _MERGED else key)
+                lines += [f"{first} ({comment})" if comment else first, *more]
             comment = ""
-        lines += [comment] if comment else []
         self.builder.add_block("\n".join(lines))
+        self.builder.add_block(comment)
         for key, value, remark in sections:
             self._write_section(value, key, remark, level)
 
