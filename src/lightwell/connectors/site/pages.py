@@ -19,7 +19,7 @@ _TITLE = regex(r"<title(?=[\s>])[^<>]*+>([^<]*+)<", re.I)
 _ANY_TAG = regex(r"<(/?[a-zA-Z]\w*+)[^<>]*+>")
 _TRACKING = regex(r"utm_\w+|gclid|fbclid|mc_[ce]id|ref_src|phpsessid|jsessionid", re.I)
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_HIDDEN = (("<script", "</script"), ("<style", "</style"), ("<!--", "-->"))
+_HIDDEN = ((b"<script", b"</script"), (b"<style", b"</style"), (b"<!--", b"-->"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +35,10 @@ class PageFacts:
 
 def read_facts(content: bytes, url: str) -> PageFacts:
     """Return the facts of a page in HTML at this address."""
-    text = content.decode("utf-8", "replace")
+    shown = _without_hidden(content).decode("utf-8", "replace")
     base, canonical = httpx.URL(url), ""
     hrefs: list[str] = []
     words: set[str] = set()
-    shown = _without_hidden(text)
     for match in _TAG.finditer(shown):
         attributes = _attributes(match[2])
         href = attributes.get("href", "").strip()
@@ -51,17 +50,18 @@ def read_facts(content: bytes, url: str) -> PageFacts:
                 canonical = href
             case "meta" if attributes.get("name", "").lower() in ("robots", "lightwell"):
                 words.update(attributes.get("content", "").lower().replace(",", " ").split())
-            case "a" | "area" if href and "nofollow" not in rel:
-                hrefs.append(href)
+            case "a" | "area" if "nofollow" not in rel:
+                hrefs.append(href.partition("#")[0])
             case _:
                 pass
-    joined = (join(base, href) for href in hrefs[: 5 * _MAX_LINKS])
+    distinct = [href for href in dict.fromkeys(hrefs) if href][:_MAX_LINKS]
+    joined = (join(base, href) for href in distinct)
     links = dict.fromkeys(canonical_url(link) for link in joined if link is not None)
     declared = join(base, canonical) if canonical else None
     title_tag = _TITLE.search(shown)
     return PageFacts(
         title=" ".join(html.unescape(title_tag[1]).split()) if title_tag else "",
-        links=() if words & {"nofollow", "none"} else tuple(links)[:_MAX_LINKS],
+        links=() if words & {"nofollow", "none"} else tuple(links),
         canonical=canonical_url(declared) if declared is not None else "",
         is_listed=not words & {"noindex", "none"},
         text_hash=hashlib.sha256(_visible(shown).encode("utf-8", "replace")).hexdigest(),
@@ -97,32 +97,24 @@ def _attributes(text: str) -> dict[str, str]:
     return values
 
 
-def _without_hidden(text: str) -> str:
+def _without_hidden(content: bytes) -> bytes:
     """Return the page without scripts, styles and comments, in one walk for each."""
     for start, end in _HIDDEN:
-        text = _without(text, start, end)
-    return text
+        content = _without(content, start, end)
+    return content
 
 
-def _without(text: str, start: str, end: str) -> str:
-    lower = text.lower() if text.isascii() else _ascii_lower(text)
-    parts: list[str] = []
+def _without(content: bytes, start: bytes, end: bytes) -> bytes:
+    lower = content.lower()
+    parts: list[bytes] = []
     place = 0
     while (begin := lower.find(start, place)) >= 0:
-        parts.append(text[place:begin])
+        parts.append(content[place:begin])
         stop = lower.find(end, begin + len(start))
         if stop < 0:
-            return "".join(parts)
+            return b"".join(parts)
         place = stop + len(end)
-    return "".join([*parts, text[place:]])
-
-
-def _ascii_lower(text: str) -> str:
-    """Return the text with small ASCII letters; `lower` would change the length of others."""
-    return text.translate(_SMALL)
-
-
-_SMALL = {letter: letter + 32 for letter in range(ord("A"), ord("Z") + 1)}
+    return b"".join([*parts, content[place:]])
 
 
 def _visible(text: str) -> str:
