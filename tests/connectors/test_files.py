@@ -438,11 +438,43 @@ def test_links_lead_nowhere_outside(tmp_path: Path) -> None:
     (root / "loop").symlink_to(root)
     (root / "out.md").symlink_to(tmp_path / "secret" / "s.md")
     (root / "outdir").symlink_to(tmp_path / "secret")
-    assert told(read(root)) == [
+    changes = read(root)
+    assert told(changes) == [("real.md", "changed")]
+    assert skipped(changes) == {"links outside": 2}
+    known = {(root / "outdir" / "was.md").as_uri(): "0", (root / "out.md").as_uri(): "0"}
+    assert told(read(root, known)) == [
         ("out.md", "outside"),
         ("outdir", "outside"),
         ("real.md", "changed"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("yaml", "author"),
+    [
+        ("author: {name: The Team, url: https://team.example}", "The Team"),
+        ("author: [Ada, {name: Bo}, {url: x}]", "Ada, Bo"),
+        ("author: [[Ada]]", "Ada"),
+        ("author:", ""),
+    ],
+)
+def test_authors_are_written_as_site_generators_write_them(
+    tmp_path: Path, yaml: str, author: str
+) -> None:
+    write(tmp_path, {"a.md": f"---\n{yaml}\n---\nWords."})
+    (change,) = read(tmp_path)
+    assert isinstance(change, ChangedDocument)
+    assert change.document.author == author
+
+
+def test_a_template_of_documents_is_none(tmp_path: Path) -> None:
+    made = "---\ntitle: {{ .Name }}\nacl_tags: {{ .Tags }}\n---\nWords."
+    write(tmp_path, {"new.md": made, "broken.md": "---\ntitle: [\n---\nOf {{ braces }}."})
+    changes = read(tmp_path)
+    assert told(changes) == [("broken.md", "settings")]
+    assert skipped(changes) == {"templates": 1}
+    known = {(tmp_path / "new.md").as_uri(): "0"}
+    assert told(read(tmp_path, known)) == [("broken.md", "settings"), ("new.md", "template")]
 
 
 def test_a_single_file_keeps_the_settings_of_its_folder(tmp_path: Path) -> None:

@@ -105,7 +105,9 @@ def parse_front_matter(yaml: Mapping[str, object]) -> FileSettingsLayer:
     for key in yaml:
         if key != "acl_tags" and _resembles_access_key(key):
             raise Invalid(f"{key!r} looks like a misspelt acl_tags; write acl_tags, or rename it")
-    layer = _parse_layer(yaml, FRONT_MATTER)
+    author = yaml.get("author")
+    authors = {} if author is None else {"author": _author_text(author)}
+    layer = _parse_layer({**yaml, **authors}, FRONT_MATTER)
     other_keys = {key: _metadata_text(value) for key, value in yaml.items() if key not in _KEYS}
     return replace(layer, metadata={**other_keys, **layer.metadata})
 
@@ -192,6 +194,16 @@ def _edit_distance(word: str, other: str) -> int:
                 min(row[to] + 1, row[to - 1] + 1, before + (sign != letter)),
             )
     return row[-1]
+
+
+def _author_text(value: object) -> str:
+    """Return the authors in one line: site generators have lists of them, and records with a name."""
+    people = cast("list[object]", value) if isinstance(value, list) else [value]
+    names = (
+        cast("dict[str, object]", person).get("name") if isinstance(person, dict) else person
+        for person in people
+    )
+    return ", ".join(filter(None, map(_metadata_text, names)))
 
 
 def _metadata_text(value: object) -> str:

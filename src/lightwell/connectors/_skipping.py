@@ -53,6 +53,10 @@ def why_skip_content(name: str, reason: str) -> str:
     match reason, PurePosixPath(name).suffix.lower():
         case "empty", _:
             return EMPTY
+        case "template", _:
+            return "templates"
+        case "outside", _:
+            return "links outside"
         case "binary", "":
             return BINARY
         case "unsupported", extension if not has_known_extension(name):

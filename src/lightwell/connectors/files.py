@@ -60,6 +60,7 @@ from lightwell.ports import (
     UnreadableDocument,
 )
 
+_TEMPLATE = b"{{"
 MAX_BYTES = 50 * 1024 * 1024
 
 
@@ -158,6 +159,7 @@ class Files:
         try:
             document = self._document(entry, url)
         except Unreadable as error:
+            is_new = is_new and not any(old.startswith(f"{url}/") for old in hashes)
             if is_new and (skipped := why_skip_content(entry.path.name, error.reason)):
                 return skipped
             return UnreadableDocument(url=url, reason=error.reason, message=str(error))
@@ -189,9 +191,7 @@ class Files:
             entry.path.name, content, reads_foreign=self.reads_foreign
         )
         layers = (
-            [*entry.layers, parse_front_matter_of(content)]
-            if format is Format.MARKDOWN
-            else entry.layers
+            [*entry.layers, _own_settings(content)] if format is Format.MARKDOWN else entry.layers
         )
         remembered = self.folder_tags.find(url)
         settings = resolve_settings(self.default_tags if remembered is None else remembered, layers)
@@ -342,6 +342,16 @@ def _points_outside(link: Path, root: Path) -> bool:
         return not link.resolve(strict=True).is_relative_to(root)
     except (OSError, RuntimeError):
         return False
+
+
+def _own_settings(content: bytes) -> FileSettingsLayer:
+    """Return what a markdown document says of itself; raise `Invalid`, or `Unreadable` for a template, from which documents are made."""
+    try:
+        return parse_front_matter_of(content)
+    except Invalid as error:
+        if _TEMPLATE in content.partition(b"\n---")[0]:
+            raise Unreadable("template", f"front matter: {error}") from error
+        raise
 
 
 def parse_front_matter_of(content: bytes) -> FileSettingsLayer:

@@ -138,7 +138,8 @@ class Span:
 
 NO_TEXT = "the file contains no text; add text or remove the file"
 OF_PROGRAMS = "it is written by programs for programs, and holds nothing to read; ignore it"
-NOTHING_TO_READ = frozenset((NO_TEXT, OF_PROGRAMS))
+GENERATED = "it is code that a program wrote; ignore it, and read its source"
+NOTHING_TO_READ = frozenset((NO_TEXT, OF_PROGRAMS, GENERATED))
 """What is said of files with nothing but markup or data; a folder's report counts them and calls them no failures."""
 
 

@@ -4,7 +4,7 @@ import re
 from pathlib import PurePosixPath
 from textwrap import dedent
 
-from lightwell.domain.documents import ParsedDocument
+from lightwell.domain.documents import GENERATED, ParsedDocument
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse._builder import Builder
 from lightwell.ingest.parse._languages import PYTHON, language_of
@@ -24,9 +24,7 @@ def parse(content: bytes, *, name: str = "") -> ParsedDocument:
     text = clean(decode(content))
     lines = text.split("\n")
     if len(text) > _LONGEST_LINES * len(lines) or _GENERATED.search(text[:_HEAD_CHARACTERS]):
-        raise Unreadable(
-            "no_text", "it is code that a program wrote; ignore it, and read its source"
-        )
+        raise Unreadable("no_text", GENERATED)
     language = language_of(name)
     root = read_python(text) if language is PYTHON else None
     builder = Builder()
