@@ -6,6 +6,7 @@ import threading
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 
@@ -13,6 +14,7 @@ import httpx
 import pytest
 
 from lightwell.connectors.site.pages import canonical_url, read_facts
+from lightwell.connectors.site.reading import read_date
 from lightwell.connectors.site.robots import parse_robots
 from lightwell.connectors.site.sitemaps import parse_sitemap
 from lightwell.connectors.site.source import SiteSource, open_site
@@ -299,6 +301,11 @@ def test_sitemaps_of_all_forms_are_read_within_bounds() -> None:
         parse_sitemap(gzip.compress(b" " * 51_000_000))
     with pytest.raises(Unreadable, match="broken"):
         parse_sitemap(b"\x1f\x8bnothing")
+
+
+def test_a_date_at_the_end_of_the_calendar_is_none() -> None:
+    assert read_date("Fri, 31 Dec 9999 23:59:59 -2300") is None
+    assert read_date("Fri, 27 Nov 2026 10:00:00 GMT") == datetime(2026, 11, 27, 10, tzinfo=UTC)
 
 
 def test_addresses_that_mean_the_same_are_one() -> None:

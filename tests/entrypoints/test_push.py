@@ -412,6 +412,12 @@ async def test_a_hostile_line_fails_alone_with_its_number(wiki: Wiki) -> None:
     assert len(await wiki.titles(PEOPLE[0])) == len(good)
 
 
+async def test_a_date_at_the_end_of_the_calendar_is_none_and_breaks_no_push(wiki: Wiki) -> None:
+    early, late = "0001-01-01T00:00:00+23:00", "9999-12-31T23:59:59-23:00"
+    report = await wiki.push(item("a", createdAt=early, updatedAt=late), item("b"))
+    assert (report["inserted"], report["failed"]) == (2, 0)
+
+
 async def test_a_document_s_own_front_matter_lets_nobody_in(wiki: Wiki) -> None:
     text = "---\nacl_tags: [push:everyone]\ntitle: Board\n---\nSecret pumps.\n"
     report = await wiki.push({"id": "a", "content": text, "allow": {"people": [PEOPLE[0]]}})

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from urllib.parse import quote
 
 from lightwell.connectors.single_document import Origin, make_document
@@ -15,6 +15,7 @@ from lightwell.domain.requests import IngestRequest
 from lightwell.domain.source_items import SourceItem
 from lightwell.domain.texts import require_text
 from lightwell.ingest.item_pages import is_harmless
+from lightwell.ingest.parse._text import to_utc
 
 _OWN_KEYS = frozenset({SOURCE_ADDRESS, "author", "author_email"})
 """Keys of metadata that other fields of an item say."""
@@ -68,8 +69,8 @@ def make_item(source_name: str, number: int, item: ItemContent, max_bytes: int) 
         made,
         acl_tags=item.audience.tags,
         metadata={**made.metadata, **_stated_metadata(item)},
-        created_at=_in_utc(item.created_at),
-        updated_at=_in_utc(item.updated_at),
+        created_at=to_utc(item.created_at),
+        updated_at=to_utc(item.updated_at),
         item_ref=ref,
         is_file=item.is_file,
     )
@@ -103,9 +104,3 @@ def _hash(document: NewDocument) -> str:
         *(moment and moment.isoformat() for moment in (document.created_at, document.updated_at)),
     ]
     return hashlib.sha256(json.dumps(stored).encode()).hexdigest()
-
-
-def _in_utc(moment: datetime | None) -> datetime | None:
-    if moment is None:
-        return None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

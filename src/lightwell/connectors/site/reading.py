@@ -144,7 +144,7 @@ class SiteReader:
             acl_tags=self.tags.find(httpx.URL(url).path),
             content=page.content,
             content_hash=hashlib.sha256(json.dumps([url, title, text_hash]).encode()).hexdigest(),
-            updated_at=_date(page.modified),
+            updated_at=read_date(page.modified),
             item_ref=page_ref(url),
             is_file=not is_page,
         )
@@ -174,8 +174,9 @@ def _wait(retry_after: str, attempt: int) -> float:
     return min(seconds or 2.0**attempt, _MAX_WAIT)
 
 
-def _date(text: str) -> datetime | None:
+def read_date(text: str) -> datetime | None:
+    """Return the date of a header in UTC, None for one that is none."""
     try:
         return parsedate_to_datetime(text).astimezone(UTC)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
