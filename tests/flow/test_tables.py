@@ -487,6 +487,24 @@ async def test_rows_follow_their_document(database: Database) -> None:
     assert await project.database.values("SELECT count(*) FROM table_rows", {}) == [0]
 
 
+async def test_a_figure_cites_each_document_that_it_is_made_of(database: Database) -> None:
+    """What is kept of it, in a conversation, is gone for whoever sees one of them no longer."""
+    many = "".join(f"Deal {number},{number}\n" for number in range(1, 2 * MOST_CITED + 1))
+    documents = (
+        csv("deals-a.csv", f"Deal,Amount\n{many}", [STAFF]),
+        csv("deals-b.csv", "Deal,Amount\nLast,100000\n", [STAFF]),
+    )
+    project = await filled(database, documents, "each")
+    for question in ("What is the total amount of the deals?", "How many deals are there?"):
+        result = await computed(project, question)
+        assert result is not None
+        (line,) = result.lines
+        assert "41 rows" in line.text
+        assert f"the first {MOST_CITED} are cited" in line.text
+        titles = {row.evidence.chunk.title for row in line.rows}
+        assert titles == {"deals-a", "deals-b"}
+
+
 async def test_the_same_rows_in_two_documents_are_not_added_up_twice(database: Database) -> None:
     documents = [
         csv(name, "Deal,Amount\nAcme,5000\nBirk,2000\n", [STAFF])

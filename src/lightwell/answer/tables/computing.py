@@ -57,12 +57,13 @@ async def find_computation(
     headers = tuple(table.header for table in computing.tables[:MOST_CITED])
     results = results or [Result(places=headers)]
     wanted = {place.chunk for result in results for place in result.places}
+    wanted |= {table.header.chunk for table in computing.tables}
     chunks = await search.get_chunks(database, reader, list(wanted))
     lines = [
         line
         for result in results
         if (rows := _quoted(chunks, computing, result))
-        for line in computed_lines(computing, result, rows)
+        for line in computed_lines(computing, result, rows, _uncited(chunks, computing, rows))
     ]
     return Computation(lines=tuple(lines)) if lines else None
 
@@ -90,6 +91,20 @@ def _quoted(
         for place in result.places
         if place.chunk in chunks
     )
+
+
+def _uncited(
+    chunks: Mapping[ChunkId, Chunk], computing: Computing, rows: Sequence[QuotedRow]
+) -> tuple[QuotedRow, ...]:
+    """Return the header of a table of each document that none of the rows is of: what is kept of the answer goes with each document that it is made of."""
+    cited = {row.evidence.chunk.document_id for row in rows}
+    headers = {
+        table.document: table.header
+        for table in reversed(computing.tables)
+        if table.document not in cited and table.header.chunk in chunks
+    }
+    columns = computing.tables[0].columns
+    return tuple(_quote(chunks[place.chunk], columns, place) for place in headers.values())
 
 
 def _quote(chunk: Chunk, columns: Sequence[str], place: RowPlace) -> QuotedRow:

@@ -53,9 +53,12 @@ def why_not(computing: Computing, results: Sequence[Result]) -> str:
 
 
 def computed_lines(
-    computing: Computing, result: Result, rows: tuple[QuotedRow, ...]
+    computing: Computing,
+    result: Result,
+    rows: tuple[QuotedRow, ...],
+    others: tuple[QuotedRow, ...],
 ) -> list[ComputedLine]:
-    """Return what is said of a result: one line with its figure, or one for each row of a list."""
+    """Return what is said of a result: one line with its figure, or one for each row of a list. A figure cites the rows, and `others` of documents that none of them is of."""
     if computing.aggregate is Aggregate.LIST and result.rows:
         return [ComputedLine(text=row.text, rows=(row,)) for row in rows]
     if computing.group is not None:
@@ -66,7 +69,7 @@ def computed_lines(
     is_extreme = computing.aggregate in (Aggregate.MOST, Aggregate.LEAST)
     if is_extreme and result.value is not None and result.chosen <= _MOST_TOLD:
         text = "\n".join((f"{text[:-1]}:", *(f"- {row.text}" for row in rows)))
-    return [ComputedLine(text=text, rows=rows)]
+    return [ComputedLine(text=text, rows=(*rows, *others))]
 
 
 def _sentence(computing: Computing, result: Result, count: int) -> str:
