@@ -6,17 +6,25 @@ from dataclasses import replace
 from lightwell.domain.documents import Page, ParsedDocument, Section
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse._builder import Builder
+from lightwell.ingest.parse._text import clean, collapse_whitespace
 from lightwell.text.regex import regex
 
 NOTES = "Notes"
 """The heading above what the speaker noted."""
 
+_TEMPLATE_TITLES = frozenset(("powerpoint presentation", "powerpoint-präsentation"))
 _BARE = regex(r"(?:Slide \d++\s*+)*+")
 
 
 def add_slide(builder: Builder, number: int, title: str) -> None:
     """Begin a slide; each text until the next one is on it."""
     builder.add_heading(f"Slide {number}: {title}" if title.strip() else f"Slide {number}", 1)
+
+
+def title_of_slides(stated: str, titles: Sequence[str]) -> str:
+    """Return the title that a presentation states, unless its template does, else that of the first slide that has one."""
+    is_own = stated and stated.casefold() not in _TEMPLATE_TITLES
+    return stated if is_own else collapse_whitespace(clean(next(filter(None, titles), "")))
 
 
 def with_pages(document: ParsedDocument) -> ParsedDocument:

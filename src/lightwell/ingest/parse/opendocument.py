@@ -19,7 +19,7 @@ from lightwell.ingest.parse._package import (
     open_package,
     value_of,
 )
-from lightwell.ingest.parse._slides import NOTES, add_slide, with_pages
+from lightwell.ingest.parse._slides import NOTES, add_slide, title_of_slides, with_pages
 from lightwell.ingest.parse._text import clean, collapse_whitespace
 from lightwell.text.regex import regex
 
@@ -135,11 +135,12 @@ def parse(content: bytes, *, name: str = "") -> ParsedDocument:
         writer.write(body)
     meta = package.xml("meta.xml")
     builder = writer.builder
-    titles = [*(writer.titles if not slides else []), value_of(meta, f"{DC}title"), *writer.titles]
-    titles = [title for title in titles if title.strip()]
+    stated = value_of(meta, f"{DC}title")
+    if not slides:
+        stated = collapse_whitespace(clean(next(iter(writer.titles), ""))) or stated
     document = ParsedDocument(
         text=builder.text(),
-        title=collapse_whitespace(clean(titles[0])) if titles else "",
+        title=title_of_slides(stated, writer.titles) if slides else stated,
         author=value_of(meta, f"{_META}initial-creator", f"{DC}creator"),
         sections=builder.sections(),
         pages=(),

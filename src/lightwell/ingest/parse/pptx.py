@@ -19,7 +19,7 @@ from lightwell.ingest.parse._package import (
     open_package,
     value_of,
 )
-from lightwell.ingest.parse._slides import NOTES, add_slide, with_pages
+from lightwell.ingest.parse._slides import NOTES, add_slide, title_of_slides, with_pages
 from lightwell.ingest.parse._text import clean, collapse_whitespace
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -41,7 +41,6 @@ _PLACEHOLDER = f"{_P}nvSpPr/{_P}nvPr/{_P}ph"
 _TITLES = ("title", "ctrTitle")
 _FURNITURE = frozenset("dt ftr hdr sldNum sldImg".split())
 _LISTS = ("body", "obj")
-_TEMPLATE_TITLES = frozenset(("powerpoint presentation", "powerpoint-präsentation"))
 
 _TEMPLATE_DATE = datetime(2013, 1, 27, 9, 15, 58, tzinfo=UTC)
 """The date in python-pptx's template, which files made from it keep."""
@@ -77,13 +76,11 @@ def parse(content: bytes, *, name: str = "") -> ParsedDocument:
     for number, slide in enumerate(slides, start=1):
         titles.append(_add_slide(builder, _Part(package, slide), number))
     properties = package.xml("docProps/core.xml")
-    title = value_of(properties, f"{DC}title")
-    has_title = title and title.casefold() not in _TEMPLATE_TITLES
     updated_at = date_of(properties, f"{_TERMS}modified", f"{_TERMS}created")
     return with_pages(
         ParsedDocument(
             text=builder.text(),
-            title=title if has_title else next(filter(None, titles), ""),
+            title=title_of_slides(value_of(properties, f"{DC}title"), titles),
             author=value_of(properties, f"{DC}creator"),
             sections=builder.sections(),
             pages=(),
