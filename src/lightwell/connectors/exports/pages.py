@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePosixPath
@@ -12,7 +12,6 @@ from lightwell.text.regex import regex
 
 _NOTION_ID = regex(r"[ _-]?[0-9a-f]{32}(_all)?$")
 _TITLE = regex(r"<title>([^<]*+)</title>", re.I)
-_BODY = regex(r"<body(?=[\s>])[^<>]*+>", re.I)
 _LINK = regex(
     r"<a\b[^<>]{0,300}?\bhref=[\"']([^\"'<>]{1,1000}+)[\"'][^<>]{0,1000}+>([^<]{1,500}+)</a>", re.I
 )
@@ -61,31 +60,24 @@ def all_rows_of(path: PurePosixPath) -> str:
 
 
 def read_notion(path: PurePosixPath, content: bytes) -> Page:
-    """Return a page of Notion in Markdown, with where it lies below its title."""
+    """Return a page of Notion in Markdown, its title first."""
     text = content.decode("utf-8-sig", "replace")
     text = text[split_front_matter(text)[1] :]
     first, _, rest = text.lstrip().partition("\n")
     title = first[2:].strip() if first.startswith("# ") else name_of(path.stem)
     above = places_above(path)
     head = f"# {title}\n\n"
-    place = f"{SEPARATOR.join(above)}\n\n" if above else ""
     body = rest if first.startswith("# ") else text
-    return Page(title=title, above=above, content=f"{head}{place}{body.lstrip()}".encode())
+    return Page(title=title, above=above, content=f"{head}{body.lstrip()}".encode())
 
 
 def read_page(path: PurePosixPath, content: bytes) -> Page:
-    """Return a page in HTML: of Confluence its text alone, under its title and where it lies, with its author and date; of Notion with where it lies."""
+    """Return a page in HTML: of Confluence its text alone, with its author and date."""
     text = content.decode("utf-8", "replace")
     title_tag = _TITLE.search(text)
     title = _plain(title_tag[1]) if title_tag else name_of(path.stem)
     if _MAIN not in text:
-        above = places_above(path)
-        place = f"<p>{html.escape(SEPARATOR.join(above))}</p>" if above else ""
-        body = _BODY.search(text)
-        start = body.end() if body else 0
-        return Page(
-            title=title, above=above, content=(text[:start] + place + text[start:]).encode()
-        )
+        return Page(title=title, above=places_above(path), content=content)
     space, separator, name = title.partition(" : ")
     crumbs = [_plain(label) for _, label in _LINK.findall(_between(text, *_CRUMBS))]
     places = [space, *crumbs] if separator else crumbs
@@ -96,18 +88,18 @@ def read_page(path: PurePosixPath, content: bytes) -> Page:
     return Page(
         title=name or title,
         above=above,
-        content=_rebuild(name or title, above, (author, _day(dates)), _main(text)),
+        content=_rebuild(name or title, (author, _day(dates)), _main(text)),
         author=author,
         files=tuple((link.partition("?")[0], _plain(label)) for link, label in _LINK.findall(text)),
     )
 
 
-def _rebuild(title: str, above: Sequence[str], facts: tuple[str, str], main: str) -> bytes:
+def _rebuild(title: str, facts: tuple[str, str], main: str) -> bytes:
     author, day = (html.escape(fact, quote=True) for fact in facts)
     return (
         f'<html><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
         f'<meta name="author" content="{author}"><meta name="last-modified" content="{day}"></head>'
-        f"<body><h1>{html.escape(title)}</h1><p>{html.escape(SEPARATOR.join(above))}</p>{main}</body></html>"
+        f"<body><h1>{html.escape(title)}</h1>{main}</body></html>"
     ).encode()
 
 
