@@ -46,6 +46,7 @@ _COMPARISON = regex(
     r"(?!\w)",
     re.IGNORECASE,
 )
+_EXACTLY = regex(r"exactly|equal|genau|gleich|=", re.IGNORECASE)
 _YEAR = regex(r"(?:19|20)\d\d")
 _QUARTER = regex(r"Q([1-4]) (\d{4})", re.IGNORECASE)
 
@@ -178,11 +179,7 @@ def _comparison(question: str, match: re.Match[str]) -> Comparison | None:
         if operand is None:
             return None
         least, most, unit = operand
-        if (
-            match["within"]
-            and unit != DAY
-            and not re.match(r"(?i)exactly|equal|genau|gleich|=", text)
-        ):
+        if match["within"] and unit != DAY and not _EXACTLY.match(text):
             return None
         span = _span(match, least, most)
     return Comparison(start=match.start(), end=match.end(), span=span, unit=unit, text=text)
