@@ -176,3 +176,20 @@ async def test_bombs_and_names_that_lead_out_cost_themselves_alone(
     monkeypatch.setattr(archive, "_MAX_MEMBERS", 3)
     with pytest.raises(SourceFailed, match=r"cannot be read|more than 3 files"):
         await read(source(path))
+
+
+async def test_archives_in_an_archive_share_one_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "export.zip"
+    inner = {
+        f"Part-{number}.zip": pack({f"Page {IDS[number]}.md": "# Page\n"}) for number in range(4)
+    }
+    path.write_bytes(pack(inner))
+    assert len(await read(source(path))) == len(inner)
+    monkeypatch.setattr(archive, "_MAX_INNER_BYTES", 2 * len(inner["Part-0.zip"]))
+    with pytest.raises(SourceFailed, match="cannot be read"):
+        await read(source(path))
+    monkeypatch.setattr(archive, "_MAX_INNER", 3)
+    with pytest.raises(SourceFailed, match="more than 3 archives"):
+        await read(source(path))

@@ -12,7 +12,10 @@ from typing import IO
 from lightwell.domain.errors import SourceFailed, Unreadable
 
 _MAX_MEMBERS = 50_000
-_MAX_INNER_BYTES = 4 * 1000**3
+_MAX_INNER = 200
+_MAX_INNER_BYTES = 20 * 1000**3
+"""Of all archives in it together."""
+
 _MAX_READ_BYTES = 20 * 1000**3
 """Of all files together, unpacked."""
 
@@ -66,10 +69,13 @@ def open_archive(path: Path) -> Generator[Archive]:
             outer = stack.enter_context(zipfile.ZipFile(path))
             members = list(_members(outer))
             packed = [member for member in members if _is_packed(member.path)]
+            members = [member for member in members if not _is_packed(member.path)]
+            left = _MAX_INNER_BYTES
+            if len(packed) > _MAX_INNER:
+                raise SourceFailed(f"{path} has more than {_MAX_INNER} archives in it")
             for member in packed:
-                members.remove(member)
                 inner = stack.enter_context(tempfile.TemporaryFile())
-                _copy(member, inner)
+                left -= _copy(member, inner, left)
                 members += _members(stack.enter_context(zipfile.ZipFile(inner)))
         except (RuntimeError, *_BROKEN) as error:
             raise SourceFailed(f"{path} cannot be read: {type(error).__name__}") from None
@@ -93,11 +99,13 @@ def _is_packed(path: PurePosixPath) -> bool:
     return len(path.parts) == 1 and path.suffix.lower() == ".zip"
 
 
-def _copy(member: Member, target: IO[bytes]) -> None:
+def _copy(member: Member, target: IO[bytes], most: int) -> int:
+    """Copy a file of at most so many bytes, and return how many it has."""
     size = 0
     with member.inside.open(member.info) as file:
         while part := file.read(_PART):
             size += len(part)
-            if size > _MAX_INNER_BYTES:
+            if size > most:
                 raise ValueError("too large")
             target.write(part)
+    return size
