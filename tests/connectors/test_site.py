@@ -13,12 +13,14 @@ from typing import Any, ClassVar
 import httpx
 import pytest
 
-from lightwell.connectors.site.pages import canonical_url, read_facts
+from lightwell.connectors.site.pages import canonical_url, join, read_facts
 from lightwell.connectors.site.reading import read_date
 from lightwell.connectors.site.robots import parse_robots
+from lightwell.connectors.site.scope import parse_starts
 from lightwell.connectors.site.sitemaps import parse_sitemap
 from lightwell.connectors.site.source import SiteSource, open_site
 from lightwell.connectors.web import AddressPolicy, SystemResolver, WebFetcher, parse_networks
+from lightwell.domain.business_systems import parse_stated_tags
 from lightwell.domain.errors import Invalid, SourceFailed, Unreadable
 from lightwell.domain.ids import global_ref
 from lightwell.testing.connector_contract import check_connector
@@ -301,6 +303,17 @@ def test_sitemaps_of_all_forms_are_read_within_bounds() -> None:
         parse_sitemap(gzip.compress(b" " * 51_000_000))
     with pytest.raises(Unreadable, match="broken"):
         parse_sitemap(b"\x1f\x8bnothing")
+
+
+def test_a_path_that_a_server_reads_as_another_one_is_not_read_nor_seen_by_more_people() -> None:
+    scope = parse_starts("https://h.example/public/")
+    for path in ("%2e%2e/hr", "..%2fhr", "./%2E./hr", "%5c..%5chr", "a/%2e/b"):
+        link = join(scope.starts[0], path)
+        assert link is not None
+        assert not scope.place(link), path
+    tags = parse_stated_tags({"acl_tags": "all", "acl_tags/hr/secret": "board"})
+    assert tags.find("/hr//secret/x") == tags.find("//hr/secret") == {"board"}
+    assert tags.find("/hr/x") == {"all"}
 
 
 def test_a_date_at_the_end_of_the_calendar_is_none() -> None:

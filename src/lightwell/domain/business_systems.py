@@ -41,7 +41,7 @@ class StatedTags:
 
     def place_of(self, path: str) -> str:
         """Return the nearest place that has tags, at or above a path such as `finance/2026.pdf`; "" where none has."""
-        place = path.strip("/")
+        place = _as_place(path)
         while place and place not in self.places:
             place = place.rpartition("/")[0]
         return place
@@ -51,11 +51,16 @@ class StatedTags:
         return self.places.get(self.place_of(path), frozenset())
 
 
+def _as_place(path: str) -> str:
+    """Return the path without slashes that lead nowhere: `finance//2026` lies in the same place as `finance/2026`."""
+    return "/".join(filter(None, path.split("/")))
+
+
 def parse_stated_tags(options: Mapping[str, str]) -> StatedTags:
     """Return the access tags that options state; raise `Invalid` for a word that is no tag."""
     return StatedTags(
         {
-            name.removeprefix(TAGS_OPTION).strip("/"): parse_tags(split_at_commas(words))
+            _as_place(name.removeprefix(TAGS_OPTION)): parse_tags(split_at_commas(words))
             for name, words in options.items()
             if name == TAGS_OPTION or name.startswith(f"{TAGS_OPTION}/")
         }

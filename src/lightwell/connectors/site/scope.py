@@ -16,6 +16,9 @@ _ASSETS = frozenset(
 )
 """Extensions of what has no text to read; it is not even asked for."""
 
+_DETOURS = frozenset((".", ".."))
+"""Parts of a path, written with `%2e` or a backslash: otherwise a URL has none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
@@ -28,7 +31,12 @@ class Scope:
         return any(_with_scheme(url, start) is not None for start in self.starts)
 
     def place(self, url: httpx.URL) -> str:
-        """Return the canonical address of what belongs to the site, "" for all else."""
+        """Return the canonical address of what belongs to the site, "" for all else.
+
+        So is a path that a server reads as another one: where it lies says who sees it.
+        """
+        if not _DETOURS.isdisjoint(url.path.replace("\\", "/").split("/")):
+            return ""
         for start in self.starts:
             same = _with_scheme(url, start)
             if same is not None and _is_below(same.path, start.path):
