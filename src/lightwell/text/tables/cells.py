@@ -21,7 +21,6 @@ _AMOUNT = regex(
 _SPACES = regex(r"[ \u00a0\u202f'’]")
 _GROUPS = regex(r"\d{1,3}(?:[.,]\d{3})+")
 _LONGEST = 40
-_HEADER_UNIT = regex(r"[(\[]\s*(?:in )?([^()\[\]]{1,12}?)\s*[)\]]\s*$|\bin ([€$£%]|[A-Z]{3})\s*$")
 _SCALED = {
     "k": 1000, "m": 10**6, "mn": 10**6, "mio": 10**6, "bn": 10**9, "mrd": 10**9, "thousand": 1000,
 }  # fmt: skip
@@ -53,8 +52,12 @@ def read_column(header: str, cells: Sequence[str]) -> list[Amount | None]:
 
 def header_unit(header: str) -> str:
     """Return the unit that the name of a column states: `Amount (EUR)`, `Preis in €`; "" for none."""
-    match = _HEADER_UNIT.search(header)
-    return unit_of(match[1] or match[2] or "") if match else ""
+    bare = header.strip()
+    if bare.endswith((")", "]")):
+        inside = bare[:-1].replace("[", "(").rpartition("(")[2].strip()
+        return unit_of(inside.removeprefix("in "))
+    before, _, last = bare.rpartition(" ")
+    return unit_of(last) if before.endswith(" in") else ""
 
 
 def unit_of(word: str) -> str:
