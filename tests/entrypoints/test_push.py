@@ -412,6 +412,22 @@ async def test_a_hostile_line_fails_alone_with_its_number(wiki: Wiki) -> None:
     assert len(await wiki.titles(PEOPLE[0])) == len(good)
 
 
+async def test_who_sees_an_item_does_not_learn_the_addresses_of_others(wiki: Wiki) -> None:
+    await wiki.push(item("shared", allow={"people": PEOPLE[:2]}))
+    key = await wiki.site.key(person=PEOPLE[0])
+    shown = {"Authorization": f"Bearer {key}"}
+    listed = await wiki.site.client.get("/v1/documents", headers=shown, params={"limit": 1000})
+    (shared,) = (
+        each
+        for each in listed.json()["documents"]
+        if each["documentUrl"] == f"push:///{wiki.name}/shared"
+    )
+    path = f"/v1/documents/{shared['documentId']}/audience"
+    audience = await wiki.site.client.get(path, headers=shown)
+    assert (audience.status_code, audience.json()["people"]) == (200, 2)
+    assert PEOPLE[1] not in listed.text + audience.text
+
+
 async def test_a_date_at_the_end_of_the_calendar_is_none_and_breaks_no_push(wiki: Wiki) -> None:
     early, late = "0001-01-01T00:00:00+23:00", "9999-12-31T23:59:59-23:00"
     report = await wiki.push(item("a", createdAt=early, updatedAt=late), item("b"))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from lightwell.domain.access import Tags
+from lightwell.domain.pushes import is_of_one_person
 
 MAX_NAMES = 100
 """Names of people that are listed for a tag, at most."""
@@ -98,11 +99,15 @@ class AccessPreview:
 def describe_tag(
     holders: TagHolders, *, everybody: int, has_it: bool, shows_names: bool
 ) -> AudiencePart:
-    """Return whom a tag reaches; `everybody` is how many active people the directory has."""
+    """Return whom a tag reaches; `everybody` is how many active people the directory has.
+
+    The group that stands for one person has that person's address as its name.
+    """
+    groups = () if is_of_one_person(holders.tag) and not shows_names else holders.groups
     if holders.people == everybody > 1:
-        kind, name = Reach.EVERYONE, ", ".join(holders.groups) or holders.tag
-    elif holders.groups:
-        kind, name = Reach.GROUP, ", ".join(holders.groups)
+        kind, name = Reach.EVERYONE, ", ".join(groups) or holders.tag
+    elif groups:
+        kind, name = Reach.GROUP, ", ".join(groups)
     elif holders.tag.startswith("user:") or holders.people == 1:
         kind = Reach.PERSON
         name = holders.names[0] if shows_names and len(holders.names) == 1 else holders.tag
@@ -112,7 +117,7 @@ def describe_tag(
         tag=holders.tag,
         name=name,
         kind=kind,
-        groups=holders.groups,
+        groups=groups,
         people=holders.people,
         keys=holders.keys,
         names=holders.names if shows_names else (),

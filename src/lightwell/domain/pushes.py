@@ -183,7 +183,7 @@ def make_audience(
     grants: set[Grant] = set()
     for address in map(_check_email, people):
         name = f"{source_name}: {address}"
-        grants.add(Grant(tag=_tag("person", address), name=name, address=address))
+        grants.add(Grant(tag=_person_tag(address), name=name, address=address))
     for domain in map(_check_domain, domains):
         name = f"{source_name}: everyone at {domain}"
         grants.add(Grant(tag=_tag("domain", domain), name=name, address=f"@{domain}"))
@@ -194,6 +194,16 @@ def make_audience(
     return Audience(
         tags=frozenset(of_groups | {grant.tag for grant in grants}), grants=frozenset(grants)
     )
+
+
+def is_of_one_person(tag: str) -> bool:
+    """Return whether a tag as it is stored is that of one person, whom only administrators may name."""
+    return tag.startswith(f"{PUSHED}:") and ":person:" in tag
+
+
+def _person_tag(address: str) -> str:
+    """Return a person's tag, without the address: whoever sees an item sees its tags."""
+    return f"{PUSHED}:person:{hashlib.sha256(address.encode()).hexdigest()[:32]}"
 
 
 def _tag(kind: str, name: str) -> str:
