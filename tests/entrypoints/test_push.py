@@ -24,8 +24,9 @@ from lightwell.entrypoints.cli.push import push_items
 from lightwell.entrypoints.client import push_calls
 from lightwell.entrypoints.client.clients import AsyncClient
 from lightwell.entrypoints.http.lines import read_lines
+from lightwell.entrypoints.http.push_lines import LineReader
 from lightwell.entrypoints.http.pushes import BATCH_LINES
-from lightwell.entrypoints.operations.pushes import LineReader, PushReport
+from lightwell.entrypoints.operations.pushes import PushReport
 from lightwell.ingest import pushing
 from lightwell.ingest.item_sync import SyncRequest
 from lightwell.ingest.pushing import Push

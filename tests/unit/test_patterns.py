@@ -27,7 +27,8 @@ CALL = re.compile(rf"(?<![\w.])([^\W\d]\w*)\s*\.\s*({'|'.join(sorted(WALKS | ONC
 MADE_AT_RUN_TIME = {
     "answer.brief.cues._definition_score_for": "an entity's name between words of the text; in `test_long_texts.py`",
     "answer.brief.related.is_proper": "one word of a text; in `test_long_texts.py`",
-    "connectors._file_settings._segment": "one part of a glob; `test_files.py` tests it",
+    "connectors._file_settings._pieces": "signs of a glob, one by one; `test_files.py` tests it",
+    "connectors._path_patterns._join": "stretches of fixed length with runs between them that are not retried; `test_files.py` tests it",
     "ingest.parse.pdf._headings": "the title of a bookmark, white space between its words: nothing overlaps",
     "ingest.parse._languages._language": "words that declare, as they are written there",
     "ingest.parse._text._long_run_of_marks": "combining marks, a fixed number of them: nothing overlaps",

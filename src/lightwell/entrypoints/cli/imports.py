@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from lightwell.settings import Settings
 
 imports = new_group(
-    "Read what another program has collected.",
+    "Read what another program has collected: LightRAG's working directory.",
     "lightwell import lightrag ./rag_storage --acl team:sales",
 )
 

@@ -30,14 +30,9 @@ from lightwell.entrypoints.http.authentication import (
 from lightwell.entrypoints.http.lines import read_lines
 from lightwell.entrypoints.http.multipart import read_form
 from lightwell.entrypoints.http.problems import Overloaded
+from lightwell.entrypoints.http.push_lines import MAX_LINE_BYTES, LineReader, read_item
 from lightwell.entrypoints.http.slots import IntakeSlots
-from lightwell.entrypoints.operations.pushes import (
-    MAX_LINE_BYTES,
-    LineReader,
-    PushFailure,
-    PushReport,
-    read_item,
-)
+from lightwell.entrypoints.operations.pushes import PushFailure, PushReport
 from lightwell.ingest.pushing import Push, SourceBusy
 from lightwell.knowledge_base.pushes import Pushes
 
