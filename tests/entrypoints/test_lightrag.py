@@ -66,6 +66,7 @@ async def test_a_key_signs_in_as_the_password_and_is_the_token(site: Site) -> No
     form = {"username": "ada", "password": key, "grant_type": "password"}
     entered = await site.client.post("/lightrag/login", data=form)
     assert entered.json()["access_token"] == key
+    assert entered.headers["cache-control"] == "no-store"
     for shown in ({"Authorization": f"Bearer {key}"}, {"X-API-Key": key}):
         verified = await site.client.get("/lightrag/auth/verify", headers=shown)
         assert verified.json() == {"status": "ok"}

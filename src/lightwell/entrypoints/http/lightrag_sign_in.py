@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Form, Request, Response
 
 from lightwell.domain.api_keys import Scope
 from lightwell.entrypoints.http.authentication import (
@@ -47,6 +47,7 @@ async def get_customization() -> dict[str, object]:
 @router.post("/login")
 async def log_in(
     request: Request,
+    response: Response,
     password: Annotated[str, Form(max_length=4000)],
     username: Annotated[str, Form(max_length=400)] = "",
 ) -> SignedIn:
@@ -57,6 +58,7 @@ async def log_in(
     principal = await accepted.identify_key(key, address_of(request))
     request.state.principal = principal
     request.state.allowance = await accepted.count(principal)
+    response.headers["Cache-Control"] = "no-store"
     return SignedIn.model_validate({"access_token": key, **_ABOUT})
 
 
