@@ -6,7 +6,9 @@ from pathlib import Path
 from lightwell.connectors.files import Files
 from lightwell.domain.access import TagAuthority
 from lightwell.domain.originals import Place
+from lightwell.ingest.submission import Submission
 from lightwell.ingest.sync import SyncResult
+from lightwell.ports import ChangedDocument
 from tests.mails import make_mail, make_mailbox
 
 from .conftest import Project
@@ -93,6 +95,29 @@ async def test_threads_and_attachments_live_as_their_file_does(
 
     mail.unlink()
     assert (await sync(project, tmp_path, "team:b")).removed == 2
+
+
+async def test_parts_follow_a_file_that_is_handed_in_with_other_tags(
+    project: Project, tmp_path: Path
+) -> None:
+    mail = tmp_path / "menu.eml"
+    mail.write_bytes(with_menu().as_bytes())
+    await sync(project, tmp_path)
+    reader = await project.kb.reader(["team:a", "team:b"])
+    listed = await project.kb.documents.list(reader)
+    assert {document.title for document in listed} == {"Menu", "week 2"}
+    (handed,) = [
+        change.document
+        async for change in Files(root=mail, default_tags=frozenset({"team:b"})).changes({})
+        if isinstance(change, ChangedDocument)
+    ]
+    authority = TagAuthority(tags=reader.tags)
+    await project.kb.documents.submit(
+        Submission(documents=[handed], reader=reader, authority=authority)
+    )
+    assert await project.kb.documents.list(await project.kb.reader(["team:a"])) == []
+    others = await project.kb.documents.list(await project.kb.reader(["team:b"]))
+    assert len(others) == 2
 
 
 async def test_a_mail_that_cannot_be_read_fails_alone(project: Project, tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ async def _register(
 ) -> IngestResponse:
     reader, tags = submission.reader, document.acl_tags
     old: Tags | None = None
+    parts: list[DocumentId] = []
     if document.system == WEB:
         page_id = await submitted.find_page(connection, reader.project_id, document.url, tags)
         document = replace(document, source_id=page_id or str(new_id()))
@@ -89,7 +90,10 @@ async def _register(
         submission.authority.require_new(tags)
     else:
         submission.authority.require_change(old, tags)
+        parts = await submitted.list_parts(connection, reader, document.url) if old != tags else []
     (job,) = await registration.register(connection, reader.project_id, [document])
+    if parts:  # who sees a file sees what is in it
+        await documents.change_access(connection, reader.project_id, dict.fromkeys(parts, tags))
     return IngestResponse(
         job_id=job.id,
         document_id=job.document_id,

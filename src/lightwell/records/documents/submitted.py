@@ -46,8 +46,8 @@ JOIN source_documents AS part
   ON part.project_id = whole.project_id AND part.source_system = whole.source_system AND part.class_id = whole.class_id
   AND starts_with(part.source_url, whole.source_url || '#')
   AND part.source_url >= whole.source_url || '#' AND part.source_url < whole.source_url || '#' || chr(1114111)
-WHERE whole.project_id = %(project_id)s AND whole.document_id = ANY(%(documents)s) AND sees(%(classes)s, whole.class_id)
-  AND whole.source_system = 'file' AND NOT part.is_deleted
+WHERE whole.project_id = %(project_id)s AND (whole.document_id = ANY(%(documents)s) OR whole.source_url = %(url)s)
+  AND sees(%(classes)s, whole.class_id) AND whole.source_system = 'file' AND NOT part.is_deleted
 ORDER BY part.document_id
 """
 
@@ -88,9 +88,15 @@ async def add_parts(
     connection: Connection, reader: Reader, documents: Sequence[DocumentId]
 ) -> list[DocumentId]:
     """Return the documents, and after them the parts of those that are files, as far as the same people see them."""
-    names = {"documents": list(documents), **reader.parameters}
+    names = {"documents": list(documents), "url": None, **reader.parameters}
     parts = [DocumentId(part) for part in await fetch_values(connection, _PARTS, names)]
     return list(dict.fromkeys([*documents, *parts]))
+
+
+async def list_parts(connection: Connection, reader: Reader, url: str) -> list[DocumentId]:
+    """Return the parts of the file with this URL, as far as the same people see them."""
+    names = {"documents": list[DocumentId](), "url": url, **reader.parameters}
+    return await fetch_values(connection, _PARTS, names)
 
 
 async def lock_tags(
