@@ -156,7 +156,7 @@ async def test_another_archive_is_refused_and_a_damaged_one_removes_nothing(tmp_
     assert isinstance(change, UnreadableDocument)
     assert "no export of Notion or Confluence" in change.message
     path.write_bytes(pack(NOTION)[:-40])
-    with pytest.raises(SourceFailed, match="cannot be read: BadZipFile"):
+    with pytest.raises(SourceFailed, match="cannot be read: it is damaged"):
         await read(source(path), {f"{path.as_uri()}/b.md": "x"})
 
 

@@ -337,6 +337,19 @@ def test_tags_of_site_generators_do_not_show(text: str, read: str) -> None:
 @pytest.mark.parametrize(
     ("text", "read"),
     [
+        ("def mean(values: list[float]) -> float", "def mean(values: list[float]) -> float"),
+        ("Install lightwell[ocr] first.", "Install lightwell[ocr] first."),
+        ("Read [the guide] and ([the FAQ][faq]).", "Read the guide and (the FAQ)."),
+        ("See this[page](page.md).", "See thispage."),
+    ],
+)
+def test_brackets_behind_a_word_are_no_link(text: str, read: str) -> None:
+    assert strip_markup(text) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
         ("Intro.\n::: info\nText goes\non.\n:::\nAfter.", "Intro.\nInfo:\nText goes on.\nAfter."),
         ("::: details Click me {open}\nText.\n:::", "Click me:\nText."),
         (":::note[Mind this]\nText.\n:::", "Mind this:\nText."),

@@ -197,11 +197,19 @@ def _strip_links(text: str) -> str:
     kept: list[str] = []
     place = 0
     for match, end in _labels(text):
-        is_link = end > match.end() or _NAME.fullmatch(match[2]) is not None
+        is_link = end > match.end() or (
+            _NAME.fullmatch(match[2]) is not None and not _is_glued(text, match.start())
+        )
         label = "" if match[1] and end > match.end() else match[2]
         kept += [text[place : match.start()], label if is_link else match[0]]
         place = end
     return "".join((*kept, text[place:]))
+
+
+def _is_glued(text: str, place: int) -> bool:
+    """Return whether a bracket follows a word at once: of code, as in `list[float]` and `lightwell[ocr]`, and of no link."""
+    before = text[place - 1 : place] if place else ""
+    return before == "_" or (before.isascii() and before.isalnum())
 
 
 def _labels(text: str) -> Iterator[tuple[re.Match[str], int]]:

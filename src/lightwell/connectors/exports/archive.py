@@ -78,7 +78,9 @@ def open_archive(path: Path) -> Generator[Archive]:
                 left -= _copy(member, inner, left)
                 members += _members(stack.enter_context(zipfile.ZipFile(inner)))
         except (RuntimeError, *_BROKEN) as error:
-            raise SourceFailed(f"{path} cannot be read: {type(error).__name__}") from None
+            raise SourceFailed(
+                f"{path} cannot be read: it is damaged, locked or too large ({type(error).__name__})"
+            ) from None
         if len(members) > _MAX_MEMBERS:
             raise SourceFailed(f"{path} has more than {_MAX_MEMBERS:,} files")
         yield Archive(tuple(sorted(members, key=lambda member: member.path)))

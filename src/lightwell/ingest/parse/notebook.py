@@ -21,7 +21,9 @@ _ANSI = regex(r"\x1b\[[\d;?]{0,30}+[A-Za-z]")
 _FENCE = regex(r"[ ]{0,3}(`{3,}+|~{3,}+)([^\n]*+)")
 _MARKS = ("```", "~~~", "````", "~~~~", "``````````")
 _NO_WORD = regex(r"[^\w+#-]++")
-_BROKEN = "it is no notebook that Jupyter would open; open it in Jupyter and save it again"
+_BROKEN = (
+    "it is no notebook, or a damaged one, which Jupyter would not open; restore it, or ignore it"
+)
 
 _Object = Mapping[str, object]
 
