@@ -18,6 +18,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from lightwell.domain.compatibility import parse_compatibility
 from lightwell.domain.documents import MAX_DOCUMENT_CHUNKS
 from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, SourceIdStrategy
@@ -387,8 +388,13 @@ class Settings(BaseSettings):
         return settings
 
     @model_validator(mode="after")
-    def _check_urls(self) -> "Settings":
-        urls = {
+    def _check_values(self) -> "Settings":
+        if self.server.public_url and not is_origin(self.server.public_url):
+            raise Invalid(
+                f"{_PREFIX}PUBLIC_URL is not the address of a server; write it like https://knowledge.example.com"
+            )
+        parse_compatibility(self.http.compatibility)
+        for name, url in {
             "EMBEDDING_URL": self.embedding.url,
             "NEXT_EMBEDDING_URL": self.next_embedding.url,
             "CHAT_URL": self.chat.url,
@@ -396,15 +402,10 @@ class Settings(BaseSettings):
             "PARSER_URL": self.parser.url,
             "TELEGRAM_API": self.channels.telegram_api,
             "SLACK_API": self.channels.slack_api,
-        }
-        if self.server.public_url and not is_origin(self.server.public_url):
-            raise Invalid(
-                f"{_PREFIX}PUBLIC_URL is not the address of a server; write it like https://knowledge.example.com"
-            )
-        for name, url in urls.items():
+        }.items():
             if url and not is_http_url(url):
                 raise Invalid(
-                    f"{_PREFIX}{name} is not an HTTP URL; write it like http://localhost:8000/v1"
+                    f"{_PREFIX}{name} is not an HTTP URL; write it like http://localhost:{'9998/tika' if name == 'PARSER_URL' else '8000/v1'}"
                 )
         return self
 

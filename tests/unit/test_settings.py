@@ -110,6 +110,12 @@ def test_a_malformed_url_is_named_without_its_value(
     assert value not in str(caught.value).partition(";")[0]
 
 
+def test_every_command_refuses_an_api_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIGHTWELL_HTTP_COMPATIBILITY", "dify,ollamma")
+    with pytest.raises(Invalid, match="LIGHTWELL_HTTP_COMPATIBILITY: 'ollamma' is none"):
+        Settings()
+
+
 def test_a_wrong_value_is_named_and_never_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIGHTWELL_LEASE_SECONDS", "hunter2")
     with pytest.raises(Invalid, match="LIGHTWELL_LEASE_SECONDS: ") as caught:

@@ -141,4 +141,4 @@ def _find_plug_in(system: str) -> OpenPlugIn:
     for entry_point in entry_points(group=PLUG_INS, name=system):
         return entry_point.load()
     systems = ", ".join(list_systems()) or "none is installed"
-    raise Invalid(f"There is no connector for {system!r}; there are: {systems}")
+    raise Invalid(f"There is no connector for {system!r}; there are: {systems}, and push")

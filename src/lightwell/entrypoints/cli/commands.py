@@ -114,7 +114,7 @@ COMMANDS: Mapping[str, Entry] = {
     ),
     "sources": Entry(
         "sources:sources",
-        "Add, sync, show and remove business systems, such as Linear, Attio, Chatwoot and GitHub.",
+        "Add, sync, show and remove sources: Linear, Attio, Chatwoot, GitHub, web sites, buckets, mailboxes, pushes.",
     ),
     "jobs": Entry("jobs:jobs", "List, show, retry and cancel ingestion jobs."),
     "runs": Entry("jobs:runs", "List and show ingestion runs, and the cursor of each source."),

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 1.0
 
 sources = new_group(
-    "Add, sync, show and remove business systems, such as Linear, Attio, Chatwoot and GitHub.",
+    "Add, sync, show and remove sources: Linear, Attio, Chatwoot, GitHub, web sites, buckets, mailboxes, pushes.",
     "lightwell sources add tracker linear",
     "lightwell sources sync tracker",
     "lightwell sources show tracker",
@@ -52,7 +52,7 @@ Options = Annotated[
         "--option",
         metavar="KEY=VALUE",
         help="A name or a number that the connector needs, such as account=1; repeat it for several. "
-        "Never a secret or an address: those are in the environment.",
+        "Never a secret, nor an address to which one goes: those are in the environment.",
     ),
 ]
 Every = Annotated[
@@ -71,6 +71,7 @@ SweepEvery = Annotated[
     "add",
     "lightwell sources add tracker linear",
     "lightwell sources add support chatwoot --option account=1 --every 5",
+    "lightwell sources add handbook site --option urls=https://docs.example.com/guide/ --option acl_tags=team:eng",
     audited="sources add",
 )
 async def add_source(  # noqa: PLR0913 - the options of a command are its arguments
@@ -101,9 +102,9 @@ async def add_source(  # noqa: PLR0913 - the options of a command are its argume
     ] = False,
     administrator: Administrator,
 ) -> Report:
-    """Add a business system as a source; workers and servers then sync it regularly.
+    """Add a source; workers and servers then sync it regularly.
 
-    Its token is in the environment of the process that syncs: LIGHTWELL_SOURCE_<NAME>_TOKEN, with _ for each hyphen of the name; the
+    docs/connectors.md and docs/sources say which options each system has. Its token is in the environment of the process that syncs: LIGHTWELL_SOURCE_<NAME>_TOKEN, with _ for each hyphen of the name; the
     address of a server of your own beside it, as LIGHTWELL_SOURCE_<NAME>_BASE_URL. Both serve the project of LIGHTWELL_PROJECT, or
     that of LIGHTWELL_SOURCE_<NAME>_PROJECT.
     """
