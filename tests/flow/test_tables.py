@@ -4,6 +4,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from lightwell.domain.evidence import Computation
 from lightwell.domain.questions import Question
 from lightwell.ingest.table_reading import renew_tables
 from lightwell.knowledge_base import KnowledgeBase
+from lightwell.records import tables
 from lightwell.records.database import Database
 from lightwell.testing.models import ScriptedModel
 from lightwell.testing.sources import InMemorySource, make_document
@@ -512,3 +514,22 @@ async def test_the_same_rows_in_two_documents_are_not_added_up_twice(database: D
     ]
     project = await filled(database, documents, "twice")
     assert "same rows" in outcome(await computed(project, "What is the total amount of the deals?"))
+
+
+async def test_a_figure_is_not_told_where_a_document_is_hidden_while_it_is_computed(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = await filled(
+        database, [csv("deals.csv", "Deal,Amount\nAcme,5000\nBirk,2000\n", [STAFF])], "meanwhile"
+    )
+    question = "What is the total amount of the deals?"
+    assert "7,000" in outcome(await computed(project, question))
+    compute = tables.compute
+
+    async def compute_and_hide(*args: Any, **more: Any) -> list[tables.Result]:
+        results = await compute(*args, **more)
+        await project.kb.ingestion.ingest(InMemorySource(documents=()))
+        return results
+
+    monkeypatch.setattr(tables, "compute", compute_and_hide)
+    assert await computed(project, question) is None

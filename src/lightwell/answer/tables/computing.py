@@ -59,6 +59,8 @@ async def find_computation(
     wanted = {place.chunk for result in results for place in result.places}
     wanted |= {table.header.chunk for table in computing.tables}
     chunks = await search.get_chunks(database, reader, list(wanted))
+    if not wanted <= chunks.keys():  # hidden or replaced since it was computed
+        return None
     lines = [
         line
         for result in results
@@ -87,9 +89,7 @@ def _quoted(
     chunks: Mapping[ChunkId, Chunk], computing: Computing, result: Result
 ) -> tuple[QuotedRow, ...]:
     return tuple(
-        _quote(chunks[place.chunk], computing.tables[0].columns, place)
-        for place in result.places
-        if place.chunk in chunks
+        _quote(chunks[place.chunk], computing.tables[0].columns, place) for place in result.places
     )
 
 
@@ -101,7 +101,7 @@ def _uncited(
     headers = {
         table.document: table.header
         for table in reversed(computing.tables)
-        if table.document not in cited and table.header.chunk in chunks
+        if table.document not in cited
     }
     columns = computing.tables[0].columns
     return tuple(_quote(chunks[place.chunk], columns, place) for place in headers.values())
