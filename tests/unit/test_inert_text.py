@@ -211,6 +211,11 @@ def test_a_reader_sees_every_sign(text: str) -> None:
     assert shown(markdown.escape(text)).replace("`", "") == text.replace("`", "")
 
 
+def test_a_call_that_looks_like_an_address_is_code_to_its_last_parenthesis() -> None:
+    assert markdown.escape("Call skarn.connect(port=7007).") == "Call `skarn.connect(port=7007)`."
+    assert markdown.escape("(see a.example)") == "(see `a.example`)"
+
+
 def test_a_url_that_runs_is_no_link() -> None:
     hostile = answer(SAID, citation=cited("javascript:alert(1)"))
     assert active(markdown.render_answer(hostile)) == []

@@ -84,6 +84,8 @@ def _escape_part(part: str) -> str:
         return part
     if is_address(part) and (address := part.strip(AROUND_ADDRESSES)):
         before, _, after = part.partition(address)
+        if after.startswith(")") and address.count("(") > address.count(")"):
+            address, after = address + ")", after[1:]
         return f"{_escape_signs(before)}`{address}`{_escape_signs(after)}"
     return _escape_signs(part)
 

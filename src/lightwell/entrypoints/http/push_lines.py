@@ -230,10 +230,13 @@ class LineReader:
             return ""
 
 
+_PLAIN = {"extra_forbidden": "there is no such field"}
+
+
 def _describe(error: ValidationError, depth: int = 1) -> str:
     """Return what is wrong, without what it says."""
     return "; ".join(
-        f"{'.'.join(str(part) for part in problem['loc'][depth:]) or 'the line'}: {problem['msg']}"
+        f"{'.'.join(str(part) for part in problem['loc'][depth:]) or 'the line'}: {_PLAIN.get(problem['type'], problem['msg'])}"
         for problem in error.errors(include_input=False, include_url=False)[:5]
     )
 
