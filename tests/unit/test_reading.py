@@ -212,13 +212,6 @@ def test_the_rows_of_a_long_table_come_with_its_header(plain: Plain | None) -> N
     assert [shown(block) for block in near.heads] == ["Number | Name"]
 
 
-def test_a_file_with_columns_is_a_table() -> None:
-    text = 'id,name\n1,"Vass, Erik"\n2,Ada'
-    window = read_around(text, 20, plain=Plain(headings={}, separator=","), before=0, after=9)
-    assert [shown(block) for block in window.blocks] == ["1 | Vass, Erik", "2 | Ada"]
-    assert [shown(block) for block in window.heads] == ["id | name"]
-
-
 def test_a_picture_that_is_a_link_is_its_words() -> None:
     (block,) = read(
         "[![Build](https://x.example/b.svg)](https://x.example/) and [![a][b]][c] end"

@@ -17,7 +17,6 @@ from lightwell.records.database import Database
 from lightwell.records.documents import documents, published_chunks
 from lightwell.text.reading import REACH, Plain, ReadBlock, Window, read_around
 
-_SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _LONGEST_GAP = 200
 """Characters of white space before a heading, at most."""
 
@@ -61,10 +60,8 @@ def _read(document: Document, text: str, layouts: Sequence[Layout], place: Readi
 
 
 def _plain(document: Document, text: str, layouts: Sequence[Layout]) -> Plain:
-    suffix = document.url.lower()[-4:]
     return Plain(
         headings=_headings(text, layouts),
-        separator=_SEPARATORS.get(suffix, "") if document.format == Format.TEXT else "",
         are_lines_apart=document.format == Format.PDF,
         is_wrapped=document.format == Format.TEXT,
     )

@@ -30,7 +30,6 @@ _CELL_END = regex(r"</t[dhr]\s{0,9}>", re.I)
 _HEAD_CELL = regex(r"<th\b", re.I)
 _PIPE = regex(r"\\.|`[^`\n]{1,500}+`|(\|)", re.S)
 _LINE = regex(r"[^\n]++")
-_QUOTED_CELL = regex(r'"((?:[^"]|"")*+)"(?=[,;\t\n]|$)')
 _BOXES = {" ": "☐", "x": "☑", "X": "☑"}
 
 
@@ -269,21 +268,6 @@ def _html_cells(document: str, start: int, end: int) -> Iterator[tuple[int, int]
         following = _CELL.search(document, match.end(), end)
         edge = min(last.start() if last else end, following.start() if following else end)
         yield bare_span(document, match.end(), edge)
-
-
-def column_cells(document: str, start: int, end: int, separator: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the values of a line of a file with columns, without their quotation marks."""
-    place = start
-    while place <= end:
-        quoted = _QUOTED_CELL.match(document, place, end)
-        if quoted:
-            yield quoted.span(1)
-            place = quoted.end() + 1
-            continue
-        stop = document.find(separator, place, end)
-        stop = end if stop < 0 else stop
-        yield bare_span(document, place, stop)
-        place = stop + 1
 
 
 def split_long(document: str, start: int, end: int) -> Iterator[tuple[int, int]]:

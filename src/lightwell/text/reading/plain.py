@@ -10,7 +10,6 @@ from lightwell.text.reading.blocks import (
     Kind,
     ReadBlock,
     bare_span,
-    column_cells,
     is_above_rule,
     item_block,
     pipe_cells,
@@ -37,43 +36,22 @@ _WRAPPED_AT = 50
 class Plain:
     """How a text without markup reads. `headings` are those near what is read: where each stands, its level and its words.
 
-    `separator` is that of a file with columns, "" elsewhere. In `are_lines_apart` texts each line is a paragraph of its own.
+    In `are_lines_apart` texts each line is a paragraph of its own.
     `is_wrapped`: its lines may end only because they are long.
     """
 
     headings: Mapping[int, tuple[int, str]]
-    separator: str = ""
     are_lines_apart: bool = False
     is_wrapped: bool = False
 
     def read(self, document: str, start: int, end: int) -> Iterator[ReadBlock]:
         """Yield the blocks of this part of the document, in order."""
-        if self.separator:
-            yield from self._columns(document, start, end)
-            return
         place = start
         while place < end:
             gap = _BLANK_LINE.search(document, place, end)
             stop = gap.start() if gap else end
             yield from self._stretch(document, place, stop)
             place = gap.end() - 1 if gap else end
-
-    def _columns(self, document: str, start: int, end: int) -> Iterator[ReadBlock]:
-        for line in _LINE.finditer(document, start, end):
-            spans = column_cells(document, line.start(), line.end(), self.separator)
-            cells = tuple(
-                Cell(start=first, end=last, runs=plain_runs(document, first, last))
-                for first, last in spans
-            )
-            yield ReadBlock(
-                kind=Kind.ROW,
-                start=line.start(),
-                end=line.end(),
-                text=line[0],
-                cells=cells,
-                table=0,
-                is_header=line.start() == 0,
-            )
 
     def _stretch(self, document: str, start: int, end: int) -> Iterator[ReadBlock]:
         """Yield the blocks between two empty lines."""
