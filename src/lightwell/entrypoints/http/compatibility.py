@@ -23,5 +23,6 @@ def add_compatible_routes(app: FastAPI, settings: Settings) -> None:
     spoken = parse_compatibility(settings.http.compatibility)
     for api in sorted(spoken):
         app.include_router(_ROUTERS[api], include_in_schema=False)
+    app.state.has_lightrag_webui = settings.server.lightrag_webui is not None
     if Compatibility.LIGHTRAG in spoken and settings.server.lightrag_webui is not None:
         app.router.routes.extend(lightrag_webui.make_routes(settings.server.lightrag_webui))

@@ -78,7 +78,7 @@ async def get_health(request: Request) -> dict[str, object]:
     return {
         "status": "healthy",
         "auth_mode": "enabled",
-        "webui_available": True,
+        "webui_available": request.app.state.has_lightrag_webui,
         "workspace_available": False,
         "api_docs_available": False,
         "pipeline_busy": bool(unread),
