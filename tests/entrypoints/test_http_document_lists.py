@@ -102,6 +102,8 @@ def value_of(document: dict[str, Any], order: DocumentOrder) -> object:
             return document["title"][:ORDERED_TITLE].lower()
         case DocumentOrder.CHANGED:
             return datetime.fromisoformat(document["updatedAt"])
+        case DocumentOrder.CREATED:
+            return datetime.fromisoformat(document["createdAt"])
         case DocumentOrder.SYSTEM:
             return f"{document['sourceSystem']} {document['sourceType']}"
         case DocumentOrder.STATUS:
