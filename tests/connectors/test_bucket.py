@@ -31,7 +31,7 @@ async def filled(store: MemoryStore | S3Store) -> None:
     others = {
         "pay/2026 july.md": "Salaries rise by 4 percent.",
         "pumps/é#?%.txt": "A pump needs 12 bar.",
-        "pumps/logo.png": "no text",
+        "pumps/logo.bin": "no text",
         ".hidden/a.md": "hidden",
         "pumps/_SUCCESS": "",
     }

@@ -6,8 +6,8 @@ from decimal import Decimal
 from lightwell.text.regex import regex
 
 _QUOTED = regex(r'"([^"]*)"')
-_CURRENCY = regex(r"\[\$([^\]-]*)(?:-[^\]]*)?\]")
-_ESCAPED = regex(r"\\(.)|_.|\*.|\[[^\]]*\]")
+_CURRENCY = regex(r"\[\$([^\[\]-]*+)(?:-[^\[\]]*+)?+\]")
+_ESCAPED = regex(r"\\(.)|_.|\*.|\[[^\[\]]*+\]")
 _DIGITS = regex(r"[0#?][0#?,]*(?:\.([0#?]*))?")
 _SIGNS = "€$£¥₹"
 _CODES = frozenset("EUR USD GBP CHF JPY CNY INR SEK NOK DKK PLN CZK CAD AUD".split())
