@@ -283,9 +283,8 @@ def test_what_the_server_refuses_is_not_shown_as_done(
 
 def test_a_file_that_cannot_be_read_says_what_to_do(page_as: PageAs) -> None:
     page = page_as("grace", "/documents")
-    empty_zip = b"PK\x05\x06" + b"\0" * 18
     files: list[FilePayload] = [
-        {"name": "figures.xlsx", "mimeType": "", "buffer": empty_zip},
+        {"name": "figures.rar", "mimeType": "", "buffer": b"Rar!\x1a\x07\x01"},
         {"name": "nothing.txt", "mimeType": "", "buffer": b""},
         {"name": "torn.pdf", "mimeType": "", "buffer": b"%PDF-1.7 torn"},
         file("fine.txt", "Fine."),

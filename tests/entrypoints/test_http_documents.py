@@ -705,7 +705,7 @@ async def test_a_file_that_cannot_be_read_exists_only_for_those_of_its_place(
     ours, theirs = await site.client(tag), await site.client(f"{tag}:b")
     folder = site.folder / tag.replace(":", "-")
     folder.mkdir()
-    (folder / "pay.xls").write_text("x")
+    (folder / "pay.doc").write_text("x")
     (folder / "pay.md").write_text("---\nacl_tags: [Greta Holm]\n---\n\nx")
     (folder / "huge.md").write_bytes(b"x" * (LARGEST + 1))
     await site.kb.documents.remember_folder_tags(
@@ -717,7 +717,7 @@ async def test_a_file_that_cannot_be_read_exists_only_for_those_of_its_place(
         return await client("POST", "/documents/ingest", json=body)
 
     missing = (await ingest(theirs, "nothing.md")).json()["detail"]
-    for name in ("pay.xls", "pay.md", "huge.md"):
+    for name in ("pay.doc", "pay.md", "huge.md"):
         assert (await ingest(ours, name)).status_code in (413, 422), name
         hidden = await ingest(theirs, name)
         assert (hidden.status_code, hidden.json()["detail"]) == (404, missing), name

@@ -65,8 +65,10 @@ async def test_an_estimate_calls_no_endpoint_and_says_what_is_kept_without_token
 async def test_an_estimate_counts_what_the_source_cannot_deliver(
     database: Database, tmp_path: Path
 ) -> None:
-    for name in ("a.md", "font.eot", "b.json"):
+    for name in ("a.md", "font.eot"):
         (tmp_path / name).write_text("Everybody has 27 days of leave.")
+    (tmp_path / "b.docx").write_bytes(b"PK\x03\x04 torn")
+    (tmp_path / "c.md").write_text("---\nacl_tags: [Greta Holm]\n---\n\nx")
     project = await project_on(database)
     folder = files(tmp_path, frozenset(OWN), Settings())
     estimate = await project.kb.ingestion.estimate(folder)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from lightwell.domain.access import Tags
-from lightwell.domain.pushes import is_of_one_person
+from lightwell.domain.documents import PUSHED
 
 MAX_NAMES = 100
 """Names of people that are listed for a tag, at most."""
@@ -130,3 +130,8 @@ def own_ways(holders: TagHolders) -> tuple[OwnWay, ...]:
     ways = [OwnWay(tag=holders.tag, kind=Reach.PERSON, name="")] if holders.is_own else []
     ways += [OwnWay(tag=holders.tag, kind=Reach.GROUP, name=name) for name in holders.own_groups]
     return tuple(ways) or (OwnWay(tag=holders.tag, kind=Reach.TAG, name=""),)
+
+
+def is_of_one_person(tag: str) -> bool:
+    """Return whether a tag as it is stored is that of one person, whom only administrators may name."""
+    return tag.startswith(f"{PUSHED}:") and ":person:" in tag

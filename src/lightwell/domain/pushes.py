@@ -196,11 +196,6 @@ def make_audience(
     )
 
 
-def is_of_one_person(tag: str) -> bool:
-    """Return whether a tag as it is stored is that of one person, whom only administrators may name."""
-    return tag.startswith(f"{PUSHED}:") and ":person:" in tag
-
-
 def _person_tag(address: str) -> str:
     """Return a person's tag, without the address: whoever sees an item sees its tags."""
     return f"{PUSHED}:person:{hashlib.sha256(address.encode()).hexdigest()[:32]}"
