@@ -86,9 +86,9 @@ PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 test: .venv/.ready $(PAGE)
 	$(RUN) pytest $(PARALLEL) -m "not slow"
 
-# The servers of the other stores take most of the memory, and half of the time a test waits: three workers.
+# The servers of the other stores take most of the memory and the processor, and a Milvus serves one worker at a time: two workers.
 test-slow: .venv/.ready $(PAGE)
-	$(RUN) --extra ray --extra ocr pytest -n 3 --dist loadfile -m slow
+	$(RUN) --extra ray --extra ocr pytest -n 2 --dist loadfile -m slow
 
 test-long: .venv/.ready $(PAGE)
 	$(RUN) pytest $(PARALLEL) --hypothesis-profile=thorough

@@ -14,6 +14,7 @@ from tests.browser.conftest import OpenPage, chromium
 from tests.browser.demo import Demo, copy_store, serving_demo
 from tests.browser.looking import screenshot
 from tests.lightrag_package import install_lightrag
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -89,6 +90,7 @@ def test_a_file_that_is_uploaded_there_is_read(demo: Demo, open_page: OpenPage) 
     page.locator("input[type=file]").set_input_files(
         {"name": "pumps.md", "mimeType": "text/markdown", "buffer": b"# Pumps\n\nOsprey has pumps."}
     )
-    expect(page.get_by_text("Completed (26)")).to_be_visible()
+    # The page looks every half a minute, after the file has been read.
+    expect(page.get_by_text("Completed (26)")).to_be_visible(timeout=PATIENCE * 1000)
     expect(page.get_by_text("Pumps", exact=True)).to_be_visible()
     screenshot(page, "lightrag-upload")
