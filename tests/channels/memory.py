@@ -232,11 +232,11 @@ class Office:
 
     async def deliver(self, *updates: Update) -> None:
         """Give the bot what its platform received, and wait until all is answered."""
-        for update in updates:
-            await self.channel.runs.wait()
-            assert self.channel.receiver is not None
-            await self.channel.receiver(update)
         async with asyncio.timeout(PATIENCE):
+            for update in updates:
+                await self.channel.runs.wait()
+                assert self.channel.receiver is not None
+                await self.channel.receiver(update)
             while await self.waiting():  # noqa: ASYNC110 - the database says so
                 await asyncio.sleep(0.02)
 

@@ -333,6 +333,8 @@ async def test_each_chat_is_answered_in_order_and_none_waits_for_another(
 async def test_another_process_goes_on_where_one_ends(project: Project) -> None:
     async with opened(project) as first:
         ada = await first.join("ada", SALES)
+        async with asyncio.timeout(PATIENCE):
+            await first.channel.runs.wait()
         async with opened(project) as second:
             assert not second.channel.runs.is_set()
             assert "18 percent" in (await first.say(ada, DISCOUNT)).text
