@@ -127,10 +127,10 @@ docs: .venv/.ready
 afternoon: .venv/.ready
 	AFTERNOON=docs/channels/afternoon.md $(RUN) pytest tests/channels/test_afternoon.py
 
-# What an installation with all extras but Ray contains, with licences and hashes of versions; no tool of development.
+# What an installation with the extras of a server contains (not Ray, OCR, the frameworks of retrievers), with licences and hashes of versions; no tool of development.
 SBOM ?= lightwell.cdx.json
 sbom: .venv/.ready $(PAGE)
-	UV_PROJECT_ENVIRONMENT=.tools/installed $(UV) sync --quiet --frozen --no-dev --no-editable --extra milvus --extra neo4j --extra otel --extra slack --extra telegram
+	UV_PROJECT_ENVIRONMENT=.tools/installed $(UV) sync --quiet --frozen --no-dev --no-editable --extra bucket --extra milvus --extra neo4j --extra otel --extra slack --extra telegram
 	$(RUN) cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-file $(SBOM) .tools/installed
 	cp $(dir $(PAGE))packages.cdx.json $(SBOM:.cdx.json=-page.cdx.json)
 

@@ -1,5 +1,7 @@
 """What an installation pulls in: its licences, and nothing that downloads models."""
 
+import importlib.util
+import os
 import re
 from collections.abc import Iterator
 from importlib import metadata
@@ -9,7 +11,7 @@ import pytest
 from packaging.requirements import Requirement
 
 EXTRAS = frozenset({"", "bucket", "milvus", "neo4j", "otel", "slack", "telegram"})
-"""Only slow tests install the others: Ray is Apache-2.0; of LangChain, LlamaIndex and Haystack they check the licences themselves."""
+"""Only slow tests install the others: Ray is Apache-2.0; of OCR, LangChain, LlamaIndex and Haystack they check the licences themselves."""
 COPYLEFT = re.compile(
     r"(?<!L)(?<!Lesser )(?:\bA?GPL|SSPL|Affero|(?<!Lesser )General Public License)|Server Side Public|Business Source",
     re.IGNORECASE,
@@ -24,9 +26,9 @@ def required(name: str, extras: frozenset[str]) -> Iterator[Requirement]:
             yield requirement
 
 
-def installed() -> dict[str, Distribution]:
-    """Return what an installation of Lightwell with its extras contains, by name."""
-    pending = [("lightwell", EXTRAS)]
+def installed(extras: frozenset[str]) -> dict[str, Distribution]:
+    """Return what an installation of Lightwell with these extras contains, by name."""
+    pending = [("lightwell", extras)]
     known = dict[str, Distribution]()
     seen = set[tuple[str, frozenset[str]]]()
     while pending:
@@ -40,7 +42,7 @@ def installed() -> dict[str, Distribution]:
     return known
 
 
-INSTALLED = installed()
+INSTALLED = installed(EXTRAS)
 
 
 def licence(distribution: Distribution) -> str:
@@ -57,6 +59,18 @@ def test_each_package_declares_a_licence_that_binds_no_user(name: str) -> None:
     declared = licence(INSTALLED[name])
     assert declared, f"{name} declares no licence"
     assert not COPYLEFT.search(declared), f"{name}: {declared}"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    importlib.util.find_spec("rapidocr") is None and "CI" not in os.environ,
+    reason="the extra ocr is not installed; `make test-slow` installs it",
+)
+def test_each_package_of_ocr_declares_a_licence_that_binds_no_user() -> None:
+    for name, distribution in installed(frozenset({"ocr"})).items():
+        declared = licence(distribution)
+        assert declared, f"{name} declares no licence"
+        assert not COPYLEFT.search(declared), f"{name}: {declared}"
 
 
 @pytest.mark.parametrize(
