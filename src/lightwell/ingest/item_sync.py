@@ -17,7 +17,6 @@ from lightwell.domain.source_items import UnreadableItem
 from lightwell.ingest.context import OpenConnector
 from lightwell.ingest.item_pages import PagePosition, SyncTarget, store_page
 from lightwell.ingest.source_lease import hold_source
-from lightwell.logs import logger
 from lightwell.ports import ItemSource
 from lightwell.records import item_fetches, source_directory, source_runs, sources
 from lightwell.records.database import Database, repeatable
@@ -29,8 +28,6 @@ T = TypeVar("T")
 _ITEMS_PER_FETCH = 50
 _MASS_SHARE, _MASS_ITEMS = 0.2, 10
 """A sweep that misses more than this share, and more than this number, waits for a person."""
-
-_log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
