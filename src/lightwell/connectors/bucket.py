@@ -14,7 +14,7 @@ import obstore
 from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 from obstore.store import AzureStore, GCSStore, S3Store
 
-from lightwell.connectors.opening import check_stated_options, parse_base_url
+from lightwell.connectors.opening import check_stated_options, fingerprint_of, parse_base_url
 from lightwell.connectors.rows import Result, StoredCursor, make_page, parse_cursor
 from lightwell.domain.business_systems import StatedTags, parse_stated_tags
 from lightwell.domain.documents import BUCKET, Format, NewDocument
@@ -266,7 +266,7 @@ async def open_bucket(
         place=place,
         tags=parse_stated_tags(options),
         web_url=parse_base_url(web_url) if web_url else "",
-        fingerprint=hashlib.sha256(json.dumps(sorted(options.items())).encode()).hexdigest()[:16],
+        fingerprint=fingerprint_of(options),
         max_bytes=max_bytes,
         now=lambda: datetime.now(UTC),
     )

@@ -1,5 +1,7 @@
 """Opens the HTTP API of a business system, as all connectors do, with the options that people type."""
 
+import hashlib
+import json
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -62,6 +64,11 @@ def check_stated_options(system: str, options: Mapping[str, str], names: Collect
         raise Invalid(
             f"A source of {system} needs the option {TAGS_OPTION}: the access tags of who sees what it reads"
         )
+
+
+def fingerprint_of(options: Mapping[str, str]) -> str:
+    """Return what stands for the options in a cursor: it is another one as soon as any option is."""
+    return hashlib.sha256(json.dumps(sorted(options.items())).encode()).hexdigest()[:16]
 
 
 def parse_base_url(text: str, schemes: Sequence[str] = ("https", "http")) -> str:

@@ -66,6 +66,13 @@ def make_page(results: Sequence[Result], cursor: str) -> ItemPage:
     )
 
 
+def size_of(result: Result) -> int:
+    """Return the bytes of an item's documents, 0 for what is no item."""
+    if not isinstance(result, SourceItem):
+        return 0
+    return sum(len(document.content) for document in result.documents)
+
+
 def make_too_large(ref: GlobalRef, error: ResponseTooLarge) -> UnreadableItem:
     """Return the item whose parts are too large to be read; the others of its page are not concerned."""
     return UnreadableItem(ref=ref, reason="too_large", message=str(error))

@@ -22,8 +22,8 @@ from lightwell.connectors.imap.connection import (
 )
 from lightwell.connectors.imap.threads import Listing, MailThread
 from lightwell.connectors.item_documents import one_line
-from lightwell.connectors.opening import check_stated_options
-from lightwell.connectors.rows import Result, make_page
+from lightwell.connectors.opening import check_stated_options, fingerprint_of
+from lightwell.connectors.rows import Result, make_page, size_of
 from lightwell.domain.business_systems import StatedTags, parse_stated_tags
 from lightwell.domain.documents import IMAP, Format, NewDocument
 from lightwell.domain.errors import Invalid, Refused, SourceFailed, Unreadable
@@ -102,7 +102,7 @@ class ImapSource:
                 continue
             results.append(await self._read(thread))
             digests[key] = thread.digest
-            size += _size(results[-1])
+            size += size_of(results[-1])
             if len(results) == _PAGE_ITEMS or size > _PAGE_BYTES:
                 yield make_page(results, _write_cursor(Cursor(self.fingerprint, {}, digests)))
                 results, size = [], 0
@@ -257,12 +257,6 @@ def _hash(url: str, content: bytes) -> str:
     ).hexdigest()
 
 
-def _size(result: Result) -> int:
-    if not isinstance(result, SourceItem):
-        return 0
-    return sum(len(document.content) for document in result.documents)
-
-
 def _write_cursor(cursor: Cursor) -> str:
     return base64.b85encode(zlib.compress(_CURSOR.dump_json(cursor))).decode()
 
@@ -302,9 +296,7 @@ async def open_imap(
             mailbox=mailbox,
             folders=tuple(dict.fromkeys(folders)),
             tags=parse_stated_tags(options),
-            fingerprint=hashlib.sha256(json.dumps(sorted(options.items())).encode()).hexdigest()[
-                :16
-            ],
+            fingerprint=fingerprint_of(options),
             max_bytes=max_bytes,
         )
     finally:

@@ -1,7 +1,5 @@
 """A web site as a source of items: see `docs/sources/site.md`."""
 
-import hashlib
-import json
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
@@ -12,8 +10,8 @@ from http import HTTPStatus
 
 import httpx
 
-from lightwell.connectors.opening import check_stated_options, parse_number
-from lightwell.connectors.rows import Result, make_page
+from lightwell.connectors.opening import check_stated_options, fingerprint_of, parse_number
+from lightwell.connectors.rows import Result, make_page, size_of
 from lightwell.connectors.site.cursor import Pages, read_cursor, write_cursor
 from lightwell.connectors.site.pages import join
 from lightwell.connectors.site.reading import Known, Reading, SiteReader, page_ref
@@ -25,7 +23,7 @@ from lightwell.domain.business_systems import parse_stated_tags
 from lightwell.domain.documents import SITE
 from lightwell.domain.errors import Invalid, LightwellError, Refused, SourceFailed
 from lightwell.domain.ids import GlobalRef
-from lightwell.domain.source_items import ItemPage, SourceDirectory, SourceItem, WebhookHint
+from lightwell.domain.source_items import ItemPage, SourceDirectory, WebhookHint
 
 PAGE = "page"
 _OPTIONS = ("urls", "sitemap", "max_pages", "max_depth")
@@ -89,7 +87,7 @@ class SiteSource:
         size = 0
         async for result in walk.run():
             results.append(result)
-            size += _size(result)
+            size += size_of(result)
             if len(results) == _PAGE_ITEMS or size > _PAGE_BYTES:
                 yield make_page(results, cursor)
                 results, size = [], 0
@@ -218,7 +216,7 @@ class _Walk:
             reading = await self.opened.reader.read(url, listed.get(url, ""), self.known.get(url))
             self._note(url, reading, is_expected=url in listed or url in starts)
             failures = failures + 1 if reading.problem else 0
-            size += _size(reading.item) if reading.item else 0
+            size += size_of(reading.item) if reading.item else 0
             is_too_large = (
                 size > _MAX_SYNC_BYTES or requests > _ASKED_PER_PAGE * self.options.max_pages
             )
@@ -255,12 +253,6 @@ def _reason_to_stop(failures: int, reading: Reading) -> str:
     return "The site is too large for one sync: read less of it with other urls, or lower max_pages"
 
 
-def _size(result: Result) -> int:
-    if not isinstance(result, SourceItem):
-        return 0
-    return sum(len(document.content) for document in result.documents)
-
-
 @asynccontextmanager
 async def open_site(options: Mapping[str, str], fetcher: WebFetcher) -> AsyncGenerator[SiteSource]:
     """Open the site that the options name; raise `Invalid` for an option that is missing, not known or wrong."""
@@ -287,5 +279,5 @@ def parse_options(options: Mapping[str, str]) -> SiteOptions:
         sitemap=options.get("sitemap", "").strip(),
         max_pages=max_pages,
         max_depth=parse_number(options, "max_depth", _MAX_DEPTH),
-        fingerprint=hashlib.sha256(json.dumps(sorted(options.items())).encode()).hexdigest()[:16],
+        fingerprint=fingerprint_of(options),
     )
