@@ -69,7 +69,7 @@ class BucketPlace:
 
 
 class Cursor(StoredCursor):
-    """Objects until `since` are read; `after` is the last one of a walk under way, which is a complete one if it `begun` so."""
+    """Objects until `since` are read, and all were compared at `complete_at`; of a walk under way `after` is the last object, and `latest` the newest date."""
 
     options: str = ""
     since: datetime | None = None
