@@ -7,6 +7,7 @@ import httpx
 
 from lightwell.connectors.site.pages import canonical_url
 from lightwell.domain.errors import Invalid
+from lightwell.domain.texts import split_at_commas
 
 _MAX_STARTS = 20
 _ASSETS = frozenset(
@@ -52,7 +53,7 @@ class Scope:
 
 def parse_starts(text: str) -> Scope:
     """Return the scope of addresses with commas between them; raise `Invalid`."""
-    words = [word.strip() for word in text.split(",") if word.strip()]
+    words = split_at_commas(text)
     if not words:
         raise Invalid("A site needs the option urls: where to start, as https://docs.example.com/")
     if len(words) > _MAX_STARTS:
