@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,8 @@ import httpx
 import platformdirs
 import pytest
 
+from tests.ports import free_port
+
 _FOLDER = platformdirs.user_cache_path("lightwell-tests") / "moto"
 _REQUIREMENT = "moto[server]==5.2.5"
 _START_SECONDS = 120.0
@@ -23,9 +24,7 @@ _START_SECONDS = 120.0
 def use_moto() -> Generator[str]:
     """Yield the address of a server with the empty bucket `files`; skip where it cannot be installed, except in CI."""
     python = _install()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     url = f"http://127.0.0.1:{port}"
     command = [str(python.with_name("moto_server")), "-H", "127.0.0.1", "-p", str(port)]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

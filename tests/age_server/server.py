@@ -5,7 +5,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -17,6 +16,8 @@ from pathlib import Path
 
 import psycopg
 import pytest
+
+from tests.ports import free_port
 
 _REQUIREMENTS = Path(__file__).with_name("requirements.txt")
 _FOLDER = Path(__file__).parents[2] / "build" / "age"
@@ -104,10 +105,7 @@ def age_server_of_test() -> Generator[AgeServer]:
     account = _account()
     if account is not None:
         os.chown(data, account, -1)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
-    server = AgeServer(data=data, port=port)
+    server = AgeServer(data=data, port=free_port())
     try:
         server.start()
         yield server

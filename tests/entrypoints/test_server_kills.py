@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Generator
@@ -29,6 +28,7 @@ from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import open_knowledge_base
 from tests.entrypoints.test_server_processes import children, is_running
 from tests.patience import PATIENCE
+from tests.ports import free_port
 
 pytestmark = pytest.mark.slow
 
@@ -97,12 +97,6 @@ async def prepare(data: Path, workers: int) -> Server:
             scopes = (Scope.READ, Scope.INGEST)
             _, token = await keys.create("default", "test", scopes=scopes, tags=("team:sales",))
     return Server(data=data, port=free_port(), workers=workers, token=token.text)
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 @contextmanager

@@ -1,28 +1,24 @@
 """GreenMail, a real IMAP server for tests: fetched by Maven, started for one test."""
 
 import imaplib
-import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
+from tests.java_servers import need_java, run_java
 
 HERE = Path(__file__).parent
 FOLDER = Path(__file__).parents[2] / "build" / "greenmail"
 USER, PASSWORD = "ada@halden.example", "lightwell test"
-_START_SECONDS = 120.0
 _LIFETIME_SECONDS = "600"
 
 
 @contextmanager
 def use_greenmail() -> Generator[tuple[int, int]]:
     """Yield the ports of a server with an empty mailbox: by plain IMAP, and by TLS with a certificate that nobody has signed."""
-    if not (shutil.which("java") and shutil.which("mvn")):
-        pytest.skip("GreenMail needs java and mvn: apt-get install openjdk-17-jre-headless maven")
+    need_java("GreenMail")
     if not list(FOLDER.glob("*.jar")):
         copy = ["mvn", "-q", "-f", f"{HERE}/pom.xml", "dependency:copy-dependencies"]
         subprocess.run([*copy, f"-DoutputDirectory={FOLDER}"], check=True)
@@ -49,13 +45,8 @@ def use_greenmail() -> Generator[tuple[int, int]]:
     ]
     command += [f"-Dgreenmail.{name}={value}" for name, value in properties.items()]
     command += ["-cp", f"{FOLDER}/*", "com.icegreen.greenmail.standalone.GreenMailStandaloneRunner"]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        _wait(port)
+    with run_java(command, lambda: _answers(port), output=FOLDER / "out", environment={}):
         yield port, tls_port
-    finally:
-        server.terminate()
-        server.wait()
 
 
 @contextmanager
@@ -69,12 +60,9 @@ def mailbox(port: int) -> Generator[imaplib.IMAP4]:
         imap.shutdown()
 
 
-def _wait(port: int) -> None:
-    deadline = time.monotonic() + _START_SECONDS
-    while True:
-        try:
-            with mailbox(port):
-                return
-        except (OSError, imaplib.IMAP4.error):  # it listens before it has its users
-            assert time.monotonic() < deadline, "GreenMail did not start"
-            time.sleep(0.1)
+def _answers(port: int) -> bool:
+    try:
+        with mailbox(port):
+            return True
+    except (OSError, imaplib.IMAP4.error):  # it listens before it has its users
+        return False

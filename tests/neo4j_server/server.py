@@ -16,6 +16,9 @@ import pytest
 from neo4j import GraphDatabase
 from neo4j.exceptions import DriverError, Neo4jError
 
+from tests.java_servers import fetch, need_java
+from tests.ports import free_port
+
 HERE = Path(__file__).parent
 FOLDER = Path(__file__).parents[2] / "build" / "neo4j"
 PASSWORD = "lightwell-test"  # noqa: S105 - of a server that only this machine reaches
@@ -100,10 +103,7 @@ class Neo4jServer:
 @contextmanager
 def shared_server() -> Generator[Neo4jServer]:
     """Lend the one server of this checkout; the last who returns it stops it."""
-    if not (shutil.which("java") and shutil.which("mvn")):
-        pytest.skip(
-            "Neo4j's tests need java 17 and mvn: apt-get install openjdk-17-jre-headless maven"
-        )
+    need_java("Neo4j")
     FOLDER.mkdir(parents=True, exist_ok=True)
     with (FOLDER / "users").open("a") as users:
         with _alone():
@@ -127,7 +127,7 @@ def shared_server() -> Generator[Neo4jServer]:
 @contextmanager
 def own_server(home: Path) -> Generator[Neo4jServer]:
     """Start a server for one test, which may kill it; the files are those of the shared one."""
-    server = Neo4jServer(home=home, port=_free_port())
+    server = Neo4jServer(home=home, port=free_port())
     server.start()
     try:
         yield server
@@ -148,16 +148,8 @@ def _fetch() -> None:
     if done.exists() and done.read_text("utf-8") == (HERE / "pom.xml").read_text("utf-8"):
         return
     shutil.rmtree(FOLDER / "lib", ignore_errors=True)
-    command = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
     target = "-DincludeScope=runtime", f"-DoutputDirectory={FOLDER}/lib"
-    fetched = subprocess.run(
-        ["mvn", "-q", "-B", "-ntp", "-C", "-f", str(HERE / "pom.xml"), command, *target],
-        capture_output=True,
-        timeout=300,
-        check=False,
-    )
-    if fetched.returncode:
-        pytest.skip(f"Maven could not fetch Neo4j: {fetched.stdout.decode()[-500:]}")
+    fetch("Neo4j", "3.6.1:copy-dependencies", "-f", str(HERE / "pom.xml"), *target)
     done.write_text((HERE / "pom.xml").read_text("utf-8"), "utf-8")
 
 
@@ -173,13 +165,7 @@ def _started() -> Neo4jServer:
     home = FOLDER / "home"
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
-    server = Neo4jServer(home=home, port=_free_port())
+    server = Neo4jServer(home=home, port=free_port())
     server.start()
     (home / "port").write_text(str(server.port), "utf-8")
     return server
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
