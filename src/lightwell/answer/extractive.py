@@ -34,6 +34,7 @@ from lightwell.text.answer_types import (
 from lightwell.text.dates import MONTH_TERMS, PartialDate, find_dates
 from lightwell.text.figures import may_be_equal
 from lightwell.text.regex import regex
+from lightwell.text.sentences import is_question
 from lightwell.text.terms import terms, words
 
 MAX_QUOTES = 4
@@ -171,13 +172,9 @@ def _part_candidates(part: Retrieval) -> PartCandidates:
             pieces[written] = ScoredPiece(unit=unit, piece=piece, score=unit.score)
         if len(pieces) == MAX_PIECES:
             break
-    answers = [piece for piece in pieces.values() if not _only_asks(piece)]
+    # A question alone, as somebody asks it in a mail, is no answer.
+    answers = [scored for scored in pieces.values() if not is_question(scored.piece.text)]
     return PartCandidates(part=part, units=units, pieces=tuple(answers or pieces.values()))
-
-
-def _only_asks(piece: ScoredPiece) -> bool:
-    """Return whether a piece is a question without its answer, as somebody asks it in a mail."""
-    return piece.piece.text.rstrip("\"'”’)*_ ").endswith("?")
 
 
 def join_pieces_of_parts(parts: Sequence[Sequence[ScoredPiece]]) -> list[SupportedSentence]:

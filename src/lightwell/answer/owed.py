@@ -29,6 +29,7 @@ from lightwell.text.answer_types.owed import Period, asked_period, read_owed
 from lightwell.text.dates import PartialDate
 from lightwell.text.negation import has_negation
 from lightwell.text.regex import regex
+from lightwell.text.sentences import is_question
 from lightwell.text.terms import terms
 from lightwell.text.word_lists import any_of, load_word_lists, whole_words
 
@@ -299,7 +300,7 @@ def _is_commitment(quote: Quote) -> bool:
     """Return whether a sentence says in the first person what is done by a day, or on a day to come; no question, request or condition."""
     text, facts = quote.text, quote.unit.facts
     is_timed = Mark.DEADLINE in facts.marks or (facts.dates and _WILL.search(text))
-    if not is_timed or text.rstrip("\"'”’)*_ ").endswith("?"):
+    if not is_timed or is_question(text):
         return False
     return bool(_OURS.search(text)) and not (_NOT_OURS.search(text) or has_negation(text))
 

@@ -22,6 +22,7 @@ from lightwell.text.answer_types import speech_act_terms
 from lightwell.text.dates import find_first_date
 from lightwell.text.markup import strip_bullet
 from lightwell.text.regex import regex
+from lightwell.text.sentences import is_question
 from lightwell.text.terms import words
 
 MAX_STATEMENTS = 20
@@ -47,8 +48,7 @@ def statement_quotes(retrieval: Retrieval) -> list[SupportedSentence]:
     scored = [
         (unit, _coverage(unit, retrieval, acts, pronouns.get(unit.quote.place, frozenset())))
         for unit in list_quotable_units(retrieval)
-        if not unit.quote.text.rstrip("\"'”’)*_ ").endswith("?")
-        and (not acts or acts & _speech_acts(unit.quote))
+        if not is_question(unit.quote.text) and (not acts or acts & _speech_acts(unit.quote))
     ]
     best = max((coverage for _, coverage in scored), default=0.0)
     least = max(_MIN_COVERAGE, _NEARLY_BEST * best) if retrieval.is_sufficient else _ALL

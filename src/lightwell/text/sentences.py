@@ -33,6 +33,11 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
+def is_question(text: str) -> bool:
+    """Return whether a text ends with a question mark, in front of quotation marks, brackets and marks of emphasis at most."""
+    return text.rstrip("\"'”’)*_ ").endswith("?")
+
+
 def split_sentences(text: str) -> list[str]:
     """Return the sentences in order, without the white space around them."""
     return [text[start:end].strip() for start, end in sentence_spans(text)]
