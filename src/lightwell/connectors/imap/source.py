@@ -150,7 +150,8 @@ class ImapSource:
                 listed = await self.mailbox.list_messages(folder)
                 audience = self._audience(folder)
                 await asyncio.to_thread(listing.add, folder, state, listed, audience)
-            self._threads = {thread.key: thread for thread in listing.threads()}
+            threads = await asyncio.to_thread(list, listing.threads())
+            self._threads = {thread.key: thread for thread in threads}
         return self._threads
 
     def _audience(self, folder: str) -> str:
