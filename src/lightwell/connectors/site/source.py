@@ -1,5 +1,6 @@
 """A web site as a source of items: see `docs/sources/site.md`."""
 
+import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
@@ -168,19 +169,26 @@ class SiteSource:
                     raise SourceFailed(f"The sitemap {url} answered with status {page.status}")
                 continue
             try:
-                entries = parse_sitemap(page.content)
+                others, places = await asyncio.to_thread(self._parse_sitemap, page.content)
             except LightwellError as error:
                 if is_named:
                     raise SourceFailed(f"The sitemap {url} cannot be read: {error}") from error
                 continue  # a page that is shown for whatever is not there
-            for entry in entries:
-                if entry.is_sitemap:
-                    queue.append(entry.url)
-                elif (target := join(start, entry.url)) and (
-                    place := self.options.scope.place(target)
-                ):
-                    listed[place] = entry.modified
+            queue += others
+            listed |= places
         return listed
+
+    def _parse_sitemap(self, content: bytes) -> tuple[list[str], dict[str, str]]:
+        """Return the other sitemaps that one names, and the addresses of the site with their dates; raise `Unreadable`."""
+        scope = self.options.scope
+        others: list[str] = []
+        places: dict[str, str] = {}
+        for entry in parse_sitemap(content):
+            if entry.is_sitemap:
+                others.append(entry.url)
+            elif (target := join(scope.starts[0], entry.url)) and (place := scope.place(target)):
+                places[place] = entry.modified
+        return others, places
 
     @property
     def _host_fetcher(self) -> WebFetcher:
