@@ -1,8 +1,8 @@
 """What programs push into a source: lines of JSON, read and stored as they arrive. What is answered with 200 is stored."""
 
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -260,36 +260,23 @@ class _Reading:
             unread=sum(1 for failure in self.refused if not failure.id),
         )
         stored = await self.pushes.store(self.push, batch)
-        self.note(stored.failures, self.refused)
-        self.result += PushResult(
-            counts=stored.counts,
-            outdated=stored.outdated,
-            groups=stored.groups,
-        )
+        self.note((*stored.failures, *self.refused))
+        self.result += replace(stored, failures=())
         self.waiting, self.kept, self.refused = [], set(), []
         self.waiting_lines = self.waiting_bytes = 0
 
-    def note(self, *failures: "list[LineFailure] | tuple[LineFailure, ...]") -> None:
+    def note(self, failures: Sequence[LineFailure]) -> None:
         """Keep the first failures to report, and count all."""
-        for failure in sorted(
-            (failure for some in failures for failure in some), key=lambda failure: failure.number
-        ):
-            self.failed += 1
-            if self.failed <= _MAX_FAILURES:
-                self.result += PushResult(failures=(failure,))
+        in_order = sorted(failures, key=lambda failure: failure.number)
+        shown = in_order[: max(_MAX_FAILURES - self.failed, 0)]
+        self.result += PushResult(failures=tuple(shown))
+        self.failed += len(failures)
 
     async def complete(self, number: int) -> None:
         """End the sync of everything, as the line with this number says."""
         if not self.push.sync:
-            self.note(
-                [
-                    LineFailure(
-                        number=number,
-                        id="",
-                        message="`complete` ends a sync: name it in the address, as ?sync=NAME",
-                    )
-                ]
-            )
+            message = "`complete` ends a sync: name it in the address, as ?sync=NAME"
+            self.note([LineFailure(number=number, id="", message=message)])
             return
         ended = await self.pushes.complete(
             self.push, allows_mass_deletion=self.allows_mass_deletion
