@@ -1,6 +1,6 @@
 """The lines of AsciiDoc: what stands above a block, items of lists, and where blocks end."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -150,36 +150,9 @@ def skip_empty(lines: Sequence[str], place: int) -> int:
     return place
 
 
-def count_lines(
-    lines: Sequence[str], place: int, goes_on: Callable[[str], bool] = lambda _: True
-) -> int:
-    """Return how many lines stand here without an empty one, one at least."""
-    end = place + 1
-    while end < len(lines) and lines[end].strip() and goes_on(lines[end]):
-        end += 1
-    return end - place
-
-
-def dedent(lines: Sequence[str]) -> list[str]:
-    margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
-    return [line[margin:] for line in lines]
-
-
 def indented(lines: Sequence[str], levels: int) -> list[str]:
     margin = MARGIN * levels
     return [f"{margin}{line}" if line.strip() else "" for line in lines]
-
-
-def filled(lines: Sequence[str]) -> list[str]:
-    """Return the lines from the first to the last that is not empty."""
-    places = [place for place, line in enumerate(lines) if line.strip()]
-    return [*lines[places[0] : places[-1] + 1]] if places else []
-
-
-def fenced(code: Sequence[str]) -> list[str]:
-    lines = filled(code)
-    mark = "~~~" if any("```" in line for line in lines) else "```"
-    return [mark, *lines, mark]
 
 
 def split_attributes(text: str) -> list[str]:

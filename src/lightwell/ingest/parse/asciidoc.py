@@ -20,12 +20,8 @@ from lightwell.ingest.parse._asciidoc_lines import (
     MARGIN,
     Block,
     Levels,
-    count_lines,
     day,
-    dedent,
     ends_item,
-    fenced,
-    filled,
     indented,
     is_of_body,
     read_item,
@@ -33,6 +29,7 @@ from lightwell.ingest.parse._asciidoc_lines import (
     without_conditions,
 )
 from lightwell.ingest.parse._asciidoc_tables import cells_of, count_columns
+from lightwell.ingest.parse._lines import count_lines, dedent, fenced, filled, table_lines
 from lightwell.ingest.parse._rst_tables import separated_cells
 from lightwell.ingest.parse._text import clean, decode
 from lightwell.ingest.parse.markdown import parse as parse_markdown
@@ -230,11 +227,7 @@ class _Reader:
             for row in rows
         ]
         cells = [row for row in cells if any(row)]
-        if not cells:
-            return []
-        cells[0] += [""] * (max(map(len, cells)) - len(cells[0]))
-        written = [f"| {' | '.join(row)} |" for row in cells]
-        return [written[0], f"|{' --- |' * len(cells[0])}", *written[1:], ""]
+        return [*table_lines(cells), ""] if cells else []
 
     def _list(self, lines: Sequence[str], place: int, depth: int) -> tuple[int, list[str]]:
         """Read list items of all levels, with the blocks that a line with `+` adds to them."""

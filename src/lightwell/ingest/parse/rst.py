@@ -4,11 +4,11 @@ What says nothing to people goes: labels, comments, indexes, the options of dire
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
 
 from lightwell.domain.documents import ParsedDocument
+from lightwell.ingest.parse._lines import count_lines, dedent, fenced, filled, table_lines
 from lightwell.ingest.parse._rst_tables import drawn_cells, listed_cells, separated_cells
 from lightwell.ingest.parse._text import clean, decode
 from lightwell.ingest.parse.markdown import parse as parse_markdown
@@ -109,7 +109,7 @@ class _Reader:
         line = lines[place]
         if line[0] == " ":  # a quotation
             count = _count_indented(lines, place)
-            return count, ["", *self.read(_dedent(lines[place : place + count]), depth + 1), ""]
+            return count, ["", *self.read(dedent(lines[place : place + count]), depth + 1), ""]
         if title := self._title(lines, place):
             return title
         if _EXPLICIT.match(line):
@@ -118,8 +118,8 @@ class _Reader:
             count = _count_table(lines, place)
             return count, self._rows(drawn_cells(lines[place : place + count]))
         if line.startswith(_DOCTEST):
-            count = _count_lines(lines, place)
-            return count, _fenced(lines[place : place + count])
+            count = count_lines(lines, place)
+            return count, fenced(lines[place : place + count])
         if item := _ITEM.match(line):
             return self._item(lines, place, item.end(), depth)
         return self._paragraph(lines, place, depth)
@@ -172,21 +172,21 @@ class _Reader:
             case skipped if skipped in _SKIPPED:
                 return []
             case code if code in _CODE:
-                return _fenced(_dedent(content)) if any(map(str.strip, content)) else []
+                return fenced(dedent(content)) if any(map(str.strip, content)) else []
             case "csv-table":
                 return self._rows(separated_cells([options.get("header", ""), *content]))
             case "list-table":
-                return self._rows(listed_cells(_dedent(content)))
+                return self._rows(listed_cells(dedent(content)))
             case version if version in _VERSIONS:
                 first, _, rest = argument.partition(" ")
-                inner = self.read([rest, *_dedent(content)], depth + 1)
+                inner = self.read([rest, *dedent(content)], depth + 1)
                 return [f"{_VERSIONS[version]} {first}:", *inner]
             case aside if aside in ASIDES:
-                inner = self.read([argument, *_dedent(content)], depth + 1)
+                inner = self.read([argument, *dedent(content)], depth + 1)
                 return [f"{name_aside(aside)}:", *inner]
             case _:
                 title = "" if name in _UNTITLED else self._inline(argument).strip()
-                inner = self.read(_dedent(content), depth + 1)
+                inner = self.read(dedent(content), depth + 1)
                 above = lead_in(title) if inner else title
                 return [*([above, ""] if above else []), *inner]
 
@@ -198,22 +198,22 @@ class _Reader:
         first = lines[place]
         mark = "-" if first[0] in _BULLET else first[:begins].strip().replace("#", "1").strip("(")
         inner = self.read(
-            [first[begins:], *_dedent(lines[place + 1 : place + count], begins)], depth + 1
+            [first[begins:], *dedent(lines[place + 1 : place + count], begins)], depth + 1
         )
         margin = " " * (len(mark) + 1)
-        inner = _filled(inner) or [""]
+        inner = filled(inner) or [""]
         written = [f"{margin}{line}" if line.strip() else "" for line in inner]
         return count, [f"{mark} {written[0].strip()}", *written[1:]]
 
     def _paragraph(self, lines: Sequence[str], place: int, depth: int) -> tuple[int, list[str]]:
         """Read a paragraph with the literal block below it, or a term or a field with what is indented below it."""
-        count = _count_lines(
+        count = count_lines(
             lines, place, lambda other: other[0] != " " and not _EXPLICIT.match(other)
         )
         below = place + count
         if below < len(lines) and lines[below][:1] == " ":
             more = _count_indented(lines, below)
-            inner = self.read(_dedent(lines[below : below + more]), depth + 1)
+            inner = self.read(dedent(lines[below : below + more]), depth + 1)
             *before, last = lines[place:below]
             parts = filter(None, [*map(_field, before), _field(last, has_more=True)])
             term = self._inline(" ".join(parts))
@@ -225,7 +225,7 @@ class _Reader:
         literal = _count_indented(lines, below)
         text[-1] = text[-1].rstrip()[:-1].removesuffix(" :")
         lead = [] if text == [":"] else self._inline("\n".join(text)).split("\n")
-        return count + literal, [*lead, "", *_fenced(_dedent(lines[below : below + literal])), ""]
+        return count + literal, [*lead, "", *fenced(dedent(lines[below : below + literal])), ""]
 
     def _rows(self, rows: Sequence[Sequence[str]]) -> list[str]:
         """Return a table, the first row as its head."""
@@ -234,11 +234,7 @@ class _Reader:
             for row in rows
             if row
         ]
-        if not cells:
-            return []
-        cells[0] += [""] * (max(map(len, cells)) - len(cells[0]))
-        lines = [f"| {' | '.join(row)} |" for row in cells]
-        return ["", lines[0], f"|{' --- |' * len(cells[0])}", *lines[1:], ""]
+        return ["", *table_lines(cells), ""] if cells else []
 
     def _inline(self, text: str) -> str:
         """Return text with roles, references and literals as Markdown has them."""
@@ -284,21 +280,6 @@ def _count_indented(lines: Sequence[str], place: int) -> int:
     return end - place
 
 
-def _count_lines(
-    lines: Sequence[str], place: int, goes_on: Callable[[str], bool] = lambda _: True
-) -> int:
-    """Return how many lines stand here without an empty one, one at least."""
-    below = (lines[number] for number in range(place + 1, len(lines)))
-    rest = takewhile(lambda line: bool(line.strip()) and goes_on(line), below)
-    return 1 + sum(1 for _ in rest)
-
-
-def _dedent(lines: Sequence[str], most: int = 1000) -> list[str]:
-    """Return the lines without the white space that all of them begin with, at most so many characters of it."""
-    margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
-    return [line[min(margin, most) :] if line.strip() else "" for line in lines]
-
-
 def _field(line: str, *, has_more: bool = False) -> str:
     """Return `name: value` for a field, another line as it is.
 
@@ -310,18 +291,6 @@ def _field(line: str, *, has_more: bool = False) -> str:
     if named[2]:
         return f"{named[1]}: {named[2]}"
     return f"{named[1]}:" if has_more else ""
-
-
-def _filled(lines: Sequence[str]) -> list[str]:
-    """Return the lines from the first to the last that is not empty."""
-    places = [place for place, line in enumerate(lines) if line.strip()]
-    return [*lines[places[0] : places[-1] + 1]] if places else []
-
-
-def _fenced(code: Sequence[str]) -> list[str]:
-    lines = _filled(code)
-    mark = "~~~" if any("```" in line for line in lines) else "```"
-    return [mark, *lines, mark]
 
 
 def _split_options(below: Sequence[str]) -> tuple[Mapping[str, str], list[str]]:
@@ -340,9 +309,9 @@ def _split_options(below: Sequence[str]) -> tuple[Mapping[str, str], list[str]]:
 
 def _count_table(lines: Sequence[str], place: int) -> int:
     """Return how many lines a table has: a grid ends at an empty line, another one at the last line of signs before one."""
-    count = _count_lines(lines, place)
+    count = count_lines(lines, place)
     while lines[place][0] == "=" and place + count < len(lines):
-        more = _count_lines(lines, place + count)
+        more = count_lines(lines, place + count)
         if not any(
             _SIMPLE.fullmatch(line.rstrip()) for line in lines[place + count : place + count + more]
         ):
