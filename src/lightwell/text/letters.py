@@ -47,5 +47,14 @@ def end_with_punctuation(signs: Sequence[str], end: int, quote: str) -> int:
     return end + sum(1 for _ in takewhile(_is_punctuation, signs[end : end + ending]))
 
 
+def place_of_quote(signs: Sequence[str], quote: str, occurrence: int) -> tuple[int, int] | None:
+    """Return where a quotation stands, by its letters: the place with this number, from 0, or the last one; None where it is not there."""
+    places = letters_of(signs).find_all(letters_of(quote).text)
+    if not places:
+        return None
+    start, end = places[min(occurrence, len(places) - 1)]
+    return start, end_with_punctuation(signs, end, quote)
+
+
 def _is_punctuation(sign: str) -> bool:
     return not sign.isalnum() and not sign.isspace()

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightwell.domain.errors import Unreadable
-from lightwell.text.letters import end_with_punctuation, letters_of
+from lightwell.text.letters import place_of_quote
 
 Pixels = NDArray[np.uint8]
 """Rows of red, green and blue."""
@@ -89,12 +89,8 @@ def too_many_pages(count: int) -> Unreadable:
 
 def find_quote(lines: Sequence[Line], quote: str, occurrence: int) -> list[Box]:
     """Return where the lines have a quotation, found by its letters: the one that is asked for of several, one box a line."""
-    signs = "\n".join(line.text for line in lines)
-    places = letters_of(signs).find_all(letters_of(quote).text)
-    if not places:
-        return []
-    start, end = places[min(occurrence, len(places) - 1)]
-    return list(_cut(lines, start, end_with_punctuation(signs, end, quote)))
+    place = place_of_quote("\n".join(line.text for line in lines), quote, occurrence)
+    return list(_cut(lines, *place)) if place else []
 
 
 def mark(pixels: Pixels, boxes: Sequence[Box]) -> Pixels:

@@ -15,7 +15,7 @@ from lightwell.domain.errors import Unreadable
 from lightwell.domain.originals import Picture, PictureRequest
 from lightwell.ingest.parse import _ocr
 from lightwell.ingest.parse.formats import reads_pictures
-from lightwell.text.letters import end_with_punctuation, letters_of
+from lightwell.text.letters import place_of_quote
 
 _MAX_PIXELS = 6_000_000
 _MAX_SIDE = 6_000
@@ -92,11 +92,10 @@ def _find(page: pypdfium2.PdfPage, wanted: PictureRequest) -> list[Box]:
     with closing(page.get_textpage()) as text:
         count = min(text.count_chars(), _MAX_CHARACTERS)
         signs = [chr(pdfium.FPDFText_GetUnicode(text.raw, index)) for index in range(count)]
-        places = letters_of(signs).find_all(letters_of(wanted.quote).text)
-        if not places:
+        place = place_of_quote(signs, wanted.quote, wanted.occurrence)
+        if place is None:
             return []
-        start, end = places[min(wanted.occurrence, len(places) - 1)]
-        end = end_with_punctuation(signs, end, wanted.quote)
+        start, end = place
         boxes = text.count_rects(start, end - start)
         return list(_lines([text.get_rect(index) for index in range(min(boxes, _MAX_MARKS))]))
 
