@@ -42,8 +42,9 @@ def shape_of(part: str) -> int:
 def unit_spans(text: str) -> list[tuple[int, int]]:
     """Return where the units stand, in order, without surrounding white space, horizontal rules and empty cells."""
     spans: list[tuple[int, int]] = []
-    rows = _row_ends(text)
-    for start, end in _with_whole_links(text, sentence_spans(text)):
+    links = find_links(text)
+    rows = _row_ends(text, links)
+    for start, end in _with_whole_links(sentence_spans(text), links, len(text)):
         place = start
         breaks = {match.start(): match.end() for match in _BREAK.finditer(text, start, end)}
         breaks |= {row: row + 1 for row in rows if start < row < end and row not in breaks}
@@ -56,14 +57,16 @@ def unit_spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _with_whole_links(text: str, sentences: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the sentences, joined where one ends within a link, as in `[Who may?](#who)`."""
-    links = iter(find_links(text))
-    begun, ended = next(links, (len(text), len(text)))
+def _with_whole_links(
+    sentences: list[tuple[int, int]], links: list[tuple[int, int]], length: int
+) -> list[tuple[int, int]]:
+    """Return the sentences of a text of this length, joined where one ends within a link, as in `[Who may?](#who)`."""
+    rest = iter(links)
+    begun, ended = next(rest, (length, length))
     joined: list[tuple[int, int]] = []
     for start, end in sentences:
         while ended <= start:
-            begun, ended = next(links, (len(text), len(text)))
+            begun, ended = next(rest, (length, length))
         if joined and begun < start:
             joined[-1] = joined[-1][0], end
         else:
@@ -71,12 +74,12 @@ def _with_whole_links(text: str, sentences: list[tuple[int, int]]) -> list[tuple
     return joined
 
 
-def _row_ends(text: str) -> list[int]:
+def _row_ends(text: str, links: list[tuple[int, int]]) -> list[int]:
     """Return the ends of short lines: rows of a table that lost its rules, as opposed to wrapped prose."""
     lines = [(match.start(), match.end()) for match in _LINE.finditer(text)]
     widths = (len(_UNBROKEN.sub("", text[start:end])) for start, end in lines)
     longest = max(widths, default=0)
-    inside = {place for start, end in find_links(text) for place in range(start, end)}
+    inside = {place for start, end in links for place in range(start, end)}
     return [
         end
         for (start, end), (begun, _) in pairwise(lines)
