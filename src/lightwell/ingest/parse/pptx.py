@@ -3,7 +3,7 @@
 Shapes come in the order in which PowerPoint reads them to people, the title first. Pictures, comments and layouts are left out.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -48,18 +48,24 @@ _TEMPLATE_DATE = datetime(2013, 1, 27, 9, 15, 58, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A part of the package with the parts to which it refers."""
+    """A part of the package, and the parts to which it refers: their ids, kinds and names."""
 
     package: Package
     name: str
+    related: Sequence[tuple[str, str, str]]
 
-    def linked(self, *kinds: str, ids: Sequence[str | None] = ()) -> Iterator[str]:
-        """Yield the names of related parts of these kinds, or with these ids, in this order of ids."""
-        related = self.package.related(self.name)
-        if kinds:
-            yield from (name for _, kind, name in related if kind in kinds)
-        by_id = {id: name for id, _, name in related}
-        yield from (by_id[id] for id in ids if id in by_id)
+    def of_kind(self, kind: str) -> list[str]:
+        """Return the names of the related parts of a kind."""
+        return [name for _, other, name in self.related if other == kind]
+
+    def with_ids(self, ids: Iterable[str | None]) -> list[str]:
+        """Return the names of the related parts with these ids, in the order of the ids."""
+        names = {id: name for id, _, name in self.related}
+        return [names[id] for id in ids if id in names]
+
+
+def _part(package: Package, name: str) -> _Part:
+    return _Part(package, name, package.related(name))
 
 
 def parse(content: bytes, *, name: str = "") -> ParsedDocument:
@@ -72,9 +78,9 @@ def parse(content: bytes, *, name: str = "") -> ParsedDocument:
     titles: list[str] = []
     ids = [node.get(f"{_R}id") for node in main.iter(f"{_P}sldId")]
     # Each part once: a list that names one slide a thousand times would be as long as a thousand slides.
-    slides = dict.fromkeys(_Part(package, _MAIN).linked(ids=ids))
+    slides = dict.fromkeys(_part(package, _MAIN).with_ids(ids))
     for number, slide in enumerate(slides, start=1):
-        titles.append(_add_slide(builder, _Part(package, slide), number))
+        titles.append(_add_slide(builder, _part(package, slide), number))
     properties = package.xml("docProps/core.xml")
     updated_at = date_of(properties, f"{_TERMS}modified", f"{_TERMS}created")
     return with_pages(
@@ -100,7 +106,7 @@ def _add_slide(builder: Builder, part: _Part, number: int) -> str:
     for shape in shapes:
         if shape not in titles[:1]:
             _add_shape(builder, part, shape)
-    for notes in part.linked("notesSlide"):
+    for notes in part.of_kind("notesSlide"):
         root = part.package.xml(notes)
         shapes = [*nearest(root, _SHAPES, _SKIPPED)] if root is not None else []
         texts = [text for shape in shapes if _role(shape) == "body" for text in _paragraphs(shape)]
@@ -120,10 +126,10 @@ def _add_shape(builder: Builder, part: _Part, shape: Element) -> None:
                 ]
             )
         case tag if tag == _CHART:
-            for name in part.linked(ids=[shape.get(f"{_R}id")]):
+            for name in part.with_ids([shape.get(f"{_R}id")]):
                 _add_chart(builder, part.package.xml(name))
         case tag if tag == _DIAGRAM:
-            for name in part.linked(ids=[shape.get(f"{_R}dm")]):
+            for name in part.with_ids([shape.get(f"{_R}dm")]):
                 root = part.package.xml(name)
                 _add_items(builder, _paragraphs(root) if root is not None else [])
         case _:
