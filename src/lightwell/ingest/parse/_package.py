@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from lxml import etree  # pyright: ignore
 
 from lightwell.domain.errors import Unreadable
-from lightwell.ingest.parse._text import clean, collapse_whitespace, to_utc
+from lightwell.ingest.parse._text import clean, collapse_whitespace, parse_datetime
 
 MAX_UNPACKED = 200 * 1024 * 1024
 MAX_RATIO = 200
@@ -142,10 +142,7 @@ def value_of(root: Element | None, *names: str) -> str:
 
 def date_of(root: Element | None, *names: str) -> datetime | None:
     """Return the date that `value_of` these names is, None for none."""
-    try:
-        return to_utc(datetime.fromisoformat(value_of(root, *names)))
-    except ValueError:
-        return None
+    return parse_datetime(value_of(root, *names))
 
 
 def nearest(element: Element, tags: frozenset[str], skipped: frozenset[str]) -> Iterator[Element]:

@@ -66,6 +66,14 @@ def to_utc(moment: datetime | None) -> datetime | None:
         return None
 
 
+def parse_datetime(text: str) -> datetime | None:
+    """Return a date or a moment of ISO 8601 in UTC as `to_utc` does, None for any other text."""
+    try:
+        return to_utc(datetime.fromisoformat(text))
+    except ValueError:
+        return None
+
+
 def collapse_whitespace(text: str) -> str:
     """Return the text as one line: every run of white space is one blank, none at the ends."""
     return " ".join(text.split())

@@ -3,8 +3,6 @@
 It is told apart by its first character. It is as untrusted as the file.
 """
 
-from collections.abc import Sequence
-from datetime import datetime
 from typing import Annotated
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
@@ -13,7 +11,7 @@ from lightwell.domain.documents import Page, ParsedDocument
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse import html, markdown
 from lightwell.ingest.parse._builder import Builder
-from lightwell.ingest.parse._text import to_utc
+from lightwell.ingest.parse._text import parse_datetime
 
 _MAX_LEVEL = 6
 _FAILED = ("failure", "skipped")
@@ -94,7 +92,7 @@ def _parse_elements(content: bytes) -> ParsedDocument:
         sections=builder.sections(),
         pages=_pages(starts, len(text)),
         spans=builder.spans(),
-        updated_at=_first_date(elements),
+        updated_at=parse_datetime(elements[0].metadata.last_modified or "") if elements else None,
     )
 
 
@@ -124,13 +122,6 @@ def _pages(starts: dict[int, int], length: int) -> tuple[Page, ...]:
         Page(number=number, start=start, end=end)
         for (number, start), end in zip(starts.items(), ends, strict=bool(starts))
     )
-
-
-def _first_date(elements: Sequence[_Element]) -> datetime | None:
-    try:
-        return to_utc(datetime.fromisoformat(elements[0].metadata.last_modified or ""))
-    except (ValueError, IndexError):
-        return None
 
 
 def _unexpected() -> Unreadable:

@@ -3,14 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from lightwell.domain.documents import ParsedDocument
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse._builder import Builder
-from lightwell.ingest.parse._text import clean, collapse_whitespace, decode_as, to_utc
+from lightwell.ingest.parse._text import clean, collapse_whitespace, decode_as, parse_datetime
 from lightwell.text.regex import regex
 
 MAX_NESTING = 500
@@ -99,7 +98,7 @@ def parse(content: bytes, *, name: str = "") -> ParsedDocument:
         pages=(),
         spans=builder.spans(),
         updated_at=next(
-            filter(None, (_parse_datetime(metadata.get(key, "")) for key in _DATE_KEYS)), None
+            filter(None, (parse_datetime(metadata.get(key, "")) for key in _DATE_KEYS)), None
         ),
     )
 
@@ -217,13 +216,6 @@ def _metadata(tree: LexborHTMLParser) -> Mapping[str, str]:
 
 def _node_line(node: LexborNode | None) -> str:
     return collapse_whitespace(clean("".join(_text_parts(node))))
-
-
-def _parse_datetime(text: str) -> datetime | None:
-    try:
-        return to_utc(datetime.fromisoformat(text))
-    except ValueError:
-        return None
 
 
 class _BlockWriter:
