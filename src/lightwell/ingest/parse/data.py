@@ -5,6 +5,7 @@ What cannot be read as its extension says reads as plain text; what machines wro
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import PurePosixPath
 
 from lightwell.domain.documents import OF_PROGRAMS, ParsedDocument
@@ -177,7 +178,7 @@ def _row(values: list[Value]) -> str:
     """Return a list of texts in a line, of many numbers the first ones."""
     if not _is_numbers(values):
         return ", ".join(_scalar(value) for value in values if isinstance(value, str))
-    numbers = [leaf for _, leaf in zip(range(_KEPT_NUMBERS), _numbers(values), strict=False)]
+    numbers = islice(_numbers(values), _KEPT_NUMBERS)
     count = sum(1 for _ in _numbers(values))
     return f"{', '.join(numbers)}, … ({count:,} numbers)"
 
