@@ -31,6 +31,9 @@ class Format(StrEnum):
 ZIPPED = frozenset({Format.DOCX, Format.PPTX, Format.OPENDOCUMENT, Format.EPUB, Format.SPREADSHEET})
 """The formats that are zip archives, or may be."""
 
+DRAWN = frozenset({Format.PDF, Format.IMAGE})
+"""The formats whose pages are drawn as pictures, and which may be scans."""
+
 EXTENSIONS: Mapping[Format, tuple[str, ...]] = {
     Format.MARKDOWN: (".md", ".markdown", ".mdown", ".mkd", ".mdx"),
     Format.PDF: (".pdf",),

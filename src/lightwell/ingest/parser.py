@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from lightwell.domain.documents import Format, Part
 from lightwell.domain.errors import LightwellError, LimitExceeded, ParserFailed, Unreadable
+from lightwell.domain.formats import DRAWN
 from lightwell.domain.originals import Picture, PictureRequest
 from lightwell.ingest.parser_messages import (
     HELLO,
@@ -40,7 +41,6 @@ _GRACE_SECONDS = 10.0
 _MAX_DOCUMENTS = 200
 """Documents that one process parses before it is replaced, so that leaked memory cannot accumulate."""
 
-_OF_SCANS = (Format.PDF, Format.IMAGE)
 _BOOTSTRAP = (
     "import json, runpy, sys; sys.path[:] = json.loads(sys.argv.pop(1));"
     " runpy.run_module('lightwell.ingest.parser_process', run_name='__main__')"
@@ -202,7 +202,7 @@ class _Task:
 
     @property
     def may_hold_scans(self) -> bool:
-        return isinstance(self.request, Request) and self.request.format in _OF_SCANS
+        return isinstance(self.request, Request) and self.request.format in DRAWN
 
     def assign(self, process: "_Process") -> None:
         with self.lock:

@@ -69,7 +69,7 @@ class Request:
 class ChunkedDocument:
     """A parsed document: its own metadata and its chunks, which omit nothing but white space and the last `omitted` chunks.
 
-    `pages` counts those of a PDF, of which there are pictures.
+    `pages` counts those of the formats whose pages are drawn.
     """
 
     title: str

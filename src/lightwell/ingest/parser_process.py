@@ -13,8 +13,8 @@ import traceback
 from contextlib import suppress
 from typing import BinaryIO
 
-from lightwell.domain.documents import Format
 from lightwell.domain.errors import Unreadable
+from lightwell.domain.formats import DRAWN, Format
 from lightwell.domain.originals import PictureRequest
 from lightwell.ingest.chunking import split_into_chunks, split_into_first_chunks
 from lightwell.ingest.parse import draw, parse, split
@@ -38,7 +38,6 @@ from lightwell.ingest.parser_messages import (
 )
 
 _PR_SET_PDEATHSIG = 1
-_DRAWN = (Format.PDF, Format.IMAGE)
 
 
 def main(limits: ParserLimits) -> None:
@@ -117,7 +116,7 @@ def _reply_to(request: Request | PictureRequest, content: bytes, limits: ParserL
                 updated_at=document.updated_at,
                 chunks=chunking.drafts,
                 omitted=chunking.omitted,
-                pages=len(document.pages) if request.format in _DRAWN else 0,
+                pages=len(document.pages) if request.format in DRAWN else 0,
             )
         )
     except Unreadable as error:
