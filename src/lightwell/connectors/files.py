@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import os
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -123,12 +124,13 @@ class Files:
         unreadable = tuple(entry.path.as_uri() + "/" for entry in entries if entry.reason)
         address = root.as_uri()
         below = address.rstrip("/") + "/"
-        for url in sorted(hashes):
+        urls = sorted(hashes)
+        for url in urls:
             is_inside = url == address or url.startswith(below)
             if is_inside and url not in present and not url.startswith(unreadable):
                 yield RemovedDocument(url=url)
         for entry in entries:
-            change = await asyncio.to_thread(self._change, entry, hashes)
+            change = await asyncio.to_thread(self._change, entry, hashes, urls)
             if isinstance(change, str):
                 skipped[change] += 1
             else:
@@ -152,15 +154,23 @@ class Files:
         walk = _Walk(root, self.folder_tags)
         return root, list(walk.folder(root, above))
 
-    def _change(self, entry: _FileEntry, hashes: Mapping[str, str]) -> Change | str:
-        """Return what became of a file, or as what it is counted that is skipped: no document, and was none before."""
+    def _change(
+        self, entry: _FileEntry, hashes: Mapping[str, str], urls: Sequence[str]
+    ) -> Change | str:
+        """Return what became of a file, or as what it is counted that is skipped: no document, and was none before.
+
+        `urls` are those of the hashes, sorted.
+        """
         url = entry.path.as_uri()
         is_new = url not in hashes and not entry.is_named
         try:
             document = self._document(entry, url)
         except Unreadable as error:
-            is_new = is_new and not any(old.startswith(f"{url}/") for old in hashes)
-            if is_new and (skipped := why_skip_content(entry.path.name, error.reason)):
+            if (
+                is_new
+                and not _has_below(urls, url)
+                and (skipped := why_skip_content(entry.path.name, error.reason))
+            ):
                 return skipped
             return UnreadableDocument(url=url, reason=error.reason, message=str(error))
         except Invalid as error:
@@ -334,6 +344,12 @@ def _with_address(metadata: Mapping[str, str], address: str) -> Mapping[str, str
     """Return the metadata with the file's address; what the file itself says of its address is no word of the folder's owner."""
     others = {name: text for name, text in metadata.items() if name != SOURCE_ADDRESS}
     return {**others, SOURCE_ADDRESS: address} if address else others
+
+
+def _has_below(urls: Sequence[str], url: str) -> bool:
+    """Return whether a document is known below this URL, as where a link is now in the place of a folder; `urls` are sorted."""
+    place = bisect_left(urls, f"{url}/")
+    return place < len(urls) and urls[place].startswith(f"{url}/")
 
 
 def _points_outside(link: Path, root: Path) -> bool:
