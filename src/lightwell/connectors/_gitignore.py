@@ -77,7 +77,7 @@ def _parse_line(line: str) -> Iterator[_Rule]:
         segments = split_pattern(pattern, is_anchored="/" in pattern, parse=_pieces)
     except _NotAPattern:
         return
-    name = segments[-1] if "/" not in pattern and len(segments) == len((None, "name")) else None
+    name = None if "/" in pattern else segments[-1]
     yield _Rule(segments, name, is_negated, is_for_folders)
 
 

@@ -27,9 +27,7 @@ from lightwell.connectors._folder_rules import (
     rules_of,
     settings_above,
 )
-from lightwell.connectors._gitignore import (
-    is_left_out,
-)
+from lightwell.connectors._gitignore import is_left_out
 from lightwell.connectors._skipping import (
     BY_GITIGNORE,
     BY_SETTINGS,
