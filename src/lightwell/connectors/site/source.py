@@ -82,7 +82,7 @@ class SiteSource:
 
     async def pull(self, stream: str, cursor: str) -> AsyncIterator[ItemPage]:
         """Yield what has changed; only the last page's cursor goes on from there, so after a crash the site is walked again."""
-        remembered = read_cursor(cursor, self.options.fingerprint)
+        remembered = await asyncio.to_thread(read_cursor, cursor, self.options.fingerprint)
         walk = _Walk(self.options, await self._open(), remembered)
         results: list[Result] = []
         size = 0
@@ -93,7 +93,7 @@ class SiteSource:
                 yield make_page(results, cursor)
                 results, size = [], 0
         self._present = walk.present
-        after = write_cursor(self.options.fingerprint, walk.found)
+        after = await asyncio.to_thread(write_cursor, self.options.fingerprint, walk.found)
         if results or after != cursor:
             yield make_page(results, after)
 
