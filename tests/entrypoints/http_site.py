@@ -90,6 +90,19 @@ async def open_site(
         yield Site(app=app, client=client, keys=keys, kb=kb)
 
 
+@asynccontextmanager
+async def serving_on_socket(app: FastAPI) -> AsyncGenerator[str]:
+    """Serve an application that has started on a socket; yield the URL."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None))
+        ended = asyncio.create_task(server.serve(sockets=[listening]))
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            await ended
+
+
 @contextmanager
 def serving_in_thread(
     database_url: str,
@@ -101,24 +114,19 @@ def serving_in_thread(
     Yields the URL, and what `prepare` returns.
     """
     started, stop = threading.Event(), threading.Event()
-    made: list[T] = []
+    made: list[tuple[str, T]] = []
 
-    async def serve(listening: socket.socket) -> None:
-        async with open_site(database_url, values) as site:
-            made.append(await prepare(site))
-            own = uvicorn.Server(uvicorn.Config(site.app, lifespan="off", log_config=None))
-            serving = asyncio.create_task(own.serve(sockets=[listening]))
+    async def serve() -> None:
+        async with open_site(database_url, values) as site, serving_on_socket(site.app) as url:
+            made.append((url, await prepare(site)))
             started.set()
             await asyncio.to_thread(stop.wait)
-            own.should_exit = True
-            await serving
 
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        thread = threading.Thread(target=lambda: asyncio.run(serve(listening)))
-        thread.start()
-        started.wait(PATIENCE)
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}", made[0]
-        finally:
-            stop.set()
-            thread.join()
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    started.wait(PATIENCE)
+    try:
+        yield made[0]
+    finally:
+        stop.set()
+        thread.join()

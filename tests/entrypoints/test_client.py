@@ -1,7 +1,6 @@
 """The Python client against a real server on a socket."""
 
 import asyncio
-import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -11,7 +10,6 @@ from uuid import UUID
 import httpx
 import pytest
 import pytest_asyncio
-import uvicorn
 
 from lightwell.client import AsyncClient, Client, ServerError
 from lightwell.domain.answers import StreamType
@@ -25,7 +23,7 @@ from lightwell.entrypoints.operations.graph import EntityQuery
 from lightwell.entrypoints.operations.jobs import FollowedJob, Job
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.conftest import Databases
-from tests.entrypoints.http_site import ALL_BUT_ADMIN, Site, open_site
+from tests.entrypoints.http_site import ALL_BUT_ADMIN, Site, open_site, serving_on_socket
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -46,12 +44,8 @@ async def site(databases: Databases) -> AsyncIterator[Site]:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def url(site: Site) -> AsyncIterator[str]:
     """The site on a socket."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(uvicorn.Config(site.app, lifespan="off", log_config=None))
-        serving = asyncio.create_task(server.serve(sockets=[listening]))
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        server.should_exit = True
-        await serving
+    async with serving_on_socket(site.app) as address:
+        yield address
 
 
 async def test_both_clients_get_the_same_cited_answer(site: Site, url: str) -> None:

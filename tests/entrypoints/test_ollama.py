@@ -1,21 +1,18 @@
 """Ollama's own Python client, unchanged, against a real server on a socket."""
 
-import asyncio
 import json
-import socket
 from collections.abc import AsyncIterator
 from typing import Any
 
 import ollama
 import pytest
 import pytest_asyncio
-import uvicorn
 
 from lightwell.entrypoints.http import event_streams
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.conftest import Databases
-from tests.entrypoints.http_site import Site, open_site
+from tests.entrypoints.http_site import Site, open_site, serving_on_socket
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -48,12 +45,8 @@ async def site(databases: Databases) -> AsyncIterator[Site]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def url(site: Site) -> AsyncIterator[str]:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(uvicorn.Config(site.app, lifespan="off", log_config=None))
-        serving = asyncio.create_task(server.serve(sockets=[listening]))
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        server.should_exit = True
-        await serving
+    async with serving_on_socket(site.app) as address:
+        yield address
 
 
 @pytest_asyncio.fixture(loop_scope="module")
