@@ -13,7 +13,7 @@ from rich.text import Text
 from lightwell.domain.access import Reader, Tags
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import ManualEdit, RelationMention
-from lightwell.entrypoints.cli.console import clean, count_of, errors_console
+from lightwell.entrypoints.cli.console import clean, count_of
 from lightwell.entrypoints.cli.costs import budgeted_meter, costs_of, estimate_report
 from lightwell.entrypoints.cli.document_tags import (
     file_url,
@@ -23,9 +23,8 @@ from lightwell.entrypoints.cli.document_tags import (
 )
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.ingest import STOPPED, existing_or_temporary
+from lightwell.entrypoints.cli.ingest import existing_or_temporary, ingest_with_progress
 from lightwell.entrypoints.cli.options import Budget, Estimate, NoWait
-from lightwell.entrypoints.cli.progress import show_progress
 from lightwell.entrypoints.cli.registration import Work, command, new_group
 from lightwell.entrypoints.cli.store import (
     open_store_project,
@@ -134,25 +133,13 @@ async def _import(order: _Order) -> Report:
     from lightwell.connectors.lightrag_store import SYSTEM
     from lightwell.entrypoints.cli.ingest_report import IngestSummary
 
-    console, meter = errors_console(), budgeted_meter(order.budget)
+    meter = budgeted_meter(order.budget)
     chosen = settings_that_may_create_a_store()
     async with open_store_project(chosen, meter) as kb:
         store = _store(order.folder, await _find_tags(kb, order, chosen), chosen)
         hand_made = await asyncio.to_thread(store.read_by_hand)  # before anything is stored
         if order.waits:
-            try:
-                with show_progress(console) as progress:
-                    result = await kb.ingestion.ingest(
-                        store,
-                        SYSTEM,
-                        on_start=progress.start,
-                        on_outcome=progress.advance,
-                        progress=progress.progress,
-                    )
-                    progress.end()
-            except asyncio.CancelledError:
-                console.print(Text(STOPPED))
-                raise
+            (result,) = await ingest_with_progress(kb, [store], SYSTEM)
             synced, done = result.found, result.done
         else:
             synced, done = await kb.ingestion.enqueue(store, SYSTEM), None

@@ -36,6 +36,8 @@ from lightwell.entrypoints.cli.store import (
 if TYPE_CHECKING:
     from lightwell.entrypoints.cli.guarded_source import GuardedSource
     from lightwell.knowledge_base import KnowledgeBase
+    from lightwell.knowledge_base.ingestion import IngestionResult
+    from lightwell.ports import Connector
     from lightwell.settings import Settings
 
 
@@ -136,31 +138,41 @@ async def _ingest(order: _Order, budget: int | None) -> Report:
     """Ingest the paths and report the result of each document; `budget` overrides the settings."""
     from lightwell.entrypoints.cli.ingest_report import IngestSummary
 
-    console, meter = errors_console(), budgeted_meter(budget)
+    meter = budgeted_meter(budget)
     chosen = settings_that_may_create_a_store()
     async with open_store_project(chosen, meter) as kb:
         sources = await _open_sources(kb, order, chosen)
-        try:
-            with show_progress(console) as progress:
-                ended = [
-                    await kb.ingestion.ingest(
-                        source,
-                        on_start=progress.start,
-                        on_outcome=progress.advance,
-                        progress=progress.progress,
-                    )
-                    for source in sources
-                ]
-                progress.end()
-        except asyncio.CancelledError:
-            console.print(Text(STOPPED))
-            raise
+        ended = await ingest_with_progress(kb, sources)
     return IngestSummary(
         synced=[result.found for result in ended],
         done=[outcome for result in ended for outcome in result.done],
         sources=sources,
         usage=costs_of(meter),
     ).report()
+
+
+async def ingest_with_progress(
+    kb: "KnowledgeBase", sources: "Sequence[Connector]", system: str = "file"
+) -> "list[IngestionResult]":
+    """Ingest the sources one after the other, and show the progress; where somebody stops it, say how to continue."""
+    console = errors_console()
+    try:
+        with show_progress(console) as progress:
+            ended = [
+                await kb.ingestion.ingest(
+                    source,
+                    system,
+                    on_start=progress.start,
+                    on_outcome=progress.advance,
+                    progress=progress.progress,
+                )
+                for source in sources
+            ]
+            progress.end()
+    except asyncio.CancelledError:
+        console.print(Text(STOPPED))
+        raise
+    return ended
 
 
 async def _estimate(order: _Order) -> Report:
