@@ -409,6 +409,11 @@ class Chunk:
         return f"{self.document_ref}#{self.index}"
 
     @property
+    def address(self) -> str:
+        """Where this server shows the whole passage: the path of a page, with the passage as its fragment."""
+        return document_address(self.document_id, self.locator.start, self.locator.end)
+
+    @property
     def heading_path(self) -> str:
         """The title and the headings that it stands under, outermost first, each once."""
         return heading_path(self.title, self.locator.section)

@@ -13,7 +13,6 @@ from typing import Annotated, Final, Literal, cast
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
-from lightwell.domain.documents import document_address
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.questions import DEFAULT_LIMIT, Filters
@@ -116,7 +115,7 @@ def _record(passage: Evidence, caller: Caller) -> Record:
     place = chunk.locator
     values = {
         "document_id": str(chunk.document_id),
-        "url": caller.server + document_address(chunk.document_id, place.start, place.end),
+        "url": caller.server + chunk.address,
         "source_url": chunk.source_address or chunk.url,
         "section": chunk.heading_path,
         "page": place.page,

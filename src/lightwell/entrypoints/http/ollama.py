@@ -20,7 +20,6 @@ from pydantic import BaseModel, Field, ValidationError
 
 from lightwell.answer.client_tasks import find_task
 from lightwell.domain.answers import StreamType
-from lightwell.domain.documents import document_address
 from lightwell.domain.errors import LightwellError, ModelFailed
 from lightwell.domain.questions import Mode
 from lightwell.domain.usage import NO_USAGE, OperationType, TokenSummary
@@ -279,8 +278,7 @@ async def _passages(conversation: Conversation, caller: Caller) -> str:
     texts: list[str] = []
     for number, passage in enumerate(retrieval.evidence, start=1):
         chunk = passage.chunk
-        place = document_address(chunk.document_id, chunk.locator.start, chunk.locator.end)
-        heading = f"[{number}] {escape(chunk.heading_path)}: {caller.server}{place}"
+        heading = f"[{number}] {escape(chunk.heading_path)}: {caller.server}{chunk.address}"
         texts.append(f"{heading}\n\n{escape(chunk.text)}")
     return "\n\n".join(texts)
 

@@ -108,13 +108,11 @@ async def search_documents(body: SearchRequest, caller: Reading) -> FoundPassage
     passages: list[FoundPassage] = []
     for evidence in retrieval.evidence:
         chunk = evidence.chunk
-        place = chunk.locator
-        url = document_address(chunk.document_id, place.start, place.end)
         passage = FoundPassage(
             document_id=str(chunk.document_id),
             title=chunk.title,
-            url=caller.server + url,
-            section=" › ".join(place.section),
+            url=caller.server + chunk.address,
+            section=" › ".join(chunk.locator.section),
             date=chunk.dated_at.date().isoformat() if chunk.dated_at else None,
             relevance=evidence.relevance,
             text=chunk.text,
