@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import unquote
@@ -290,8 +291,9 @@ async def _insert(
 ) -> InsertResponse:
     track_id = _new_track("insert")
     tags, intake = tags_of(caller), request.app.state.intake
+    described = _describe(tags, track_id)
     documents = [
-        _read_text(intake, _describe(tags, track_id), text, source)
+        _read_text(intake, described, text, source)
         for text, source in zip(texts, sources, strict=True)
     ]
     await caller.knowledge_base.documents.submit(
@@ -307,13 +309,7 @@ def _read_text(intake: Intake, described: IngestRequest, text: str, source: str)
     origin = upload_origin(source or "text.txt")
     is_markdown = origin.name.lower().endswith(EXTENSIONS[Format.MARKDOWN])
     format_ = Format.MARKDOWN if is_markdown else Format.TEXT
-    request = IngestRequest(
-        document_url="",
-        acl_tags=described.acl_tags,
-        format=format_,
-        metadata=described.metadata,
-    )
-    return intake.read_upload(request, origin, text.encode())
+    return intake.read_upload(replace(described, format=format_), origin, text.encode())
 
 
 async def _retry_failed(request: Request, caller: Caller) -> str:
