@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Final
 
@@ -77,7 +77,7 @@ async def stream_query(body: QueryRequest, caller: Reading) -> EventStream:
 async def query_data(body: QueryRequest, caller: Reading) -> QueryDataResponse:
     """List the passages that are relevant to a question, with the entities and relations that it concerns."""
     retrieval = await _search(body, caller)
-    keywords = retrieval.analysis.keywords
+    chunks, keywords = _chunks(retrieval), retrieval.analysis.keywords
     data: dict[str, object] = {
         "entities": [
             {"entity_name": entity.name, **entity_properties(entity)}
@@ -87,8 +87,8 @@ async def query_data(body: QueryRequest, caller: Reading) -> QueryDataResponse:
             {"src_id": relation.source, "tgt_id": relation.target, **relation_properties(relation)}
             for relation in retrieval.relations
         ],
-        "chunks": _chunks(retrieval),
-        "references": [item.model_dump(exclude={"content"}) for item in _sources(retrieval)],
+        "chunks": chunks,
+        "references": [item.model_dump(exclude={"content"}) for item in _sources(chunks)],
     }
     return QueryDataResponse(
         message="Query executed successfully",
@@ -171,13 +171,9 @@ async def _search(body: QueryRequest, caller: Caller) -> Retrieval:
 
 async def _context(body: QueryRequest, caller: Caller) -> tuple[str, list[ReferenceItem]]:
     """Return the passages as one text, each behind the number of its reference."""
-    retrieval = await _search(body, caller)
-    pieces = (
-        f"[{chunk['reference_id']}] {escape(chunk['content'])}" for chunk in _chunks(retrieval)
-    )
-    return "\n\n".join(pieces), [
-        *_sources(retrieval, with_content=bool(body.include_chunk_content))
-    ]
+    chunks = _chunks(await _search(body, caller))
+    pieces = (f"[{chunk['reference_id']}] {escape(chunk['content'])}" for chunk in chunks)
+    return "\n\n".join(pieces), [*_sources(chunks, with_content=bool(body.include_chunk_content))]
 
 
 def _references(answer: Answer, body: QueryRequest) -> list[ReferenceItem]:
@@ -205,9 +201,10 @@ def _chunks(retrieval: Retrieval) -> list[dict[str, str]]:
     ]
 
 
-def _sources(retrieval: Retrieval, *, with_content: bool = False) -> Iterable[ReferenceItem]:
+def _sources(
+    chunks: Sequence[Mapping[str, str]], *, with_content: bool = False
+) -> Iterable[ReferenceItem]:
     """Yield each document of the passages, in their order."""
-    chunks = _chunks(retrieval)
     for number, path in {chunk["reference_id"]: chunk["file_path"] for chunk in chunks}.items():
         content = [chunk["content"] for chunk in chunks if chunk["reference_id"] == number]
         yield ReferenceItem(
