@@ -13,7 +13,7 @@ PREFIX: Final = "/lightrag"
 
 VERSION: Final = "1.5.7"
 
-LIGHTRAG: Final = Dialect(fields=lambda _, __: {})
+LIGHTRAG: Final = Dialect()
 """Its clients look for `detail`, which every problem has."""
 
 _Spoken: Final = speaking(LIGHTRAG)

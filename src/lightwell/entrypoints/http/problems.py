@@ -64,6 +64,10 @@ class Problem(BaseModel):
     request_id: str
 
 
+def _nothing_more(_: Request, __: Problem) -> Mapping[str, object]:
+    return {}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
     """How clients of another program's API find out what is wrong.
@@ -71,7 +75,7 @@ class Dialect:
     `fields` says what a problem document has in addition, `statuses` which of ours are others there.
     """
 
-    fields: Callable[[Request, Problem], Mapping[str, object]]
+    fields: Callable[[Request, Problem], Mapping[str, object]] = _nothing_more
     statuses: Mapping[HTTPStatus, HTTPStatus] = field(default_factory=dict[HTTPStatus, HTTPStatus])
 
 

@@ -4,12 +4,11 @@ The document is the same for everybody and needs no key, since Open WebUI reads 
 parameters, because small models choose by them.
 """
 
-from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import version
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, Field
 
@@ -18,7 +17,7 @@ from lightwell.domain.documents import document_address
 from lightwell.domain.questions import MAX_QUESTION_LENGTH
 from lightwell.entrypoints.http.authentication import Reading
 from lightwell.entrypoints.http.dialects import speaking
-from lightwell.entrypoints.http.problems import Dialect, Problem
+from lightwell.entrypoints.http.problems import Dialect
 from lightwell.entrypoints.markdown import citation_title
 from lightwell.entrypoints.mcp_server import AS_DATA
 from lightwell.entrypoints.operations.replies import Rounded
@@ -29,13 +28,7 @@ MAX_CHARACTERS: Final = 20_000
 _PASSAGES: Final = 8
 
 
-def _problem_fields(_: Request, __: Problem) -> Mapping[str, object]:
-    return {}
-
-
-router = APIRouter(
-    prefix=PREFIX, tags=["tools"], route_class=speaking(Dialect(fields=_problem_fields))
-)
+router = APIRouter(prefix=PREFIX, tags=["tools"], route_class=speaking(Dialect()))
 
 Question = Annotated[str, Field(max_length=MAX_QUESTION_LENGTH)]
 
