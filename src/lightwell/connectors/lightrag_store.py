@@ -21,10 +21,9 @@ from lightwell.domain.access import Tags
 from lightwell.domain.documents import Format, NewDocument
 from lightwell.domain.errors import Invalid, NotFound, SourceFailed, TooLarge, Unreadable
 from lightwell.domain.formats import EXTENSIONS
-from lightwell.domain.graph import MAX_WEIGHT, ManualEdit, RelationMention
+from lightwell.domain.graph import KIND, MAX_WEIGHT, ManualEdit, RelationMention, kind_from_words
 from lightwell.domain.requests import IngestRequest
 from lightwell.ports import Change, ChangedDocument, UnchangedDocument, UnreadableDocument
-from lightwell.text.regex import regex
 
 SYSTEM: Final = "lightrag"
 SCOPE: Final = f"{SYSTEM}:///"
@@ -36,7 +35,6 @@ _WITHOUT_NAME: Final = frozenset({"", "unknown_source", "no-file-path", "custom_
 _BY_HAND: Final = frozenset({"", "manual_creation", "UNKNOWN"})
 """The `source_id` of what no passage supports; otherwise it names passages, joined by `<SEP>`."""
 
-_KIND: Final = regex(r"[a-z][a-z0-9_-]{0,63}")
 _PART: Final = 1_000_000
 _XML_ERROR: Final = cast("type[Exception]", etree.LxmlError)
 _MOST_EDITS: Final = 100_000
@@ -280,10 +278,10 @@ def _note(hand_made: HandMade, element: Any, names: Mapping[str, str]) -> None:
             )
         )
     else:
-        kind = "-".join(properties.get("entity_type", "").lower().split())
+        kind = kind_from_words(properties.get("entity_type", ""))
         edit = ManualEdit(
             name=element.get("id", ""),
-            kind=kind if _KIND.fullmatch(kind) else "",
+            kind=kind if KIND.fullmatch(kind) else "",
             description=description,
         )
         hand_made.entities.append(edit)

@@ -13,6 +13,7 @@ from lightwell.domain.access import Reader, Tags, parse_tags
 from lightwell.domain.concepts import Concept, distinct, split_list
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import (
+    KIND,
     MAX_WEIGHT,
     MIN_CONFIDENCE,
     UNKNOWN_KIND,
@@ -31,12 +32,10 @@ from lightwell.records.database import Database
 from lightwell.records.documents import published_chunks
 from lightwell.records.graph import edits, entities
 from lightwell.records.graph.entities import ResolvedName
-from lightwell.text.regex import regex
 
 _MAX_NAME, _MAX_DESCRIPTION = 200, 8000
 _MAX_SOURCES = 1000
 _MAX_ITEMS = 100
-_KIND = regex(r"[a-z][a-z0-9_-]{0,63}")
 
 
 async def create(
@@ -194,7 +193,7 @@ def _validate(manual_edit: ManualEdit) -> ManualEdit:
         raise Invalid(f"{manual_edit.name!r} is not a valid name; use at least one letter or digit")
     if len(cleaned.name) > _MAX_NAME:
         raise Invalid(f"A name has at most {_MAX_NAME} characters")
-    if cleaned.kind and not _KIND.fullmatch(cleaned.kind):
+    if cleaned.kind and not KIND.fullmatch(cleaned.kind):
         raise Invalid(
             f"{manual_edit.kind!r} is not a valid kind; use a lower-case word such as person or organization"
         )

@@ -28,6 +28,14 @@ RAREST = 10
 UNKNOWN_KIND = "term"
 """The kind of a name of which no text tells what it names: it may be any other."""
 
+KIND = regex(r"[a-z][a-z0-9_-]{0,63}")
+"""A kind that people may state."""
+
+
+def kind_from_words(words: str) -> str:
+    """Return words as a kind is written, such as `legal-body` for `Legal Body`."""
+    return "-".join(words.lower().split())
+
 
 class Predicate(StrEnum):
     """The closed list of predicates; a relation that fits none of the others is RELATED_TO."""

@@ -7,7 +7,14 @@ from typing import Final
 from fastapi import APIRouter
 
 from lightwell.domain.errors import Invalid, NotFound
-from lightwell.domain.graph import MAX_WEIGHT, ManualEdit, Relation, RelationKey, RelationMention
+from lightwell.domain.graph import (
+    MAX_WEIGHT,
+    ManualEdit,
+    Relation,
+    RelationKey,
+    RelationMention,
+    kind_from_words,
+)
 from lightwell.entrypoints.http.authentication import Caller, Curating
 from lightwell.entrypoints.http.lightrag_documents import tags_of
 from lightwell.entrypoints.http.lightrag_graphs import (
@@ -178,10 +185,9 @@ async def _relate(caller: Caller, mention: RelationMention, message: str) -> dic
 def _read_edit(data: Mapping[str, object]) -> ManualEdit:
     """Return what LightRAG's properties say of an entity; raise `Invalid` for others than these, as LightRAG does."""
     texts = _texts(data, _OF_ENTITIES)
-    kind = "-".join(texts.get("entity_type", "").lower().split())
     return ManualEdit(
         name=texts.get("entity_name", ""),
-        kind=kind,
+        kind=kind_from_words(texts.get("entity_type", "")),
         description=texts.get("description", ""),
     )
 
