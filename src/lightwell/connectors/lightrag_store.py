@@ -18,9 +18,9 @@ from lxml import etree  # pyright: ignore
 
 from lightwell.connectors.single_document import Origin, make_document
 from lightwell.domain.access import Tags
-from lightwell.domain.documents import Format, NewDocument
+from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import Invalid, NotFound, SourceFailed, TooLarge, Unreadable
-from lightwell.domain.formats import EXTENSIONS
+from lightwell.domain.formats import format_of_text
 from lightwell.domain.graph import KIND, MAX_WEIGHT, ManualEdit, RelationMention, kind_from_words
 from lightwell.domain.requests import IngestRequest
 from lightwell.ports import Change, ChangedDocument, UnchangedDocument, UnreadableDocument
@@ -113,12 +113,11 @@ class LightragStore:
         url = f"{SCOPE}{url}"
         if not text.strip() or text.startswith(_PREVIEW):
             return UnreadableDocument(url=url, reason="no_text", message=_NO_TEXT)
-        is_markdown = name.lower().endswith(EXTENSIONS[Format.MARKDOWN])
         request = IngestRequest(
             document_url=url,
             acl_tags=self.tags,
             title="" if name else text.strip().partition("\n")[0][:_LONGEST_TITLE],
-            format=Format.MARKDOWN if is_markdown else Format.TEXT,
+            format=format_of_text(name),
         )
         origin = Origin(system=SYSTEM, kind="document", source_id=source_id, url=url, name=name)
         try:

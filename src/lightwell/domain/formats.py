@@ -77,6 +77,12 @@ MARKDOWN_TEXTS = frozenset({Format.MARKDOWN, Format.NOTEBOOK, Format.RST, Format
 """The formats whose text is Markdown once they are parsed."""
 
 
+def format_of_text(name: str) -> Format:
+    """Return as what a text is read that comes with the name of a file: markdown if its extension says so, else plain text."""
+    is_markdown = name.lower().endswith(EXTENSIONS[Format.MARKDOWN])
+    return Format.MARKDOWN if is_markdown else Format.TEXT
+
+
 def name_formats() -> str:
     """Return the formats as people know them, in a sentence."""
     plain = {Format.CODE: "source code", Format.TEXT: "plain text"}

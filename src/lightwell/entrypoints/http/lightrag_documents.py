@@ -15,9 +15,9 @@ from lightwell.connectors.intake import Intake, upload_origin
 from lightwell.domain.access import Tags, parse_tags, user_from_tags
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.document_lists import DocumentFilter, DocumentOrder, cursor_of
-from lightwell.domain.documents import Document, DocumentState, Format, NewDocument
+from lightwell.domain.documents import Document, DocumentState, NewDocument
 from lightwell.domain.errors import Invalid
-from lightwell.domain.formats import EXTENSIONS
+from lightwell.domain.formats import EXTENSIONS, format_of_text
 from lightwell.domain.jobs import JobState
 from lightwell.domain.questions import Filters
 from lightwell.domain.requests import IngestRequest
@@ -307,9 +307,8 @@ async def _insert(
 
 def _read_text(intake: Intake, described: IngestRequest, text: str, source: str) -> NewDocument:
     origin = upload_origin(source or "text.txt")
-    is_markdown = origin.name.lower().endswith(EXTENSIONS[Format.MARKDOWN])
-    format_ = Format.MARKDOWN if is_markdown else Format.TEXT
-    return intake.read_upload(replace(described, format=format_), origin, text.encode())
+    described = replace(described, format=format_of_text(origin.name))
+    return intake.read_upload(described, origin, text.encode())
 
 
 async def _retry_failed(request: Request, caller: Caller) -> str:
