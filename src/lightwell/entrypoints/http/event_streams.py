@@ -1,6 +1,7 @@
 """Server-sent events as a response: with pings while nothing comes, and cancelled when the client leaves."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 
 import anyio
@@ -13,6 +14,9 @@ from lightwell.entrypoints.http.slots import StreamSlots
 
 PING_SECONDS = 15.0
 _PING = b": ping\n\n"
+
+LINES = "application/x-ndjson"
+"""The media type of a stream of JSON documents, one in each line, in place of events."""
 
 _Item = bytes | LightwellError
 
@@ -96,6 +100,16 @@ class EventStream(Response):
         if item is None and self._on_ping is not None:
             await self._on_ping()
         return self._ping if item is None else item
+
+
+def format_line(document: Mapping[str, object]) -> bytes:
+    """Return a JSON document as a line of a stream of lines, whose media type is `LINES`."""
+    return f"{json.dumps(document, ensure_ascii=False)}\n".encode()
+
+
+def format_error_line(error: LightwellError) -> bytes:
+    """Return a line that tells of an error, as LightRAG and Ollama do."""
+    return format_line({"error": str(error)})
 
 
 def format_event(*, kind: str, data: str, event_id: str = "") -> bytes:

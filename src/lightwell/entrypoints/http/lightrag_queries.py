@@ -1,6 +1,5 @@
 """LightRAG's routes for questions. An answer is markdown, as its WebUI shows it: what documents say is text in it, and the links are citations."""
 
-import json
 import time
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
@@ -10,11 +9,16 @@ from fastapi import APIRouter
 
 from lightwell.domain.answers import Answer, StreamType
 from lightwell.domain.chat import ChatMessage, Role
-from lightwell.domain.errors import Invalid, LightwellError
+from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.questions import Question
 from lightwell.entrypoints.http.authentication import Caller, Reading
-from lightwell.entrypoints.http.event_streams import EventStream
+from lightwell.entrypoints.http.event_streams import (
+    LINES,
+    EventStream,
+    format_error_line,
+    format_line,
+)
 from lightwell.entrypoints.http.lightrag_documents import name_of
 from lightwell.entrypoints.http.lightrag_graphs import entity_properties, relation_properties
 from lightwell.entrypoints.http.lightrag_schema import (
@@ -67,9 +71,9 @@ async def stream_query(body: QueryRequest, caller: Reading) -> EventStream:
     """
     return EventStream(
         _lines(body, caller),
-        render_error=_render_error,
+        render_error=format_error_line,
         ping=b"\n",
-        media_type="application/x-ndjson",
+        media_type=LINES,
     )
 
 
@@ -104,31 +108,33 @@ async def _lines(body: QueryRequest, caller: Caller) -> AsyncGenerator[bytes, No
     began, is_live = time.perf_counter(), body.include_progress or not body.include_references
     if body.only_need_context or body.stream is False:
         whole = await query(body, caller)
-        yield _line(whole.model_dump(mode="json", exclude={"response_time"}, exclude_none=True))
+        yield format_line(
+            whole.model_dump(mode="json", exclude={"response_time"}, exclude_none=True)
+        )
     else:
         pieces: list[str] = []
         async with aclosing(_conversation(body).stream(caller)) as events:
             async for event in events:
                 if event.type is StreamType.ERROR:
-                    yield _line({"error": event.error})
+                    yield format_line({"error": event.error})
                     return
                 if event.type is StreamType.TOKEN and is_live:
-                    yield _line({"response": render_token(event)})
+                    yield format_line({"response": render_token(event)})
                 elif event.type is StreamType.TOKEN:
                     pieces.append(render_token(event))
                 elif event.answer is not None:
                     for line in _end(event.answer, body, "".join(pieces), caller.server):
                         yield line
     if body.include_progress:
-        yield _line({"response_time": round(time.perf_counter() - began, 3)})
+        yield format_line({"response_time": round(time.perf_counter() - began, 3)})
 
 
 def _end(answer: Answer, body: QueryRequest, unsent: str, server: str) -> Iterable[bytes]:
     if body.include_references:
         listed = _references(answer, body)
-        yield _line({"references": [item.model_dump(exclude_none=True) for item in listed]})
+        yield format_line({"references": [item.model_dump(exclude_none=True) for item in listed]})
     if rest := unsent + render_rest(answer, server) + _list_sources(answer):
-        yield _line({"response": rest})
+        yield format_line({"response": rest})
 
 
 def _list_sources(answer: Answer) -> str:
@@ -137,14 +143,6 @@ def _list_sources(answer: Answer) -> str:
         return ""
     lines = (f"- {citation.id} {escape(citation_title(citation))}" for citation in answer.citations)
     return "\n\n".join(("", "### References", "\n".join(lines)))
-
-
-def _line(document: Mapping[str, object]) -> bytes:
-    return json.dumps(document, ensure_ascii=False).encode() + b"\n"
-
-
-def _render_error(error: LightwellError) -> bytes:
-    return _line({"error": str(error)})
 
 
 def _conversation(body: QueryRequest) -> Conversation:

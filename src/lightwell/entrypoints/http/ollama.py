@@ -5,7 +5,6 @@ begin with a mode, as LightRAG's do: `/local`, `/naive`, …, `/bypass`, and `/c
 brackets would change the answer's style, and is ignored, as options are. There are no embeddings, which would read no document.
 """
 
-import json
 import re
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -20,12 +19,17 @@ from pydantic import BaseModel, Field, ValidationError
 
 from lightwell.answer.client_tasks import find_task
 from lightwell.domain.answers import StreamType
-from lightwell.domain.errors import LightwellError, ModelFailed
+from lightwell.domain.errors import ModelFailed
 from lightwell.domain.questions import Mode
 from lightwell.domain.usage import NO_USAGE, OperationType, TokenSummary
 from lightwell.entrypoints.http.authentication import Caller, Listing, Reading, projects_of
 from lightwell.entrypoints.http.dialects import speaking
-from lightwell.entrypoints.http.event_streams import EventStream
+from lightwell.entrypoints.http.event_streams import (
+    LINES,
+    EventStream,
+    format_error_line,
+    format_line,
+)
 from lightwell.entrypoints.http.openai_api import (
     MAX_MESSAGES,
     MODEL,
@@ -212,9 +216,9 @@ async def _reply(
     if is_stream:
         return EventStream(
             _stream(form, parts),
-            render_error=_render_error,
-            ping=_line(form.part("")),
-            media_type="application/x-ndjson",
+            render_error=format_error_line,
+            ping=format_line(form.part("")),
+            media_type=LINES,
         )
     texts: list[str] = []
     spent = NO_USAGE
@@ -235,8 +239,8 @@ async def _stream(form: _Form, parts: Parts) -> AsyncGenerator[bytes, None]:
                 spent = part
             else:
                 begun = begun or time.perf_counter_ns()
-                yield _line(form.part(part))
-    yield _line(form.end("", spent, begun or time.perf_counter_ns()))
+                yield format_line(form.part(part))
+    yield format_line(form.end("", spent, begun or time.perf_counter_ns()))
 
 
 async def _parts(model: str, messages: Sequence[tuple[str, str]], caller: Caller) -> Parts:
@@ -302,11 +306,3 @@ def _model_of(body: ModelRequest) -> str:
     model = (body.model or body.name).removesuffix(_TAG)
     require_model(model)
     return model
-
-
-def _line(part: Mapping[str, object]) -> bytes:
-    return f"{json.dumps(part, ensure_ascii=False)}\n".encode()
-
-
-def _render_error(error: LightwellError) -> bytes:
-    return _line({"error": str(error)})
