@@ -34,10 +34,11 @@ def parse(content: bytes, format: Format, *, name: str) -> ParsedDocument:
     """
     if is_blank(content):
         raise Unreadable("empty", "the file is empty; write something into it or remove it")
-    module = cast("_Module", import_module(f"lightwell.ingest.parse.{format.value}"))
-    document = module.parse(content, name=name)
     if format is Format.MAIL:
-        document = _with_files(document, content)
+        document = _parse_mail(content)
+    else:
+        module = cast("_Module", import_module(f"lightwell.ingest.parse.{format.value}"))
+        document = module.parse(content, name=name)
     if not document.text.strip():
         raise Unreadable("empty", NO_TEXT)
     return document
@@ -48,11 +49,12 @@ def is_blank(content: bytes) -> bool:
     return not content.strip(b" \t\r\n\x00")
 
 
-def _with_files(document: ParsedDocument, content: bytes) -> ParsedDocument:
+def _parse_mail(content: bytes) -> ParsedDocument:
     """Return a mail with the texts of its files: where they are no documents of their own, they are sections of it."""
     from lightwell.ingest.parse import mail
 
-    for part in mail.files_within(content):
+    document, files = mail.parse_with_files(content)
+    for part in files:
         kind = Format.MAILBOX if part.format is Format.MAIL else part.format
         name = part.key.rpartition("/")[2]
         with suppress(Unreadable):

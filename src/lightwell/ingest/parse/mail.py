@@ -31,7 +31,18 @@ _MAX_FILE_BYTES = 64 * 1000**2
 
 def parse(content: bytes, *, name: str = "") -> ParsedDocument:
     """Return the document: of one thread under its subject, of more with a heading for each."""
-    threads = group_by_thread(read_mails(content))
+    return _document_of(read_mails(content))
+
+
+def parse_with_files(content: bytes) -> tuple[ParsedDocument, list[Part]]:
+    """Return the document, and the files whose texts belong to it, none of a thread that was split from a mailbox."""
+    mails = read_mails(content)
+    parts = [] if is_thread(content) else _parts_of(content, mails)
+    return _document_of(mails), [part for part in parts if part.is_file]
+
+
+def _document_of(all_mails: Sequence[Mail]) -> ParsedDocument:
+    threads = group_by_thread(all_mails)
     mails = [mail for thread in threads for mail in thread.mails]
     builder = Builder()
     for thread in threads:
@@ -52,7 +63,10 @@ def parse(content: bytes, *, name: str = "") -> ParsedDocument:
 
 def split(content: bytes) -> list[Part]:
     """Return the threads of a mailbox, and the files of all its mails or of this one, those with text and each once."""
-    mails = read_mails(content)
+    return _parts_of(content, read_mails(content))
+
+
+def _parts_of(content: bytes, mails: Sequence[Mail]) -> list[Part]:
     if not is_mailbox(content):
         return [*_Files().of(mails, "")]
     parts: list[Part] = []
@@ -62,11 +76,6 @@ def split(content: bytes) -> list[Part]:
         parts.append(Part(key=thread.key, format=Format.MAIL, content=sources, is_file=False))
         parts += files.of(thread.mails, f"{thread.key}/")
     return parts
-
-
-def files_within(content: bytes) -> list[Part]:
-    """Return the files whose texts belong to the document, none of a thread that was split from a mailbox."""
-    return [] if is_thread(content) else [part for part in split(content) if part.is_file]
 
 
 class _Files:
