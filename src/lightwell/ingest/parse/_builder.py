@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from lightwell.domain.documents import Section, Span, SpanKind
 from lightwell.ingest.parse._sections import Heading, build_sections
 from lightwell.ingest.parse._spans import find_formulas, sort_spans
-from lightwell.ingest.parse._text import clean, collapse_blanks
+from lightwell.ingest.parse._text import clean, collapse_blanks, one_line
 from lightwell.text.blocks import INDENT_OF_CODE_BELOW
 
 _MAX_PADDING_CELLS = 20_000
@@ -31,7 +31,7 @@ class Builder:
         self._add(f"- {bare}" if bare else "", "\n" if follows else "\n\n")
 
     def add_heading(self, text: str, level: int) -> None:
-        title = " ".join(clean(text).split())
+        title = one_line(text)
         if title:
             start = self._add(title, "\n\n")
             self._headings.append(Heading(level=level, title=title, start=start))
@@ -48,7 +48,7 @@ class Builder:
     def add_table(self, rows: list[list[str]]) -> None:
         """Add the rows as pipe rows, the first as the header. Short rows are padded, unless that adds too many cells."""
         cells = [
-            [" ".join(clean(cell).split()).replace("|", "\\|") for cell in row]
+            [one_line(cell).replace("|", "\\|") for cell in row]
             for row in rows
             if any(cell.strip() for cell in row)
         ]

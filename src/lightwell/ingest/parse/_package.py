@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from lxml import etree  # pyright: ignore
 
 from lightwell.domain.errors import Unreadable
-from lightwell.ingest.parse._text import clean, collapse_whitespace, parse_datetime
+from lightwell.ingest.parse._text import one_line, parse_datetime
 
 MAX_UNPACKED = 200 * 1024 * 1024
 MAX_RATIO = 200
@@ -136,7 +136,7 @@ def resolve(base: str, target: str) -> str:
 def value_of(root: Element | None, *names: str) -> str:
     """Return the text of the first element of these names that has any, as one line; the first name that is there counts."""
     nodes = (node for name in names for node in (root.iter(name) if root is not None else ()))
-    lines = (collapse_whitespace(clean(node.text or "")) for node in nodes)
+    lines = (one_line(node.text or "") for node in nodes)
     return next(filter(None, lines), "")
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from lightwell.domain.documents import Page, ParsedDocument, Section
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse._builder import Builder
-from lightwell.ingest.parse._text import clean, collapse_whitespace
+from lightwell.ingest.parse._text import one_line
 from lightwell.text.regex import regex
 
 NOTES = "Notes"
@@ -24,7 +24,7 @@ def add_slide(builder: Builder, number: int, title: str) -> None:
 def title_of_slides(stated: str, titles: Sequence[str]) -> str:
     """Return the title that a presentation states, unless its template does, else that of the first slide that has one."""
     is_own = stated and stated.casefold() not in _TEMPLATE_TITLES
-    return stated if is_own else collapse_whitespace(clean(next(filter(None, titles), "")))
+    return stated if is_own else one_line(next(filter(None, titles), ""))
 
 
 def with_pages(document: ParsedDocument) -> ParsedDocument:

@@ -79,6 +79,11 @@ def collapse_whitespace(text: str) -> str:
     return " ".join(text.split())
 
 
+def one_line(text: str) -> str:
+    """Return the text clean, and as one line."""
+    return collapse_whitespace(clean(text))
+
+
 def collapse_blanks(text: str) -> str:
     """Return the text with runs of blanks within a line as one, and no blanks at line ends."""
     return "\n".join(_BLANKS.sub(" ", line).strip() for line in text.split("\n"))

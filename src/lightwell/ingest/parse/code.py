@@ -9,7 +9,7 @@ from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse._builder import Builder
 from lightwell.ingest.parse._languages import PYTHON, language_of
 from lightwell.ingest.parse._symbols import Scanner, Symbol, read_python
-from lightwell.ingest.parse._text import clean, collapse_whitespace, decode
+from lightwell.ingest.parse._text import clean, decode, one_line
 from lightwell.text.regex import regex
 
 _GENERATED = regex(r"@generated\b|\bcode generated\b.{0,80}\bdo not edit\b", re.I)
@@ -31,7 +31,7 @@ def parse(content: bytes, *, name: str = "") -> ParsedDocument:
     _write(builder, root or Scanner(language, lines).read(), 1)
     return ParsedDocument(
         text=builder.text(),
-        title=collapse_whitespace(clean(PurePosixPath(name).name)),
+        title=one_line(PurePosixPath(name).name),
         author="",
         sections=builder.sections(),
         pages=(),

@@ -12,7 +12,7 @@ from lightwell.domain.documents import OF_PROGRAMS, ParsedDocument
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse import text as plain_text
 from lightwell.ingest.parse._builder import Builder
-from lightwell.ingest.parse._text import clean, collapse_whitespace, decode
+from lightwell.ingest.parse._text import decode, one_line
 from lightwell.ingest.parse._values import COMMENT, NoData, Record, Value, read_values
 from lightwell.text.regex import regex
 
@@ -70,8 +70,8 @@ def _written(values: list[Value]) -> ParsedDocument:
     builder = writer.builder
     return ParsedDocument(
         text=builder.text(),
-        title=_line(about.get("title") or about.get("name") or ""),
-        author=_line(about.get("author", "")),
+        title=one_line(about.get("title") or about.get("name") or ""),
+        author=one_line(about.get("author", "")),
         sections=builder.sections(),
         pages=(),
         spans=builder.spans(),
@@ -256,10 +256,6 @@ def _scalars(value: "Value | None") -> dict[str, str]:
     """Return the texts that a record holds itself, {} of any other value."""
     pairs = value if isinstance(value, tuple) else ()
     return {key: inner for key, inner in pairs if isinstance(inner, str)}
-
-
-def _line(text: str) -> str:
-    return collapse_whitespace(clean(text))
 
 
 def _with_operations(root: Value) -> Value:

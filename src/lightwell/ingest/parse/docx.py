@@ -16,7 +16,7 @@ from docx.oxml.ns import qn
 from lightwell.domain.documents import ParsedDocument
 from lightwell.ingest.parse._builder import Builder
 from lightwell.ingest.parse._package import Element, broken, nearest, open_package
-from lightwell.ingest.parse._text import clean, collapse_whitespace, to_utc
+from lightwell.ingest.parse._text import one_line, to_utc
 from lightwell.text.regex import regex
 
 _WHAT = "Word document"
@@ -79,10 +79,8 @@ def parse(content: bytes, *, name: str = "") -> ParsedDocument:
         properties = document.core_properties
         return ParsedDocument(
             text=builder.text(),
-            title=collapse_whitespace(
-                clean(titles.get(0) or properties.title or titles.get(1, ""))
-            ),
-            author=collapse_whitespace(clean(properties.author or "")),
+            title=one_line(titles.get(0) or properties.title or titles.get(1, "")),
+            author=one_line(properties.author or ""),
             sections=builder.sections(),
             pages=(),
             spans=builder.spans(),

@@ -19,7 +19,7 @@ from lightwell.ingest.parse._package import (
     resolve,
     value_of,
 )
-from lightwell.ingest.parse._text import clean, collapse_whitespace
+from lightwell.ingest.parse._text import one_line
 
 _CONTAINER = "{urn:oasis:names:tc:opendocument:xmlns:container}"
 _OPF = "{http://www.idpf.org/2007/opf}"
@@ -91,7 +91,7 @@ def _labels(package: Package, main: str, items: Sequence[Element]) -> Mapping[st
         if _is_contents(item):
             for link in html.read_tree(package.read(name)).css("nav a"):
                 target = resolve(name, link.attributes.get("href") or "")
-                labels.setdefault(target, collapse_whitespace(clean(link.text())))
+                labels.setdefault(target, one_line(link.text()))
         elif item.get("media-type") == _NCX_TYPE and (root := package.xml(name)) is not None:
             for point in root.iter(f"{_NCX}navPoint"):
                 label = point.find(f"{_NCX}navLabel/{_NCX}text")
@@ -102,4 +102,4 @@ def _labels(package: Package, main: str, items: Sequence[Element]) -> Mapping[st
 
 
 def _line(node: Element) -> str:
-    return collapse_whitespace(clean(node.text or ""))
+    return one_line(node.text or "")

@@ -9,7 +9,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from lightwell.domain.documents import ParsedDocument
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse._builder import Builder
-from lightwell.ingest.parse._text import clean, collapse_whitespace, decode_as, parse_datetime
+from lightwell.ingest.parse._text import collapse_whitespace, decode_as, one_line, parse_datetime
 from lightwell.text.regex import regex
 
 MAX_NESTING = 500
@@ -208,14 +208,12 @@ def _metadata(tree: LexborHTMLParser) -> Mapping[str, str]:
             or attributes.get("http-equiv")
             or ""
         )
-        metadata.setdefault(
-            key.lower(), collapse_whitespace(clean(attributes.get("content") or ""))
-        )
+        metadata.setdefault(key.lower(), one_line(attributes.get("content") or ""))
     return metadata
 
 
 def _node_line(node: LexborNode | None) -> str:
-    return collapse_whitespace(clean("".join(_text_parts(node))))
+    return one_line("".join(_text_parts(node)))
 
 
 class _BlockWriter:

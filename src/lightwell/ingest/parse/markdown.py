@@ -12,7 +12,7 @@ from lightwell.domain.documents import ParsedDocument, Span, SpanKind
 from lightwell.domain.errors import Invalid
 from lightwell.ingest.parse._sections import Heading, build_sections
 from lightwell.ingest.parse._spans import find_formulas, sort_spans
-from lightwell.ingest.parse._text import clean, collapse_whitespace, decode, to_utc
+from lightwell.ingest.parse._text import clean, collapse_whitespace, decode, one_line, to_utc
 from lightwell.ingest.parse.front_matter import parse_yaml_mapping, split_front_matter
 from lightwell.text.directives import holds_prose
 from lightwell.text.regex import regex
@@ -103,11 +103,7 @@ def _metadata(yaml: str) -> Mapping[str, object]:
 
 def _text_value(metadata: Mapping[str, object], key: str) -> str:
     value = metadata.get(key)
-    return (
-        collapse_whitespace(clean(str(value)))
-        if isinstance(value, str | int | float | date)
-        else ""
-    )
+    return one_line(str(value)) if isinstance(value, str | int | float | date) else ""
 
 
 def _parse_datetime(value: object) -> datetime | None:

@@ -18,7 +18,7 @@ from email.utils import parsedate_to_datetime
 from typing import cast
 
 from lightwell.domain.errors import Unreadable
-from lightwell.ingest.parse._text import clean, collapse_whitespace, decode_as, to_utc
+from lightwell.ingest.parse._text import clean, decode_as, one_line, to_utc
 from lightwell.ingest.parse.html import parse as parse_page
 from lightwell.text.regex import regex
 
@@ -299,7 +299,7 @@ def _decoded(value: str) -> str:
         part if isinstance(part, str) else decode_as(part, charset or "")
         for part, charset in decode_header(value)
     )
-    return collapse_whitespace(clean("".join(words)))
+    return one_line("".join(words))
 
 
 def _ids(message: "Message[str, str]", name: str) -> list[str]:

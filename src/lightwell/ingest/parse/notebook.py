@@ -11,7 +11,7 @@ from typing import cast
 from lightwell.domain.documents import ParsedDocument
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse import markdown
-from lightwell.ingest.parse._text import clean, collapse_whitespace, decode
+from lightwell.ingest.parse._text import decode, one_line
 from lightwell.text.regex import regex
 
 _MAX_OUTPUT_LINES, _MAX_OUTPUT_CHARACTERS = 20, 2_000
@@ -50,8 +50,8 @@ def parse(content: bytes, *, name: str = "") -> ParsedDocument:
     title = metadata.get("title")
     return replace(
         document,
-        title=_line(title) if isinstance(title, str) and title.strip() else document.title,
-        author=document.author or _line(authors),
+        title=one_line(title) if isinstance(title, str) and title.strip() else document.title,
+        author=document.author or one_line(authors),
     )
 
 
@@ -63,7 +63,7 @@ def _cell(cell: _Object, language: str) -> Iterator[str]:
             yield _closed(_PICTURE.sub(r"\1", source))
         case "heading":  # nbformat 3
             level = str(cell.get("level", 1))
-            yield f"{'#' * min(int(level), 6) if level.isdecimal() else '#'} {_line(source)}"
+            yield f"{'#' * min(int(level), 6) if level.isdecimal() else '#'} {one_line(source)}"
         case "raw" if source.startswith("---"):  # front matter, as Quarto has it
             yield source
         case "raw":
@@ -134,7 +134,3 @@ def _text(value: object) -> str:
     if isinstance(value, list):
         return "".join(line for line in cast("list[object]", value) if isinstance(line, str))
     return value if isinstance(value, str) else ""
-
-
-def _line(text: str) -> str:
-    return collapse_whitespace(clean(text))

@@ -20,7 +20,7 @@ from lightwell.ingest.parse._package import (
     value_of,
 )
 from lightwell.ingest.parse._slides import NOTES, add_slide, title_of_slides, with_pages
-from lightwell.ingest.parse._text import clean, collapse_whitespace
+from lightwell.ingest.parse._text import one_line
 from lightwell.text.regex import regex
 
 _OASIS = "{urn:oasis:names:tc:opendocument:xmlns:"
@@ -137,7 +137,7 @@ def parse(content: bytes, *, name: str = "") -> ParsedDocument:
     builder = writer.builder
     stated = value_of(meta, f"{DC}title")
     if not slides:
-        stated = collapse_whitespace(clean(next(iter(writer.titles), ""))) or stated
+        stated = one_line(next(iter(writer.titles), "")) or stated
     document = ParsedDocument(
         text=builder.text(),
         title=title_of_slides(stated, writer.titles) if slides else stated,

@@ -18,13 +18,7 @@ from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse import _ocr, picture
 from lightwell.ingest.parse._sections import Heading, build_sections
 from lightwell.ingest.parse._spans import guess_spans
-from lightwell.ingest.parse._text import (
-    clean,
-    collapse_blanks,
-    collapse_whitespace,
-    refuse_long,
-    to_utc,
-)
+from lightwell.ingest.parse._text import clean, collapse_blanks, one_line, refuse_long, to_utc
 from lightwell.ingest.parse.formats import reads_pictures
 from lightwell.text.regex import regex
 
@@ -194,11 +188,7 @@ def _bookmarks(document: pypdfium2.PdfDocument) -> Iterator[_Bookmark]:
             return
         destination = bookmark.get_dest()
         page = destination.get_index() if destination else None
-        if (
-            page is not None
-            and page >= 0
-            and (title := collapse_whitespace(clean(bookmark.get_title())))
-        ):
+        if page is not None and page >= 0 and (title := one_line(bookmark.get_title())):
             yield _Bookmark(level=bookmark.level, title=title, page=page)
 
 
@@ -288,7 +278,7 @@ def _headings(
 
 
 def _clean_value(value: str) -> str:
-    title = _PRODUCER_PREFIX.sub("", collapse_whitespace(clean(value)))
+    title = _PRODUCER_PREFIX.sub("", one_line(value))
     return "" if _NO_TITLE.fullmatch(title) else title
 
 

@@ -20,7 +20,7 @@ from lightwell.ingest.parse._package import (
     value_of,
 )
 from lightwell.ingest.parse._slides import NOTES, add_slide, title_of_slides, with_pages
-from lightwell.ingest.parse._text import clean, collapse_whitespace
+from lightwell.ingest.parse._text import one_line
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
@@ -101,7 +101,7 @@ def _add_slide(builder: Builder, part: _Part, number: int) -> str:
     root = part.package.xml(part.name)
     shapes = [*nearest(root, _SHAPES, _SKIPPED)] if root is not None else []
     titles = [shape for shape in shapes if _role(shape) in _TITLES]
-    title = collapse_whitespace(clean(" ".join(_paragraphs(titles[0])))) if titles else ""
+    title = one_line(" ".join(_paragraphs(titles[0]))) if titles else ""
     add_slide(builder, number, title)
     for shape in shapes:
         if shape not in titles[:1]:
