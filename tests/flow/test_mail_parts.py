@@ -34,7 +34,7 @@ LUNCH = make_mail("Eve <eve@x.example>", "Lunch", "There is pea soup on Friday.\
 def with_menu() -> EmailMessage:
     mail = make_mail("Eve <eve@x.example>", "Menu", "The menu is attached.\n", number=4)
     mail.add_attachment("The canteen serves herring on Tuesday.", filename="week 2.txt")
-    mail.add_attachment(b"\x89PNG\r\n", maintype="image", subtype="png", filename="logo.png")
+    mail.add_attachment(b"GIF89a", maintype="image", subtype="gif", filename="logo.gif")
     return mail
 
 
