@@ -1,9 +1,9 @@
-"""Turns headings into sections that cover the whole text."""
+"""Turns headings into sections, and the beginnings of pages into pages, that cover the whole text."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from lightwell.domain.documents import Section
+from lightwell.domain.documents import Page, Section
 
 _MAX_TITLE_CHARACTERS = 200
 """Characters of a heading that are kept; a longer one is probably a paragraph in heading style."""
@@ -39,4 +39,13 @@ def build_sections(text: str, headings: Iterable[Heading]) -> tuple[Section, ...
         Section(path=path, start=start, end=end)
         for (path, start), end in zip(starts, ends, strict=True)
         if start < end
+    )
+
+
+def build_pages(starts: Mapping[int, int], length: int) -> tuple[Page, ...]:
+    """Return the pages that begin at these offsets, by their numbers in order; each ends where the next one begins."""
+    ends = [*starts.values(), length][1:]
+    return tuple(
+        Page(number=number, start=start, end=end)
+        for (number, start), end in zip(starts.items(), ends, strict=True)
     )

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lightwell.domain.documents import Page, ParsedDocument, Section
+from lightwell.domain.documents import ParsedDocument
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse._builder import Builder
+from lightwell.ingest.parse._sections import build_pages
 from lightwell.ingest.parse._text import one_line
 from lightwell.text.regex import regex
 
@@ -31,13 +32,6 @@ def with_pages(document: ParsedDocument) -> ParsedDocument:
     """Return a document of slides with a page for each; raise `Unreadable` where no slide has text."""
     if _BARE.fullmatch(document.text):
         raise Unreadable("no_text", "its slides hold no text; export it as PDF and run OCR")
-    return replace(document, pages=tuple(_pages(document.sections, len(document.text))))
-
-
-def _pages(sections: Sequence[Section], length: int) -> list[Page]:
-    starts = [section.start for section in sections if len(section.path) == 1]
-    ends = [*starts[1:], length]
-    return [
-        Page(number=number, start=start, end=end)
-        for number, (start, end) in enumerate(zip(starts, ends, strict=True), start=1)
-    ]
+    starts = (section.start for section in document.sections if len(section.path) == 1)
+    pages = build_pages(dict(enumerate(starts, start=1)), len(document.text))
+    return replace(document, pages=pages)

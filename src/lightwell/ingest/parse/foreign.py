@@ -7,10 +7,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from lightwell.domain.documents import Page, ParsedDocument
+from lightwell.domain.documents import ParsedDocument
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse import html, markdown
 from lightwell.ingest.parse._builder import Builder
+from lightwell.ingest.parse._sections import build_pages
 from lightwell.ingest.parse._text import parse_datetime
 
 _MAX_LEVEL = 6
@@ -90,7 +91,7 @@ def _parse_elements(content: bytes) -> ParsedDocument:
         title=title,
         author="",
         sections=builder.sections(),
-        pages=_pages(starts, len(text)),
+        pages=build_pages(starts, len(text)),
         spans=builder.spans(),
         updated_at=parse_datetime(elements[0].metadata.last_modified or "") if elements else None,
     )
@@ -114,14 +115,6 @@ def _add(builder: Builder, element: _Element, *, follows: bool) -> None:
             pass
         case _:
             builder.add_block(element.text)
-
-
-def _pages(starts: dict[int, int], length: int) -> tuple[Page, ...]:
-    ends = [*list(starts.values())[1:], length]
-    return tuple(
-        Page(number=number, start=start, end=end)
-        for (number, start), end in zip(starts.items(), ends, strict=bool(starts))
-    )
 
 
 def _unexpected() -> Unreadable:
