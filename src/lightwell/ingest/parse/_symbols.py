@@ -168,14 +168,14 @@ class Scanner:
             self.stack[-1].code.append(line)
             return 1
         parts = match.groupdict()
-        is_table = (parts.get("kind") or "").lower() == "table"
-        count = 1 if is_table else _count_signature(self.lines, place)
+        kind = (parts.get("kind") or "").lower()
+        count = 1 if kind == "table" else _count_signature(self.lines, place)
         name = next(filter(None, (parts.get(key) for key in ("name", "typed", "assigned"))), "")
         receiver = _RECEIVER.findall(parts.get("receiver") or "")
         symbol = Symbol(
             name=".".join([*receiver[-1:], name.strip("`")]),
             indent=indent,
-            is_container=(parts.get("kind") or "").lower() in self.language.containers,
+            is_container=kind in self.language.containers,
             signature=_signature([*self.annotations, *self.lines[place : place + count]]),
             doc=_words(self.remarks),
         )
