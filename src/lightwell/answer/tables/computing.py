@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from lightwell.answer.answer_builder import AnswerBuilder
 from lightwell.answer.quotes import SupportedSentence, make_quote
-from lightwell.answer.tables.question import asks_for_computation, read_question
+from lightwell.answer.tables.question import read_question
 from lightwell.answer.tables.reading import Refusal, phrases_of, read_computation
 from lightwell.answer.tables.wording import MOST_CITED, MOST_GROUPS, computed_lines, why_not
 from lightwell.domain.access import Reader
@@ -31,7 +31,7 @@ async def find_computation(
 
     It costs nothing where no word asks for a computation, one query where no table knows all words, and three where something is computed.
     """
-    if question.mode is Mode.BYPASS or not asks_for_computation(question.text):
+    if question.mode is Mode.BYPASS:
         return None
     wish = read_question(question.text)
     if wish is None:

@@ -89,11 +89,6 @@ class AskedComputation:
     group: int | None = None
 
 
-def asks_for_computation(question: str) -> bool:
-    """Return whether the words of a question may ask for one: costs no query."""
-    return any(pattern.search(question) for _, pattern in _AGGREGATES)
-
-
 def read_question(question: str) -> AskedComputation | None:
     """Return what a question asks for; None where it asks for nothing of this, or for several at once."""
     if _YES_OR_NO.match(question):
