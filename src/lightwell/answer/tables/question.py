@@ -16,8 +16,8 @@ from lightwell.text.word_lists import any_of, load_word_lists, whole_words
 
 _LISTS = load_word_lists("lightwell.answer.tables")
 _AGGREGATES = tuple(
-    (Aggregate(name), regex(whole_words(_LISTS["aggregates"][name]), re.IGNORECASE))
-    for name in ("count", "sum", "mean", "most", "least", "list")
+    (aggregate, regex(whole_words(_LISTS["aggregates"][aggregate]), re.IGNORECASE))
+    for aggregate in Aggregate
 )
 _TOGETHER = regex(whole_words(_LISTS["together"]["words"]), re.IGNORECASE)
 _LIGHT, _SOFT = (
