@@ -218,15 +218,18 @@ def _find_names(reading: _Reading) -> None:
     reading.names.update(others)
 
 
-def _names(table: Table) -> set[str]:
+def _titles(table: Table) -> str:
     file = table.url.rpartition("/")[2].rpartition(".")[0]
-    return _keys(f"{table.title} {file} {table.heading}")
+    return f"{table.title} {file} {table.heading}"
+
+
+def _names(table: Table) -> set[str]:
+    return _keys(_titles(table))
 
 
 def _names_rows(table: Table, word: Word) -> bool:
     """Return whether a word means the rows of a table: by its first column, or as it stands in its heading, since "Deals" has deals and a "Handbook" no handbooks."""
-    file = table.url.rpartition("/")[2].rpartition(".")[0]
-    titles = f"{table.title} {file} {table.heading}" if table.is_whole else table.heading
+    titles = _titles(table) if table.is_whole else table.heading
     return word.key in _keys(table.columns[0]) or word.text in words(titles)
 
 

@@ -46,10 +46,7 @@ def why_not(computing: Computing, results: Sequence[Result]) -> str:
     if len(units) > 1:
         shown = " and ".join(_SIGNS.get(unit, unit.upper()) for unit in units)
         return f"“{column}” is in {shown}, which are not added up or compared."
-    if all(result.value is None for result in results):
-        called = name_tables(computing.tables)
-        return f"No row{_where(computing)} of {called} has a figure in “{column}”."
-    return ""
+    return _no_figure(computing) if all(result.value is None for result in results) else ""
 
 
 def computed_lines(
@@ -81,9 +78,9 @@ def _sentence(computing: Computing, result: Result, count: int) -> str:
         match = "match" if result.rows > 1 else "matches"
         matching = _rows(result.rows) if result.rows else "No row"
         return f"{matching} of {called} {match}{cited}: {_conditions(computing)}."
-    column = computing.tables[0].columns[computing.place]
     if result.value is None:
-        return f"No row{_where(computing)} of {called} has a figure in “{column}”."
+        return _no_figure(computing)
+    column = computing.tables[0].columns[computing.place]
     unit = result.units[0] if result.units else ""
     if header_unit(column) == unit and unit not in _SIGNS:
         unit = ""  # the name of the column says it
@@ -95,6 +92,12 @@ def _sentence(computing: Computing, result: Result, count: int) -> str:
         f"The {_WORDS[computing.aggregate]} {column}{_where(computing)} is {figure},"
         f" in {_rows(result.chosen)} of {called}{cited}{without}."
     )
+
+
+def _no_figure(computing: Computing) -> str:
+    column = computing.tables[0].columns[computing.place]
+    called = name_tables(computing.tables)
+    return f"No row{_where(computing)} of {called} has a figure in “{column}”."
 
 
 def _rows(count: int) -> str:
