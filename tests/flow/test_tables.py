@@ -516,6 +516,15 @@ async def test_the_same_rows_in_two_documents_are_not_added_up_twice(database: D
     assert "same rows" in outcome(await computed(project, "What is the total amount of the deals?"))
 
 
+async def test_rows_without_a_figure_are_told(database: Database) -> None:
+    deals = "Deal,Region,Amount\nAcme,North,5000\nBirk,North,2000\nCorda,South,\n"
+    project = await filled(database, [csv("deals.csv", deals, [STAFF])], "without")
+    result = await computed(project, "What is the total amount of the deals in the south?")
+    assert result == Computation(
+        refusal="No row where Region is South of “deals” has a figure in “Amount”."
+    )
+
+
 async def test_a_figure_is_not_told_where_a_document_is_hidden_while_it_is_computed(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
