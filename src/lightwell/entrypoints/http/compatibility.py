@@ -1,28 +1,30 @@
-"""The one place that adds the APIs of other programs, those that the settings name."""
+"""The one place that adds the APIs of other programs, those that the settings name. Only these are loaded."""
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Final
 
 from fastapi import APIRouter, FastAPI
 
 from lightwell.domain.compatibility import Compatibility, parse_compatibility
-from lightwell.entrypoints.http import dify, lightrag_api, lightrag_webui, ollama, tool_server
 from lightwell.settings import Settings
 
-_ROUTERS: Final[Mapping[Compatibility, APIRouter]] = {
-    Compatibility.DIFY: dify.router,
-    Compatibility.OLLAMA: ollama.router,
-    Compatibility.LIGHTRAG: lightrag_api.router,
-    Compatibility.TOOL_SERVER: tool_server.router,
+_MODULES: Final[Mapping[Compatibility, str]] = {
+    Compatibility.DIFY: "dify",
+    Compatibility.OLLAMA: "ollama",
+    Compatibility.LIGHTRAG: "lightrag_api",
+    Compatibility.TOOL_SERVER: "tool_server",
 }
-"""The routes of each API, of the class that `speaking` returns. The OpenAPI document leaves them out: the other programs describe them."""
+"""The module of each API, whose `router` has routes of the class that `speaking` returns. The OpenAPI document leaves them out: the other programs describe them."""
 
 
 def add_compatible_routes(app: FastAPI, settings: Settings) -> None:
     """Add the routes of the APIs that the settings name; raise `Invalid` for another name."""
     spoken = parse_compatibility(settings.http.compatibility)
     for api in sorted(spoken):
-        app.include_router(_ROUTERS[api], include_in_schema=False)
+        router: APIRouter = import_module(f"{__package__}.{_MODULES[api]}").router
+        app.include_router(router, include_in_schema=False)
     app.state.has_lightrag_webui = settings.server.lightrag_webui is not None
     if Compatibility.LIGHTRAG in spoken and settings.server.lightrag_webui is not None:
-        app.router.routes.extend(lightrag_webui.make_routes(settings.server.lightrag_webui))
+        webui = import_module(f"{__package__}.lightrag_webui")
+        app.router.routes.extend(webui.make_routes(settings.server.lightrag_webui))
