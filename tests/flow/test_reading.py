@@ -36,6 +36,7 @@ ALLOWED = {
     "terms.terms": (60, "of a long sentence that is shown the words around what is asked for"),
     "dates.find_first_date": (20, "statements that are shown are ordered by their dates"),
     "the embedder": (100, "stands for a network, by terms"),
+    "sentences.is_question": (120, "of each unit of the evidence the end is looked at"),
     "tables.keys.keys_of": (40, "the names of columns, where a question asks for a figure"),
     "terms.stem_words": (
         24,
