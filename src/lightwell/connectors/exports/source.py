@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -70,7 +71,8 @@ class ExportedWiki:
             layers = [layer for folder in settings_above(root) for layer in folder.layers_for(root)]
         except Invalid as error:
             raise SourceFailed(str(error)) from error
-        with open_archive(root) as archive:
+        with ExitStack() as stack:
+            archive = await asyncio.to_thread(stack.enter_context, open_archive(root))
             export = await asyncio.to_thread(_Export.read, archive, self.max_bytes)
             if export is None:
                 yield UnreadableDocument(url=self.scope, reason="unsupported", message=_NO_EXPORT)
