@@ -218,6 +218,20 @@ async def test_sitemaps_name_the_pages_and_an_equal_date_asks_for_nothing(docs: 
         await pulled(shelf, docs)
 
 
+async def test_sitemaps_name_no_more_than_a_walk_asks_for(docs: Docs) -> None:
+    for number in range(3):
+        entries = "".join(
+            f"<url><loc>{docs.base}/guide/{number}-{place}</loc></url>" for place in range(11)
+        )
+        docs.put(f"/map{number}.xml", f"<urlset>{entries}</urlset>", "application/xml")
+    maps = "".join(f"Sitemap: {docs.base}/map{number}.xml\n" for number in range(3))
+    docs.put("/robots.txt", maps, "text/plain")
+    with pytest.raises(SourceFailed, match="too large for one sync"):
+        await pulled(Shelf(), docs, max_pages="1")
+    assert [path for path in docs.asked if "map" in path] == ["/map0.xml"]
+    assert len(docs.asked) == 13
+
+
 async def test_other_options_read_all_again_and_tags_follow_the_nearest_place(docs: Docs) -> None:
     docs.put("/guide/internal/a.html", "<title>A</title>a")
     docs.put("/guide/pumps.html", "<title>P</title><a href='internal/a.html'>a</a>")

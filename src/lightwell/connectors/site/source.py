@@ -37,7 +37,7 @@ _MAX_FAILURES = 10
 """Failures one after the other by which the site is down, and nothing is concluded from them."""
 
 _ASKED_PER_PAGE = 10
-"""Addresses that only lead elsewhere, for each page; more are a maze."""
+"""Addresses, with those that only lead elsewhere, for each page."""
 
 _PAGE_ITEMS, _PAGE_BYTES = 50, 8 * 1000**2
 _DOCUMENTS = (".pdf", ".docx", ".md", ".txt", ".rst", ".pptx", ".xlsx", ".odt", ".epub", ".csv")
@@ -53,6 +53,11 @@ class SiteOptions:
     max_pages: int
     max_depth: int
     fingerprint: str
+
+    @property
+    def most_asked(self) -> int:
+        """Return how many addresses a walk asks for at most: a site with more is a maze."""
+        return _ASKED_PER_PAGE * self.max_pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +155,8 @@ class SiteSource:
     async def _read_sitemaps(self, robots: Robots) -> dict[str, str]:
         """Return the addresses of the site that its sitemaps name, with their dates; {} where it has none.
 
-        Raises `SourceFailed` where one that is there cannot be read: what it names would seem to be gone.
+        Once they are more than a walk asks for, the other sitemaps are not read. Raises `SourceFailed` where one that is there cannot be read:
+        what it names would seem to be gone.
         """
         start = self.options.scope.starts[0]
         queue = deque([self.options.sitemap] if self.options.sitemap else robots.sitemaps)
@@ -158,7 +164,7 @@ class SiteSource:
         queue = queue or deque(("/sitemap.xml",))
         listed: dict[str, str] = {}
         done: set[str] = set()
-        while queue and len(done) < _MAX_SITEMAPS:
+        while queue and len(done) < _MAX_SITEMAPS and len(listed) <= self.options.most_asked:
             url = join(start, queue.popleft())
             if url is None or str(url) in done or not self.options.scope.has_host(url):
                 continue
@@ -174,7 +180,7 @@ class SiteSource:
                 if is_named:
                     raise SourceFailed(f"The sitemap {url} cannot be read: {error}") from error
                 continue  # a page that is shown for whatever is not there
-            queue += others
+            queue += others[:_MAX_SITEMAPS]
             listed |= places
         return listed
 
@@ -225,9 +231,7 @@ class _Walk:
             self._note(url, reading, is_expected=url in listed or url in starts)
             failures = failures + 1 if reading.problem else 0
             size += size_of(reading.item) if reading.item else 0
-            is_too_large = (
-                size > _MAX_SYNC_BYTES or requests > _ASKED_PER_PAGE * self.options.max_pages
-            )
+            is_too_large = size > _MAX_SYNC_BYTES or requests > self.options.most_asked
             if failures == _MAX_FAILURES or is_too_large or time.monotonic() > end:
                 raise SourceFailed(_reason_to_stop(failures, reading))
             for link in reading.known.links if reading.known else ():
