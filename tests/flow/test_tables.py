@@ -432,6 +432,20 @@ async def test_a_sum_is_each_reader_s_own_and_no_model_makes_it(database: Databa
     )
 
 
+async def test_a_group_without_a_figure_is_named_and_cited(database: Database) -> None:
+    sales = "Sale;Region;Revenue\nA;North;5\nB;South;\nC;South;\n"
+    project = await filled(database, [csv("sales.csv", sales, [STAFF])], "no figure")
+    for question in ("total revenue per region", "What is the highest revenue per region?"):
+        result = await computed(project, question)
+        assert "No row where Region is South of “sales” has a figure in “Revenue”." in text_of(
+            result
+        )
+        assert cited(result) == 3
+    result = await computed(project, "total revenue in the south region")
+    assert result
+    assert "No row" in (result.refusal or "")
+
+
 @pytest.mark.parametrize("seed", range(3))
 async def test_what_sql_adds_up_is_what_python_adds_up(database: Database, seed: int) -> None:
     chance = random.Random(seed)

@@ -70,7 +70,7 @@ WITH matched AS MATERIALIZED (
     SELECT matched.*, row_number() OVER (
         PARTITION BY part ORDER BY source_url COLLATE "C", document_id, table_number, row_number) AS rank
     FROM matched JOIN figure USING (part)
-    WHERE CASE %(aggregate)s WHEN 'most' THEN amount = figure.most WHEN 'least' THEN amount = figure.least
+    WHERE figure.amounts = 0 OR CASE %(aggregate)s WHEN 'most' THEN amount = figure.most WHEN 'least' THEN amount = figure.least
           WHEN 'sum' THEN amount IS NOT NULL WHEN 'mean' THEN amount IS NOT NULL ELSE true END
 )
 SELECT coalesce(figure.named, ''), figure.rows, figure.amounts,
@@ -87,8 +87,8 @@ FROM figure ORDER BY figure.part COLLATE "C" LIMIT %(most_groups)s
 class Result:
     """What a computation comes to, for rows of one `group` where there are any: `value` is None where no row that matches has an amount.
 
-    `rows` match, `amounts` of them have one in the column; `chosen` is how many the value is made of, of which `places` are the first.
-    `is_twice`: at least half of the rows of a table stand in another one, too.
+    `rows` match, `amounts` of them have one in the column; `chosen` is how many the value is made of, all where none has one, of which
+    `places` are the first. `is_twice`: at least half of the rows of a table stand in another one, too.
     """
 
     group: str = ""
