@@ -1,14 +1,17 @@
 """A mailbox as a source: on one in memory for what we do with threads, and on GreenMail for what goes over the network."""
 
 import imaplib
+from base64 import b85encode
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from email.utils import format_datetime
+from zlib import compress
 
 import pytest
+from pydantic_core import to_json
 
 from lightwell.connectors.imap.connection import Account, FolderState, Listed, Mailbox, connect
 from lightwell.connectors.imap.source import ImapSource, open_imap
@@ -137,6 +140,39 @@ async def test_a_thread_is_a_document_with_its_files_and_what_is_unchanged_is_no
     held.put("INBOX", message(5, "Re: Pump", "It leaks again.", 1, 3))
     await shelf.sync(opened(held))
     assert (shelf.changed, held.reads) == ([pump.url], 3)
+
+
+async def test_a_walk_that_was_cut_short_reads_the_rest_and_what_changed_meanwhile() -> None:
+    held, shelf = Held(), Shelf()
+    for number in range(60):
+        held.put("INBOX", message(number, f"Pump {number}", "It leaks."))
+    await shelf.sync(opened(held), pages=1)
+    assert held.reads == 25
+    held.put("INBOX", message(60, "Re: Pump 0", "It holds.", 0))
+    del held.folders["INBOX"][2]
+    await shelf.sync(opened(held))
+    assert held.reads == 25 + 35 + 2
+    await shelf.sync(opened(held))
+    assert held.reads == 25 + 35 + 2
+
+
+async def test_the_cursor_that_each_page_of_a_large_mailbox_stores_is_short() -> None:
+    held, shelf = Held(), Shelf()
+    for number in range(1_000):
+        held.put("INBOX", message(number, f"Pump {number}", "It leaks."))
+    await shelf.sync(opened(held))
+    assert len(shelf.cursors["thread"]) < 10_000
+
+
+async def test_a_cursor_of_the_form_before_leads_to_one_complete_walk() -> None:
+    held, source = in_memory()
+    old = {"options": "{}", "folders": {"INBOX": await held.state("INBOX")}, "threads": {"a": "b"}}
+    shelf = Shelf(cursors={"thread": b85encode(compress(to_json(old))).decode()})
+    await shelf.sync(source)
+    assert len(shelf.documents) == 3
+    held.lists = 0
+    await shelf.sync(opened(held))
+    assert held.lists == 0
 
 
 async def test_what_is_deleted_goes_with_a_sweep_and_a_message_from_its_thread_at_once() -> None:

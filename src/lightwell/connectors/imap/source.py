@@ -1,17 +1,15 @@
 """A mailbox over IMAP as a source of items: see `docs/sources/imap.md`."""
 
 import asyncio
-import base64
 import hashlib
 import json
-import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from urllib.parse import quote
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field
 
 from lightwell.connectors.imap.connection import (
     Account,
@@ -23,7 +21,7 @@ from lightwell.connectors.imap.connection import (
 from lightwell.connectors.imap.threads import Listing, MailThread
 from lightwell.connectors.item_documents import one_line
 from lightwell.connectors.opening import check_stated_options, fingerprint_of
-from lightwell.connectors.rows import Result, make_page, size_of
+from lightwell.connectors.rows import Result, StoredCursor, make_page, parse_cursor, size_of
 from lightwell.domain.business_systems import StatedTags, parse_stated_tags
 from lightwell.domain.documents import IMAP, Format, NewDocument
 from lightwell.domain.errors import Invalid, Refused, SourceFailed, Unreadable
@@ -49,20 +47,18 @@ _MAX_THREAD_BYTES = 16 * 1000**2
 """Of the texts of one thread, and of the files that came with it; what comes later is left out."""
 
 _PAGE_ITEMS, _PAGE_BYTES = 25, 8 * 1000**2
-_MAX_CURSOR = 100 * 1000**2
 _MAX_TITLE = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
-    """What is read: the folders' states, and each thread's digest. `options` stands for those that it was read with."""
+class Cursor(StoredCursor):
+    """What is read: the folders' states, and the digests of threads. `options` stands for those that they were read with.
+
+    It is written whole with each page, so it is not packed: that took most of the time of a large mailbox's first walk.
+    """
 
     options: str = ""
-    folders: Mapping[str, FolderState] = field(default_factory=dict[str, FolderState])
-    threads: Mapping[str, str] = field(default_factory=dict[str, str])
-
-
-_CURSOR = TypeAdapter(Cursor)
+    folders: Mapping[str, FolderState] = Field(default_factory=dict[str, FolderState])
+    threads: str = ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -87,26 +83,28 @@ class ImapSource:
 
     async def pull(self, stream: str, cursor: str) -> AsyncIterator[ItemPage]:
         """Yield the threads to which other messages belong than before; folders whose state is the same are not even listed."""
-        position = _read_cursor(cursor)
+        # One that is no JSON has the form before this one, and leads to one complete walk.
+        position = parse_cursor(Cursor, cursor if cursor.startswith("{") else "")
         if position.options != self.fingerprint:
-            position = Cursor(self.fingerprint)
+            position = Cursor(options=self.fingerprint)
         states = await self._read_states()
         if states == position.folders:
             return
-        threads = await self._list()
-        digests = {key: position.threads.get(key, "") for key in threads}
+        threads = [(thread.digest, thread) for thread in (await self._list()).values()]
+        digests = set(position.threads.split())
+        read = [digest for digest, _ in threads if digest in digests]
         results: list[Result] = []
         size = 0
-        for key, thread in threads.items():
-            if digests[key] == thread.digest:
+        for digest, thread in threads:
+            if digest in digests:
                 continue
             results.append(await self._read(thread))
-            digests[key] = thread.digest
+            read.append(digest)
             size += size_of(results[-1])
             if len(results) == _PAGE_ITEMS or size > _PAGE_BYTES:
-                yield make_page(results, _write_cursor(Cursor(self.fingerprint, {}, digests)))
+                yield make_page(results, self._cursor_after({}, read))
                 results, size = [], 0
-        yield make_page(results, _write_cursor(Cursor(self.fingerprint, states, digests)))
+        yield make_page(results, self._cursor_after(states, read))
 
     async def list_present(self, stream: str) -> AsyncIterator[Sequence[GlobalRef]]:
         refs = [self._ref(key) for key in await self._list()]
@@ -131,6 +129,10 @@ class ImapSource:
         self, headers: Mapping[str, str], body: bytes, received_at: datetime
     ) -> WebhookHint:
         raise Refused("A mailbox sends no webhooks")
+
+    def _cursor_after(self, folders: Mapping[str, FolderState], read: Sequence[str]) -> str:
+        threads = " ".join(read)
+        return Cursor(options=self.fingerprint, folders=folders, threads=threads).to_text()
 
     async def _read_states(self) -> dict[str, FolderState]:
         if self._states is None:
@@ -256,20 +258,6 @@ def _hash(url: str, content: bytes) -> str:
     return hashlib.sha256(
         json.dumps([url, hashlib.sha256(content).hexdigest()]).encode()
     ).hexdigest()
-
-
-def _write_cursor(cursor: Cursor) -> str:
-    return base64.b85encode(zlib.compress(_CURSOR.dump_json(cursor))).decode()
-
-
-def _read_cursor(text: str) -> Cursor:
-    if not text:
-        return Cursor()
-    try:
-        unpacked = zlib.decompressobj().decompress(base64.b85decode(text), _MAX_CURSOR)
-        return _CURSOR.validate_json(unpacked)
-    except (ValueError, zlib.error, ValidationError) as error:
-        raise SourceFailed("The cursor of the source is damaged; sync it in full") from error
 
 
 @asynccontextmanager

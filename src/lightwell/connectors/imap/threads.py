@@ -1,6 +1,7 @@
 """The threads of a mailbox: which messages answer each other, and what becomes of them."""
 
 import hashlib
+from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -31,7 +32,7 @@ class MailThread:
     @property
     def digest(self) -> str:
         names = sorted(f"{place.folder}\0{place.validity}\0{place.uid}" for place in self.places)
-        return hashlib.sha256("\n".join(names).encode()).hexdigest()[:12]
+        return urlsafe_b64encode(hashlib.sha256("\n".join(names).encode()).digest()[:6]).decode()
 
 
 @dataclass(slots=True)
