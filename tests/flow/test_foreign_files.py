@@ -1,5 +1,6 @@
 """Files that a parser elsewhere reads: stand-ins that follow the published schemas of docling-serve and Unstructured, and a real Tika."""
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -18,6 +19,7 @@ from lightwell.domain.errors import Invalid, ModelFailed, Unreadable
 from lightwell.domain.formats import Format
 from lightwell.ingest.parse import parse
 from lightwell.knowledge_base import KnowledgeBase
+from lightwell.models.clock import Clock, LoopClock
 from lightwell.models.endpoint import RetryPolicy
 from lightwell.models.file_parser import FileParser, ParserAddress, open_file_parser
 from lightwell.wiring import make_retriever
@@ -96,14 +98,17 @@ class Programs:
 
 
 @asynccontextmanager
-async def opened(programs: Programs, path: str) -> AsyncGenerator[FileParser]:
+async def opened(
+    programs: Programs, path: str, clock: Clock | None = None
+) -> AsyncGenerator[FileParser]:
     address = ParserAddress(
         url=f"http://parser.example{path}",
         api_key=SecretStr(KEY),
         max_reply_bytes=1000,
         retry_policy=RetryPolicy(attempts=3, busy_attempts=3, first_wait=0.01, max_wait=0.01),
     )
-    async with open_file_parser(address, transport=httpx.ASGITransport(programs.app())) as parser:
+    transport = httpx.ASGITransport(programs.app())
+    async with open_file_parser(address, clock=clock, transport=transport) as parser:
         yield parser
 
 
@@ -162,6 +167,20 @@ async def test_whose_failure_it_is(
         with pytest.raises(kind, match=message) as failure:
             await parser.convert(b"bytes", "a.doc")
     assert KEY not in str(failure.value)
+
+
+class Ending(LoopClock):
+    """A clock on which whoever waits for another try is cancelled."""
+
+    async def sleep(self, seconds: float) -> None:
+        raise asyncio.CancelledError
+
+
+async def test_whoever_limits_the_time_of_a_file_learns_why_it_was_used_up() -> None:
+    async with opened(Programs(status=503), "/v1/convert/file", Ending()) as parser:
+        with pytest.raises(asyncio.CancelledError) as cancelled:
+            await parser.convert(b"bytes", "a.doc")
+    assert "answered 503" in str(cancelled.value.__cause__)
 
 
 async def test_an_address_that_is_none_of_a_parser_is_refused() -> None:

@@ -121,39 +121,14 @@ class Connection:
     async def _call(
         self, request: Callable[[], Awaitable[T]], priority: Priority, tokens: int
     ) -> tuple[T, Slot, AsyncExitStack]:
-        """Return the answer and its slot, which the returned stack still holds.
+        async def send() -> T | Failure:
+            try:
+                return await request()
+            except ENDPOINT_ERRORS as error:
+                return self.translate_errors(error)
 
-        If the call is cancelled, the `CancelledError` has the last failed attempt as its cause, so that whoever
-        limits the time can report why it was used up.
-        """
         tries = RetryState(self.endpoint.retry_policy, self._clock)
-        try:
-            return await self._call_with_retries(request, priority, tokens, tries)
-        except asyncio.CancelledError as cancelled:
-            raise cancelled from tries.last_error
-
-    async def _call_with_retries(
-        self,
-        request: Callable[[], Awaitable[T]],
-        priority: Priority,
-        tokens: int,
-        tries: "RetryState",
-    ) -> tuple[T, Slot, AsyncExitStack]:
-        while True:
-            async with AsyncExitStack() as attempt:
-                slot = await attempt.enter_async_context(
-                    self.limiter.slot(
-                        priority=priority, tokens=tokens, queue_position=tries.queue_position
-                    )
-                )
-                try:
-                    answer = await request()
-                except ENDPOINT_ERRORS as error:
-                    failure = self.translate_errors(error)
-                    tries.record_failure(slot, failure)
-                else:
-                    return answer, slot, attempt.pop_all()
-            await tries.wait_or_raise(failure)
+        return await tries.call(send, self.limiter, priority=priority, tokens=tokens)
 
     def translate_errors(
         self, error: openai.OpenAIError | ValidationError | JSONDecodeError
@@ -176,20 +151,49 @@ class Connection:
 
 
 class RetryState:
-    """The failed attempts of one call so far."""
+    """The attempts of one call."""
 
     def __init__(self, policy: RetryPolicy, clock: Clock) -> None:
         self._policy = policy
         self._clock = clock
         self._failed = 0
         self._busy = 0
-        self.queue_position: int | None = None
-        self.last_error: ModelFailed | None = None
+        self._queue_position: int | None = None
+        self._last_error: ModelFailed | None = None
+
+    async def call(
+        self,
+        request: Callable[[], Awaitable[T | Failure]],
+        limiter: Limiter,
+        *,
+        priority: Priority,
+        tokens: int = 0,
+    ) -> tuple[T, Slot, AsyncExitStack]:
+        """Return the first answer that is no failure, and its slot, which the returned stack still holds.
+
+        If the call is cancelled, the `CancelledError` has the last failed attempt as its cause, so that whoever
+        limits the time can report why it was used up.
+        """
+        try:
+            while True:
+                async with AsyncExitStack() as attempt:
+                    slot = await attempt.enter_async_context(
+                        limiter.slot(
+                            priority=priority, tokens=tokens, queue_position=self._queue_position
+                        )
+                    )
+                    answer = await request()
+                    if not isinstance(answer, Failure):
+                        return answer, slot, attempt.pop_all()
+                    self.record_failure(slot, answer)
+                await self._wait_or_raise(answer)
+        except asyncio.CancelledError as cancelled:
+            raise cancelled from self._last_error
 
     def record_failure(self, slot: Slot, failure: Failure) -> None:
         """Report the failure to the limiter."""
-        self.queue_position = slot.queue_position
-        self.last_error = failure.error
+        self._queue_position = slot.queue_position
+        self._last_error = failure.error
         if failure.wait:
             slot.record_pause(failure.wait)
         elif failure.is_alive and failure.is_retryable:
@@ -199,7 +203,7 @@ class RetryState:
         else:
             slot.record_failure(failure.reason)
 
-    async def wait_or_raise(self, failure: Failure) -> None:
+    async def _wait_or_raise(self, failure: Failure) -> None:
         """Wait until the call may be retried; raise the failure if it must not be."""
         if failure.is_alive:
             self._busy += 1

@@ -103,23 +103,16 @@ class FileParser:
 
     async def convert(self, content: bytes, name: str) -> bytes:
         """Return the program's reply for a file; raise `Unreadable` for a file that it cannot read, else `ModelFailed`."""
-        tries = RetryState(self._address.retry_policy, self._clock)
         request = self._request(content, name)
-        while True:
-            async with self._limiter.slot(
-                priority=Priority.INGESTION, queue_position=tries.queue_position
-            ) as slot:
-                outcome = await self._outcome(request)
-                match outcome:
-                    case Failure():
-                        tries.record_failure(slot, outcome)
-                    case Unreadable():
-                        slot.record_success()
-                        raise outcome
-                    case _:
-                        slot.record_success()
-                        return outcome
-            await tries.wait_or_raise(outcome)
+        tries = RetryState(self._address.retry_policy, self._clock)
+        outcome, slot, slot_scope = await tries.call(
+            lambda: self._outcome(request), self._limiter, priority=Priority.INGESTION
+        )
+        async with slot_scope:
+            slot.record_success()
+        if isinstance(outcome, Unreadable):
+            raise outcome
+        return outcome
 
     def _request(self, content: bytes, name: str) -> httpx.Request:
         suffix = PurePosixPath(name).suffix.lower()
