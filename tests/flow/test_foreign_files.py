@@ -169,6 +169,28 @@ async def test_whose_failure_it_is(
     assert KEY not in str(failure.value)
 
 
+async def test_what_no_parser_has_read_is_skipped_again_where_none_is_named_any_more(
+    project: Project, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.doc").write_bytes(b"\xd0\xcf\x11\xe0")
+    with_parser = Files(tmp_path, TAGS, reads_foreign=True)
+    async with opened(Programs(), "/wrong/v1/convert/file") as parser:
+        with pytest.raises(ModelFailed, match="LIGHTWELL_PARSER_URL"):
+            await reading(project, parser).ingestion.ingest(with_parser)
+    result = await project.kb.ingestion.ingest(Files(tmp_path, TAGS))
+    assert (len(result.found.problems), result.found.removed, result.done) == (1, 1, ())
+    result = await project.kb.ingestion.ingest(Files(tmp_path, TAGS))
+    assert (result.found.problems, result.found.skipped) == ([], {".doc": 1})
+    async with opened(Programs(), "/v1/convert/file") as parser:
+        result = await reading(project, parser).ingestion.ingest(with_parser)
+    assert [outcome.error for outcome in result.done] == [""]
+    result = await project.kb.ingestion.ingest(Files(tmp_path, TAGS))
+    assert (len(result.found.problems), result.found.removed) == (1, 0)
+    reader = await project.kb.reader(TAGS)
+    document = await project.kb.documents.get(reader, (tmp_path / "notes.doc").as_uri())
+    assert SENTENCE in await project.kb.documents.text(reader, document.url)
+
+
 class Ending(LoopClock):
     """A clock on which whoever waits for another try is cancelled."""
 

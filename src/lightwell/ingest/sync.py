@@ -233,8 +233,12 @@ async def _apply(
     url = change.url
     if isinstance(change, UnreadableDocument):
         result.problems.append(DocumentProblem(url=url, message=change.message))
-        if url in up_to_date:
-            await documents.mark_unavailable(target.database, up_to_date[url].id, change.message)
+        old = up_to_date.get(url)
+        if old and old.awaits_parser and change.reason == "unsupported":
+            await _remove(target, [old.id])  # there is no parser any more, so it is no document
+            result.removed += 1
+        elif old:
+            await documents.mark_unavailable(target.database, old.id, change.message)
         return
     old, document = up_to_date[url], change.document
     result.unchanged += 1

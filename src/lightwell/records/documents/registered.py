@@ -24,7 +24,8 @@ WHERE project_id = %(project_id)s
 
 
 _UP_TO_DATE = """
-SELECT source_url, document_id AS id, content_hash, acl_tags, error_message AS error, metadata, chunk_count, omitted_chunks
+SELECT source_url, document_id AS id, content_hash, acl_tags, error_message AS error, metadata, chunk_count, omitted_chunks,
+       format = 'foreign' AND chunk_count = 0 AS awaits_parser
 FROM source_documents
 WHERE project_id = %(project_id)s AND source_system = %(system)s AND NOT is_deleted
   AND starts_with(source_url, %(scope)s) AND source_url >= %(scope)s AND source_url < %(beyond)s
@@ -37,7 +38,7 @@ WHERE project_id = %(project_id)s AND source_system = %(system)s AND NOT is_dele
 class UpToDateDocument:
     """What a source delivered before; `error` says why it could not be read, "" if it could.
 
-    `warning` says what of it was left out, "" if nothing.
+    `warning` says what of it was left out, "" if nothing. `awaits_parser`: only a parser elsewhere reads it, and none has.
     """
 
     id: DocumentId
@@ -45,6 +46,7 @@ class UpToDateDocument:
     acl_tags: Tags
     error: str
     metadata: Mapping[str, str]
+    awaits_parser: bool
     warning: str = ""
 
 
