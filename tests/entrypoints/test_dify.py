@@ -129,6 +129,7 @@ async def test_conditions_of_metadata_are_filters_or_refused(site: Site) -> None
         (conditions(("date", "after", "soon")), None),
         (conditions(("date", "after", "9999-12-31")), None),
         (conditions(("date", "before", 1e300)), None),
+        (conditions(("half \ud800", "contains", "Orders")), None),
         ({"logical_operator": "and", "conditions": None}, 2),
     ):
         reply = await send(site, conditions=each)

@@ -37,10 +37,15 @@ def require_text(text: str, what: str) -> str:
     raise Invalid(f"{what} contains a NUL character: remove it")
 
 
+def only_text(text: str) -> str:
+    """Return the text without NULs and surrogates, which no store and no reply can hold."""
+    return _NOT_TEXT.sub("", text)
+
+
 def keep_text(value: object) -> object:
     """Return JSON without the NULs and surrogates in it: whoever sent them by mistake cannot be asked."""
     if isinstance(value, str):
-        return _NOT_TEXT.sub("", value)
+        return only_text(value)
     if isinstance(value, list):
         return [keep_text(element) for element in cast("list[object]", value)]
     if isinstance(value, dict):

@@ -29,6 +29,7 @@ from lightwell.domain.errors import (
     Unreadable,
 )
 from lightwell.domain.rate_limits import Allowance
+from lightwell.domain.texts import only_text
 
 CONTENT_TYPE = "application/problem+json"
 
@@ -112,7 +113,7 @@ def problem_response(request: Request, status: HTTPStatus, code: str, detail: st
     body = Problem(
         title=status.phrase,
         status=status,
-        detail=detail,
+        detail=only_text(detail),  # it may quote what a client sent
         code=code,
         request_id=getattr(request.state, "request_id", ""),
     )
