@@ -277,6 +277,24 @@ async def test_a_greeting_over_openais_api_is_greeted_as_in_a_chat(
         assert "url_citation" not in reply.text
 
 
+async def test_half_a_character_in_an_earlier_message_or_a_clients_prompt_is_left_out(
+    site: Site,
+) -> None:
+    """A page that shortens what was said cuts an emoji in two, and sends it again with each question."""
+    said = ({"role": "user", "content": QUESTION}, {"role": "assistant", "content": "18\ud83d"})
+    title = f'# Title\n{{"title": ""}}\n<chat_history>\nUSER: {QUESTION}\ud83d\n</chat_history>'
+    for messages in (
+        [*said, {"role": "user", "content": "And until when?"}],
+        [{"role": "user", "content": title}],
+    ):
+        body = json.dumps({"model": "lightwell", "messages": messages})
+        headers = {"Content-Type": "application/json"}
+        reply = await site.request(
+            "POST", "/v1/chat/completions", "team:sales", content=body, headers=headers
+        )
+        assert reply.status_code == 200, reply.text
+
+
 async def test_a_clients_prompt_for_a_title_is_no_question(site: Site) -> None:
     text = (
         '### Task:\nGenerate a title.\n### Output:\nJSON format: { "title": "here" }\n'

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import cast
 
 from lightwell.domain.errors import ModelFailed
+from lightwell.domain.texts import only_text
 from lightwell.logs import logger
 from lightwell.ports import ChatModel, Message
 from lightwell.text.markup import strip_active_markup
@@ -63,7 +64,7 @@ def find_task(messages: Sequence[str]) -> ClientTask | None:
     """Return the task that the user's messages are; None for a question. A task is one message: heading, conversation, wanted JSON."""
     if len(messages) != 1 or len(messages[0]) > LONGEST_TASK:
         return None
-    (text,) = messages
+    text = only_text(messages[0])
     before, _, rest = text.partition(_HISTORY_BEGIN)
     history, end, after = rest.rpartition(_HISTORY_END)
     if not end or not _BEGINS.match(text):

@@ -11,7 +11,7 @@ from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph_views import Candidates
 from lightwell.domain.ids import ConversationId, DocumentId, QueryId
 from lightwell.domain.questions import MAX_QUESTION_LENGTH, UnderstoodFilter
-from lightwell.domain.texts import require_text
+from lightwell.domain.texts import only_text, require_text
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 NO_INFORMATION = "I don't have information about that in the available documents."
@@ -29,8 +29,13 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatMessage:
+    """A message. Clients that shorten texts cut characters in two, and send the whole conversation with each question: such halves are left out."""
+
     role: Role
     content: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "content", only_text(self.content))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
