@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from lightwell.domain.api_keys import Scope
+from lightwell.domain.documents import Format
 from lightwell.domain.errors import Invalid
 from lightwell.entrypoints.http import lightrag_schema as schema
 from lightwell.entrypoints.http import lightrag_webui as webui
@@ -149,6 +151,19 @@ async def test_what_failed_says_why_and_can_be_tried_again(site: Site) -> None:
     refused = await send(site, "POST", "documents/cancel_pipeline", status=501)
     assert "lightwell jobs cancel" in refused["detail"]
     await send(site, "DELETE", "documents/delete_document", {"doc_ids": [failed["id"]]})
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_what_cannot_be_tried_again_keeps_nothing_else_from_it(site: Site) -> None:
+    """A document that failed twice has two failed jobs, of which only the newer one goes on."""
+    broken = replace(make_document("broken.pdf", "", [US]), format=Format.PDF)
+    for number in range(2):
+        content = b"%%PDF-1.7 %d" % number
+        version = replace(broken, content=content, content_hash=str(number))
+        await site.kb.ingestion.ingest(InMemorySource(documents=(*DOCUMENTS, version)))
+    again = await send(site, "POST", "documents/reprocess_failed")
+    assert again["message"].startswith("1 failed")
+    await site.kb.ingestion.ingest(InMemorySource(documents=DOCUMENTS))
 
 
 @pytest.mark.asyncio(loop_scope="module")

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Final
@@ -16,7 +17,7 @@ from lightwell.domain.access import Tags, parse_tags, user_from_tags
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.document_lists import DocumentFilter, DocumentOrder, cursor_of
 from lightwell.domain.documents import Document, DocumentState, NewDocument
-from lightwell.domain.errors import Invalid
+from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.formats import EXTENSIONS, format_of_text
 from lightwell.domain.jobs import JobState
 from lightwell.domain.questions import Filters
@@ -312,12 +313,14 @@ def _read_text(intake: Intake, described: IngestRequest, text: str, source: str)
 
 
 async def _retry_failed(request: Request, caller: Caller) -> str:
-    jobs = caller.knowledge_base.jobs
-    failed = await jobs.list(caller.reader, state=JobState.FAILED, limit=LARGEST_PAGE)
-    for job in failed:
-        await jobs.retry(caller.reader, job.id)
+    jobs, count = caller.knowledge_base.jobs, 0
+    for job in await jobs.list(caller.reader, state=JobState.FAILED, limit=LARGEST_PAGE):
+        # Its document may have a newer job, be gone, or have no content here any more.
+        with suppress(Invalid, NotFound):
+            await jobs.retry(caller.reader, job.id)
+            count += 1
     projects_of(request).has_work.set()
-    return f"{len(failed)} failed documents will be read again"
+    return f"{count} failed documents will be read again"
 
 
 def tags_of(caller: Caller) -> Tags:
