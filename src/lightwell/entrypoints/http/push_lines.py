@@ -230,13 +230,19 @@ class LineReader:
             return ""
 
 
-_PLAIN = {"extra_forbidden": "there is no such field"}
+_NO_KIND = "it is no object of the kind item, delete, keep, group or complete"
+_PLAIN = {
+    "extra_forbidden": "there is no such field",
+    "union_tag_invalid": _NO_KIND,
+    "union_tag_not_found": _NO_KIND,
+}
+_LONGEST_NAME = 80
 
 
 def _describe(error: ValidationError, depth: int = 1) -> str:
-    """Return what is wrong, without what it says."""
+    """Return what is wrong, without what it says: of the names of fields, which it may have made up, only the beginnings."""
     return "; ".join(
-        f"{'.'.join(str(part) for part in problem['loc'][depth:]) or 'the line'}: {_PLAIN.get(problem['type'], problem['msg'])}"
+        f"{'.'.join(str(part)[:_LONGEST_NAME] for part in problem['loc'][depth:]) or 'the line'}: {_PLAIN.get(problem['type'], problem['msg'])}"
         for problem in error.errors(include_input=False, include_url=False)[:5]
     )
 
