@@ -568,6 +568,11 @@ async def test_a_folder_is_pushed_from_a_shell(
     (tmp_path / "kept.md").write_text("---\nacl_tags: 5\n---\nWhat cannot be read is not removed.")
     again = await push(tmp_path, Exit.FINE, **whole)
     assert (again.unchanged, again.deleted) == (1, 1)
+    (tmp_path / "pumps" / ".lightwell.yaml").write_text("acl_tags: 5")
+    (tmp_path / "kept.md").unlink()
+    broken = await push(tmp_path, Exit.INCOMPLETE, **whole)
+    assert broken.deleted == 0
+    assert broken.warning.startswith("pumps cannot be read, so nothing was removed")
     lines = tmp_path / "items.ndjson"
     lines.write_bytes(b"\n" + ndjson([item("x"), item("y")]) + b"nothing")
     report = await push(lines, Exit.INCOMPLETE, skip=1)

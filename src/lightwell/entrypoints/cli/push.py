@@ -29,6 +29,7 @@ from lightwell.entrypoints.client.push_calls import (
     Line,
     add_report,
     later_parts_of,
+    parts_of,
     push_file,
     push_lines,
     push_query,
@@ -101,33 +102,48 @@ def push_items(  # noqa: PLR0913 - the options of a command are its arguments
         folder = _Folder(
             root=Path(path).resolve(), allow=_parse_allow(allow or ()), source=source, login=login
         )
-        lines, alone = folder.lines(), folder.alone
+        pushed = _Pushed(folder.lines(), folder.alone, folder.unread)
     elif path == "-" or Path(path).is_file():
-        lines, alone = _later(islice(_read_lines(path), skip, None)), []
+        pushed = _Pushed(_later(islice(_read_lines(path), skip, None)))
     else:
         raise Invalid(f"{path} is no folder and no file")
     query = push_query(everything=everything, allow_mass_deletion=allow_mass_deletion)
-    return _push(source, (lines, alone), query, login)
+    return _push(source, pushed, query, login)
 
 
-async def _push(
-    source: str,
-    pushed: tuple[AsyncGenerator[Line], list[PushReport]],
-    query: PushQuery,
-    login: Login,
-) -> Report:
-    report, (lines, alone) = NOTHING_PUSHED, pushed
-    async with aclosing(lines), open_client(login) as client:
+@dataclass(frozen=True, slots=True)
+class _Pushed:
+    """Lines, and what becomes known while they come: the reports of files that were sent by themselves, and folders that could not be read."""
+
+    lines: AsyncGenerator[Line]
+    alone: Sequence[PushReport] = ()
+    unread: Sequence[str] = ()
+
+    async def parts(self, *, everything: bool) -> AsyncGenerator[bytes]:
+        """Yield the lines in parts, at the end what ends a sync of everything; not where a folder could not be read, since what it has is unknown."""
+        async for part in later_parts_of(self.lines, everything=False):
+            yield part
+        if everything and not self.unread:
+            for end in parts_of((), everything=True):
+                yield end
+
+
+async def _push(source: str, pushed: _Pushed, query: PushQuery, login: Login) -> Report:
+    report = NOTHING_PUSHED
+    async with aclosing(pushed.lines), open_client(login) as client:
         try:
-            async for part in later_parts_of(lines, everything=bool(query.sync)):
+            async for part in pushed.parts(everything=bool(query.sync)):
                 report = add_report(report, await client.send(push_lines(source, part, query)))
                 errors_console().print(Text(_describe(report), style="dim"))
         except LightwellError:
             text = f"The server has acknowledged {count_of(report.lines, 'line')}: push again, or go on behind them with --skip"
             errors_console().print(Text(text))
             raise
-    for of_file in alone:
+    for of_file in pushed.alone:
         report = add_report(report, of_file)
+    if query.sync and pushed.unread:
+        warning = f"{', '.join(pushed.unread)} cannot be read, so nothing was removed"
+        report = report.model_copy(update={"warning": warning})
     return _report(report)
 
 
@@ -145,13 +161,14 @@ async def _later(lines: Iterator[bytes]) -> AsyncGenerator[Line]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Folder:
-    """A folder whose files are items. `alone` are the reports of files that were sent by themselves."""
+    """A folder whose files are items. `alone` are the reports of files that were sent by themselves, `unread` the folders in it that cannot be read."""
 
     root: Path
     allow: Mapping[str, object]
     source: str
     login: Login
     alone: list[PushReport] = field(default_factory=list[PushReport])
+    unread: list[str] = field(default_factory=list[str])
 
     async def lines(self) -> AsyncGenerator[Line]:
         """Yield a line for each file that can be read; one that cannot stays as the server has it, and a large one is sent by itself."""
@@ -160,9 +177,13 @@ class _Folder:
                 case ChangedDocument(document=document):
                     yield await self._line_of(document)
                 case UnreadableDocument(url=url, message=message):
-                    id_ = _path_of(url).relative_to(self.root).as_posix()
+                    path = _path_of(url)
+                    id_ = path.relative_to(self.root).as_posix()
                     errors_console().print(Text(clean(f"{id_}: {message}"), style="yellow"))
-                    yield {"kind": "keep", "id": id_}
+                    if path.is_dir() and not path.is_symlink():
+                        self.unread.append(id_)
+                    else:
+                        yield {"kind": "keep", "id": id_}
                 case _:
                     pass
 
