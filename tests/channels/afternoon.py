@@ -342,7 +342,8 @@ async def files(day: Afternoon) -> None:
     day.chapter("A document")
     (choice,) = await day.send_file("Bob", "depot.txt", NOTE)
     assert {"Support", "Discard"} <= set(choice.buttons)
-    assert "Ready" in words(await day.press("Bob", "Support"))
+    said = words(await day.press("Bob", "Support"))
+    assert "you can ask about it" in said.casefold()  # its vectors may follow
     assert "nine" in words(await day.say("Bob", DEPOT))
     assert "nine" not in words(await day.say("Grace", DEPOT))
     assert "not add any" in words(await day.send_file("Grace", "depot.txt", NOTE))
