@@ -1,7 +1,8 @@
 """Items of a reader of LlamaHub (LlamaIndex): what it loads is pushed as it is.
 
     pip install llama-index-core
-    python llamahub_items.py FOLDER @halden.example | lightwell push - --source notes --everything --server http://127.0.0.1:8000
+    python llamahub_items.py FOLDER @halden.example > items.ndjson &&
+        lightwell push items.ndjson --source notes --everything --server http://127.0.0.1:8000
 
 `SimpleDirectoryReader` stands for any other reader. Readers say nothing of who may see what they load, so one domain sees it all.
 """

@@ -1,7 +1,8 @@
 """Items of a source connector of unstructured-ingest: it lists and downloads files with their permissions, and Lightwell reads them.
 
     pip install unstructured-ingest
-    python unstructured_items.py FOLDER people.json | lightwell push - --source drive --everything --server http://127.0.0.1:8000
+    python unstructured_items.py FOLDER people.json > items.ndjson &&
+        lightwell push items.ndjson --source drive --everything --server http://127.0.0.1:8000
 
 The local connector stands for any other: Google Drive, SharePoint, OneDrive, Confluence and Box name in their permissions who may read a file, by their own ids.
 `people.json` leads from these ids to e-mail addresses; whoever is not in it sees nothing. Groups keep their ids: push a line `group` for each.

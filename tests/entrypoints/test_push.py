@@ -577,6 +577,9 @@ async def test_a_folder_is_pushed_from_a_shell(
     lines.write_bytes(b"\n" + ndjson([item("x"), item("y")]) + b"nothing")
     report = await push(lines, Exit.INCOMPLETE, skip=1)
     assert (report.inserted, report.failures[0].line) == (1, 2)
+    # Lines that a program writes end where it breaks off, too.
+    with pytest.raises(Invalid, match="let it write a file"):
+        await push(Path("-"), Exit.FINE, everything=True)
 
 
 async def site_reader(site: Site, person: str) -> Reader:

@@ -97,6 +97,11 @@ def push_items(  # noqa: PLR0913 - the options of a command are its arguments
     """
     if skip and everything:
         raise Invalid("--everything needs all lines: leave --skip out")
+    if path == "-" and everything:
+        raise Invalid(
+            "--everything cannot know whether all lines came, since a program that breaks off ends them, too:"
+            " let it write a file, and push that where it succeeded"
+        )
     login = require_server(server)
     if path != "-" and Path(path).is_dir():
         folder = _Folder(
