@@ -15,7 +15,7 @@ import yaml
 
 from lightwell.testing.server import temporary_folder
 from tests.entrypoints.served import serving
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 pytestmark = pytest.mark.slow
 
@@ -156,9 +156,11 @@ def proxied(
 
 
 @pytest.mark.parametrize("proxy", [nginx, caddy])
-def test_a_proxy_passes_large_files_the_host_and_the_clients_own_address(
+async def test_a_proxy_passes_large_files_the_host_and_the_clients_own_address(
     proxy: Proxy, tmp_path: Path, home: Path, upstream: str, certificate: Path
 ) -> None:
+    log = home / "audit.jsonl"
+    before = log.read_text("utf-8") if log.exists() else ""
     with proxied(proxy, tmp_path, upstream, certificate) as client:
         health = client.get("/health/ready", extensions={"sni_hostname": HOST})
         assert health.status_code == 200, health.text
@@ -169,5 +171,7 @@ def test_a_proxy_passes_large_files_the_host_and_the_clients_own_address(
             extensions={"sni_hostname": HOST},
         )
     assert refused.status_code == 401, refused.text
-    lines = (home / "audit.jsonl").read_text("utf-8").splitlines()
-    assert json.loads(lines[-1])["address"] == CLIENT
+    await until(
+        lambda: log.exists() and log.read_text("utf-8") != before
+    )  # once the reply has left
+    assert json.loads(log.read_text("utf-8").splitlines()[-1])["address"] == CLIENT
