@@ -87,7 +87,10 @@ def test_two_people_see_different_things_in_lightrags_webui(
 def test_a_file_that_is_uploaded_there_is_read(demo: Demo, open_page: OpenPage) -> None:
     page = sign_in(open_page, demo.keys["grace"])
     page.get_by_role("button", name="Upload").click()
-    page.locator("input[type=file]").set_input_files(
+    # A click waits until the dialog stands still: while it opens it forgets a file.
+    with page.expect_file_chooser() as chooser:
+        page.get_by_text("Drag and drop files here").click()
+    chooser.value.set_files(
         {"name": "pumps.md", "mimeType": "text/markdown", "buffer": b"# Pumps\n\nOsprey has pumps."}
     )
     # The page looks every half a minute, after the file has been read.
