@@ -32,8 +32,7 @@ class MailThread:
     @property
     def digest(self) -> str:
         names = sorted(f"{place.folder}\0{place.validity}\0{place.uid}" for place in self.places)
-        content = "\n".join((self.key, *names)).encode()
-        return urlsafe_b64encode(hashlib.sha256(content).digest()[:6]).decode()
+        return urlsafe_b64encode(hashlib.sha256("\n".join(names).encode()).digest()[:6]).decode()
 
 
 @dataclass(slots=True)
